@@ -21,6 +21,7 @@ _SYSTEMS = (
     "bicycle",
     "block_on_belt",
     "bouncing_ball",
+    "bricard",
     "brick_on_incline",
     "chaplygin_sleigh",
     "double_pendulum",

@@ -22,12 +22,15 @@ def lane_files(program: Program, command: str) -> dict[str, str]:
     corrected = tuple(k for k in ("correction",) if k in program.kernels)
     kernels = ("rhs", *corrected, *watched)
     texts = {kernel: body(program.graph, program.schedule(kernel), LANE_KERNEL) for kernel in kernels}
+    kernel_texts = {kernel: lane_kernel(program, kernel, text) for kernel, text in texts.items()}
+    near = f"{program.name}_rhs_lanes_of"
     values = {
         "provenance": provenance("lanes.c.in", program.digest, command, " * "),
         "name": program.name,
         "functions": "cg_math.h" if has_functions(program, kernels) else "cg_real.h",
-        "solver": solver(LANES) if any(program.kernels[k].solves for k in kernels) else "",
-        "kernel": "\n".join(lane_kernel(program, kernel, text) for kernel, text in texts.items()),
+        "solver": solver(LANES, (program.kernels[k] for k in kernels)),
+        "kernel": "\n".join(kernel_texts.values()),
+        "near": f"#define CG_MODEL_RHS_OF {near}\n" if f"{near}(" in kernel_texts["rhs"] else "",
         "correction": f"#define CG_MODEL_CORRECTION {program.name}_correction_lanes\n" if corrected else "",
         "watched": _watched(program, watched),
         "n_work": str(max(text.work for text in texts.values())),
@@ -54,15 +57,24 @@ def _watched(program: Program, kernels: tuple[str, ...]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def lane_kernel(program: Program, kernel: str, text: Body) -> str:
-    """The C functions of a kernel; each returns the mask of lanes in which nothing was singular."""
+def lane_kernel(
+    program: Program, kernel: str, text: Body, shared: frozenset[str] = LANE_KERNEL.shared
+) -> str:
+    """The C functions of a kernel; each returns the mask of lanes in which nothing was singular.
+
+    Arrays in `shared` have plain numbers, as in the dialect of the text.
+    """
     name, plan = f"{program.name}_{kernel}_lanes", program.schedule(kernel)
-    own = ("t", "x", "p", *(("q",) if plan.hoist else ()), "u", "out", "work")
+    directions = ("v",) if program.kernels[kernel].directions else ()
+    own = ("t", "x", "p", *(("q",) if plan.hoist else ()), "u", *directions, "out", "work")
 
     def lane_function(
         head: str, arrays: tuple[str, ...], written: tuple[str, ...], piece: Function, calls: bool = False
     ) -> list[str]:
-        parameters = [f"{'' if a in written else 'const '}cg_real_t *restrict {_argument(a)}" for a in arrays]
+        parameters = [
+            f"{'' if a in written else 'const '}{'double' if a in shared else 'cg_real_t'} *restrict {_argument(a)}"
+            for a in arrays
+        ]
         first = [f"(void){_argument(a)};" for a in arrays if a not in piece.arrays]
         first.append("cg_mask_t cg_ok = cg_true();")
         if "t" in piece.arrays and not calls:

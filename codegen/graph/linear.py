@@ -15,6 +15,9 @@ Table = Sequence[Sequence[Node]]
 UNROLLED_VELOCITIES = 12
 """Mass matrices up to this size are factored in straight-line code, larger ones by a loop."""
 
+RANK_THRESHOLD = Fraction(1, 10**10)
+"""A pivot of redundant constraints below this fraction of the largest counts as zero."""
+
 MASS_THRESHOLD = Fraction(1, 10**13)
 """A pivot of a mass matrix below this fraction of its diagonal entry counts as zero."""
 CONSTRAINT_THRESHOLD = Fraction(1, 10**8)
@@ -56,6 +59,22 @@ def diagonal_sizes(g: Graph, rows: Table, across: Table) -> list[Node]:
         g.sum(g.call("abs", g.mul(a, b)) for a, b in zip(c, x, strict=True))
         for c, x in zip(rows, across, strict=True)
     ]
+
+
+def solve_definite(
+    g: Graph, rows: Table, across: Table, right: Sequence[Node]
+) -> tuple[list[Node], list[tuple[Node, Node]]]:
+    """The solution of (C W C^T) y = right for the rows of C and the columns `across` of W C^T, W positive definite.
+
+    With it come the pivots that are not constant, each with its limit.
+    """
+    factors = LDL(g, schur_complement(g, rows, across, symmetric=True))
+    checks = [
+        (pivot, limit(g, size, MASS_THRESHOLD))
+        for pivot, size in zip(factors.pivots, diagonal_sizes(g, rows, across), strict=True)
+        if g.constant_value(pivot) is None
+    ]
+    return factors.solve(right), checks
 
 
 def choose_pivots(values: Sequence[Sequence[float]], tolerance: float = 1e-10) -> list[tuple[int, int]]:
