@@ -102,8 +102,8 @@ def system() -> System:
     import chaplygin as cg
 
     k, c, g = parameters = cg.parameters("k c g", positive=True)
-    root = {"name": "pelvis", "mass": PELVIS.mass, "inertia": PELVIS.inertia, "center": PELVIS.center}
-    bodies: dict[str, cg.joint.Link] = {"pelvis": cg.joint.free(**root)}
+    pelvis = cg.joint.free(name="pelvis", mass=PELVIS.mass, inertia=PELVIS.inertia, center=PELVIS.center)
+    bodies = {"pelvis": pelvis}
     for part in PARTS:
         bodies[part.name] = cg.joint.revolute(
             bodies[part.parent],

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from math import cos, sin
 from operator import index
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .entry import Example
 
@@ -52,7 +52,7 @@ def system(n: int = 3, joint: str = "revolute") -> System:
     bodies: list[cg.joint.Link] = []
     for i in range(1, n + 1):
         above = bodies[-1] if bodies else None
-        body = {"name": f"body{i}", "joint": f"a{i}", "at": (0, 0, -length if bodies else 0)}
+        body: dict[str, Any] = {"name": f"body{i}", "joint": f"a{i}", "at": (0, 0, -length if bodies else 0)}
         body |= {"mass": m, "inertia": (j1, j2, j3), "center": (0, 0, -length / 2)}
         if joint == "revolute":
             bodies.append(cg.joint.revolute(above, "yx"[i % 2], **body))
