@@ -36,7 +36,7 @@ def derivatives_file(program: Program, made: Program, kind: str, command: str) -
         "kind": kind,
         "what": KINDS[kind],
         "functions": "cg_math.h" if has_functions(made, made.kernels) else "cg_real.h",
-        "solver": solver(LANES) if any(k.solves for k in made.kernels.values()) else "",
+        "solver": solver(LANES, made.kernels.values()),
         "kernels": "\n".join(lane_kernel(made, k, text, _SHARED.shared) for k, text in texts.items()),
         "wrappers": "\n".join(wrappers),
         "entries": "\n".join(entries),

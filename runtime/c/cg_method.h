@@ -38,6 +38,12 @@
 #define CG_KNOT(run, i) (cg_time_inside(run, (run)->u_time[i]))
 #endif
 
+/* out = f(t, x): how a trial step evaluates the right-hand side. */
+typedef int (*CG_FN(slope_t))(CG_RUN *run, cg_real_t t, const cg_real_t *x, cg_real_t *out);
+
+/* A trial step over h: the state at its end in x_trial. */
+typedef int (*CG_FN(trial_t))(CG_RUN *run, cg_real_t t, cg_real_t h, CG_FN(slope_t) slope);
+
 /* Sets the inputs that are linear between samples to time t. */
 static inline void CG_FN(ramps)(CG_RUN *run, cg_real_t t)
 {
