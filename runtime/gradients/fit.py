@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..model import Model
 
 _SAME = 1e-10
-"""Ratio of the smallest to the largest singular value of the scaled Jacobian below which parameters are not told apart."""
+"""Ratio of the extreme singular values of the scaled Jacobian below which parameters are not told apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +111,7 @@ class Fit:
     __str__ = summary
 
     def __repr__(self) -> str:
-        parts = ", ".join(
-            f"{n} {v:.6g} +- {e:.2g}" for n, v, e in zip(self.names, self.values, self.errors)
-        )
+        parts = ", ".join(f"{n} {v:.6g} +- {e:.2g}" for n, v, e in zip(self.names, self.values, self.errors))
         return f"<Fit: {parts}>"
 
     def plot(self, run: int = 0, file: Any = None) -> Any:
@@ -191,7 +189,9 @@ def fit(
 def _check(problem: Residuals, low: Array, high: Array) -> None:
     for name, value, least, most in zip(problem.names, problem.start, low, high):
         if not least <= value <= most:
-            raise ArgumentError(f"free: the first guess {name} = {value:.6g} is outside its bounds, {least:g} to {most:g}")
+            raise ArgumentError(
+                f"free: the first guess {name} = {value:.6g} is outside its bounds, {least:g} to {most:g}"
+            )
     known = {s.known for run in problem.runs for s in run.series}
     if len(known) > 1:
         raise ArgumentError("data: sigma is given for some series only; give it for all or for none")

@@ -44,7 +44,9 @@ class Residuals:
     first, once for all runs, then the free initial values and inputs, with several runs as ``phi[0]``, ``phi[1]``.
     """
 
-    def __init__(self, model: Model, runs: Sequence[Measured], names: Sequence[str], options: dict[str, Any]) -> None:
+    def __init__(
+        self, model: Model, runs: Sequence[Measured], names: Sequence[str], options: dict[str, Any]
+    ) -> None:
         self.model, self.runs, self.names, self._options = model, tuple(runs), tuple(names), options
         self.start = np.empty(len(names))
         for run in self.runs:
@@ -173,7 +175,9 @@ def _measured(
     times = np.unique(np.concatenate([s.times for s in series]))
     span = float(times[0]) if t0 is None else begin, float(times[-1])
     if not span[1] > span[0]:
-        raise ArgumentError(f"{label}: all samples are at t = {times[-1]:.6g}, where the run begins; give t0 before it")
+        raise ArgumentError(
+            f"{label}: all samples are at t = {times[-1]:.6g}, where the run begins; give t0 before it"
+        )
     return Measured(tuple(series), given, free, columns, span, times)
 
 
