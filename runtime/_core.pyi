@@ -154,7 +154,7 @@ class Trail:
         p: Array,
         u: Array,
         stops: Array,
-        slots: int,
+        memory: float,
     ) -> None: ...
     @property
     def t(self) -> float: ...

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ._core import EnsembleCore, ModelCore
     from .ensemble_job import EnsemblePart
     from .gradients.gradient import Gradient
+    from .gradients.objective import Objective
     from .options import RunKeywords
     from .stepper import Stepper
 
@@ -198,8 +199,8 @@ class Model(ModelCore, BaseModel):
 
         It is that of the steps as they were taken, to rounding errors, for all explicit Runge-Kutta methods: one run
         forward, and one backward with the adjoint right-hand side, whatever the number of names. `memory` is a bound
-        in bytes on the states that are kept; with less, steps are taken again more than once, at the positions of
-        Griewank and Walther's Algorithm 799. docs/fitting.md has the equations.
+        in bytes on what is kept of the steps; those that do not fit are taken again, as in Griewank and Walther's
+        Algorithm 799. docs/fitting.md has the equations.
 
         Raises `ArgumentError` for a model with events, contacts or kinks, a loss that is not differentiable, inputs
         that vary, and a method or a projection without an adjoint; `KernelError` if the run fails.
@@ -214,6 +215,37 @@ class Model(ModelCore, BaseModel):
 
         how = of_call(Model.gradient, options)
         return gradient(self, loss, t_span, initial, parameters, inputs, by, memory, how)
+
+    @shown()
+    def objective(
+        self,
+        loss: Any,
+        t_span: tuple[float, float],
+        initial: Any = None,
+        parameters: Any = None,
+        inputs: Any = None,
+        *,
+        free: Any = None,
+        **options: Unpack[RunKeywords],
+    ) -> Objective:
+        """A loss as a function of the vector of the values of `free`, which returns the loss and its gradient.
+
+        The arguments are as for `gradient`, `free` as its `by`; the values given are the `start` of the function, and
+        assumptions such as ``positive=True`` its `bounds`. It is what ``scipy.optimize.minimize(..., jac=True)`` takes;
+        ``to_jax()`` and ``to_torch()`` make functions of JAX and PyTorch of it. Raises `ArgumentError` as `gradient`.
+
+        >>> import chaplygin as cg
+        >>> from chaplygin.generated.harmonic_oscillator import model
+        >>> start = {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}
+        >>> loss = model.objective(cg.final("x"), (0, 1), *start, free=["k"])
+        >>> value, slope = loss([4.0])
+        >>> round(value, 8), slope.round(8)  # cos 2, -sin(2)/4
+        (-0.41614684, array([-0.22732436]))
+        """
+        from .gradients.objective import Objective
+
+        how = of_call(Model.objective, options)
+        return Objective(self, loss, t_span, initial, parameters, inputs, free, how)
 
     def export_fmu(
         self,

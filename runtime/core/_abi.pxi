@@ -226,12 +226,17 @@ cdef extern from "cg_ensemble.h" nogil:
 
 cdef extern from "cg_adjoint.h" nogil:
     enum: CG_LEAST_SLOTS
-    ctypedef struct cg_tableau_t
+    ctypedef struct cg_tableau_t:
+        int32_t n_stages
+
     const cg_tableau_t *cg_tableau(const char *method)
     ctypedef struct cg_trail_t:
         double *t
         int64_t capacity
         int64_t n_steps
+        double *slopes
+        int64_t n_slopes
+        int32_t n_stages
         double *x
         int64_t *at
         int64_t n_slots
