@@ -80,20 +80,22 @@ class Residuals:
         slopes = np.zeros((count, len(self.names)))
         if solution.status < 0 or len(solution.t) < len(run.times):
             return np.full(count, np.inf), slopes
+        sensitivity = solution.sensitivity
+        assert sensitivity is not None  # the run was asked for it
         values, first = [], 0
         for s in run.series:
             at, name = np.searchsorted(solution.t, s.times), arguments.plain_name(s.what)
             values.append((solution[name][at] - s.values) / s.sigma)
             for free, column in zip(run.free, run.columns):
                 rows = slice(first, first + len(at))
-                slopes[rows, column] = solution.sensitivity[name, free][at] / s.sigma
+                slopes[rows, column] = sensitivity[name, free][at] / s.sigma
             first += len(at)
         return np.concatenate(values), slopes
 
     def solution(self, run: Measured, point: Array, t_eval: Any = None, **more: Any) -> Solution:
         """The run with free values from (k,)."""
         moved = dict(zip(run.free, point[list(run.columns)].tolist()))
-        given = {
+        given: dict[str, Any] = {
             place: {name: moved.get(name, value) for name, value in part.items()}
             for place, part in run.given.items()
         }
