@@ -24,6 +24,7 @@ class KernelCore:
     generator: str
     kinks: tuple[str, ...]
     hybrid: bool
+    _signs: tuple[int, ...]
     n_states: int
     n_parameters: int
     n_inputs: int
@@ -56,8 +57,19 @@ class ModelCore(KernelCore):
         t_eval: Any = None,
         dense_output: bool = False,
         events: Any = None,
+        sensitivities: Any = None,
+        sensitivity_control: bool = False,
         **options: Unpack[RunKeywords],
     ) -> Solution: ...
+    def _carry(self, variational: int, measured: int) -> None: ...
+
+class VariationalTable:
+    capsule: object
+    lanes: int
+    blocks: int
+    width: int
+
+    def __init__(self, model: KernelCore, address: int, count: int) -> None: ...
 
 class StepperCore:
     """Without the names that `BaseStepper` declares too."""
@@ -128,3 +140,28 @@ def differentiated(
     model: ModelCore, address: int, kernel: str, t: float, x: Any, p: Any, u: Any, v: Any
 ) -> tuple[Any, Any]: ...
 def companion_columns(model: Any, companion: int, t: Array, y: Array, p: list[Array], u: Array) -> Array: ...
+def explicit_method(method: str) -> bool: ...
+
+class Trail:
+    states: Array
+    status: int
+    def __init__(
+        self,
+        model: ModelCore,
+        fields: dict[str, Any],
+        t0: float,
+        x0: Array,
+        p: Array,
+        u: Array,
+        stops: Array,
+        memory: float,
+    ) -> None: ...
+    @property
+    def t(self) -> float: ...
+    @property
+    def n_steps(self) -> int: ...
+    @property
+    def n_repeated(self) -> int: ...
+    @property
+    def n_rhs(self) -> int: ...
+    def back(self, derivatives: int, integrand: int, jumps: Array) -> tuple[Array, Array, float]: ...

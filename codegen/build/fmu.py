@@ -26,7 +26,7 @@ from ..emit.render import render
 from ..lower.fmu_kernels import with_fmu_kernels
 from ..lower.program import Program
 from . import cache
-from .extension import compile_library, facts_of
+from .extension import compile_library, compile_object, facts_of
 from .model_program import program_of
 from .model_sources import model_sources, module_of
 from .toolchain import PLATFORMS, Compiler, cross_compiler
@@ -129,15 +129,21 @@ def _binary(name: str, version: str, target: str) -> str:
 
 
 def _compiled(model: Model, compiler: Compiler, texts: Mapping[str, str], units: Sequence[str]) -> bytes:
-    """The library for any processor of a kind."""
+    """The library for any processor of a kind. What is the same in all FMUs is compiled once for this platform."""
     facts = facts_of(module_of(model))
     flags = compiler.core_flags(tuned=False, reproducible=facts["reproducible"])
+    shared = {name: text for name, text in texts.items() if not name.startswith(f"{model.name}_")}
+    objects = []
+    if not compiler.crosses:  # not every linker joins the objects of another platform
+        objects.append(
+            compile_object("cg_fmu_runtime", shared, compiler, [n for n in units if n in shared], flags)
+        )
+        units = [n for n in units if n not in shared]
     with cache.workspace() as work:
         for file, text in texts.items():
             (work / file).write_bytes(text.encode())
-        return compile_library(
-            model.name, work, compiler, units, flags, cache.log_path(f"{model.name}-fmu")
-        ).read_bytes()
+        log = cache.log_path(f"{model.name}-fmu")
+        return compile_library(model.name, work, compiler, units, flags, log, objects).read_bytes()
 
 
 def _refuse(target: Path) -> None:

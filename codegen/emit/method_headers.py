@@ -33,6 +33,7 @@ def runtime_headers() -> dict[str, str]:
         "all": _listed(PAIRS.values()),
     }
     texts["cg_method_list.h"] = render("method_list.h.in", values)
+    texts["cg_tableaus.h"] = _tableaus()
     return {**texts, f"cg_{RODAS5P.name}_tableau.h": _rosenbrock_text(RODAS5P)}
 
 
@@ -79,7 +80,7 @@ def _pair_text(pair: Pair, title: str, made: str) -> str:
             "rows": str(len(rows)),
             "dense_rows": str(4 + len(pair.dense)),
             "order": str(pair.order),
-            "trial": "\n".join([*_stages(pair, 1, end), _folded(f"CG_STAGE_END({_split(rows[end])})")]),
+            "trial": _trial(pair),
             "last": _last(pair) if pair.border else "",
             "estimates": "\n".join(_weighted(label, row, end) for label, row in estimates.items()),
             "norm": "pair_error" if len(estimates) == 1 else "pair_error_of_two",
@@ -121,6 +122,22 @@ def _split(row: Sequence[float]) -> str:
     last = max((j for j, weight in enumerate(row) if weight != 0.0), default=0)
     older = _sum((weight, f"k{j}[i]") for j, weight in enumerate(row[:last]))
     return f"{older}, {row[last]!r}, {last}"
+
+
+def _trial(pair: Pair) -> str:
+    """The stages of a trial step; those that the error estimate, the interpolant or the search for stiffness reads are
+    rows of `k`."""
+    end = len(pair.c)
+    later = [
+        *pair.error.values(),
+        *pair.dense,
+        *pair.rows[end + 1 :],
+        *([pair.rows[end - 1]] * bool(pair.border)),
+    ]
+    kept = {j for row in later for j, weight in enumerate(row) if weight != 0.0}
+    places = (f"CG_STAGE_{'ROW' if j in kept else 'PASSING'}({j})" for j in range(1, end))
+    last = f"CG_STAGE_END({_split(pair.rows[end])})"
+    return "\n".join([_folded(" ".join(places)), *_stages(pair, 1, end), _folded(last)])
 
 
 def _stages(pair: Pair, first: int, last: int) -> list[str]:
@@ -179,6 +196,27 @@ def _bend(pair: Pair) -> str:
     )
 
 
+def _tableaus() -> str:
+    """The coefficients of all explicit methods as arrays, for loops over the stages of any of them."""
+    found = {name: (pair.a, pair.b, pair.c) for name, pair in PAIRS.items()}
+    found["rk4"] = (((), (1 / 2,), (0, 1 / 2), (0, 0, 1)), (1 / 6, 1 / 3, 1 / 3, 1 / 6), (0, 1 / 2, 1 / 2, 1))
+    text = f"/* cg_tableaus.h: the explicit Runge-Kutta methods as numbers; included by cg_adjoint.c.\n{MADE}\n */\n"
+    rows = []
+    for name, (a, b, c) in found.items():
+        count = len(c)
+        arrays = {"a": [value for row in a for value in _filled(row, count)], "b": _filled(b, count), "c": c}
+        for array, values in arrays.items():
+            numbers = _folded(", ".join(repr(float(value)) for value in values))
+            text += f"\nstatic const double cg_{name}_{array}[] = {{\n{numbers}\n}};\n"
+        rows.append(f'    {{"{name}", {count}, cg_{name}_a, cg_{name}_b, cg_{name}_c}},\n')
+    table = "".join([*rows, "    {NULL, 0, NULL, NULL, NULL},\n"])
+    return f"{text}\nstatic const cg_tableau_t cg_tableaus[] = {{\n{table}}};\n"
+
+
+def _filled(row: Sequence[float], count: int) -> list[float]:
+    return [*row, *[0.0] * (count - len(row))]
+
+
 def _rosenbrock_text(method: Rosenbrock) -> str:
     """The coefficients of a Rosenbrock method as arrays."""
     tables = {
@@ -210,7 +248,8 @@ def _dense(pair: Pair) -> str:
     lines = []
     if pair.extra:
         used = {j for row in rows[end + 1 :] for j in range(1, end) if row[j] != 0.0}
-        lines = [f"    CG_EXTRA_BEGIN({end})", _folded(" ".join(f"CG_STAGE_ROW({j})" for j in sorted(used)))]
+        kept = [*sorted(used), *range(end + 1, len(rows))]
+        lines = [f"    CG_EXTRA_BEGIN({end})", _folded(" ".join(f"CG_STAGE_ROW({j})" for j in kept))]
         lines += _stages(pair, end + 1, len(rows))
     table = f"CG_FN({pair.name}_d)"
     given = "NULL, 0, 0, NULL"
