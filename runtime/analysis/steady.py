@@ -206,7 +206,7 @@ class Problem:
         """v after a step that is halved until the next one of the same matrix would be shorter."""
         size, part = float(np.linalg.norm(step / scales)), 1.0
         for _ in range(_HALVINGS):
-            near = v.copy()
+            near: Array = v.copy()
             near[self.places] += part * step
             try:
                 after = float(np.linalg.norm(inverse @ self.at(near)[0] / scales))
