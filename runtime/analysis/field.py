@@ -130,7 +130,7 @@ class Field:
         dropped: list[int] = []
         while True:
             rows = [i for i in range(self._n) if i not in dropped]
-            needed = np.concatenate([moving[rows], constant]).any(axis=0)
+            needed: Mask = np.asarray(np.any(np.concatenate([moving[rows], constant]), axis=0))
             more = [i for i in range(self.model.n_coordinates) if i not in dropped and not needed[1 + i]]
             if not more:
                 return sorted(dropped)
