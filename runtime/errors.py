@@ -116,7 +116,7 @@ class PurePythonWarning(RuntimeWarning):
 
 
 OK, SINGULAR, NONFINITE, STEP_TOO_SMALL, TOO_MANY_STEPS, INTERRUPTED = 0, -1, -2, -3, -4, -5
-INPUT_FAILED, UNSUPPORTED = -6, -8
+INPUT_FAILED, UNSUPPORTED, RANK_CHANGED, UNCLOSED = -6, -8, -12, -13
 """Status codes of ``chaplygin.h`` that Python code sets or checks itself."""
 
 STATUS_NAMES: dict[int, str] = {
@@ -133,6 +133,8 @@ STATUS_NAMES: dict[int, str] = {
     -9: "accumulating events",
     -10: "paradox",
     -11: "too many modes",
+    RANK_CHANGED: "rank changed",
+    UNCLOSED: "unclosed",
 }
 """Short names of the status codes; negative codes are errors."""
 
@@ -150,6 +152,9 @@ _MESSAGES: dict[int, str] = {
     -9: "events follow one another at ever shorter intervals, without end (an accumulation point, or chattering)",
     -10: "Painlevé's paradox: no contact mode satisfies the equations, or more than one does",
     -11: "there are too many contact modes to try them all",
+    RANK_CHANGED: "the rank of the constraints changed: the loops are in a singular position, where constraints depend "
+    "on others and several motions may go on",
+    UNCLOSED: "the end of a step cannot be brought back onto the constraints; tighten rtol and atol",
 }
 
 _AT_A_BRANCH: dict[int, str] = {

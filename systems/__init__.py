@@ -32,6 +32,7 @@ _SYSTEMS = (
     "heisenberg",
     "kovalevskaya_top",
     "lagrange_top",
+    "n_four_bars",
     "n_link_pendulum",
     "painleve_klein",
     "painleve_klein_rigid",

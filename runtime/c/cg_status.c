@@ -36,6 +36,10 @@ const char *cg_status_text(int status)
         return "no contact mode satisfies the equations, or more than one does";
     case CG_TOO_MANY_MODES:
         return "there are too many contact modes to try them all";
+    case CG_RANK_CHANGED:
+        return "the rank of the constraints changed: the loops are in a singular position";
+    case CG_UNCLOSED:
+        return "the state cannot be brought back onto the constraints";
     default:
         return "unknown status";
     }
