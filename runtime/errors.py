@@ -116,7 +116,7 @@ class PurePythonWarning(RuntimeWarning):
 
 
 OK, SINGULAR, NONFINITE, STEP_TOO_SMALL, TOO_MANY_STEPS, INTERRUPTED = 0, -1, -2, -3, -4, -5
-INPUT_FAILED, UNSUPPORTED, RANK_CHANGED, UNCLOSED = -6, -8, -12, -13
+INPUT_FAILED, UNSUPPORTED, RANK_CHANGED, UNCLOSED = -6, -8, -13, -14
 """Status codes of ``chaplygin.h`` that Python code sets or checks itself."""
 
 STATUS_NAMES: dict[int, str] = {
@@ -133,6 +133,7 @@ STATUS_NAMES: dict[int, str] = {
     -9: "accumulating events",
     -10: "paradox",
     -11: "too many modes",
+    -12: "tangential event",
     RANK_CHANGED: "rank changed",
     UNCLOSED: "unclosed",
 }
@@ -152,6 +153,7 @@ _MESSAGES: dict[int, str] = {
     -9: "events follow one another at ever shorter intervals, without end (an accumulation point, or chattering)",
     -10: "Painlevé's paradox: no contact mode satisfies the equations, or more than one does",
     -11: "there are too many contact modes to try them all",
+    -12: "the motion meets an event or a change of contact modes tangentially, where sensitivities do not exist",
     RANK_CHANGED: "the rank of the constraints changed: the loops are in a singular position, where constraints depend "
     "on others and several motions may go on",
     UNCLOSED: "the end of a step cannot be brought back onto the constraints; tighten rtol and atol",

@@ -18,6 +18,7 @@ from .entry import Example
 __all__ = ["Example", "example", "examples"]
 
 _SYSTEMS = (
+    "bicycle",
     "block_on_belt",
     "bouncing_ball",
     "bricard",
@@ -30,6 +31,8 @@ _SYSTEMS = (
     "harmonic_oscillator",
     "heavy_top",
     "heisenberg",
+    "hexapod",
+    "humanoid",
     "kovalevskaya_top",
     "lagrange_top",
     "n_four_bars",
@@ -37,11 +40,14 @@ _SYSTEMS = (
     "painleve_klein",
     "painleve_klein_rigid",
     "painleve_rod",
+    "robot_arm",
     "roller_racer",
     "rolling_disk",
     "rolling_ring",
     "rotating_particle",
     "sleigh_cartesian",
+    "spatial_chain",
+    "squeezer",
     "suslov",
     "torus_nonuniform",
     "torus_uniform",
