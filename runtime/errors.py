@@ -133,7 +133,7 @@ STATUS_NAMES: dict[int, str] = {
     -9: "accumulating events",
     -10: "paradox",
     -11: "too many modes",
-    -12: "tangential event",
+    -12: "tangent event",
     RANK_CHANGED: "rank changed",
     UNCLOSED: "unclosed",
 }
