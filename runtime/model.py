@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from .base_model import BaseModel, Variable
 from .errors import ArgumentError, CoreMissingError
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._core import EnsembleCore, ModelCore
+    from .analysis.steady import SteadyState
     from .ensemble_job import EnsemblePart
     from .gradients.gradient import Gradient
+    from .gradients.objective import Objective
     from .options import RunKeywords
     from .stepper import Stepper
 
@@ -78,7 +80,7 @@ class Model(ModelCore, BaseModel):
     ``evaluate(t, y, p, u=())``
         A dict of every state, declared variable, output, reaction, invariant and residual.
     ``integrate(t_span, initial, parameters, inputs, *, method, rtol, atol, t_eval, dense_output, max_step,
-    first_step, step, max_steps, events, kinks, paradox, project)``
+    first_step, step, max_steps, events, kinks, paradox, project, sensitivities, sensitivity_control)``
         Integrates over ``t_span = (t0, t1)`` and returns a `Solution`; t1 can be before t0 in models without contacts.
         `initial` is a dict of the declared coordinates and velocities, or a vector in the order of `states`. Dependent
         velocities can be left out; if given, they must agree, or they can replace independent ones, which then follow
@@ -109,6 +111,10 @@ class Model(ModelCore, BaseModel):
         system has holonomic ones: ``project="constraints"``, the default. "all" also returns invariants of redundant
         coordinates, as the square of a quaternion's length, to their values at the start; None moves nothing. The error
         estimate is that of the step before. Where Newton's method does not converge the run ends with status -1.
+
+        `sensitivities` names parameters, initial values or constant inputs: ``sol.sensitivity["x", "m"]`` is then dx/dm
+        along the run, shape (N,), from the variational equations, integrated in the same steps. With
+        ``sensitivity_control=True`` their errors control the steps too. See docs/sensitivities.md.
 
     ``default_method(rtol=1e-9, atol=1e-9)``
         The method that every kind of run takes by default, by the larger of `rtol` and the smallest `atol`: "vern9" up
@@ -194,8 +200,8 @@ class Model(ModelCore, BaseModel):
 
         It is that of the steps as they were taken, to rounding errors, for all explicit Runge-Kutta methods: one run
         forward, and one backward with the adjoint right-hand side, whatever the number of names. `memory` is a bound
-        in bytes on the states that are kept; with less, steps are taken again more than once, at the positions of
-        Griewank and Walther's Algorithm 799. docs/fitting.md has the equations.
+        in bytes on what is kept of the steps; those that do not fit are taken again, as in Griewank and Walther's
+        Algorithm 799. docs/fitting.md has the equations.
 
         Raises `ArgumentError` for a model with events, contacts or kinks, a loss that is not differentiable, inputs
         that vary, and a method or a projection without an adjoint; `KernelError` if the run fails.
@@ -210,6 +216,37 @@ class Model(ModelCore, BaseModel):
 
         how = of_call(Model.gradient, options)
         return gradient(self, loss, t_span, initial, parameters, inputs, by, memory, how)
+
+    @shown()
+    def objective(
+        self,
+        loss: Any,
+        t_span: tuple[float, float],
+        initial: Any = None,
+        parameters: Any = None,
+        inputs: Any = None,
+        *,
+        free: Any = None,
+        **options: Unpack[RunKeywords],
+    ) -> Objective:
+        """A loss as a function of the vector of the values of `free`, which returns the loss and its gradient.
+
+        The arguments are as for `gradient`, `free` as its `by`; the values given are the `start` of the function, and
+        assumptions such as ``positive=True`` its `bounds`. It is what ``scipy.optimize.minimize(..., jac=True)`` takes;
+        ``to_jax()`` and ``to_torch()`` make functions of JAX and PyTorch of it. Raises `ArgumentError` as `gradient`.
+
+        >>> import chaplygin as cg
+        >>> from chaplygin.generated.harmonic_oscillator import model
+        >>> start = {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}
+        >>> loss = model.objective(cg.final("x"), (0, 1), *start, free=["k"])
+        >>> value, slope = loss([4.0])
+        >>> round(value, 8), slope.round(8)  # cos 2, -sin(2)/4
+        (-0.41614684, array([-0.22732436]))
+        """
+        from .gradients.objective import Objective
+
+        how = of_call(Model.objective, options)
+        return Objective(self, loss, t_span, initial, parameters, inputs, free, how)
 
     def export_fmu(
         self,
@@ -378,6 +415,96 @@ class Model(ModelCore, BaseModel):
         from .hosts.jax_functions import jax_function
 
         return jax_function(self, kernel)
+
+    def linearize(
+        self,
+        t: float,
+        state: Any,
+        parameters: Any = None,
+        inputs: Any = None,
+        about: Literal["equilibrium", "steady"] = "equilibrium",
+    ) -> Any:
+        """The linear equations near an equilibrium or a steady motion, a `Linearization`.
+
+        d(xi)/dt = A xi + B du, dz = C xi + D du for small deviations xi of the independent states and du of the inputs;
+        z are the dependent states and the outputs. Constraints and invariants of coordinates are eliminated,
+        dy = N xi, A = N+ (dF/dy) N. The derivatives are exact. See docs/linearization.md.
+
+        `state` and the others are as for `integrate`, at a single time. With about="steady", ignorable coordinates
+        are dropped with their rows: those that no remaining equation depends on, again and again; their constant rates
+        are outputs ``der(x)``. Where an entry is an array of N values, the result is a `Family` of N linearizations.
+
+        Raises `ArgumentError` if the state is not at rest (or the motion not steady), and for a model with dry
+        friction; a state slightly off gives a `ConsistencyWarning`. The first use compiles the derivatives.
+
+        >>> from chaplygin.generated.harmonic_oscillator import model
+        >>> lin = model.linearize(0, {"x": 0, "x_dot": 0}, {"m": 1, "k": 4})
+        >>> lin.A
+        array([[ 0.,  1.],
+               [-4.,  0.]])
+        >>> lin.eigenvalues
+        array([0.-2.j, 0.+2.j])
+        """
+        from .analysis.linearization import linearize
+
+        return linearize(self, t, state, parameters, inputs, about)
+
+    def equilibrium(
+        self,
+        guess: Any,
+        parameters: Any = None,
+        inputs: Any = None,
+        *,
+        keep: Sequence[str] = (),
+        free: Sequence[str] = (),
+        t: float = 0.0,
+    ) -> SteadyState:
+        """The state near `guess` in which nothing changes, dy/dt = F = 0 with h = 0, as a `SteadyState`.
+
+        Newton's method on exact derivatives, in all states but those in `keep`, which have their values in `guess`,
+        and in the parameters and inputs in `free`, for which `parameters` and `inputs` have the first guess (of an
+        input, zero if it is left out). Velocities left out of `guess` are zero. h are the constraints and the
+        invariants of redundant coordinates. Its `stability` is that of the linear equations.
+
+        Raises `ArgumentError` with the residual if Newton's method does not converge, and with the directions if the
+        solution is not isolated; for unknown and missing names; for equations that depend on the time or have dry
+        friction; and if a free parameter violates the assumptions of its symbol.
+
+        >>> from chaplygin.generated.double_pendulum import model
+        >>> numbers = {"m1": 1, "m2": 0.7, "l1": 1, "l2": 0.6, "g": 9.81}
+        >>> model.equilibrium({"theta1": 3, "theta2": 0.1}, numbers)
+        <equilibrium of double_pendulum: theta1 = 3.14159, theta2 = 0, theta1_dot = 0, theta2_dot = 0; unstable>
+        """
+        from .analysis.steady import equilibrium
+
+        return equilibrium(self, guess, parameters, inputs, keep, free, t)
+
+    def steady_motion(
+        self,
+        guess: Any,
+        parameters: Any = None,
+        inputs: Any = None,
+        *,
+        keep: Sequence[str] = (),
+        free: Sequence[str] = (),
+        t: float = 0.0,
+    ) -> SteadyState:
+        """The steady motion near `guess` (relative equilibrium), such as rolling straight or in a circle.
+
+        As `equilibrium`, but ignorable coordinates, which no remaining equation depends on, are left out with their
+        rows and keep their values in `guess`. Steady motions mostly form families: `keep` says which one is meant,
+        by a speed or an angle, and an error names the directions that are still free.
+
+        >>> from chaplygin.generated.rolling_disk import model
+        >>> numbers = {"m": 2, "R": 0.5, "A": 0.125, "B": 0.25, "g": 9.81}
+        >>> guess = {"x": 0, "y": 0, "psi": 0, "alpha": 0.3, "theta": 0, "w2": 3, "w3": 2}
+        >>> circle = model.steady_motion(guess, numbers, keep=["alpha", "w3"])
+        >>> circle.unknowns
+        ('w1', 'w2')
+        """
+        from .analysis.steady import steady_motion
+
+        return steady_motion(self, guess, parameters, inputs, keep, free, t)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a model as the path of its module: the file must exist when it is unpickled."""
