@@ -66,7 +66,8 @@ def _fill(g: Graph, rows: Table, given: Sequence[int] | None = None) -> tuple[in
     """The multiplications of L D L^T in an order, by default that of least degree, and the order."""
     n = len(rows)
     beside = [{j for j in range(n) if j != i and entry(rows, i, j) != g.zero} for i in range(n)]
-    left, order, count = set(range(n)), [], 0
+    left, count = set(range(n)), 0
+    order: list[int] = []
     while left:
         i = min(left, key=lambda i: (len(beside[i]), i)) if given is None else given[len(order)]
         near = beside[i]
