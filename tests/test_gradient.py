@@ -269,7 +269,7 @@ def test_an_objective_in_pytorch() -> None:
     values = torch.tensor([3.0, 0.8], dtype=torch.float64, requires_grad=True)
     loss = 2 * objective.to_torch()(values)
     loss.backward()
-    assert float(loss) == 2 * value
+    assert loss.item() == 2 * value
     assert np.array_equal(values.grad.numpy(), 2 * slopes)
 
 

@@ -38,8 +38,8 @@ def _library_names() -> set[str]:
     return {*_MATH_NAMES, *(f.c for f in FUNCTIONS.values())}
 
 
-LONGEST_WRITTEN_OUT = 500
-"""Operations up to which a kernel of repeated cells is written out, not emitted as loops."""
+FEWEST_ROLLED = 500
+"""Operations from which on a kernel of repeated cells is emitted as loops."""
 _LONGEST = 12
 """Largest number of operations in one statement; longer expressions are split for readability."""
 
@@ -211,7 +211,7 @@ def _whole(program: Program, kernel: Kernel, given: Sequence[Node], loops: bool)
 
 def is_long(g: Graph, kernel: Kernel) -> bool:
     """Whether a kernel is too long to be written out, if its cells repeat each other."""
-    return g.count_operations(kernel.roots()) > LONGEST_WRITTEN_OUT
+    return g.count_operations(kernel.roots()) > FEWEST_ROLLED
 
 
 def scheduled(
