@@ -189,7 +189,9 @@ def schedule(program: Program, kernel: Kernel, loops: bool = True) -> Schedule:
     if not needed:
         return _whole(program, kernel, (), loops)
     order = tuple(sorted(needed))
-    first = Kernel("hoist", order, ("",) * len(order), checks, labels=kernel.labels)
+    first = Kernel(
+        "hoist", order, ("",) * len(order), checks, labels=kernel.labels, directions=kernel.directions
+    )
     table = variable_names(program, first)
     hoist = _scheduled(program, first, (), table, [("q", i) for i in range(len(order))])
     return replace(_whole(program, rest, order, loops), hoist=hoist)

@@ -111,6 +111,8 @@ cdef extern from "cg_variational.h" nogil:
         cg_kernel_t project
         cg_kernel_t correction
         cg_jump_t jump
+        cg_hoist_t hoist
+        int32_t n_hoisted
 
 cdef extern from "cg_default.h" nogil:
     const char *cg_default_method(const cg_model_t *model, double rtol, double atol)
