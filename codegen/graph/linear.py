@@ -185,7 +185,10 @@ def _quotient(g: Graph, above: Node, pivot: Node, scale: Node, guarded: bool) ->
 
 
 class LDL:
-    """M = L D L^T by straight-line code, for a symmetric matrix given by its lower triangle (rows)."""
+    """M = L D L^T by straight-line code, for a symmetric matrix given by its lower triangle (rows).
+
+    `lower` and `pivots` are the entries of L and D, `scaled` those of L D, all below the diagonal.
+    """
 
     def __init__(self, g: Graph, lower: Matrix) -> None:
         self.graph = g
@@ -193,17 +196,17 @@ class LDL:
         self.lower: Matrix = [[g.zero] * i for i in range(n)]
         self.pivots: list[Node] = []
         self.diagonal = [lower[i][i] for i in range(n)]
-        scaled: Matrix = [[g.zero] * i for i in range(n)]  # L D
+        self.scaled: Matrix = [[g.zero] * i for i in range(n)]
         for i in range(n):
             for j in range(i):
                 value = lower[i][j]
                 for k in range(j):
-                    value = g.sub(value, g.mul(scaled[i][k], self.lower[j][k]))
-                scaled[i][j] = value
+                    value = g.sub(value, g.mul(self.scaled[i][k], self.lower[j][k]))
+                self.scaled[i][j] = value
                 self.lower[i][j] = g.div(value, self.pivots[j])
             value = lower[i][i]
             for k in range(i):
-                value = g.sub(value, g.mul(scaled[i][k], self.lower[i][k]))
+                value = g.sub(value, g.mul(self.scaled[i][k], self.lower[i][k]))
             self.pivots.append(value)
 
     def checks(self) -> list[tuple[Node, Node]]:
@@ -217,13 +220,21 @@ class LDL:
 
     def solve(self, right: Sequence[Node]) -> list[Node]:
         """The solution of M x = right."""
-        g, n = self.graph, len(self.pivots)
-        x = list(right)
-        for i in range(n):
+        y = self.forward(right)
+        return self.backward([self.graph.div(v, d) for v, d in zip(y, self.pivots, strict=True)])
+
+    def forward(self, right: Sequence[Node]) -> list[Node]:
+        """The solution of L y = right, or of its first rows."""
+        y = list(right)
+        for i in range(len(y)):
             for j in range(i):
-                x[i] = g.sub(x[i], g.mul(self.lower[i][j], x[j]))
-        x = [g.div(v, d) for v, d in zip(x, self.pivots, strict=True)]
-        for i in reversed(range(n)):
-            for j in range(i + 1, n):
-                x[i] = g.sub(x[i], g.mul(self.lower[j][i], x[j]))
+                y[i] = self.graph.sub(y[i], self.graph.mul(self.lower[i][j], y[j]))
+        return y
+
+    def backward(self, right: Sequence[Node]) -> list[Node]:
+        """The solution of L^T x = right."""
+        x = list(right)
+        for i in reversed(range(len(x))):
+            for j in range(i + 1, len(x)):
+                x[i] = self.graph.sub(x[i], self.graph.mul(self.lower[j][i], x[j]))
         return x

@@ -285,7 +285,11 @@ static CG_INLINE cg_real_t cg_plus(cg_real_t sum, double weight, cg_real_t a)
 static CG_INLINE cg_real_t cg_line(double c0, double c1, cg_real_t a) { return cg_plus(cg_splat(c0), c1, a); }
 
 /* Masks combine with & and |. */
+#if CG_LANES > 1
 static CG_INLINE cg_real_t cg_abs(cg_real_t a) { return cg_from_bits(cg_bits(a) & UINT64_C(0x7fffffffffffffff)); }
+#else
+static CG_INLINE cg_real_t cg_abs(cg_real_t a) { return fabs(a); } /* compilers take integer registers for the other */
+#endif
 
 /* The unit of a loop over states: CG_WIDTH states of one trajectory in a vector register of the target CPU, if the
  * compiler has vector types; or one state of all lanes. For long sums outside the critical path; the operations on each
