@@ -140,7 +140,7 @@ class BaseModel(InitialStates):
         the kinetic energy, min (eta - eta^) M (eta - eta^) with A eta + A_0 = 0. Those in `keep` are held. Velocities
         left out of `initial` count as zero.
 
-        Raises `ArgumentError` with the residual if there is no such state near `initial` with what is held, and for
+        Raises `ArgumentError` with the residual if no state near `initial` satisfies them with what is held, and for
         names that the model does not have.
 
         >>> import chaplygin as cg

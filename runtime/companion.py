@@ -44,22 +44,39 @@ class Expression:
         """Compile a SymPy expression or condition; raises the errors of `companion`."""
         return cls(library_of(model, (what,), 1), model.name, str(what))
 
+    @classmethod
+    def with_slopes(cls, model: Any, what: Any) -> Expression:
+        """The expression, then its derivatives by x, p and the inputs; raises `ArgumentError` if it is not smooth."""
+        return cls(library_of(model, (what,), 1, slopes=True), model.name, str(what))
+
+    @property
+    def address(self) -> int:
+        """That of its `cg_companion_t`."""
+        return address_of(self.path, self.model, 1)
+
     def columns(self, model: Any, t: Array, y: Array, p: list[Array], u: Array) -> Array:
         """(N,) at times t (N,), states y (n, N), parameters p, each (1,) or (N,), and inputs u (n, 1 or N)."""
+        found: Array = self.rows(model, t, y, p, u)[0]
+        return found
+
+    def rows(self, model: Any, t: Array, y: Array, p: list[Array], u: Array) -> Array:
+        """The same for an expression with its derivatives: (1 + n + np + nu, N)."""
         from ._core import companion_columns
 
-        return companion_columns(model, address_of(self.path, self.model, 1), t, y, p, u)[0]  # type: ignore[no-any-return]
+        return companion_columns(model, self.address, t, y, p, u)
 
     def __str__(self) -> str:
         return self.text
 
 
-def library_of(model: Any, expressions: Sequence[Any], lanes: int) -> Path:
+def library_of(model: Any, expressions: Sequence[Any], lanes: int, slopes: bool = False) -> Path:
     """The library of expressions, and of quantities by name, from the cache or compiled.
+
+    With `slopes`: that of one expression, and then its derivatives by x, p and the inputs.
 
     Raises the errors of `companion`.
     """
-    key = tuple(expressions), lanes
+    key = tuple(expressions), lanes, slopes
     known: dict[Any, Path] = model._companions
     try:
         if key in known:
@@ -72,7 +89,7 @@ def library_of(model: Any, expressions: Sequence[Any], lanes: int) -> Path:
             f"of declared quantities ({', '.join(model.quantities)}), or compile the System in this process"
         )
     known[key] = import_module(BUILDER).build_companion(
-        Path(model.owner.__file__), model.digest, model._equations, expressions, lanes
+        Path(model.owner.__file__), model.digest, model._equations, expressions, lanes, slopes=slopes
     )
     return known[key]
 

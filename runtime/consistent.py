@@ -78,6 +78,12 @@ def _held(names: Sequence[str], keep: Sequence[str]) -> Mask:
     return np.array([name in keep for name in names])
 
 
+def _with_held(names: Sequence[str], held: Mask) -> str:
+    """What was held, for messages."""
+    kept = ", ".join(name for name, fixed in zip(names, held) if fixed)
+    return f" with {kept} held" if kept else ""
+
+
 def _positions(constraints: _Constraints, start: Array, held: Mask, names: Sequence[str]) -> Array:
     n = constraints.n
     wanted, eta, free = start[:n], start[n:], ~held
@@ -97,11 +103,10 @@ def _positions(constraints: _Constraints, start: Array, held: Mask, names: Seque
     size = np.abs(slopes) @ (1.0 + np.abs(x)) + 1e-300
     worst = int(np.argmax(np.abs(f) / size)) if len(f) else 0
     if len(f) and not abs(f[worst]) <= 1e3 * _CLOSE * size[worst]:
-        kept = ", ".join(name for name, fixed in zip(names, held) if fixed)
-        fixed = f" with {kept} held" if kept else ""
+        fixed = _with_held(names, held)
         raise ArgumentError(
             f"initial: no coordinates near the given ones satisfy holonomic_{worst + 1}{fixed}: the residual is "
-            f"{f[worst]:.6g}; start nearer to the constraints" + (" or keep less" if kept else "")
+            f"{f[worst]:.6g}; start nearer to the constraints" + (" or keep less" if fixed else "")
         )
     return x
 
@@ -122,9 +127,9 @@ def _velocities(
     size = np.abs(rows) @ np.abs(eta) + np.abs(offsets) + np.abs(rows) @ np.abs(wanted) + 1e-300
     worst = int(np.argmax(np.abs(off) / size))
     if abs(off[worst]) > 1e4 * _CLOSE * size[worst]:
-        kept = ", ".join(name for name, fixed in zip(names, held) if fixed)
         raise ArgumentError(
-            f"initial: no velocities satisfy constraint_{worst + 1} with {kept or 'none'} held: the residual is "
-            f"{off[worst]:.6g}; keep fewer"
+            f"initial: no velocities satisfy constraint_{worst + 1}{_with_held(names, held)}: the residual is "
+            f"{off[worst]:.6g}; "
+            + ("keep fewer" if held.any() else "the constraints contradict each other there")
         )
     return eta

@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any
 from .base_model import BaseModel, Variable
 from .errors import ArgumentError, CoreMissingError
 from .lanes import await_build
-from .options import shown
+from .options import of_call, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from typing_extensions import Unpack
+
     from ._core import EnsembleCore, ModelCore
     from .ensemble_job import EnsemblePart
+    from .gradients.gradient import Gradient
+    from .options import RunKeywords
     from .stepper import Stepper
 
     _core_error: ImportError | None = None
@@ -142,6 +146,7 @@ class Model(ModelCore, BaseModel):
         self.variables = {name: self.variables[name] for name in dict.fromkeys(e[0] for e in self._variables)}
         self._ensembles: dict[int, Any] = {}
         self._companions: dict[Any, Path] = {}
+        self._derivatives: Any = None
 
     @property
     def owner(self) -> object:
@@ -165,6 +170,46 @@ class Model(ModelCore, BaseModel):
 
     def _ensemble_core(self, part: EnsemblePart) -> EnsembleCore:
         return EnsembleCore(self, part)
+
+    @shown()
+    def gradient(
+        self,
+        loss: Any,
+        t_span: tuple[float, float],
+        initial: Any = None,
+        parameters: Any = None,
+        inputs: Any = None,
+        *,
+        by: Any = None,
+        memory: int = 2**28,
+        **options: Unpack[RunKeywords],
+    ) -> Gradient:
+        """The derivatives of a loss along a run by parameters, initial values and constant inputs.
+
+        The loss is an entry or a list of entries, which are added: ``cg.final(f)`` for a quantity or a SymPy expression
+        at the end, ``cg.integral(f)`` for its integral over the run, ``cg.squares(data)`` for the squares of residuals
+        against measured series, and ``cg.loss(function, entry)`` for a Python function of samples that returns its
+        value and its derivatives. `by` names what to differentiate by; without it, all parameters, then all initial
+        values. The rest is as for `integrate`; steps end at the times of samples. The result is a `Gradient`.
+
+        It is that of the steps as they were taken, to rounding errors, for all explicit Runge-Kutta methods: one run
+        forward, and one backward with the adjoint right-hand side, whatever the number of names. `memory` is a bound
+        in bytes on the states that are kept; with less, steps are taken again more than once, at the positions of
+        Griewank and Walther's Algorithm 799. docs/fitting.md has the equations.
+
+        Raises `ArgumentError` for a model with events, contacts or kinks, a loss that is not differentiable, inputs
+        that vary, and a method or a projection without an adjoint; `KernelError` if the run fails.
+
+        >>> import chaplygin as cg
+        >>> from chaplygin.generated.harmonic_oscillator import model
+        >>> found = model.gradient(cg.final("x"), (0, 1), {"x": 1, "x_dot": 0}, {"m": 1, "k": 4})
+        >>> round(found.value, 8), round(found["k"], 8)  # cos 2, -sin(2)/4
+        (-0.41614684, -0.22732436)
+        """
+        from .gradients.gradient import gradient
+
+        how = of_call(Model.gradient, options)
+        return gradient(self, loss, t_span, initial, parameters, inputs, by, memory, how)
 
     def export_fmu(
         self,

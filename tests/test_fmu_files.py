@@ -175,7 +175,6 @@ def misuse(fmu: Fmu, folder: Path) -> None:
         "gcc",
         "-std=c99",
         "-g",
-        "-O1",
         "-fsanitize=address,undefined",
         "-fno-sanitize-recover=undefined",
         "-I.",

@@ -12,7 +12,7 @@ import sympy as sp
 from dense_chain import dense_chain
 
 import chaplygin as cg
-from chaplygin.codegen.emit.graph_file import KERNELS, graph_files, read_graph
+from chaplygin.codegen.emit.graph_file import QUANTITIES, graph_files, read_graph
 from chaplygin.codegen.emit.python_backend import python_kernel
 from chaplygin.codegen.lower.fmu_kernels import with_fmu_kernels
 from chaplygin.codegen.lower.program import Program
@@ -22,7 +22,7 @@ def of_fmu(program: Program) -> Program:
     """The program as an FMU gets it: from the text of its graph."""
     (text,) = graph_files(program, "").values()
     graph, kernels, unarranged = read_graph(text)
-    return with_fmu_kernels(replace(program, graph=graph, kernels=kernels, unarranged=unarranged), KERNELS)
+    return with_fmu_kernels(replace(program, graph=graph, kernels=kernels, unarranged=unarranged), QUANTITIES)
 
 
 @functools.cache

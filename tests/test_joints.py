@@ -179,6 +179,17 @@ def test_velocities_are_ordered_as_the_links() -> None:
         ),
         (lambda: joint.revolute(None, "x", name="b", at=(0, 0, math.inf)), r"Body 'b': at\[2\] is oo"),
         (lambda: joint.revolute(None, (math.nan, 0, 0), name="b"), r"Body 'b': axis\[0\] is nan"),
+        (
+            lambda: joint.revolute(None, "x", name="b", turned=sp.diag(1, 2, 1)),
+            r"Body 'b': turned is not a rotation",
+        ),
+        (lambda: joint.revolute(None, "x", name="b", turned=3), r"Body 'b': turned = 3 is not a 3x3 matrix"),
+        (lambda: joint.ball(None, name="b", mass=1, inertia=2), r"Body 'b': inertia = 2 is not a 3x3 matrix"),
+        (lambda: joint.ball(None, name="b", mass=1, inertia=(1, 2)), r"Body 'b': inertia has 2 entries"),
+        (
+            lambda: joint.revolute([cg.Body("a"), cg.Body("c")], "x", name="b"),
+            r"Body 'b': parent is list; give one body, .*; a loop is closed by System\(holonomic",
+        ),
     ],
 )
 def test_bad_joints_are_named(make: Any, message: str) -> None:
@@ -189,3 +200,57 @@ def test_bad_joints_are_named(make: Any, message: str) -> None:
 def test_an_inertia_that_no_body_has_is_refused() -> None:
     with pytest.raises(DeclarationError, match=r"Body 'b': inertia .* larger than the sum of the two others"):
         cg.System("top", bodies=[joint.ball(None, name="b", mass=1, inertia=(1, 1, 3))])
+
+
+def test_a_misspelt_argument_is_named_with_the_right_word() -> None:
+    with pytest.raises(TypeError, match=r"joint\.revolute: unknown argument 'masss'; did you mean mass\?"):
+        joint.revolute(None, "x", name="b", masss=1)
+    with pytest.raises(TypeError, match=r"joint\.ball: unknown argument 'centre'; did you mean center\?"):
+        joint.ball(None, name="b", centre=(0, 0, 1))
+    with pytest.raises(
+        TypeError, match=r"joint\.fixed: unknown argument 'axle'.* it takes parent, name, joint, at"
+    ):
+        joint.fixed(None, name="b", axle="x")
+
+
+SOLID: dict[str, Any] = {"mass": 1, "inertia": (1, 1, 1)}
+
+
+def test_a_cycle_of_parents_is_named() -> None:
+    base = joint.revolute(None, "x", name="base", **SOLID)
+    first = joint.revolute(base, "x", name="first", **SOLID)
+    last = joint.revolute(first, "x", name="last", **SOLID)
+    first.parent = last
+    with pytest.raises(DeclarationError, match="Body 'first': a cycle of parents: first - last - first"):
+        cg.System("ring", bodies=[base, first, last])
+
+
+def test_a_body_with_two_parents_is_named() -> None:
+    left, right = (joint.revolute(None, "x", name=name, **SOLID) for name in ("left", "right"))
+    held = [joint.revolute(parent, "y", name="hand", **SOLID) for parent in (left, right)]
+    with pytest.raises(DeclarationError, match="'hand' is used twice, with the parents 'left' and 'right'"):
+        cg.System("arms", bodies=[left, right, *held])
+
+
+@pytest.mark.parametrize("mass", [None, 0, 1], ids=["no mass", "mass zero", "a point on the axis"])
+def test_a_joint_that_moves_no_inertia_is_named_by_its_body(mass: int | None) -> None:
+    arm = joint.revolute(None, "x", name="arm", **SOLID)
+    hand = joint.revolute(arm, "y", name="hand", mass=mass)
+    with pytest.raises(DeclarationError, match="no inertia along hand_dot, which moves 'hand'"):
+        cg.System("arm", bodies=[arm, hand])
+
+
+def test_a_joint_that_is_singular_at_the_example_is_named_by_its_body() -> None:
+    """Three angles about z, x, z where the second is zero."""
+    arm = joint.revolute(None, "x", name="arm", **SOLID)
+    hand = joint.ball(arm, name="hand", angles="zxz", **SOLID)
+    example = dict.fromkeys((*arm.coordinates, *hand.coordinates), 0)
+    with pytest.raises(
+        DeclarationError, match="hand_1_dot, hand_3_dot; the joint of the body 'hand' is singular"
+    ):
+        cg.System("arm", bodies=[arm, hand], example=example)
+
+
+def test_bodies_that_cannot_move_are_named() -> None:
+    with pytest.raises(DeclarationError, match="no body moves: the joints of stand are fixed"):
+        cg.System("statue", bodies=[joint.fixed(None, name="stand", **SOLID)])

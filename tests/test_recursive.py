@@ -5,12 +5,15 @@ from __future__ import annotations
 from math import cos, sin
 from typing import Any
 
+import numpy as np
 import pytest
 import sympy as sp
 from body_trees import JOINTS, SKEW, Chain, G, T, accelerations, example_of, grown, same_accelerations
+from spatial_trees import NUMBERS, Pinocchio, spatial_tree
 
 import chaplygin as cg
 from chaplygin.codegen.declare.symbols import DeclarationError
+from chaplygin.codegen.emit.python_backend import python_model
 from chaplygin.codegen.graph.evaluate import evaluate
 from chaplygin.runtime.errors import FormError
 
@@ -166,6 +169,51 @@ def test_force_at_the_pivot_of_a_swinging_rod() -> None:
     assert out["velocity_rod0_z"] == pytest.approx(rate * length / 2 * sin(angle))
     assert out["omega_rod0_y"] == pytest.approx(rate)
     assert out["rotation_rod0_xz"] == pytest.approx(sin(angle))
+
+
+def test_forces_at_the_pivots_of_a_double_pendulum() -> None:
+    """Newton-Euler by hand for rods of mass m and length l at absolute angles A and B, with e the direction of a rod.
+
+    With c = cos(A - B), s = sin(A - B): 8 A'' + 3 c B'' = -3 s B'^2 - 9 (g/l) sin A and
+    3 c A'' + 2 B'' = 3 s A'^2 - 3 (g/l) sin B; the forces are m (a - g) summed over the rods below the pivot.
+    """
+    a, b, u, v, m, length, g = 0.8, -0.5, 1.7, -2.1, 1.5, 0.7, 9.81
+    at = {"x0": a, "x1": b - a, "x0_dot": u, "x1_dot": v - u, "m": m, "l": length, "g": g}
+    c, s = cos(a - b), sin(a - b)
+    matrix = [[8, 3 * c], [3 * c, 2]]
+    right = [-3 * s * v**2 - 9 * g / length * sin(a), 3 * s * u**2 - 3 * g / length * sin(b)]
+    first, second = np.linalg.solve(matrix, right)
+
+    def bent(angle: float, rate: float, rates: float) -> np.ndarray:
+        """d^2 e/dt^2, (x, z), for e = (-sin, -cos): a positive angle turns -z towards -x."""
+        return np.array([-cos(angle), sin(angle)]) * rates - np.array([-sin(angle), -cos(angle)]) * rate**2
+
+    upper, lower = length * bent(a, u, first), length * bent(b, v, second)
+    weight = np.array([0, m * g])
+    below = m * (upper + lower / 2) + weight
+    above = m * upper / 2 + weight + below
+    out = values(hanging(2), at, bodies=["rod0", "rod1"])
+    for body, force, angle in (("rod0", above, a), ("rod1", below, b)):
+        axes = np.array([[cos(angle), -sin(angle)], [sin(angle), cos(angle)]])
+        found = [out[f"joint_force_{body}_{axis}"] for axis in "xz"]
+        assert found == pytest.approx(axes @ force, rel=1e-12)
+        assert out[f"joint_couple_{body}_y"] == pytest.approx(0, abs=1e-12)
+    model = python_model(hanging(2).equations("recursive", bodies=["rod0"]).program, quiet=True)
+    seen = model.evaluate(0, *([at[name] for name in names] for names in (model.states, model.parameters)))
+    assert seen["joint_force_rod0_z"] == pytest.approx(out["joint_force_rod0_z"], rel=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [30, 100])
+@pytest.mark.parametrize("joint", ["hinges", "balls"])
+def test_accelerations_of_large_spatial_trees_are_those_of_pinocchio(joint: str, n: int) -> None:
+    theirs, system = Pinocchio(n, joint), spatial_tree(n, joint)
+    for seed in range(20):
+        q, v, y = theirs.random(seed)
+        at = NUMBERS | {s.name: x for s, x in zip((*system.coordinates, *system.velocities), y, strict=True)}
+        expected = theirs.accelerations(q, v)
+        found = accelerations(system, "recursive", at)
+        assert np.abs(found - expected).max() <= 1e-11 * np.abs(expected).max()
 
 
 # -- hypotheses -----------------------------------------------------------------------------------------------------

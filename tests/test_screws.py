@@ -425,7 +425,7 @@ def test_wrong_bodies() -> None:
         ({"center": (X, Y, sp.Symbol("z"))}, r"'b': center\[2\]: unknown symbol z"),
         ({"mass": "m"}, "'b': mass is a string"),
         ({"mass": None}, "'b': inertia is given without mass"),
-        ({"parent": "torus"}, "'b': parent is str; give a Body"),
+        ({"parent": "torus"}, "'b': parent is str; give one body"),
         ({"inertia": None, "about": (0, 0, 1)}, "about is given without inertia"),
     ]
     for changes, words in cases:

@@ -123,3 +123,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 def test_a_second_process_compiles_nothing(place: Place, command: tuple[str, ...]) -> None:
     place.run(*command)
     assert place.calls() == []
+
+
+def test_what_fmus_share_is_compiled_once(place: Place) -> None:
+    for name, compiled in (("harmonic_oscillator", True), ("chaplygin_sleigh", False)):
+        place.run("-m", "chaplygin", "export-fmu", name, "-o", f"{name}.fmu")
+        calls = place.calls()
+        assert any(f"{name}_fmu.c" in line for line in calls)
+        assert any("cg_driver.c" in line for line in calls) == compiled

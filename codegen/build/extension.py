@@ -156,16 +156,45 @@ def lane_library(
 
 
 def compile_library(
-    name: str, work: Path, compiler: Compiler, sources: Sequence[str], flags: Sequence[str], log: Path
+    name: str,
+    work: Path,
+    compiler: Compiler,
+    sources: Sequence[str],
+    flags: Sequence[str],
+    log: Path,
+    objects: Sequence[Path] = (),
 ) -> Path:
-    """A shared library of C files in the folder `work`, which contains everything that they include.
+    """A shared library of `objects` and of C files in the folder `work`, which contains everything that they include.
 
     Raises BuildError with the path of the full log.
     """
     job = _Job(name, work, compiler, log)
     library = f"{name}.{_LIBRARY}"
-    job._link(job.parallel(sources, flags), library)
+    job._link([*job.parallel(sources, flags), *map(os.fspath, objects)], library)
     return work / library
+
+
+def compile_object(
+    name: str, texts: Mapping[str, str], compiler: Compiler, sources: Sequence[str], flags: Sequence[str]
+) -> Path:
+    """C files joined into the one object `<name>.o`, cached or newly compiled. Raises BuildError, CacheError.
+
+    `texts` has the files and everything that they include.
+    """
+    parts = [name, sorted(texts.items()), list(sources), list(flags), compiler.identity]
+    key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
+    with cache.locked(key):
+        found = cache.lookup(key)
+        if found is not None:
+            return found
+        with cache.workspace() as work:
+            for file, text in texts.items():
+                (work / file).write_bytes(text.encode())
+            job = _Job(name, work, compiler, cache.log_path(key))
+            job._call(
+                [*compiler.command, "-r", *job.parallel(sources, flags), "-o", f"{name}.o"], f"{name}.o"
+            )
+            return cache.publish(key, work, f"{name}.o", {"name": name, "flags": list(flags)})
 
 
 class _LaneEntry:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chaplygin.runtime.arguments import nearest
-from chaplygin.runtime.base_model import Variable
 from chaplygin.runtime.c_files import DRIVER, INCLUDE
 from chaplygin.runtime.errors import ArgumentError, EmitError
 
@@ -22,13 +21,14 @@ from ..emit.dependencies import dependencies
 from ..emit.fmi_description import KINDS, VERSIONS, Described, build_description, description
 from ..emit.fmu_kernels import fmu_kernel_file
 from ..emit.folder import replace, with_headers
-from ..emit.graph_file import KERNELS, read_graph
+from ..emit.graph_file import QUANTITIES
 from ..emit.render import render
 from ..lower.fmu_kernels import with_fmu_kernels
-from ..lower.program import EventEntry, Program
+from ..lower.program import Program
 from . import cache
-from .extension import compile_library, facts_of
-from .model_sources import folder_of, model_sources, module_of
+from .extension import compile_library, compile_object, facts_of
+from .model_program import program_of
+from .model_sources import model_sources, module_of
 from .toolchain import PLATFORMS, Compiler, cross_compiler
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def export_fmu(
     compilers |= {name: cross_compiler(name) for name in platforms if name not in compilers}
     target = Path(path)
     _refuse(target)
-    program = _program(model)
-    rows = {kernel: dependencies(program, kernel) for kernel in KERNELS}
+    program = program_of(model)
+    rows = {kernel: dependencies(program, kernel) for kernel in QUANTITIES}
     texts = _sources(model, program, version, start)
     described = Described(model, version, kind, start, _units(model, version), rows)
     text = description(described, "")
@@ -103,45 +103,13 @@ def _sources(model: Model, program: Program, version: str, start: Mapping[str, f
             "inputs": row(model.inputs),
         },
     )
-    texts[f"{name}_fmu_kernels.c"] = fmu_kernel_file(with_fmu_kernels(program, KERNELS))
+    texts[f"{name}_fmu_kernels.c"] = fmu_kernel_file(with_fmu_kernels(program, QUANTITIES))
     return with_headers(texts)
 
 
 def _units(model: Model, version: str) -> tuple[str, ...]:
     """The C files that are compiled; the others are included by them."""
     return (f"{model.name}_fmu.c", f"{model.name}_fmu_kernels.c", *DRIVER, *_SHARED, *_FUNCTIONS[version])
-
-
-def _program(model: Model) -> Program:
-    """The program of a model, with the kernels of the file beside its module."""
-    path = folder_of(model) / f"{model.name}_graph.txt"
-    if not path.exists():
-        raise EmitError(f"{path.name} is not beside the module of {model.name} in {os.fspath(path.parent)!r}")
-    graph, kernels, unarranged = read_graph(path.read_text(encoding="utf-8"))
-
-    def named(names: Sequence[str]) -> tuple[Variable, ...]:
-        return tuple(model.variables[name] for name in names)
-
-    return Program(
-        name=model.name,
-        form=model.form,
-        digest=model.digest,
-        graph=graph,
-        states=named(model.states),
-        n_coordinates=model.n_coordinates,
-        parameters=named(model.parameters),
-        inputs=named(model.inputs),
-        outputs=named(model.outputs),
-        invariants=named((*model.invariants, *model.residuals)),
-        declared=(),
-        independent="t",
-        kernels=kernels,
-        table=(),
-        guards=tuple(Variable(name, "guard") for name in (*model.events, *model.kinks)),
-        modes=tuple(Variable(name, "mode") for name in model.modes),
-        events=tuple(EventEntry(name, 0, False, False) for name in model.events),
-        unarranged=unarranged,
-    )
 
 
 def _here() -> str:
@@ -161,15 +129,21 @@ def _binary(name: str, version: str, target: str) -> str:
 
 
 def _compiled(model: Model, compiler: Compiler, texts: Mapping[str, str], units: Sequence[str]) -> bytes:
-    """The library for any processor of a kind."""
+    """The library for any processor of a kind. What is the same in all FMUs is compiled once for this platform."""
     facts = facts_of(module_of(model))
     flags = compiler.core_flags(tuned=False, reproducible=facts["reproducible"])
+    shared = {name: text for name, text in texts.items() if not name.startswith(f"{model.name}_")}
+    objects = []
+    if not compiler.crosses:  # not every linker joins the objects of another platform
+        objects.append(
+            compile_object("cg_fmu_runtime", shared, compiler, [n for n in units if n in shared], flags)
+        )
+        units = [n for n in units if n not in shared]
     with cache.workspace() as work:
         for file, text in texts.items():
             (work / file).write_bytes(text.encode())
-        return compile_library(
-            model.name, work, compiler, units, flags, cache.log_path(f"{model.name}-fmu")
-        ).read_bytes()
+        log = cache.log_path(f"{model.name}-fmu")
+        return compile_library(model.name, work, compiler, units, flags, log, objects).read_bytes()
 
 
 def _refuse(target: Path) -> None:

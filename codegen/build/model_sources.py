@@ -38,3 +38,11 @@ def model_sources(model: Model) -> dict[str, str]:
         raise EmitError(f"the C sources of {model.name} are not beside its module in {os.fspath(folder)!r}")
     paths = [*(path for path in own if path.exists()), *(INCLUDE / file for file in DRIVER)]
     return {path.name: path.read_text(encoding="utf-8") for path in paths}
+
+
+def graph_text(model: Model) -> str:
+    """The text of a model's graph file. Raises EmitError if it is not beside the module."""
+    path = folder_of(model) / f"{model.name}_graph.txt"
+    if not path.exists():
+        raise EmitError(f"{path.name} is not beside the module of {model.name} in {os.fspath(path.parent)!r}")
+    return path.read_text(encoding="utf-8")

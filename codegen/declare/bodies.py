@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import sympy as sp
@@ -13,6 +13,9 @@ from .symbols import Coordinate, DeclarationError, Input, Parameter, Time, Veloc
 
 Expression = Any
 Vector = Any
+
+ONE_PARENT = "give one body, or None for space; a loop is closed by System(holonomic=[...])"
+"""What to say of a parent that is no body."""
 
 
 class Body:
@@ -58,13 +61,13 @@ class Body:
     ) -> None:
         check_name(name, "Body name")
         if parent is not None and not isinstance(parent, Body):
-            raise DeclarationError(f"Body {name!r}: parent is {type(parent).__name__}; give a Body")
+            raise DeclarationError(f"Body {name!r}: parent is {type(parent).__name__}; {ONE_PARENT}")
         self.name, self.parent = name, parent
         where = f"Body {name!r}"
         if mass is None and inertia is not None:
             raise DeclarationError(f"{where}: inertia is given without mass; give the mass")
         self.mass = scalar(where, "mass", 0 if mass is None else mass)
-        self.rotation = sp.eye(3) if rotation is None else _matrix(where, "rotation", rotation)
+        self.rotation = sp.eye(3) if rotation is None else matrix(where, "rotation", rotation)
         self.center = vector(where, "center", (0, 0, 0) if center is None else center)
         self.inertia = self._central(inertia, about)
 
@@ -74,10 +77,11 @@ class Body:
             if about is not None:
                 raise DeclarationError(f"{where}: about is given without inertia")
             return sp.zeros(3)
-        rows = list(inertia) if not isinstance(inertia, sp.MatrixBase) else inertia
-        if isinstance(rows, list) and len(rows) == 3 and not any(isinstance(r, (list, tuple)) for r in rows):
-            rows = sp.diag(*[scalar(where, "inertia", e) for e in rows])
-        given = _matrix(where, "inertia", rows)
+        moments = isinstance(inertia, Iterable) and not isinstance(inertia, sp.MatrixBase)
+        rows = list(inertia) if moments else inertia
+        if moments and not any(isinstance(r, Iterable) and not isinstance(r, str) for r in rows):
+            rows = sp.diag(*vector(where, "inertia", rows))
+        given = matrix(where, "inertia", rows)
         for i, j in ((0, 1), (0, 2), (1, 2)):
             if sp.expand(given[i, j] - given[j, i]) != 0:
                 raise DeclarationError(
@@ -162,11 +166,11 @@ def vector(where: str, entry: str, value: Any, moving: bool = False) -> Vector:
     return sp.Matrix([scalar(where, f"{entry}[{i}]", e, moving) for i, e in enumerate(items)])
 
 
-def _matrix(where: str, entry: str, value: Any) -> Any:
+def matrix(where: str, entry: str, value: Any) -> Any:
     try:
         given = sp.Matrix(value)
-    except (TypeError, ValueError) as error:
-        raise DeclarationError(f"{where}: {entry} is not a 3x3 matrix: {error}") from None
+    except (TypeError, ValueError):
+        raise DeclarationError(f"{where}: {entry} = {value!r} is not a 3x3 matrix") from None
     if given.shape != (3, 3):
         raise DeclarationError(f"{where}: {entry} has shape {given.shape}; give shape (3, 3)")
     return given.applyfunc(lambda e: scalar(where, entry, e))

@@ -141,6 +141,11 @@ def declare(name: str, **given: Any) -> Declaration:
     # A rate df/dt is a constraint on the velocities.
     constraints += [sp.diff(f, time) + sum(sp.diff(f, x) * v for x, v in rows.items()) for f in holonomic]
     of_links = [v for body in bodies if isinstance(body, Link) for v in body.velocities]
+    if bodies and not rows:
+        names = ", ".join(body.name for body in bodies)
+        raise DeclarationError(
+            f"no body moves: the joints of {names} are fixed, and no coordinates are given"
+        )
     velocities = law.velocities if law is not None else _velocities(rows, [*example, *of_links])
     forces = checks.by_velocity("forces", given["forces"] or {}, velocities)
     named = checks.mapping("outputs", given["outputs"] or {}).items()

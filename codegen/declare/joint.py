@@ -13,13 +13,17 @@ frame of its parent, turned by `turned`; where all its coordinates are zero, the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from inspect import signature
 from itertools import pairwise
-from typing import Any, Union
+from typing import Any, TypeVar, Union, cast
 
 import sympy as sp
 
-from .bodies import Body, scalar, turn, vector
+from chaplygin.runtime.arguments import nearest
+
+from .bodies import ONE_PARENT, Body, matrix, scalar, turn, vector
 from .quaternions import quaternion_rates, rotation
 from .symbols import DeclarationError, check_name, coordinates, rate, velocities
 
@@ -47,6 +51,27 @@ class Link(Body):
     @property
     def coordinates(self) -> tuple[sp.Symbol, ...]:
         return tuple(self.kinematics)
+
+
+Joint = TypeVar("Joint", bound=Callable[..., Link])
+
+
+def _spelled(joint: Joint) -> Joint:
+    """A function of this module that refuses keywords which neither it nor a link has, and says what was meant."""
+    own = [word for word in signature(joint).parameters if word != "link"]
+
+    @wraps(joint)
+    def checked(*given: Any, **named: Any) -> Link:
+        known = (*own, *(word for word, p in signature(_link).parameters.items() if p.kind is p.KEYWORD_ONLY))
+        for word in named:
+            if word not in known:
+                raise TypeError(
+                    f"joint.{joint.__name__}: unknown argument {word!r}{nearest(word, known) or ';'} it takes "
+                    f"{', '.join(known)}"
+                )
+        return joint(*given, **named)
+
+    return cast(Joint, checked)
 
 
 class _Motion:
@@ -88,6 +113,7 @@ class _Motion:
         self.rest[q[0].name] = 1.0
 
 
+@_spelled
 def revolute(parent: Body | None, axis: Axis, *, name: str, joint: str | None = None, **link: Any) -> Link:
     """A hinge: rotation about an axis by the angle named `joint`, whose velocity is its rate.
 
@@ -113,6 +139,7 @@ def revolute(parent: Body | None, axis: Axis, *, name: str, joint: str | None = 
     return _link(parent, name, motion, **link)
 
 
+@_spelled
 def prismatic(parent: Body | None, axis: Axis, *, name: str, joint: str | None = None, **link: Any) -> Link:
     """A slide: translation by the length `name` along an axis. Arguments as of `revolute`.
 
@@ -124,6 +151,7 @@ def prismatic(parent: Body | None, axis: Axis, *, name: str, joint: str | None =
     return _link(parent, name, motion, **link)
 
 
+@_spelled
 def helical(
     parent: Body | None, axis: Axis, *, pitch: Expression, name: str, joint: str | None = None, **link: Any
 ) -> Link:
@@ -140,6 +168,7 @@ def helical(
     return _link(parent, name, motion, **link)
 
 
+@_spelled
 def cylindrical(parent: Body | None, axis: Axis, *, name: str, joint: str | None = None, **link: Any) -> Link:
     """Translation by `name`_shift along an axis and rotation by `name`_angle about it. Arguments as of `revolute`.
 
@@ -152,6 +181,7 @@ def cylindrical(parent: Body | None, axis: Axis, *, name: str, joint: str | None
     return _link(parent, name, motion, **link)
 
 
+@_spelled
 def universal(
     parent: Body | None, first: Axis, second: Axis, *, name: str, joint: str | None = None, **link: Any
 ) -> Link:
@@ -170,6 +200,7 @@ def universal(
     return _link(parent, name, motion, **link)
 
 
+@_spelled
 def ball(
     parent: Body | None,
     *,
@@ -203,6 +234,7 @@ def ball(
     return _link(parent, name, motion, **link)
 
 
+@_spelled
 def planar(
     parent: Body | None, normal: Axis = "z", *, name: str, joint: str | None = None, **link: Any
 ) -> Link:
@@ -224,6 +256,7 @@ def planar(
     return _link(parent, name, motion, **link)
 
 
+@_spelled
 def free(parent: Body | None = None, *, name: str, joint: str | None = None, **link: Any) -> Link:
     """A body that moves freely. Arguments as of `revolute`.
 
@@ -244,6 +277,7 @@ def free(parent: Body | None = None, *, name: str, joint: str | None = None, **l
     return _link(parent, name, motion, **link)
 
 
+@_spelled
 def fixed(parent: Body | None, *, name: str, joint: str | None = None, **link: Any) -> Link:
     """A link that is fixed to its parent. Arguments as of `revolute`.
 
@@ -267,8 +301,8 @@ def _link(
 ) -> Link:
     where = _where(name)
     if parent is not None and not isinstance(parent, Body):
-        raise DeclarationError(f"{where}: parent is {type(parent).__name__}; give a link, a Body or None")
-    frame = Body(name, rotation=turned).rotation  # checked there
+        raise DeclarationError(f"{where}: parent is {type(parent).__name__}; {ONE_PARENT}")
+    frame = sp.eye(3) if turned is None else _turned(where, turned)
     arm = vector(where, "center", center)
     place = vector(where, "at", at) + frame * motion.shift
     if isinstance(parent, Link):
@@ -287,6 +321,19 @@ def _link(
     link.velocities = tuple(motion.velocities)
     link.origin = -arm
     return link
+
+
+def _turned(where: str, turned: Any) -> Any:
+    """The rotation from the axes of a joint to those of the parent."""
+    frame = matrix(where, "turned", turned)
+    if not frame.free_symbols:
+        numbers = frame.evalf()
+        if not ((numbers.T * numbers - sp.eye(3)).norm() < 1e-8 and numbers.det() > 0):
+            raise DeclarationError(
+                f"{where}: turned is not a rotation: its columns are the axes of the joint in those of the parent, "
+                "orthonormal and right-handed, as of chaplygin.turn"
+            )
+    return frame
 
 
 def _where(name: Any) -> str:

@@ -100,8 +100,9 @@ class Screws(Mapping[str, Screw]):
 def checked(given_bodies: Any, given_interactions: Any) -> tuple[tuple[Body, ...], tuple[Interaction, ...]]:
     """The bodies, with their parents among them, and the interactions of these bodies."""
     bodies = checks.instances("bodies", given_bodies, Body, "Body(name, ...)")
-    checks.distinct("bodies", [body.name for body in bodies])
+    _check_names(bodies)
     names = ", ".join(body.name for body in bodies)
+    _check_lines(bodies)
     for body in bodies:
         if body.parent is not None and body.parent not in bodies:
             raise DeclarationError(
@@ -118,6 +119,51 @@ def checked(given_bodies: Any, given_interactions: Any) -> tuple[tuple[Body, ...
                     f"({names or 'none'})"
                 )
     return bodies, interactions
+
+
+def _check_names(bodies: Sequence[Body]) -> None:
+    """Refuse two bodies of one name, which may be one body meant to have two parents."""
+    seen: dict[str, Body] = {}
+    for body in bodies:
+        other = seen.setdefault(body.name, body)
+        if other is not body and other.parent is not body.parent:
+            parents = " and ".join(
+                "space" if b.parent is None else repr(b.parent.name) for b in (other, body)
+            )
+            raise DeclarationError(
+                f"bodies: the name {body.name!r} is used twice, with the parents {parents}; a body has one parent, "
+                "and a loop is closed by holonomic=[...]"
+            )
+    checks.distinct("bodies", [body.name for body in bodies])
+
+
+def _check_lines(bodies: Sequence[Body]) -> None:
+    """Refuse a body that carries itself through its children."""
+    standing: set[Body] = set()
+    for body in bodies:
+        line: list[Body] = []
+        above: Body | None = body
+        while above is not None and above not in standing:
+            line.append(above)
+            above = above.parent
+            if above in line:
+                names = " - ".join(b.name for b in [*line[line.index(above) :], above])
+                raise DeclarationError(
+                    f"Body {above.name!r}: a cycle of parents: {names}; one of these bodies stands in space "
+                    "(parent=None), and a loop is closed by holonomic=[...]"
+                )
+        standing.update(line)
+
+
+def moved_by(system: System, velocity: sp.Symbol) -> list[Body]:
+    """The bodies that a velocity moves relative to their parents."""
+    flow = system.nodes.mechanism.flow
+    g = flow.graph
+
+    def relative(body: Body) -> list[Node]:
+        return [*flow.spin(body), *flow.rate(flow.pose(body).anchor)]
+
+    return [body for body in system.bodies if velocity.name in g.symbols(relative(body))]
 
 
 def check_bodies(system: System) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..graph.evaluate import evaluate, evaluate_with_scale
 from ..graph.graph import Graph, Node
 from ..graph.linear import choose_pivots
 from .fields import numeric_matrix
-from .mechanism import check_bodies
+from .mechanism import check_bodies, moved_by
 from .points import Point, declared_roots, example_point, good_points
 from .rank_checks import check_ranks
 from .redundancy import check_redundancy
@@ -116,20 +116,10 @@ def _check_mass(system: System, g: Graph, at: Point) -> None:
             values[a] = row
     if not np.isfinite(values).all():
         raise DeclarationError("the mass matrix is not finite at the example point")
-    for a, v in enumerate(system.velocities):
-        if not values[a].any():
-            raise DeclarationError(
-                f"the mass matrix is singular at the example point: kinetic has no inertia along {v}. "
-                "T must contain every velocity; do not substitute constraints into it"
-            )
     scale = np.sqrt(np.abs(np.diag(values)))
     scale[scale == 0] = 1.0
     scaled = values / np.outer(scale, scale)
-    if np.linalg.matrix_rank(scaled, tol=1e-11) < k:
-        raise DeclarationError(
-            f"the mass matrix is singular at the example point; T must be nondegenerate in all of "
-            f"{', '.join(v.name for v in system.velocities)}; do not substitute constraints into it"
-        )
+    _check_regular(system, values, scaled)
     left = scaled.copy()
     for a in range(k):  # the emitted code factors M in this order, without pivoting
         if abs(left[a, a]) < 1e-13:
@@ -138,3 +128,33 @@ def _check_mass(system: System, g: Graph, at: Point) -> None:
                 "the example point; a kinetic energy must be positive definite"
             )
         left[a + 1 :, a + 1 :] -= np.outer(left[a + 1 :, a], left[a, a + 1 :]) / left[a, a]
+
+
+def _check_regular(system: System, values: Any, scaled: Any) -> None:
+    """Refuse a singular mass matrix, naming the velocities and the bodies that they move."""
+    singular, advice = (
+        "the mass matrix is singular at the example point",
+        "do not substitute constraints into it",
+    )
+    for v, row in zip(system.velocities, values, strict=True):
+        if row.any():
+            continue
+        moved = " and ".join(repr(body.name) for body in moved_by(system, v))
+        reason = (
+            f", which moves {moved} relative to the parent; give what it moves a mass, and an inertia if the mass "
+            "centre lies on the joint's axis"
+        )
+        wrong = reason if moved else f". T must contain every velocity; {advice}"
+        raise DeclarationError(f"{singular}: kinetic has no inertia along {v}{wrong}")
+    if np.linalg.matrix_rank(scaled, tol=1e-11) == len(values):
+        return
+    still = np.abs(np.linalg.svd(scaled)[2][-1])
+    among = [v for v, share in zip(system.velocities, still, strict=True) if share > 1e-6 * still.max()]
+    jointed = {body.name for v in among for body in moved_by(system, v)}
+    if len(jointed) == 1:
+        body = jointed.pop()
+        advice = (
+            f"the joint of the body {body!r} is singular there: choose another example or other coordinates"
+        )
+    names = ", ".join(v.name for v in among)
+    raise DeclarationError(f"{singular}; T must be nondegenerate in all of {names}; {advice}")

@@ -17,7 +17,7 @@ from . import joint
 from .bodies import turn
 from .interactions import Weight
 from .joint import Link
-from .symbols import DeclarationError, inputs, parameters
+from .symbols import DeclarationError, check_name, inputs, parameters
 from .system import System
 
 Element = ElementTree.Element
@@ -75,6 +75,7 @@ class _Robot:
         self.where = f"from_urdf({path.name})"
         root = self._parsed(path.read_bytes())
         self.name = _plain(root.get("name") or path.stem)
+        check_name(self.name, f"{self.where}: robot")
         self.links = self._named(root, "link")
         self.joints = self._named(root, "joint")
         if not self.links:
@@ -107,6 +108,7 @@ class _Robot:
             name = element.get("name")
             if not name:
                 raise DeclarationError(f"{self.where}: a <{tag}> has no name")
+            check_name(_plain(name), f"{self.where}: {tag}")
             if _plain(name) in {_plain(other) for other in found}:
                 raise DeclarationError(f"{self.where}: two {tag}s are named {name!r}")
             found[name] = element
@@ -191,6 +193,10 @@ class _Robot:
     def system(self, floating: bool, motors: bool, friction: bool) -> System:
         for name in self.links:
             self.link(name, floating)
+        if not any(link.coordinates for link in self.made.values()):
+            raise DeclarationError(
+                f'{self.where}: nothing moves: it has no joint but fixed ones; pass base="free" to let it float'
+            )
         forces = [pair for name in self.joints for pair in self._forces(name, motors, friction)]
         self._check_masses()
         return System(

@@ -5,7 +5,7 @@ With the classical accelerations alpha of a body and a of its origin, both in bo
              c = (omega x omega_r + omega_r',  R^T (omega_p x (omega_p x d) + 2 omega_p x d' + d'')) with eta' = 0,
              p = (omega x I omega, omega x (omega x m l)) - wrench;
   backward   I^A = I + sum X_j^T I^a_j X_j,  U = I^A S,  D = S^T U,  K = U D^-1,  nu = D^-1 (Q - S^T p^A),
-             I^a = I^A - K U^T,  p^a = p^A + I^a c + U nu;
+             I^a = I^A - K U^T,  p^a = p^A + I^a c + K (Q - S^T p^A);
   forward    (alpha, a)' = X (alpha_p, a_p) + c,  eta' = nu - K^T (alpha, a)',  (alpha, a) = (alpha, a)' + S eta'.
 Gravity is an upward acceleration of space. The accelerations of origins in place of spatial ones leave out the linear
 velocities.
@@ -200,7 +200,7 @@ class Articulated:
             rest = [g.sub(forces[a], dot(g, s, load[i])) for a, s in zip(link.velocities, joint.subspace)]
             gain[i] = joint.factors.solve(rest)
             if link.parent >= 0:
-                passed = added(g, load[i], combination(g, joint.force, gain[i]))
+                passed = added(g, load[i], combination(g, joint.ratio, rest))
                 if moving:
                     passed = added(g, passed, joint.left.times(g, self.bias[i]))
                 force = times(g, link.rotation, passed[1])

@@ -54,15 +54,24 @@ def _watched(program: Program, kernels: tuple[str, ...]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def lane_kernel(program: Program, kernel: str, text: Body) -> str:
-    """The C functions of a kernel; each returns the mask of lanes in which nothing was singular."""
+def lane_kernel(
+    program: Program, kernel: str, text: Body, shared: frozenset[str] = LANE_KERNEL.shared
+) -> str:
+    """The C functions of a kernel; each returns the mask of lanes in which nothing was singular.
+
+    Arrays in `shared` have plain numbers, as in the dialect of the text.
+    """
     name, plan = f"{program.name}_{kernel}_lanes", program.schedule(kernel)
-    own = ("t", "x", "p", *(("q",) if plan.hoist else ()), "u", "out", "work")
+    directions = ("v",) if program.kernels[kernel].directions else ()
+    own = ("t", "x", "p", *(("q",) if plan.hoist else ()), "u", *directions, "out", "work")
 
     def lane_function(
         head: str, arrays: tuple[str, ...], written: tuple[str, ...], piece: Function, calls: bool = False
     ) -> list[str]:
-        parameters = [f"{'' if a in written else 'const '}cg_real_t *restrict {_argument(a)}" for a in arrays]
+        parameters = [
+            f"{'' if a in written else 'const '}{'double' if a in shared else 'cg_real_t'} *restrict {_argument(a)}"
+            for a in arrays
+        ]
         first = [f"(void){_argument(a)};" for a in arrays if a not in piece.arrays]
         first.append("cg_mask_t cg_ok = cg_true();")
         if "t" in piece.arrays and not calls:

@@ -47,7 +47,8 @@ class Dialect:
     compared and the result is NaN. All `relations`, "ne" included, are false for NaN; `both` and `either` join them.
 
     `splat` broadcasts a plain number to all lanes. `singular` is the statement that reports a singularity under a
-    condition (several are joined by `either`); `factored` does the same around a factorization.
+    condition (several are joined by `either`); `factored` does the same around a factorization. Arrays in `shared`
+    have plain numbers, the same for all lanes.
     """
 
     select: str
@@ -71,6 +72,7 @@ class Dialect:
     either: str = " || "
     singular: str = "if ({0}) return CG_SINGULAR;"
     factored: str = "if ({0} != CG_OK) return CG_SINGULAR;"
+    shared: frozenset[str] = frozenset()
 
 
 C = Dialect("({0} ? {1} : {2} ? {3} : NAN)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..lower.program import Program
 from .c_core import kernel_text
 from .expressions import C
-from .graph_file import KERNELS
+from .graph_file import QUANTITIES
 from .render import render
 from .statements import body, solver
 
@@ -14,12 +14,12 @@ _KINDS = ("frozen", "along", "adjoint")
 
 def fmu_kernel_file(program: Program) -> str:
     """The text for a program with the kernels of `with_fmu_kernels`."""
-    names = [f"{kind}_{name}" for kind in _KINDS for name in KERNELS]
+    names = [f"{kind}_{name}" for kind in _KINDS for name in QUANTITIES]
     made = [name for name in names if name in program.kernels]
     bodies = {name: body(program.graph, program.schedule(name)) for name in made}
     functions = [kernel_text(program, name, text, static=True) for name, text in bodies.items()]
     rows = [
-        ", ".join(f"{program.name}_{kind}_{n}" if f"{kind}_{n}" in bodies else "NULL" for n in KERNELS)
+        ", ".join(f"{program.name}_{kind}_{n}" if f"{kind}_{n}" in bodies else "NULL" for n in QUANTITIES)
         for kind in _KINDS
     ]
     values = {

@@ -1,7 +1,7 @@
-"""The graph of a model's kernels as a text, `<name>_graph.txt`, from which FMUs make further kernels without SymPy.
+"""The graph of a model's kernels as a text, `<name>_graph.txt`, from which further kernels are made without deriving.
 
 First come the nodes, a line each: an operation and the numbers of its arguments, or a leaf and its value. Then the
-kernels: `kernel` or `unarranged` with a name, and lines with the numbers of their nodes.
+kernels: `kernel` or `unarranged` with a name and what the kernel takes, and lines with the numbers of their nodes.
 """
 
 from __future__ import annotations
@@ -13,17 +13,20 @@ from ..graph.graph import LEAVES, Graph, Node
 from ..lower.program import Kernel, Program, Solve
 from .render import provenance
 
-KERNELS = ("rhs", "outputs", "invariants", "guards", "contacts")
-"""The kernels in the file: those of the quantities of an FMU."""
+QUANTITIES = ("rhs", "outputs", "invariants", "guards", "contacts")
+"""The kernels of what a model computes along a run, which have derivatives in its FMU too."""
+_MAPS = ("project", "correction", "initial")
+"""The kernels that give states; those of resets come with them."""
 _SETS = ("kernel", "unarranged")
 
 
 def graph_files(program: Program, command: str) -> dict[str, str]:
     """`<name>_graph.txt`; `command` is quoted as the command that regenerates it."""
     g = program.graph
+    names = (*QUANTITIES, *_MAPS, *(f"reset_{i}" for i in range(len(program.events))))
     sets = [
-        {name: found[name] for name in KERNELS if name in found}
-        for found in (program.kernels, program.unarranged)
+        {name: found[name] for name in wanted if name in found}
+        for found, wanted in ((program.kernels, names), (program.unarranged, QUANTITIES))
     ]
     kernels = [kernel for found in sets for kernel in found.values()]
     solved = [n for k in kernels for solve in k.solves for n in solve.results]
@@ -40,7 +43,7 @@ def graph_files(program: Program, command: str) -> dict[str, str]:
 
     for word, found in zip(_SETS, sets, strict=True):
         for kernel in found.values():
-            lines += [f"{word} {kernel.name}", row("outputs", kernel.outputs)]
+            lines += [f"{word} {kernel.name} {kernel.takes}", row("outputs", kernel.outputs)]
             lines.append(row("pivots", (n for pair in kernel.pivots for n in pair)))
             for solve in kernel.solves:
                 lines += [f"solve {solve.factors}", row("matrix", solve.matrix), row("right", solve.rhs)]
@@ -75,16 +78,17 @@ def _read_kernels(nodes: list[Node], lines: list[list[str]]) -> dict[str, dict[s
     found: dict[str, dict[str, Kernel]] = {word: {} for word in _SETS}
     starts = [i for i, line in enumerate(lines) if line[0] in _SETS]
     for first, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        word, name = lines[first]
-        found[word][name] = _read_kernel(name, nodes, iter(lines[first + 1 : end]))
+        word, name, takes = lines[first]
+        found[word][name] = _read_kernel(name, takes, nodes, iter(lines[first + 1 : end]))
     return found
 
 
-def _read_kernel(name: str, nodes: list[Node], lines: Iterator[list[str]]) -> Kernel:
+def _read_kernel(name: str, takes: str, nodes: list[Node], lines: Iterator[list[str]]) -> Kernel:
     def row() -> tuple[Node, ...]:
         return tuple(nodes[int(i)] for i in next(lines)[1:])
 
     outputs, pivots = row(), row()
     solves = [Solve(row(), row(), row(), factors) for _, factors in lines]
     comments = ("",) * len(outputs)
-    return Kernel(name, outputs, comments, tuple(zip(pivots[::2], pivots[1::2])), tuple(solves))
+    pairs = tuple(zip(pivots[::2], pivots[1::2]))
+    return Kernel(name, outputs, comments, pairs, tuple(solves), takes=takes)

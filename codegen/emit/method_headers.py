@@ -33,6 +33,7 @@ def runtime_headers() -> dict[str, str]:
         "all": _listed(PAIRS.values()),
     }
     texts["cg_method_list.h"] = render("method_list.h.in", values)
+    texts["cg_tableaus.h"] = _tableaus()
     return {**texts, f"cg_{RODAS5P.name}_tableau.h": _rosenbrock_text(RODAS5P)}
 
 
@@ -177,6 +178,27 @@ def _bend(pair: Pair) -> str:
         + _function(f"CG_BEND({pair.name}_bend)", "\n".join([*lines, "    return sum;"]).replace(_TIE, " "))
         + "\n"
     )
+
+
+def _tableaus() -> str:
+    """The coefficients of all explicit methods as arrays, for loops over the stages of any of them."""
+    found = {name: (pair.a, pair.b, pair.c) for name, pair in PAIRS.items()}
+    found["rk4"] = (((), (1 / 2,), (0, 1 / 2), (0, 0, 1)), (1 / 6, 1 / 3, 1 / 3, 1 / 6), (0, 1 / 2, 1 / 2, 1))
+    text = f"/* cg_tableaus.h: the explicit Runge-Kutta methods as numbers; included by cg_adjoint.c.\n{MADE}\n */\n"
+    rows = []
+    for name, (a, b, c) in found.items():
+        count = len(c)
+        arrays = {"a": [value for row in a for value in _filled(row, count)], "b": _filled(b, count), "c": c}
+        for array, values in arrays.items():
+            numbers = _folded(", ".join(repr(float(value)) for value in values))
+            text += f"\nstatic const double cg_{name}_{array}[] = {{\n{numbers}\n}};\n"
+        rows.append(f'    {{"{name}", {count}, cg_{name}_a, cg_{name}_b, cg_{name}_c}},\n')
+    table = "".join([*rows, "    {NULL, 0, NULL, NULL, NULL},\n"])
+    return f"{text}\nstatic const cg_tableau_t cg_tableaus[] = {{\n{table}}};\n"
+
+
+def _filled(row: Sequence[float], count: int) -> list[float]:
+    return [*row, *[0.0] * (count - len(row))]
 
 
 def _rosenbrock_text(method: Rosenbrock) -> str:

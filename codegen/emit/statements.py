@@ -31,9 +31,10 @@ LONGEST = 450
 ARRAYS = {name: f"cg_{name}" for name in ("x", "p", "q", "u", "v", "work", "out")}
 
 
-def place(load: Load) -> str:
+def place(load: Load, dialect: Dialect = C) -> str:
     """The source of a variable: an array element or the independent variable."""
-    return "cg_t" if load.array == "t" else f"{array_name(load.array)}[{load.index}]"
+    text = "cg_t" if load.array == "t" else f"{array_name(load.array)}[{load.index}]"
+    return dialect.splat.format(text) if load.array in dialect.shared else text
 
 
 def array_name(array: str) -> str:
@@ -111,7 +112,7 @@ def _sections(
     loads = [s for s in statements if isinstance(s, Load) and s.name in used]
     stores = [s for s in statements if isinstance(s, Store)]
     loads.sort(key=lambda s: ("txpquv".find(s.array), s.array, s.index))
-    lines = [f"const {dialect.real} {s.name} = {place(s)};" for s in loads]
+    lines = [f"const {dialect.real} {s.name} = {place(s, dialect)};" for s in loads]
     if lines:
         lines.insert(0, "/* inputs */")
     middle = [_statement(g, s, names, dialect) for s in statements if not isinstance(s, (Load, Store))]
@@ -184,7 +185,7 @@ def _piece(
 
     def load(s: Load) -> None:
         arrays.add(s.array)
-        lines.append(f"const {dialect.real} {s.name} = {place(s)};")
+        lines.append(f"const {dialect.real} {s.name} = {place(s, dialect)};")
 
     for name in used:  # what earlier pieces read or computed
         if name in loads and name not in own:

@@ -154,6 +154,8 @@ class Graph:
         cb, rb = self.split(b)
         if ra == rb:
             return self._scaled(ca + cb, ra)
+        if self.op[a] == self.op[b] == "sub" and self.args[a] == self.args[b][::-1]:
+            return self.zero
         if ca < 0 and cb < 0 and self.op[a] == self.op[b] == "neg":
             return self.neg(self.add(ra, rb))
         if ca not in (1, -1) and abs(ca) == abs(cb) and self.one not in (ra, rb):

@@ -58,6 +58,22 @@ def diagonal_sizes(g: Graph, rows: Table, across: Table) -> list[Node]:
     ]
 
 
+def solve_definite(
+    g: Graph, rows: Table, across: Table, right: Sequence[Node]
+) -> tuple[list[Node], list[tuple[Node, Node]]]:
+    """The solution of (C W C^T) y = right for the rows of C and the columns `across` of W C^T, W positive definite.
+
+    With it come the pivots that are not constant, each with its limit.
+    """
+    factors = LDL(g, schur_complement(g, rows, across, symmetric=True))
+    checks = [
+        (pivot, limit(g, size, MASS_THRESHOLD))
+        for pivot, size in zip(factors.pivots, diagonal_sizes(g, rows, across), strict=True)
+        if g.constant_value(pivot) is None
+    ]
+    return factors.solve(right), checks
+
+
 def choose_pivots(values: Sequence[Sequence[float]], tolerance: float = 1e-10) -> list[tuple[int, int]]:
     """Rows and columns of a well-conditioned square submatrix of a numeric matrix, by complete pivoting.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
@@ -19,8 +20,10 @@ from chaplygin.runtime.errors import ArgumentError, RangeError
 from ..declare.digest import numbered
 from ..declare.entry import Entry
 from ..declare.symbols import rate
+from ..graph.branches import SWITCHES
 from ..graph.from_sympy import Lowering, UnsupportedExpression
 from ..graph.graph import CONDITIONS, Graph, Node
+from .derivatives import adjoint
 from .dynamics import Dynamics
 from .lower import given
 from .program import KernelRow, Program
@@ -28,6 +31,7 @@ from .program import KernelRow, Program
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes
 
+_SPELLED = {"abs": "Abs", "sign": "sign", "min": "Min", "max": "Max"}
 VALUES = KernelRow("values", "the expressions", lambda d: ())
 """The kernel of a companion; `companion` makes it, since it needs the expressions too."""
 
@@ -80,6 +84,31 @@ def companion(eqs: EquationNodes, expressions: Sequence[sp.Basic], digest: str) 
         kernels={kernel.name: kernel},
         table=(VALUES,),
     )
+
+
+def slope(eqs: EquationNodes, expression: sp.Basic, digest: str) -> Program:
+    """The program of a companion that gives one expression, then its derivatives by x, p and the inputs.
+
+    Raises ArgumentError as `companion` does, and for an expression that is not differentiable.
+    """
+    program = companion(eqs, [expression], digest)
+    g, kernel = eqs.graph, program.kernels[VALUES.name]
+    solved = [node for solve in kernel.solves for node in (*solve.matrix, *solve.rhs)]
+    switches = {g.op[node] for node in g.reachable([*kernel.outputs, *solved])} & SWITCHES
+    if switches:
+        what = ", ".join(sorted({_SPELLED.get(op, "Piecewise") for op in switches}))
+        raise ArgumentError(
+            f"{short(expression)} is not differentiable where {what} switches; write it with smooth functions, such as "
+            "a square instead of an absolute value"
+        )
+    names = (v.name for v in (*program.states, *program.parameters, *program.inputs))
+    made = adjoint(g, kernel, [g.symbol(name) for name in names], VALUES.name)
+    once = {g.symbol("cg_v_0"): g.one}
+    solves = tuple(replace(s, rhs=tuple(g.substitute(s.rhs, once))) for s in made.solves)
+    outputs = (*kernel.outputs, *g.substitute(made.outputs, once))
+    comments = (*kernel.comments, *("",) * (len(outputs) - 1))
+    with_slopes = replace(kernel, outputs=outputs, comments=comments, solves=solves)
+    return replace(program, kernels={VALUES.name: with_slopes})
 
 
 def _names(expression: sp.Basic) -> list[str]:

@@ -15,18 +15,10 @@ from collections.abc import Iterator, Sequence
 from ..derive.equation_nodes import EquationNodes
 from ..graph.differentiate import gradient
 from ..graph.graph import Graph, Node
-from ..graph.linear import (
-    LDL,
-    MASS_THRESHOLD,
-    UNROLLED_VELOCITIES,
-    diagonal_sizes,
-    limit,
-    schur_complement,
-    upper,
-)
+from ..graph.linear import UNROLLED_VELOCITIES, schur_complement, solve_definite, upper
 from .dynamics import Dynamics
 from .program import Kernel, Solve
-from .solver import solve_by_loop
+from .solver import Mass, solve_by_loop
 
 Checks = list[tuple[Node, Node]]
 
@@ -77,7 +69,9 @@ def _onto_constraints(eqs: EquationNodes, solves: list[Solve], checks: Checks) -
     g, system = eqs.graph, eqs.system
     nodes = system.nodes
     rows = nodes.constraint_rows
-    across = _across(eqs, rows, solves, checks)
+    mass = Mass(g, nodes.mass(g), "inertia")
+    checks += mass.checks()
+    across = [mass.solve(row, f"m_{s}", solves) for s, row in enumerate(rows)]
     closing = len(rows) - len(system.holonomic)  # the rates of the holonomic equations come last
     loops, columns = rows[closing:], across[closing:]
     pull = _definite(g, loops, columns, nodes.holonomic, "closing", solves, checks)
@@ -87,19 +81,6 @@ def _onto_constraints(eqs: EquationNodes, solves: list[Solve], checks: Checks) -
         return [*moved, *(g.zero for _ in eqs.velocities)]
     impulse = _definite(g, rows, across, nodes.affine_constraints(g), "constraints", solves, checks)
     return [*moved, *(g.neg(g.dot(impulse, along)) for along in zip(*across, strict=True))]
-
-
-def _across(
-    eqs: EquationNodes, rows: Sequence[Sequence[Node]], solves: list[Solve], checks: Checks
-) -> list[list[Node]]:
-    """The columns of M^-1 A^T, with the mass matrix of all declared velocities."""
-    g = eqs.graph
-    mass = eqs.system.nodes.mass(g)
-    if len(mass) <= UNROLLED_VELOCITIES:
-        factors = LDL(g, mass)
-        checks += factors.checks()
-        return [factors.solve(row) for row in rows]
-    return [solve_by_loop(g, "inertia", upper(mass), row, f"m_{s}", solves) for s, row in enumerate(rows)]
 
 
 def _definite(
@@ -112,13 +93,10 @@ def _definite(
     checks: Checks,
 ) -> list[Node]:
     """The solution of (C W C^T) y = right, for the rows of C and the columns of W C^T."""
-    lower = schur_complement(g, rows, across, symmetric=True)
     if len(rows) > UNROLLED_VELOCITIES:
-        return solve_by_loop(g, name, upper(lower), right, name, solves)
-    factors = LDL(g, lower)
-    checks += [
-        (pivot, limit(g, size, MASS_THRESHOLD))
-        for pivot, size in zip(factors.pivots, diagonal_sizes(g, rows, across), strict=True)
-        if g.constant_value(pivot) is None
-    ]
-    return factors.solve(right)
+        return solve_by_loop(
+            g, name, upper(schur_complement(g, rows, across, symmetric=True)), right, name, solves
+        )
+    solution, found = solve_definite(g, rows, across, right)
+    checks += found
+    return solution

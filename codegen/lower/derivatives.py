@@ -12,7 +12,31 @@ from dataclasses import replace
 
 from ..graph.differentiate import forward, reverse
 from ..graph.graph import Graph, Node
-from .program import Kernel, Solve
+from .program import Kernel, Program, Solve
+
+KINDS = {"along": "directional", "adjoint": "adjoint"}
+"""The kinds of derivatives, and what they are called."""
+
+
+def with_derivatives(program: Program, kind: str) -> Program:
+    """A program whose kernels are `<kind>_<name>`: each kernel's results, then their derivatives of that kind.
+
+    The derivatives are by the `variables` of the kernel, with the modes of contacts as they are.
+    """
+    g, make = program.graph, {"along": along, "adjoint": adjoint}[kind]
+    kernels = {}
+    for name, kernel in program.kernels.items():
+        made = make(g, kernel, variables(program, kernel), f"{kind}_{name}")
+        outputs = (*kernel.outputs, *made.outputs)
+        kernels[made.name] = replace(made, outputs=outputs, comments=("",) * len(outputs))
+    return replace(program, kernels=kernels)
+
+
+def variables(program: Program, kernel: Kernel) -> list[Node]:
+    """What a kernel can be differentiated by: the time, its x, the parameters and the inputs, in this order."""
+    x = program.declared if kernel.takes == "declared" else program.states
+    names = (program.independent, *(v.name for v in (*x, *program.parameters, *program.inputs)))
+    return [program.graph.symbol(name) for name in names]
 
 
 def along(g: Graph, kernel: Kernel, variables: Sequence[Node], name: str) -> Kernel:
@@ -73,7 +97,7 @@ def _made(
         comments=("",) * len(outputs),
         solves=tuple(solves),
         labels={},
-        takes="direction",
+        takes="direction" if kernel.takes == "state" else kernel.takes,
         directions=directions,
         beforehand=(),
     )

@@ -28,9 +28,9 @@ class Dynamics:
     ----------
     eqs, graph : the equations and their graph.
     accelerations : theta' as nodes.
-    tree : the point masses of which the system is a tree; empty if it is none.
-    mass, coupling : M, if there is no tree, and the rows of the unknown forces, factored; no coupling if f contains no
-        unknown forces.
+    tree : the point masses, for a system that is a tree of them; else empty.
+    mass, coupling : M factored, unless `tree` replaces it, and the rows of the unknown forces; `coupling` is None if f
+        contains no unknown forces.
     solution : the symbols of friction forces and multipliers, mapped to their values.
     solves : the linear systems that a loop solves before the accelerations are known.
     pivots : what a kernel that uses the accelerations checks; `eqs.pivots` is what every other one checks.
@@ -71,7 +71,7 @@ class Dynamics:
 
     @cached_property
     def mass(self) -> Mass:
-        return Mass(self.eqs)
+        return Mass(self.graph, self.eqs.mass)
 
     @cached_property
     def outputs(self) -> list[tuple[Variable, Node]]:

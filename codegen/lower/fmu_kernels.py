@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from chaplygin.runtime.base_model import Variable
 
-from .derivatives import adjoint, along
+from .derivatives import adjoint, along, variables
 from .frozen import frozen
 from .optimise.arrange import arranged
 from .program import Program
@@ -20,8 +20,6 @@ def with_fmu_kernels(program: Program, names: Iterable[str]) -> Program:
     are frozen too. The sides of the kinks follow the parameters in p.
     """
     g, kernels = program.graph, dict(program.kernels)
-    every = (*program.states, *program.parameters, *program.inputs)
-    variables = [g.symbol(program.independent), *(g.symbol(v.name) for v in every)]
     kinks = program.guards[len(program.events) :]
     sides = tuple(Variable(f"cg_side_{i}", "parameter", "", kink.description) for i, kink in enumerate(kinks))
     if kinks:
@@ -35,6 +33,7 @@ def with_fmu_kernels(program: Program, names: Iterable[str]) -> Program:
             made = frozen(g, program.unarranged[name], symbols)
             if made is not program.unarranged[name]:
                 source = kernels[made.name] = arranged(g, made)
-        kernels[f"along_{name}"] = along(g, source, variables, f"along_{name}")
-        kernels[f"adjoint_{name}"] = adjoint(g, source, variables, f"adjoint_{name}")
+        by = variables(program, source)
+        kernels[f"along_{name}"] = along(g, source, by, f"along_{name}")
+        kernels[f"adjoint_{name}"] = adjoint(g, source, by, f"adjoint_{name}")
     return replace(program, parameters=(*program.parameters, *sides), kernels=kernels)

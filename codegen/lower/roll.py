@@ -8,8 +8,9 @@ differ by the same numbers in every instance form a frame, so that an instance i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ..graph.graph import Graph, Node
@@ -143,32 +144,51 @@ def _cells(g: Graph, kernel: Kernel, given: Mapping[Node, int]) -> tuple[list[_C
     for i, node in enumerate(kernel.outputs):
         wanted.setdefault(node, []).append(i)
     needed = set(g.reachable(kernel.roots(), stop=given))
-    home: dict[Node, _Cell] = {}
-    pivots = list(kernel.pivots)
-    cells: list[_Cell] = []
+    place: dict[Node, int] = {}
+    stores: list[list[tuple[Node, int]]] = []
     for roots in (*kernel.cells, tuple(kernel.roots())):
         kept = [n for n in dict.fromkeys(roots) if n in needed]
-        own = _below(g, kept, home, given)
-        stores = [(n, i) for n in kept for i in wanted.pop(n, ())]
-        if not own and not stores:
+        place.update(dict.fromkeys(_below(g, kept, place, given), len(stores)))
+        stores.append([(n, i) for n in kept for i in wanted.pop(n, ())])
+    _put_off(g, place, {n for n, _ in chain.from_iterable(stores)})
+    members: list[list[Node]] = [[] for _ in stores]
+    for n in sorted(place):
+        members[place[n]].append(n)
+    cells = [_Cell(own, [], given_to, []) for own, given_to in zip(members, stores, strict=True)]
+    for pair in kernel.pivots:
+        at = max((place[n] for n in pair if n in place), default=0)
+        cells[at].pivots.append(pair)
+    home = {n: cells[i] for n, i in place.items()}
+    return [cell for cell in cells if cell.nodes or cell.stores], home
+
+
+def _put_off(g: Graph, place: dict[Node, int], stored: Set[Node]) -> None:
+    """Move what only later cells read to the first of them where this does not lengthen the records.
+
+    A node stays if it is the last in its cell to read a record: sums along the sweeps would all move to their ends.
+    """
+    users: dict[Node, list[Node]] = {n: [] for n in place}
+    for n in place:
+        for a in set(g.args[n]) & place.keys():
+            users[a].append(n)
+    for n in sorted(place, reverse=True):
+        here, first = place[n], min((place[u] for u in users[n]), default=0)
+        if n in stored or first <= here:
             continue
-        cell = _Cell(own, [], stores, [])
-        home.update(dict.fromkeys(own, cell))
-        cell.pivots = [pair for pair in pivots if all(n in home or n in given or not g.args[n] for n in pair)]
-        pivots = [pair for pair in pivots if pair not in cell.pivots]
-        cells.append(cell)
-    return cells, home
+        args = {a for a in g.args[n] if a in place}
+        others = {a: [place[u] for u in users[a] if u != n] for a in args}
+        added = [a for a in args if all(at == place[a] for at in others[a])]
+        if len(added) <= 1 and all(place[a] == here or min(others[a], default=first) <= here for a in args):
+            place[n] = first
 
 
-def _below(
-    g: Graph, roots: Sequence[Node], home: Mapping[Node, _Cell], given: Mapping[Node, int]
-) -> list[Node]:
+def _below(g: Graph, roots: Sequence[Node], known: Container[Node], given: Container[Node]) -> list[Node]:
     """The nodes that the roots need and no cell before has, in evaluation order."""
     seen: set[Node] = set()
     stack = list(roots)
     while stack:
         n = stack.pop()
-        if n not in seen and n not in home and n not in given and g.args[n]:
+        if n not in seen and n not in known and n not in given and g.args[n]:
             seen.add(n)
             stack.extend(g.args[n])
     return sorted(seen)

@@ -38,7 +38,7 @@ def _library_names() -> set[str]:
     return {*_MATH_NAMES, *(f.c for f in FUNCTIONS.values())}
 
 
-LONGEST_WRITTEN_OUT = 2000
+LONGEST_WRITTEN_OUT = 500
 """Operations up to which a kernel of repeated cells is written out, not emitted as loops."""
 _LONGEST = 12
 """Largest number of operations in one statement; longer expressions are split for readability."""

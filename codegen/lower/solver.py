@@ -26,28 +26,27 @@ from ..graph.linear import (
 from .program import Solve
 
 if TYPE_CHECKING:
-    from ..derive.equation_nodes import EquationNodes
     from ..derive.implicit import Implicit
 
 
 class Mass:
     """M, factored once for all right-hand sides: in nodes, or by the emitted loop if it is large.
 
-    A matrix that need not be symmetric is reduced in nodes, with rows exchanged by the emitted code.
+    `rows` are the lower triangle of M, all of its rows if it need not be symmetric (then it is reduced in nodes, with
+    rows exchanged by the emitted code), or none for the unit matrix. `name` is that of the factors.
     """
 
-    def __init__(self, eqs: EquationNodes) -> None:
-        k = len(eqs.force)
-        self.graph = eqs.graph
+    def __init__(self, g: Graph, rows: Table, name: str = "mass") -> None:
+        self.graph, self.name = g, name
         self.factors: LDL | None = None
         self.upper: tuple[Node, ...] = ()
         self.square: Table = ()
-        if eqs.mass and not is_triangle(eqs.mass):
-            self.square = eqs.mass
-        elif eqs.mass and k <= UNROLLED_VELOCITIES:
-            self.factors = LDL(eqs.graph, [list(row) for row in eqs.mass])
-        elif eqs.mass:
-            self.upper = upper(eqs.mass)
+        if rows and not is_triangle(rows):
+            self.square = rows
+        elif rows and len(rows) <= UNROLLED_VELOCITIES:
+            self.factors = LDL(g, [list(row) for row in rows])
+        elif rows:
+            self.upper = upper(rows)
 
     def checks(self) -> list[tuple[Node, Node]]:
         if self.square:
@@ -66,7 +65,7 @@ class Mass:
             return self._eliminated(right)[0]
         if not self.upper:
             return list(right)
-        return solve_by_loop(self.graph, "mass", self.upper, right, name, solves)
+        return solve_by_loop(self.graph, self.name, self.upper, right, name, solves)
 
 
 def solve_by_loop(

@@ -75,6 +75,25 @@ cdef extern from "cg_companion.h" nogil:
         int32_t n_work
         cg_lanes_t values
 
+cdef extern from "cg_derivatives.h" nogil:
+    ctypedef int (*cg_differential_t)(double, const double *, const double *, const double *, const double *, double *,
+                                      double *, double *) noexcept
+    ctypedef struct cg_derivative_t:
+        const char *kernel
+        int32_t takes
+        int32_t n_values
+        int32_t n_given
+        int32_t n_found
+        cg_differential_t function
+    ctypedef struct cg_derivatives_t:
+        uint32_t abi_version
+        uint32_t struct_size
+        const char *digest
+        int32_t n_lanes
+        int32_t n_work
+        const cg_derivative_t *entries
+    const cg_derivative_t *cg_derivative(const cg_derivatives_t *derivatives, const char *kernel)
+
 cdef extern from "cg_default.h" nogil:
     const char *cg_default_method(const cg_model_t *model, double rtol, double atol)
 
@@ -107,6 +126,8 @@ cdef extern from "cg_ensemble.h" nogil:
         double *coef_t
         int64_t capacity_dense
         int64_t n_coef
+        int (*watch)(void *, cg_run_t *, int) noexcept
+        void *watch_context
 
     int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
     void cg_dense_evaluate(const double *coef, int64_t n_dense, int64_t ld, int64_t n, double theta, double *out,
@@ -184,6 +205,39 @@ cdef extern from "cg_ensemble.h" nogil:
                           cg_cursor_t *cursor, int64_t budget)
     int cg_lane_set_runs(const cg_lane_set_t *lane_set)
     int cg_widest_lanes()
+
+cdef extern from "cg_adjoint.h" nogil:
+    enum: CG_LEAST_SLOTS
+    ctypedef struct cg_tableau_t
+    const cg_tableau_t *cg_tableau(const char *method)
+    ctypedef struct cg_trail_t:
+        double *t
+        int64_t capacity
+        int64_t n_steps
+        double *x
+        int64_t *at
+        int64_t n_slots
+        int64_t stride
+        int64_t n_repeated
+
+    int cg_trail_watch(void *trail, cg_run_t *run, int stepped) noexcept
+    ctypedef struct cg_adjoint_t:
+        cg_run_t *run
+        cg_trail_t *trail
+        const cg_tableau_t *tableau
+        const cg_derivative_t *rhs
+        const cg_companion_t *integrand
+        const int64_t *stops
+        const double *jumps
+        int64_t n_stops
+        double *lambda_ "lambda"
+        double *gradient
+        double *integral
+        double *work
+
+    size_t cg_adjoint_work(const cg_adjoint_t *adjoint, int32_t n_work)
+    void cg_adjoint_begin(cg_adjoint_t *adjoint)
+    int cg_adjoint_sweep(cg_adjoint_t *adjoint, int64_t budget)
 
 cdef extern from "cg_batch.h" nogil:
     enum: CG_BATCH_BLOCK

@@ -21,7 +21,7 @@ from ...declare.symbols import Coordinate, rate
 from ...declare.system import System
 from ...graph.differentiate import forward
 from ...graph.graph import Graph, Node
-from ...graph.linear import LDL, MASS_THRESHOLD, UNROLLED_VELOCITIES, diagonal_sizes, limit, schur_complement
+from ...graph.linear import LDL, UNROLLED_VELOCITIES, solve_definite
 from ..equation_nodes import EquationNodes
 from ..friction import Friction, multiplier_symbols
 from .constraints import Permitted, equations_of, impose, residuals
@@ -98,14 +98,9 @@ def solved(
 
     `rows` is A, `across` M^-1 A^T by columns, `free` M^-1 f, and `bias` b.
     """
-    complement = LDL(g, schur_complement(g, rows, across, symmetric=True))
     right = [g.neg(g.add(g.dot(row, free), b)) for row, b in zip(rows, bias, strict=True)]
-    pivots = tuple(
-        (p, limit(g, size, MASS_THRESHOLD))
-        for p, size in zip(complement.pivots, diagonal_sizes(g, rows, across), strict=True)
-        if g.constant_value(p) is None
-    )
-    return complement.solve(right), pivots
+    multipliers, pivots = solve_definite(g, rows, across, right)
+    return multipliers, tuple(pivots)
 
 
 def biases(g: Graph, system: System, rates: Sequence[Node]) -> list[Node]:

@@ -1,0 +1,37 @@
+"""Derivatives of a compiled model's kernels, compiled on their own."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import cache
+from .extension import facts_of, lane_library
+from .model_sources import graph_text, module_of
+
+if TYPE_CHECKING:
+    from chaplygin.runtime.model import Model
+
+
+def build_derivatives(model: Model, kind: str, lanes: int) -> Path:
+    """A shared library that defines `<name>_<kind>_<lanes>`, cached or newly compiled; `kind` is one of `KINDS`.
+
+    It is made from the graph file beside the model's module and compiled with the flags of the model.
+    Raises EmitError if there is no such file, and the errors of `build_lanes`.
+    """
+    facts = facts_of(module_of(model))
+    own = hashlib.sha256(repr((model.digest, graph_text(model), kind, lanes)).encode()).hexdigest()
+    key = cache.model_key(own, reproducible=facts["reproducible"], tuned=facts["tuned"])
+
+    def texts() -> dict[str, bytes]:
+        from ..emit.c_derivatives import derivatives_file  # imports SymPy, which takes longer than a run
+        from ..lower.derivatives import with_derivatives
+        from .model_program import program_of
+
+        program = program_of(model)
+        made = with_derivatives(program, kind)
+        files = derivatives_file(program, made, kind, "derivatives(model)")
+        return {name: text.encode() for name, text in files.items()}
+
+    return lane_library(key, f"{model.name}_{kind}", texts, lanes, facts)

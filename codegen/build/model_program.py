@@ -1,0 +1,44 @@
+"""The program of a compiled model, read from its graph file: further kernels are made from it without deriving."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from chaplygin.runtime.base_model import Variable
+
+from ..emit.graph_file import read_graph
+from ..lower.program import EventEntry, Program
+from .model_sources import graph_text
+
+if TYPE_CHECKING:
+    from chaplygin.runtime.model import Model
+
+
+def program_of(model: Model) -> Program:
+    """The program of a model, with the kernels in its graph file. Raises EmitError if there is none."""
+    graph, kernels, unarranged = read_graph(graph_text(model))
+
+    def named(names: Sequence[str]) -> tuple[Variable, ...]:
+        return tuple(model.variables[name] for name in names)
+
+    return Program(
+        name=model.name,
+        form=model.form,
+        digest=model.digest,
+        graph=graph,
+        states=named(model.states),
+        n_coordinates=model.n_coordinates,
+        parameters=named(model.parameters),
+        inputs=named(model.inputs),
+        outputs=named(model.outputs),
+        invariants=named((*model.invariants, *model.residuals)),
+        declared=named(model.declared),
+        independent=model.independent,
+        kernels=kernels,
+        table=(),
+        guards=tuple(Variable(name, "guard") for name in (*model.events, *model.kinks)),
+        modes=tuple(Variable(name, "mode") for name in model.modes),
+        events=tuple(EventEntry(name, 0, False, False) for name in model.events),
+        unarranged=unarranged,
+    )

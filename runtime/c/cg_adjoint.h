@@ -1,0 +1,88 @@
+/* cg_adjoint.h: the gradient of a loss by the adjoint of the Runge-Kutta steps of a run.
+ *
+ * A step is Y_i = x_k + h sum_j a_ij f(Y_j), x_{k+1} = x_k + h sum_i b_i f(Y_i). With lambda the derivative of the loss
+ * by x_{k+1}, and the stages in reverse order,
+ *   l_i = f_x(Y_i)^T w_i,  w_i = h (b_i lambda + sum_{j > i} a_ji l_j),
+ * lambda + sum_i l_i is its derivative by x_k, and sum_i f_p(Y_i)^T w_i is added to that by the parameters; so it is
+ * exact for the steps as they were taken, whose lengths count as constants. An integral along the run is the sum
+ * h sum_i b_i g(Y_i) over the steps. E. Hairer, C. Lubich, G. Wanner, Geometric Numerical Integration, 2nd ed.,
+ * Springer 2006, section VI.4.
+ *
+ *     record.watch = cg_trail_watch, record.watch_context = &trail;
+ *     cg_run_start(...), then cg_drive(run, &record, free rows of trail.t) to each time at which the loss has a term;
+ *     fill adjoint.lambda with zeros, and adjoint.jumps;
+ *     cg_adjoint_begin(&adjoint), then cg_adjoint_sweep(&adjoint, budget) until it is not CG_BUDGET_USED
+ * Steps are repeated, with the same bits, to find their stages. If the trail has no room for all states, it keeps those
+ * at equal distances, and the sweep stores more of them where that saves most repetitions.
+ */
+#ifndef CG_ADJOINT_H
+#define CG_ADJOINT_H
+
+#include "cg_companion.h"
+#include "cg_derivatives.h"
+#include "cg_driver.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An explicit Runge-Kutta method. */
+typedef struct cg_tableau {
+    const char *method;
+    int32_t n_stages;
+    const double *a; /* [n_stages][n_stages] by rows, zero at and above the diagonal */
+    const double *b; /* [n_stages] */
+    const double *c; /* [n_stages] */
+} cg_tableau_t;
+
+/* The tableau of a method of cg_method_table; NULL: it is no explicit Runge-Kutta method. */
+const cg_tableau_t *cg_tableau(const char *method);
+
+/* The steps of a run, and its states at the beginnings of some of them. The arrays belong to the caller. */
+typedef struct cg_trail {
+    double *t;         /* [capacity + 1] the start, then the ends of the steps */
+    int64_t capacity;
+    int64_t n_steps;   /* initially 0 */
+    double *x;         /* [n_slots][n] */
+    int64_t *at;       /* [n_slots] the steps that begin in these states, in order; the first is 0 */
+    int64_t n_slots;   /* at least CG_LEAST_SLOTS */
+    int64_t n_kept;    /* initially 0 */
+    int64_t stride;    /* initially 1: the distance of the states kept */
+    int64_t n_repeated; /* steps that were taken again; initially 0 */
+} cg_trail_t;
+
+enum { CG_LEAST_SLOTS = 4 };
+
+/* A `watch` of cg_record_t, whose context is the trail. CG_BAD_ARGUMENT: there is no room for the step. */
+int cg_trail_watch(void *trail, cg_run_t *run, int stepped);
+
+typedef struct cg_adjoint {
+    cg_run_t *run;
+    cg_trail_t *trail;
+    const cg_tableau_t *tableau;
+    const cg_derivative_t *rhs;      /* adjoint, for one vector of weights */
+    const cg_companion_t *integrand; /* NULL, or for one lane: g, then its derivatives by x, p and the inputs */
+    const int64_t *stops;            /* [n_stops] where cg_drive ended, in steps, increasing; the last is n_steps */
+    const double *jumps;             /* [n_stops][n] the derivatives of the terms of the loss there by the state */
+    int64_t n_stops;
+    double *lambda;   /* [n] the derivative of the loss by the state */
+    double *gradient; /* [n_parameters + n_inputs] that by the parameters and the inputs */
+    double *integral; /* the integral of g */
+    double *work;     /* [cg_adjoint_work] */
+    int64_t step;     /* steps that are left */
+    int64_t stop;     /* stops that are left */
+} cg_adjoint_t;
+
+/* Length of `work`; n_work: that of the table with the derivative. */
+size_t cg_adjoint_work(const cg_adjoint_t *adjoint, int32_t n_work);
+
+void cg_adjoint_begin(cg_adjoint_t *adjoint);
+
+/* Goes back over at most `budget` steps. CG_OK: the start is reached; CG_BUDGET_USED: call it again; or an error. */
+int cg_adjoint_sweep(cg_adjoint_t *adjoint, int64_t budget);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CG_ADJOINT_H */

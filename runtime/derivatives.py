@@ -1,0 +1,131 @@
+"""Derivatives of a model's kernels by the time, the states, the parameters and the inputs, compiled on first use."""
+
+from __future__ import annotations
+
+import ctypes
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import arguments
+from .arguments import Array
+from .errors import ArgumentError
+
+BUILDER = "chaplygin.codegen.build.derivatives"
+"""The module that finds derivatives in the cache and compiles them, imported on demand."""
+
+_libraries: dict[Path, tuple[ctypes.CDLL, int]] = {}
+"""Path -> library, which is never unloaded, and the address of its table."""
+
+
+def derivatives(model: Any) -> Derivatives:
+    """The derivatives of a compiled model's kernels. Raises `ArgumentError` for a pure-Python model.
+
+    >>> from chaplygin.generated.harmonic_oscillator import model
+    >>> found = derivatives(model)
+    >>> found.variables("rhs")
+    ('t', 'x', 'x_dot', 'm', 'k')
+    >>> found.along("rhs", 0, {"x": 2, "x_dot": 0}, {"m": 1, "k": 4}, (), [0, 0, 0, 0, 1])  # by k: -x/m
+    array([ 0., -2.])
+    >>> found.adjoint("rhs", 0, {"x": 2, "x_dot": 0}, {"m": 1, "k": 4}, (), [0, 1])  # of the acceleration
+    array([ 0., -4.,  0.,  8., -2.])
+    """
+    if not hasattr(model, "lane_sets"):
+        raise ArgumentError(
+            f"{model.name} is a pure-Python model: derivatives of its kernels need a C compiler"
+        )
+    if model._derivatives is None:
+        model._derivatives = Derivatives(model)
+    found: Derivatives = model._derivatives
+    return found
+
+
+class Derivatives:
+    """The kernels f(t, x, p, u) of a model with their directional and adjoint derivatives; see `derivatives`.
+
+    The kernels are "rhs", "outputs", "invariants" (with the residuals), "guards", "contacts", "project", "correction",
+    "initial" (with the declared variables as x) and "reset_<i>" for each event i that has one, as far as the model has
+    them. The modes of contacts follow the inputs in u, and are constant.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._tables: dict[tuple[str, int], int] = {}
+
+    def variables(self, kernel: str) -> tuple[str, ...]:
+        """What a kernel is differentiated by: the time, its x, the parameters, the inputs."""
+        model = self._model
+        x = model.declared if kernel == "initial" else model.states
+        return (model.independent, *x, *model.parameters, *model.inputs)
+
+    def along(self, kernel: str, t: float, x: Any, p: Any, u: Any, directions: Any) -> Array:
+        """f_t v_0 + f_x v_x + f_p v_p + f_u v_u for v (n,), or for each column of (n, k): (length,) or (length, k).
+
+        The n entries of v are in the order of `variables`. x, p and u are vectors or dicts.
+        Raises `ArgumentError`, and `KernelError` where the equations are singular.
+        """
+        return self._found("along", kernel, t, x, p, u, directions)[1]
+
+    def value_and_along(
+        self, kernel: str, t: float, x: Any, p: Any, u: Any, directions: Any
+    ) -> tuple[Array, Array]:
+        """f and `along`."""
+        return self._found("along", kernel, t, x, p, u, directions)
+
+    def adjoint(self, kernel: str, t: float, x: Any, p: Any, u: Any, weights: Any) -> Array:
+        """(f_t, f_x, f_p, f_u)^T w for w (length,), or for each column of (length, k): (n,) or (n, k).
+
+        The n results are in the order of `variables`; the rest is as for `along`.
+        """
+        return self._found("adjoint", kernel, t, x, p, u, weights)[1]
+
+    def jacobian(self, kernel: str, t: float, x: Any, p: Any, u: Any = ()) -> Array:
+        """(f_t, f_x, f_p, f_u): a row for each result and a column for each of `variables`."""
+        return self.along(kernel, t, x, p, u, np.eye(len(self.variables(kernel))))
+
+    def address(self, kind: str, lanes: int) -> int:
+        """The address of the `cg_derivatives_t`, for loops in C: `kind` "along" or "adjoint", 1, 2, 4 or 8 lanes.
+
+        It is taken from the cache, or compiled with the flags of the model. Raises BuildError, NoCompilerError, and
+        EmitError for a model without its graph file.
+        """
+        key = kind, lanes
+        if key not in self._tables:
+            path = import_module(BUILDER).build_derivatives(self._model, kind, lanes)
+            if path not in _libraries:
+                library = ctypes.CDLL(str(path))
+                symbol = ctypes.c_char.in_dll(library, f"{self._model.name}_{kind}_{lanes}")
+                _libraries[path] = library, ctypes.addressof(symbol)
+            self._tables[key] = _libraries[path][1]
+        return self._tables[key]
+
+    def _found(
+        self, kind: str, kernel: str, t: float, x: Any, p: Any, u: Any, given: Any
+    ) -> tuple[Array, Array]:
+        from ._core import differentials, differentiated, widest_lanes
+
+        model = self._model
+        table = self.address(kind, widest_lanes())
+        known = differentials(model, table)
+        if kernel not in known:
+            hint = arguments.nearest(str(kernel), tuple(known))
+            raise ArgumentError(
+                f"{kernel!r} is not a kernel of {model.name} with derivatives; these are {', '.join(known)}{hint}"
+            )
+        names = model.declared if kernel == "initial" else model.states
+        controls, of_controls = model._with_modes(u)
+        state, parameters = arguments.vector("y", x, names), arguments.vector("p", p, model.parameters)
+        inputs = arguments.vector("u", controls, of_controls)
+        inputs = np.concatenate([inputs, np.zeros(len(model.inputs) + len(model.modes) - len(inputs))])
+        v = arguments.array("directions" if kind == "along" else "weights", given)
+        _, n_given, _ = known[kernel]
+        if v.ndim not in (1, 2) or v.shape[0] != n_given:
+            raise ArgumentError(
+                f"{model.name}.{kernel}: {'directions have' if kind == 'along' else 'weights have'} shape {v.shape}; "
+                f"({n_given},) or ({n_given}, k) is needed"
+            )
+        moment, columns = arguments.number("t", t), arguments.wide(v)
+        value, found = differentiated(model, table, kernel, moment, state, parameters, inputs, columns)
+        return value, found if v.ndim == 2 else found[:, 0]

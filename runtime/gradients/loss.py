@@ -1,0 +1,219 @@
+"""Losses: numbers made of the end of a run, of samples and of integrals along it.
+
+A loss is an entry or a sequence of entries, which are added:
+
+- ``cg.final(f)``: a quantity or a SymPy expression of quantities at the end of the run;
+- ``cg.integral(f)``: its integral over the run, summed by the weights of the method, so to the method's order;
+- ``cg.squares(data)``: the sum of the squares of ((quantity at t - value) / sigma) over measured series;
+- ``cg.loss(function, entry)``: a function of what ``cg.final(...)`` or ``cg.series(..., times=...)`` gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import arguments
+from ..arguments import Array
+from ..companion import Expression
+from ..errors import ArgumentError
+from ..studies.collect import Collector
+from ..studies.observed import Observed
+from .data import Series, series_of
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+Function = Callable[[Array], "tuple[float, Any]"]
+
+
+@dataclass(frozen=True)
+class Composed:
+    """A function of an entry of samples; see `loss`."""
+
+    function: Function
+    entry: Any
+
+
+@dataclass(frozen=True)
+class Squares:
+    """The squares of residuals against measured series; see `squares`."""
+
+    data: Any
+
+
+def loss(function: Function, entry: Any) -> Composed:
+    """A loss that is a Python function of samples of a run.
+
+    `entry` is ``cg.final(a, b, ...)`` or ``cg.series(a, b, ..., times=...)``. `function` gets their values, (m,) or
+    (m, T) for m quantities at T times, and returns the loss and its derivatives by the values, of the same shape.
+
+    >>> import chaplygin as cg
+    >>> from chaplygin.generated.harmonic_oscillator import model
+    >>> def distance(values):
+    ...     return float((values**2).sum()), 2 * values
+    >>> start = {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}
+    >>> found = model.gradient(cg.loss(distance, cg.final("x", "x_dot")), (0, 1), *start)
+    >>> round(found.value, 6)  # cos(2)^2 + 4 sin(2)^2
+    3.480465
+    """
+    return Composed(function, entry)
+
+
+def squares(data: Any) -> Squares:
+    """The sum over measured series of the squares of ((quantity at t - value) / sigma).
+
+    `data` is a dict of name -> (times, values) or (times, values, sigma), where sigma, a number or an array, is 1 if it
+    is not given; or a table, such as a data frame, or a dict of columns, with the times in the column "t".
+    """
+    return Squares(data)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Quantities of a model at T times, and the part of the loss that is a function of their values (m, T)."""
+
+    what: tuple[str | Expression, ...]
+    times: Array
+    function: Function
+    label: str
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A loss for a model: the parts that depend on samples, and the integrand, if there is one."""
+
+    samples: tuple[Samples, ...]
+    integrand: Expression | None
+
+
+def terms_of(given: Any, model: Model, t_span: tuple[float, float]) -> Terms:
+    """The checked parts of a loss; raises `ArgumentError` that names the entry that is wrong."""
+    entries = list(given) if isinstance(given, (list, tuple)) else [given]
+    if not entries:
+        raise ArgumentError("loss: at least one entry is needed")
+    samples, integrands = [], []
+    for i, entry in enumerate(entries):
+        label = f"loss[{i}]" if isinstance(given, (list, tuple)) else "loss"
+        if isinstance(entry, Observed):
+            if entry.kind != "integral":
+                raise ArgumentError(
+                    f"{label}: {entry} is not differentiable: the time of an extreme jumps; give cg.integral of a "
+                    "power of it, or cg.loss of a series"
+                )
+            integrands.append((label, entry.what))
+        else:
+            samples += _samples(label, entry, model, t_span)
+    return Terms(tuple(samples), _integrand(integrands, model))
+
+
+def _samples(label: str, entry: Any, model: Model, t_span: tuple[float, float]) -> list[Samples]:
+    if isinstance(entry, Squares):
+        series = series_of(f"{label}: data", entry.data, model, t_span)
+        return [Samples((quantity_of(label, model, s.what),), s.times, _squares(s), label) for s in series]
+    function = None
+    if isinstance(entry, Composed):
+        function, entry = entry.function, entry.entry
+    names = ("_Columns",) if isinstance(entry, Collector) else ()
+    if type(entry).__name__ not in names:
+        raise ArgumentError(
+            f"{label} = {arguments.short(entry)} is no loss; give cg.final, cg.integral, cg.squares or cg.loss, or "
+            "a list of them"
+        )
+    what = tuple(quantity_of(label, model, each) for each in entry.what)
+    ends = np.array([t_span[1]])
+    times = ends if entry.at is None else arguments.times(f"{label}: times", np.atleast_1d(entry.at), *t_span)
+    if function is None:
+        if len(what) != 1 or entry.at is not None:
+            raise ArgumentError(
+                f"{label} is not one number; give one quantity, or a function of all by cg.loss"
+            )
+        return [Samples(what, times, _plain, label)]
+    if not callable(function):
+        raise ArgumentError(f"{label}: {arguments.short(function)} is not a function")
+    called = _called(label, function, single=entry.at is None)
+    return [Samples(what, times, called, label)]
+
+
+def _integrand(found: Sequence[tuple[str, Any]], model: Model) -> Expression | None:
+    if not found:
+        return None
+    each = [_slopes(label, model, what) for label, what in found]
+    if len(each) == 1:
+        return each[0]
+    from sympy import Add, Symbol
+
+    return _slopes("loss", model, Add(*(Symbol(w) if isinstance(w, str) else w for _, w in found)))
+
+
+def quantity_of(label: str, model: Model, what: Any) -> str | Expression:
+    """The name of a state, or the compiled expression of any other quantity with its derivatives."""
+    name = arguments.plain_name(what) if isinstance(what, str) or hasattr(what, "name") else None
+    if name is not None and name not in (*model.quantities, *model.parameters, model.independent):
+        raise ArgumentError(f"{label}: {arguments.unknown_quantity(name, model.name, model.quantities)}")
+    return name if name in model.states else _slopes(label, model, what if name is None else name)
+
+
+def _slopes(label: str, model: Model, what: Any) -> Expression:
+    try:
+        return Expression.with_slopes(model, what)
+    except ArgumentError as error:
+        raise ArgumentError(f"{label}: {error}") from None
+
+
+def _plain(values: Array) -> tuple[float, Array]:
+    return float(values[0, 0]), np.ones((1, 1))
+
+
+def _squares(series: Series) -> Function:
+    def of(values: Array) -> tuple[float, Array]:
+        off = (values[0] - series.values) / series.sigma
+        return float(off @ off), (2.0 * off / series.sigma)[None]
+
+    return of
+
+
+def _called(label: str, function: Function, single: bool) -> Function:
+    """A user's function, with what it returns checked."""
+
+    def of(values: Array) -> tuple[float, Array]:
+        given = values[:, 0] if single else values
+        answer = function(given.copy())
+        if not isinstance(answer, tuple) or len(answer) != 2:
+            raise ArgumentError(
+                f"{label}: the function returned {arguments.short(answer)}; a pair (loss, derivatives) is needed"
+            )
+        value = arguments.number(f"{label}: the loss", answer[0])
+        slopes = arguments.array(f"{label}: the derivatives", answer[1])
+        if slopes.shape != given.shape:
+            raise ArgumentError(
+                f"{label}: the derivatives have shape {slopes.shape}; {given.shape} is needed, that of the values"
+            )
+        if not np.isfinite(slopes).all():
+            raise ArgumentError(f"{label} is not differentiable here: a derivative is not finite")
+        return value, slopes.reshape(values.shape)
+
+    return of
+
+
+def sampled(
+    what: str | Expression, model: Model, t: Array, y: Array, p: Array, u: Array
+) -> tuple[Array, Array]:
+    """A quantity at states y (n, T): values (T,), and the derivatives by x, p and the inputs (n + np + nu, T)."""
+    n, rest = len(model.states), len(model.parameters) + len(model.inputs)
+    if isinstance(what, str):
+        slopes = np.zeros((n + rest, len(t)))
+        place = model.states.index(what)
+        slopes[place] = 1.0
+        return y[place], slopes
+    rows = what.rows(model, t, np.ascontiguousarray(y), [p[i : i + 1] for i in range(len(p))], u[:, None])
+    finite = np.isfinite(rows).all(axis=0)
+    if not finite.all():
+        raise ArgumentError(
+            f"{what} or one of its derivatives is not finite at t = {t[~finite][0]:.6g}: there it is "
+            "not differentiable"
+        )
+    return rows[0], rows[1:]

@@ -1,0 +1,128 @@
+"""The start of a run as a function of what it is differentiated by: parameters, initial values and inputs by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import arguments
+from ..arguments import Array
+from ..derivatives import derivatives
+from ..errors import ArgumentError
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+
+@dataclass(frozen=True)
+class Start:
+    """The checked start of a run: states x (n,), parameters p (np,) and constant inputs u (nu,).
+
+    `declared` has the declared variables (nd,) if the states and some of the parameters are computed from them by the
+    kernel "initial"; otherwise it is None, and the initial values are the states.
+    """
+
+    model: Model
+    t: float
+    x: Array
+    p: Array
+    u: Array
+    declared: Array | None
+
+    @classmethod
+    def of(
+        cls, what: str, model: Model, t: float, initial: Any, parameters: Any, inputs: Any, atol: float
+    ) -> Start:
+        """From the arguments of a run; raises the errors of `integrate`, and `ArgumentError` for inputs that vary."""
+        x, p, controls = model._prepare(t, initial, parameters, inputs, atol)
+        for i in (*controls.signals, *controls.functions):
+            raise ArgumentError(
+                f"{what}: the input {controls.names[i]} varies along the run; gradients need constant inputs: give a "
+                "number"
+            )
+        u = controls.values.copy()
+        given = arguments.by_name("initial", initial) if isinstance(initial, Mapping) else None
+        if given is None or not model.has_initial or model._direct(given, parameters):
+            return cls(model, t, x, p, u, None)
+        known = model.evaluate(t, x, p, u) | {model.independent: t} | given
+        declared = [float(known.get(name, np.nan)) for name in model.declared]
+        return cls(model, t, x, p, u, np.array(declared))
+
+    @property
+    def initial_names(self) -> tuple[str, ...]:
+        """The initial values: the states, or the declared variables from which they are computed."""
+        model = self.model
+        if self.declared is None:
+            return tuple(model.states)
+        return tuple(name for name in model.declared if name not in (model.independent, *self._followers))
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The parameters without those that follow from the initial values."""
+        return tuple(name for name in self.model.parameters if name not in self._followers)
+
+    @property
+    def _followers(self) -> tuple[str, ...]:
+        """Parameters and dependent velocities that the kernel "initial" does not read."""
+        if self.declared is None:
+            return ()
+        model, found = self.model, []
+        known = np.nan_to_num(self.declared)
+        for x, p, names, row in ((known, self.p, model.declared, 0), (known, self.p, model.parameters, 1)):
+            for i, name in enumerate(names):
+                if row == 0 and model.variables[name].kind == "coordinate":
+                    continue
+                columns = [np.array(x), np.array(p)]
+                columns[row][i] = np.nan
+                u = np.concatenate([self.u, np.zeros(len(model.modes))])
+                after = model._columns(
+                    "initial",
+                    np.array([self.t]),
+                    columns[0][:, None],
+                    columns[1][:, None],
+                    u[:, None],
+                    None,
+                    False,
+                )
+                if not np.isnan(after).any():
+                    found.append(name)
+        return tuple(found)
+
+    def chosen(self, what: str, by: Any) -> tuple[str, ...]:
+        """The names in `by`, checked; None: all parameters, then all initial values."""
+        known = (*self.parameter_names, *self.initial_names)
+        if by is None:
+            return known
+        names = [arguments.plain_name(each) for each in ([by] if isinstance(by, str) else by)]
+        known = (*known, *self.model.inputs)
+        for name in names:
+            if name in known:
+                continue
+            if name in self.model.parameters or name in self.model.declared:
+                raise ArgumentError(
+                    f"{what}: {name} follows from the others; what a start is made of is {', '.join(known)}"
+                )
+            raise arguments.unknown_entry(what, [name], known)
+        if len(set(names)) < len(names) or not names:
+            raise ArgumentError(f"{what} = {names}; one name or several different ones are needed")
+        return tuple(names)
+
+    def back(self, by_x: Array, by_p: Array, by_u: Array) -> dict[str, float]:
+        """The derivatives by every name of a start, from those by the states, the parameters and the inputs."""
+        model = self.model
+        by_initial = by_x
+        if self.declared is not None:
+            weights = np.concatenate([by_x, by_p])
+            known = np.nan_to_num(self.declared)
+            found = derivatives(model).adjoint("initial", self.t, known, self.p, self.u, weights)
+            _, by_initial, by_p, more = np.split(found, np.cumsum([1, len(known), len(self.p)]))
+            by_u = by_u + more
+        names: Sequence[str] = model.states if self.declared is None else model.declared
+        return {
+            **dict(zip(names, map(float, by_initial))),
+            **dict(zip(model.parameters, map(float, by_p))),
+            **dict(zip(model.inputs, map(float, by_u))),
+        }

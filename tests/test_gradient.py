@@ -1,0 +1,231 @@
+"""Gradients by the adjoint of the steps, against complex steps through the same steps, closed forms and mpmath."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import chaplygin as cg
+from chaplygin.codegen.methods import PAIRS
+from chaplygin.generated.harmonic_oscillator import model as oscillator
+from chaplygin.runtime.arguments import Array
+from chaplygin.runtime.errors import ArgumentError, KernelError
+
+START: tuple[dict[str, float], dict[str, float]] = {"x": 1.0, "x_dot": 0.5}, {"m": 1.3, "k": 4.0}
+TABLEAUS: dict[str, Any] = {name: (pair.a, pair.b, pair.c) for name, pair in PAIRS.items()}
+TABLEAUS["rk4"] = ((), (0.5,), (0, 0.5), (0, 0, 1)), (1 / 6, 1 / 3, 1 / 3, 1 / 6), (0, 0.5, 0.5, 1)
+
+
+@pytest.fixture(scope="module")
+def pendulum() -> Any:
+    """A damped pendulum driven by a torque u, with the tension of its rod as an output."""
+    phi = cg.coordinates("phi")
+    m, length, g, c = cg.parameters("m l g c", positive=True)
+    u = cg.inputs("u")
+    w = cg.rate(phi)
+    return cg.System(
+        "driven_pendulum",
+        coordinates=[phi],
+        kinetic=m * length**2 * w**2 / 2,
+        potential=-m * g * length * sp.cos(phi),
+        forces={w: u * sp.cos(cg.time) - c * w},
+        outputs={"tension": m * length * w**2 + m * g * sp.cos(phi)},
+    ).compile("lagrange", wait=True)
+
+
+PENDULUM = {"phi": 1.1, "phi_dot": -0.4}, {"m": 1.2, "l": 0.7, "g": 9.81, "c": 0.3}, {"u": 0.8}
+
+
+def swing(t: float, y: Array, p: Any) -> Array:
+    phi, w = y
+    inertia = p["m"] * p["l"] ** 2
+    torque = p["u"] * np.cos(t) - p["c"] * w - p["m"] * p["g"] * p["l"] * np.sin(phi)
+    return np.array([w, torque / inertia])
+
+
+def replayed(method: str, times: Array, y: Array, f: Callable[..., Array], g: Callable[..., Any]) -> Any:
+    """The states at the ends of given steps, and the sum of the method's weights times g, in complex numbers."""
+    a, b, c = TABLEAUS[method]
+    states, total = [y], 0.0
+    for t, h in zip(times, np.diff(times)):
+        slopes: list[Array] = []
+        for row, node in zip(a, c):
+            stage = states[-1] + h * sum((w * k for w, k in zip(row, slopes)), np.zeros_like(y))
+            if len(slopes) < len(b):
+                total += h * b[len(slopes)] * g(stage)
+            slopes.append(f(t + node * h, stage))
+        states.append(states[-1] + h * sum(w * k for w, k in zip(b, slopes)))
+    return states, total
+
+
+@pytest.mark.parametrize("method", ["rk4", "tsit5", "dop853", "vern7", "vern9"])
+def test_the_gradient_is_that_of_the_steps_as_taken(pendulum: Any, method: str) -> None:
+    """To 1e-12 of complex-step derivatives through the same steps, at a tolerance where these steps are coarse."""
+    how: dict[str, Any] = {"step": 0.07} if method == "rk4" else {"rtol": 1e-5, "atol": 1e-5}
+    phi, w, m = sp.symbols("phi phi_dot m")
+    loss = [cg.final(phi**2 * w), cg.integral(m * sp.sin(phi) * w**2)]
+    found = pendulum.gradient(
+        loss, (0, 2), *PENDULUM, by=[*PENDULUM[1], "u", *PENDULUM[0]], method=method, **how
+    )
+    times = pendulum.integrate((0, 2), *PENDULUM, method=method, **how).t
+    assert found.n_steps == len(times) - 1
+
+    def value(given: dict[str, complex]) -> complex:
+        start = np.array([given["phi"], given["phi_dot"]])
+        states, total = replayed(
+            method,
+            times,
+            start,
+            lambda t, y: swing(t, y, given),
+            lambda y: given["m"] * np.sin(y[0]) * y[1] ** 2,
+        )
+        return states[-1][0] ** 2 * states[-1][1] + total  # type: ignore[no-any-return]
+
+    numbers = PENDULUM[0] | PENDULUM[1] | PENDULUM[2]
+    assert found.value == pytest.approx(value(numbers).real, rel=1e-12)
+    for name in found.names:
+        moved = {k: v + 1e-30j * (k == name) for k, v in numbers.items()}
+        assert found[name] == pytest.approx(value(moved).imag / 1e-30, rel=1e-12, abs=1e-13), name
+
+
+def closed(t: Any, x: Any, v: Any, m: Any, k: Any) -> Any:
+    omega = sp.sqrt(k / m)
+    return x * sp.cos(omega * t) + v / omega * sp.sin(omega * t)
+
+
+def test_squares_of_a_linear_oscillator_against_the_closed_form() -> None:
+    x, v, m, k = sp.symbols("x x_dot m k", positive=True)
+    times, values, sigma = [0.0, 0.4, 1.7, 3.0], [0.9, 1.0, -1.0, 0.3], [0.1, 0.2, 0.1, 0.3]
+    loss = cg.squares({"x": (times, values, sigma)})
+    found = oscillator.gradient(loss, (0, 3.5), *START, rtol=1e-12, atol=1e-13)
+    exact = sum(
+        ((closed(at, x, v, m, k) - d) / s) ** 2 for at, d, s in zip(times, values, sigma, strict=True)
+    )
+    point = {sp.Symbol(n, positive=True): value for n, value in (START[0] | START[1]).items()}
+    assert found.value == pytest.approx(float(exact.subs(point)), rel=1e-11)
+    for name in ("x", "x_dot", "m", "k"):
+        slope = sp.diff(exact, sp.Symbol(name, positive=True)).subs(point)
+        assert found[name] == pytest.approx(float(slope), rel=1e-10), name
+
+
+def test_backward_in_time_and_a_function_of_samples() -> None:
+    """A run from t = 2 back to 0, with samples in the order of the run."""
+    x, v, m, k = sp.symbols("x x_dot m k", positive=True)
+
+    def cubes(values: Array) -> tuple[float, Array]:
+        assert values.shape == (2, 3)
+        return float((values[0] ** 3).sum() + values[1, 0]), np.array([3 * values[0] ** 2, [1, 0, 0]])
+
+    entry = cg.series("x", "x_dot", times=[2.0, 0.5, 0.0])
+    found = oscillator.gradient(cg.loss(cubes, entry), (2, 0), *START, rtol=1e-12, atol=1e-13)
+    exact = sum(closed(at - 2.0, x, v, m, k) ** 3 for at in (2.0, 0.5, 0.0)) + v
+    point = {sp.Symbol(n, positive=True): value for n, value in (START[0] | START[1]).items()}
+    for name in ("x", "x_dot", "m", "k"):
+        slope = sp.diff(exact, sp.Symbol(name, positive=True)).subs(point)
+        assert found[name] == pytest.approx(float(slope), rel=1e-10), name
+
+
+def test_an_output_as_a_quantity(pendulum: Any) -> None:
+    """The tension at the start of the run, whose derivatives follow by hand."""
+    found = pendulum.gradient(cg.squares({"tension": ([0.0], [0.0])}), (0, 0.1), *PENDULUM)
+    (phi, w), (m, length, g, _) = PENDULUM[0].values(), PENDULUM[1].values()
+    tension = m * length * w**2 + m * g * np.cos(phi)
+    assert found.value == pytest.approx(tension**2, rel=1e-14)
+    right = {"m": tension / m, "l": m * w**2, "g": m * np.cos(phi), "c": 0.0}
+    right |= {"phi": -m * g * np.sin(phi), "phi_dot": 2 * m * length * w}
+    for name, slope in right.items():
+        assert found[name] == pytest.approx(2 * tension * slope, rel=1e-13, abs=1e-13), name
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk4"])
+def test_little_memory_changes_no_bit(method: str) -> None:
+    """Steps are taken again with the same bits; at most r times each, where C(s + r, r) is at least their number."""
+    how: dict[str, Any] = {"step": 0.01} if method == "rk4" else {"rtol": 1e-9, "max_step": 0.01}
+    loss = [cg.squares({"x": (np.linspace(0.1, 4, 7), np.zeros(7))}), cg.final("x_dot")]
+    calls = [
+        oscillator.gradient(loss, (0, 4), *START, method=method, memory=16 * s, **how) for s in (10**6, 20, 4)
+    ]
+    most, some, least = calls
+    assert most.n_repeated == most.n_steps > 390
+    for other in (some, least):
+        assert other.vector.tobytes() == most.vector.tobytes()
+        assert other.n_repeated > most.n_repeated
+    assert some.n_repeated < 4 * some.n_steps  # 20 states: C(22, 2) < 400 < C(23, 3)
+    assert least.n_repeated < 11 * least.n_steps  # 4 states: C(13, 9) = 715
+
+
+@pytest.mark.parametrize("name", ["chaplygin_sleigh", "kovalevskaya_top", "gyrostat"])
+def test_the_map_from_declared_values_is_transposed(name: str) -> None:
+    """In maggi, chetaev and routh: states and momenta change with parameters and velocities; fourth differences."""
+    example = cg.example(name)
+    model = import_module(f"chaplygin.generated.{name}").model
+    span, how, quantity = (0.0, 1.0), {"rtol": 1e-13, "atol": 1e-13}, model.states[0]
+    first = {k: v for k, v in example.initial.items() if k in model.states or model.has_initial}
+    given = [first, example.parameters]
+    found = model.gradient(cg.final(quantity), span, *given, **how)
+    by = [n for n in found.names if model.variables[n].kind != "coordinate"]
+    assert set(example.parameters) < set(by)
+
+    def end(name: str, by: float) -> float:
+        moved = [{k: v + by * (k == name) for k, v in part.items()} for part in given]
+        return float(model.integrate(span, *moved, **how)[quantity][-1])
+
+    for key in by:
+        h = 1e-3 * max(abs({**given[0], **given[1]}[key]), 1.0)
+        sides = [end(key, i * h) for i in (-2, -1, 1, 2)]
+        slope = (sides[0] - 8 * sides[1] + 8 * sides[2] - sides[3]) / (12 * h)
+        assert found[key] == pytest.approx(slope, rel=1e-8, abs=1e-9), key
+
+
+def test_what_has_no_gradient_is_named(pendulum: Any) -> None:
+    span = (0, 1)
+
+    def refused(pattern: str, loss: Any, model: Any = oscillator, start: Any = START, **more: Any) -> None:
+        with pytest.raises(ArgumentError, match=pattern):
+            model.gradient(loss, span, *start, **more)
+
+    final = cg.final("x")
+    refused("'y' is not", cg.final("y"))
+    refused("by: unknown kk; did you mean k", final, by=["kk"])
+    refused("several different", final, by=["k", "k"])
+    refused("rodas5p.*has no adjoint.*dop853", final, method="rodas5p")
+    refused("peak.*not differentiable", cg.peak("x"))
+    refused("no loss", "x")
+    refused("one quantity, or a function", cg.final("x", "x_dot"))
+    refused("pair", cg.loss(lambda values: 1.0, final))
+    refused(r"shape \(2,\); \(1,\)", cg.loss(lambda values: (1.0, [1.0, 2.0]), final))
+    refused(r"values\[1\] = nan at t = 0.5", cg.squares({"x": ([0.1, 0.5], [1, np.nan])}))
+    refused("did you mean x_dot", cg.squares({"x_dott": ([0.1], [1])}))
+    refused("outside t_span", cg.squares({"x": ([2.0], [1])}))
+    refused("input u varies", cg.final("phi"), pendulum, (*PENDULUM[:2], {"u": lambda t, y: 0.0}))
+    phi = sp.Symbol("phi")
+    for rough, word in ((sp.Abs(phi), "Abs"), (sp.sign(phi), "sign"), (sp.Max(phi, 0), "Max")):
+        refused(f"not differentiable where {word}", cg.integral(rough), pendulum, PENDULUM)
+    piecewise = sp.Piecewise((phi, phi > 0), (0, True))
+    refused("where Piecewise", cg.final(piecewise), pendulum, PENDULUM)
+    with pytest.raises(KernelError, match="limit on the number of steps"):
+        oscillator.gradient(final, (0, 100), *START, max_steps=3)
+
+
+def test_models_that_are_not_smooth_are_refused() -> None:
+    x = cg.coordinates("x")
+    w = cg.rate(x)
+    m = cg.parameters("m", positive=True)
+    kinetic = m * w**2 / 2
+    floor = cg.System(
+        "floor",
+        coordinates=[x],
+        kinetic=kinetic,
+        events=[cg.Event(x, direction=-1, reset={w: -w}, name="bounce")],
+    ).compile("lagrange")
+    drag = cg.System("drag", coordinates=[x], kinetic=kinetic, forces={w: -w * sp.Abs(w)}).compile("lagrange")
+    start = {"x": 1, "x_dot": 0}, {"m": 1}
+    with pytest.raises(ArgumentError, match="floor has the event bounce"):
+        floor.gradient(cg.final("x"), (0, 1), *start)
+    with pytest.raises(ArgumentError, match="right-hand side of drag has kinks"):
+        drag.gradient(cg.final("x"), (0, 1), *start)
