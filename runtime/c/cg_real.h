@@ -312,6 +312,21 @@ typedef double cg_block_t;
 typedef double cg_loose_t; /* with the alignment of a double */
 #endif
 
+/* Numbers that are in registers as a block: what is written to memory one by one and read as a block soon after has to
+ * be waited for. */
+static CG_INLINE cg_block_t cg_block_of(const cg_real_t *a)
+{
+#if CG_WIDTH == 4
+    const cg_block_t block = {a[0], a[1], a[2], a[3]};
+    return block;
+#elif CG_WIDTH == 2
+    const cg_block_t block = {a[0], a[1]};
+    return block;
+#else
+    return a[0];
+#endif
+}
+
 /* a b + c and sum + weight a in each element, rounded once. */
 static CG_INLINE cg_block_t cg_block_fma(cg_block_t a, cg_block_t b, cg_block_t c)
 {
