@@ -203,6 +203,7 @@ setup(
     package_dir=PACKAGES,
     package_data={
         "": ["*.h", "*.c", "*.in", "*.pyi", "*.pxd", "*.pxi", "*.pyx", "*.txt", "py.typed"],
+        "chaplygin.systems": ["*.urdf"],
         "chaplygin.runtime": [
             "c/*.h",
             "c/*.hpp",

@@ -108,6 +108,7 @@ static cg_mask_t chaplygin_sleigh_rhs_lanes(const cg_real_t *restrict cg_clock,
 #define CG_MODEL_HOISTED 4
 #define CG_MODEL_HOIST chaplygin_sleigh_hoist_lanes
 #define CG_MODEL_RHS chaplygin_sleigh_rhs_lanes
+#define CG_MODEL_RHS_OF chaplygin_sleigh_rhs_lanes_of
 #define CG_MODEL_OPERATIONS 60
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "3e1783aa382c08484d32c0141a2aedea322c5f7102ecb6ac5ace8eec89e44e37"

@@ -120,6 +120,7 @@ static cg_mask_t double_pendulum_rhs_lanes(const cg_real_t *restrict cg_clock, c
 #define CG_MODEL_HOISTED 5
 #define CG_MODEL_HOIST double_pendulum_hoist_lanes
 #define CG_MODEL_RHS double_pendulum_rhs_lanes
+#define CG_MODEL_RHS_OF double_pendulum_rhs_lanes_of
 #define CG_MODEL_OPERATIONS 124
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "eeb50df373168184bc1f29cf42651b9096a7210e77f3a977b387acde564fff56"

@@ -138,6 +138,7 @@ static cg_mask_t n_link_pendulum_5_rhs_lanes(const cg_real_t *restrict cg_clock,
 #define CG_MODEL_HOISTED 2
 #define CG_MODEL_HOIST n_link_pendulum_5_hoist_lanes
 #define CG_MODEL_RHS n_link_pendulum_5_rhs_lanes
+#define CG_MODEL_RHS_OF n_link_pendulum_5_rhs_lanes_of
 #define CG_MODEL_OPERATIONS 311
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "2caddd6be09cfa68aae4d5ff6f1aa5e9f893cc7518ead32ab6f1287df0576fed"

@@ -120,6 +120,7 @@ static cg_mask_t rolling_disk_rhs_lanes(const cg_real_t *restrict cg_clock, cons
 #define CG_MODEL_HOISTED 5
 #define CG_MODEL_HOIST rolling_disk_hoist_lanes
 #define CG_MODEL_RHS rolling_disk_rhs_lanes
+#define CG_MODEL_RHS_OF rolling_disk_rhs_lanes_of
 #define CG_MODEL_OPERATIONS 117
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "6854ca434a1c1dd98cb1edf18a298efbdf3b378e4e945a9cc7ced6d6fcc34127"

@@ -129,6 +129,7 @@ static cg_mask_t rolling_ring_rhs_lanes(const cg_real_t *restrict cg_clock, cons
 #define CG_MODEL_HOISTED 5
 #define CG_MODEL_HOIST rolling_ring_hoist_lanes
 #define CG_MODEL_RHS rolling_ring_rhs_lanes
+#define CG_MODEL_RHS_OF rolling_ring_rhs_lanes_of
 #define CG_MODEL_OPERATIONS 136
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "6f31700fc927e8692203202aff5465eb69f930c3b616329062f23befd39c7520"

@@ -107,6 +107,7 @@ static cg_mask_t torus_nonuniform_rhs_lanes(const cg_real_t *restrict cg_clock,
 #define CG_MODEL_HOISTED 3
 #define CG_MODEL_HOIST torus_nonuniform_hoist_lanes
 #define CG_MODEL_RHS torus_nonuniform_rhs_lanes
+#define CG_MODEL_RHS_OF torus_nonuniform_rhs_lanes_of
 #define CG_MODEL_OPERATIONS 83
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "9263d6c031ba3a2d15299c407a5d20b8da515c1c7038a0e56cdbc45ecfa2471e"

@@ -24,6 +24,7 @@ class KernelCore:
     generator: str
     kinks: tuple[str, ...]
     hybrid: bool
+    _signs: tuple[int, ...]
     n_states: int
     n_parameters: int
     n_inputs: int
@@ -56,8 +57,19 @@ class ModelCore(KernelCore):
         t_eval: Any = None,
         dense_output: bool = False,
         events: Any = None,
+        sensitivities: Any = None,
+        sensitivity_control: bool = False,
         **options: Unpack[RunKeywords],
     ) -> Solution: ...
+    def _carry(self, variational: int, measured: int) -> None: ...
+
+class VariationalTable:
+    capsule: object
+    lanes: int
+    blocks: int
+    width: int
+
+    def __init__(self, model: KernelCore, address: int, count: int) -> None: ...
 
 class StepperCore:
     """Without the names that `BaseStepper` declares too."""
@@ -142,7 +154,7 @@ class Trail:
         p: Array,
         u: Array,
         stops: Array,
-        slots: int,
+        memory: float,
     ) -> None: ...
     @property
     def t(self) -> float: ...

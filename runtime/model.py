@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ._core import EnsembleCore, ModelCore
     from .ensemble_job import EnsemblePart
     from .gradients.gradient import Gradient
+    from .gradients.objective import Objective
     from .options import RunKeywords
     from .stepper import Stepper
 
@@ -78,7 +79,7 @@ class Model(ModelCore, BaseModel):
     ``evaluate(t, y, p, u=())``
         A dict of every state, declared variable, output, reaction, invariant and residual.
     ``integrate(t_span, initial, parameters, inputs, *, method, rtol, atol, t_eval, dense_output, max_step,
-    first_step, step, max_steps, events, kinks, paradox, project)``
+    first_step, step, max_steps, events, kinks, paradox, project, sensitivities, sensitivity_control)``
         Integrates over ``t_span = (t0, t1)`` and returns a `Solution`; t1 can be before t0 in models without contacts.
         `initial` is a dict of the declared coordinates and velocities, or a vector in the order of `states`. Dependent
         velocities can be left out; if given, they must agree, or they can replace independent ones, which then follow
@@ -109,6 +110,10 @@ class Model(ModelCore, BaseModel):
         system has holonomic ones: ``project="constraints"``, the default. "all" also returns invariants of redundant
         coordinates, as the square of a quaternion's length, to their values at the start; None moves nothing. The error
         estimate is that of the step before. Where Newton's method does not converge the run ends with status -1.
+
+        `sensitivities` names parameters, initial values or constant inputs: ``sol.sensitivity["x", "m"]`` is then dx/dm
+        along the run, shape (N,), from the variational equations, integrated in the same steps. With
+        ``sensitivity_control=True`` their errors control the steps too. See docs/sensitivities.md.
 
     ``default_method(rtol=1e-9, atol=1e-9)``
         The method that every kind of run takes by default, by the larger of `rtol` and the smallest `atol`: "vern9" up
@@ -194,8 +199,8 @@ class Model(ModelCore, BaseModel):
 
         It is that of the steps as they were taken, to rounding errors, for all explicit Runge-Kutta methods: one run
         forward, and one backward with the adjoint right-hand side, whatever the number of names. `memory` is a bound
-        in bytes on the states that are kept; with less, steps are taken again more than once, at the positions of
-        Griewank and Walther's Algorithm 799. docs/fitting.md has the equations.
+        in bytes on what is kept of the steps; those that do not fit are taken again, as in Griewank and Walther's
+        Algorithm 799. docs/fitting.md has the equations.
 
         Raises `ArgumentError` for a model with events, contacts or kinks, a loss that is not differentiable, inputs
         that vary, and a method or a projection without an adjoint; `KernelError` if the run fails.
@@ -210,6 +215,37 @@ class Model(ModelCore, BaseModel):
 
         how = of_call(Model.gradient, options)
         return gradient(self, loss, t_span, initial, parameters, inputs, by, memory, how)
+
+    @shown()
+    def objective(
+        self,
+        loss: Any,
+        t_span: tuple[float, float],
+        initial: Any = None,
+        parameters: Any = None,
+        inputs: Any = None,
+        *,
+        free: Any = None,
+        **options: Unpack[RunKeywords],
+    ) -> Objective:
+        """A loss as a function of the vector of the values of `free`, which returns the loss and its gradient.
+
+        The arguments are as for `gradient`, `free` as its `by`; the values given are the `start` of the function, and
+        assumptions such as ``positive=True`` its `bounds`. It is what ``scipy.optimize.minimize(..., jac=True)`` takes;
+        ``to_jax()`` and ``to_torch()`` make functions of JAX and PyTorch of it. Raises `ArgumentError` as `gradient`.
+
+        >>> import chaplygin as cg
+        >>> from chaplygin.generated.harmonic_oscillator import model
+        >>> start = {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}
+        >>> loss = model.objective(cg.final("x"), (0, 1), *start, free=["k"])
+        >>> value, slope = loss([4.0])
+        >>> round(value, 8), slope.round(8)  # cos 2, -sin(2)/4
+        (-0.41614684, array([-0.22732436]))
+        """
+        from .gradients.objective import Objective
+
+        how = of_call(Model.objective, options)
+        return Objective(self, loss, t_span, initial, parameters, inputs, free, how)
 
     def export_fmu(
         self,

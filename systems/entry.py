@@ -45,6 +45,8 @@ class Example:
     conserved: tuple[str, ...] = ()
     solve: Solver | None = field(default=None, repr=False)
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    large: bool = False
+    """Whether a declaration takes seconds: what goes through every form of the whole catalogue leaves it out."""
     made_by: Mapping[str, Any] | None = field(default=None, repr=False)
     """The options of `example(name, ...)` that created this entry; None if it is not from the catalogue."""
 

@@ -16,6 +16,7 @@ from agreement import (
     rates,
     system_of,
 )
+from small_systems import SMALL
 
 import chaplygin as cg
 from chaplygin.codegen.derive.forms import forms, hamel, nonholonomic, reduction, routh
@@ -23,7 +24,7 @@ from chaplygin.codegen.graph.differentiate import gradient
 from chaplygin.codegen.graph.evaluate import evaluate
 
 # A system that names a multiplier has one form only.
-SYSTEMS = [name for name in cg.examples() if len(cg.example(name).forms) > 1]
+SYSTEMS = [name for name in SMALL if len(cg.example(name).forms) > 1]
 OF_FIELDS = [name for name in SYSTEMS if "lagrange" not in cg.example(name).forms]
 """Systems whose velocities are not the rates of the coordinates, or are subject to constraints."""
 CANDIDATES = [name for name in OF_FIELDS if name not in ("rolling_ring", "sleigh_cartesian")]

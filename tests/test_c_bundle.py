@@ -13,13 +13,14 @@ from typing import Any
 
 import pytest
 from c_bundles import BITS, LANGUAGES, SANITIZE, STRICT, Exported, called, exported, needed
+from small_systems import SMALL
 
 import chaplygin as cg
 from chaplygin.cli import main
 from chaplygin.codegen.emit.amalgamation import joined, selected
 
 C = Path(__file__).resolve().parent / "c"
-NAMES = cg.examples()
+NAMES = SMALL
 START: dict[str, Any] = {"initial": {"x": 1, "x_dot": 0}, "parameters": {"m": 1, "k": 4}}
 TWO = ("chaplygin_sleigh", "block_on_belt")
 COUNT = ("-DCG_COUNT_ALLOCATIONS", "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc")

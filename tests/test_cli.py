@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from runtime_models import needs_core
+from small_systems import SMALL
 
 import chaplygin as cg
 from chaplygin.cli import main
@@ -174,7 +175,7 @@ def test_every_form_shows_and_runs(form: str, capsys: Captured, tmp_path: Path) 
     central, swing = tmp_path / "central.py", tmp_path / "swing.py"
     central.write_text(CENTRAL, encoding="utf-8")
     swing.write_text(SWING, encoding="utf-8")
-    for name in (*cg.examples(), f"{central}:system", f"{swing}:system"):
+    for name in (*SMALL, f"{central}:system", f"{swing}:system"):
         if main(["show", name, "--form", form]) == 0:
             break
     else:

@@ -73,6 +73,23 @@ def test_every_trajectory_is_the_single_run(name: str, method: str) -> None:
     compare(name, method, LANES if name in IN_ALL_WIDTHS else LANES[-1:])
 
 
+@pytest.mark.parametrize("method", ["tsit5", "vern9"])
+def test_angles_that_are_wide_in_some_lanes_and_steps(method: str) -> None:
+    """Beyond 2^30 angles are reduced in another way: at the start, during a run, or in stages of a step that fails."""
+    given = case("chaplygin_sleigh")
+    phi, omega = np.zeros(N), np.linspace(0.5, 5, N)
+    phi[[2, 3, 9, 17]] = 2.0**30 - 0.2, 3e11, -(2.0**30), 1e300
+    omega[5] = 1e120
+    wide = Case(given.model, {**given.initial, "phi": phi, "omega": omega}, given.parameters)
+    options = {"method": method, "first_step": 0.5, "max_steps": 200}
+    alone = cg.ensemble(wide.model, (0, 1), N, *wide, lanes=1, **options)
+    assert alone["phi"][2] > 2.0**30
+    for lanes in LANES:
+        assert_same(alone, cg.ensemble(wide.model, (0, 1), N, *wide, lanes=lanes, **options))
+    for i in (2, 3, 5, 9, 17):
+        assert_single(alone, wide, i, (0, 1), **options)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CASES if name not in IN_ALL_WIDTHS])
 def test_every_trajectory_in_narrower_lanes(name: str) -> None:

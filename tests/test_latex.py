@@ -14,6 +14,7 @@ import sympy as sp
 from agreement import applicable, leading_rate, permitted_points, system_of
 from hybrid_kernels import Kernels
 from latex_values import Reader
+from small_systems import SMALL
 
 import chaplygin as cg
 from chaplygin.codegen.graph.evaluate import evaluate
@@ -130,7 +131,7 @@ def check(text: str, quantities: dict[str, float]) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in cg.examples()]
+    "name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in SMALL]
 )
 def test_every_row_holds_for_the_motion(name: str) -> None:
     for form, text in texts(name).items():
@@ -161,7 +162,7 @@ def test_latex_compiles(tmp_path: Path) -> None:
     if program is None:
         pytest.skip("pdflatex is not installed")
     body = []
-    for name in cg.examples():
+    for name in SMALL:
         if len(system_of(name).velocities) <= 4:
             for form, text in texts(name).items():
                 body.append(f"\\section*{{{name.replace('_', ' ')}: {form}}}\n\\[\n{text}\n\\]\n")

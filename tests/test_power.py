@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from hybrid_kernels import ROUGH
+from small_systems import SMALL
 
 import chaplygin as cg
 from chaplygin.codegen.derive.equations import Equations
@@ -213,7 +214,7 @@ def test_reactions_where_the_mass_matrix_is_factored_by_a_loop() -> None:
 
 
 # Dry friction: see test_contacts.
-SMOOTH = [name for name in cg.examples() if name not in ROUGH]
+SMOOTH = [name for name in SMALL if name not in ROUGH]
 CATALOGUE = [(name, form) for name in SMOOTH for form in cg.example(name).forms]
 
 

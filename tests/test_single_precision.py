@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from c_bundles import LANGUAGES, PARADOX, Exported, called, exported
+from small_systems import SMALL
 from test_c_core import INLINE, ROOT, SANITIZERS, SOURCES, STRICT, need, run
 
 import chaplygin as cg
@@ -367,7 +368,7 @@ def test_a_bundle_in_single_precision(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", cg.examples())
+@pytest.mark.parametrize("name", SMALL)
 def test_every_system_in_every_language(name: str, tmp_path: Path) -> None:
     """Strict compilers give one result, near that in double precision.
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 from runtime_models import needs_core
+from small_systems import SMALL
 from staged_builds import LIMIT, Place, bits, oscillator, until
 
 import chaplygin as cg
@@ -70,7 +71,7 @@ METHODS = ["rk4", "dop853", "tsit5", "vern7", "vern9", "rodas5p", "auto"]
     "name",
     [
         pytest.param(name, marks=[] if name in QUICK_SYSTEMS else pytest.mark.slow)
-        for name in sorted({*QUICK_SYSTEMS, *cg.examples()})
+        for name in sorted({*QUICK_SYSTEMS, *SMALL})
     ],
 )
 def test_every_method_keeps_its_bits(name: str, place: Place) -> None:

@@ -119,7 +119,7 @@ def affine(
             changing = [
                 v
                 for v, a, b in zip(declared.velocities, row, still[-1], strict=True)
-                if not is_zero(g, g.sub(a, b), declared.symbols)
+                if g.depends_on([a], eta) and not is_zero(g, g.sub(a, b), declared.symbols)
             ]
         except ZeroDivisionError:  # the slope is undefined at rest, as with sqrt(v^2 + w^2)
             changing = list(declared.velocities)

@@ -39,7 +39,8 @@ def check_ranks(system: System, g: Graph, points: Sequence[Point]) -> None:
         """Check that the rows are independent on every branch."""
 
         def complaint(entries: Sequence[Node]) -> str | None:
-            return None if _rank(g, folded(entries, len(matrix)), points) == len(matrix) else text
+            most = min(len(matrix), len(matrix[0]))
+            return None if _rank(g, folded(entries, len(matrix)), points) == most else text
 
         _hold(system, g, [n for row in matrix for n in row], complaint, points)
 

@@ -71,7 +71,7 @@ def _check_constraints(system: System, g: Graph) -> None:
             entry = system.constraint_entries[i]
             missing = "coordinate" if entry.argument == "holonomic" else "velocity"
             raise DeclarationError(f"{entry.argument}[{entry.key}] contains no {missing}")
-    if rows and len(rows) >= len(system.velocities):
+    if rows and len(system.independent_constraints) >= len(system.velocities):
         raise DeclarationError(
             f"{len(rows)} constraints leave none of the {len(system.velocities)} velocities free"
         )
@@ -90,7 +90,7 @@ def _check_at_example(system: System, g: Graph, at: Point) -> None:
     """Check that constraints and parametrization have full rank at the example point, where pivots are chosen."""
     nodes = system.nodes
     rows = nodes.constraint_rows
-    if rows and len(choose_pivots(numeric_matrix(g, rows, at))) < len(rows):
+    if rows and len(choose_pivots(numeric_matrix(g, rows, at))) < len(system.independent_constraints):
         raise DeclarationError(
             "constraints are linearly dependent at the example point; choose another point"
         )

@@ -17,6 +17,7 @@ from .checks import naming
 from .declaration import Declaration, declare, with_events
 from .digest import digest
 from .mechanism import Screws
+from .redundancy import independent_constraints
 from .regularity import check
 from .symbols import Parameter, check_name
 from .system_nodes import SystemNodes, lowered
@@ -176,6 +177,25 @@ class System(Declaration):
     def digest(self) -> str:
         """The hash of the declaration: equal declarations have equal digests."""
         return digest(self)
+
+    # -- constraints ----------------------------------------------------------------------------------------------
+    @cached_property
+    def independent_constraints(self) -> tuple[int, ...]:
+        """The indices of constraints that determine all others where the holonomic equations hold."""
+        return independent_constraints(self)
+
+    @cached_property
+    def redundancy(self) -> int:
+        """How many constraints follow from the others where the loops are closed: 1 for Bricard's mechanism.
+
+        Their multipliers are not unique: those of least norm are computed.
+        """
+        return len(self.constraints) - len(self.independent_constraints)
+
+    @cached_property
+    def rank_of_loops(self) -> int:
+        """The rank of the rates of the holonomic equations, without other constraints, where they hold."""
+        return len(independent_constraints(self, len(self.constraints) - len(self.holonomic)))
 
     # -- energies and forces, including those of the bodies -----------------------------------------------------
     @cached_property

@@ -21,6 +21,7 @@ from ..graph.differentiate import forward
 from ..graph.evaluate import evaluate_with_scale, has_exponentials, shrinking
 from ..graph.graph import Node
 from ..graph.identities import FAILURES, anywhere
+from ..graph.linear import solve_definite
 from ..graph.roots import reversed_roots, touches_zero
 from .borders import jump
 
@@ -73,11 +74,33 @@ def slopes_along(eqs: EquationNodes, nodes: Sequence[Node]) -> tuple[list[Node],
     moving |= {node: g.symbol(f"{_ACCELERATION}{i}") for i, node in enumerate(v)}
     if eqs.friction is not None:
         # [[M, A^T], [A, 0]] [theta', -lambda] = [f, -b] gives the multipliers as well.
-        force = g.substitute(force, dict.fromkeys(eqs.friction.unknown, g.zero))
-        force += [g.neg(b) for b in eqs.friction.biases]
-        for s, row in enumerate(eqs.friction.rows):
-            mass += [*row, *[g.zero] * (s + 1)]
+        free = g.substitute(force, dict.fromkeys(eqs.friction.unknown, g.zero))
+        force = _solved(eqs, free) if eqs.friction.across else list(free)
+        for s, row in enumerate(bordering(eqs)):
+            force.append(g.neg(eqs.friction.biases[row]))
+            mass += [*eqs.friction.rows[row], *[g.zero] * (s + 1)]
     return forward(g, list(nodes), moving), [*mass, *force]
+
+
+def bordering(eqs: EquationNodes) -> tuple[int, ...]:
+    """The constraints whose multipliers are found with the accelerations: without redundant ones.
+
+    The points of an examination are off closed loops, where redundant constraints do not follow from the others.
+    """
+    if eqs.friction is None or eqs.friction.across:
+        return ()
+    return eqs.system.independent_constraints if eqs.friction.rows else ()
+
+
+def _solved(eqs: EquationNodes, free: Sequence[Node]) -> list[Node]:
+    """The accelerations of a form that has M^-1 A^T, from those without constraints."""
+    g, friction = eqs.graph, eqs.friction
+    assert friction is not None
+    kept = eqs.system.independent_constraints
+    rows, across = [friction.rows[s] for s in kept], [friction.across[s] for s in kept]
+    right = [g.neg(g.add(g.dot(row, free), friction.biases[s])) for s, row in zip(kept, rows, strict=True)]
+    found, _ = solve_definite(g, rows, across, right)
+    return [g.add(a, g.dot(column, found)) for a, column in zip(free, zip(*across, strict=True), strict=True)]
 
 
 class Examination:
@@ -87,8 +110,7 @@ class Examination:
         self, eqs: EquationNodes, slopes: Sequence[Node], needed: Sequence[Node], said: set[str] | None = None
     ) -> None:
         self.eqs, self.slopes, self.needed = eqs, slopes, needed
-        rows = () if eqs.friction is None else eqs.friction.rows
-        self.unknown = len(eqs.force) + len(rows) if needed else 0
+        self.unknown = len(eqs.force) + len(bordering(eqs)) if needed else 0
         self.roots = (*slopes, *needed, *eqs.completing)
         self.said = set() if said is None else said
         self.graph = eqs.graph.copy()  # keeps the nodes of branches and borders out of the original

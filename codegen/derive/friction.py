@@ -51,13 +51,16 @@ class Friction:
     """The contacts of a form, and the constraints with multipliers that are solved for along with the friction forces.
 
     `multipliers` are the symbols of lambda_s, `rows` and `biases` are A_s and b_s; all are empty in forms without
-    multipliers.
+    multipliers. `rank` is the rank of the rows if some are redundant, otherwise 0; `across` are the columns of M^-1 A^T
+    if the form has solved for them.
     """
 
     contacts: tuple[Contact, ...]
     multipliers: tuple[Node, ...] = ()
     rows: tuple[tuple[Node, ...], ...] = ()
     biases: tuple[Node, ...] = ()
+    rank: int = 0
+    across: tuple[tuple[Node, ...], ...] = ()
 
     @property
     def unknown(self) -> tuple[Node, ...]:
@@ -88,6 +91,17 @@ def friction_symbols(system: System) -> dict[str, sp.Symbol]:
     found |= {n: Velocity(n, real=True) for n in (f"friction_{c.name}" for c in system.contacts)}
     count = range(1, len(system.constraints) + 1)
     return found | {n: Multiplier(n, real=True) for n in (f"lambda_{s}" for s in count)}
+
+
+def together(
+    g: Graph, system: System, biases: Sequence[Node], across: Sequence[Sequence[Node]] = ()
+) -> Friction:
+    """The multipliers of a system without contacts as unknowns, which are computed with the accelerations."""
+    rank = len(system.independent_constraints) if system.redundancy else 0
+    rows = system.nodes.constraint_rows
+    return Friction(
+        (), tuple(multiplier_symbols(g, system)), rows, tuple(biases), rank, tuple(map(tuple, across))
+    )
 
 
 def multiplier_symbols(g: Graph, system: System) -> list[Node]:

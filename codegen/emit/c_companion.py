@@ -20,7 +20,7 @@ def companion_file(program: Program, model_digest: str, command: str) -> dict[st
         "provenance": provenance("companion.c.in", program.digest, command, " * "),
         "name": program.name,
         "functions": "cg_math.h" if has_functions(program, (VALUES.name,)) else "cg_real.h",
-        "solver": solver(LANES) if kernel.solves else "",
+        "solver": solver(LANES, [kernel]),
         "kernel": lane_kernel(program, VALUES.name, text),
         "n_values": str(len(kernel.outputs)),
         "n_work": str(text.work),

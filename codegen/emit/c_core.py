@@ -42,7 +42,7 @@ def core_files(program: Program, command: str) -> dict[str, str]:
         "provenance": provenance("core.c.in", program.digest, command, " * "),
         "name": name,
         "functions": "cg_math.h" if has_functions(program, program.kernels) else "cg_real.h",
-        "solver": solver(C) if any(k.solves for k in program.kernels.values()) else "",
+        "solver": solver(C, program.kernels.values()),
         "kernels": "\n".join(functions),
         "tables": "\n".join(tables(program)),
         "inlined_rhs": f"{name}_rhs_hoisted" if hoisted else f"{name}_rhs",

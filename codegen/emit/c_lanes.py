@@ -22,12 +22,15 @@ def lane_files(program: Program, command: str) -> dict[str, str]:
     corrected = tuple(k for k in ("correction",) if k in program.kernels)
     kernels = ("rhs", *corrected, *watched)
     texts = {kernel: body(program.graph, program.schedule(kernel), LANE_KERNEL) for kernel in kernels}
+    kernel_texts = {kernel: lane_kernel(program, kernel, text) for kernel, text in texts.items()}
+    near = f"{program.name}_rhs_lanes_of"
     values = {
         "provenance": provenance("lanes.c.in", program.digest, command, " * "),
         "name": program.name,
         "functions": "cg_math.h" if has_functions(program, kernels) else "cg_real.h",
-        "solver": solver(LANES) if any(program.kernels[k].solves for k in kernels) else "",
-        "kernel": "\n".join(lane_kernel(program, kernel, text) for kernel, text in texts.items()),
+        "solver": solver(LANES, (program.kernels[k] for k in kernels)),
+        "kernel": "\n".join(kernel_texts.values()),
+        "near": f"#define CG_MODEL_RHS_OF {near}\n" if f"{near}(" in kernel_texts["rhs"] else "",
         "correction": f"#define CG_MODEL_CORRECTION {program.name}_correction_lanes\n" if corrected else "",
         "watched": _watched(program, watched),
         "n_work": str(max(text.work for text in texts.values())),

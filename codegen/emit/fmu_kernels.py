@@ -24,7 +24,7 @@ def fmu_kernel_file(program: Program) -> str:
     ]
     values = {
         "name": program.name,
-        "solver": solver(C) if any(program.kernels[name].solves for name in made) else "",
+        "solver": solver(C, (program.kernels[name] for name in made)),
         "kernels": "\n".join(functions),
         "n_work": str(max((text.work for text in bodies.values()), default=0)),
         **dict(zip(_KINDS, rows, strict=True)),

@@ -29,7 +29,7 @@ def graph_files(program: Program, command: str) -> dict[str, str]:
         for found, wanted in ((program.kernels, names), (program.unarranged, QUANTITIES))
     ]
     kernels = [kernel for found in sets for kernel in found.values()]
-    solved = [n for k in kernels for solve in k.solves for n in solve.results]
+    solved = [n for k in kernels for solve in k.solves for n in (*solve.results, *solve.pivots)]
     roots = [n for k in kernels for n in k.roots()]
     # The first four nodes are in every graph.
     number = {n: i for i, n in enumerate(g.reachable([g.zero, g.one, g.minus_one, g.two, *roots, *solved]))}
@@ -47,7 +47,7 @@ def graph_files(program: Program, command: str) -> dict[str, str]:
             lines.append(row("pivots", (n for pair in kernel.pivots for n in pair)))
             for solve in kernel.solves:
                 lines += [f"solve {solve.factors}", row("matrix", solve.matrix), row("right", solve.rhs)]
-                lines.append(row("results", solve.results))
+                lines.append(row("results", (*solve.results, *solve.pivots)))
     return {f"{program.name}_graph.txt": "\n".join(lines) + "\n"}
 
 
@@ -88,7 +88,11 @@ def _read_kernel(name: str, takes: str, nodes: list[Node], lines: Iterator[list[
         return tuple(nodes[int(i)] for i in next(lines)[1:])
 
     outputs, pivots = row(), row()
-    solves = [Solve(row(), row(), row(), factors) for _, factors in lines]
+    solves = []
+    for _, factors in lines:
+        matrix, right, results = row(), row(), row()
+        n = len(right)
+        solves.append(Solve(matrix, right, results[:n], factors, results[n:]))
     comments = ("",) * len(outputs)
     pairs = tuple(zip(pivots[::2], pivots[1::2]))
     return Kernel(name, outputs, comments, pairs, tuple(solves), takes=takes)

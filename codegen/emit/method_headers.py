@@ -80,7 +80,7 @@ def _pair_text(pair: Pair, title: str, made: str) -> str:
             "rows": str(len(rows)),
             "dense_rows": str(4 + len(pair.dense)),
             "order": str(pair.order),
-            "trial": "\n".join([*_stages(pair, 1, end), _folded(f"CG_STAGE_END({_split(rows[end])})")]),
+            "trial": _trial(pair),
             "last": _last(pair) if pair.border else "",
             "estimates": "\n".join(_weighted(label, row, end) for label, row in estimates.items()),
             "norm": "pair_error" if len(estimates) == 1 else "pair_error_of_two",
@@ -122,6 +122,22 @@ def _split(row: Sequence[float]) -> str:
     last = max((j for j, weight in enumerate(row) if weight != 0.0), default=0)
     older = _sum((weight, f"k{j}[i]") for j, weight in enumerate(row[:last]))
     return f"{older}, {row[last]!r}, {last}"
+
+
+def _trial(pair: Pair) -> str:
+    """The stages of a trial step; those that the error estimate, the interpolant or the search for stiffness reads are
+    rows of `k`."""
+    end = len(pair.c)
+    later = [
+        *pair.error.values(),
+        *pair.dense,
+        *pair.rows[end + 1 :],
+        *([pair.rows[end - 1]] * bool(pair.border)),
+    ]
+    kept = {j for row in later for j, weight in enumerate(row) if weight != 0.0}
+    places = (f"CG_STAGE_{'ROW' if j in kept else 'PASSING'}({j})" for j in range(1, end))
+    last = f"CG_STAGE_END({_split(pair.rows[end])})"
+    return "\n".join([_folded(" ".join(places)), *_stages(pair, 1, end), _folded(last)])
 
 
 def _stages(pair: Pair, first: int, last: int) -> list[str]:
@@ -232,7 +248,8 @@ def _dense(pair: Pair) -> str:
     lines = []
     if pair.extra:
         used = {j for row in rows[end + 1 :] for j in range(1, end) if row[j] != 0.0}
-        lines = [f"    CG_EXTRA_BEGIN({end})", _folded(" ".join(f"CG_STAGE_ROW({j})" for j in sorted(used)))]
+        kept = [*sorted(used), *range(end + 1, len(rows))]
+        lines = [f"    CG_EXTRA_BEGIN({end})", _folded(" ".join(f"CG_STAGE_ROW({j})" for j in kept))]
         lines += _stages(pair, end + 1, len(rows))
     table = f"CG_FN({pair.name}_d)"
     given = "NULL, 0, 0, NULL"

@@ -80,9 +80,10 @@ def _lines(g: Graph, plan: Schedule, dialect: Dialect) -> list[str]:
             zero = " or ".join(f"fabs({text(p)}) <= {text(limit)}" for p, limit in s.pairs)
             lines.append(f"    if {zero}: raise Singular('singular mass matrix')")
         elif isinstance(s, FactorSolve):
+            prefix, sizes = ("cg_rank_", f"{s.size}, {s.rank}") if s.rank else ("cg_", f"{s.size}")
             if s.factor:
-                lines.append(f"    cg_factor({s.size}, cg_work, {s.matrix})")
-            lines.append(f"    cg_solve({s.size}, cg_work, {s.matrix}, {s.right})")
+                lines.append(f"    {prefix}factor({sizes}, cg_work, {s.matrix})")
+            lines.append(f"    {prefix}solve({sizes}, cg_work, {s.matrix}, {s.right})")
     return lines
 
 
@@ -107,6 +108,8 @@ def python_kernel(program: Program, kernel: str, fma: Function | None = None) ->
         "cg_fnma": lambda a, b, c: once(-a, b, c),
         "cg_factor": functools.partial(_factor, once),
         "cg_solve": functools.partial(_solve, once),
+        "cg_rank_factor": functools.partial(_rank_factor, once),
+        "cg_rank_solve": functools.partial(_rank_solve, once),
     }
     fast = _compiled(program, kernel, plain, names | {f.c: f.value for f in FUNCTIONS.values()})
 
@@ -163,6 +166,62 @@ def _solve(fma: Function, n: int, m: list[float], at: int, b: int) -> None:
         for i in range(1, n - k):
             total = fma(m[starts[k] + i], m[b + k + i], total)
         m[b + k] -= total / m[starts[k]]
+
+
+def _rank_factor(fma: Function, n: int, r: int, m: list[float], at: int) -> None:
+    """The functions of runtime/c/cg_rank.h."""
+    starts = [
+        at + k * n - k * (k - 1) // 2 - k for k in range(n)
+    ]  # entry (i, j) is at starts[i] + j for i <= j
+    d = at + n * (n + 1) // 2
+    columns, gram = d + r + 1, d + r + 1 + r * n
+    left = list(range(n))
+    for k in range(r):
+        p = max(left, key=lambda i: m[starts[i] + i])
+        left.remove(p)
+        pivot = m[d + k] = m[starts[p] + p]
+        column = columns + k * n
+        for i in range(n):
+            m[column + i] = m[starts[min(i, p)] + max(i, p)] / pivot if i in left else float(i == p)
+        for a, i in enumerate(left):
+            for j in left[a:]:
+                m[starts[i] + j] = fma(-m[column + i], m[starts[min(j, p)] + max(j, p)], m[starts[i] + j])
+    m[d + r] = max((m[starts[i] + i] for i in left), default=0.0)
+    for k in range(r):
+        for j in range(k + 1):
+            total = 0.0
+            for i in range(n):
+                total = fma(m[columns + k * n + i], m[columns + j * n + i], total)
+            for i in range(j):
+                total = fma(-m[gram + k * r + i], m[gram + j * r + i] * m[gram + i * r + i], total)
+            m[gram + k * r + j] = total if j == k else total / m[gram + j * r + j]
+
+
+def _rank_solve(fma: Function, n: int, r: int, m: list[float], at: int, b: int) -> None:
+    d = at + n * (n + 1) // 2
+    columns, gram = d + r + 1, d + r + 1 + r * n
+    y = [0.0] * r
+
+    def gram_solve() -> None:
+        for k in range(r):
+            for j in range(k):
+                y[k] = fma(-m[gram + k * r + j], y[j], y[k])
+        for k in reversed(range(r)):
+            y[k] /= m[gram + k * r + k]
+            for j in range(k + 1, r):
+                y[k] = fma(-m[gram + j * r + k], y[j], y[k])
+
+    for k in range(r):
+        for i in range(n):
+            y[k] = fma(m[columns + k * n + i], m[b + i], y[k])
+    gram_solve()
+    for k in range(r):
+        y[k] /= m[d + k]
+    gram_solve()
+    for i in range(n):
+        m[b + i] = 0.0
+        for k in range(r):
+            m[b + i] = fma(m[columns + k * n + i], y[k], m[b + i])
 
 
 def _looped_jacobian(jvp: Function, n: int) -> Function:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..graph.graph import Graph, Node
+from ..lower.program import Kernel
 from ..lower.schedule import (
     Assign,
     Check,
@@ -141,8 +142,13 @@ def _statement(g: Graph, s: Statement, names: Mapping[Node, str], dialect: Diale
     return f"{array_name(s.array)}[{s.index}] = {text};" + (f" /* {s.comment} */" if s.comment else "")
 
 
-def solver(dialect: Dialect) -> str:
-    """The C functions `cg_factor` and `cg_solve` that a `FactorSolve` calls."""
+def solver(dialect: Dialect, kernels: Iterable[Kernel]) -> str:
+    """The C functions that the solves of the kernels call: `cg_factor` and `cg_solve`, and those of cg_rank.h."""
+    solves = [solve for kernel in kernels for solve in kernel.solves]
+    of_rank = {solve.factors for solve in solves if solve.pivots}
+    text = '#include "cg_rank.h"\n\n' if of_rank else ""
+    if all(solve.factors in of_rank for solve in solves):
+        return text
     size, status, ok, result = (
         ("cg_abs", "cg_mask_t", "cg_true()", "The result is false in lanes where a pivot is too small.")
         if dialect is LANES
@@ -151,7 +157,18 @@ def solver(dialect: Dialect) -> str:
     small = dialect.relations["le"].format(f"{size}(pivot)", f"CG_PIVOT * {size}(diagonal[k])")
     values = {"check": dialect.singular.format(small), "zero": dialect.splat.format("0.0")}
     values |= {"real": dialect.real, "status": status, "ok": ok, "result": result}
-    return render("solver.c.in", values)
+    return text + render("solver.c.in", values)
+
+
+def _solved(s: FactorSolve, dialect: Dialect) -> list[str]:
+    """The calls that factor and solve."""
+    if s.rank:
+        sizes = f"{s.size}, {s.rank}, cg_work + {s.matrix}"
+        factored = [f"cg_rank_factor({sizes});"] if s.factor else []
+        return [*factored, f"cg_rank_solve({sizes}, cg_work + {s.right});"]
+    matrix = f"{s.size}, cg_work + {s.matrix}"
+    factored = [dialect.factored.format(f"cg_factor({matrix})")] if s.factor else []
+    return [*factored, f"cg_solve({matrix}, cg_work + {s.right});"]
 
 
 def _uses(g: Graph, group: list[Statement], names: Mapping[Node, str]) -> list[str]:
@@ -200,9 +217,7 @@ def _piece(
                 load(s)
         elif isinstance(s, FactorSolve):
             arrays.add("work")
-            if s.factor:
-                lines.append(dialect.factored.format(f"cg_factor({s.size}, cg_work + {s.matrix})"))
-            lines.append(f"cg_solve({s.size}, cg_work + {s.matrix}, cg_work + {s.right});")
+            lines += _solved(s, dialect)
         else:
             arrays |= {s.array} if isinstance(s, Store) else set()
             lines.append(_statement(g, s, names, dialect))

@@ -105,8 +105,9 @@ def assignments(program: Program, kernel: str) -> Any:
             values = [expression(g, n, part.names, False) for pair in s.pairs for n in pair]
             lines.append(ast.FunctionCall("cg_check", values))
         elif isinstance(s, FactorSolve):
+            prefix, sizes = ("cg_rank_", (s.size, s.rank)) if s.rank else ("cg_", (s.size,))
             if s.factor:
-                lines.append(ast.FunctionCall("cg_factor", (s.size, element("work", s.matrix))))
+                lines.append(ast.FunctionCall(f"{prefix}factor", (*sizes, element("work", s.matrix))))
             places = element("work", s.matrix), element("work", s.right)
-            lines.append(ast.FunctionCall("cg_solve", (s.size, *places)))
+            lines.append(ast.FunctionCall(f"{prefix}solve", (*sizes, *places)))
     return ast.CodeBlock(*lines)

@@ -15,6 +15,9 @@ Table = Sequence[Sequence[Node]]
 UNROLLED_VELOCITIES = 12
 """Mass matrices up to this size are factored in straight-line code, larger ones by a loop."""
 
+RANK_THRESHOLD = Fraction(1, 10**10)
+"""A pivot of redundant constraints below this fraction of the largest counts as zero."""
+
 MASS_THRESHOLD = Fraction(1, 10**13)
 """A pivot of a mass matrix below this fraction of its diagonal entry counts as zero."""
 CONSTRAINT_THRESHOLD = Fraction(1, 10**8)

@@ -18,7 +18,7 @@ from ..graph.graph import Graph, Node
 from ..graph.linear import UNROLLED_VELOCITIES, schur_complement, solve_definite, upper
 from .dynamics import Dynamics
 from .program import Kernel, Solve
-from .solver import Mass, solve_by_loop
+from .solver import Mass, rank_checks, solve_by_loop
 
 Checks = list[tuple[Node, Node]]
 
@@ -47,7 +47,7 @@ def correction_all(d: Dynamics) -> Iterator[Kernel]:
     at_start = {s: g.symbol(f"cg_v_{i}") for i, s in enumerate(eqs.state_nodes)}
     excess = [g.sub(f, f0) for f, f0 in zip(levels, g.substitute(levels, at_start), strict=True)]
     slopes = [gradient(g, f, x) for f in levels]
-    weights = _definite(g, slopes, slopes, excess, "levels", solves, checks)
+    weights = _definite(g, slopes, slopes, excess, "levels", solves, checks, len(levels))
     back = [
         g.sub(m, g.dot(column, weights)) for m, column in zip(moved, zip(*slopes, strict=True), strict=False)
     ]
@@ -74,12 +74,14 @@ def _onto_constraints(eqs: EquationNodes, solves: list[Solve], checks: Checks) -
     across = [mass.solve(row, f"m_{s}", solves) for s, row in enumerate(rows)]
     closing = len(rows) - len(system.holonomic)  # the rates of the holonomic equations come last
     loops, columns = rows[closing:], across[closing:]
-    pull = _definite(g, loops, columns, nodes.holonomic, "closing", solves, checks)
+    rank = system.rank_of_loops
+    pull = _definite(g, loops, columns, nodes.holonomic, "closing", solves, checks, rank)
     epsilon = [g.neg(g.dot(pull, along)) for along in zip(*columns, strict=True)]
     moved = [g.dot(epsilon, field) for field in zip(*nodes.fields.along, strict=True)]
     if len(eqs.velocities) < len(system.velocities):
         return [*moved, *(g.zero for _ in eqs.velocities)]
-    impulse = _definite(g, rows, across, nodes.affine_constraints(g), "constraints", solves, checks)
+    rank = len(system.independent_constraints)
+    impulse = _definite(g, rows, across, nodes.affine_constraints(g), "constraints", solves, checks, rank)
     return [*moved, *(g.neg(g.dot(impulse, along)) for along in zip(*across, strict=True))]
 
 
@@ -91,12 +93,15 @@ def _definite(
     name: str,
     solves: list[Solve],
     checks: Checks,
+    rank: int,
 ) -> list[Node]:
-    """The solution of (C W C^T) y = right, for the rows of C and the columns of W C^T."""
-    if len(rows) > UNROLLED_VELOCITIES:
-        return solve_by_loop(
-            g, name, upper(schur_complement(g, rows, across, symmetric=True)), right, name, solves
-        )
+    """The solution of (C W C^T) y = right, for the rows of C and the columns of W C^T; `rank` is that of C."""
+    redundant = rank < len(rows)
+    if redundant or len(rows) > UNROLLED_VELOCITIES:
+        matrix = upper(schur_complement(g, rows, across, symmetric=True))
+        results = solve_by_loop(g, name, matrix, right, name, solves, rank if redundant else 0)
+        checks += rank_checks(g, solves[-1:])
+        return results
     solution, found = solve_definite(g, rows, across, right)
     checks += found
     return solution

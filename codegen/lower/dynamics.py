@@ -67,6 +67,8 @@ class Dynamics:
 
     def across(self, friction: Friction, solves: list[Solve]) -> list[list[Node]]:
         """The columns of M^-1 B, for the forces per unit of each unknown; what a loop solves for is appended."""
+        if friction.across:
+            return [list(column) for column in friction.across]
         return [self.mass.solve(b, f"c_{j}", solves) for j, b in enumerate(friction.columns())]
 
     @cached_property

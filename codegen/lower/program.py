@@ -24,13 +24,16 @@ class Solve:
 
     `matrix` holds the upper triangle by rows, `rhs` the right-hand side, `results` the symbol nodes that represent the
     solution in later expressions, including later solves. A solve without `matrix` reuses the factors of the previous
-    solve with the same name in `factors`.
+    solve with the same name in `factors`. With `pivots` M is semidefinite of a lower rank: the solution is that of
+    least norm, and these symbols represent the pivots, as many as the rank and the largest first, then the largest
+    diagonal entry of what is left of M.
     """
 
     matrix: tuple[Node, ...]
     rhs: tuple[Node, ...]
     results: tuple[Node, ...]
     factors: str = "mass"
+    pivots: tuple[Node, ...] = ()
 
 
 @dataclass(frozen=True)

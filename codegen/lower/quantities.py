@@ -116,8 +116,19 @@ def outputs(eqs: EquationNodes, accelerations: Sequence[Node]) -> list[tuple[Var
     found = [
         (variable(eqs, v, "declared"), node) for v, node in eqs.declared.items() if v.name not in eqs.states
     ]
+    of_rank = system.redundancy and eqs.friction is not None
+    least = f"multiplier; of least norm, since {system.redundancy} of the constraints are redundant"
     found += [
-        (Variable(n, "reaction", "", "constraint reaction"), node) for n, node in eqs.reaction_nodes.items()
+        (
+            Variable(
+                n,
+                "reaction",
+                "",
+                least if of_rank and node in eqs.multiplier_nodes else "constraint reaction",
+            ),
+            node,
+        )
+        for n, node in eqs.reaction_nodes.items()
     ]
     found += [(Variable(n, "output", "", "of a body"), node) for n, node in eqs.body_nodes.items()]
     friction = friction_outputs(eqs)

@@ -88,12 +88,16 @@ class Check:
 
 @dataclass(frozen=True)
 class FactorSolve:
-    """Factor (if `factor`) the matrix at work[matrix] and solve for the right-hand side at work[right] in place."""
+    """Factor (if `factor`) the matrix at work[matrix] and solve for the right-hand side at work[right] in place.
+
+    With a `rank` the matrix is semidefinite, of that rank, and the solution is that of least norm.
+    """
 
     size: int
     matrix: int
     right: int
     factor: bool
+    rank: int = 0
 
 
 Statement = Assign | SineCosine | Load | Store | Check | FactorSolve
@@ -194,7 +198,7 @@ def schedule(program: Program, kernel: Kernel, loops: bool = True) -> Schedule:
 def _whole(program: Program, kernel: Kernel, given: Sequence[Node], loops: bool) -> Schedule:
     """The schedule of a kernel without what is hoisted."""
     table = variable_names(program, kernel)
-    if loops and kernel.cells and is_long(program.graph, kernel):
+    if loops and kernel.cells and not kernel.solves and is_long(program.graph, kernel):
         places = {name: (array, index) for name, (_, array, index) in table.items()}
         found = rolled(program, kernel, {n: i for i, n in enumerate(given)}, places)
         if found is not None:
@@ -228,19 +232,26 @@ def _scheduled(
     """The schedule of a kernel with multiply-adds; a multiply-add counts as the two operations that it was."""
     g, kernel = program.graph, fused(program.graph, unfused, set(given))
     writer = _Writer(program, kernel, given, table)
-    factored: dict[str, int] = {}
+    factored: dict[str, tuple[int, int]] = {}
     solves, divisions = _of_solves(kernel)
     for solve in kernel.solves:
         size = len(solve.rhs)
         if solve.matrix:
-            place = writer.reserve(len(solve.matrix) + size)  # and the diagonal before factoring
+            rank = max(len(solve.pivots) - 1, 0)
+            # and the diagonal before factoring, or what cg_rank.h says
+            more = rank * (size + rank + 2) + 1 if rank else size
+            place = writer.reserve(len(solve.matrix) + more)
             for i, node in enumerate(solve.matrix):
                 writer.store("work", place + i, node)
-            factored[solve.factors] = place
+            factored[solve.factors] = place, rank
+            for i, node in enumerate(solve.pivots):
+                name = str(g.value[node])
+                writer.table[name] = (emitted_name(name), "work", place + len(solve.matrix) + i)
         right_at = writer.reserve(size)
         for i, node in enumerate(solve.rhs):
             writer.store("work", right_at + i, node)
-        writer.statements.append(FactorSolve(size, factored[solve.factors], right_at, bool(solve.matrix)))
+        place, rank = factored[solve.factors]
+        writer.statements.append(FactorSolve(size, place, right_at, bool(solve.matrix), rank))
         for i, node in enumerate(solve.results):
             name = str(g.value[node])
             writer.table[name] = (emitted_name(name), "work", right_at + i)

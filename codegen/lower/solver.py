@@ -14,6 +14,7 @@ from ..graph.differentiate import forward
 from ..graph.graph import Graph, Node
 from ..graph.linear import (
     LDL,
+    RANK_THRESHOLD,
     UNROLLED_VELOCITIES,
     Table,
     diagonal_sizes,
@@ -69,13 +70,29 @@ class Mass:
 
 
 def solve_by_loop(
-    g: Graph, factors: str, matrix: tuple[Node, ...], right: Sequence[Node], name: str, solves: list[Solve]
+    g: Graph,
+    factors: str,
+    matrix: tuple[Node, ...],
+    right: Sequence[Node],
+    name: str,
+    solves: list[Solve],
+    rank: int = 0,
 ) -> list[Node]:
-    """The symbols `cg_<name>_<i>` of a solution, which is appended to `solves`; a matrix is factored only once."""
+    """The symbols `cg_<name>_<i>` of a solution, which is appended to `solves`; a matrix is factored only once.
+
+    With a `rank` it is the solution of least norm, and its pivots are the symbols `cg_<name>_pivot_<i>`.
+    """
     results = tuple(g.symbol(f"cg_{name}_{i}") for i in range(len(right)))
     known = any(solve.factors == factors for solve in solves)
-    solves.append(Solve(() if known else matrix, tuple(right), results, factors))
+    pivots = tuple(g.symbol(f"cg_{name}_pivot_{i}") for i in range(rank + 1)) if rank and not known else ()
+    solves.append(Solve(() if known else matrix, tuple(right), results, factors, pivots))
     return list(results)
+
+
+def rank_checks(g: Graph, solves: Sequence[Solve]) -> list[tuple[Node, Node]]:
+    """The smallest pivot of each matrix of a lower rank, and the fraction of the largest below which that falls."""
+    threshold = g.const(RANK_THRESHOLD)
+    return [(s.pivots[-2], g.mul(threshold, s.pivots[0])) for s in solves if s.pivots]
 
 
 def momentum_solve(implicit: Implicit) -> Solve:
@@ -118,6 +135,7 @@ class Coupling:
     matrix: list[list[Node]]
     scales: list[Node]
     pivoting: int
+    rank: int
 
     @classmethod
     def of(cls, g: Graph, friction: Friction, rows: Rows, across: list[list[Node]]) -> Coupling:
@@ -129,16 +147,18 @@ class Coupling:
         sizes = diagonal_sizes(g, rows.left, across)
         scales = [g.add(size, own[i]) for i, (size, own) in enumerate(zip(sizes, rows.own, strict=True))]
         # Constraints come first: A M^-1 A^T needs no pivoting, nor does the rest unless friction enters N.
-        return cls(rows, across, matrix, scales, rows.first if friction.implicit else len(matrix))
+        pivoting = rows.first if friction.implicit else len(matrix)
+        return cls(rows, across, matrix, scales, pivoting, friction.rank)
 
     def solve(
         self, g: Graph, free: Sequence[Node], right: Sequence[Node], name: str, solves: list[Solve]
     ) -> tuple[list[Node], list[tuple[Node, Node]]]:
-        """r and the pivots, given M^-1 f = free; many constraints are solved by a loop, as in `Mass.solve`."""
+        """r and the pivots, given M^-1 f = free; many or redundant constraints are solved by a loop."""
         rest = [g.sub(e, g.dot(c, free)) for c, e in zip(self.rows.left, right, strict=True)]
         count = len(rest)
-        if count > UNROLLED_VELOCITIES and self.rows.first == count:  # A M^-1 A^T, symmetric
-            return solve_by_loop(g, "constraints", upper(self.matrix), rest, name, solves), []
+        if self.rank or (count > UNROLLED_VELOCITIES and self.rows.first == count):  # A M^-1 A^T, symmetric
+            found = solve_by_loop(g, "constraints", upper(self.matrix), rest, name, solves, self.rank)
+            return found, rank_checks(g, solves)
         return eliminate(g, self.matrix, rest, self.scales, self.pivoting)
 
     def add(self, g: Graph, free: Sequence[Node], unknown: Sequence[Node]) -> list[Node]:

@@ -260,6 +260,10 @@ def _without_loops(g: Graph, nodes: Sequence[Node], solves: Sequence[Solve]) -> 
     known: dict[Node, Node] = {}
     factors: dict[str, LDL] = {}
     for solve in solves:
+        if solve.pivots:
+            raise EmitError(
+                "method 'taylor': the constraints are redundant; their solution has no power series"
+            )
         n = len(solve.rhs)
         if solve.matrix:
             upper = iter(g.substitute(solve.matrix, known))

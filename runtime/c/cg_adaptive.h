@@ -28,7 +28,7 @@ static CG_INLINE void CG_FN(accept)(cg_run_t *run, double t_new)
 
 /* One accepted step of a method with error control. */
 static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const cg_control_t control,
-                                     int (*trial)(cg_run_t *, double, double), double (*error)(cg_run_t *, double))
+                                     CG_FN(trial_t) trial, double (*error)(cg_run_t *, double))
 {
     const int32_t n = CG_N(run);
 
@@ -40,7 +40,7 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const cg_control_t control,
         if (CG_RARE(!plan.cut && !(plan.length >= smallest))) {
             return CG_STEP_TOO_SMALL; /* because max_step is too small */
         }
-        int status = trial(run, run->t, plan.h);
+        int status = trial(run, run->t, plan.h, CG_FN(rhs));
         double factor = CG_SHRINK_FAILED;
         /* f_old is free: the interpolant of the previous step is no longer needed */
         if (control.end_first && status == CG_OK) {
@@ -86,7 +86,7 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const cg_control_t control,
 
 /* One step of fixed size run->h; the last one before t_stop is adjusted to end on it, also for rounding of the times.
  * */
-static CG_INLINE int CG_FN(fixed)(cg_run_t *run, int (*trial)(cg_run_t *, double, double))
+static CG_INLINE int CG_FN(fixed)(cg_run_t *run, CG_FN(trial_t) trial)
 {
     const int32_t n = CG_N(run);
     const cg_fixed_plan_t plan = cg_plan_fixed(run->t, run->t_stop, run->h, run->direction, run->t_anchor,
@@ -95,7 +95,7 @@ static CG_INLINE int CG_FN(fixed)(cg_run_t *run, int (*trial)(cg_run_t *, double
     if (CG_RARE(run->h < cg_step_smallest(run->t) && run->h < fabs(run->t_stop - run->t))) {
         return CG_STEP_TOO_SMALL;
     }
-    int status = trial(run, run->t, plan.h);
+    int status = trial(run, run->t, plan.h, CG_FN(rhs));
     if (CG_RARE(status != CG_OK)) {
         return status;
     }

@@ -20,6 +20,16 @@ static void cg_trail_keep(cg_trail_t *trail, const cg_run_t *run, int64_t step)
     trail->at[trail->n_kept++] = step;
 }
 
+/* The slopes of the last step, by rows. */
+static void cg_slopes(const cg_run_t *run, int32_t n_stages, double *to)
+{
+    const size_t size = sizeof(double) * (size_t)run->n;
+    memcpy(to, run->f_old, size);
+    for (int32_t i = 1; i < n_stages; i++) {
+        memcpy(to + (ptrdiff_t)i * run->n, run->k + (ptrdiff_t)i * run->ld, size);
+    }
+}
+
 /* Leaves every second state out. */
 static void cg_trail_thin(cg_trail_t *trail, int32_t n)
 {
@@ -37,6 +47,9 @@ int cg_trail_watch(void *context, cg_run_t *run, int stepped)
     cg_trail_t *const trail = context;
     if (trail->n_steps + stepped > trail->capacity) {
         return CG_BAD_ARGUMENT;
+    }
+    if (stepped && trail->n_steps < trail->n_slopes) {
+        cg_slopes(run, trail->n_stages, trail->slopes + trail->n_steps * trail->n_stages * run->n);
     }
     trail->n_steps += stepped;
     trail->t[trail->n_steps] = run->t;
@@ -62,6 +75,14 @@ static void cg_go_to(const cg_adjoint_t *a, const double *x, int64_t step)
     a->run->have_f = 0;
 }
 
+/* The derivative at the beginning of a step; the parameters are those of the run, so nothing else is computed anew. */
+static int cg_slope_here(cg_run_t *run)
+{
+    const int status = run->have_f ? CG_OK : cg_run_probe(run, run->t, run->x, run->f);
+    run->have_f = status == CG_OK;
+    return status;
+}
+
 /* Takes a step again, from its beginning in run->x; its stages are then in the run. */
 static int cg_repeat(cg_adjoint_t *a, int64_t step)
 {
@@ -69,7 +90,7 @@ static int cg_repeat(cg_adjoint_t *a, int64_t step)
     int64_t stop = a->stop; /* the first one after the beginning of the step */
     while (stop > 0 && a->stops[stop - 1] > step) stop--;
     const int64_t first = stop > 0 ? a->stops[stop - 1] : 0;
-    const int status = cg_run_derivative(run);
+    const int status = cg_slope_here(run);
     if (status != CG_OK) {
         return status;
     }
@@ -137,13 +158,21 @@ static int cg_bring(cg_adjoint_t *a, int64_t step)
 
 /* Parts of `work`. */
 typedef struct {
-    double *y;     /* [n] a stage */
-    double *w;     /* [n] the weights of its derivative */
-    double *l;     /* [n_stages][n] */
-    double *value; /* [n] */
-    double *found; /* [1 + n + n_parameters + n_inputs], also g and its derivatives */
+    double *y;      /* [n] a stage */
+    double *w;      /* [n] the weights of its derivative */
+    double *l;      /* [n_stages][n] */
+    double *slopes; /* [n_stages][n] */
+    double *value;  /* [n] */
+    double *found;  /* [1 + n + n_parameters + n_inputs], also g and its derivatives */
     double *rest;
 } cg_parts_t;
+
+/* A step to go back over. */
+typedef struct {
+    double t, h;
+    const double *x;      /* [n] at its beginning */
+    const double *slopes; /* [n_stages][n] */
+} cg_taken_t;
 
 static size_t cg_found(const cg_model_t *model)
 {
@@ -152,12 +181,13 @@ static size_t cg_found(const cg_model_t *model)
 
 static cg_parts_t cg_parts(const cg_adjoint_t *a)
 {
-    const size_t n = (size_t)a->run->n;
+    const size_t n = (size_t)a->run->n, rows = n * (size_t)a->tableau->n_stages;
     cg_parts_t parts;
     parts.y = a->work;
     parts.w = parts.y + n;
     parts.l = parts.w + n;
-    parts.value = parts.l + n * (size_t)a->tableau->n_stages;
+    parts.slopes = parts.l + rows;
+    parts.value = parts.slopes + rows;
     parts.found = parts.value + n;
     parts.rest = parts.found + cg_found(a->run->model);
     return parts;
@@ -166,38 +196,41 @@ static cg_parts_t cg_parts(const cg_adjoint_t *a)
 size_t cg_adjoint_work(const cg_adjoint_t *a, int32_t n_work)
 {
     const int32_t other = a->integrand == NULL ? 0 : a->integrand->n_work;
-    return (size_t)a->run->n * (size_t)(a->tableau->n_stages + 3) + cg_found(a->run->model)
+    return (size_t)a->run->n * (size_t)(2 * a->tableau->n_stages + 3) + cg_found(a->run->model)
         + (size_t)(n_work > other ? n_work : other);
 }
 
-/* Stage i of the last step: its time and, in parts->y, its state. */
-static double cg_stage(const cg_adjoint_t *a, const cg_parts_t *parts, int32_t i, double h)
+/* to += weight * v */
+static void cg_add(double *CG_RESTRICT to, double weight, const double *CG_RESTRICT v, int32_t n)
 {
-    const cg_run_t *const run = a->run;
-    const double *const row = a->tableau->a + (ptrdiff_t)i * a->tableau->n_stages;
-    for (int32_t m = 0; m < run->n; m++) {
-        double sum = row[0] * run->f_old[m];
-        for (int32_t j = 1; j < i; j++) {
-            sum += row[j] * run->k[(ptrdiff_t)j * run->ld + m];
-        }
-        parts->y[m] = run->x_old[m] + h * sum;
+    for (int32_t m = 0; m < n && weight != 0.0; m++) {
+        to[m] += weight * v[m];
     }
-    return run->t_old + a->tableau->c[i] * h;
 }
 
-/* w_i; 0: it is zero. */
+/* Writes stage i of a step to parts->y. */
+static void cg_stage(const cg_adjoint_t *a, const cg_parts_t *parts, const cg_taken_t *step, int32_t i)
+{
+    const int32_t n = a->run->n;
+    const double *const row = a->tableau->a + (ptrdiff_t)i * a->tableau->n_stages;
+    memcpy(parts->y, step->x, sizeof(double) * (size_t)n);
+    for (int32_t j = 0; j < i; j++) {
+        cg_add(parts->y, step->h * row[j], step->slopes + (ptrdiff_t)j * n, n);
+    }
+}
+
+/* Writes w_i to parts->w; 0: it is zero. */
 static int cg_weights(const cg_adjoint_t *a, const cg_parts_t *parts, int32_t i, double h)
 {
     const int32_t n = a->run->n, stages = a->tableau->n_stages;
-    const double weight = a->tableau->b[i];
     int some = 0;
-    for (int32_t m = 0; m < n; m++) {
-        double sum = weight * a->lambda[m];
-        for (int32_t j = i + 1; j < stages; j++) {
-            sum += a->tableau->a[j * stages + i] * parts->l[j * n + m];
-        }
-        parts->w[m] = h * sum;
-        some |= parts->w[m] != 0.0;
+    memset(parts->w, 0, sizeof(double) * (size_t)n);
+    cg_add(parts->w, h * a->tableau->b[i], a->lambda, n);
+    for (int32_t j = i + 1; j < stages; j++) {
+        cg_add(parts->w, h * a->tableau->a[j * stages + i], parts->l + (ptrdiff_t)j * n, n);
+    }
+    for (int32_t m = 0; m < n && !some; m++) {
+        some = parts->w[m] != 0.0;
     }
     return some;
 }
@@ -206,59 +239,70 @@ static int cg_weights(const cg_adjoint_t *a, const cg_parts_t *parts, int32_t i,
 static int cg_integrand(const cg_adjoint_t *a, const cg_parts_t *parts, double t, double weight, double *l)
 {
     const cg_model_t *const model = a->run->model;
-    const int32_t n = a->run->n, rest = model->n_parameters + model->n_inputs;
+    const int32_t n = a->run->n;
     int32_t status = CG_OK;
     a->integrand->values(&t, parts->y, a->run->p, a->run->u, parts->found, &status, parts->rest);
     if (status != CG_OK) {
         return status;
     }
     *a->integral += weight * parts->found[0];
-    for (int32_t m = 0; m < n; m++) {
-        l[m] += weight * parts->found[1 + m];
-    }
-    for (int32_t m = 0; m < rest; m++) {
-        a->gradient[m] += weight * parts->found[1 + n + m];
-    }
+    cg_add(l, weight, parts->found + 1, n);
+    cg_add(a->gradient, weight, parts->found + 1 + n, model->n_parameters + model->n_inputs);
     return CG_OK;
 }
 
-/* The last step back. */
-static int cg_back(const cg_adjoint_t *a)
+/* Back over a step: from the derivatives at its end to those at its beginning. */
+static int cg_back(const cg_adjoint_t *a, const cg_parts_t *parts, const cg_taken_t *step)
 {
     const cg_run_t *const run = a->run;
-    const cg_parts_t parts = cg_parts(a);
-    const int32_t n = run->n, rest = run->model->n_parameters + run->model->n_inputs;
-    const double h = run->t - run->t_old;
+    const int32_t n = run->n;
     for (int32_t i = a->tableau->n_stages - 1; i >= 0; i--) {
-        double *const l = parts.l + (ptrdiff_t)i * n;
-        const int some = cg_weights(a, &parts, i, h);
+        double *const l = parts->l + (ptrdiff_t)i * n;
+        const double t = step->t + a->tableau->c[i] * step->h;
+        const int some = cg_weights(a, parts, i, step->h);
         const int more = a->integrand != NULL && a->tableau->b[i] != 0.0;
-        memset(l, 0, sizeof(double) * (size_t)n);
-        if (!some && !more) {
-            continue;
-        }
-        const double t = cg_stage(a, &parts, i, h);
         int status = CG_OK;
+        memset(l, 0, sizeof(double) * (size_t)n);
+        if (some || more) {
+            cg_stage(a, parts, step, i);
+        }
         if (some) {
-            status = a->rhs->function(t, parts.y, run->p, run->u, parts.w, parts.value, parts.found, parts.rest);
-            memcpy(l, parts.found + 1, sizeof(double) * (size_t)n);
-            for (int32_t m = 0; m < rest; m++) {
-                a->gradient[m] += parts.found[1 + n + m];
-            }
+            status = a->rhs->function(t, parts->y, run->p, run->u, parts->w, parts->value, parts->found, parts->rest);
+            memcpy(l, parts->found + 1, sizeof(double) * (size_t)n);
+            cg_add(a->gradient, 1.0, parts->found + 1 + n, run->model->n_parameters + run->model->n_inputs);
         }
         if (status == CG_OK && more) {
-            status = cg_integrand(a, &parts, t, h * a->tableau->b[i], l);
+            status = cg_integrand(a, parts, t, step->h * a->tableau->b[i], l);
         }
         if (status != CG_OK) {
             return status;
         }
     }
     for (int32_t i = 0; i < a->tableau->n_stages; i++) {
-        for (int32_t m = 0; m < n; m++) {
-            a->lambda[m] += parts.l[(ptrdiff_t)i * n + m];
-        }
+        cg_add(a->lambda, 1.0, parts->l + (ptrdiff_t)i * n, n);
     }
     return CG_OK;
+}
+
+/* The step before a->step, with its slopes from the trail or by taking it again. */
+static int cg_take_back(cg_adjoint_t *a)
+{
+    const cg_trail_t *const trail = a->trail;
+    const cg_run_t *const run = a->run;
+    const cg_parts_t parts = cg_parts(a);
+    const int64_t k = a->step - 1;
+    cg_taken_t step = {trail->t[k], trail->t[k + 1] - trail->t[k], NULL, NULL};
+    int status = cg_bring(a, k);
+    if (status == CG_OK && k < trail->n_slopes) {
+        step.slopes = trail->slopes + k * trail->n_stages * run->n;
+        step.x = run->x;
+    } else if (status == CG_OK) {
+        status = cg_repeat(a, k);
+        cg_slopes(run, trail->n_stages, parts.slopes);
+        step.slopes = parts.slopes;
+        step.x = run->x_old;
+    }
+    return status == CG_OK ? cg_back(a, &parts, &step) : status;
 }
 
 /* The terms of the loss where a run has taken a->step steps. */
@@ -267,9 +311,7 @@ static void cg_jump(cg_adjoint_t *a)
     const int32_t n = a->run->n;
     while (a->stop > 0 && a->stops[a->stop - 1] == a->step) {
         a->stop--;
-        for (int32_t m = 0; m < n; m++) {
-            a->lambda[m] += a->jumps[a->stop * n + m];
-        }
+        cg_add(a->lambda, 1.0, a->jumps + a->stop * n, n);
     }
 }
 
@@ -289,13 +331,7 @@ int cg_adjoint_sweep(cg_adjoint_t *a, int64_t budget)
         if (budget-- == 0) {
             return CG_BUDGET_USED;
         }
-        int status = cg_bring(a, a->step - 1);
-        if (status == CG_OK) {
-            status = cg_repeat(a, a->step - 1);
-        }
-        if (status == CG_OK) {
-            status = cg_back(a);
-        }
+        const int status = cg_take_back(a);
         if (status != CG_OK) {
             return status;
         }

@@ -12,8 +12,8 @@
  *     cg_run_start(...), then cg_drive(run, &record, free rows of trail.t) to each time at which the loss has a term;
  *     fill adjoint.lambda with zeros, and adjoint.jumps;
  *     cg_adjoint_begin(&adjoint), then cg_adjoint_sweep(&adjoint, budget) until it is not CG_BUDGET_USED
- * Steps are repeated, with the same bits, to find their stages. If the trail has no room for all states, it keeps those
- * at equal distances, and the sweep stores more of them where that saves most repetitions.
+ * Steps whose slopes f(Y_i) the trail has no room for are repeated, with the same bits. If it has no room for all states
+ * either, it keeps those at equal distances, and the sweep stores more of them where that saves most repetitions.
  */
 #ifndef CG_ADJOINT_H
 #define CG_ADJOINT_H
@@ -43,6 +43,10 @@ typedef struct cg_trail {
     double *t;         /* [capacity + 1] the start, then the ends of the steps */
     int64_t capacity;
     int64_t n_steps;   /* initially 0 */
+    double *slopes;    /* [n_slopes][n_stages][n] of the first n_slopes steps; may be NULL if that is 0 */
+    int64_t n_slopes;
+    int32_t n_stages;  /* of the tableau */
+    int32_t reserved;
     double *x;         /* [n_slots][n] */
     int64_t *at;       /* [n_slots] the steps that begin in these states, in order; the first is 0 */
     int64_t n_slots;   /* at least CG_LEAST_SLOTS */

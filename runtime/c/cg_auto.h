@@ -92,7 +92,7 @@ static int CG_FN(auto_ask)(cg_run_t *run)
     const double h = run->direction * length;
     int status = CG_FN(rodas5p_jacobian)(run);
     if (status == CG_OK) {
-        status = CG_FN(rodas5p_trial)(run, run->t, h);
+        status = CG_FN(rodas5p_trial)(run, run->t, h, CG_FN(rhs));
     }
     if (status == CG_OK && CG_FN(rodas5p_error)(run, h) <= 1.0) {
         cg_stiff_change(run, 1);

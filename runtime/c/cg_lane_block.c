@@ -77,7 +77,7 @@ static size_t cg_layout(cg_lanes_run_t *run, char *base)
     size_t offset = CG_ALIGNED(sizeof(cg_lanes_run_t));
     double **const states[5] = {&run->x, &run->x_old, &run->x_trial, &run->f, &run->f_old};
     double **const inputs[4] = {&run->u, &run->u_time, &run->u_value, &run->u_slope};
-    double **const reals[8] = {&run->t, &run->t_old, &run->t_stop, &run->mark,
+    double **const reals[9] = {&run->widest, &run->t, &run->t_old, &run->t_stop, &run->mark,
                                &run->h, &run->log_old, &run->t_anchor, &run->n_anchor};
     int64_t **const counts[10] = {&run->n_trials, &run->n_rejected, &run->n_rhs, &run->rejected, &run->active,
                                   &run->fresh, &run->unstarted, &run->failed, &run->failed_at, &run->status};
@@ -96,7 +96,7 @@ static size_t cg_layout(cg_lanes_run_t *run, char *base)
     cg_layout_events(run, base, &offset);
     run->moment = cg_take(base, &offset, CG_MOMENTS * lanes);
     run->inside = cg_take(base, &offset, CG_MOMENTS * run->n * lanes);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 9; i++) {
         *reals[i] = cg_take(base, &offset, lanes);
     }
     for (int i = 0; i < 10; i++) {

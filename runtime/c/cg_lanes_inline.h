@@ -20,6 +20,16 @@
 #define CG_RHS(run, t, x, out)                                                                                        \
     CG_MODEL_RHS(&(t), x, CG_REALS((run)->p), CG_REALS((run)->u), out, CG_REALS((run)->work))
 #endif
+#ifdef CG_MODEL_RHS_OF /* the kernel before it asks whether angles are wide */
+#if CG_MODEL_HOISTED > 0
+#define CG_RHS_OF(run, widest, t, x, out)                                                                             \
+    CG_MODEL_RHS_OF(widest, &(t), x, CG_REALS((run)->p), CG_REALS((run)->p) + CG_MODEL_NP, CG_REALS((run)->u), out,   \
+                    CG_REALS((run)->work))
+#else
+#define CG_RHS_OF(run, widest, t, x, out)                                                                             \
+    CG_MODEL_RHS_OF(widest, &(t), x, CG_REALS((run)->p), CG_REALS((run)->u), out, CG_REALS((run)->work))
+#endif
+#endif
 #include "cg_method.h"
 
 #define CG_LANE_METHOD(name)                                                                                          \

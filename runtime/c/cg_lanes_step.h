@@ -16,19 +16,28 @@ static CG_COLD void CG_FN(note)(cg_lanes_run_t *run, const cg_mask_t *ok)
     }
 }
 
-/* Calls the right-hand side: out = f(t, x). It never fails as a whole. */
-CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_lanes_run_t *run, cg_real_t t, const cg_real_t *x, cg_real_t *out)
+/* Around a call of the right-hand side, whose result is where it is regular. */
+static CG_INLINE void CG_FN(before_rhs)(cg_lanes_run_t *run, cg_real_t t)
 {
     run->calls++;
     if (CG_NU(run) > 0 && CG_RARE(run->input_kind != 0)) {
         CG_FN(ramps)(run, t);
     }
-    const cg_mask_t ok = CG_RHS(run, t, x, out);
+}
+static CG_INLINE int CG_FN(after_rhs)(cg_lanes_run_t *run, cg_mask_t ok)
+{
     if (CG_RARE(cg_any(cg_not(ok)))) {
         const cg_mask_t regular = ok; /* a copy: a variable with its address taken would be kept in memory */
         CG_FN(note)(run, &regular);
     }
     return CG_OK;
+}
+
+/* Calls the right-hand side: out = f(t, x). It never fails as a whole. */
+CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_lanes_run_t *run, cg_real_t t, const cg_real_t *x, cg_real_t *out)
+{
+    CG_FN(before_rhs)(run, t);
+    return CG_FN(after_rhs)(run, CG_RHS(run, t, x, out));
 }
 
 /* The same, not copied: for rare calls. */
@@ -47,6 +56,17 @@ static CG_COLD void CG_FN(fail)(cg_lanes_run_t *run, const cg_mask_t *mask, cons
         }
     }
 }
+
+#if CG_COPIED && defined(CG_RHS_OF)
+#define CG_ONCE
+/* The same if no angle is wide, which is asked once for a whole trial: with a call for wide angles, which reads all of x
+ * and writes all of `out`, compilers could leave out nothing of them. */
+CG_FLATTEN static CG_INLINE int CG_FN(rhs_near)(cg_lanes_run_t *run, cg_real_t t, const cg_real_t *x, cg_real_t *out)
+{
+    CG_FN(before_rhs)(run, t);
+    return CG_FN(after_rhs)(run, CG_RHS_OF(run, CG_REALS(run->widest), t, x, out));
+}
+#endif
 
 static CG_INLINE cg_mask_t CG_FN(code)(int status) { return (cg_mask_t){0} + (int64_t)status; }
 
@@ -137,10 +157,32 @@ static CG_INLINE void CG_FN(look)(cg_lanes_run_t *run, cg_mask_t good)
     run->attention |= cg_set(due & good & *CG_TRUTHS(run->active));
 }
 
+/* The right-hand sides of a trial step, that at its end included; the result is where one failed before the error is
+ * known. `calls`: how many there are until then. */
+static CG_INLINE cg_mask_t CG_FN(attempt)(cg_lanes_run_t *run, const cg_plan_t *plan, int end_first, CG_FN(trial_t) trial,
+                                          CG_FN(slope_t) slope, int *calls)
+{
+    *CG_TRUTHS(run->failed) = CG_FN(code)(0);
+    run->calls = 0;
+    trial(run, CG_T(run), plan->h, slope);
+    const cg_mask_t failed_inside = *CG_TRUTHS(run->failed);
+    slope(run, plan->t_new, CG_REALS(run->x_trial), CG_REALS(run->f_old));
+    *calls = end_first ? run->calls : run->calls - 1;
+    return end_first ? *CG_TRUTHS(run->failed) : failed_inside;
+}
+
+#ifdef CG_ONCE
+/* The same, with angles that may be wide. */
+static CG_COLD cg_mask_t CG_FN(attempt_wide)(cg_lanes_run_t *run, const cg_plan_t *plan, int end_first,
+                                             CG_FN(trial_t) trial, int *calls)
+{
+    return CG_FN(attempt)(run, plan, end_first, trial, CG_FN(rhs_called), calls);
+}
+#endif
+
 /* One trial step of every lane of a method with error control. */
 static CG_INLINE int CG_FN(adaptive)(cg_lanes_run_t *run, const cg_control_t control,
-                                     int (*trial)(cg_lanes_run_t *, cg_real_t, cg_real_t),
-                                     cg_real_t (*error)(cg_lanes_run_t *, cg_real_t))
+                                     CG_FN(trial_t) trial, cg_real_t (*error)(cg_lanes_run_t *, cg_real_t))
 {
     const int32_t n = CG_N(run);
     const cg_real_t t = CG_T(run);
@@ -150,19 +192,20 @@ static CG_INLINE int CG_FN(adaptive)(cg_lanes_run_t *run, const cg_control_t con
     const cg_plan_t plan = cg_plan(t, *CG_REALS(run->t_stop), wanted, run->direction, run->max_step);
     const cg_mask_t refused = cg_not(plan.cut) & cg_not(cg_le(smallest, plan.length)); /* max_step is too small */
 
-    *CG_TRUTHS(run->failed) = CG_FN(code)(0);
-    run->calls = 0;
-    trial(run, t, plan.h);
-    if (control.end_first) {
-        CG_FN(rhs)(run, plan.t_new, CG_REALS(run->x_trial), CG_REALS(run->f_old));
+    int calls;
+
+#ifdef CG_ONCE
+    *CG_REALS(run->widest) = cg_splat(0.0);
+    cg_mask_t failed_inside = CG_FN(attempt)(run, &plan, control.end_first, trial, CG_FN(rhs_near), &calls);
+    if (cg_is_wide(*CG_REALS(run->widest))) {
+        const cg_plan_t same = plan; /* a copy: a variable with its address taken would be kept in memory */
+        failed_inside = CG_FN(attempt_wide)(run, &same, control.end_first, trial, &calls);
     }
-    const int calls = run->calls;
-    const cg_mask_t failed_inside = *CG_TRUTHS(run->failed);
+#else
+    const cg_mask_t failed_inside = CG_FN(attempt)(run, &plan, control.end_first, trial, CG_FN(rhs), &calls);
+#endif
     const cg_real_t square = error(run, plan.h);
     const cg_mask_t passed = cg_le(square, one) & cg_not(failed_inside);
-    if (!control.end_first) {
-        CG_FN(rhs)(run, plan.t_new, CG_REALS(run->x_trial), CG_REALS(run->f_old));
-    }
     const cg_mask_t failed = *CG_TRUTHS(run->failed);
     const cg_mask_t x_finite = cg_step_finite(CG_REALS(run->x_trial), n);
     const cg_mask_t finite = x_finite & cg_step_finite(CG_REALS(run->f_old), n);
@@ -204,7 +247,7 @@ static CG_INLINE int CG_FN(adaptive)(cg_lanes_run_t *run, const cg_control_t con
 }
 
 /* One step of fixed size in every lane; only where something fails or is moved: see cg_rk4_lanes.h. */
-static CG_INLINE int CG_FN(fixed)(cg_lanes_run_t *run, int (*trial)(cg_lanes_run_t *, cg_real_t, cg_real_t))
+static CG_INLINE int CG_FN(fixed)(cg_lanes_run_t *run, CG_FN(trial_t) trial)
 {
     const int32_t n = CG_N(run);
     const cg_real_t t = CG_T(run);
@@ -217,7 +260,7 @@ static CG_INLINE int CG_FN(fixed)(cg_lanes_run_t *run, int (*trial)(cg_lanes_run
 
     *CG_TRUTHS(run->failed) = CG_FN(code)(0);
     run->calls = 0;
-    trial(run, t, plan.h);
+    trial(run, t, plan.h, CG_FN(rhs_called)); /* most steps are those of cg_rk4_lanes.h */
     CG_FN(rhs_called)(run, plan.t_new, CG_REALS(run->x_trial), CG_REALS(run->f_old));
     const cg_mask_t failed = *CG_TRUTHS(run->failed);
     const cg_mask_t finite = cg_step_finite(CG_REALS(run->x_trial), n) & cg_step_finite(CG_REALS(run->f_old), n);

@@ -2,6 +2,7 @@
  * these macros before including it:
  *   CG_FN(name)     prefixed name of a function
  *   CG_N(run)       number of states: a literal, or run->n
+ *   CG_MEASURED(run) the first states, whose errors control the steps: all of them if it is not defined
  *   CG_NU(run)      number of inputs and modes: a literal, or run->n_u
  *   CG_RHS(run, t, x, out)  a call of the right-hand side: a kernel of the model, or run->rhs. Returns a status; over
  *                   lanes, a mask of the regular ones
@@ -16,6 +17,11 @@
  * A new method is a file of numbers in codegen/methods/pairs; one that is no pair is a header, included here, and an
  * entry of method_list.h.in.
  */
+
+#ifndef CG_MEASURED
+#define CG_MEASURED(run) CG_N(run)
+#define CG_ALL_MEASURED
+#endif
 
 #if CG_LANES > 1
 #define CG_RUN cg_lanes_run_t
@@ -32,6 +38,12 @@
 #define CG_ROWS(n) CG_PADDED(n)
 #define CG_KNOT(run, i) (cg_time_inside(run, (run)->u_time[i]))
 #endif
+
+/* out = f(t, x): how a trial step evaluates the right-hand side. */
+typedef int (*CG_FN(slope_t))(CG_RUN *run, cg_real_t t, const cg_real_t *x, cg_real_t *out);
+
+/* A trial step over h: the state at its end in x_trial. */
+typedef int (*CG_FN(trial_t))(CG_RUN *run, cg_real_t t, cg_real_t h, CG_FN(slope_t) slope);
 
 /* Sets the inputs that are linear between samples to time t. */
 static inline void CG_FN(ramps)(CG_RUN *run, cg_real_t t)
@@ -75,7 +87,7 @@ CG_UNUSED static inline int CG_FN(inputs)(cg_run_t *run, double t, const double 
 }
 
 /* Calls the right-hand side: out = f(t, x), after updating the inputs to t. A kernel that is copied here leaves its
- * results in registers; `out` is then a row of the block of the run. */
+ * results in registers; `out` then has the length of a row of k. */
 CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double *x, double *out)
 {
     run->n_rhs++;
@@ -89,7 +101,7 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
     double slopes[CG_PADDED(CG_N(run))] = {0.0};
     const int status = CG_RHS(run, cg_time_of_model(run, t), x, slopes);
     for (int32_t i = 0; i < CG_PADDED(CG_N(run)); i += CG_WIDTH) {
-        *(cg_block_t *)(void *)(out + i) = cg_block_of(slopes + i);
+        *(cg_loose_t *)(void *)(out + i) = cg_block_of(slopes + i);
     }
     return status;
 #else
@@ -142,6 +154,10 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 #define CG_METHOD_END {CG_NO_METHOD, NULL, NULL}
 #define CG_NO_METHOD {NULL, NULL, 0, 0, 0, 0, 0, 0}
 
+#ifdef CG_ALL_MEASURED
+#undef CG_ALL_MEASURED
+#undef CG_MEASURED
+#endif
 #undef CG_KNOT
 #undef CG_ROWS
 #undef CG_T_OLD

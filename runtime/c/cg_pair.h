@@ -2,8 +2,14 @@
  * cg_method.h, before them.
  */
 
-/* Row s of k. */
+/* Stage s: a row of k, or, if nothing needs it after the trial, an array that compilers keep in registers, where they
+ * leave out the components that no later stage reads. */
 #define CG_STAGE_ROW(s) cg_real_t *const CG_RESTRICT k##s = CG_REALS(run->k) + (s) * ld;
+#if CG_COPIED
+#define CG_STAGE_PASSING(s) cg_real_t k##s[CG_ROWS(CG_N(run))];
+#else
+#define CG_STAGE_PASSING(s) CG_STAGE_ROW(s)
+#endif
 
 /* The state of a stage, and the state at the end of the step. If the right-hand side is inlined in the stage, the
  * former need not be written to memory. */
@@ -28,6 +34,7 @@
 
 /* The beginning of more stages in the last step, for its interpolant; `last` is the derivative at its end. */
 #define CG_EXTRA_BEGIN(last)                                         \
+    const CG_FN(slope_t) slope = CG_FN(rhs);                         \
     const int32_t n = CG_N(run);                                     \
     const int32_t ld = CG_ROWS(n);                                   \
     const cg_real_t t = CG_T_OLD(run);                               \
@@ -80,19 +87,16 @@
 #define CG_STAGE_END(sum, weight, last) CG_STAGE_STATE(end, sum, weight, last)
 
 /* k_s = f(t + node h, y), with y known or as CG_STAGE_STATE has it */
-#define CG_STAGE_SLOPE(s, node) CG_SLOPE_BY(CG_FN(rhs), s, node)
-#define CG_SLOPE_BY(rhs, s, node)                      \
-    status = rhs(run, cg_plus(t, node, h), y, k##s);   \
+#define CG_STAGE_SLOPE(s, node)                        \
+    status = slope(run, cg_plus(t, node, h), y, k##s); \
     if (CG_RARE(status != CG_OK)) {                    \
         return status;                                 \
     }
 #define CG_STAGE(s, node, sum, weight, last)           \
-    CG_STAGE_ROW(s)                                    \
     CG_STAGE_STATE(y, sum, weight, last)               \
     CG_STAGE_SLOPE(s, node)
 
 #define CG_STAGE_SHORT(s, node, state)                 \
-    CG_STAGE_ROW(s)                                    \
     CG_STATES_OF_STAGE                                 \
     for (int32_t i = 0; i < n; i++) {                  \
         y[i] = state;                                  \
@@ -119,8 +123,9 @@ typedef cg_block_t (*CG_FN(bend_t))(const double *d, const cg_block_t *k0, const
  * that their order does not depend on how a compiler vectorises. */
 static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(estimate_t) estimate)
 {
-    const int32_t n = CG_N(run);
-    const int32_t ld = CG_ROWS(n);
+    const int32_t n = CG_MEASURED(run);
+    const int32_t measured = CG_ROWS(n); /* more have so large an atol that they count for nothing */
+    const int32_t ld = CG_ROWS(CG_N(run));
     const double rtol = run->rtol;
     const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
     const cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
@@ -128,11 +133,11 @@ static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(est
     cg_real_t sum[CG_PAD] = {0};
 
     CG_UNROLL
-    for (int32_t block = 0; block < ld; block += CG_PAD) {
+    for (int32_t block = 0; block < measured; block += CG_PAD) {
         CG_UNROLL
         for (int32_t lane = 0; lane < CG_PAD; lane++) {
             const int32_t i = block + lane;
-            if (CG_LANES > 1 && i >= ld) {
+            if (CG_LANES > 1 && i >= measured) {
                 break;
             }
             const cg_real_t weight = cg_step_reciprocal(cg_step_scale(atol[i], rtol, x[i], y[i]));
@@ -149,8 +154,9 @@ static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(est
 static CG_INLINE cg_real_t CG_FN(pair_error_of_two)(CG_RUN *run, cg_real_t h, CG_FN(estimate_t) high,
                                                     CG_FN(estimate_t) low)
 {
-    const int32_t n = CG_N(run);
-    const int32_t ld = CG_ROWS(n);
+    const int32_t n = CG_MEASURED(run);
+    const int32_t measured = CG_ROWS(n); /* more have so large an atol that they count for nothing */
+    const int32_t ld = CG_ROWS(CG_N(run));
     const double rtol = run->rtol;
     const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
     const cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
@@ -162,11 +168,11 @@ static CG_INLINE cg_real_t CG_FN(pair_error_of_two)(CG_RUN *run, cg_real_t h, CG
     cg_real_t sum3[CG_PAD] = {0};
 
     CG_UNROLL
-    for (int32_t block = 0; block < ld; block += CG_PAD) {
+    for (int32_t block = 0; block < measured; block += CG_PAD) {
         CG_UNROLL
         for (int32_t lane = 0; lane < CG_PAD; lane++) {
             const int32_t i = block + lane;
-            if (CG_LANES > 1 && i >= ld) {
+            if (CG_LANES > 1 && i >= measured) {
                 break;
             }
             const cg_real_t weight = cg_step_reciprocal(cg_step_scale(atol[i], rtol, x[i], y[i]));

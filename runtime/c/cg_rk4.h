@@ -5,30 +5,24 @@
  */
 #define cg_rk4_info(layout) {"rk4", "order 4, fixed step", 4, 0, 4, 4, 0, layout}
 
-#if CG_LANES > 1
-#define CG_RK4_SLOPE(s, node) CG_SLOPE_BY(CG_FN(rhs_called), s, node) /* most steps are those of cg_rk4_lanes.h */
-#else
-#define CG_RK4_SLOPE(s, node) CG_STAGE_SLOPE(s, node)
-#endif
-
-static CG_INLINE int CG_FN(rk4_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
+static CG_INLINE int CG_FN(rk4_trial)(CG_RUN *run, cg_real_t t, cg_real_t h, CG_FN(slope_t) slope)
 {
     CG_TRIAL_BEGIN
-    CG_STAGE_ROW(1) CG_STAGE_ROW(2) CG_STAGE_ROW(3)
+    CG_STAGE_PASSING(1) CG_STAGE_PASSING(2) CG_STAGE_PASSING(3)
     const cg_real_t half = 0.5 * h, sixth = h / 6.0;
 
     for (int32_t i = 0; i < n; i++) {
         y[i] = cg_fma(half, k0[i], x[i]);
     }
-    CG_RK4_SLOPE(1, 0.5)
+    CG_STAGE_SLOPE(1, 0.5)
     for (int32_t i = 0; i < n; i++) {
         y[i] = cg_fma(half, k1[i], x[i]);
     }
-    CG_RK4_SLOPE(2, 0.5)
+    CG_STAGE_SLOPE(2, 0.5)
     for (int32_t i = 0; i < n; i++) {
         y[i] = cg_fma(h, k2[i], x[i]);
     }
-    CG_RK4_SLOPE(3, 1.0)
+    CG_STAGE_SLOPE(3, 1.0)
     for (int32_t i = 0; i < n; i++) {
         end[i] = cg_fma(sixth, cg_plus(cg_plus(k0[i], 2.0, k1[i]), 2.0, k2[i]) + k3[i], x[i]);
     }

@@ -58,7 +58,7 @@ static int CG_FN(rodas5p_factor)(cg_run_t *run, double h)
     return cg_linear_factor(n, run->matrix, run->pivots) ? CG_OK : CG_STEP_TOO_SMALL;
 }
 
-static CG_INLINE int CG_FN(rodas5p_trial)(cg_run_t *run, double t, double h)
+static CG_INLINE int CG_FN(rodas5p_trial)(cg_run_t *run, double t, double h, CG_FN(slope_t) slope)
 {
     const int32_t n = CG_N(run);
     const int32_t ld = CG_PADDED(n);
@@ -79,7 +79,7 @@ static CG_INLINE int CG_FN(rodas5p_trial)(cg_run_t *run, double t, double h)
             cg_linear_add(n, 1.0, ks - ld, y);
         }
         if (s > 0) {
-            status = CG_FN(rhs)(run, t + cg_rodas5p_c[s] * h, y, ks);
+            status = slope(run, t + cg_rodas5p_c[s] * h, y, ks);
             f = ks;
         }
         for (int32_t i = 0; i < n; i++) {

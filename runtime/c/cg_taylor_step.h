@@ -62,14 +62,14 @@ static CG_INLINE void CG_FN(taylor_lost)(CG_RUN *run)
 
 /* The state at the end of the step, x + h odd + h^2 even, and the slope of the polynomial there. Even and odd powers are
  * apart, since small systems are limited by the latency of one sum; odd_slope and even_slope are derivatives by h^2. */
-static CG_INLINE int CG_FN(taylor_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
+static CG_INLINE int CG_FN(taylor_trial)(CG_RUN *run, cg_real_t t, cg_real_t h, CG_FN(slope_t) slope)
 {
     const int32_t ld = CG_ROWS(CG_N(run)) / CG_WIDTH;
     const cg_block_t *const CG_RESTRICT x = (const cg_block_t *)(const void *)run->x;
     cg_block_t *const CG_RESTRICT k = (cg_block_t *)(void *)run->k;
     cg_block_t *const CG_RESTRICT end = (cg_block_t *)(void *)run->x_trial;
     const cg_real_t square = h * h;
-    (void)t;
+    (void)t, (void)slope;
 
     for (int32_t i = 0; i < ld; i++) {
         const cg_block_t *const a = k + i; /* a[(j - 1) * ld] belongs to h^j */

@@ -9,9 +9,10 @@
 #define cg_tsit5_info(layout)                                                                                       \
     {"tsit5", "order 5, for loose tolerances", 5, 1, CG_TSIT5_ROWS, CG_TSIT5_DENSE, 0, layout}
 
-static CG_INLINE int CG_FN(tsit5_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
+static CG_INLINE int CG_FN(tsit5_trial)(CG_RUN *run, cg_real_t t, cg_real_t h, CG_FN(slope_t) slope)
 {
     CG_TRIAL_BEGIN
+    CG_STAGE_ROW(1) CG_STAGE_ROW(2) CG_STAGE_ROW(3) CG_STAGE_ROW(4) CG_STAGE_ROW(5)
     CG_STAGE_SHORT(1, 0.161, CG_SHORT_1(0.161, k0[i]))
     CG_STAGE_SHORT(2, 0.327, CG_SHORT_2(-0.008480655492356989, k0[i], 0.335480655492357, k1[i]))
     CG_STAGE_SHORT(3, 0.9, CG_SHORT_3(2.8971530571054935, k0[i], -6.359448489975075, k1[i], 4.3622954328695815,

@@ -9,9 +9,11 @@
 #define cg_vern7_info(layout)                                                                                       \
     {"vern7", "order 7, for tight tolerances", 7, 1, CG_VERN7_ROWS, CG_VERN7_DENSE, 0, layout}
 
-static CG_INLINE int CG_FN(vern7_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
+static CG_INLINE int CG_FN(vern7_trial)(CG_RUN *run, cg_real_t t, cg_real_t h, CG_FN(slope_t) slope)
 {
     CG_TRIAL_BEGIN
+    CG_STAGE_PASSING(1) CG_STAGE_PASSING(2) CG_STAGE_ROW(3) CG_STAGE_ROW(4) CG_STAGE_ROW(5) CG_STAGE_ROW(6)
+        CG_STAGE_ROW(7) CG_STAGE_ROW(8) CG_STAGE_ROW(9)
     CG_STAGE_SHORT(1, 0.005, CG_SHORT_1(0.005, k0[i]))
     CG_STAGE_SHORT(2, 0.10888888888888888, CG_SHORT_2(-1.07679012345679, k0[i], 1.185679012345679, k1[i]))
     CG_STAGE_SHORT(3, 0.16333333333333333, CG_SHORT_2(0.04083333333333333, k0[i], 0.1225, k2[i]))
@@ -88,7 +90,8 @@ CG_BEND(vern7_bend)
 static int CG_FN(vern7_dense)(CG_RUN *run)
 {
     CG_EXTRA_BEGIN(10)
-    CG_STAGE_ROW(3) CG_STAGE_ROW(4) CG_STAGE_ROW(5) CG_STAGE_ROW(6) CG_STAGE_ROW(7) CG_STAGE_ROW(8)
+    CG_STAGE_ROW(3) CG_STAGE_ROW(4) CG_STAGE_ROW(5) CG_STAGE_ROW(6) CG_STAGE_ROW(7) CG_STAGE_ROW(8) CG_STAGE_ROW(11)
+        CG_STAGE_ROW(12) CG_STAGE_ROW(13) CG_STAGE_ROW(14) CG_STAGE_ROW(15)
     CG_STAGE(11, 0.6716626365038747, CG_PLUS_6(0.04608828480030098 * k0[i], 0.26095211559122217, k3[i],
         0.2593539886572149, k4[i], 0.10712848532313586, k5[i], -0.07335737007803501, k6[i],
         0.09516817597231149, k7[i], -0.05557470923733998, k8[i]), 0.03190366547506434, 10)

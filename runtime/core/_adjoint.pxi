@@ -13,7 +13,8 @@ cdef class Trail:
     """A run with constant inputs whose steps can be gone back over.
 
     It starts at t0, x0 with parameters p and inputs u, which are contiguous arrays of float64, and ends a step at each
-    of `stops`, which are ordered from t0 to the end of the run. At most `slots` states are kept, and at least 4.
+    of `stops`, which are ordered from t0 to the end of the run. Of `memory` bytes one half is for the slopes of the first
+    steps, the other one for states, of which at least 4 are kept.
     `states` (stops, n) has those at the stops, `status` and `t` say how and where the run ended.
     """
 
@@ -21,11 +22,11 @@ cdef class Trail:
     cdef cg_run_t *run
     cdef cg_trail_t trail
     cdef const cg_tableau_t *tableau
-    cdef object times, kept, numbers, at_stops
+    cdef object times, kept, numbers, slopes, at_stops
     cdef readonly object states
     cdef readonly int status
 
-    def __cinit__(self, ModelCore model, dict fields, double t0, x0, p, u, stops, int64_t slots):
+    def __cinit__(self, ModelCore model, dict fields, double t0, x0, p, u, stops, double memory):
         cdef given_t given = BY_DEFAULT
         cdef const double[::1] parameters = p
         cdef const double[::1] inputs = u
@@ -35,13 +36,19 @@ cdef class Trail:
         self.model = model
         self.run = model._take_run(method)
         self.tableau = cg_tableau(PyUnicode_AsUTF8(method))
+        if self.tableau is NULL:
+            raise ArgumentError(f"method {method!r} is no explicit Runge-Kutta method")
         _configure(model, self.run, &given, fields)
         for i in range(model.n_parameters):
             self.run.p[i] = parameters[i]
         for i in range(model.n_inputs):
             self.run.u[i] = inputs[i]
         self.times = np.empty(FIRST_STEPS + 1)
-        slots = max(slots, CG_LEAST_SLOTS)
+        row = 8.0 * model.n_states
+        slots = max(int(memory / 2 / row), CG_LEAST_SLOTS)
+        self.slopes = np.empty((int(memory / 2 / row / self.tableau.n_stages), self.tableau.n_stages, model.n_states))
+        self.trail.slopes, self.trail.n_slopes = <double *> cnp.PyArray_DATA(self.slopes), len(self.slopes)
+        self.trail.n_stages = self.tableau.n_stages
         self.kept, self.numbers = np.empty((slots, model.n_states)), np.empty(slots, dtype=np.int64)
         self.trail.t, self.trail.capacity = <double *> cnp.PyArray_DATA(self.times), FIRST_STEPS
         self.trail.x, self.trail.at = <double *> cnp.PyArray_DATA(self.kept), <int64_t *> cnp.PyArray_DATA(self.numbers)
@@ -123,7 +130,7 @@ cdef class Trail:
         adjoint.rhs = cg_derivative(table, "rhs")
         adjoint.integrand = <const cg_companion_t *> integrand
         n, rest = self.model.n_states, self.model.n_parameters + self.model.n_inputs
-        if (self.tableau is NULL or adjoint.rhs is NULL or table.n_lanes != 1 or adjoint.rhs.n_found != 1 + n + rest
+        if (adjoint.rhs is NULL or table.n_lanes != 1 or adjoint.rhs.n_found != 1 + n + rest
                 or rows.shape[0] != len(self.at_stops) or rows.shape[1] != n or self.trail.n_repeated
                 or (integrand and (adjoint.integrand.n_lanes != 1 or adjoint.integrand.n_values != 1 + n + rest
                                    or adjoint.integrand.digest.decode() != self.model.digest))):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..model import Model
 
 MEMORY = 2**28
-"""Bytes for the states of a run, above which some of its steps are taken again more than once."""
+"""Bytes for the states of a run and their derivatives, above which some of its steps are taken again."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,7 @@ def backward(
     times = np.concatenate([*(part.times for part in terms.samples), [t1]])
     sign = 1.0 if t1 >= t0 else -1.0
     stops = sign * np.unique(sign * times)
-    slots = int(max(memory // (8 * n), 1))
-    trail = Trail(model, vars(options), t0, start.x, start.p, start.u, stops, slots)
+    trail = Trail(model, vars(options), t0, start.x, start.p, start.u, stops, memory)
     if trail.status != 0:
         text = message_of(trail.status, trail.t, model.independent)
         raise KernelError(f"gradient: the run of {model.name} {text}", trail.status)

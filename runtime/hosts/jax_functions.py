@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base_model import arguments_of
-from ..errors import ArgumentError, MissingExtraError
+from ..errors import ArgumentError, MissingExtraError, optional
 from .lengths import lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..gradients.objective import Objective
     from ..model import Model
 
 _BUILD = "chaplygin.codegen.build"
@@ -125,3 +126,17 @@ def _library() -> ctypes.CDLL:
     library = ctypes.CDLL(str(import_module(f"{_BUILD}.jax_library").build_jax_library()))
     jax.ffi.register_ffi_target(_TARGET, jax.ffi.pycapsule(library.cg_jax_call), platform="cpu")
     return library
+
+
+def jax_objective(objective: Objective) -> Any:
+    """See `Objective.to_jax`."""
+    jax = optional("jax", "Objective.to_jax", "jax")
+    count = len(objective.names)
+    shapes = jax.ShapeDtypeStruct((), "float64"), jax.ShapeDtypeStruct((count,), "float64")
+
+    def both(values: Any) -> Any:
+        return jax.pure_callback(objective, shapes, values, vmap_method="sequential")
+
+    loss = jax.custom_vjp(lambda values: both(values)[0])
+    loss.defvjp(both, lambda slopes, weight: (weight * slopes,))
+    return lambda values: loss(_array(objective.model, values))

@@ -312,6 +312,8 @@ def forms(arguments: Namespace) -> int:
     reasons = []
     with progress("deriving the catalogue in every form"):
         for name in examples():
+            if example(name).large:
+                continue
             system = example(name).system
             default, marks = fitting(system), []
             for form in names():
@@ -324,6 +326,8 @@ def forms(arguments: Namespace) -> int:
             rows.append((name, *marks))
     print(table(rows, indent=""))
     print("\n* default form   + fits   - does not fit" + ("" if arguments.verbose else " (-v says why)"))
+    large = ", ".join(name for name in examples() if example(name).large)
+    print(f"not derived, for their size: {large} (chaplygin list names their default form)")
     if arguments.verbose:
         print("\n" + "\n".join(reasons))
     return 0

@@ -106,9 +106,10 @@ def impose(g: Graph, system: System, form: str, wanted: Sequence[sp.Symbol] | No
 
 def _independent(system: System, form: str, wanted: Sequence[sp.Symbol] | None) -> tuple[sp.Symbol, ...]:
     """The independent velocities: those wanted, or else the ones that leave the best pivots at the example point."""
-    count = len(system.velocities) - len(system.constraints)
+    count = len(system.velocities) - len(system.independent_constraints)
     if wanted is None:
-        values = numeric_matrix(system.nodes.graph, system.nodes.constraint_rows, example_point(system))
+        rows = [system.nodes.constraint_rows[s] for s in system.independent_constraints]
+        values = numeric_matrix(system.nodes.graph, rows, example_point(system))
         dependent = {c for _, c in choose_pivots(values)}
         return tuple(v for a, v in enumerate(system.velocities) if a not in dependent)
     names = {v.name: v for v in system.velocities}
@@ -129,10 +130,12 @@ def _resolve(
     free = [system.velocities.index(v) for v in kept]
     bound = [a for a in range(len(system.velocities)) if a not in free]
     point = example_point(system)
-    matrix = [[row[a] for a in bound] for row in nodes.constraint_rows]
+    kept_rows = [nodes.constraint_rows[s] for s in system.independent_constraints]
+    offsets = [nodes.constraint_offsets[s] for s in system.independent_constraints]
+    matrix = [[row[a] for a in bound] for row in kept_rows]
     right = [
         [g.neg(row[a]) for a in free] + [g.neg(offset)]
-        for row, offset in zip(nodes.constraint_rows, nodes.constraint_offsets, strict=True)
+        for row, offset in zip(kept_rows, offsets, strict=True)
     ]
     try:
         solution, pivots = solve(g, matrix, right, lambda n: evaluate(g, [n], point)[0])

@@ -23,9 +23,9 @@ from ...graph.differentiate import forward
 from ...graph.graph import Graph, Node
 from ...graph.linear import LDL, UNROLLED_VELOCITIES, solve_definite
 from ..equation_nodes import EquationNodes
-from ..friction import Friction, multiplier_symbols
+from ..friction import Friction, multiplier_symbols, together
 from .constraints import Permitted, equations_of, impose, residuals
-from .form import Form
+from .form import Form, misfit
 from .reduction import balance, project
 
 
@@ -41,9 +41,11 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
     nodes = system.nodes
     g = nodes.graph.copy()
     motion = project(g, system, balance(g, system), nodes.eta)
-    together: Friction | None = None
+    unknown: Friction | None = None
     pivots: tuple[tuple[Node, Node], ...] = ()
-    if not system.contacts and len(nodes.eta) <= UNROLLED_VELOCITIES:
+    if system.redundancy and system.contacts:
+        raise misfit("multipliers", system, "with contacts, the constraints are independent")
+    if not system.contacts and not system.redundancy and len(nodes.eta) <= UNROLLED_VELOCITIES:
         factors = LDL(g, motion.mass)
         rows = nodes.constraint_rows
         across = [factors.solve(row) for row in rows]  # M^-1 A^T by columns
@@ -52,8 +54,7 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
     else:
         multipliers = multiplier_symbols(g, system)
         if not system.contacts:
-            bias = biases(g, system, motion.rates)
-            together = Friction((), tuple(multipliers), nodes.constraint_rows, tuple(bias))
+            unknown = together(g, system, biases(g, system, motion.rates))
     reactions = reactions_of(g, system, multipliers)
     named = named_reactions(g, system, multipliers, reactions)
     released = _released(system, release)
@@ -72,7 +73,7 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
         multiplier_nodes=tuple(multipliers),
         reaction_nodes=named,
         # Integrals hold on the constraints only.
-        friction=together,
+        friction=unknown,
         manifold=impose(g, system, "multipliers", None).permitted or {},
     )
 

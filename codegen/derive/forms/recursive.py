@@ -20,6 +20,7 @@ from ...declare.system import System
 from ...graph.graph import Graph, Node
 from ..articulated import Articulated, Screw
 from ..equation_nodes import EquationNodes
+from ..friction import Friction, together
 from ..tree import Tree, tree
 from . import fitting
 from .constraints import Permitted, equations_of, impose, residuals
@@ -61,11 +62,18 @@ def derive(
     accelerations, motion, load = recursion.solve(recursion.tree.forces)
     rates, pivots = nodes.fields.velocity(g, nodes.eta), recursion.checks
     multipliers: list[Node] = []
+    unknown: Friction | None = None
+    if system.redundancy and independent is not None:
+        raise misfit("recursive", system, "independent velocities are kept with independent constraints")
     if system.constraints:
         across = [recursion.solve(row, moving=False)[0] for row in nodes.constraint_rows]
         bias = biases(g, system, rates)
-        multipliers, of_schur = solved(g, nodes.constraint_rows, across, accelerations, bias)
-        pivots += of_schur
+        if system.redundancy:
+            unknown = together(g, system, bias, across)
+            multipliers = list(unknown.multipliers)
+        else:
+            multipliers, of_schur = solved(g, nodes.constraint_rows, across, accelerations, bias)
+            pivots += of_schur
         columns = zip(*across, strict=True)
         accelerations = [
             g.add(a, g.dot(row, multipliers)) for a, row in zip(accelerations, columns, strict=True)
@@ -92,6 +100,7 @@ def derive(
         multiplier_nodes=() if choice.permitted else tuple(multipliers),
         reaction_nodes=dict(zip(reactions, of_rows, strict=True)),
         body_nodes=dict(zip(seen, of_bodies, strict=True)),
+        friction=unknown,
         manifold=impose(g, system, "recursive", None).permitted or {},
         cells=() if choice.permitted else (*recursion.cells, *_cells(flow, recursion, rates)),
     )

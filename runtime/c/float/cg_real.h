@@ -62,6 +62,7 @@ static CG_INLINE float cg_sqrt(float a) { return sqrtf(a); }
 /* The product is rounded: many processors without multiply-adds in single precision have none in double precision
  * either, which their fmaf would compute with, and the bits are to be the same on all. */
 static CG_INLINE float cg_fma(float a, float b, float c) { return a * b + c; }
+static CG_INLINE float cg_fma_of_doubles(float a, float b, float c) { return cg_fma(a, b, c); }
 static CG_INLINE float cg_fms(float a, float b, float c) { return a * b - c; }
 static CG_INLINE float cg_fnma(float a, float b, float c) { return c - a * b; }
 static CG_INLINE float cg_plus(float sum, float weight, float a) { return cg_fma(weight, a, sum); }

@@ -1,0 +1,119 @@
+"""A loss as a function of a vector of parameters and initial values, for optimisers and for JAX and PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import arguments
+from ..arguments import Array
+from ..errors import ArgumentError
+from ..options import RunOptions
+from .gradient import MEMORY, backward, check_smooth
+from .loss import terms_of
+from .start import Start
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+_NOT_NEGATIVE, _NOT_POSITIVE = 1, 2
+"""Assumptions about a variable, of `enum cg_flag` in chaplygin.h."""
+
+
+class Objective:
+    """A loss as a function of the vector of the values of `names`: the loss and its gradient, shape (k,).
+
+    `start` (k,) has the given values, `bounds` the pair of arrays (k,) that follow from assumptions such as
+    ``positive=True``, infinite where there are none. Made by `Model.objective`; `docs/fitting.md` has examples.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        loss: Any,
+        t_span: tuple[float, float],
+        initial: Any,
+        parameters: Any,
+        inputs: Any,
+        free: Any,
+        options: RunOptions,
+    ) -> None:
+        self._options = check_smooth("objective", model, options)
+        t0, self._end = arguments.span(t_span)
+        first = Start.of("objective", model, t0, initial, parameters, inputs, self._options.smallest_atol)
+        self.model, self.names = model, first.chosen("free", free)
+        self._terms = terms_of(loss, model, (t0, self._end))
+        self._given = t0, named(first, "initial"), named(first, "parameters"), named(first, "inputs")
+        self.start = np.array([self._value(name) for name in self.names])
+        self.bounds = bounds(model, self.names)
+
+    def _value(self, name: str) -> float:
+        found: float = next(part[name] for part in self._given[1:] if name in part)
+        return found
+
+    def __call__(self, values: Any) -> tuple[float, Array]:
+        """The loss and its gradient (k,) at values (k,); raises KernelError if the run fails."""
+        point = dict(zip(self.names, arguments.vector("values", values, self.names).tolist()))
+        t0, *parts = self._given
+        initial, parameters, inputs = (
+            {name: point.get(name, value) for name, value in part.items()} for part in parts
+        )
+        atol = self._options.smallest_atol
+        start = Start.of("objective", self.model, t0, initial, parameters, inputs, atol)
+        value, slopes, _ = backward(start, self._terms, self._end, self._options, MEMORY)
+        return value, np.array([slopes[name] for name in self.names])
+
+    def to_jax(self) -> Any:
+        """The loss as a function of JAX of a vector (k,), which can be compiled, mapped and differentiated backward.
+
+        Raises `MissingExtraError` without the extra ``[jax]``. JAX has to compute in double precision.
+        """
+        from ..hosts.jax_functions import jax_objective
+
+        return jax_objective(self)
+
+    def to_torch(self) -> Any:
+        """The loss as a function of PyTorch of a tensor (k,), whose ``backward()`` gives the gradient.
+
+        Raises `MissingExtraError` without the extra ``[torch]``.
+        """
+        from ..hosts.torch_functions import torch_objective
+
+        return torch_objective(self)
+
+
+def named(start: Start, kind: str) -> dict[str, float]:
+    """The values of a start by name: those of which it is made."""
+    model = start.model
+    if kind == "inputs":
+        return dict(zip(model.inputs, map(float, start.u)))
+    if kind == "parameters":
+        known = dict(zip(model.parameters, map(float, start.p)))
+        return {name: known[name] for name in start.parameter_names}
+    values = start.x if start.declared is None else start.declared
+    names = model.states if start.declared is None else model.declared
+    known = dict(zip(names, map(float, values)))
+    return {name: known[name] for name in start.initial_names}
+
+
+def bounds(model: Model, names: Any, given: Mapping[str, Any] | None = None) -> tuple[Array, Array]:
+    """Lower and upper bounds (k,): as `given` by name, else by the assumptions about each variable."""
+    stated = arguments.by_name("bounds", given or {})
+    unknown = [name for name in stated if name not in names]
+    if unknown:
+        raise arguments.unknown_entry("bounds", unknown, tuple(names))
+    low, high = np.full(len(names), -np.inf), np.full(len(names), np.inf)
+    for i, name in enumerate(names):
+        flags = model.variables[name.partition("[")[0]].flags
+        low[i] = 0.0 if flags & _NOT_NEGATIVE else -np.inf
+        high[i] = 0.0 if flags & _NOT_POSITIVE else np.inf
+        if name in stated:
+            pair = arguments.array(f"bounds: {name}", stated[name])
+            if pair.shape != (2,) or not pair[0] < pair[1]:
+                raise ArgumentError(
+                    f"bounds: {name} = {arguments.short(stated[name])}; (lower, upper) is needed"
+                )
+            low[i], high[i] = pair
+    return low, high

@@ -1,0 +1,195 @@
+"""Constraints that follow from others where the loops are closed: Bricard's mechanism, and a particle held twice."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import chaplygin as cg
+from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.runtime.errors import DeclarationError, EmitError, FormError
+
+BRICARD = cg.example("bricard")
+RODS = np.array([(1, 0, 0), (0, -1, 0), (0, 0, 1), (-1, 0, 0), (0, 1, 0)], float)
+AXES = np.eye(3)[["xyz".index(axis) for axis in "yzxyz"]]
+HOW = {"rtol": 1e-9, "atol": 1e-9}
+
+
+@cache
+def bricard(form: str = "multipliers") -> Any:
+    return BRICARD.system.compile(form)
+
+
+def turned(axis: np.ndarray, angle: float) -> np.ndarray:
+    """Rodrigues' formula."""
+    cross = np.cross(np.eye(3), axis)
+    return np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
+
+
+def solved(q: np.ndarray, v: np.ndarray, g: float = 9.81) -> tuple[np.ndarray, np.ndarray]:
+    """The accelerations and the multipliers of least norm, from Newton's and Euler's equations rod by rod.
+
+    NumPy's pseudo-inverse of the constraints' matrix in the metric of M takes the place of any elimination.
+    """
+    attitude, origin, spin = np.eye(3), np.zeros(3), np.zeros(3)
+    linear, angular = np.zeros(3), np.zeros(3)  # accelerations with all angles' second derivatives zero
+    mass, force, hinges = np.zeros((5, 5)), np.zeros(5), []
+    for i in range(5):
+        axis = attitude @ AXES[i]
+        hinges.append((axis, origin))
+        angular = angular + np.cross(spin, axis * v[i])
+        spin = spin + axis * v[i]
+        attitude = attitude @ turned(AXES[i], q[i])
+        arm = attitude @ RODS[i]
+        inertia = attitude @ np.diag(np.where(RODS[i] != 0, 0.01 / 6, 1.01 / 12)) @ attitude.T
+        nothing = [np.zeros(3)] * (4 - i)
+        bent = np.cross(angular, arm) + np.cross(spin, np.cross(spin, arm))
+        acceleration = linear + bent / 2
+        moves = np.array([np.cross(a, origin + arm / 2 - o) for a, o in hinges] + nothing).T
+        turns = np.array([a for a, _ in hinges] + nothing).T
+        mass += moves.T @ moves + turns.T @ inertia @ turns
+        force -= moves.T @ (acceleration + np.array([0, g, 0]))
+        force -= turns.T @ (inertia @ angular + np.cross(spin, inertia @ spin))
+        origin, linear = origin + arm, linear + bent
+    moves = np.array([np.cross(a, origin - o) for a, o in hinges]).T
+    x = attitude @ np.eye(3)[0]
+    swing = np.cross(angular, x) + np.cross(spin, np.cross(spin, x))
+    rows = np.vstack([moves, np.cross(turns.T, x).T[1:]])
+    bias = np.concatenate([linear, swing[1:]])
+    free = np.linalg.solve(mass, force)
+    across = np.linalg.solve(mass, rows.T)
+    multipliers = np.linalg.pinv(rows @ across, rcond=1e-8) @ -(rows @ free + bias)
+    return free + across @ multipliers, multipliers
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["multipliers", "recursive", "maggi"])
+def test_bricard_keeps_its_energy_and_stays_closed(form: str) -> None:
+    sol = bricard(form).integrate(BRICARD.t_span, BRICARD.initial, BRICARD.parameters, **HOW)
+    assert sol.success
+    assert np.ptp(sol.evaluate("energy")) < 1e-8
+    for s in range(1, 6):
+        assert np.abs(sol.evaluate(f"holonomic_{s}")).max() < 1e-11
+
+
+def test_pure_python_has_the_accelerations_of_a_pseudo_inverse() -> None:
+    model = python_model(BRICARD.system.equations("multipliers").program, quiet=True)
+    sol = model.integrate((0, 0.6), BRICARD.initial, BRICARD.parameters, rtol=1e-6, atol=1e-6)
+    p = [BRICARD.parameters[n] for n in model.parameters]
+    for y in sol.y.T[1 :: max(1, len(sol.t) // 4)]:
+        accelerations, _ = solved(y[:5], y[5:])
+        scale = np.abs(accelerations).max()
+        np.testing.assert_allclose(model.rhs(0.0, y, p)[5:], accelerations, rtol=0, atol=1e-9 * scale)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["multipliers", "recursive"])
+def test_bricards_accelerations_and_multipliers_are_those_of_a_pseudo_inverse(form: str) -> None:
+    model = bricard(form)
+    sol = model.integrate((0, 2), BRICARD.initial, BRICARD.parameters, rtol=1e-11, atol=1e-11)
+    p = [BRICARD.parameters[n] for n in model.parameters]
+    python = python_model(BRICARD.system.equations(form).program, quiet=True)
+    for i in np.linspace(1, len(sol.t) - 1, 8).astype(int):
+        y = sol.y[:, i]
+        accelerations, multipliers = solved(y[:5], y[5:])
+        scale = np.abs(accelerations).max()
+        np.testing.assert_allclose(model.rhs(0.0, y, p)[5:], accelerations, rtol=0, atol=1e-9 * scale)
+        np.testing.assert_allclose(python.rhs(0.0, y, p)[5:], accelerations, rtol=0, atol=1e-9 * scale)
+        found = [model.evaluate(0.0, y, p)[f"lambda_{s}"] for s in range(1, 6)]
+        np.testing.assert_allclose(found, multipliers, rtol=0, atol=1e-8 * np.abs(multipliers).max())
+
+
+@pytest.mark.slow
+def test_bricards_run_is_that_of_scipy() -> None:
+    """SciPy integrates the accelerations of the pseudo-inverse, unprojected: its drift is the tolerance here."""
+    sol = bricard().integrate((0, 2), BRICARD.initial, BRICARD.parameters, rtol=1e-11, atol=1e-11)
+    other = solve_ivp(
+        lambda t, y: np.concatenate([y[5:], solved(y[:5], y[5:])[0]]),
+        (0, 2),
+        np.zeros(10),
+        method="DOP853",
+        rtol=1e-10,
+        atol=1e-10,
+    )
+    np.testing.assert_allclose(sol.y[:, -1], other.y[:, -1], rtol=0, atol=1e-7)
+
+
+@pytest.mark.slow
+def test_lanes_choose_their_own_pivots_with_the_bits_of_a_single_run() -> None:
+    model, weights = bricard(), np.linspace(7, 11, 11)
+    parameters = BRICARD.parameters | {"g": weights}
+    how = {"rtol": 1e-7, "atol": 1e-7, "method": "dop853"}
+    for lanes in (2, 4):
+        ens = cg.ensemble(model, (0, 3), 11, BRICARD.initial, parameters, lanes=lanes, progress=False, **how)
+        for i in (0, 4, 10):
+            one = model.integrate((0, 3), BRICARD.initial, BRICARD.parameters | {"g": weights[i]}, **how)
+            np.testing.assert_array_equal(one.y[:, -1], ens.y[:, i])
+
+
+def held_twice(**more: Any) -> cg.System:
+    """A particle on the plane z = 0, and on the plane z = 0 or x = -1."""
+    x, y, z = cg.coordinates("x y z")
+    m, g = cg.parameters("m g", positive=True)
+    return cg.System(
+        "held_twice",
+        coordinates=[x, y, z],
+        kinetic=m * sum(cg.rate(q) ** 2 for q in (x, y, z)) / 2,
+        potential=m * g * z,
+        holonomic=[z, z * (1 + x)],
+        **more,
+    )
+
+
+def test_multipliers_are_those_of_least_norm() -> None:
+    """lambda_1 + (1 + x) lambda_2 = m g; of all solutions (1, 1 + x) m g / (1 + (1 + x)^2) is the shortest."""
+    system = held_twice()
+    assert (system.redundancy, system.independent_constraints, system.rank_of_loops) == (1, (0,), 1)
+    model = system.compile("multipliers")
+    assert "least norm" in model.variables["lambda_1"].description
+    given = {"x": 0.7, "y": 0.2, "z": 0, "x_dot": 1, "y_dot": 2, "z_dot": 0}
+    sol = model.integrate((0, 3), given, {"m": 2, "g": 10}, **HOW)
+    np.testing.assert_allclose(sol["x"], 0.7 + sol.t, rtol=1e-12)
+    weight = 20 / (1 + (1 + sol["x"]) ** 2)
+    np.testing.assert_allclose(sol.evaluate("lambda_1"), weight, rtol=1e-12)
+    np.testing.assert_allclose(sol.evaluate("lambda_2"), weight * (1 + sol["x"]), rtol=1e-12)
+    np.testing.assert_allclose(sol.evaluate("reaction_z_dot"), 20, rtol=1e-12)
+
+
+def test_independent_constraints_are_solved_as_before() -> None:
+    """No kernel of a system whose constraints are independent calls the factorization with pivots."""
+    from chaplygin.codegen.emit.targets import emit
+
+    x, y = cg.coordinates("x y")
+    system = cg.System(
+        "circle",
+        coordinates=[x, y],
+        kinetic=(cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
+        holonomic=[x**2 + y**2 - 1],
+        example={x: 0.6, y: 0.8},
+    )
+    assert system.redundancy == 0
+    files = emit(system.equations("multipliers").program).files
+    assert not any("cg_rank" in text for text in files.values())
+    assert any(
+        "cg_rank_factor(2, 1, " in t
+        for t in emit(held_twice().equations("multipliers").program).files.values()
+    )
+
+
+def test_what_redundant_constraints_exclude_is_said() -> None:
+    with pytest.raises(FormError, match="independent velocities"):
+        BRICARD.system.equations("recursive", independent=[BRICARD.system.velocities[0]])
+    with pytest.raises(EmitError, match="the constraints are redundant"):
+        held_twice().compile("multipliers", methods=["taylor"])
+
+
+def test_as_many_independent_constraints_as_velocities_are_refused() -> None:
+    """Three equations of rank two, where they hold, for two coordinates."""
+    x, y = cg.coordinates("x y")
+    kinetic = (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2
+    with pytest.raises(DeclarationError, match="3 constraints leave none of the 2 velocities free"):
+        cg.System("locked", coordinates=[x, y], kinetic=kinetic, holonomic=[x, y, x * y])
