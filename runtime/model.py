@@ -118,7 +118,7 @@ class Model(ModelCore, BaseModel):
 
     ``default_method(rtol=1e-9, atol=1e-9)``
         The method that every kind of run takes by default, by the larger of `rtol` and the smallest `atol`: "vern9" up
-        to 1e-7 (in models with events or contacts up to 1e-13), "dop853" above. Those were the fastest at equal error;
+        to 1e-5 (in models with events or contacts up to 1e-13), "dop853" above. Those were the fastest at equal error;
         bench/RESULTS.md has the measurement. A stiff motion needs "auto" or "rodas5p".
 
     Wrong arguments raise `ArgumentError` (a ValueError) that names the entry; `rhs` and the other kernels raise
