@@ -113,12 +113,13 @@ class Equations:
         return lower(self.nodes)
 
     def _warn_of_size(self) -> None:
-        """Issue a SizeWarning if emitting and compiling will take a minute, which loops over cells do not."""
+        """Issue a SizeWarning if emitting and compiling will take a minute, which cells and tensions do not."""
         from .forms import fitting
+        from .point_tree import point_tree
 
         eqs, system = self.nodes, self.nodes.system
         operations = eqs.graph.count_operations([*eqs.force, *(n for row in eqs.mass for n in row)])
-        if eqs.cells or operations < LONG:
+        if eqs.cells or operations < LONG or point_tree(eqs):
             return
         advice = "; use 'recursive'" if "recursive" == fitting(system) != self.form else ""
         warnings.warn(
