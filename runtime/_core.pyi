@@ -56,8 +56,19 @@ class ModelCore(KernelCore):
         t_eval: Any = None,
         dense_output: bool = False,
         events: Any = None,
+        sensitivities: Any = None,
+        sensitivity_control: bool = False,
         **options: Unpack[RunKeywords],
     ) -> Solution: ...
+    def _carry(self, variational: int, measured: int) -> None: ...
+
+class VariationalTable:
+    capsule: object
+    lanes: int
+    blocks: int
+    width: int
+
+    def __init__(self, model: KernelCore, address: int, count: int) -> None: ...
 
 class StepperCore:
     """Without the names that `BaseStepper` declares too."""

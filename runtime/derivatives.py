@@ -16,8 +16,8 @@ from .errors import ArgumentError
 BUILDER = "chaplygin.codegen.build.derivatives"
 """The module that finds derivatives in the cache and compiles them, imported on demand."""
 
-_libraries: dict[Path, tuple[ctypes.CDLL, int]] = {}
-"""Path -> library, which is never unloaded, and the address of its table."""
+_libraries: dict[Path, ctypes.CDLL] = {}
+"""The libraries by their paths; they are never unloaded."""
 
 
 def derivatives(model: Any) -> Derivatives:
@@ -91,14 +91,19 @@ class Derivatives:
         It is taken from the cache, or compiled with the flags of the model. Raises BuildError, NoCompilerError, and
         EmitError for a model without its graph file.
         """
-        key = kind, lanes
+        return self._symbol(kind, kind, lanes)
+
+    def variational(self, lanes: int) -> int:
+        """The address of the `cg_variational_t` of the model: its variational equations, and the jumps of tangents."""
+        return self._symbol("along", "variational", lanes)
+
+    def _symbol(self, kind: str, table: str, lanes: int) -> int:
+        key = table, lanes
         if key not in self._tables:
             path = import_module(BUILDER).build_derivatives(self._model, kind, lanes)
-            if path not in _libraries:
-                library = ctypes.CDLL(str(path))
-                symbol = ctypes.c_char.in_dll(library, f"{self._model.name}_{kind}_{lanes}")
-                _libraries[path] = library, ctypes.addressof(symbol)
-            self._tables[key] = _libraries[path][1]
+            library = _libraries.setdefault(path, ctypes.CDLL(str(path)))
+            symbol = ctypes.c_char.in_dll(library, f"{self._model.name}_{table}_{lanes}")
+            self._tables[key] = ctypes.addressof(symbol)
         return self._tables[key]
 
     def _found(

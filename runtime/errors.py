@@ -133,6 +133,7 @@ STATUS_NAMES: dict[int, str] = {
     -9: "accumulating events",
     -10: "paradox",
     -11: "too many modes",
+    -12: "tangential event",
 }
 """Short names of the status codes; negative codes are errors."""
 
@@ -150,6 +151,7 @@ _MESSAGES: dict[int, str] = {
     -9: "events follow one another at ever shorter intervals, without end (an accumulation point, or chattering)",
     -10: "Painlevé's paradox: no contact mode satisfies the equations, or more than one does",
     -11: "there are too many contact modes to try them all",
+    -12: "the motion meets an event or a change of contact modes tangentially, where sensitivities do not exist",
 }
 
 _AT_A_BRANCH: dict[int, str] = {

@@ -79,7 +79,7 @@ class Model(ModelCore, BaseModel):
     ``evaluate(t, y, p, u=())``
         A dict of every state, declared variable, output, reaction, invariant and residual.
     ``integrate(t_span, initial, parameters, inputs, *, method, rtol, atol, t_eval, dense_output, max_step,
-    first_step, step, max_steps, events, kinks, paradox, project)``
+    first_step, step, max_steps, events, kinks, paradox, project, sensitivities, sensitivity_control)``
         Integrates over ``t_span = (t0, t1)`` and returns a `Solution`; t1 can be before t0 in models without contacts.
         `initial` is a dict of the declared coordinates and velocities, or a vector in the order of `states`. Dependent
         velocities can be left out; if given, they must agree, or they can replace independent ones, which then follow
@@ -110,6 +110,10 @@ class Model(ModelCore, BaseModel):
         system has holonomic ones: ``project="constraints"``, the default. "all" also returns invariants of redundant
         coordinates, as the square of a quaternion's length, to their values at the start; None moves nothing. The error
         estimate is that of the step before. Where Newton's method does not converge the run ends with status -1.
+
+        `sensitivities` names parameters, initial values or constant inputs: ``sol.sensitivity["x", "m"]`` is then dx/dm
+        along the run, shape (N,), from the variational equations, integrated in the same steps. With
+        ``sensitivity_control=True`` their errors control the steps too. See docs/sensitivities.md.
 
     ``default_method(rtol=1e-9, atol=1e-9)``
         The method that every kind of run takes by default, by the larger of `rtol` and the smallest `atol`: "vern9" up

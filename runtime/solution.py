@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .audit import Audit
     from .base_model import BaseModel
     from .event_record import EventRecord, Mode, Paradox
+    from .sensitivities import Sensitivity
 
 
 def interpolated(coef: Array, theta: Any) -> Array:
@@ -42,6 +43,12 @@ class Dense:
         self.ts: Array = np.concatenate([[t0], spans[:, 1]])
         self._y0 = y0
         self.t_min, self.t_max = float(self.ts.min()), float(self.ts.max())
+
+    @classmethod
+    def of_states(cls, dense: Dense, n: int) -> Dense:
+        """The interpolant of the first n states."""
+        spans = np.stack([dense.ts[:-1], dense.ts[1:]], axis=1)
+        return cls(spans, np.ascontiguousarray(dense._coef[:, :, :n]), dense.ts[0], dense._y0[:n])
 
     def starts(self, first: int, last: int) -> Array:
         """The states at the start of steps first <= i < last, (n, last - first)."""
@@ -88,6 +95,7 @@ class Solution:
     given to `integrate`; the states are those before a reset. None if there are no events. At a reset or a mode change
     `t` contains the time twice, with the states before and after (with `t_eval`, only the one before).
     ``modes``: the history of the contact modes, a list of `Mode` (t_start, t_end, contacts, signs, ended_by).
+    ``sensitivity``: with ``sensitivities=[...]`` the `Sensitivity` of the run, else None.
     ``paradox``: for a run that ended with status -10, the `Paradox` with the time, the state and all solutions found.
 
     ``sol["v"]`` is any state, declared variable, output, reaction, invariant or input over `t`, ``sol["t"]`` the times;
@@ -96,7 +104,7 @@ class Solution:
 
     __slots__ = (
         "_event_record", "_extra", "_inputs", "_p", "_posed", "model", "n_rejected", "n_steps", "nfev", "njev", "nlu",
-        "sol", "status", "t", "t_events", "t_reached", "y", "y_events",
+        "sensitivity", "sol", "status", "t", "t_events", "t_reached", "y", "y_events",
     )  # fmt: skip
 
     def __init__(
@@ -118,6 +126,7 @@ class Solution:
         if event_record is not None and (event_record.events or event_record.functions):
             self.t_events, self.y_events = event_record.events_of_all()
         self._extra: dict[str, Array] | None = None
+        self.sensitivity: Sensitivity | None = None
 
     @property
     def success(self) -> bool:
@@ -222,6 +231,12 @@ class Solution:
         """The same run repeated, with its interpolant."""
         problem = Problem(*self._posed)
         integrate: Any = self.model.integrate  # type: ignore[attr-defined]
+        varied = {}
+        if self.sensitivity is not None:
+            varied = {
+                "sensitivities": self.sensitivity.names,
+                "sensitivity_control": self.sensitivity.control,
+            }
         found: Solution = integrate(
             problem.t_span,
             Accepted(problem.x0),
@@ -230,6 +245,7 @@ class Solution:
             t_eval=problem.t_eval,
             dense_output=True,
             events=problem.events,
+            **varied,
             **problem.keywords,
         )
         return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from chaplygin.runtime.base_model import Variable
 
 from ..emit.graph_file import read_graph
-from ..lower.program import EventEntry, Program
+from ..lower.program import ContactEntry, EventEntry, Program
 from .model_sources import graph_text
 
 if TYPE_CHECKING:
@@ -40,5 +40,6 @@ def program_of(model: Model) -> Program:
         guards=tuple(Variable(name, "guard") for name in (*model.events, *model.kinks)),
         modes=tuple(Variable(name, "mode") for name in model.modes),
         events=tuple(EventEntry(name, 0, False, False) for name in model.events),
+        contacts=tuple(ContactEntry(*entry) for entry in zip(model.contacts, model._signs, strict=True)),
         unarranged=unarranged,
     )

@@ -42,5 +42,35 @@ def derivatives_file(program: Program, made: Program, kind: str, command: str) -
         "entries": "\n".join(entries),
         "n_work": f"{work + 1} * CG_LANES",
         "digest": c_string(made.digest),
+        "variational": _variational(program, work) if kind == "along" else "",
     }
     return {f"{made.name}_{kind}.c": render("derivatives.c.in", values)}
+
+
+def _variational(program: Program, work: int) -> str:
+    """What cg_variational_inline.h needs to make one model of a model and its variational equations."""
+    name, kernels = program.name, program.kernels
+    sizes = {
+        "N": len(program.states),
+        "NP": len(program.parameters),
+        "INPUTS": len(program.inputs),
+        "MODES": len(program.modes),
+        "GUARDS": len(program.guards),
+        "EVENTS": len(program.events),
+        "CONTACTS": len(program.contacts),
+    }
+    lines = [f"#define CG_VARIATIONAL CG_NAMED({name}_variational_, CG_LANES)"]
+    lines += [f"#define CG_MODEL_{label} {size}" for label, size in sizes.items()]
+    lines += [f"#define CG_MODEL_DIGEST {c_string(program.digest)}"]
+    lines += [f"#define CG_MODEL_WORK ({work + 1} * CG_LANES)"]
+    lines += [f"#define CG_MODEL_ALONG {name}_along_rhs"]
+    for kernel in ("guards", "contacts", "project", "correction"):
+        if kernel in kernels:
+            lines.append(f"#define CG_MODEL_ALONG_{kernel.upper()} {name}_along_{kernel}")
+    resets = [f"reset_{i}" for i in range(len(program.events))]
+    if any(reset in kernels for reset in resets):
+        entries = [f"{name}_along_{reset}" if reset in kernels else "NULL" for reset in resets]
+        lines.append(f"#define CG_MODEL_ALONG_RESETS {', '.join(entries)}")
+    if program.contacts:
+        lines.append(f"#define CG_MODEL_SIGNS {', '.join(str(c.sign) for c in program.contacts)}")
+    return "\n".join([*lines, '#include "cg_variational_inline.h"', ""])

@@ -8,6 +8,7 @@
 
 #define CG_FN(name) cg_table_##name
 #define CG_N(run) ((run)->n)
+#define CG_MEASURED(run) ((run)->n_measured)
 #define CG_NU(run) ((run)->n_u)
 #define CG_RHS(run, t, x, out) (run)->rhs(t, x, (run)->p, (run)->u, out, (run)->work)
 #define CG_FLATTEN
@@ -30,6 +31,7 @@ static const cg_method_t cg_methods[] = {
 #undef CG_COPIED
 #undef CG_RHS
 #undef CG_NU
+#undef CG_MEASURED
 #undef CG_N
 #undef CG_FN
 

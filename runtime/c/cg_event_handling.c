@@ -208,6 +208,24 @@ static int cg_change_modes(cg_run_t *run, int reset)
     return status;
 }
 
+/* Derivatives in the state, after what has fired is handled; the state before is in run->moved. */
+static int cg_jumped(cg_run_t *run)
+{
+    const cg_detector_t *const detector = run->detector;
+    const int32_t functions = detector->first_contact - detector->n_guards;
+    int status = CG_OK;
+    for (int32_t i = 0; i < detector->n_observed && status == CG_OK; i++) {
+        if (detector->fired[i] != 0.0 && (i < detector->n_guards || i >= detector->first_contact)) {
+            const double length = fabs(run->t - run->t_old);
+            status = run->jump(i < detector->n_guards ? i : i - functions,
+                               length > 0.0 ? CG_TANGENTIAL * detector->scale[i] / length : 0.0,
+                               cg_time_of_model(run, run->t), run->moved, detector->modes, run->p, run->u, run->x, run->work);
+            run->have_f = 0;
+        }
+    }
+    return status != CG_OK || cg_step_finite(run->x, run->n) ? status : CG_NONFINITE;
+}
+
 static int cg_at_event(cg_run_t *run, const cg_record_t *record)
 {
     cg_detector_t *const detector = run->detector;
@@ -216,6 +234,9 @@ static int cg_at_event(cg_run_t *run, const cg_record_t *record)
     int status = cg_run_inputs(run, run->t, run->x), reset = 0, terminal = 0;
     if (modes > 0) {
         memcpy(detector->modes, run->u + detector->n_inputs, sizeof(double) * modes);
+    }
+    if (run->jump != NULL) {
+        memcpy(run->moved, run->x, sizeof(double) * (size_t)run->n);
     }
     for (int32_t i = 0; i < detector->n_observed && status == CG_OK; i++) {
         if (detector->fired[i] != 0.0) {
@@ -228,6 +249,9 @@ static int cg_at_event(cg_run_t *run, const cg_record_t *record)
     }
     if (status == CG_OK && detector->n_contacts > 0) {
         status = cg_change_modes(run, reset);
+    }
+    if (status == CG_OK && run->jump != NULL) {
+        status = cg_jumped(run);
     }
     if (detector->log != NULL && detector->n_log > first) {
         double *last = detector->log + (detector->n_log - 1) * detector->log_row + CG_LOG_HEAD;

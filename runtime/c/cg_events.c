@@ -71,7 +71,7 @@ void cg_detector_activate(cg_run_t *run)
 double cg_detector_moment(const cg_run_t *run)
 {
     double size = 0.0, speed = 0.0;
-    for (int32_t i = 0; i < run->n; i++) {
+    for (int32_t i = 0; i < run->n_measured; i++) {
         size = cg_larger(size, fabs(run->x[i]));
         speed = cg_larger(speed, fabs(run->detector->f[i]));
     }
@@ -162,6 +162,9 @@ int cg_detector_begin(cg_run_t *run)
         status = run->direction > 0.0 ? cg_modes_free(run, 1) : CG_BAD_ARGUMENT;
         if (status == CG_OK) {
             status = cg_modes_choose(run);
+        }
+        if (status == CG_OK && run->jump != NULL) {
+            status = run->jump(-1, 0.0, cg_time_of_model(run, run->t), run->x, modes, run->p, run->u, run->x, run->work);
         }
         run->have_f = 0;
     }

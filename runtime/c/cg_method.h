@@ -2,6 +2,7 @@
  * these macros before including it:
  *   CG_FN(name)     prefixed name of a function
  *   CG_N(run)       number of states: a literal, or run->n
+ *   CG_MEASURED(run) the first states, whose errors control the steps: all of them if it is not defined
  *   CG_NU(run)      number of inputs and modes: a literal, or run->n_u
  *   CG_RHS(run, t, x, out)  a call of the right-hand side: a kernel of the model, or run->rhs. Returns a status; over
  *                   lanes, a mask of the regular ones
@@ -15,6 +16,11 @@
  * A new method is a file of numbers in codegen/methods/pairs; one that is no pair is a header, included here, and an
  * entry of method_list.h.in.
  */
+
+#ifndef CG_MEASURED
+#define CG_MEASURED(run) CG_N(run)
+#define CG_ALL_MEASURED
+#endif
 
 #if CG_LANES > 1
 #define CG_RUN cg_lanes_run_t
@@ -137,6 +143,10 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 #define CG_METHOD_END {CG_NO_METHOD, NULL, NULL}
 #define CG_NO_METHOD {NULL, NULL, 0, 0, 0, 0, 0, 0}
 
+#ifdef CG_ALL_MEASURED
+#undef CG_ALL_MEASURED
+#undef CG_MEASURED
+#endif
 #undef CG_KNOT
 #undef CG_ROWS
 #undef CG_T_OLD

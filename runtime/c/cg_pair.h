@@ -113,8 +113,9 @@ typedef cg_block_t (*CG_FN(bend_t))(const double *d, const cg_block_t *k0, const
  * that their order does not depend on how a compiler vectorises. */
 static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(estimate_t) estimate)
 {
-    const int32_t n = CG_N(run);
-    const int32_t ld = CG_ROWS(n);
+    const int32_t n = CG_MEASURED(run);
+    const int32_t measured = CG_ROWS(n); /* more have so large an atol that they count for nothing */
+    const int32_t ld = CG_ROWS(CG_N(run));
     const double rtol = run->rtol;
     const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
     const cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
@@ -122,11 +123,11 @@ static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(est
     cg_real_t sum[CG_PAD] = {0};
 
     CG_UNROLL
-    for (int32_t block = 0; block < ld; block += CG_PAD) {
+    for (int32_t block = 0; block < measured; block += CG_PAD) {
         CG_UNROLL
         for (int32_t lane = 0; lane < CG_PAD; lane++) {
             const int32_t i = block + lane;
-            if (CG_LANES > 1 && i >= ld) {
+            if (CG_LANES > 1 && i >= measured) {
                 break;
             }
             const cg_real_t weight = cg_step_reciprocal(cg_step_scale(atol[i], rtol, x[i], y[i]));
@@ -143,8 +144,9 @@ static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(est
 static CG_INLINE cg_real_t CG_FN(pair_error_of_two)(CG_RUN *run, cg_real_t h, CG_FN(estimate_t) high,
                                                     CG_FN(estimate_t) low)
 {
-    const int32_t n = CG_N(run);
-    const int32_t ld = CG_ROWS(n);
+    const int32_t n = CG_MEASURED(run);
+    const int32_t measured = CG_ROWS(n); /* more have so large an atol that they count for nothing */
+    const int32_t ld = CG_ROWS(CG_N(run));
     const double rtol = run->rtol;
     const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
     const cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
@@ -156,11 +158,11 @@ static CG_INLINE cg_real_t CG_FN(pair_error_of_two)(CG_RUN *run, cg_real_t h, CG
     cg_real_t sum3[CG_PAD] = {0};
 
     CG_UNROLL
-    for (int32_t block = 0; block < ld; block += CG_PAD) {
+    for (int32_t block = 0; block < measured; block += CG_PAD) {
         CG_UNROLL
         for (int32_t lane = 0; lane < CG_PAD; lane++) {
             const int32_t i = block + lane;
-            if (CG_LANES > 1 && i >= ld) {
+            if (CG_LANES > 1 && i >= measured) {
                 break;
             }
             const cg_real_t weight = cg_step_reciprocal(cg_step_scale(atol[i], rtol, x[i], y[i]));

@@ -22,7 +22,7 @@ extern "C" {
 
 /* Part of every method compiled into a model: one from another version of this header is not used. Increase it with
  * every change of cg_run_t or of the meaning of its members. */
-#define CG_RUN_LAYOUT 7
+#define CG_RUN_LAYOUT 8
 
 #define CG_ALIGN 64u /* of every block, in bytes */
 
@@ -70,6 +70,13 @@ enum cg_projection {
     CG_PROJECT_ALL = 2          /* these, and the invariants of redundant coordinates, as |q|^2, to their start */
 };
 
+/* What a state that contains derivatives of others needs where the motion jumps: called after the observed quantity
+ * `cause` (cg_events.h) was zero at t and its reset or the change of modes is done, with cause < 0 once the modes of the
+ * start are known. `before` is the state and `modes` are the modes before; x is changed. u is left as it was.
+ * CG_TANGENT_EVENT: the quantity changes by no more than `least` per time. */
+typedef int (*cg_jump_t)(int32_t cause, double least, double t, const double *before, const double *modes, const double *p,
+                         double *u, double *x, double *work);
+
 struct cg_detector; /* events and contacts of one run: cg_events.h */
 
 typedef struct cg_run {
@@ -84,12 +91,14 @@ typedef struct cg_run {
     const volatile int *stop;   /* NULL, or a flag: non-zero stops with CG_INTERRUPTED; the run can be continued */
     int (*explicit_step)(struct cg_run *run);  /* method "auto": the functions of its explicit method */
     int (*explicit_dense)(struct cg_run *run);
+    cg_jump_t jump;                   /* NULL: none */
     struct cg_detector *detector;     /* NULL: no events are detected, and the modes in u do not change */
     const cg_kernel_entry_t *correction; /* the kernel for `projection`; NULL: there is nothing to move back to */
 
     /* Sizes, fixed by cg_run_init. */
     size_t size;      /* bytes of the whole block */
     int32_t n;        /* states */
+    int32_t n_measured; /* [n] the first states, whose errors control the steps; the caller can set it */
     int32_t ld;       /* CG_PADDED(n) */
     int32_t n_u;      /* inputs and modes */
     int32_t n_stages; /* rows of k, including the stages of the interpolant */
@@ -114,7 +123,7 @@ typedef struct cg_run {
     double *u_slope; /* [n_u] */
     double *work;    /* [n_work] scratch space for the kernels */
     double *x_start; /* [ld] the state at which the run started */
-    double *moved;   /* [ld] scratch: a correction of the state */
+    double *moved;   /* [ld] scratch: a correction of the state; the state before an event, if there is a jump */
 
     /* More arrays, empty unless `implicit`. Only `fastest` is kept between steps. */
     double *jacobian; /* [n][n] by rows: d f_i / d x_j at the start of the last step */

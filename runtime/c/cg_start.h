@@ -10,7 +10,7 @@ static CG_INLINE cg_real_t CG_FN(squares)(const CG_RUN *run, const cg_real_t *v,
                                           const cg_real_t *y)
 {
     cg_real_t sum = cg_splat(0.0);
-    for (int32_t i = 0; i < CG_N(run); i++) {
+    for (int32_t i = 0; i < CG_MEASURED(run); i++) {
         const cg_real_t scaled = v[i] * cg_step_reciprocal(cg_step_scale(run->atol[i], run->rtol, x[i], y[i]));
         sum = cg_fma(scaled, scaled, sum);
     }
@@ -21,7 +21,7 @@ static CG_INLINE cg_real_t CG_FN(squares)(const CG_RUN *run, const cg_real_t *v,
 static CG_INLINE cg_real_t CG_FN(norm)(const CG_RUN *run, const cg_real_t *v)
 {
     const cg_real_t *const x = CG_REALS(run->x);
-    return cg_sqrt(CG_FN(squares)(run, v, x, x) * (1.0 / (double)CG_N(run)));
+    return cg_sqrt(CG_FN(squares)(run, v, x, x) * (1.0 / (double)CG_MEASURED(run)));
 }
 
 /* The first step, from x and f. */

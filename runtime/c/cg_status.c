@@ -36,6 +36,8 @@ const char *cg_status_text(int status)
         return "no contact mode satisfies the equations, or more than one does";
     case CG_TOO_MANY_MODES:
         return "there are too many contact modes to try them all";
+    case CG_TANGENT_EVENT:
+        return "the motion touches an event without crossing it, so that its derivatives do not exist";
     default:
         return "unknown status";
     }

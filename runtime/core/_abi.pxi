@@ -11,6 +11,7 @@ cdef extern from "chaplygin.h" nogil:
         CG_BAD_ARGUMENT
         CG_PARADOX
 
+    enum: CG_VELOCITY
     enum: CG_DECLARED
     enum: CG_RESIDUAL
 
@@ -35,8 +36,12 @@ cdef extern from "cg_run.h" nogil:
 
     ctypedef int (*cg_input_fn_t)(void *, double, const double *, double *) noexcept
 
+    ctypedef int (*cg_jump_t)(int32_t, double, const double *, const double *, const double *, double *, double *,
+                              double *) noexcept
     ctypedef struct cg_detector_t
     ctypedef struct cg_run_t:
+        cg_jump_t jump
+        int32_t n_measured
         cg_detector_t *detector
         cg_input_fn_t input_fn
         void *input_context
@@ -93,6 +98,19 @@ cdef extern from "cg_derivatives.h" nogil:
         int32_t n_work
         const cg_derivative_t *entries
     const cg_derivative_t *cg_derivative(const cg_derivatives_t *derivatives, const char *kernel)
+
+cdef extern from "cg_variational.h" nogil:
+    ctypedef struct cg_variational_t:
+        uint32_t abi_version
+        uint32_t struct_size
+        const char *digest
+        int32_t n_lanes
+        int32_t n_work
+        cg_kernel_t rhs
+        cg_reset_t reset
+        cg_kernel_t project
+        cg_kernel_t correction
+        cg_jump_t jump
 
 cdef extern from "cg_default.h" nogil:
     const char *cg_default_method(const cg_model_t *model, double rtol, double atol)

@@ -68,3 +68,89 @@ def differentiated(ModelCore model, uintptr_t address, str kernel, double t, x, 
     finally:
         free(block)
     return value, found
+
+
+cdef class VariationalTable:
+    """The `cg_model_t` of a model with its variational equations for `count` directions; see cg_variational.h.
+
+    `capsule` is for `Model`; `width` is the number of directions, filled up to whole blocks of `lanes`.
+    """
+
+    cdef cg_model_t table
+    cdef cg_variable_t *variables
+    cdef cg_kernel_entry_t *entries
+    cdef list kept  # what the table points to
+    cdef readonly object capsule
+    cdef readonly int lanes, blocks, width
+
+    def __cinit__(self, KernelCore model, uintptr_t address, int count):
+        cdef const cg_variational_t *found = <const cg_variational_t *> address
+        cdef const cg_model_t *m = model.model
+        if (found.abi_version != CG_ABI_VERSION or found.struct_size != sizeof(cg_variational_t)
+                or found.digest.decode() != model.digest):
+            raise LoadError("the compiled derivatives belong to another model")
+        self.lanes = found.n_lanes
+        self.blocks = (count + self.lanes - 1) // self.lanes
+        self.width = self.blocks * self.lanes
+        self.table = m[0]
+        self.table.n_states = m.n_states * (1 + self.width)
+        self.table.n_parameters = m.n_parameters + 1 + (m.n_parameters + m.n_inputs) * self.width
+        self.table.n_declared = self.table.n_hoisted = 0
+        self.table.n_work = max(m.n_work, found.n_work)
+        self.table.rhs, self.table.reset, self.table.project = found.rhs, found.reset, found.project
+        self.table.jvp, self.table.jacobian, self.table.initial, self.table.hoist = NULL, NULL, NULL, NULL
+        self.table.methods, self.table.lane_sets, self.table.declared = NULL, NULL, NULL
+        self.kept = [model]
+        self._name(m)
+        self._list(m, found)
+        self.capsule = PyCapsule_New(<void *> &self.table, "chaplygin.model", NULL)
+
+    def __init__(self, *arguments):
+        pass
+
+    def __dealloc__(self):
+        free(self.variables)
+        free(self.entries)
+
+    cdef int _name(self, const cg_model_t *m) except -1:
+        """The names of the states and parameters."""
+        cdef int32_t i
+        names = [f"d_{i}" for i in range(self.table.n_states + self.table.n_parameters)]
+        texts = [name.encode() for name in names]
+        self.kept.append(texts)
+        self.variables = <cg_variable_t *> calloc(len(texts), sizeof(cg_variable_t))
+        if self.variables is NULL:
+            raise MemoryError
+        for i in range(len(texts)):
+            self.variables[i] = cg_variable_t(texts[i], "", "", NAN, CG_VELOCITY, 0)
+        for i in range(m.n_states):
+            self.variables[i] = m.states[i]
+        self.table.states, self.table.parameters = self.variables, self.variables + self.table.n_states
+        for i in range(m.n_parameters):
+            self.variables[self.table.n_states + i] = m.parameters[i]
+        return 0
+
+    cdef int _list(self, const cg_model_t *m, const cg_variational_t *found) except -1:
+        """The kernels by name: those of quantities are the model's own, which read no tangents."""
+        cdef const cg_kernel_entry_t *entry = m.kernels
+        cdef cg_kernel_entry_t *to
+        cdef int32_t count = 1
+        while entry.name is not NULL:
+            entry += 1
+            count += 1
+        self.entries = to = <cg_kernel_entry_t *> calloc(count, sizeof(cg_kernel_entry_t))
+        if to is NULL:
+            raise MemoryError
+        entry = m.kernels
+        while entry.name is not NULL:
+            name = entry.name.decode()
+            to[0] = entry[0]
+            if name in ("rhs", "correction"):
+                to.function = <cg_function_t> (found.rhs if name == "rhs" else found.correction)
+                to.length = self.table.n_states
+            if name in ("rhs", "correction", "outputs", "invariants", "guards", "contacts", "consistency"):
+                to += 1
+            entry += 1
+        to.name = NULL
+        self.table.kernels = self.entries
+        return 0

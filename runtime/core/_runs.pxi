@@ -22,6 +22,8 @@ cdef class ModelCore(StartCore):
 
     cdef cg_run_t *spare        # an unused run of method `spare_method`
     cdef object spare_method
+    cdef cg_jump_t jump         # of the tangents among the states, NULL without any
+    cdef int measured           # how many states control the steps; 0: all
 
     def __dealloc__(self):
         cg_run_delete(self.spare)
@@ -62,7 +64,13 @@ cdef class ModelCore(StartCore):
             if status == CG_UNSUPPORTED:
                 raise arguments.no_jacobian(method, self.name)
             raise ArgumentError(f"the integrator refused {self.name} with method {method!r}")
+        run.jump = self.jump
+        run.n_measured = self.measured or run.n
         return run
+
+    def _carry(self, uintptr_t variational, int measured):
+        """Take the jumps of tangents from a `cg_variational_t`; only the first `measured` states control the steps."""
+        self.jump, self.measured = (<const cg_variational_t *> variational).jump, measured
 
     cdef void _give_run(self, cg_run_t *run, method) noexcept:
         if self.spare is not NULL:
@@ -70,7 +78,7 @@ cdef class ModelCore(StartCore):
         self.spare, self.spare_method = run, method
 
     def integrate(self, t_span, initial=None, parameters=None, inputs=None, *, t_eval=None, dense_output=False,
-                  events=None, **keywords):
+                  events=None, sensitivities=None, sensitivity_control=False, **keywords):
         """Integrate over ``t_span = (t0, t1)``; t1 can be before t0, except in models with contacts. See `Model`."""
         cdef double t0, t1
         cdef const double *x0 = NULL
@@ -81,6 +89,10 @@ cdef class ModelCore(StartCore):
         cdef bint dense = dense_output if type(dense_output) is bool else arguments.boolean("dense_output", dense_output)
         cdef _Detector detector
         cdef given_t given = BY_DEFAULT
+        if sensitivities is not None:
+            from .sensitivities import integrate
+            return integrate(self, t_span, initial, parameters, inputs, sensitivities, sensitivity_control, t_eval,
+                             dense_output, events, keywords)
         _read(keywords, &given)
         detector = _detector_of(self, events, &given)
         if not (type(t_span) is tuple and len(<tuple> t_span) == 2 and _number((<tuple> t_span)[0], &t0)

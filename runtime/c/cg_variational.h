@@ -1,0 +1,37 @@
+/* cg_variational.h: the equations of a model with their variational equations, as a model that every driver runs.
+ *
+ * For k directions theta the state x(t) and its tangents S = dx/dtheta, dS/dt = F_x S + F_p P + F_u U, are the state of
+ * one larger model. Directions come in blocks of n_lanes:
+ *   x  n_states of the model, then for each block S[n_states][n_lanes];
+ *   p  n_parameters, the number of blocks, then for each block P[n_parameters][n_lanes], U[n_inputs][n_lanes].
+ * Modes and other inputs are as for the model. Where the right-hand side or the state jumps at g(t, x, p) = 0, the time of
+ * the jump moves by dt = -(g_x S + g_p P) / (g_t + g_x F), and a reset R and fields F before and after give
+ *   S after = R_x S + R_p P + (R_x F_before + R_t - F_after) dt.
+ */
+#ifndef CG_VARIATIONAL_H
+#define CG_VARIATIONAL_H
+
+#include "cg_run.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cg_variational {
+    uint32_t abi_version; /* CG_ABI_VERSION */
+    uint32_t struct_size; /* sizeof(cg_variational_t) */
+    const char *digest;   /* of the model */
+    int32_t n_lanes;      /* 1, 2, 4 or 8 */
+    int32_t n_work;       /* scratch, in numbers */
+    cg_kernel_t rhs;
+    cg_reset_t reset;       /* NULL: no event has one */
+    cg_kernel_t project;    /* leaves the tangents as they are: see jump; NULL: the model has none */
+    cg_kernel_t correction; /* NULL: the model has none */
+    cg_jump_t jump;         /* NULL: neither events nor kinks nor contacts */
+} cg_variational_t;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CG_VARIATIONAL_H */

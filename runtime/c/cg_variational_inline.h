@@ -1,0 +1,346 @@
+/* cg_variational_inline.h: the table of cg_variational.h. Included at the end of the file of a model's directional
+ * derivatives, which defines CG_MODEL_N, CG_MODEL_NP, CG_MODEL_INPUTS, CG_MODEL_MODES, CG_MODEL_GUARDS, CG_MODEL_EVENTS,
+ * CG_MODEL_CONTACTS, CG_MODEL_DIGEST, CG_MODEL_ALONG (the derivatives of the right-hand side) and, if the model has the
+ * kernel, CG_MODEL_ALONG_GUARDS, _CONTACTS, _PROJECT, _CORRECTION and _RESETS (an array with an entry for each event),
+ * CG_MODEL_SIGNS (the index of each contact's sign mode, or -1), CG_MODEL_WORK, and CG_VARIATIONAL, the table's name.
+ */
+#include "cg_events.h"
+#include "cg_variational.h"
+
+enum {
+    CG_DIRECTIONS = 1 + CG_MODEL_N + CG_MODEL_NP + CG_MODEL_INPUTS, /* rows of a direction: t, x, p, u */
+    CG_SEEDS = CG_MODEL_NP + CG_MODEL_INPUTS
+};
+
+static CG_INLINE int32_t cg_blocks(const double *p) { return (int32_t)p[CG_MODEL_NP]; }
+
+/* The tangents of a block. */
+static CG_INLINE double *cg_tangents(double *x, int32_t block)
+{
+    return x + CG_MODEL_N + (ptrdiff_t)block * CG_MODEL_N * CG_LANES;
+}
+
+/* The directions of a block: (0, S, P, U). */
+static CG_INLINE void cg_directions(const double *x, const double *p, int32_t block, double *v)
+{
+    const double *const seeds = p + CG_MODEL_NP + 1 + (ptrdiff_t)block * CG_SEEDS * CG_LANES;
+    memset(v, 0, sizeof(double) * CG_LANES);
+    memcpy(v + CG_LANES, x + CG_MODEL_N + (ptrdiff_t)block * CG_MODEL_N * CG_LANES,
+           sizeof(double) * CG_MODEL_N * CG_LANES);
+    memcpy(v + (1 + CG_MODEL_N) * CG_LANES, seeds, sizeof(double) * CG_SEEDS * CG_LANES);
+}
+
+/* The values and the derivatives of a kernel that gives a state. */
+static CG_INLINE int cg_varied(cg_differential_t kernel, double t, const double *x, const double *p, const double *u,
+                               double *out, double *work)
+{
+    double v[CG_DIRECTIONS * CG_LANES];
+    int status = CG_OK;
+    for (int32_t block = 0; block < cg_blocks(p) && status == CG_OK; block++) {
+        cg_directions(x, p, block, v);
+        status = kernel(t, x, p, u, v, out, cg_tangents(out, block), work);
+    }
+    return status;
+}
+
+static int cg_varied_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p, const double *CG_RESTRICT u,
+                         double *CG_RESTRICT out, double *CG_RESTRICT work)
+{
+    return cg_varied(CG_MODEL_ALONG, t, x, p, u, out, work);
+}
+
+#ifdef CG_MODEL_ALONG_CORRECTION
+static int cg_varied_correction(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                                const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
+{
+    return cg_varied(CG_MODEL_ALONG_CORRECTION, t, x, p, u, out, work);
+}
+#endif
+
+#ifdef CG_MODEL_ALONG_PROJECT
+static int cg_varied_project(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                             const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
+{
+    const int status = cg_varied(CG_MODEL_ALONG_PROJECT, t, x, p, u, out, work);
+    memcpy(out + CG_MODEL_N, x + CG_MODEL_N, sizeof(double) * CG_MODEL_N * CG_LANES * (size_t)cg_blocks(p));
+    return status;
+}
+#endif
+
+#if CG_MODEL_GUARDS > 0 || CG_MODEL_CONTACTS > 0
+/* The derivative of the right-hand side by nothing: its value alone. */
+static int cg_field(double t, const double *x, const double *p, const double *u, double *f, double *work)
+{
+    double v[CG_DIRECTIONS * CG_LANES], ignored[CG_MODEL_N * CG_LANES];
+    memset(v, 0, sizeof v);
+    return CG_MODEL_ALONG(t, x, p, u, v, f, ignored, work);
+}
+
+/* A quantity whose zero is a crossing: the sum of the results of a kernel with these weights. */
+typedef struct cg_crossed {
+    cg_differential_t kernel;
+    int32_t first; /* result */
+    int32_t count;
+    double weights[5];
+} cg_crossed_t;
+
+enum { CG_RESULTS = CG_MODEL_GUARDS > 5 * CG_MODEL_CONTACTS ? CG_MODEL_GUARDS : 5 * CG_MODEL_CONTACTS };
+
+/* The derivatives of the quantity along the directions v. */
+static int cg_slopes(const cg_crossed_t *crossed, double t, const double *x, const double *p, const double *u,
+                     const double *v, double *slopes, double *work)
+{
+    double values[CG_RESULTS], found[CG_RESULTS * CG_LANES];
+    const int status = crossed->kernel(t, x, p, u, v, values, found, work);
+    for (int32_t lane = 0; lane < CG_LANES; lane++) {
+        slopes[lane] = 0.0;
+        for (int32_t i = 0; i < crossed->count; i++) {
+            slopes[lane] += crossed->weights[i] * found[(crossed->first + i) * CG_LANES + lane];
+        }
+    }
+    return status;
+}
+
+/* The slope of the quantity along the motion with the field f. */
+static int cg_rate(const cg_crossed_t *crossed, double t, const double *x, const double *p, const double *u,
+                   const double *f, double *rate, double *work)
+{
+    double v[CG_DIRECTIONS * CG_LANES], slopes[CG_LANES];
+    memset(v, 0, sizeof v);
+    for (int32_t i = 0; i <= CG_MODEL_N; i++) {
+        v[i * CG_LANES] = i == 0 ? 1.0 : f[i - 1];
+    }
+    const int status = cg_slopes(crossed, t, x, p, u, v, slopes, work);
+    *rate = slopes[0];
+    return status;
+}
+
+/* How much later the quantity is zero, for the directions v: dt. */
+static int cg_delays(const cg_crossed_t *crossed, double t, const double *x, const double *p, const double *u,
+                     const double *v, double rate, double *dt, double *work)
+{
+    const int status = cg_slopes(crossed, t, x, p, u, v, dt, work);
+    for (int32_t lane = 0; lane < CG_LANES; lane++) {
+        dt[lane] = -dt[lane] / rate;
+    }
+    return status == CG_OK && rate == 0.0 ? CG_TANGENT_EVENT : status;
+}
+
+#ifdef CG_MODEL_ALONG_GUARDS
+static cg_crossed_t cg_guard(int32_t index)
+{
+    const cg_crossed_t crossed = {CG_MODEL_ALONG_GUARDS, index, 1, {1.0, 0.0, 0.0, 0.0, 0.0}};
+    return crossed;
+}
+#endif
+#endif
+
+#ifdef CG_MODEL_ALONG_RESETS
+static int cg_varied_reset(int32_t event, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                           const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
+{
+    static const cg_differential_t resets[] = {CG_MODEL_ALONG_RESETS};
+    const cg_differential_t reset = resets[event];
+    double v[CG_DIRECTIONS * CG_LANES], dt[CG_LANES], before[CG_MODEL_N], after[CG_MODEL_N], rate = 0.0;
+    if (reset == NULL) {
+        memcpy(out, x, sizeof(double) * CG_MODEL_N * (size_t)(1 + CG_LANES * cg_blocks(p)));
+        return CG_OK;
+    }
+    const cg_crossed_t guard = cg_guard(event);
+    int status = cg_field(t, x, p, u, before, work);
+    if (status == CG_OK) {
+        status = cg_rate(&guard, t, x, p, u, before, &rate, work);
+    }
+    for (int32_t block = 0; block < cg_blocks(p) && status == CG_OK; block++) {
+        cg_directions(x, p, block, v);
+        status = cg_delays(&guard, t, x, p, u, v, rate, dt, work);
+        for (int32_t i = 0; i < (1 + CG_MODEL_N) * CG_LANES; i++) { /* (dt, S + F dt, P, U) */
+            v[i] += (i < CG_LANES ? 1.0 : before[i / CG_LANES - 1]) * dt[i % CG_LANES];
+        }
+        double *const found = cg_tangents(out, block);
+        if (status == CG_OK) {
+            status = reset(t, x, p, u, v, out, found, work);
+        }
+        if (status == CG_OK) {
+            status = cg_field(t, out, p, u, after, work);
+        }
+        for (int32_t i = 0; i < CG_MODEL_N * CG_LANES; i++) {
+            found[i] -= after[i / CG_LANES] * dt[i % CG_LANES];
+        }
+    }
+    return status;
+}
+#endif
+
+#if CG_MODEL_GUARDS > 0 || CG_MODEL_CONTACTS > 0
+/* The observed quantity `cause` (cg_events.h, without functions of the caller), at the modes in u. */
+static cg_crossed_t cg_observed(int32_t cause, const double *u)
+{
+#if CG_MODEL_CONTACTS > 0
+    if (cause >= CG_MODEL_GUARDS) {
+        static const int32_t signs[] = {CG_MODEL_SIGNS};
+        const int32_t contact = (cause - CG_MODEL_GUARDS) / CG_CONTACT_OBSERVED;
+        const int32_t what = (cause - CG_MODEL_GUARDS) % CG_CONTACT_OBSERVED;
+        const double *const modes = u + CG_MODEL_INPUTS;
+        const double slip = modes[contact];
+        cg_crossed_t crossed = {CG_MODEL_ALONG_CONTACTS, 5 * contact, 5, {0.0, 0.0, 0.0, 0.0, 0.0}};
+        if (what == CG_CONTACT_NORMAL) {
+            crossed.weights[4] = signs[contact] >= 0 ? modes[CG_MODEL_CONTACTS + signs[contact]] : 1.0;
+        } else if (slip != 0.0) {
+            crossed.weights[0] = slip;
+        } else {
+            crossed.weights[1] = what == CG_CONTACT_SLIP ? -1.0 : 1.0;
+            crossed.weights[2] = CG_CONTACT_LIMIT;
+        }
+        return crossed;
+    }
+#endif
+    (void)u;
+#ifdef CG_MODEL_ALONG_GUARDS
+    return cg_guard(cause);
+#else
+    return (cg_crossed_t){NULL, 0, 0, {0.0, 0.0, 0.0, 0.0, 0.0}};
+#endif
+}
+
+/* The field at a kink on the side from which the motion comes (-1) or to which it goes (+1): extrapolated from two points
+ * on the tangent of the motion f, since the kernel cannot tell on which side its branches are at the kink itself. */
+static int cg_field_beside(double t, const double *x, const double *p, const double *u, const double *f, double side,
+                           double *out, double *work)
+{
+    double near[CG_MODEL_N], far[CG_MODEL_N], size = 1.0, speed = 0.0;
+    int status = CG_OK;
+    for (int32_t i = 0; i < CG_MODEL_N; i++) {
+        size = fmax(size, fabs(x[i]));
+        speed = fmax(speed, fabs(f[i]));
+    }
+    const double moment = side * 1e-6 * size / fmax(speed, 1e-300);
+    for (int32_t point = 1; point <= 2 && status == CG_OK; point++) {
+        for (int32_t i = 0; i < CG_MODEL_N; i++) {
+            near[i] = x[i] + point * moment * f[i];
+        }
+        status = cg_field(t + point * moment, near, p, u, point == 1 ? out : far, work);
+    }
+    for (int32_t i = 0; i < CG_MODEL_N && status == CG_OK; i++) {
+        out[i] = 2.0 * out[i] - far[i];
+    }
+    return status;
+}
+
+#ifdef CG_MODEL_ALONG_PROJECT
+/* A run that starts at rest: the tangents of contacts that stick lose their slip velocity. */
+static int cg_varied_start(double t, const double *p, const double *u, double *x, double *work)
+{
+    double v[CG_DIRECTIONS * CG_LANES], ignored[CG_MODEL_N];
+    int status = CG_OK;
+    for (int32_t block = 0; block < cg_blocks(p) && status == CG_OK; block++) {
+        cg_directions(x, p, block, v);
+        status = CG_MODEL_ALONG_PROJECT(t, x, p, u, v, ignored, cg_tangents(x, block), work);
+    }
+    return status;
+}
+#endif
+
+/* The fields before and after a jump of the right-hand side. */
+static int cg_fields(int32_t cause, double t, const double *before, const double *modes, const double *p, double *u,
+                     const double *x, double *fields, double *work)
+{
+    double now[CG_MODEL_MODES + 1];
+    double *const f = fields, *const g = fields + CG_MODEL_N;
+    const size_t size = sizeof(double) * CG_MODEL_MODES;
+    int status;
+    if (cause >= CG_MODEL_EVENTS && cause < CG_MODEL_GUARDS) {
+        double mean[CG_MODEL_N];
+        status = cg_field(t, before, p, u, mean, work);
+        if (status == CG_OK) {
+            status = cg_field_beside(t, before, p, u, mean, -1.0, f, work);
+        }
+        return status != CG_OK ? status : cg_field_beside(t, before, p, u, f, 1.0, g, work);
+    }
+    memcpy(now, u + CG_MODEL_INPUTS, size);
+    memcpy(u + CG_MODEL_INPUTS, modes, size);
+    status = cg_field(t, cause < CG_MODEL_EVENTS ? x : before, p, u, f, work);
+    memcpy(u + CG_MODEL_INPUTS, now, size);
+    return status != CG_OK ? status : cg_field(t, x, p, u, g, work);
+}
+
+/* Whether two fields differ by more than the error of extrapolation. */
+static int cg_differ(const double *f, const double *g)
+{
+    int found = 0;
+    for (int32_t i = 0; i < CG_MODEL_N; i++) {
+        found = found || fabs(f[i] - g[i]) > 1e-9 * (fabs(f[i]) + fabs(g[i]));
+    }
+    return found;
+}
+
+/* Called at the start of a run (cause < 0) and after an event, a kink or a change of modes. */
+static int cg_varied_jump(int32_t cause, double least, double t, const double *before, const double *modes,
+                          const double *p, double *u, double *x, double *work)
+{
+    double v[CG_DIRECTIONS * CG_LANES], dt[CG_LANES], fields[2 * CG_MODEL_N], own[CG_MODEL_N], rate = 0.0;
+    double now[CG_MODEL_MODES + 1];
+    const size_t size = sizeof(double) * CG_MODEL_MODES;
+    const int same = memcmp(u + CG_MODEL_INPUTS, modes, size) == 0;
+    if (cause < 0) {
+#ifdef CG_MODEL_ALONG_PROJECT
+        return cg_varied_start(t, p, u, x, work);
+#else
+        return CG_OK;
+#endif
+    }
+    if (same && (cause >= CG_MODEL_GUARDS || (cause < CG_MODEL_EVENTS && memcmp(before, x, sizeof own) == 0))) {
+        return CG_OK;
+    }
+    int status = cg_fields(cause, t, before, modes, p, u, x, fields, work);
+    if (status != CG_OK || (cause >= CG_MODEL_EVENTS && !cg_differ(fields, fields + CG_MODEL_N))) {
+        return status;
+    }
+    memcpy(now, u + CG_MODEL_INPUTS, size); /* the quantity and its slope are those before */
+    memcpy(u + CG_MODEL_INPUTS, modes, size);
+    const cg_crossed_t crossed = cg_observed(cause, u);
+    if (cause < CG_MODEL_EVENTS) { /* the fields are those after the reset */
+        status = cg_field(t, before, p, u, own, work);
+    } else {
+        memcpy(own, fields, sizeof own);
+    }
+    if (status == CG_OK) {
+        status = cg_rate(&crossed, t, before, p, u, own, &rate, work);
+    }
+    if (status == CG_OK && !(fabs(rate) > least)) {
+        status = CG_TANGENT_EVENT;
+    }
+    for (int32_t block = 0; block < cg_blocks(p) && status == CG_OK; block++) {
+        cg_directions(before, p, block, v);
+        status = cg_delays(&crossed, t, before, p, u, v, rate, dt, work);
+        double *const s = cg_tangents(x, block);
+        for (int32_t i = 0; i < CG_MODEL_N * CG_LANES; i++) {
+            s[i] += (fields[i / CG_LANES] - fields[CG_MODEL_N + i / CG_LANES]) * dt[i % CG_LANES];
+        }
+    }
+    memcpy(u + CG_MODEL_INPUTS, now, size);
+    return status;
+}
+#endif
+
+extern CG_EXPORTED const cg_variational_t CG_VARIATIONAL;
+const cg_variational_t CG_VARIATIONAL = {
+    .abi_version = CG_ABI_VERSION,
+    .struct_size = (uint32_t)sizeof(cg_variational_t),
+    .digest = CG_MODEL_DIGEST,
+    .n_lanes = CG_LANES,
+    .n_work = CG_MODEL_WORK,
+    .rhs = cg_varied_rhs,
+#ifdef CG_MODEL_ALONG_RESETS
+    .reset = cg_varied_reset,
+#endif
+#ifdef CG_MODEL_ALONG_PROJECT
+    .project = cg_varied_project,
+#endif
+#ifdef CG_MODEL_ALONG_CORRECTION
+    .correction = cg_varied_correction,
+#endif
+#if CG_MODEL_GUARDS > 0 || CG_MODEL_CONTACTS > 0
+    .jump = cg_varied_jump,
+#endif
+};
