@@ -24,6 +24,7 @@ class KernelCore:
     generator: str
     kinks: tuple[str, ...]
     hybrid: bool
+    _signs: tuple[int, ...]
     n_states: int
     n_parameters: int
     n_inputs: int

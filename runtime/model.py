@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from .base_model import BaseModel, Variable
 from .errors import ArgumentError, CoreMissingError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ._core import EnsembleCore, ModelCore
     from .analysis.lyapunov import LyapunovExponents
     from .analysis.periodic import PeriodicOrbit
+    from .analysis.steady import SteadyState
     from .ensemble_job import EnsemblePart
     from .gradients.gradient import Gradient
     from .gradients.objective import Objective
@@ -417,6 +418,96 @@ class Model(ModelCore, BaseModel):
 
         return jax_function(self, kernel)
 
+    def linearize(
+        self,
+        t: float,
+        state: Any,
+        parameters: Any = None,
+        inputs: Any = None,
+        about: Literal["equilibrium", "steady"] = "equilibrium",
+    ) -> Any:
+        """The linear equations near an equilibrium or a steady motion, a `Linearization`.
+
+        d(xi)/dt = A xi + B du, dz = C xi + D du for small deviations xi of the independent states and du of the inputs;
+        z are the dependent states and the outputs. Constraints and invariants of coordinates are eliminated,
+        dy = N xi, A = N+ (dF/dy) N. The derivatives are exact. See docs/linearization.md.
+
+        `state` and the others are as for `integrate`, at a single time. With about="steady", ignorable coordinates
+        are dropped with their rows: those that no remaining equation depends on, again and again; their constant rates
+        are outputs ``der(x)``. Where an entry is an array of N values, the result is a `Family` of N linearizations.
+
+        Raises `ArgumentError` if the state is not at rest (or the motion not steady), and for a model with dry
+        friction; a state slightly off gives a `ConsistencyWarning`. The first use compiles the derivatives.
+
+        >>> from chaplygin.generated.harmonic_oscillator import model
+        >>> lin = model.linearize(0, {"x": 0, "x_dot": 0}, {"m": 1, "k": 4})
+        >>> lin.A
+        array([[ 0.,  1.],
+               [-4.,  0.]])
+        >>> lin.eigenvalues
+        array([0.-2.j, 0.+2.j])
+        """
+        from .analysis.linearization import linearize
+
+        return linearize(self, t, state, parameters, inputs, about)
+
+    def equilibrium(
+        self,
+        guess: Any,
+        parameters: Any = None,
+        inputs: Any = None,
+        *,
+        keep: Sequence[str] = (),
+        free: Sequence[str] = (),
+        t: float = 0.0,
+    ) -> SteadyState:
+        """The state near `guess` in which nothing changes, dy/dt = F = 0 with h = 0, as a `SteadyState`.
+
+        Newton's method on exact derivatives, in all states but those in `keep`, which have their values in `guess`,
+        and in the parameters and inputs in `free`, for which `parameters` and `inputs` have the first guess (of an
+        input, zero if it is left out). Velocities left out of `guess` are zero. h are the constraints and the
+        invariants of redundant coordinates. Its `stability` is that of the linear equations.
+
+        Raises `ArgumentError` with the residual if Newton's method does not converge, and with the directions if the
+        solution is not isolated; for unknown and missing names; for equations that depend on the time or have dry
+        friction; and if a free parameter violates the assumptions of its symbol.
+
+        >>> from chaplygin.generated.double_pendulum import model
+        >>> numbers = {"m1": 1, "m2": 0.7, "l1": 1, "l2": 0.6, "g": 9.81}
+        >>> model.equilibrium({"theta1": 3, "theta2": 0.1}, numbers)
+        <equilibrium of double_pendulum: theta1 = 3.14159, theta2 = 0, theta1_dot = 0, theta2_dot = 0; unstable>
+        """
+        from .analysis.steady import equilibrium
+
+        return equilibrium(self, guess, parameters, inputs, keep, free, t)
+
+    def steady_motion(
+        self,
+        guess: Any,
+        parameters: Any = None,
+        inputs: Any = None,
+        *,
+        keep: Sequence[str] = (),
+        free: Sequence[str] = (),
+        t: float = 0.0,
+    ) -> SteadyState:
+        """The steady motion near `guess` (relative equilibrium), such as rolling straight or in a circle.
+
+        As `equilibrium`, but ignorable coordinates, which no remaining equation depends on, are left out with their
+        rows and keep their values in `guess`. Steady motions mostly form families: `keep` says which one is meant,
+        by a speed or an angle, and an error names the directions that are still free.
+
+        >>> from chaplygin.generated.rolling_disk import model
+        >>> numbers = {"m": 2, "R": 0.5, "A": 0.125, "B": 0.25, "g": 9.81}
+        >>> guess = {"x": 0, "y": 0, "psi": 0, "alpha": 0.3, "theta": 0, "w2": 3, "w3": 2}
+        >>> circle = model.steady_motion(guess, numbers, keep=["alpha", "w3"])
+        >>> circle.unknowns
+        ('w1', 'w2')
+        """
+        from .analysis.steady import steady_motion
+
+        return steady_motion(self, guess, parameters, inputs, keep, free, t)
+
     def lyapunov(
         self,
         t_span: Any,
@@ -457,6 +548,7 @@ class Model(ModelCore, BaseModel):
         inputs: Any = None,
         *,
         t: float = 0.0,
+        keep: Sequence[Any] | None = None,
         turns: Mapping[Any, float] | None = None,
         drift: Sequence[Any] = (),
         **keywords: Unpack[RunKeywords],
@@ -464,10 +556,11 @@ class Model(ModelCore, BaseModel):
         """The periodic motion near a guess of its start and period, y(T) = y(0), with its Floquet multipliers.
 
         Newton's method on exact derivatives. If the equations, or sampled inputs, depend on the time, the period is the
-        given one, else it is solved for. `turns` is by how much an angle that goes round changes in a period,
-        ``{"phi": 2 * pi}``; `drift` names coordinates that need not come back, and on which nothing depends. Integrals
-        and symmetries make periodic motions families: the one nearest to the guess is returned. The other arguments
-        are as for `integrate`, but rtol and atol are 1e-12 if left out.
+        given one, else it is solved for. Integrals make periodic motions families: `keep` names states and invariants
+        that have their values in the guess, by default the energy if it is constant; of those that are left, the nearest
+        one is returned. `turns` is by how much an angle that goes round changes in a period, ``{"phi": 2 * pi}``; `drift`
+        names coordinates that need not come back, and on which nothing depends. The other arguments are as for
+        `integrate`, but rtol and atol are 1e-12 if left out.
 
         `multipliers` are the eigenvalues of dy(T)/dy(0) that integrals, constraints, symmetries and the direction of the
         flow leave open; `n_ones` counts the others, which are 1. In Hamiltonian systems, each integral in involution
@@ -484,7 +577,7 @@ class Model(ModelCore, BaseModel):
         from .analysis.periodic import periodic
 
         run = {"rtol": 1e-12, "atol": 1e-12, **keywords}
-        return periodic(self, initial, period, parameters, inputs, t, turns or {}, drift, run)
+        return periodic(self, initial, period, parameters, inputs, t, keep, turns or {}, drift, run)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a model as the path of its module: the file must exist when it is unpickled."""

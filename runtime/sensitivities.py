@@ -190,7 +190,9 @@ class Variation:
         table = self.table
         filled = np.full((len(columns), table.width), fill)
         filled[:, : self.count] = columns
-        return np.ascontiguousarray(filled.reshape(len(columns), table.blocks, table.lanes).swapaxes(0, 1)).ravel()
+        return np.ascontiguousarray(
+            filled.reshape(len(columns), table.blocks, table.lanes).swapaxes(0, 1)
+        ).ravel()
 
     def tangents(self, rows: Array) -> Array:
         """The tangents (n, count, N) in N of its states."""
@@ -261,7 +263,8 @@ def _states_alone(record: EventRecord, n: int) -> EventRecord:
 def _values(model: Any, t0: float, x0: Array, p: Array, controls: Inputs) -> dict[str, float]:
     """Every quantity and parameter at the start, by name."""
     u = model._start(t0, x0, controls)
-    values = model.evaluate(t0, x0, p, u) | dict(zip(model.parameters, p.tolist()))
+    values: dict[str, float] = model.evaluate(t0, x0, p, u)
+    values |= dict(zip(model.parameters, p.tolist()))
     return values | dict(zip(model.inputs, u.tolist())) | ({} if model.along is None else {model.along: t0})
 
 
@@ -356,7 +359,7 @@ class _Map:
 
 
 def _unit(zero: Array, index: int) -> Array:
-    result = zero.copy()
+    result: Array = zero.copy()
     result[index] = 1.0
     return result
 

@@ -50,7 +50,9 @@ def test_the_architecture_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert tried > 12
 
 
-@pytest.mark.parametrize(("name", "least"), [("studies.md", 20), ("taylor.md", 8), ("sensitivities.md", 15)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("studies.md", 20), ("taylor.md", 8), ("sensitivities.md", 15), ("orbits.md", 10)]
+)
 def test_the_pages_on_studies_and_on_taylor(
     name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

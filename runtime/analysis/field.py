@@ -1,0 +1,178 @@
+"""The equations of a model near a point: dy/dt = F(t, y, p, u), h(t, y, p) = 0, with their exact derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import inputs as signals
+from ..arguments import Array
+from ..derivatives import derivatives
+from ..errors import ArgumentError, KernelError
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+_PROBES = 4
+"""Number of points near a state at which it is seen which derivatives vanish."""
+_ZERO = 1e-12
+"""A derivative of this size, relative to the largest of its row, is one of cancelled terms."""
+
+Mask = NDArray[np.bool_]
+
+
+class Field:
+    """F, h and the outputs of a model as functions of v = (t, y, p, u), whose entries are `names`.
+
+    h are the residuals that a state can violate, and the invariants of the coordinates, as |q|^2 of a quaternion.
+
+    Attributes
+    ----------
+    names : the entries of v.
+    dropped : in steady motions, the coordinates that can be left out, because no remaining row of F or h depends on
+        them: those of which nothing depends, with their rows, then those that only these rows held, and so on.
+    kept : the other states.
+    held : the rows of the kernel `invariants` that are h.
+    """
+
+    def __init__(self, model: Model, v: Array, about: str) -> None:
+        refuse(model)
+        self.model = model
+        self._found = derivatives(model)
+        self.names = self._found.variables("rhs")
+        self._n = len(model.states)
+        self.held: list[int] = []
+        probes = self._probes(v)
+        moving = self._pattern("rhs", probes)
+        constant = self._pattern("invariants", probes)
+        self.held = [i for i, row in enumerate(constant) if self._is_held(i, row)]
+        self.levels = self._levels(v)
+        rests = about == "equilibrium"
+        self.dropped = [] if rests else self._ignorable(moving, constant[self.held])
+        self.kept = [i for i in range(self._n) if i not in self.dropped]
+        self._shown = [i for i, row in enumerate(self._pattern("outputs", probes)) if self._is_steady(row)]
+        self._rates = [i for i in self.dropped if self._is_steady(moving[i])]
+        self.outputs = (
+            *(f"der({model.states[i]})" for i in self._rates),
+            *(model.outputs[i] for i in self._shown),
+        )
+
+    def split(self, v: Array) -> tuple[Array, Array, Array]:
+        """y, p and u of v."""
+        y, p, u = np.split(v[1:], [self._n, self._n + len(self.model.parameters)])
+        return y, p, u
+
+    def motion(self, v: Array) -> tuple[Array, Array]:
+        """F (k,) of the kept states and its derivatives (k, len(v))."""
+        value, slopes = self._kernel("rhs", v)
+        return value[self.kept], slopes[self.kept]
+
+    def closure(self, v: Array) -> tuple[Array, Array]:
+        """h and its derivatives by v."""
+        value, slopes = self._kernel("invariants", v)
+        return value[self.held] - self.levels, slopes[self.held]
+
+    def conserved(self, v: Array) -> tuple[Array, Array]:
+        """The invariants and h, and their derivatives by v."""
+        value, slopes = self._kernel("invariants", v)
+        rows = [
+            i
+            for i, name in enumerate(self.model._conserved)
+            if name in self.model.invariants or i in self.held
+        ]
+        return value[rows], slopes[rows]
+
+    def observed(self, v: Array) -> Array:
+        """The derivatives of the rates of dropped coordinates, and of the outputs, by v."""
+        rates, shown = self._kernel("rhs", v)[1], self._kernel("outputs", v)[1]
+        return np.concatenate([rates[self._rates], shown[self._shown]])
+
+    def _kernel(self, name: str, v: Array) -> tuple[Array, Array]:
+        if name not in self.model.kernels:
+            return np.empty(0), np.empty((0, len(v)))
+        return self._found.value_and_along(name, float(v[0]), *self.split(v), np.eye(len(v)))
+
+    def _probes(self, v: Array) -> list[Array]:
+        """Points near v in general position, at which the equations are regular."""
+        random, found = np.random.default_rng(0), list[Array]()
+        movable = np.arange(len(v)) <= self._n
+        movable[len(v) - len(self.model.inputs) :] = True
+        for _ in range(10 * _PROBES):
+            near = np.where(movable, v + random.uniform(-0.2, 0.2, len(v)) * (1.0 + np.abs(v)), v)
+            try:
+                if np.isfinite(self._kernel("rhs", near)[1]).all():
+                    found.append(near)
+            except KernelError:
+                continue
+            if len(found) == _PROBES:
+                break
+        return found or [v]
+
+    def _pattern(self, kernel: str, probes: Sequence[Array]) -> Mask:
+        """Which results of a kernel depend on which entries of v."""
+        slopes = [np.abs(self._kernel(kernel, near)[1]) for near in probes]
+        return np.asarray(
+            np.any([s > _ZERO * s.max(axis=1, keepdims=True, initial=0.0) for s in slopes], axis=0)
+        )
+
+    def _is_held(self, i: int, row: Mask) -> bool:
+        model = self.model
+        name = model._conserved[i]
+        if name in model.residuals:
+            return name in model.checked_at_start
+        n = model.n_coordinates
+        return bool(row[1 : 1 + n].any()) and not row[0] and not row[1 + n : 1 + self._n].any()
+
+    def _levels(self, v: Array) -> Array:
+        """Zero, or the value at v of an invariant that can have any."""
+        value, _ = self._kernel("invariants", v)
+        free = [name not in self.model.checked_at_start for name in self.model._conserved]
+        return np.where(free, value, 0.0)[self.held]
+
+    def _is_steady(self, row: Mask) -> bool:
+        """Whether something depends neither on a dropped coordinate nor on the time."""
+        return not row[0] and not row[[1 + i for i in self.dropped]].any()
+
+    def _ignorable(self, moving: Mask, constant: Mask) -> list[int]:
+        dropped: list[int] = []
+        while True:
+            rows = [i for i in range(self._n) if i not in dropped]
+            needed: Mask = np.asarray(np.any(np.concatenate([moving[rows], constant]), axis=0))
+            more = [i for i in range(self.model.n_coordinates) if i not in dropped and not needed[1 + i]]
+            if not more:
+                return sorted(dropped)
+            dropped += more
+
+
+def refuse(model: Any) -> None:
+    """Reject models without equilibria in this sense: with dry friction, or without the time."""
+    if model.along is not None:
+        raise ArgumentError(
+            f"{model.name} has {model.along} as its independent variable; equilibria and steady motions need the time: "
+            "use another form"
+        )
+    if model.modes:
+        raise ArgumentError(
+            f"{model.name} has contacts with dry friction ({', '.join(model.contacts)}): its equations have no "
+            "derivative where they stick; linearize a System without them"
+        )
+
+
+def point(model: Any, t: float, y: Array, p: Array, controls: signals.Inputs) -> Array:
+    """v = (t, y, p, u) with constant inputs."""
+    for i in (*controls.signals, *controls.functions):
+        raise ArgumentError(f"inputs: {controls.names[i]} is a function of time; a number is needed")
+    return np.concatenate([[t], y, p, controls.values])
+
+
+def named(names: Sequence[str], values: Any) -> dict[str, float]:
+    """Numbers by name."""
+    return dict(zip(names, map(float, values), strict=True))
+
+
+def plain(value: Any) -> Any:
+    """The dict of a result that is given as a state; anything else unchanged."""
+    return value if not hasattr(value, "state") or isinstance(value, Mapping) else value.state

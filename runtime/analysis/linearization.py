@@ -1,0 +1,359 @@
+"""Linearization: d(xi)/dt = A xi + B du, dz = C xi + D du for small deviations xi of independent states.
+
+With constraints and invariants h(y) = 0, dy = N xi, N = [I; -h_d^-1 h_i] for independent states i and dependent ones d,
+A = N+ (dF/dy) N, B = N+ dF/du, where N+ = [I, 0] picks the independent rows: F leaves h = 0 invariant, so the others
+only repeat them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import arguments
+from ..arguments import Array
+from ..consistency import judge, share
+from ..errors import ArgumentError
+from .field import Field, named, plain, point
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+Complex = NDArray[np.complex128]
+
+ABOUT = ("equilibrium", "steady")
+NEUTRAL = 1e-7
+"""Real parts below this share of |A| are taken as zero: what rounding makes of a double eigenvalue."""
+_SMALL = 1e-6
+"""An equation with derivatives below this share of the largest is an identity, with rounding errors."""
+_RANK = 1e-10
+"""Pivots of dh/dy below this share of the largest are rows that repeat others."""
+
+
+class Mode(NamedTuple):
+    """An eigenvalue, its frequency |Im| and damping ratio -Re/|eigenvalue|, and the deviation of each state in it."""
+
+    eigenvalue: complex
+    frequency: float
+    damping: float
+    shape: dict[str, complex]
+
+
+@dataclass(frozen=True, eq=False)
+class Linearization:
+    """The linear equations near an equilibrium or a steady motion; see `Model.linearize`.
+
+    Attributes
+    ----------
+    A, B, C, D : d(xi)/dt = A xi + B du, dz = C xi + D du.
+    states : the names of xi, independent states of the model.
+    dependent : the states that follow from xi by constraints and invariants; they come first in z.
+    dropped : the ignorable coordinates, in steady motions; their rates ``der(x)`` are in z, if they are constant.
+    inputs, outputs : the names of u and z.
+    point : the state, parameters and inputs by name; `t`, the time; `about`, "equilibrium" or "steady".
+    """
+
+    title: str
+    about: str
+    t: float
+    point: dict[str, float]
+    states: tuple[str, ...]
+    dependent: tuple[str, ...]
+    dropped: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+
+    @cached_property
+    def eigenvalues(self) -> Complex:
+        """The eigenvalues of A, by falling real part, then by imaginary part."""
+        return self._eigen[0]
+
+    @cached_property
+    def modes(self) -> tuple[Mode, ...]:
+        """The eigenvectors, in the order of `eigenvalues`, each with its largest entry 1."""
+        found = []
+        kept = (*self.states, *self.dependent)
+        across = self.C[: len(self.dependent)]
+        for value, vector in zip(self._eigen[0], self._eigen[1].T):
+            full = np.concatenate([vector, across @ vector])
+            full = full / full[np.argmax(np.abs(full))]
+            damping = 0.0 - value.real / abs(value) if value else 0.0
+            shape = dict(zip(kept, map(complex, full)))
+            found.append(Mode(complex(value), abs(float(value.imag)), float(damping), shape))
+        return tuple(found)
+
+    @property
+    def stability(self) -> str:
+        """ "asymptotically stable", "unstable", or "neutral": the linear equations do not decide."""
+        return stability(self.A, self.eigenvalues)
+
+    def to_scipy(self) -> Any:
+        """The `scipy.signal.StateSpace` with these A, B, C, D. Raises ArgumentError without inputs or outputs."""
+        from scipy.signal import StateSpace
+
+        for kind, names in (("input", self.inputs), ("output", self.outputs)):
+            if not names:
+                raise ArgumentError(f"to_scipy: a StateSpace needs an {kind}, and {self.title} has none")
+        return StateSpace(self.A, self.B, self.C, self.D)
+
+    def plot(self, file: Any = None) -> Any:
+        """A picture of the eigenvalues in the complex plane, a Matplotlib figure; written to `file` if given."""
+        from .pictures import roots
+
+        return roots(self, file)
+
+    @cached_property
+    def _eigen(self) -> tuple[Complex, Complex]:
+        values, vectors = np.linalg.eig(self.A) if len(self.A) else (np.empty(0), np.empty((0, 0)))
+        order = np.lexsort((values.imag, -np.round(values.real, 12)))
+        return values.astype(np.complex128)[order], vectors.astype(np.complex128)[:, order]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Linearization of {self.title}, {self.about}: states {', '.join(self.states)}; {self.stability}; "
+            f"eigenvalues {', '.join(f'{e:.6g}' for e in self.eigenvalues)}>"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Family(Sequence[Linearization]):
+    """Linearizations along values of parameters, inputs or states: a sequence, with stacked arrays.
+
+    Attributes
+    ----------
+    members : the linearizations, N of them, all with the same independent states.
+    varied : the values (N,) by name.
+    units : the units of the model's quantities by name.
+    """
+
+    members: tuple[Linearization, ...]
+    varied: dict[str, Array]
+    units: dict[str, str]
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The independent states."""
+        return self.members[0].states
+
+    @property
+    def A(self) -> Array:
+        """(N, n, n)."""
+        return np.array([m.A for m in self.members])
+
+    @property
+    def B(self) -> Array:
+        """(N, n, inputs)."""
+        return np.array([m.B for m in self.members])
+
+    @property
+    def C(self) -> Array:
+        """(N, outputs, n)."""
+        return np.array([m.C for m in self.members])
+
+    @property
+    def D(self) -> Array:
+        """(N, outputs, inputs)."""
+        return np.array([m.D for m in self.members])
+
+    @cached_property
+    def eigenvalues(self) -> Complex:
+        """(N, n): each column follows one eigenvalue, the nearest from row to row."""
+        from scipy.optimize import linear_sum_assignment
+
+        rows = [self.members[0].eigenvalues]
+        for member in self.members[1:]:
+            _, order = linear_sum_assignment(np.abs(rows[-1][:, None] - member.eigenvalues[None]))
+            rows.append(member.eigenvalues[order])
+        return np.array(rows)
+
+    @property
+    def stability(self) -> tuple[str, ...]:
+        """That of each member."""
+        return tuple(m.stability for m in self.members)
+
+    def plot(self, file: Any = None) -> Any:
+        """The root locus, a Matplotlib figure; written to `file` if given."""
+        from .pictures import locus
+
+        return locus(self, file)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.members[i]
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} linearizations of {self.members[0].title} along {', '.join(self.varied)}>"
+
+
+def stability(a: Array, eigenvalues: Complex) -> str:
+    """What the eigenvalues of A say."""
+    largest = eigenvalues.real.max(initial=-np.inf)
+    limit = NEUTRAL * (np.linalg.norm(a, 2) if a.size else 0.0)
+    if largest > limit:
+        return "unstable"
+    return "asymptotically stable" if largest < -limit else "neutral"
+
+
+def linearize(
+    model: Model, t: float, state: Any, parameters: Any, inputs: Any, about: str
+) -> Linearization | Family:
+    """See `Model.linearize`."""
+    if about not in ABOUT:
+        raise ArgumentError(f"about = {arguments.short(about)}: give one of {', '.join(map(repr, ABOUT))}")
+    time = arguments.number("t", t)
+    given = {"state": plain(state), "parameters": parameters, "inputs": inputs}
+    varied = _varied(given)
+    if not varied:
+        return linearized(model, _point(model, time, given), about)
+    count = len(next(iter(varied.values())))
+    points = [
+        _point(model, time, {kind: _member(value, i) for kind, value in given.items()}) for i in range(count)
+    ]
+    first = linearized(model, points[0], about)
+    rest = [linearized(model, v, about, first.states) for v in points[1:]]
+    return Family((first, *rest), varied, model.units)
+
+
+def linearized(model: Model, v: Array, about: str, independent: Sequence[str] | None = None) -> Linearization:
+    """The linear equations about v = (t, y, p, u); `independent` names the states to be used."""
+    field = Field(model, v, about)
+    value, slopes = field.motion(v)
+    _check_rest(field, v, value, slopes, about)
+    _, closing = field.closure(v)
+    inside = [1 + i for i in field.kept]
+    names = [model.states[i] for i in field.kept]
+    free, follow = _independent(closing[:, inside], names, independent)
+    across = _across(closing[:, inside], free, follow, names)
+    n = np.zeros((len(names), len(free)))
+    n[free], n[follow] = np.eye(len(free)), across
+    driven = slice(len(v) - len(model.inputs), None)
+    observed = field.observed(v)
+    c = np.concatenate([across, observed[:, inside] @ n])
+    d = np.concatenate([np.zeros((len(follow), len(model.inputs))), observed[:, driven]])
+    return Linearization(
+        title=f"{model.name} ({model.form})" if model.form else model.name,
+        about=about,
+        t=float(v[0]),
+        point=named(field.names[1:], v[1:]),
+        states=tuple(names[i] for i in free),
+        dependent=tuple(names[i] for i in follow),
+        dropped=tuple(model.states[i] for i in field.dropped),
+        inputs=tuple(model.inputs),
+        outputs=(*(names[i] for i in follow), *field.outputs),
+        A=slopes[free][:, inside] @ n,
+        B=slopes[free][:, driven],
+        C=c,
+        D=d,
+    )
+
+
+def _independent(
+    closing: Array, names: Sequence[str], wanted: Sequence[str] | None
+) -> tuple[list[int], list[int]]:
+    """The independent and the dependent ones of the states, by pivoting of dh/dy."""
+    if wanted is not None:
+        return [i for i, n in enumerate(names) if n in wanted], [
+            i for i, n in enumerate(names) if n not in wanted
+        ]
+    if not len(closing):
+        return list(range(len(names))), []
+    from scipy.linalg import qr
+
+    scaled = closing / np.maximum(np.linalg.norm(closing, axis=1, keepdims=True), 1e-300)
+    _, upper, order = qr(scaled, mode="economic", pivoting=True)
+    sizes = np.abs(np.diag(upper))
+    rank = int((sizes > _RANK * max(sizes[0], 1e-300)).sum()) if sizes.size else 0
+    follow = sorted(map(int, order[:rank]))
+    return [i for i in range(len(names)) if i not in follow], follow
+
+
+def _across(closing: Array, free: list[int], follow: list[int], names: Sequence[str]) -> Array:
+    """d(dependent states)/d(independent states) = -h_d^-1 h_i."""
+    dependent = closing[:, follow]
+    if np.linalg.matrix_rank(
+        dependent, tol=_RANK * max(float(np.abs(closing).max(initial=0.0)), 1e-300)
+    ) < len(follow):
+        raise ArgumentError(
+            f"linearize: the constraints do not determine {', '.join(names[i] for i in follow)} at every point of the "
+            "family: linearize those points singly"
+        )
+    found, *_ = np.linalg.lstsq(dependent, -closing[:, free], rcond=None)
+    return np.asarray(found)
+
+
+def _check_rest(field: Field, v: Array, value: Array, slopes: Array, about: str) -> None:
+    """Reject a point at which the kept states change."""
+    y, _, _ = field.split(v)
+    inside = np.abs(slopes[:, 1 : 1 + len(y)])
+    sizes = inside.sum(axis=1)
+    off = share(value, inside @ np.abs(y), np.fmax(sizes, _SMALL * sizes.max(initial=0.0)))
+    model = field.model
+    worst = int(np.argmax(off)) if off.size else 0
+    name = model.states[field.kept[worst]] if off.size else ""
+
+    def text(_: int) -> str:
+        rate = f"d({name})/dt = {value[worst]:.6g}"
+        if about == "equilibrium":
+            return (
+                f"linearize: the state is not an equilibrium, {rate}: model.equilibrium finds one; "
+                'about="steady" is for steady motions'
+            )
+        ignored = ", ".join(model.states[i] for i in field.dropped) or "none"
+        if field.kept[worst] < model.n_coordinates:
+            return (
+                f"linearize: the motion is not steady in these variables, {rate}, and the equations depend on {name} "
+                f"(ignorable coordinates: {ignored}). Where velocities are rates of coordinates in space they turn "
+                "with the motion: declare velocities in the body's frame, or compile the form 'maggi'"
+            )
+        return (
+            f"linearize: the motion is not steady, {rate} (ignorable coordinates: {ignored}): model.steady_motion "
+            "finds one. Velocities that are rates of coordinates in space turn with a steady motion: declare "
+            "velocities in the body's frame, or compile the form 'maggi'"
+        )
+
+    judge(off.max(initial=0.0, keepdims=True), text)
+
+
+def _varied(given: Mapping[str, Any]) -> dict[str, Array]:
+    """The entries that have one value for each member of a family."""
+    found: dict[str, Array] = {}
+    for kind, values in given.items():
+        if not isinstance(values, Mapping):
+            continue
+        for name, value in arguments.by_name(kind, values).items():
+            if np.ndim(value) == 0 or callable(value) or isinstance(value, (tuple, str)):
+                continue
+            row = arguments.array(f"{kind}: {name}", value)
+            if row.ndim != 1 or not len(row):
+                raise ArgumentError(
+                    f"{kind}: {name} has shape {row.shape}; a number, or an array of numbers for a family, is needed"
+                )
+            if found and len(row) != len(next(iter(found.values()))):
+                first, other = next(iter(found.items()))
+                raise ArgumentError(f"{kind}: {name} has length {len(row)}, {first} has {len(other)}")
+            found[name] = row
+    return found
+
+
+def _member(values: Any, i: int) -> Any:
+    if not isinstance(values, Mapping):
+        return values
+    return {
+        k: value[i] if np.ndim(value) == 1 and not isinstance(value, tuple) else value
+        for k, value in values.items()
+    }
+
+
+def _point(model: Model, t: float, given: Mapping[str, Any]) -> Array:
+    return point(model, t, *model._prepare(t, given["state"], given["parameters"], given["inputs"]))

@@ -1,0 +1,343 @@
+"""Equilibria and steady motions, by Newton's method on exact derivatives.
+
+F = 0 for the states that are kept, h = 0, in the states that are not held and the parameters and inputs that are free.
+Some equations may repeat others, so each step is the shortest that solves the linear equations, by a singular value
+decomposition; it is halved until the next step of the same matrix is shorter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import arguments, assumptions, inputs as signals
+from ..arguments import Array
+from ..consistency import share
+from ..errors import ArgumentError, KernelError
+from .field import Field, named, plain, point
+from .linearization import Complex, Linearization, linearized
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+_STEPS = 100
+_HALVINGS = 12
+_CLOSE = 1e-11
+"""Relative size of the last step but one: the last one doubles the number of digits."""
+_OFF = 1e-9
+"""Relative size of a residual that is not zero."""
+_WEAK = 1e-4
+"""Equations with derivatives below this share of the largest are not made equal to the others."""
+_SINGULAR = 1e-9
+"""Singular values below this share of the largest belong to directions that the equations leave open."""
+
+
+@dataclass(frozen=True, eq=False)
+class SteadyState:
+    """An equilibrium or a steady motion; see `Model.equilibrium` and `Model.steady_motion`.
+
+    Attributes
+    ----------
+    state, parameters, inputs : the values by name; `found[name]` is any of them, or an output of the model.
+    about : "equilibrium" or "steady".
+    unknowns : the names of what was solved for; `keep` and `free` as given.
+    residual : the largest |F|, |h| that is left.
+    """
+
+    model: Model
+    about: str
+    t: float
+    v: Array
+    unknowns: tuple[str, ...]
+    keep: tuple[str, ...]
+    free: tuple[str, ...]
+    residual: float
+
+    @cached_property
+    def state(self) -> dict[str, float]:
+        """The states by name."""
+        return named(self.model.states, self._parts[0])
+
+    @cached_property
+    def parameters(self) -> dict[str, float]:
+        """The parameters by name."""
+        return named(self.model.parameters, self._parts[1])
+
+    @cached_property
+    def inputs(self) -> dict[str, float]:
+        """The inputs by name."""
+        return named(self.model.inputs, self._parts[2])
+
+    @cached_property
+    def linearization(self) -> Linearization:
+        """The linear equations near it."""
+        return linearized(self.model, self.v, self.about)
+
+    @property
+    def eigenvalues(self) -> Complex:
+        """Those of its linearization."""
+        return self.linearization.eigenvalues
+
+    @property
+    def stability(self) -> str:
+        """ "asymptotically stable", "unstable", or "neutral": the linear equations do not decide."""
+        return self.linearization.stability
+
+    def __getitem__(self, name: Any) -> float:
+        key = arguments.plain_name(name)
+        for values in (self.state, self.parameters, self.inputs):
+            if key in values:
+                return values[key]
+        y, p, u = self._parts
+        found = self.model.evaluate(self.t, y, p, u)
+        if key not in found:
+            raise arguments.unknown_quantity(name, self.model.name, tuple(found))
+        return float(found[key])
+
+    @property
+    def _parts(self) -> tuple[Array, Array, Array]:
+        y, p, u = np.split(
+            self.v[1:], [len(self.model.states), len(self.model.states) + len(self.model.parameters)]
+        )
+        return y, p, u
+
+    def __repr__(self) -> str:
+        what = "equilibrium" if self.about == "equilibrium" else "steady motion"
+        values = ", ".join(f"{name} = {round(self[name], 12) + 0.0:.6g}" for name in self.unknowns)
+        return f"<{what} of {self.model.name}: {values}; {self.stability}>"
+
+
+def equilibrium(
+    model: Model, guess: Any, parameters: Any, inputs: Any, keep: Sequence[str], free: Sequence[str], t: float
+) -> SteadyState:
+    """See `Model.equilibrium`."""
+    return _found(model, "equilibrium", guess, parameters, inputs, keep, free, t)
+
+
+def steady_motion(
+    model: Model, guess: Any, parameters: Any, inputs: Any, keep: Sequence[str], free: Sequence[str], t: float
+) -> SteadyState:
+    """See `Model.steady_motion`."""
+    return _found(model, "steady", guess, parameters, inputs, keep, free, t)
+
+
+def _found(
+    model: Model,
+    about: str,
+    guess: Any,
+    parameters: Any,
+    inputs: Any,
+    keep: Sequence[str],
+    free: Sequence[str],
+    t: float,
+) -> SteadyState:
+    _check_names(model, keep, free)
+    what = "equilibrium" if about == "equilibrium" else "steady_motion"
+    v = _start(model, arguments.number("t", t), plain(guess), parameters, inputs, free)
+    problem = Problem(Field(model, v, about), what, keep, free)
+    v = problem.solve(v)
+    problem.refuse_family(v)
+    values, slopes = problem.at(v)
+    _check_autonomous(problem, slopes)
+    _check_free(model, problem, v)
+    return SteadyState(
+        model,
+        about,
+        float(v[0]),
+        v,
+        problem.unknowns,
+        tuple(keep),
+        tuple(free),
+        float(np.abs(values).max(initial=0.0)),
+    )
+
+
+class Problem:
+    """The equations F = 0, h = 0 of a model, and their unknowns.
+
+    Attributes
+    ----------
+    unknowns, places : the names of the unknowns and their places in v.
+    """
+
+    def __init__(self, field: Field, what: str, keep: Sequence[str], free: Sequence[str]) -> None:
+        model = field.model
+        self.field, self.what = field, what
+        self.unknowns = (*(n for n in (model.states[i] for i in field.kept) if n not in keep), *free)
+        self.places = [field.names.index(name) for name in self.unknowns]
+        rows = [f"d({model.states[i]})/dt" for i in field.kept]
+        self.rows = (*rows, *(model._conserved[i] for i in field.held))
+
+    def at(self, v: Array) -> tuple[Array, Array]:
+        """The residuals, and their derivatives by all of v."""
+        motion, closure = self.field.motion(v), self.field.closure(v)
+        return np.concatenate([motion[0], closure[0]]), np.concatenate([motion[1], closure[1]])
+
+    def scales(self, v: Array) -> Array:
+        """The sizes to which the changes of the unknowns are compared."""
+        return 1.0 + np.abs(v[self.places])
+
+    def inverse(self, slopes: Array, v: Array) -> Array:
+        """The pseudo-inverse of the equations' matrix, in units of `scales`, with rows of size 1."""
+        matrix, sizes = self._scaled(slopes, v)
+        return np.asarray(self.scales(v)[:, None] * np.linalg.pinv(matrix, rcond=_SINGULAR) / sizes)
+
+    def solve(self, v: Array) -> Array:
+        """Newton's method from v. Raises `ArgumentError` with the residual if it does not converge."""
+        places = self.places
+        for _ in range(_STEPS):
+            values, slopes = self._checked(v)
+            inverse, scales = self.inverse(slopes, v), self.scales(v)
+            step = -inverse @ values
+            size = np.abs(step / scales).max(initial=0.0)
+            if size <= _CLOSE:
+                v = v.copy()
+                v[places] += step
+                self._check_residual(v)
+                return v
+            v = self._moved(v, step, inverse, scales)
+        raise self._failed(v, f"after {_STEPS} steps")
+
+    def _moved(self, v: Array, step: Array, inverse: Array, scales: Array) -> Array:
+        """v after a step that is halved until the next one of the same matrix would be shorter."""
+        size, part = float(np.linalg.norm(step / scales)), 1.0
+        for _ in range(_HALVINGS):
+            near: Array = v.copy()
+            near[self.places] += part * step
+            try:
+                after = float(np.linalg.norm(inverse @ self.at(near)[0] / scales))
+            except KernelError:
+                after = np.inf
+            if after <= (1.0 - part / 4.0) * size:
+                return near
+            part /= 2.0
+        self._check_residual(near)
+        raise self._failed(near, "where no shorter step helps")
+
+    def _checked(self, v: Array) -> tuple[Array, Array]:
+        values, slopes = self.at(v)
+        if not (np.isfinite(values).all() and np.isfinite(slopes).all()):
+            raise ArgumentError(f"{self.what}: the equations are not finite at the guess")
+        return values, slopes
+
+    def _ratios(self, v: Array) -> tuple[Array, Array]:
+        """The residuals, and their ratios to the terms of the equations."""
+        values, slopes = self.at(v)
+        sizes = np.abs(slopes[:, 1:])
+        total = sizes.sum(axis=1)
+        floor = np.fmax(total, 1e-6 * total.max(initial=0.0))
+        return values, share(values, sizes @ np.abs(v[1:]), floor)
+
+    def _check_residual(self, v: Array) -> None:
+        _, off = self._ratios(v)
+        if off.max(initial=0.0) > _OFF:
+            raise self._failed(v, "where no step makes them smaller")
+
+    def _failed(self, v: Array, where: str) -> ArgumentError:
+        values, off = self._ratios(v)
+        worst = [i for i in np.argsort(-off)[:3] if off[i] > _OFF]
+        left = ", ".join(f"{self.rows[i]} = {values[i]:.6g}" for i in worst)
+        states = self.field.model.states
+        kept = [states[i] for i in self.field.kept if states[i] not in self.unknowns]
+        held = f", with {', '.join(kept)} held" if kept else ""
+        advice = ", hold less in keep, or solve for more in free" if kept else ""
+        return ArgumentError(
+            f"{self.what}: Newton's method did not converge: {where} the residual is {left}{held}; "
+            f"start nearer{advice}"
+        )
+
+    def refuse_family(self, v: Array) -> None:
+        """Reject solutions that are not isolated: name the directions that the equations leave open."""
+        _, slopes = self.at(v)
+        open_ = self.open_directions(slopes, v)
+        if not len(open_):
+            return
+        from scipy.linalg import qr
+
+        _, upper, order = qr(open_, pivoting=True)
+        count = len(open_)
+        # One direction for each pivot, in which the other pivots do not change.
+        directions = np.linalg.solve(upper[:, :count], upper)[:, np.argsort(order)] * self.scales(v)
+        told = []
+        for direction, pivot in zip(directions, order[:count], strict=True):
+            direction = direction / direction[pivot]
+            others = [
+                f"{name} by {d:.6g}"
+                for i, (name, d) in enumerate(zip(self.unknowns, direction, strict=True))
+                if i != pivot and abs(d) > 1e-7
+            ]
+            told.append(self.unknowns[pivot] + (f" (with {', '.join(others)} for 1)" if others else ""))
+        names = ", ".join(repr(self.unknowns[i]) for i in order[:count])
+        raise ArgumentError(
+            f"{self.what}: the solution is not isolated; to first order it is free along {'; '.join(told)}: "
+            f"hold what belongs to the motion you want, keep=[..., {names}], or give free ones a condition. (At a "
+            "bifurcation a single point is singular: go there by continuation)"
+        )
+
+    def open_directions(self, slopes: Array, v: Array) -> Array:
+        """Directions (k, unknowns), in units of `scales`, along which the equations do not change."""
+        matrix, _ = self._scaled(slopes, v)
+        if not matrix.size:
+            return np.eye(len(self.places))
+        _, sizes, rows = np.linalg.svd(matrix)
+        rank = int((sizes > _SINGULAR * sizes.max(initial=0.0)).sum())
+        return np.asarray(rows[rank:])
+
+    def _scaled(self, slopes: Array, v: Array) -> tuple[Array, Array]:
+        """The matrix by scaled unknowns, with rows divided by their sizes, which come second."""
+        matrix = slopes[:, self.places] * self.scales(v)
+        sizes = np.linalg.norm(matrix, axis=1)
+        sizes = np.fmax(sizes, _WEAK * sizes.max(initial=0.0))  # identities are only rounding errors
+        sizes = np.where(sizes > 0, sizes, 1.0)
+        return matrix / sizes[:, None], sizes
+
+
+def _start(model: Model, t: float, guess: Any, parameters: Any, inputs: Any, free: Sequence[str]) -> Array:
+    """v = (t, y, p, u) of a guess, in which velocities count as zero and free inputs too."""
+    if guess is None or isinstance(guess, Mapping):
+        guess = arguments.by_name("guess", guess or {})
+        names = model.declared if model.has_initial and set(guess) != set(model.states) else model.states
+        guess = {**{n: 0.0 for n in names if model.variables[n].kind != "coordinate"}, **guess}
+        missing = [n for n in names if n not in guess]
+        if missing:
+            raise ArgumentError(f"guess: missing {', '.join(missing)}")
+    if inputs is None or isinstance(inputs, Mapping):
+        inputs = {**{n: 0.0 for n in free if n in model.inputs}, **(inputs or {})}
+    controls = signals.parse(inputs, model.inputs, flags=model._input_flags)
+    return point(model, t, *model._states(t, guess, parameters, controls, None), controls)
+
+
+def _check_names(model: Model, keep: Sequence[str], free: Sequence[str]) -> None:
+    for kind, given, known in (
+        ("keep", keep, model.states),
+        ("free", free, (*model.parameters, *model.inputs)),
+    ):
+        if isinstance(given, str):
+            raise ArgumentError(f"{kind} = {given!r}: give a list of names")
+        for i, name in enumerate(given):
+            if name not in known:
+                raise arguments.unknown_entry(kind, [name], known)
+            if name in given[:i]:
+                raise ArgumentError(f"{kind}: {name} is given twice")
+
+
+def _check_autonomous(problem: Problem, slopes: Array) -> None:
+    """Reject equations that change with the time: the state is at rest for a moment only."""
+    moved = np.abs(slopes[:, 0]) > _OFF * np.abs(slopes[:, 1:]).max(initial=0.0)
+    if moved.any():
+        names = ", ".join(name for name, m in zip(problem.rows, moved, strict=True) if m)
+        raise ArgumentError(
+            f"{problem.what}: {names} depends on the time, so the state rests for a moment only; take the time out of "
+            "the equations, by coordinates in which the drive is steady or an input in its place"
+        )
+
+
+def _check_free(model: Model, problem: Problem, v: Array) -> None:
+    """Reject what was solved for if it violates the assumptions of its symbol."""
+    names = [n for n in problem.unknowns if n in model.parameters]
+    flags = [model.variables[n].flags for n in names]
+    assumptions.check_rows(problem.what, names, flags, [v[problem.field.names.index(n)] for n in names])

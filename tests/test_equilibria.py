@@ -1,0 +1,144 @@
+"""Equilibria, steady motions and their branches against closed forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from runtime_models import needs_core
+from steady_models import HOOP, hoop, on_rails
+
+import chaplygin as cg
+from chaplygin.generated.double_pendulum import model as pendulum
+from chaplygin.generated.rolling_disk import model as disk
+
+pytestmark = needs_core
+
+DISK = {"m": 2.0, "R": 0.5, "A": 0.125, "B": 0.25, "g": 9.81}
+PENDULUM = {"m1": 1.0, "m2": 0.7, "l1": 1.0, "l2": 0.6, "g": 9.81}
+
+
+@pytest.fixture(scope="module")
+def bead() -> Any:
+    return hoop(damped=True).compile()
+
+
+@pytest.mark.parametrize("upper", [0.0, np.pi])
+@pytest.mark.parametrize("lower", [0.0, np.pi])
+def test_the_four_equilibria_of_a_double_pendulum(upper: float, lower: float) -> None:
+    found = pendulum.equilibrium({"theta1": upper + 0.3, "theta2": lower - 0.2}, PENDULUM)
+    assert abs(found["theta1"] - upper) < 1e-14
+    assert abs(found["theta2"] - lower) < 1e-14
+    assert found.unknowns == ("theta1", "theta2", "theta1_dot", "theta2_dot")
+    unstable = int(upper > 0) + int(lower > 0)
+    assert sum(found.eigenvalues.real > 1e-6) == unstable
+    assert found.stability == ("unstable" if unstable else "neutral")
+    assert f"{found.stability}>" in repr(found)
+    # Small oscillations: l^2 from det(K + l^2 M) = 0 with cos = +-1 at the ends.
+    s, c = np.cos(upper), np.cos(lower)
+    mass = np.array([[1.7, 0.7 * 0.6 * s * c], [0.7 * 0.6 * s * c, 0.7 * 0.36]])
+    stiff = np.diag([1.7 * 9.81 * s, 0.7 * 0.6 * 9.81 * c])
+    squares = np.sort(np.linalg.eigvals(-np.linalg.solve(mass, stiff)).real)
+    np.testing.assert_allclose(np.sort((found.eigenvalues**2).real)[::2], squares, rtol=1e-12)
+
+
+def test_a_bead_on_a_turning_hoop(bead: Any) -> None:
+    """cos(theta) = g/(R Omega^2) above the critical rate; below it only the bottom is stable."""
+    numbers = HOOP | {"c": 0.2}
+    found = bead.equilibrium({"theta": 1}, numbers, {"tau": 0})
+    assert found["theta"] == pytest.approx(np.arccos(9.81 / (0.5 * 36)), rel=1e-14)
+    assert found.stability == "asymptotically stable"
+    assert found["height"] == pytest.approx(-9.81 / 36, rel=1e-13)
+    assert bead.equilibrium({"theta": 0.1}, numbers, {"tau": 0}).stability == "unstable"
+    slow = bead.equilibrium({"theta": 0.1}, numbers | {"Omega": 4}, {"tau": 0})
+    assert slow.stability == "asymptotically stable"
+    assert abs(slow["theta"]) < 1e-14
+
+
+def test_held_states_and_free_parameters_and_inputs(bead: Any) -> None:
+    numbers = HOOP | {"c": 0.2}
+    found = bead.equilibrium({"theta": 1}, numbers, {"tau": 0}, keep=["theta"], free=["Omega"])
+    assert found.unknowns == ("theta_dot", "Omega")
+    assert found["theta"] == 1
+    assert found.parameters["Omega"] == pytest.approx(np.sqrt(9.81 / (0.5 * np.cos(1))), rel=1e-14)
+    pushed = bead.equilibrium({"theta": 1}, numbers, keep=["theta"], free=["tau"])
+    torque = 1.3 * 0.5 * np.sin(1) * (9.81 - 0.5 * 36 * np.cos(1))
+    assert pushed.inputs["tau"] == pytest.approx(torque, rel=1e-13)
+
+
+def test_a_guess_off_the_constraints() -> None:
+    """The holonomic equation is solved with the rest: k (1 + s^2) x = f."""
+    found = on_rails().compile().equilibrium({"x": 3, "y": -4}, {"m": 2, "k": 8, "s": 0.5}, {"f": 5})
+    assert found["x"] == pytest.approx(0.5, rel=1e-14)
+    assert found["y"] == pytest.approx(0.25, rel=1e-14)
+
+
+def circling(lean: float, turn: float) -> float:
+    """w2 of a disk that circles steadily, from the moments about its centre: exact for any lean."""
+    m, radius, a, b, g = (DISK[n] for n in ("m", "R", "A", "B", "g"))
+    return (a * turn**2 * np.tan(lean) - m * g * radius * np.sin(lean)) / ((b + m * radius**2) * turn)
+
+
+@pytest.mark.parametrize(("lean", "turn"), [(0.3, 2.0), (-0.5, 1.2), (1.2, 4.0)])
+def test_a_steadily_circling_disk(lean: float, turn: float) -> None:
+    guess = {"x": 1.0, "y": 2.0, "psi": 0.4, "theta": 0.1, "alpha": lean, "w2": 3.0, "w3": turn}
+    found = disk.steady_motion(guess, DISK, keep=["alpha", "w3"])
+    assert found.unknowns == ("w1", "w2")
+    assert found["w2"] == pytest.approx(circling(lean, turn), rel=1e-14)
+    assert abs(found["w1"]) < 1e-15
+    assert [found[n] for n in ("x", "y", "psi", "theta", "alpha", "w3")] == [1, 2, 0.4, 0.1, lean, turn]
+    # The run keeps lean and rates, and the contact goes round a circle of radius R |theta'| / |psi'|.
+    sol = disk.integrate((0, 2), found.state, DISK, rtol=1e-11, atol=1e-11)
+    if found.stability != "unstable":
+        np.testing.assert_allclose(sol["alpha"], lean, atol=1e-7)
+        np.testing.assert_allclose(sol["w2"], found["w2"], atol=1e-7)
+
+
+def test_directions_of_a_family_are_named() -> None:
+    guess = {"x": 0, "y": 0, "psi": 0, "theta": 0, "alpha": 0.3, "w2": 3, "w3": 2}
+    with pytest.raises(
+        cg.ArgumentError, match=r"free along w2 \(with w3 by .* for 1\): .*keep=\[..., 'w2'\]"
+    ):
+        disk.steady_motion(guess, DISK, keep=["alpha"])
+    with pytest.raises(cg.ArgumentError, match=r"is free along x; y; psi; alpha|is free along") as info:
+        disk.equilibrium(guess | {"alpha": 1.5707}, DISK, keep=["alpha"], free=["g"])
+    assert "equilibrium: " in str(info.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"keep": ["theta"]},
+            r"did not converge: .* the residual is .*d\(theta_dot\)/dt = -.*, with theta held",
+        ),
+        ({"guess": {}}, "guess: missing theta"),
+        ({"guess": {"theta": 1, "phi": 0}}, "unknown phi"),
+        ({"keep": ["tehta"]}, "keep: unknown tehta; did you mean theta"),
+        ({"keep": "theta"}, "keep = 'theta': give a list of names"),
+        ({"free": ["Omga"]}, "free: unknown Omga; did you mean Omega"),
+        ({"free": ["tau", "tau"]}, "free: tau is given twice"),
+        ({"keep": ["theta"], "free": ["g"], "guess": {"theta": 2}}, "equilibrium: g = -.*declared positive"),
+        ({"free": ["Omega"]}, "solution is not isolated; to first order it is free along"),
+        ({"parameters": {"m": 1}}, "missing"),
+        ({"inputs": {"tau": lambda t, y: 0.0}}, "tau is a function of time"),
+    ],
+)
+def test_wrong_arguments_are_named(bead: Any, change: dict[str, Any], message: str) -> None:
+    arguments = {"guess": {"theta": 1}, "parameters": HOOP | {"c": 0.2}, "inputs": {"tau": 0}} | change
+    with pytest.raises(cg.ArgumentError, match=message):
+        bead.equilibrium(**arguments)
+
+
+def test_equations_with_the_time_are_refused() -> None:
+    x = cg.coordinates("x")
+    driven = cg.System(
+        "driven",
+        coordinates=[x],
+        kinetic=cg.rate(x) ** 2 / 2,
+        potential=x**2 / 2,
+        forces={cg.rate(x): 1 + cg.time},
+    )
+    with pytest.raises(cg.ArgumentError, match=r"d\(x_dot\)/dt depends on the time"):
+        driven.compile().equilibrium({"x": 1})

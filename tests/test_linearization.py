@@ -1,0 +1,245 @@
+"""Linear equations near equilibria and steady motions, against closed forms, published tables and SymPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mechanics_models as given
+import numpy as np
+import pytest
+from runtime_models import needs_core
+from scipy.optimize import brentq
+from steady_models import HOOP, TORUS, hoop, on_rails, torus
+
+import chaplygin as cg
+from chaplygin.generated.rolling_disk import model as disk
+
+pytestmark = needs_core
+
+DISK = {"m": 2.0, "R": 0.5, "A": 0.125, "B": 0.25, "g": 9.81}
+UPRIGHT = dict.fromkeys(disk.states, 0.0)
+
+
+def speeds(model: Any, name: str, state: dict[str, float], parameters: dict[str, float], top: float) -> float:
+    """The critical value of a spin: the pair of eigenvalues +-l that upright rolling has, 2 l^2 = tr A^2, is zero."""
+
+    def square(spin: float) -> float:
+        a = model.linearize(0, state | {name: spin}, parameters, about="steady").A
+        return float(np.trace(a @ a))
+
+    return float(brentq(square, 0.1, top, xtol=1e-14))
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.25, 0.5), (0.5, 1.0)], ids=["disk", "hoop"])
+def test_critical_spin_of_a_disk_and_of_a_hoop(a: float, b: float) -> None:
+    """Routh: omega^2 = m g R A / (B (B + m R^2)); with A = m R^2/4, B = m R^2/2 it is g/(3 R), for a hoop g/(4 R)."""
+    unit = DISK["m"] * DISK["R"] ** 2
+    numbers = DISK | {"A": a * unit, "B": b * unit}
+    exact = np.sqrt(DISK["g"] / DISK["R"] * a / (b * (b + 1)))
+    assert abs(speeds(disk, "w2", UPRIGHT, numbers, 10.0) - exact) < 1e-10
+
+
+@pytest.mark.slow
+def test_critical_spin_of_a_torus() -> None:
+    """(A + m h^2) l^2 = m g R - (B + m h^2) B omega^2 / A with h = R + r, from the moments about the contact."""
+    model = torus().compile("maggi", independent=["psi_dot", "alpha_dot", "theta_dot"])
+    m, big, r, a, b, g = (TORUS[n] for n in ("m", "R", "r", "A", "B", "g"))
+    exact = np.sqrt(m * g * big * a / (b * (b + m * (big + r) ** 2)))
+    upright = dict.fromkeys(model.states, 0.0)
+    assert abs(speeds(model, "theta_dot", upright, TORUS, 10.0) - exact) < 1e-10
+    lin = model.linearize(0, upright | {"theta_dot": 2.0}, TORUS, about="steady")
+    square = (m * g * big - (b + m * (big + r) ** 2) * b * 4 / a) / (a + m * (big + r) ** 2)
+    assert np.trace(lin.A @ lin.A) / 2 == pytest.approx(square, rel=1e-12)
+
+
+def test_ignorable_coordinates_of_a_rolling_disk_are_dropped() -> None:
+    """Position, then heading, then turn; their rates stay, those in space aside, which turn with the heading."""
+    lin = disk.linearize(0, UPRIGHT | {"w2": 5.0}, DISK, about="steady")
+    assert lin.dropped == ("x", "y", "psi", "theta")
+    assert lin.states == ("alpha", "w1", "w2", "w3")
+    assert lin.outputs[:2] == ("der(psi)", "der(theta)")
+    np.testing.assert_allclose(lin.C[:2], [[0, 0, 0, 1], [0, 0, 1, 0]], atol=1e-15)
+    lean = (2 * 9.81 * 0.5 - (0.25 + 0.5) * 0.25 * 25 / 0.125) / (0.125 + 0.5)  # the closed form of l^2
+    expected = sorted([0, 0, 1j * np.sqrt(-lean), -1j * np.sqrt(-lean)], key=lambda z: z.imag)
+    np.testing.assert_allclose(sorted(lin.eigenvalues, key=lambda z: z.imag), expected, atol=1e-7)
+    assert lin.stability == "neutral"
+
+
+def test_multipliers_and_maggi_have_the_same_linear_equations() -> None:
+    """The dependent velocities of the multiplier form are eliminated; no eigenvalue repeats a constraint."""
+    model = cg.example("rolling_disk").system.compile("multipliers")
+    state = dict.fromkeys(model.states, 0.0) | {"w2": 5.0}
+    lin = model.linearize(0, state, DISK, about="steady")
+    assert lin.dependent == ("s1", "s2")
+    assert lin.outputs[:2] == ("s1", "s2")
+    same = disk.linearize(0, UPRIGHT | {"w2": 5.0}, DISK, about="steady")
+    assert lin.states == same.states
+    np.testing.assert_allclose(lin.A, same.A, atol=1e-13)
+
+
+def test_a_holonomic_equation_is_eliminated() -> None:
+    """m (1 + s^2) x'' = f - k (1 + s^2) x, and y = s x."""
+    model = on_rails().compile()
+    numbers = {"m": 2.0, "k": 8.0, "s": 0.5}
+    lin = model.linearize(0, dict.fromkeys(model.states, 0.0), numbers, {"f": 0})
+    assert len(lin.states) == 2
+    np.testing.assert_allclose(lin.eigenvalues, [-2j, 2j], atol=1e-13)
+    system = lin.to_scipy()
+    x = lin.states.index("x") if "x" in lin.states else None
+    response = -system.C @ np.linalg.solve(system.A, system.B) + system.D
+    found = dict(zip(lin.outputs, response[:, 0], strict=True))
+    if x is not None:
+        found["x"] = -np.linalg.solve(system.A, system.B)[x, 0]
+    else:
+        found["y"] = -np.linalg.solve(system.A, system.B)[lin.states.index("y"), 0]
+    assert found["x"] == pytest.approx(1 / (8 * 1.25), rel=1e-13)
+    assert found["y"] == pytest.approx(0.5 / (8 * 1.25), rel=1e-13)
+
+
+def test_the_length_of_a_quaternion_is_eliminated() -> None:
+    """A heavy top that hangs: two pendulum frequencies m g l / I_k, and the free turn about the vertical."""
+    model = cg.example("lagrange_top").system.compile()
+    numbers = {"I1": 1.5, "I3": 0.7, "m": 2.0, "g": 9.81, "l": 0.5}
+    hanging = dict.fromkeys(model.states, 0.0) | {
+        "q1": 1.0
+    }  # upside down: a half turn about a horizontal axis
+    lin = model.linearize(0, hanging, numbers)
+    assert lin.A.shape == (6, 6)
+    swing = np.sqrt(2 * 9.81 * 0.5 / 1.5)
+    np.testing.assert_allclose(sorted(lin.eigenvalues.imag), [-swing, -swing, 0, 0, swing, swing], atol=1e-7)
+
+
+def test_inputs_outputs_and_what_depends_on_both() -> None:
+    """The bead at rest at theta_0: A and B of the equation, C and D of outputs with the input in them."""
+    model, theta = hoop(damped=True).compile(), np.arccos(9.81 / (0.5 * 36))
+    numbers = HOOP | {"c": 0.2}
+    lin = model.linearize(0, {"theta": theta, "theta_dot": 0}, numbers, {"tau": 0})
+    inertia = 1.3 * 0.25
+    np.testing.assert_allclose(lin.A, [[0, 1], [-36 * np.sin(theta) ** 2, -0.2 / inertia]], atol=1e-13)
+    np.testing.assert_allclose(lin.B, [[0], [1 / inertia]], rtol=1e-14)
+    rows = [lin.outputs.index(n) for n in ("height", "push")]
+    np.testing.assert_allclose(lin.C[rows], [[0.5 * np.sin(theta), 0], [0, 0]], atol=1e-15)
+    np.testing.assert_allclose(lin.D[rows], [[0], [theta]], rtol=1e-15)
+    mode = lin.modes[0]
+    assert mode.frequency == abs(lin.eigenvalues[0].imag)
+    assert mode.damping == pytest.approx(0.1 / inertia / (6 * np.sin(theta)), rel=1e-12)
+    assert mode.shape["theta_dot"] / mode.shape["theta"] == pytest.approx(mode.eigenvalue, rel=1e-12)
+    assert lin.stability == "asymptotically stable"
+    assert lin.to_scipy().A is not None
+
+
+def test_a_family_follows_each_eigenvalue(tmp_path: Any) -> None:
+    """One call for many spins: +-l is real below the critical one, imaginary above."""
+    spins = np.linspace(1, 4, 31)
+    family = disk.linearize(0, UPRIGHT | {"w2": spins}, DISK, about="steady")
+    assert len(family) == 31
+    assert family.A.shape == (31, 4, 4)
+    np.testing.assert_array_equal(family.varied["w2"], spins)
+    critical = np.sqrt(9.81 / 0.5 / 3)
+    assert [s == "unstable" for s in family.stability] == list(spins < critical)
+    jumps = np.abs(np.diff(family.eigenvalues, axis=0)).max()
+    assert jumps < 1.5  # the steepest is at the collision, where l goes as the square root
+    pytest.importorskip("matplotlib")
+    family.plot(tmp_path / "locus.png")
+    family[0].plot(tmp_path / "roots.png")
+    assert (tmp_path / "locus.png").stat().st_size > 5000
+    assert (tmp_path / "roots.png").stat().st_size > 5000
+
+
+def test_linear_equations_predict_the_run() -> None:
+    """A run near the steady motion departs from it as exp(A t) says, to second order in the deviation."""
+    from scipy.linalg import expm
+
+    lin = disk.linearize(0, UPRIGHT | {"w2": 5.0}, DISK, about="steady")
+    deviations = []
+    for size in (1e-4, 1e-5):
+        start = UPRIGHT | {"w2": 5.0, "alpha": size, "w3": -size}
+        sol = disk.integrate((0, 1), start, DISK, rtol=1e-12, atol=1e-14)
+        found = np.array([sol[n][-1] for n in lin.states]) - [0, 0, 5, 0]
+        deviations.append(np.abs(found - expm(lin.A) @ [size, 0, 0, -size]).max())
+    assert deviations[0] < 1e-6
+    assert deviations[1] < deviations[0] / 50
+
+
+@pytest.fixture(scope="module")
+def bicycle() -> Any:
+    upright = dict.fromkeys(("yaw", "roll", "pitch", "steer"), 0.0)
+    return cg.from_sympy(given.bicycle(), "bicycle", parameters=given.BICYCLE, example=upright).compile()
+
+
+@pytest.mark.slow
+def test_bicycle_has_the_published_eigenvalues(bicycle: Any) -> None:
+    """Table 2 of Meijaard, Papadopoulos, Ruina and Schwab (2007): weave, capsize, castering at forward speeds."""
+    published = {
+        0.0: [-5.53094371765393, -3.13164324790656, 3.13164324790656, 5.53094371765393],
+        1.0: [-7.11008014637442, -3.13423125066578, 3.52696170990070 + 0.80774027519930j],
+        5.0: [-14.07838969279822, -0.32286642900409, -0.77534188219585 + 4.46486771378823j],
+        8.0: [-20.27940894394569, 0.14327879765713, -2.69348683581097 + 8.46037971396931j],
+    }
+    straight = dict.fromkeys(bicycle.states, 0.0)
+    for v, values in published.items():
+        lin = bicycle.linearize(0, straight | {"u3": v / 0.3}, given.BICYCLE, about="steady")
+        assert lin.dropped == ("yaw",)
+        assert lin.dependent == ("pitch",)
+        assert lin.states == ("roll", "steer", "u2", "u3", "u5")
+        expected = [*values, *(np.conj(z) for z in values if np.iscomplex(z)), 0.0]  # zero: the speed
+        found = lin.eigenvalues
+        for value in expected:
+            assert np.abs(found - value).min() < 1e-10 + (1e-8 if value == 0 else 0)
+
+
+@pytest.mark.slow
+def test_sympys_linearize_gives_the_same() -> None:
+    """`KanesMethod.linearize` of the jointed models of the tests that rest: the rolling disk, upright, at a spin."""
+    import sympy as sp
+
+    kane = given.rolling_disk()
+    model = cg.from_sympy(given.rolling_disk(), "sympy_disk").compile()
+    kane.kanes_equations()
+    spin = {"u1": 0.0, "u2": 5.0, "u3": 0.0}
+    numbers = dict.fromkeys(model.parameters, 1.0) | {"g": 9.81}
+    state = dict.fromkeys(model.states, 0.0) | {k: v for k, v in spin.items() if k in model.states}
+    lin = model.linearize(0, state, numbers, about="steady")
+    a, _ = kane.linearize(A_and_B=True, simplify=False)[:2]
+    point = {s: state.get(given.name_of(s), 0.0) for s in (*kane.q, *kane.u)}
+    a = sp.Matrix(a).subs({s.diff(): 0 for s in kane.u}).subs(point)
+    a = a.subs({s: numbers[str(s)] for s in a.free_symbols})
+    names = [given.name_of(s) for s in (*kane.q, *kane.u)]
+    rows = [names.index(n) for n in lin.states]
+    np.testing.assert_allclose(np.array(a, float)[np.ix_(rows, rows)], lin.A, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "about", "message"),
+    [
+        ({"w2": 5.0}, "equilibrium", r"not an equilibrium, d\(x\)/dt = 2.5: .*about=\"steady\""),
+        ({"alpha": 0.3, "w2": 5.0}, "steady", r"the motion is not steady, d\(w1\)/dt"),
+        ({"w2": [5.0, 6.0], "w3": [0.0]}, "steady", "w3 has length 1, w2 has 2"),
+        ({"w2": [[5.0]]}, "steady", r"state: w2 has shape \(1, 1\)"),
+        ({"w2": 5.0}, "rest", "about = 'rest': give one of 'equilibrium', 'steady'"),
+        ({"w4": 5.0}, "steady", "unknown w4"),
+    ],
+)
+def test_wrong_points_are_named(change: dict[str, Any], about: str, message: str) -> None:
+    with pytest.raises(cg.ArgumentError, match=message):
+        disk.linearize(0, UPRIGHT | change, DISK, about=about)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_velocities_in_space_turn_with_the_motion() -> None:
+    """A disk in a circle with x_dot, y_dot as states is not steady; the error says what is."""
+    model = torus().compile("multipliers")
+    spin, lean, turn = -2.0, 0.3, 2.0
+    state = dict.fromkeys(model.states, 0.0) | {"alpha": lean, "psi_dot": turn, "theta_dot": spin}
+    state = model.consistent(state, TORUS, keep=["psi_dot", "theta_dot", "alpha_dot"])
+    with pytest.raises(
+        cg.ArgumentError, match="declare velocities in the body's frame, or compile the form 'maggi'"
+    ):
+        model.linearize(0, state, TORUS, about="steady")
+
+
+def test_models_with_dry_friction_are_refused() -> None:
+    example = cg.example("block_on_belt")
+    model = example.system.compile()
+    with pytest.raises(cg.ArgumentError, match="has contacts with dry friction"):
+        model.linearize(0, example.initial, example.parameters)
