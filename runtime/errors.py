@@ -116,7 +116,7 @@ class PurePythonWarning(RuntimeWarning):
 
 
 OK, SINGULAR, NONFINITE, STEP_TOO_SMALL, TOO_MANY_STEPS, INTERRUPTED = 0, -1, -2, -3, -4, -5
-INPUT_FAILED, UNSUPPORTED = -6, -8
+INPUT_FAILED, UNSUPPORTED, RANK_CHANGED, UNCLOSED = -6, -8, -13, -14
 """Status codes of ``chaplygin.h`` that Python code sets or checks itself."""
 
 STATUS_NAMES: dict[int, str] = {
@@ -133,7 +133,9 @@ STATUS_NAMES: dict[int, str] = {
     -9: "accumulating events",
     -10: "paradox",
     -11: "too many modes",
-    -12: "tangential event",
+    -12: "tangent event",
+    RANK_CHANGED: "rank changed",
+    UNCLOSED: "unclosed",
 }
 """Short names of the status codes; negative codes are errors."""
 
@@ -152,6 +154,9 @@ _MESSAGES: dict[int, str] = {
     -10: "Painlevé's paradox: no contact mode satisfies the equations, or more than one does",
     -11: "there are too many contact modes to try them all",
     -12: "the motion meets an event or a change of contact modes tangentially, where sensitivities do not exist",
+    RANK_CHANGED: "the rank of the constraints changed: the loops are in a singular position, where constraints depend "
+    "on others and several motions may go on",
+    UNCLOSED: "the end of a step cannot be brought back onto the constraints; tighten rtol and atol",
 }
 
 _AT_A_BRANCH: dict[int, str] = {

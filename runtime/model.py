@@ -120,7 +120,7 @@ class Model(ModelCore, BaseModel):
 
     ``default_method(rtol=1e-9, atol=1e-9)``
         The method that every kind of run takes by default, by the larger of `rtol` and the smallest `atol`: "vern9" up
-        to 1e-7 (in models with events or contacts up to 1e-13), "dop853" above. Those were the fastest at equal error;
+        to 1e-5 (in models with events or contacts up to 1e-13), "dop853" above. Those were the fastest at equal error;
         bench/RESULTS.md has the measurement. A stiff motion needs "auto" or "rodas5p".
 
     Wrong arguments raise `ArgumentError` (a ValueError) that names the entry; `rhs` and the other kernels raise
@@ -557,14 +557,14 @@ class Model(ModelCore, BaseModel):
 
         Newton's method on exact derivatives. If the equations, or sampled inputs, depend on the time, the period is the
         given one, else it is solved for. Integrals make periodic motions families: `keep` names states and invariants
-        that have their values in the guess, by default the energy if it is constant; of those that are left, the nearest
-        one is returned. `turns` is by how much an angle that goes round changes in a period, ``{"phi": 2 * pi}``; `drift`
-        names coordinates that need not come back, and on which nothing depends. The other arguments are as for
-        `integrate`, but rtol and atol are 1e-12 if left out.
+        that have their values in the guess, by default the energy if it is constant; of those that are left, the
+        nearest one is returned. `turns` is by how much an angle that goes round changes in a period,
+        ``{"phi": 2 * pi}``; `drift` names coordinates that need not come back, and on which nothing depends. The other
+        arguments are as for `integrate`, but rtol and atol are 1e-12 if left out.
 
-        `multipliers` are the eigenvalues of dy(T)/dy(0) that integrals, constraints, symmetries and the direction of the
-        flow leave open; `n_ones` counts the others, which are 1. In Hamiltonian systems, each integral in involution
-        beyond the energy, unless it belongs to an ignorable coordinate, leaves a further 1 among the multipliers.
+        `multipliers` are the eigenvalues of dy(T)/dy(0) that integrals, constraints, symmetries and the direction of
+        the flow leave open; `n_ones` counts the others, which are 1. In Hamiltonian systems, each integral in
+        involution beyond the energy, unless it belongs to an ignorable coordinate, leaves a further 1 in `multipliers`.
 
         Raises `ArgumentError` with the residual if Newton's method does not converge, and for a model with events or
         dry friction.

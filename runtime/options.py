@@ -153,7 +153,7 @@ class RunOptions:
 PROJECTIONS = {"constraints": 1, "all": 2}
 
 DEFAULTS = RunOptions()
-DEFAULT_METHODS = "vern9 for tolerances up to 1e-7, up to 1e-13 with events or contacts, else dop853"
+DEFAULT_METHODS = "vern9 for tolerances up to 1e-5, up to 1e-13 with events or contacts, else dop853"
 """What `Model.default_method` chooses, for help texts; the table is in runtime/c/cg_default.h."""
 STEPPER = RunOptions(max_steps=2**61)
 """The defaults of a stepper: its caller decides how long it runs."""

@@ -13,7 +13,17 @@ import numpy as np
 from . import inputs as signals
 from .arguments import Array
 from .base_model import Method
-from .errors import NONFINITE, OK, SINGULAR, STEP_TOO_SMALL, TOO_MANY_STEPS, KernelError, optional
+from .errors import (
+    NONFINITE,
+    OK,
+    RANK_CHANGED,
+    SINGULAR,
+    STEP_TOO_SMALL,
+    TOO_MANY_STEPS,
+    UNCLOSED,
+    KernelError,
+    optional,
+)
 from .solution import Dense, interpolated
 
 if TYPE_CHECKING:
@@ -22,7 +32,7 @@ if TYPE_CHECKING:
 Function = Callable[..., Any]
 Vector = list[float]
 
-CORRECTIONS, CLOSE_ENOUGH = 8, 1e-4
+CORRECTIONS, CLOSE_ENOUGH, RANK_LOST = 8, 1e-4, 1e-8
 """CG_MOST_CORRECTIONS and CG_CLOSE_ENOUGH of cg_step.h."""
 EPSILON, TINY = sys.float_info.epsilon, sys.float_info.min
 
@@ -138,8 +148,20 @@ class Integrator:
             except (ArithmeticError, ValueError) as error:
                 status = status_of(error)
             if status != OK:
-                return status
+                return self._failure(model, record, parameters, u, status)
         return OK
+
+    @staticmethod
+    def _failure(model: PythonModel, record: Record, p: list[float], u: list[float], status: int) -> int:
+        """The status of a run that failed, as cg_run_failure in cg_correct.c has it."""
+        rank = model.functions.python.get("rank")
+        if rank is None or status not in (SINGULAR, NONFINITE, STEP_TOO_SMALL):
+            return status
+        try:
+            (smallest,) = rank(record.at, record.last.tolist(), p, u)
+        except (ArithmeticError, ValueError):
+            return status
+        return status if smallest > RANK_LOST else RANK_CHANGED
 
     def segment(self, derivative: Function, record: Record, end: float, limit: int) -> int:
         raise NotImplementedError
@@ -154,7 +176,7 @@ class Integrator:
             if float(np.max(np.abs(move) / scales)) <= CLOSE_ENOUGH:
                 return x
             x = [a + d for a, d in zip(x, move, strict=True)]
-        raise KernelError("the constraints cannot be satisfied", SINGULAR)
+        raise KernelError("the constraints cannot be satisfied", UNCLOSED)
 
     def accept(
         self, record: Record, t: float, t_new: float, y: Vector, coefficients: Callable[[], Array]

@@ -201,7 +201,7 @@ class Variation:
 
 
 def _tolerances(atol: Array, start: Start, values: Mapping[str, float]) -> Array:
-    """The absolute tolerance of each tangent (n, k): that of the state over the size of what is varied, 1 if it is zero."""
+    """The absolute tolerance of each tangent (n, k): that of the state over the size of what is varied, or 1."""
     return atol[:, None] / np.array([abs(values.get(name, 1.0)) or 1.0 for name in start.names])
 
 

@@ -35,6 +35,7 @@ _SYSTEMS = (
     "humanoid",
     "kovalevskaya_top",
     "lagrange_top",
+    "n_four_bars",
     "n_link_pendulum",
     "painleve_klein",
     "painleve_klein_rigid",

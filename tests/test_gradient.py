@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 
 import chaplygin as cg
 from chaplygin.codegen.methods import PAIRS
+from chaplygin.generated.double_pendulum import model as double_pendulum
 from chaplygin.generated.harmonic_oscillator import model as oscillator
 from chaplygin.runtime.arguments import Array
 from chaplygin.runtime.errors import ArgumentError, KernelError, MissingExtraError
@@ -184,6 +185,38 @@ def test_the_map_from_declared_values_is_transposed(name: str) -> None:
         assert found[key] == pytest.approx(slope, rel=1e-8, abs=1e-9), key
 
 
+@pytest.mark.parametrize("method", ["dop853", "vern7", "vern9"])
+def test_the_gradient_agrees_with_the_variational_equations(method: str) -> None:
+    """The double pendulum, whose own methods do not keep the slopes of all stages."""
+    example, how = cg.example("double_pendulum"), {"method": method, "rtol": 1e-12, "atol": 1e-13}
+    given = (0, 2), example.initial, example.parameters
+    found = double_pendulum.gradient(cg.final("theta2"), *given, **how)
+    forward = double_pendulum.integrate(*given, sensitivities=found.names, **how).sensitivity
+    for name in found.names:
+        assert found[name] == pytest.approx(forward["theta2", name][-1], rel=1e-8, abs=1e-9), name
+
+
+def test_steps_that_are_moved_back_are_refused() -> None:
+    x, y = cg.coordinates("x y")
+    m, length, g = cg.parameters("m l g", positive=True)
+    system = cg.System(
+        "bob",
+        coordinates=[x, y],
+        kinetic=m * (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
+        potential=m * g * y,
+        holonomic=[x**2 + y**2 - length**2],
+    )
+    model = system.compile("multipliers", wait=True)
+    given = (0, 1), {"x": 1, "y": 0, "x_dot": 0, "y_dot": 0}, {"m": 1, "l": 1, "g": 9.81}
+    with pytest.raises(ArgumentError, match=r"moved back onto its constraints.*project=None"):
+        model.gradient(cg.final("x"), *given)
+    how = {"rtol": 1e-12, "atol": 1e-13, "project": None}
+    found = model.gradient(cg.final("x"), *given, by=["g", "y_dot"], **how)
+    forward = model.integrate(*given, sensitivities=["g", "y_dot"], **how).sensitivity
+    for name in found.names:
+        assert found[name] == pytest.approx(forward["x", name][-1], rel=1e-8), name
+
+
 def test_what_has_no_gradient_is_named(pendulum: Any) -> None:
     span = (0, 1)
 
@@ -269,7 +302,7 @@ def test_an_objective_in_pytorch() -> None:
     values = torch.tensor([3.0, 0.8], dtype=torch.float64, requires_grad=True)
     loss = 2 * objective.to_torch()(values)
     loss.backward()
-    assert float(loss) == 2 * value
+    assert loss.item() == 2 * value
     assert np.array_equal(values.grad.numpy(), 2 * slopes)
 
 

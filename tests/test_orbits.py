@@ -34,7 +34,8 @@ def test_multipliers_of_hills_equation(hill: Any, mu: float, a: float) -> None:
     orbit = hill.periodic({"x": 0.1, "x_dot": 0.2}, 2 * np.pi, {"mu": mu, "a": a})
     np.testing.assert_allclose(orbit.multipliers, np.exp([2 * np.pi * mu, -2 * np.pi * mu]), rtol=1e-9)
     np.testing.assert_allclose(orbit.exponents, [mu, -mu], atol=1e-9)
-    assert orbit.n_ones == 0 and not orbit.stable
+    assert orbit.n_ones == 0
+    assert not orbit.stable
     assert orbit.period == 2 * np.pi
     assert max(map(abs, orbit.state.values())) < 1e-9  # the only periodic solution rests
 
@@ -51,7 +52,8 @@ def test_multipliers_of_a_linear_orbit() -> None:
     assert orbit.n_ones == 2  # the flow and the energy
     angle = 2 * np.pi * np.sqrt(2) - 2 * np.pi
     np.testing.assert_allclose(orbit.multipliers, np.exp([1j * angle, -1j * angle]), atol=1e-9)
-    assert orbit.stable and "stable" in repr(orbit)
+    assert orbit.stable
+    assert "stable" in repr(orbit)
     np.testing.assert_allclose(orbit.solution(10).y[:, -1], orbit.y, atol=1e-9)
 
 
@@ -67,7 +69,8 @@ def test_the_period_of_a_pendulum() -> None:
     amplitude = np.arccos(np.cos(orbit.state["q"]) - orbit.state["q_dot"] ** 2 / (2 * 9.81))
     expected = 4 * ellipk(np.sin(amplitude / 2) ** 2) / np.sqrt(9.81)
     assert abs(orbit.period - expected) < 1e-9
-    assert orbit.n_ones == 2 and len(orbit.multipliers) == 0
+    assert orbit.n_ones == 2
+    assert len(orbit.multipliers) == 0
     going_round = model.periodic({"q": 0.0, "q_dot": 8.0}, 0.85, {"g": 9.81, "r": 1}, turns={"q": 2 * np.pi})
     assert abs(going_round.period - 4 * ellipk(4 * 9.81 / 8**2) / 8) < 1e-9  # q'^2 = 64 - 4 g sin^2(q/2)
 

@@ -85,7 +85,8 @@ def test_independent_velocities_follow_the_coordinates() -> None:
     """`maggi` has the velocities from the constraints: only the coordinates are moved. Its chart ends at y = 0."""
     start = {"x": 0.1, "y": -np.sqrt(0.48), "x_dot": 0.4, "y_dot": 0.4 * 0.1 / np.sqrt(0.48)}
     for project, bound in (("constraints", 1e-10), (None, 1.0)):
-        sol = compiled("maggi").integrate((0, 100), start, NUMBERS, rtol=1e-6, atol=1e-6, project=project)
+        how = {"rtol": 1e-6, "atol": 1e-6, "method": "dop853", "project": project}
+        sol = compiled("maggi").integrate((0, 100), start, NUMBERS, **how)
         assert sol.success
         assert off(sol) < bound
     assert off(sol) > 1e-8

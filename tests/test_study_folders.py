@@ -181,7 +181,7 @@ def test_the_seed_of_the_folder_is_used_again(tmp_path: Path) -> None:
         ({"seed": 4}, "draws.seed is 3 there and 4 here"),
         ({"n": N + 1}, "n is 196708 there and 196709 here"),
         ({"sampling": "sobol"}, "draws.sampling is 'random' there and 'sobol' here"),
-        ({"method": "tsit5"}, "options.method is 'dop853' there and 'tsit5' here"),
+        ({"method": "tsit5"}, "options.method is 'vern9' there and 'tsit5' here"),
         ({"parameters": {"m": 2.0, "k": stats.gamma(4)}}, "given.parameters.m is"),
         ({"parameters": {"m": 1.0, "k": stats.gamma(5)}}, "draws.sources is"),
         ({"collect": {"q": cg.quantiles("x", [0.2])}}, "collect"),

@@ -172,6 +172,7 @@ def check_bodies(system: System) -> None:
     point = example_point(system)
     given = {s.name for s in system.example}
     motions = functools.cache(lambda: moved_points(system, point, _MOTIONS))
+    near = [sample(system, seed) for seed in range(1, 1 + _RANDOM)]
 
     def numbers(where: str, matrix: _Matrix) -> Any:
         if not matrix.names <= point.keys():
@@ -200,7 +201,7 @@ def check_bodies(system: System) -> None:
         stretch = _stretch(r, _EXACT)
         if stretch is None or (meant and abs(stretch - 1) > _EXACT):
             raise DeclarationError(f"{where}: {_not_a_rotation(r, 'at the example point')}")
-        _check_elsewhere(system, rotation, where, 1.0 if meant else None, motions)
+        _check_elsewhere(system, rotation, where, 1.0 if meant else None, near, motions)
 
 
 def _check_moments(where: str, inertia: Any, meant: bool) -> None:
@@ -235,13 +236,18 @@ class _Matrix:
 
 
 def _check_elsewhere(
-    system: System, matrix: _Matrix, where: str, stretch: float | None, motions: Callable[[], list[Point]]
+    system: System,
+    matrix: _Matrix,
+    where: str,
+    stretch: float | None,
+    near: Sequence[Point],
+    motions: Callable[[], list[Point]],
 ) -> None:
     """Refuse a matrix that is a rotation at the example point, but not where motions lead from there.
 
     A matrix that is a rotation for any values of its variables needs no motions. Any other may be one only where they
     satisfy an equation that motions keep: |q|^2 = 1, or a holonomic constraint. `stretch` is the factor c^2 that a
-    matrix c R must have; None for any.
+    matrix c R must have; None for any. `near` are random points near the example.
     """
 
     def values(point: Point) -> Any:
@@ -254,7 +260,7 @@ def _check_elsewhere(
         found = _stretch(r, tolerance)
         return found is not None and (stretch is None or abs(found - stretch) <= tolerance * stretch)
 
-    random = [values(sample(system, seed)) for seed in range(1, 1 + _RANDOM)]
+    random = [values(point) for point in near]
     if all(r is None or is_rotation(r, _EXACT) for r in random) or system.parametrization:
         return
     for point in motions():

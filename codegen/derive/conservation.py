@@ -8,7 +8,7 @@ the same value on both sides, which the derivative does not show.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..declare.reach import condition_text, reach, warn_too_many, warn_unreached
 from ..graph.branches import Branch, branches
 from ..graph.differentiate import forward
 from ..graph.evaluate import evaluate_with_scale, has_exponentials, shrinking
-from ..graph.graph import Node
+from ..graph.graph import Graph, Node
 from ..graph.identities import FAILURES, anywhere
 from ..graph.linear import solve_definite
 from ..graph.roots import reversed_roots, touches_zero
@@ -44,12 +44,14 @@ def conserved(
     as well, unless there are too many branches. If a node fails on a branch in which no point is found, a
     BranchWarning is issued; `said` contains the conditions already reported and is extended.
     """
-    inputs = {s.name for s in eqs.system.inputs}
+    g = eqs.graph
     # A function that contains an input changes with it.
-    alive = [i for i, n in enumerate(nodes) if not inputs & eqs.graph.symbols([n])]
+    driven = _dependent(g, nodes, {s.name for s in eqs.system.inputs}.__contains__)
+    alive = [i for i, n in enumerate(nodes) if n not in driven]
     slopes, needed = slopes_along(eqs, [nodes[i] for i in alive])
     found = dict(zip(alive, slopes, strict=True))
-    dynamic = {i for i in alive if any(s.startswith(_ACCELERATION) for s in eqs.graph.symbols([found[i]]))}
+    solved = _dependent(g, slopes, lambda name: name.startswith(_ACCELERATION))
+    dynamic = {i for i in alive if found[i] in solved}
     kept: set[int] = set()
     for some, given in ((dynamic, needed), (found.keys() - dynamic, [])):
         if some:
@@ -58,6 +60,12 @@ def conserved(
             good = [i for i, holds in zip(sorted(some), still, strict=True) if holds]
             kept |= {i for i in good if examination.is_continuous(nodes[i])}
     return [i in kept for i in range(len(nodes))]
+
+
+def _dependent(g: Graph, roots: Sequence[Node], wanted: Callable[[str], bool]) -> set[Node]:
+    """The nodes below the roots that depend on symbols with wanted names."""
+    symbols = [n for n in g.reachable(roots) if g.op[n] == "symbol" and wanted(str(g.value[n]))]
+    return g.dependent(roots, symbols)
 
 
 def slopes_along(eqs: EquationNodes, nodes: Sequence[Node]) -> tuple[list[Node], list[Node]]:

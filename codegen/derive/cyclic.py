@@ -47,6 +47,9 @@ def jumps_along(g: Graph, system: System, r: int) -> bool:
     lagrangian = system.nodes.lagrangian(g)
     switches = SWITCHES - {"select", "and", "or"} | ANGLES
     switched = [a for n in g.reachable([lagrangian]) if g.op[n] in switches for a in g.args[n]]
+    if not switched:
+        _continuous[system] = True
+        return False
     moving = any(n != g.zero for n in system.nodes.fields.apply(g, r, switched))
     if moving and system not in _continuous:
         _continuous[system] = jump(g.copy(), lagrangian, system) is None

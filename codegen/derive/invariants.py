@@ -124,10 +124,11 @@ def _momenta(eqs: EquationNodes) -> list[Invariant]:
         nodes = tuple(g.substitute(system.nodes.momenta(g), eqs.permitted))
     free = not system.constraints and not system.parametrization
     cyclic = cyclic_velocities(g, system) if free else ()
+    moving = g.dependent(nodes, eqs.velocity_nodes)
     return [
         Invariant(f"p_{v.name}", node, "proved" if a in cyclic else "checked", f"momentum dL/d{v.name}")
         for a, (v, node) in enumerate(zip(system.velocities, nodes, strict=True))
-        if g.depends_on([node], eqs.velocity_nodes) and not jumps_along(g, system, a)
+        if node in moving and not jumps_along(g, system, a)
     ]
 
 

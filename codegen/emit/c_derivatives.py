@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..lower.derivatives import KINDS, variables
+from ..lower.derivatives import HOISTED, KINDS, variables
 from ..lower.program import Program, has_functions
 from .c_lanes import lane_kernel
 from .c_text import c_string
@@ -26,7 +26,10 @@ def derivatives_file(program: Program, made: Program, kind: str, command: str) -
         n_values, n_variables = len(kernel.outputs), len(variables(program, kernel))
         given, found = (n_variables, n_values) if kind == "along" else (n_values, n_variables)
         function = f"{made.name}_{kind}_{name}"
-        wrappers.append(f"CG_DIFFERENTIAL({function}, {n_values}, {given}, {found})")
+        hoisted = made.schedule(f"{kind}_{name}").hoisted
+        wrapped = f"({function}, {n_values}, {given}, {found}"
+        hoist = f"_HOISTED{wrapped}, {made.name}_hoist_lanes, {hoisted}" if hoisted else wrapped
+        wrappers.append(f"CG_DIFFERENTIAL{hoist})")
         row = f"CG_TAKES_{kernel.takes.upper()}, {n_values}, {given}, {found}, {function}"
         entries.append(f"    {{{c_string(name)}, {row}}},")
     work = max(text.work for text in texts.values())
@@ -42,12 +45,12 @@ def derivatives_file(program: Program, made: Program, kind: str, command: str) -
         "entries": "\n".join(entries),
         "n_work": f"{work + 1} * CG_LANES",
         "digest": c_string(made.digest),
-        "variational": _variational(program, work) if kind == "along" else "",
+        "variational": _variational(program, work, made.schedule(HOISTED).hoisted) if kind == "along" else "",
     }
     return {f"{made.name}_{kind}.c": render("derivatives.c.in", values)}
 
 
-def _variational(program: Program, work: int) -> str:
+def _variational(program: Program, work: int, hoisted: int) -> str:
     """What cg_variational_inline.h needs to make one model of a model and its variational equations."""
     name, kernels = program.name, program.kernels
     sizes = {
@@ -64,6 +67,8 @@ def _variational(program: Program, work: int) -> str:
     lines += [f"#define CG_MODEL_DIGEST {c_string(program.digest)}"]
     lines += [f"#define CG_MODEL_WORK ({work + 1} * CG_LANES)"]
     lines += [f"#define CG_MODEL_ALONG {name}_along_rhs"]
+    if hoisted and not program.contacts:  # contact modes are chosen before the driver has hoisted anything
+        lines += [f"#define CG_MODEL_HOISTED {hoisted}", f"#define CG_MODEL_HOIST {name}_hoist_lanes"]
     for kernel in ("guards", "contacts", "project", "correction"):
         if kernel in kernels:
             lines.append(f"#define CG_MODEL_ALONG_{kernel.upper()} {name}_along_{kernel}")

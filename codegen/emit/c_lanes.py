@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..lower.program import Program, has_functions
 from .c_core import model_macros
 from .c_text import banner, c_string, function, wrapped
@@ -91,8 +93,8 @@ def lane_kernel(
     results = ("out", "work")
     lines = [banner(kernel, plan, text)]
     if plan.hoist is not None:
-        (piece,) = body(program.graph, plan.hoist, LANE_KERNEL).pieces
-        lines += lane_function(f"{program.name}_hoist_lanes", ("p", "q"), ("q",), piece)
+        (piece,) = body(program.graph, plan.hoist, replace(LANE_KERNEL, shared=shared)).pieces
+        lines += lane_function(f"{program.name}_hoist_lanes", ("p", *directions, "q"), ("q",), piece)
     if plan.rolled is not None:
         parts, looped, needed = loop_texts(program.graph, name, program.clock, plan.rolled, LANES)
         whole = Function(tuple(looped), frozenset(needed), 0)

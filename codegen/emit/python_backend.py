@@ -168,6 +168,9 @@ def _solve(fma: Function, n: int, m: list[float], at: int, b: int) -> None:
         m[b + k] -= total / m[starts[k]]
 
 
+_quotient = careful(np.divide)  # where the rank is lost, a pivot is zero
+
+
 def _rank_factor(fma: Function, n: int, r: int, m: list[float], at: int) -> None:
     """The functions of runtime/c/cg_rank.h."""
     starts = [
@@ -182,7 +185,7 @@ def _rank_factor(fma: Function, n: int, r: int, m: list[float], at: int) -> None
         pivot = m[d + k] = m[starts[p] + p]
         column = columns + k * n
         for i in range(n):
-            m[column + i] = m[starts[min(i, p)] + max(i, p)] / pivot if i in left else float(i == p)
+            m[column + i] = _quotient(m[starts[min(i, p)] + max(i, p)], pivot) if i in left else float(i == p)
         for a, i in enumerate(left):
             for j in left[a:]:
                 m[starts[i] + j] = fma(-m[column + i], m[starts[min(j, p)] + max(j, p)], m[starts[i] + j])
@@ -194,7 +197,7 @@ def _rank_factor(fma: Function, n: int, r: int, m: list[float], at: int) -> None
                 total = fma(m[columns + k * n + i], m[columns + j * n + i], total)
             for i in range(j):
                 total = fma(-m[gram + k * r + i], m[gram + j * r + i] * m[gram + i * r + i], total)
-            m[gram + k * r + j] = total if j == k else total / m[gram + j * r + j]
+            m[gram + k * r + j] = total if j == k else _quotient(total, m[gram + j * r + j])
 
 
 def _rank_solve(fma: Function, n: int, r: int, m: list[float], at: int, b: int) -> None:
@@ -207,7 +210,7 @@ def _rank_solve(fma: Function, n: int, r: int, m: list[float], at: int, b: int) 
             for j in range(k):
                 y[k] = fma(-m[gram + k * r + j], y[j], y[k])
         for k in reversed(range(r)):
-            y[k] /= m[gram + k * r + k]
+            y[k] = _quotient(y[k], m[gram + k * r + k])
             for j in range(k + 1, r):
                 y[k] = fma(-m[gram + j * r + k], y[j], y[k])
 
@@ -216,7 +219,7 @@ def _rank_solve(fma: Function, n: int, r: int, m: list[float], at: int, b: int) 
             y[k] = fma(m[columns + k * n + i], m[b + i], y[k])
     gram_solve()
     for k in range(r):
-        y[k] /= m[d + k]
+        y[k] = _quotient(y[k], m[d + k])
     gram_solve()
     for i in range(n):
         m[b + i] = 0.0

@@ -344,6 +344,14 @@ class Graph:
         wanted = set(variables)
         return any(n in wanted for n in self.reachable(roots))
 
+    def dependent(self, roots: Iterable[Node], variables: Iterable[Node]) -> set[Node]:
+        """The nodes below the roots that depend on any of these variables, and the variables."""
+        found = set(variables)
+        for node in self.reachable(roots):
+            if not found.isdisjoint(self.args[node]):
+                found.add(node)
+        return found
+
     def from_only(self, roots: Iterable[Node], variables: Collection[Node]) -> set[Node]:
         """The nodes below the roots that are computed from these variables and constants alone."""
         found = set(variables)

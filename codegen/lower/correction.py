@@ -54,6 +54,23 @@ def correction_all(d: Dynamics) -> Iterator[Kernel]:
     yield _kernel(d, "correction_all", [*back, *moved[len(x) :]], solves, checks)
 
 
+def rank(d: Dynamics) -> Iterator[Kernel]:
+    """The smallest pivot of A M^-1 A^T as a fraction of the largest, with pivots chosen by their size."""
+    eqs, g = d.eqs, d.graph
+    if not _can_leave(eqs):
+        return
+    nodes, solves = eqs.system.nodes, list[Solve]()
+    rows = nodes.constraint_rows
+    mass = Mass(g, nodes.mass(g), "inertia")
+    across = [mass.solve(row, f"m_{s}", solves) for s, row in enumerate(rows)]
+    matrix = upper(schur_complement(g, rows, across, symmetric=True))
+    count = len(eqs.system.independent_constraints)
+    solve_by_loop(g, "rank", matrix, [g.zero] * len(rows), "rank", solves, count)
+    pivots = solves[-1].pivots
+    smallest = g.div(pivots[count - 1], pivots[0])
+    yield Kernel("rank", (smallest,), ("smallest pivot / largest",), tuple(mass.checks()), tuple(solves))
+
+
 def _can_leave(eqs: EquationNodes) -> bool:
     """Whether the equations leave their constraints by errors of integration: they are kept as rates only."""
     return bool(eqs.system.holonomic) and eqs.kept is None and eqs.independent is None

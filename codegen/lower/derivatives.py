@@ -18,17 +18,29 @@ KINDS = {"along": "directional", "adjoint": "adjoint"}
 """The kinds of derivatives, and what they are called."""
 
 
+HOISTED = "along_rhs"
+"""The kernel that is called in every stage of a run, with the same parameters and directions of them."""
+
+
 def with_derivatives(program: Program, kind: str) -> Program:
     """A program whose kernels are `<kind>_<name>`: each kernel's results, then their derivatives of that kind.
 
-    The derivatives are by the `variables` of the kernel, with the modes of contacts as they are.
+    The derivatives are by the `variables` of the kernel, with the modes of contacts as they are. What of `along_rhs`
+    depends on the parameters and their directions alone, and on the directions of the inputs, is computed beforehand.
     """
     g, make = program.graph, {"along": along, "adjoint": adjoint}[kind]
     kernels = {}
     for name, kernel in program.kernels.items():
         made = make(g, kernel, variables(program, kernel), f"{kind}_{name}")
         outputs = (*kernel.outputs, *made.outputs)
-        kernels[made.name] = replace(made, outputs=outputs, comments=("",) * len(outputs))
+        beforehand: tuple[Node, ...] = ()
+        if made.name == HOISTED:
+            own = [g.symbol(v.name) for v in program.parameters]
+            fixed = range(1 + len(program.states), made.directions)
+            beforehand = (*own, *(g.symbol(f"cg_v_{i}") for i in fixed))
+        kernels[made.name] = replace(
+            made, outputs=outputs, comments=("",) * len(outputs), beforehand=beforehand
+        )
     return replace(program, kernels=kernels)
 
 

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from .program import Program
     from .schedule import Schedule
 
+LONGEST_WRITTEN_OUT = 2000
+"""Operations up to which a kernel is written out if templates would be longer than three quarters of it."""
+LONGEST_CELL = 1000
+"""Operations of the longest cell up to which that depends on the length of the kernel."""
 LONGEST_PERIOD = 12
 """Maximum number of cells that a loop repeats together."""
 _COMMUTING = ("add", "mul")
@@ -91,8 +95,9 @@ class _Kinds:
 def rolled(
     program: Program, kernel: Kernel, given: Mapping[Node, int], table: Mapping[str, Place]
 ) -> Rolled | None:
-    """The kernel as runs of templates; None if these together are longer than three quarters of it.
+    """The kernel as runs of templates; None if it is written out.
 
+    It is written out if its cells hardly repeat, unless it is long and consists of short cells.
     `given` are the places of hoisted nodes in the array "q", `table` those of the variables.
     """
     g = program.graph
@@ -113,15 +118,16 @@ def rolled(
     for cell in cells:
         groups.setdefault(cell.key, []).append(cell)
     whole = sum(len(cell.nodes) for cell in cells)
-    if 4 * sum(len(found[0].nodes) for found in groups.values()) > 3 * whole:
+    short = whole <= LONGEST_WRITTEN_OUT or max(len(cell.nodes) for cell in cells) > LONGEST_CELL
+    if short and 4 * sum(len(found[0].nodes) for found in groups.values()) > 3 * whole:
         return None
     exports, work = _records(cells, groups)
     several = sum(len(found) > 1 for found in groups.values())
-    share = BUDGET // several if kernel.beforehand else 0  # the right-hand side is worth the search
+    share = BUDGET // max(several, 1) if kernel.beforehand else 0  # the right-hand side is worth the search
     templates, frames = [], []
     counts = [0, 0, 0]
     for found in groups.values():
-        budget = share if len(found) > 1 else 0
+        budget = share if len(found) > 1 else min(share, 1)  # 1: the first arrangement, without a search
         template, places = _template(program, kernel, found, exports, home, given, table, budget)
         templates.append(template)
         frames.append(places)

@@ -38,8 +38,8 @@ def _library_names() -> set[str]:
     return {*_MATH_NAMES, *(f.c for f in FUNCTIONS.values())}
 
 
-LONGEST_WRITTEN_OUT = 500
-"""Operations up to which a kernel of repeated cells is written out, not emitted as loops."""
+FEWEST_ROLLED = 500
+"""Operations from which on a kernel of repeated cells is emitted as loops."""
 _LONGEST = 12
 """Largest number of operations in one statement; longer expressions are split for readability."""
 
@@ -189,7 +189,9 @@ def schedule(program: Program, kernel: Kernel, loops: bool = True) -> Schedule:
     if not needed:
         return _whole(program, kernel, (), loops)
     order = tuple(sorted(needed))
-    first = Kernel("hoist", order, ("",) * len(order), checks, labels=kernel.labels)
+    first = Kernel(
+        "hoist", order, ("",) * len(order), checks, labels=kernel.labels, directions=kernel.directions
+    )
     table = variable_names(program, first)
     hoist = _scheduled(program, first, (), table, [("q", i) for i in range(len(order))])
     return replace(_whole(program, rest, order, loops), hoist=hoist)
@@ -209,7 +211,7 @@ def _whole(program: Program, kernel: Kernel, given: Sequence[Node], loops: bool)
 
 def is_long(g: Graph, kernel: Kernel) -> bool:
     """Whether a kernel is too long to be written out, if its cells repeat each other."""
-    return g.count_operations(kernel.roots()) > LONGEST_WRITTEN_OUT
+    return g.count_operations(kernel.roots()) > FEWEST_ROLLED
 
 
 def scheduled(

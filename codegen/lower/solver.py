@@ -19,6 +19,7 @@ from ..graph.linear import (
     Table,
     diagonal_sizes,
     eliminate,
+    elimination_order,
     entry,
     is_triangle,
     schur_complement,
@@ -44,8 +45,8 @@ class Mass:
         self.square: Table = ()
         if rows and not is_triangle(rows):
             self.square = rows
-        elif rows and len(rows) <= UNROLLED_VELOCITIES:
-            self.factors = LDL(g, [list(row) for row in rows])
+        elif rows and (order := elimination_order(g, rows)) is not None:
+            self.factors = LDL(g, rows, order)
         elif rows:
             self.upper = upper(rows)
 
@@ -156,7 +157,11 @@ class Coupling:
         """r and the pivots, given M^-1 f = free; many or redundant constraints are solved by a loop."""
         rest = [g.sub(e, g.dot(c, free)) for c, e in zip(self.rows.left, right, strict=True)]
         count = len(rest)
-        if self.rank or (count > UNROLLED_VELOCITIES and self.rows.first == count):  # A M^-1 A^T, symmetric
+        large = count > UNROLLED_VELOCITIES and self.rows.first == count  # A M^-1 A^T, symmetric
+        if large and not self.rank and (order := elimination_order(g, self.matrix)) is not None:
+            factors = LDL(g, self.matrix, order)
+            return factors.solve(rest), factors.checks(self.scales)
+        if self.rank or large:
             found = solve_by_loop(g, "constraints", upper(self.matrix), rest, name, solves, self.rank)
             return found, rank_checks(g, solves)
         return eliminate(g, self.matrix, rest, self.scales, self.pivoting)

@@ -140,7 +140,7 @@ class _Bundle:
             growth = np.log(np.abs(np.diag(upper)))
             if not np.isfinite(growth).all():
                 raise ArgumentError(
-                    f"the tangents are not independent at t = {stop:g}: ask for fewer exponents (n) or a shorter interval"
+                    f"the tangents are not independent at t = {stop:g}: ask for fewer exponents, or a shorter interval"
                 )
             spread = float(growth.max() - growth.min())
             if not self.fixed and spread > _WIDE:

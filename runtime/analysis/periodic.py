@@ -7,6 +7,7 @@ step is the shortest that solves them.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,8 +34,8 @@ _SINGULAR = 1e-7
 """Singular values below this share of the largest belong to repeated equations."""
 _CLOSE = 1e-12
 _ENOUGH = 1e-7
-"""Relative sizes of the last step: at the first one Newton's method has converged; at the second one a step that no longer
-becomes shorter is as short as the errors of the integration allow."""
+"""Relative sizes of the last step: at the first one Newton's method has converged; below the second one a step that
+does not become shorter is as short as the errors of the integration allow."""
 _VANISHES = 1e-12
 """A derivative of this share of the largest is zero."""
 _SPANS = 1e-6
@@ -180,7 +181,7 @@ class _Search:
         """Which rates depend on the time and on which states, at points along the first guess."""
         y, found = self.tangents.y, np.zeros((len(self.tangents.y), 1 + len(self.tangents.y)), bool)
         times = self.t + period * np.array([0.0, 0.13, 0.37, 0.59, 0.83])
-        for begin, end in zip(times, times[1:], strict=False):
+        for begin, end in itertools.pairwise(times):
             slopes = np.abs(self.tangents.rates(begin, y)[1])
             found |= slopes > _VANISHES * max(1.0, slopes.max())
             y = self.flow(begin, end, y, np.eye(len(y)))[0]
@@ -208,8 +209,8 @@ class _Search:
             last = size
         residual = np.abs(self.gap(y, moved[0])).max()
         raise ArgumentError(
-            f"no periodic motion of {self.tangents.model.name} was found near the guess: y(T) - y0 is still {residual:.3g} "
-            f"with T = {period:g}; give a closer state and period"
+            f"no periodic motion of {self.tangents.model.name} was found near the guess: y(T) - y0 is still "
+            f"{residual:.3g} with T = {period:g}; give a closer state and period"
         )
 
     def _shorter(
@@ -255,7 +256,7 @@ class _Search:
         return np.asarray(scale * found)
 
     def multipliers(self, y: Array, monodromy: Array, closed: list[int]) -> tuple[Complex, int]:
-        """The eigenvalues that integrals, symmetries and the flow leave open, and the number of ones that they explain."""
+        """The eigenvalues that integrals, symmetries and the flow leave open, and the number of those that are 1."""
         gradients = self.tangents.invariants(self.t, y)[1]
         inside = [g for g in gradients if not np.abs(g[self.drifting]).max(initial=0.0) > _VANISHES]
         rows = np.array(inside).reshape(-1, len(y))[:, closed]

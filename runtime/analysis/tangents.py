@@ -9,8 +9,8 @@ import numpy as np
 
 from .. import options
 from ..arguments import Array
-from ..errors import ArgumentError
 from ..consistency import Accepted
+from ..errors import ArgumentError
 from ..sensitivities import UNMEASURED, Variation, checked
 from .field import Field, refuse
 

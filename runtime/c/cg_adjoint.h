@@ -8,6 +8,7 @@
  * h sum_i b_i g(Y_i) over the steps. E. Hairer, C. Lubich, G. Wanner, Geometric Numerical Integration, 2nd ed.,
  * Springer 2006, section VI.4.
  *
+ *     cg_run_init(run, ..., CG_RUN_TABLE), whose methods keep the slopes of all stages, which is not so in a model's own;
  *     record.watch = cg_trail_watch, record.watch_context = &trail;
  *     cg_run_start(...), then cg_drive(run, &record, free rows of trail.t) to each time at which the loss has a term;
  *     fill adjoint.lambda with zeros, and adjoint.jumps;

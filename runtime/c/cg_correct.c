@@ -37,7 +37,7 @@ static int cg_correction(cg_run_t *run, double *size)
     return cg_step_finite(run->moved, run->n) ? CG_OK : CG_NONFINITE;
 }
 
-/* Moves run->x onto the constraints. *moved: whether it was not there. CG_SINGULAR: Newton's method does not converge. */
+/* Moves run->x onto the constraints. *moved: whether it was not there. */
 static int cg_correct(cg_run_t *run, int *moved)
 {
     *moved = 0;
@@ -52,7 +52,19 @@ static int cg_correct(cg_run_t *run, int *moved)
         }
         *moved = 1;
     }
-    return CG_SINGULAR;
+    return CG_UNCLOSED;
+}
+
+int cg_run_failure(cg_run_t *run, int status)
+{
+    const cg_kernel_entry_t *const entry = cg_kernel(run->model, "rank");
+    double smallest;
+    if (entry == NULL || (status != CG_SINGULAR && status != CG_NONFINITE && status != CG_STEP_TOO_SMALL)) {
+        return status;
+    }
+    const double t = cg_time_of_model(run, run->t);
+    const int found = ((cg_kernel_t)entry->function)(t, run->x, run->p, run->u, &smallest, run->work);
+    return found == CG_OK && !(smallest > CG_RANK_LOST) ? CG_RANK_CHANGED : status; /* NaN: several are lost */
 }
 
 int cg_run_step(cg_run_t *run)

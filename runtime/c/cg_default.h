@@ -17,7 +17,7 @@ static inline const char *cg_default_method(const cg_model_t *model, double rtol
     static const struct {
         double tolerance; /* the largest of the row */
         const char *smooth, *hybrid;
-    } table[] = {{1e-13, "vern9", "vern9"}, {1e-7, "vern9", "dop853"}, {HUGE_VAL, "dop853", "dop853"}};
+    } table[] = {{1e-13, "vern9", "vern9"}, {1e-5, "vern9", "dop853"}, {HUGE_VAL, "dop853", "dop853"}};
     const double tolerance = rtol > atol ? rtol : atol;
     int row = 0;
     while (tolerance > table[row].tolerance) {

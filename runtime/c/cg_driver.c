@@ -329,7 +329,7 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
             status = CG_RARE(detector != NULL) ? cg_step_with_events(run) : cg_run_step(run);
         }
         if (status != CG_OK) {
-            return status == CG_INTERRUPTED ? status : (run->status = status);
+            return status == CG_INTERRUPTED ? status : (run->status = cg_run_failure(run, status));
         }
         run->recorded = run->t == run->t_old; /* an event took the step back */
     }

@@ -118,7 +118,10 @@ static void CG_FN(correct)(cg_lanes_run_t *run, cg_mask_t good)
         }
         ever |= off;
     }
-    singular |= off;
+    if (CG_RARE(cg_any(off))) {
+        const cg_mask_t why = CG_FN(code)(CG_UNCLOSED);
+        CG_FN(fail)(run, &off, &why);
+    }
     if (cg_any(ever)) {
         *CG_TRUTHS(run->failed) = CG_FN(code)(0);
         CG_FN(rhs)(run, t, x, moved);

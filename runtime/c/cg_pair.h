@@ -2,10 +2,10 @@
  * cg_method.h, before them.
  */
 
-/* Stage s: a row of k, or, if nothing needs it after the trial, an array that compilers keep in registers, where they
- * leave out the components that no later stage reads. */
+/* Stage s: a row of k, or over lanes, if nothing needs it after the trial, an array that compilers keep in registers,
+ * where they leave out the components that no later stage reads. The adjoint of a single run needs all stages. */
 #define CG_STAGE_ROW(s) cg_real_t *const CG_RESTRICT k##s = CG_REALS(run->k) + (s) * ld;
-#if CG_COPIED
+#if CG_COPIED && CG_LANES > 1
 #define CG_STAGE_PASSING(s) cg_real_t k##s[CG_N(run)];
 #else
 #define CG_STAGE_PASSING(s) CG_STAGE_ROW(s)

@@ -38,6 +38,10 @@ const char *cg_status_text(int status)
         return "there are too many contact modes to try them all";
     case CG_TANGENT_EVENT:
         return "the motion touches an event without crossing it, so that its derivatives do not exist";
+    case CG_RANK_CHANGED:
+        return "the rank of the constraints changed: the loops are in a singular position";
+    case CG_UNCLOSED:
+        return "the state cannot be brought back onto the constraints";
     default:
         return "unknown status";
     }

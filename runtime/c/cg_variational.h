@@ -28,6 +28,9 @@ typedef struct cg_variational {
     cg_kernel_t project;    /* leaves the tangents as they are: see jump; NULL: the model has none */
     cg_kernel_t correction; /* NULL: the model has none */
     cg_jump_t jump;         /* NULL: neither events nor kinks nor contacts */
+    cg_hoist_t hoist;       /* NULL: nothing; of each block n_hoisted vectors, and one to spare for alignment */
+    int32_t n_hoisted;
+    int32_t reserved;
 } cg_variational_t;
 
 #ifdef __cplusplus

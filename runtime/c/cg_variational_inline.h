@@ -43,11 +43,56 @@ static CG_INLINE int cg_varied(cg_differential_t kernel, double t, const double 
     return status;
 }
 
+#ifdef CG_MODEL_HOISTED
+/* What depends on the parameters and the seeds alone comes after them in p, where the driver has model->hoist put it. */
+static CG_INLINE const cg_real_t *cg_hoisted(const double *p, int32_t block)
+{
+    const ptrdiff_t seeds = (ptrdiff_t)CG_SEEDS * CG_LANES * cg_blocks(p);
+    return cg_aligned((double *)(uintptr_t)(p + CG_MODEL_NP + 1 + seeds)) + (ptrdiff_t)block * CG_MODEL_HOISTED;
+}
+
+static int cg_varied_hoist(const double *CG_RESTRICT p, double *CG_RESTRICT q)
+{
+    cg_real_t given[CG_DIRECTIONS], found[CG_MODEL_HOISTED];
+    for (int32_t block = 0; block < cg_blocks(p); block++) {
+        memset(given, 0, sizeof given);
+        cg_take_vectors(given + 1 + CG_MODEL_N, p + CG_MODEL_NP + 1 + (ptrdiff_t)block * CG_SEEDS * CG_LANES, CG_SEEDS);
+        if (cg_any(cg_not(CG_MODEL_HOIST(p, given, found)))) {
+            return CG_SINGULAR;
+        }
+        memcpy(cg_aligned(q) + (ptrdiff_t)block * CG_MODEL_HOISTED, found, sizeof found);
+    }
+    return CG_OK;
+}
+
+#define CG_JOIN_LANES(name) CG_NAMED(name, _lanes)
+static int cg_varied_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p, const double *CG_RESTRICT u,
+                         double *CG_RESTRICT out, double *CG_RESTRICT work)
+{
+    const cg_real_t clock = cg_splat(t);
+    cg_real_t given[CG_DIRECTIONS], results[2 * CG_MODEL_N];
+    given[0] = cg_splat(0.0);
+    for (int32_t block = 0; block < cg_blocks(p); block++) {
+        const ptrdiff_t tangents = CG_MODEL_N + (ptrdiff_t)block * CG_MODEL_N * CG_LANES;
+        cg_take_vectors(given + 1, x + tangents, CG_MODEL_N);
+        cg_take_vectors(given + 1 + CG_MODEL_N, p + CG_MODEL_NP + 1 + (ptrdiff_t)block * CG_SEEDS * CG_LANES, CG_SEEDS);
+        const cg_mask_t ok = CG_JOIN_LANES(CG_MODEL_ALONG)(&clock, x, p, cg_hoisted(p, block), u, given, results,
+                                                           cg_aligned(work));
+        if (cg_any(cg_not(ok))) {
+            return CG_SINGULAR;
+        }
+        cg_give_values(out, results, CG_MODEL_N);
+        cg_give_vectors(out + tangents, results + CG_MODEL_N, CG_MODEL_N);
+    }
+    return CG_OK;
+}
+#else
 static int cg_varied_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p, const double *CG_RESTRICT u,
                          double *CG_RESTRICT out, double *CG_RESTRICT work)
 {
     return cg_varied(CG_MODEL_ALONG, t, x, p, u, out, work);
 }
+#endif
 
 #ifdef CG_MODEL_ALONG_CORRECTION
 static int cg_varied_correction(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
@@ -331,6 +376,10 @@ const cg_variational_t CG_VARIATIONAL = {
     .n_lanes = CG_LANES,
     .n_work = CG_MODEL_WORK,
     .rhs = cg_varied_rhs,
+#ifdef CG_MODEL_HOISTED
+    .hoist = cg_varied_hoist,
+    .n_hoisted = CG_MODEL_HOISTED,
+#endif
 #ifdef CG_MODEL_ALONG_RESETS
     .reset = cg_varied_reset,
 #endif

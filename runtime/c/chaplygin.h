@@ -53,7 +53,9 @@ enum cg_status {
     CG_ACCUMULATING = -9,     /* events follow one another at ever shorter intervals, without end */
     CG_PARADOX = -10,         /* no contact mode, or more than one, satisfies the equations */
     CG_TOO_MANY_MODES = -11,  /* there are too many contact modes to try them all */
-    CG_TANGENT_EVENT = -12    /* an event or a change of modes at which the motion is tangential has no derivative */
+    CG_TANGENT_EVENT = -12,   /* an event or a change of modes at which the motion is tangential has no derivative */
+    CG_RANK_CHANGED = -13,    /* constraints became dependent: a singular position of closed loops */
+    CG_UNCLOSED = -14         /* Newton's method does not bring the state back onto the constraints */
 };
 
 /* What a named quantity is. */

@@ -111,6 +111,8 @@ cdef extern from "cg_variational.h" nogil:
         cg_kernel_t project
         cg_kernel_t correction
         cg_jump_t jump
+        cg_hoist_t hoist
+        int32_t n_hoisted
 
 cdef extern from "cg_default.h" nogil:
     const char *cg_default_method(const cg_model_t *model, double rtol, double atol)
@@ -119,6 +121,7 @@ cdef extern from "cg_ensemble.h" nogil:
     enum: CG_OUTPUT_FULL
     enum: CG_BUDGET_USED
     enum: CG_EVENTS_FULL
+    enum: CG_RUN_TABLE
     const cg_method_t *cg_method_table()
     int cg_method_find(const cg_model_t *model, const char *name, int32_t flags, cg_method_t *found)
     size_t cg_run_size(const cg_model_t *model, const char *method)

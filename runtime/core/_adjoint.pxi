@@ -34,10 +34,16 @@ cdef class Trail:
         _read(fields, &given)
         method = <object> given.method
         self.model = model
-        self.run = model._take_run(method)
         self.tableau = cg_tableau(PyUnicode_AsUTF8(method))
         if self.tableau is NULL:
             raise ArgumentError(f"method {method!r} is no explicit Runge-Kutta method")
+        # Methods compiled into a model do not keep the slopes of all stages; those of the table do.
+        size = cg_run_size(model.model, PyUnicode_AsUTF8(method))
+        self.run = cg_run_new(size)
+        if self.run is NULL:
+            raise MemoryError
+        if cg_run_init(self.run, size, model.model, PyUnicode_AsUTF8(method), CG_RUN_TABLE) != CG_OK:
+            raise ArgumentError(f"the integrator refused {model.name} with method {method!r}")
         _configure(model, self.run, &given, fields)
         for i in range(model.n_parameters):
             self.run.p[i] = parameters[i]

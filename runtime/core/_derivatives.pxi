@@ -95,10 +95,11 @@ cdef class VariationalTable:
         self.table = m[0]
         self.table.n_states = m.n_states * (1 + self.width)
         self.table.n_parameters = m.n_parameters + 1 + (m.n_parameters + m.n_inputs) * self.width
-        self.table.n_declared = self.table.n_hoisted = 0
+        self.table.n_declared, self.table.n_hoisted = 0, (found.n_hoisted * self.blocks + 1) * self.lanes
+        self.table.hoist = found.hoist
         self.table.n_work = max(m.n_work, found.n_work)
         self.table.rhs, self.table.reset, self.table.project = found.rhs, found.reset, found.project
-        self.table.jvp, self.table.jacobian, self.table.initial, self.table.hoist = NULL, NULL, NULL, NULL
+        self.table.jvp, self.table.jacobian, self.table.initial = NULL, NULL, NULL
         self.table.methods, self.table.lane_sets, self.table.declared = NULL, NULL, NULL
         self.kept = [model]
         self._name(m)

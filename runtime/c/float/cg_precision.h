@@ -19,6 +19,7 @@
 
 /* ---- mass matrix ---- */
 #define CG_PIVOT 5e-5f /* a pivot below this fraction of its diagonal element is zero */
+#define CG_RANK_LOST 1e-4f /* constraints whose smallest pivot is below this fraction of the largest are dependent */
 
 /* ---- search for events ---- */
 #define CG_SAME_TIME 1e-5f /* crossings closer than this fraction of the step are simultaneous */
