@@ -111,6 +111,10 @@ class BranchWarning(UserWarning):
     """A branch of a declaration (`Piecewise`, `Max`, `Abs` ...) could not be reached and was not examined."""
 
 
+class SizeWarning(UserWarning):
+    """Equations are so long that emitting and compiling them takes a minute or more."""
+
+
 class PurePythonWarning(RuntimeWarning):
     """A pure-Python model runs instead of a compiled one."""
 

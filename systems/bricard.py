@@ -94,4 +94,5 @@ def example() -> Example:
         t_span=(0.0, 10.0),
         forms=("multipliers", "recursive", "maggi"),
         build=system,
+        large=True,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from math import cos, sin
 from typing import Any
 
@@ -15,7 +16,7 @@ import chaplygin as cg
 from chaplygin.codegen.declare.symbols import DeclarationError
 from chaplygin.codegen.emit.python_backend import python_model
 from chaplygin.codegen.graph.evaluate import evaluate
-from chaplygin.runtime.errors import FormError
+from chaplygin.runtime.errors import FormError, SizeWarning
 
 
 def system_of(chain: Chain, **more: Any) -> cg.System:
@@ -245,6 +246,20 @@ def test_a_leaf_without_inertia_is_named() -> None:
 def test_a_system_without_bodies_is_refused() -> None:
     with pytest.raises(FormError, match=r"no bodies are given.*use 'lagrange'"):
         cg.example("double_pendulum").system.equations("recursive")
+
+
+def test_a_model_too_large_for_its_form_is_announced_before_it_is_emitted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    system = hanging(80)
+    equations = system.equations("lagrange")
+    monkeypatch.setattr("chaplygin.codegen.lower.lower.lower", lambda nodes: None)
+    text = r"lagrange: M and f of 'hanging' have \d\d,\d{3} operations for 80 velocities.*use 'recursive'"
+    with pytest.warns(SizeWarning, match=text):
+        assert equations.program is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert system.equations("recursive").program is None
 
 
 def test_an_unknown_body_is_named() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
+
+from chaplygin.runtime.errors import SizeWarning
 
 from ..declare.system import System
 from ..graph.graph import Node
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
 
 LARGEST_COUNTED_AS_EMITTED = 2000
 """Operations of M and f together up to which `Equations.operations` counts the emitted right-hand side."""
+
+LONG = 60_000
+"""Operations of M and f together from which on emitting and compiling take a minute: 120,000 take 70 s."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +109,24 @@ class Equations:
     def program(self) -> Program:
         from ..lower.lower import lower
 
+        self._warn_of_size()
         return lower(self.nodes)
+
+    def _warn_of_size(self) -> None:
+        """Issue a SizeWarning if emitting and compiling will take a minute, which loops over cells do not."""
+        from .forms import fitting
+
+        eqs, system = self.nodes, self.nodes.system
+        operations = eqs.graph.count_operations([*eqs.force, *(n for row in eqs.mass for n in row)])
+        if eqs.cells or operations < LONG:
+            return
+        advice = "; use 'recursive'" if "recursive" == fitting(system) != self.form else ""
+        warnings.warn(
+            f"{self.form}: M and f of {system.name!r} have {operations:,} operations for {len(eqs.force)} "
+            f"velocities; to emit and compile them takes a minute or more{advice}",
+            SizeWarning,
+            stacklevel=3,
+        )
 
     # -- onward -------------------------------------------------------------------------------------------------
     def compile(

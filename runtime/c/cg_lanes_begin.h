@@ -27,25 +27,29 @@ static void CG_FN(begin)(cg_lanes_run_t *run, double t0)
     *CG_TRUTHS(run->status) = (cg_not(finite) & CG_FN(code)(CG_NONFINITE)) | (failed & CG_FN(code)(CG_SINGULAR));
 }
 
-/* The states at `count` times of each lane, as cg_dense_evaluate computes them. */
+/* The states at a fraction theta of the last step, as cg_dense_evaluate computes them. */
+static CG_INLINE void CG_FN(evaluate)(const cg_lanes_run_t *run, cg_real_t theta, cg_real_t *CG_RESTRICT x)
+{
+    const int32_t n = CG_N(run), last = run->n_dense - 1;
+    const cg_real_t *const CG_RESTRICT coef = CG_REALS(run->coef);
+    const cg_real_t weights[2] = {theta, 1.0 - theta};
+    for (int32_t i = 0; i < n; i++) {
+        cg_real_t sum = coef[last * n + i];
+        for (int32_t j = last - 1; j >= 0; j--) {
+            sum = coef[j * n + i] + weights[j % 2] * sum;
+        }
+        x[i] = sum;
+    }
+}
+
+/* The states at `count` times of each lane. */
 static void CG_FN(interpolate)(cg_lanes_run_t *run, int32_t count)
 {
-    const int32_t n = CG_N(run);
-    const int32_t last = run->n_dense - 1;
-    const cg_real_t *const CG_RESTRICT coef = CG_REALS(run->coef);
     const cg_real_t t_old = CG_T_OLD(run);
     const cg_real_t length = CG_T(run) - t_old;
     for (int32_t m = 0; m < count; m++) {
-        cg_real_t *const CG_RESTRICT inside = CG_REALS(run->inside) + m * n;
         const cg_real_t theta = (CG_REALS(run->moment)[m] - t_old) / length;
-        const cg_real_t weights[2] = {theta, 1.0 - theta};
-        for (int32_t i = 0; i < n; i++) {
-            cg_real_t sum = coef[last * n + i];
-            for (int32_t j = last - 1; j >= 0; j--) {
-                sum = coef[j * n + i] + weights[j % 2] * sum;
-            }
-            inside[i] = sum;
-        }
+        CG_FN(evaluate)(run, theta, CG_REALS(run->inside) + m * CG_N(run));
     }
 }
 

@@ -56,17 +56,9 @@ static CG_INLINE cg_mask_t CG_FN(observe)(cg_lanes_run_t *run, cg_real_t t, cons
 /* The same at a fraction theta of the last step. */
 static CG_INLINE cg_mask_t CG_FN(inside)(cg_lanes_run_t *run, cg_real_t theta, cg_real_t *values)
 {
-    const int32_t n = CG_N(run), last = run->n_dense - 1;
-    const cg_real_t *const coef = CG_REALS(run->coef), t_old = CG_T_OLD(run);
-    const cg_real_t weights[2] = {theta, 1.0 - theta};
+    const cg_real_t t_old = CG_T_OLD(run);
     cg_real_t x[CG_N(run)];
-    for (int32_t i = 0; i < n; i++) {
-        cg_real_t sum = coef[last * n + i];
-        for (int32_t j = last - 1; j >= 0; j--) {
-            sum = coef[j * n + i] + weights[j % 2] * sum;
-        }
-        x[i] = sum;
-    }
+    CG_FN(evaluate)(run, theta, x);
     return CG_FN(observe)(run, t_old + theta * (CG_T(run) - t_old), x, values);
 }
 

@@ -53,6 +53,7 @@ from chaplygin.runtime.errors import (
     NoCompilerError as NoCompilerError,
     PurePythonWarning as PurePythonWarning,
     RangeError as RangeError,
+    SizeWarning as SizeWarning,
     UnknownSystemError as UnknownSystemError,
 )
 from chaplygin.runtime.gradients.fit import Fit as Fit, fit as fit
