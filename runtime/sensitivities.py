@@ -202,7 +202,8 @@ class Variation:
 
 def _tolerances(atol: Array, start: Start, values: Mapping[str, float]) -> Array:
     """The absolute tolerance of each tangent (n, k): that of the state over the size of what is varied, or 1."""
-    return atol[:, None] / np.array([abs(values.get(name, 1.0)) or 1.0 for name in start.names])
+    sizes = np.array([abs(values.get(name, 1.0)) or 1.0 for name in start.names])
+    return np.asarray(atol[:, None] / sizes)
 
 
 def _of_states(events: Any, n: int) -> Any:
