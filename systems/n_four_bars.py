@@ -77,4 +77,5 @@ def example(n: int = 2) -> Example:
         t_span=(0.0, 10.0),
         forms=("multipliers",),
         build=lambda: system(n),
+        large=True,
     )

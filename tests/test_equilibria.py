@@ -142,3 +142,79 @@ def test_equations_with_the_time_are_refused() -> None:
     )
     with pytest.raises(cg.ArgumentError, match=r"d\(x_dot\)/dt depends on the time"):
         driven.compile().equilibrium({"x": 1})
+
+
+def test_a_fold_of_a_pushed_bead(bead: Any) -> None:
+    """tau = m R sin(theta) (g - R Omega^2 cos(theta)) is greatest where g cos(theta) = R Omega^2 cos(2 theta)."""
+    numbers = HOOP | {"c": 0.2, "Omega": 4.0}
+    start = bead.equilibrium({"theta": 0.1}, numbers, {"tau": 0})
+    branch = start.continuation("tau", 10.0)
+    g, rw = 9.81, 0.5 * 16
+    cosine = (g - np.sqrt(g**2 + 8 * rw**2)) / (4 * rw)
+    top = 1.3 * 0.5 * np.sqrt(1 - cosine**2) * (g - rw * cosine)
+    (fold,) = branch.special
+    assert fold.kind == "fold"
+    assert abs(fold.value - top) < 1e-10
+    assert abs(fold.point["theta"] - np.arccos(cosine)) < 1e-7
+    # Beyond the fold it goes back to tau = 0 at the top of the hoop, and is unstable on the way.
+    assert branch["theta"][-1] == pytest.approx(np.pi, rel=1e-12)
+    assert abs(branch["tau"][-1]) < 1e-12
+    assert branch.points[-1].stability == "unstable"
+    theta = branch["theta"]
+    np.testing.assert_allclose(branch["tau"], 0.65 * np.sin(theta) * (g - rw * np.cos(theta)), atol=1e-12)
+
+
+def test_the_pitchfork_of_a_bead_on_a_hoop(bead: Any) -> None:
+    """The bottom loses its stability at Omega^2 = g/R."""
+    start = bead.equilibrium({"theta": 0.1}, HOOP | {"c": 0.2, "Omega": 3.0}, {"tau": 0})
+    branch = start.continuation("Omega", 6.0)
+    (point,) = branch.special
+    assert point.kind == "branch point"
+    assert abs(point.value - np.sqrt(9.81 / 0.5)) < 1e-10
+    stable = [p.stability == "asymptotically stable" for p in branch.points]
+    assert stable == list(branch["Omega"] < point.value)
+    assert branch["Omega"][-1] == pytest.approx(6.0, rel=1e-14)
+
+
+def test_a_hopf_point(bead: Any) -> None:
+    """Damping that becomes negative: the pair -c/(2 m R^2) +- i w crosses the axis at c = 0."""
+    start = bead.equilibrium({"theta": 1}, HOOP | {"c": 0.2}, {"tau": 0})
+    (point,) = start.continuation("c", -0.13).special
+    assert point.kind == "Hopf"
+    assert abs(point.value) < 1e-10
+    frequency = 6 * np.sqrt(1 - (9.81 / 18) ** 2)
+    np.testing.assert_allclose(np.abs(point.point.eigenvalues.imag), frequency, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.25, 0.5), (0.5, 1.0)], ids=["disk", "hoop"])
+def test_where_upright_rolling_loses_its_stability(a: float, b: float) -> None:
+    """At omega^2 = m g R A / (B (B + m R^2)), along a state that is held."""
+    numbers = DISK | {"A": a * 0.5, "B": b * 0.5}
+    guess = dict.fromkeys(disk.states, 0.0) | {"w2": 4.0}
+    start = disk.steady_motion(guess, numbers, keep=["w2", "w3"])
+    branch = start.continuation("w2", 1.0)
+    (point,) = branch.special
+    assert point.kind == "branch point"
+    assert abs(point.value - np.sqrt(9.81 / 0.5 * a / (b * (b + 1)))) < 1e-10
+    assert branch.linearizations.eigenvalues.shape == (len(branch), 4)
+
+
+def test_circles_of_a_disk_up_to_any_lean() -> None:
+    """A branch of steady motions in closed form."""
+    guess = {"x": 0, "y": 0, "psi": 0, "theta": 0, "alpha": 0.3, "w2": -2, "w3": 2}
+    branch = disk.steady_motion(guess, DISK, keep=["alpha", "w3"]).continuation("alpha", 1.2)
+    np.testing.assert_allclose(branch["w2"], [circling(lean, 2.0) for lean in branch["alpha"]], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("along", "to", "message"),
+    [
+        ("theta", 1.0, "continuation: unknown theta"),
+        ("Omga", 1.0, "unknown Omga; did you mean Omega"),
+        ("Omega", 6.0, "Omega is 6 already"),
+    ],
+)
+def test_wrong_continuations_are_named(bead: Any, along: str, to: float, message: str) -> None:
+    start = bead.equilibrium({"theta": 1}, HOOP | {"c": 0.2}, {"tau": 0})
+    with pytest.raises(cg.ArgumentError, match=message):
+        start.continuation(along, to)

@@ -7,6 +7,7 @@ from typing import Any
 import mechanics_models as given
 import numpy as np
 import pytest
+import sympy as sp
 from runtime_models import needs_core
 from scipy.optimize import brentq
 from steady_models import HOOP, TORUS, hoop, on_rails, torus
@@ -161,6 +162,36 @@ def test_linear_equations_predict_the_run() -> None:
     assert deviations[1] < deviations[0] / 50
 
 
+def test_symbolic_linear_equations_are_the_compiled_ones() -> None:
+    """Of the bead on a hoop at any angle, of the one on a line, and of the upright disk at any spin."""
+    system = hoop(damped=True)
+    symbols = {s.name: s for s in system.all_symbols()}
+    theta, turn, g, radius = (symbols[n] for n in ("theta", "Omega", "g", "R"))
+    rest = {symbols["theta_dot"]: 0, symbols["tau"]: 0, g: radius * turn**2 * sp.cos(theta)}
+    a, b, states = system.equations("lagrange").linearize(rest)
+    assert states == ("theta", "theta_dot")
+    assert sp.simplify(a[1, 0] + turn**2 * sp.sin(theta) ** 2) == 0
+    assert sp.simplify(b[1] - 1 / (symbols["m"] * radius**2)) == 0
+
+    system = on_rails()
+    symbols = {s.name: s for s in system.all_symbols()}
+    at = dict.fromkeys((symbols[n] for n in ("x", "y", "x_dot", "y_dot", "f") if n in symbols), 0)
+    a, _, states = system.equations("maggi").linearize(at)
+    assert len(states) == 2
+    assert sp.simplify(a[0, 1] * a[1, 0] + symbols["k"] / symbols["m"]) == 0
+
+    system = cg.example("rolling_disk").system
+    symbols = {s.name: s for s in system.all_symbols()}
+    straight = dict.fromkeys((symbols[n] for n in ("alpha", "w1", "w3")), 0)
+    a, _, states = system.equations("maggi").linearize(straight, about="steady")
+    assert states == ("alpha", "w1", "w2", "w3")
+    m, radius, moment, axial, g, spin = (symbols[n] for n in ("m", "R", "A", "B", "g", "w2"))
+    square = m * g * radius - (axial + m * radius**2) * axial * spin**2 / moment
+    assert sp.simplify((a * a).trace() / 2 - square / (moment + m * radius**2)) == 0
+    with pytest.raises(cg.FormError, match=r"d\(w1\)/dt = .* is not zero: it is not a steady motion"):
+        system.equations("maggi").linearize({symbols["w1"]: 0}, about="steady")
+
+
 @pytest.fixture(scope="module")
 def bicycle() -> Any:
     upright = dict.fromkeys(("yaw", "roll", "pitch", "steer"), 0.0)
@@ -189,10 +220,19 @@ def test_bicycle_has_the_published_eigenvalues(bicycle: Any) -> None:
 
 
 @pytest.mark.slow
+def test_weave_and_capsize_speed_of_the_bicycle(bicycle: Any) -> None:
+    """The same paper, section 5: a Hopf point and a zero eigenvalue along the speed."""
+    guess = dict.fromkeys(bicycle.states, 0.0) | {"u3": 3.5 / 0.3}
+    start = bicycle.steady_motion(guess, given.BICYCLE, keep=["u3"])
+    weave, capsize = start.continuation("u3", 7.0 / 0.3).special
+    assert (weave.kind, capsize.kind) == ("Hopf", "branch point")
+    assert abs(weave.value * 0.3 - 4.29238253634111) < 1e-10
+    assert abs(capsize.value * 0.3 - 6.02426201538837) < 1e-10
+
+
+@pytest.mark.slow
 def test_sympys_linearize_gives_the_same() -> None:
     """`KanesMethod.linearize` of the jointed models of the tests that rest: the rolling disk, upright, at a spin."""
-    import sympy as sp
-
     kane = given.rolling_disk()
     model = cg.from_sympy(given.rolling_disk(), "sympy_disk").compile()
     kane.kanes_equations()

@@ -34,6 +34,7 @@ PAGES = (
     "docs/forms.md",
     "docs/from_sympy.md",
     "docs/gym.md",
+    "docs/linearization.md",
     "docs/painleve_klein.md",  # its code runs in test_painleve_klein.py
 )
 
@@ -131,6 +132,11 @@ def test_models_of_sympy(capsys: pytest.CaptureFixture[str]) -> None:
     energy = 0.125 * sol["w"] ** 2 - 4.905 * np.cos(sol["a"])
     np.testing.assert_allclose(energy, -4.905 * np.cos(0.3), rtol=1e-7)
     assert "Matrix([[m*r**2]])" in capsys.readouterr().out
+
+
+def test_linearization() -> None:
+    """The page on equilibria and linear equations: its closed forms hold."""
+    assert run_python_blocks("docs/linearization.md")
 
 
 def test_conventions() -> None:

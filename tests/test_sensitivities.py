@@ -111,7 +111,10 @@ def sleigh(values: dict[str, Any]) -> Callable[[Any], Any]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("form", ["maggi", "multipliers", "hamel"])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize("form", ["maggi", *(pytest.param(f, marks=SLOW) for f in ("multipliers", "hamel"))])
 def test_the_chaplygin_sleigh(form: str) -> None:
     phi, x, y = cg.coordinates("phi x y")
     omega, v, w = cg.velocities("omega v w")
@@ -171,7 +174,7 @@ def pendulum_on_a_cart(y: Any, v: dict[str, Any]) -> list[Any]:
     return [y[2], y[3], acceleration, -(acceleration * c + g * s) / length]
 
 
-@pytest.mark.parametrize("form", ["lagrange", "chetaev", "routh"])
+@pytest.mark.parametrize("form", ["chetaev", "routh", pytest.param("lagrange", marks=SLOW)])
 def test_momenta_and_cyclic_constants_follow_the_declared_start(form: str) -> None:
     x, phi = cg.coordinates("x phi")
     total, m, length, g = cg.parameters("M m l g", positive=True)
@@ -274,6 +277,34 @@ def test_a_block_that_stops_by_friction() -> None:
     for by, value in exact.items():
         assert sol.sensitivity["x", by][-1] == pytest.approx(value, abs=1e-10), by
         assert sol.sensitivity["x_dot", by][-1] == pytest.approx(0, abs=1e-12), by
+
+
+@pytest.mark.slow
+def test_through_the_stops_of_two_guides() -> None:
+    """Klein's bodies: one stops, the other turns around, both stick; against differences of whole runs."""
+    example = cg.example("painleve_klein")
+    model = example.system.compile("lagrange")
+    given = {**example.initial, **example.parameters}
+    names, times = ["mu1", "m2", "x1_dot", "K"], np.array([0.5, 0.803, 1.2, 2.0])
+
+    def run(values: dict[str, float], **more: Any) -> Any:
+        initial, parameters = ({n: values[n] for n in part} for part in (example.initial, example.parameters))
+        how = {**TIGHT, "rtol": 1e-12, "atol": 1e-12}
+        return model.integrate((0, 2.2), initial, parameters, t_eval=times, **how, **more)
+
+    sol = run(given, sensitivities=names)
+    assert [mode.ended_by for mode in sol.modes] == ["guide2", "guide1", "guide1", None]
+    for j, name in enumerate(names):
+
+        def central(h: float, name: str = name) -> Any:
+            ends = [run({**given, name: given[name] * (1 + sign * h)}).y for sign in (1, -1)]
+            return (ends[0] - ends[1]) / (2 * h * given[name])
+
+        differences = (4 * central(1e-5) - central(2e-5)) / 3
+        scale = 1 + np.abs(differences).max()
+        np.testing.assert_allclose(
+            sol.sensitivity.y[:, j], differences, rtol=0, atol=1e-6 * scale, err_msg=name
+        )
 
 
 def test_a_kink_of_the_equations() -> None:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import sympy as sp
 
@@ -227,6 +227,28 @@ class Equations:
         from .to_sympy_system import symbolic_system
 
         return symbolic_system(self)
+
+    def linearize(
+        self, point: Mapping[Any, Any], about: Literal["equilibrium", "steady"] = "equilibrium"
+    ) -> tuple[sp.Matrix, sp.Matrix, tuple[str, ...]]:
+        """A and B of d(xi)/dt = A xi + B du near an equilibrium or a steady motion, and the names of xi.
+
+        `point` maps symbols of states, inputs and parameters to numbers or expressions; what it leaves out stays as
+        it is. As for `Model.linearize`, which is the way for larger systems, constraints are eliminated, and with
+        about="steady" ignorable coordinates are dropped.
+
+        Raises FormError if a rate is not zero at the point, and for forms with multipliers, momenta or contacts.
+
+        >>> import chaplygin as cg
+        >>> system = cg.example("double_pendulum").system
+        >>> hanging = dict.fromkeys((*system.coordinates, *system.velocities), 0)
+        >>> a, b, states = system.equations("lagrange").linearize(hanging)
+        >>> a[2, 0]
+        -g*(m1 + m2)/(l1*m1)
+        """
+        from .linearize import linearized
+
+        return linearized(self, point, about)
 
     def latex(self) -> str:
         """The equations as a LaTeX `aligned` environment (without dollar signs)."""

@@ -23,6 +23,7 @@ from .linearization import Complex, Linearization, linearized
 
 if TYPE_CHECKING:
     from ..model import Model
+    from .continuation import Branch
 
 _STEPS = 100
 _HALVINGS = 12
@@ -86,6 +87,17 @@ class SteadyState:
     def stability(self) -> str:
         """ "asymptotically stable", "unstable", or "neutral": the linear equations do not decide."""
         return self.linearization.stability
+
+    def continuation(self, along: str, to: float, *, step: float = 0.02, max_points: int = 2000) -> Branch:
+        """The branch of solutions along a parameter, an input or a state in `keep`, up to the value `to`; see `Branch`.
+
+        Pseudo-arclength continuation: the branch is followed around folds. It ends where `along` reaches `to`, or its
+        value at the start again, or after `max_points`. `step` is the longest step, in units of the change of `along`.
+        Folds, Hopf points and zero eigenvalues (branch points) are located. Raises `ArgumentError`.
+        """
+        from .continuation import follow
+
+        return follow(self, along, to, step, max_points)
 
     def __getitem__(self, name: Any) -> float:
         key = arguments.plain_name(name)

@@ -1,0 +1,123 @@
+"""Linear equations as SymPy matrices, for systems small enough to be read.
+
+dx/dt = r, M theta' = f: near a point with theta' = a, d(theta') = M^-1 (df - dM a). Constraints and invariants of
+coordinates h = 0 are eliminated, dy = N xi with N = [I; -h_d^-1 h_i] for independent states i and dependent ones d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from chaplygin.runtime.errors import FormError
+
+from ..graph.differentiate import gradient
+from ..graph.graph import Node
+
+if TYPE_CHECKING:
+    from .equations import Equations
+
+
+def linearized(
+    eqs: Equations, point: Mapping[Any, Any], about: str
+) -> tuple[sp.Matrix, sp.Matrix, tuple[str, ...]]:
+    """A, B and the names of the independent states; see `Equations.linearize`."""
+    nodes, g = eqs.nodes, eqs.nodes.graph
+    if about not in ("equilibrium", "steady"):
+        raise FormError(f"linearize: about = {about!r}: give 'equilibrium' or 'steady'")
+    if eqs.independent is not None or nodes.friction is not None or nodes.implicit is not None:
+        raise FormError(
+            f"linearize: {eqs.form!r} of {eqs.system.name!r} has another independent variable than the time, or forces "
+            "or velocities that are computed by a loop; use a form without multipliers, momenta and contacts"
+        )
+    closing = _closing(eqs)
+    dropped = _ignorable(eqs, closing) if about == "steady" else []
+    kept = [i for i in range(len(eqs.states)) if i not in dropped]
+    states = [nodes.state_nodes[i] for i in kept]
+    inputs = [g.symbol(u.name) for u in eqs.system.inputs]
+
+    def at(roots: Sequence[Node]) -> list[Any]:
+        return [sp.simplify(e.subs(point)) for e in nodes.view(list(roots))]
+
+    def slopes(roots: Sequence[Node], variables: Sequence[Node]) -> sp.Matrix:
+        entries = at([n for root in roots for n in gradient(g, root, variables)])
+        return sp.Matrix(len(roots), len(variables), entries)
+
+    k = len(eqs.velocities)
+    rates = [nodes.rates[i] for i in kept if i < len(nodes.rates)]
+    mass = [
+        nodes.entry(i, j) if nodes.mass else (g.one if i == j else g.zero) for i in range(k) for j in range(k)
+    ]
+    m = sp.Matrix(k, k, at(mass))
+    a = m.LUsolve(sp.Matrix(at(nodes.force))).applyfunc(sp.simplify)
+    _check_rest(eqs, kept, [*at(rates), *a], about)
+    parts = []
+    for variables in (states, inputs):
+        turned = slopes(mass, variables)  # zero unless M depends on them, and needed only where a is not zero
+        moved = slopes(nodes.force, variables)
+        for j in range(len(variables) if any(a) else 0):
+            moved[:, j] -= sp.Matrix(k, k, list(turned[:, j])) * a
+        parts.append(sp.Matrix.vstack(slopes(rates, variables), m.LUsolve(moved) if variables else moved))
+    free, across = _across(slopes(closing, states))
+    n = sp.zeros(len(states), len(free))
+    for row in range(len(states)):
+        n[row, :] = across[row]
+    names = tuple(eqs.states[kept[i]] for i in free)
+    return (
+        (parts[0].extract(free, list(range(len(states)))) * n).applyfunc(sp.simplify),
+        parts[1].extract(free, list(range(len(inputs)))).applyfunc(sp.simplify),
+        names,
+    )
+
+
+def _closing(eqs: Equations) -> list[Node]:
+    """The residuals, and the invariants of the coordinates."""
+    nodes, g = eqs.nodes, eqs.nodes.graph
+    changing = [*nodes.velocity_nodes, nodes.independent_node]
+    return [
+        *nodes.residuals_nodes.values(),
+        *(i.node for i in nodes.found_invariants if not g.depends_on([i.node], changing)),
+    ]
+
+
+def _ignorable(eqs: Equations, closing: Sequence[Node]) -> list[int]:
+    """The coordinates that no remaining equation depends on, again and again."""
+    nodes, g = eqs.nodes, eqs.nodes.graph
+    always = [*closing, *nodes.force, *(n for row in nodes.mass for n in row)]
+    dropped: list[int] = []
+    while True:
+        rows = [*always, *(r for i, r in enumerate(nodes.rates) if i not in dropped)]
+        left = [(i, x) for i, x in enumerate(nodes.coordinate_nodes) if i not in dropped]
+        more = [i for i, x in left if not g.depends_on(rows, [x])]
+        if not more:
+            return dropped
+        dropped += more
+
+
+def _across(closing: sp.Matrix) -> tuple[list[int], list[sp.Matrix]]:
+    """The independent states, and the rows of N: the last ones of the states are taken as dependent."""
+    count = closing.cols
+    order = list(range(count))[::-1]
+    reduced, pivots = (
+        closing.extract(list(range(closing.rows)), order).rref() if closing.rows else (closing, ())
+    )
+    follow = {order[p]: row for row, p in enumerate(pivots)}
+    free = [i for i in range(count) if i not in follow]
+    rows = []
+    for i in range(count):
+        if i in follow:
+            rows.append(sp.Matrix([[-reduced[follow[i], order.index(j)] for j in free]]))
+        else:
+            rows.append(sp.Matrix([[sp.Integer(int(i == j)) for j in free]]))
+    return free, rows
+
+
+def _check_rest(eqs: Equations, kept: Sequence[int], rates: Sequence[Any], about: str) -> None:
+    for i, rate in zip(kept, rates, strict=True):
+        if sp.simplify(rate) != 0:
+            raise FormError(
+                f"linearize: d({eqs.states[i]})/dt = {rate} at the point is not zero: it is not "
+                + ("an equilibrium" if about == "equilibrium" else "a steady motion")
+            )
