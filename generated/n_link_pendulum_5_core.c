@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 89 operations (3 divisions), 33 intermediates; 1 more once per parameter set */
+/* rhs: 71 operations (3 divisions), 31 intermediates; 2 more once per parameter set */
 static int n_link_pendulum_5_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
@@ -18,11 +18,13 @@ static int n_link_pendulum_5_hoist(const double *CG_RESTRICT cg_p, double *CG_RE
     const double l = cg_p[1];
     const double g = cg_p[2];
 
-    /* intermediates: 0 */
+    /* intermediates: 1 */
+    const double z1 = g/l;
     if (fabs(m) <= 0.0 || fabs(l) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_q[0] = g/l;
+    cg_q[0] = z1;
+    cg_q[1] = -z1;
 
     return CG_OK;
 }
@@ -49,37 +51,36 @@ static inline int n_link_pendulum_5_rhs_hoisted(double t, const double *CG_RESTR
     const double theta4_dot = cg_x[8];
     const double theta5_dot = cg_x[9];
     const double k1 = cg_q[0];
+    const double k2 = cg_q[1];
 
-    /* intermediates: 33 */
+    /* intermediates: 31 */
     double z1, z2; cg_sincos(theta1, &z1, &z2);
-    double z3, z4; cg_sincos(theta2, &z3, &z4);
-    const double z5 = cg_fma(z1, z3, z2*z4);
+    const double z3 = theta2 - theta1;
+    double z4, z5; cg_sincos(z3, &z4, &z5);
     const double z6 = cg_fnma(z5, z5, 2.0);
     const double z7 = 1.0/z6;
-    double z8, z9; cg_sincos(theta3, &z8, &z9);
-    const double z10 = cg_fma(z3, z8, z4*z9);
-    double z11, z12; cg_sincos(theta4, &z11, &z12);
-    const double z13 = cg_fma(z8, z11, z9*z12);
-    double z14, z15; cg_sincos(theta5, &z14, &z15);
-    const double z16 = cg_fma(z11, z14, z12*z15);
-    const double z17 = 0.5*z16;
-    const double z18 = cg_fnma(z17, z16, 2.0);
-    const double z19 = 1.0/z18;
-    const double z20 = z13*z19;
-    const double z21 = theta5_dot*theta5_dot;
-    const double z22 = cg_fma(z21, z17, theta4_dot*theta4_dot);
-    const double z23 = z10*z7;
-    const double z24 = cg_fma(k1, z2, theta1_dot*theta1_dot);
-    const double z25 = cg_fma(z5, z24, theta2_dot*theta2_dot);
-    const double z26 = cg_fnma(z20, z13, cg_fnma(z23, z10, 2.0));
-    const double z27 = cg_fma(z20, z22, cg_fma(z23, z25, theta3_dot*theta3_dot))/z26;
-    const double z28 = z7*cg_fma(z10, z27, z25);
-    const double z29 = cg_fms(z2, z3, z1*z4);
-    const double z30 = cg_fms(z3, z9, z4*z8);
-    const double z31 = z19*cg_fma(z13, z27, z22);
-    const double z32 = cg_fms(z8, z12, z9*z11);
-    const double z33 = z12*z14;
-    if (fabs(z6) <= 2e-13 || fabs(z18) <= 2e-13 || fabs(z26) <= 2e-13) return CG_SINGULAR;
+    const double z8 = theta3 - theta2;
+    double z9, z10; cg_sincos(z8, &z9, &z10);
+    const double z11 = theta5 - theta4;
+    double z12, z13; cg_sincos(z11, &z12, &z13);
+    const double z14 = 0.5*z13;
+    const double z15 = cg_fnma(z14, z13, 2.0);
+    const double z16 = z6*z15;
+    const double z17 = z10*z15;
+    const double z18 = cg_fms(k2, z2, theta1_dot*theta1_dot);
+    const double z19 = cg_fnma(z5, z18, theta2_dot*theta2_dot);
+    const double z20 = theta4 - theta3;
+    double z21, z22; cg_sincos(z20, &z21, &z22);
+    const double z23 = z22*z6;
+    const double z24 = theta5_dot*theta5_dot;
+    const double z25 = cg_fma(z24, z14, theta4_dot*theta4_dot);
+    const double z26 = cg_fma(theta3_dot*theta3_dot, z16, cg_fma(z17, z19, z23*z25))/cg_fma(-2.0, z16, cg_fma(z17,
+        z10, z23*z22));
+    const double z27 = z7*cg_fnma(z10, z26, z19);
+    const double z28 = z27*z4;
+    const double z29 = 1.0/z15;
+    const double z30 = z29*cg_fnma(z22, z26, z25);
+    const double z31 = z30*z12;
 
     /* outputs */
     cg_out[0] = theta1_dot; /* d(theta1)/dt */
@@ -87,11 +88,11 @@ static inline int n_link_pendulum_5_rhs_hoisted(double t, const double *CG_RESTR
     cg_out[2] = theta3_dot; /* d(theta3)/dt */
     cg_out[3] = theta4_dot; /* d(theta4)/dt */
     cg_out[4] = theta5_dot; /* d(theta5)/dt */
-    cg_out[5] = cg_fms(z28, z29, k1*z1); /* d(theta1_dot)/dt */
-    cg_out[6] = -cg_fma(z29, cg_fma(z28, z5, z24), z30*z27); /* d(theta2_dot)/dt */
-    cg_out[7] = cg_fms(z28, z30, z31*z32); /* d(theta3_dot)/dt */
-    cg_out[8] = cg_fma(0.5*cg_fnma(z11, z15, z33), cg_fma(z31, z16, z21), z32*z27); /* d(theta4_dot)/dt */
-    cg_out[9] = z31*cg_fms(z11, z15, z33); /* d(theta5_dot)/dt */
+    cg_out[5] = cg_fnma(k1, z1, z28); /* d(theta1_dot)/dt */
+    cg_out[6] = cg_fnma(z28, z5, cg_fnma(z9, z26, z4*z18)); /* d(theta2_dot)/dt */
+    cg_out[7] = cg_fms(z30, z21, z27*z9); /* d(theta3_dot)/dt */
+    cg_out[8] = cg_fma(z14, z31, cg_fma(z21, z26, 0.5*z24*z12)); /* d(theta4_dot)/dt */
+    cg_out[9] = -z31; /* d(theta5_dot)/dt */
 
     return CG_OK;
 }
@@ -100,14 +101,14 @@ int n_link_pendulum_5_rhs(double t, const double *CG_RESTRICT cg_x, const double
                           const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                           double *CG_RESTRICT cg_work)
 {
-    double cg_q[1];
+    double cg_q[2];
     const int cg_status = n_link_pendulum_5_hoist(cg_p, cg_q);
 
     if (cg_status != CG_OK) return cg_status;
     return n_link_pendulum_5_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
 }
 
-/* jvp: 278 operations (4 divisions), 96 intermediates */
+/* jvp: 191 operations (4 divisions), 70 intermediates */
 int n_link_pendulum_5_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                           const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
                           double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
@@ -140,101 +141,75 @@ int n_link_pendulum_5_jvp(double t, const double *CG_RESTRICT cg_x, const double
     const double cg_v_8 = cg_v[8];
     const double cg_v_9 = cg_v[9];
 
-    /* intermediates: 96 */
+    /* intermediates: 70 */
     const double z1 = 1.0/l;
     double z2, z3; cg_sincos(theta1, &z2, &z3);
-    double z4, z5; cg_sincos(theta2, &z4, &z5);
-    const double z6 = cg_fma(z3, z5, z4*z2);
-    const double z7 = cg_fnma(z6, z6, 2.0);
-    const double z8 = 1.0/z7;
-    const double z9 = z1*z8;
-    double z10, z11; cg_sincos(theta3, &z10, &z11);
-    const double z12 = cg_fma(z5, z11, z4*z10);
-    double z13, z14; cg_sincos(theta4, &z13, &z14);
-    const double z15 = cg_fma(z11, z14, z10*z13);
-    double z16, z17; cg_sincos(theta5, &z16, &z17);
-    const double z18 = cg_fma(z14, z17, z13*z16);
-    const double z19 = 0.5*z18;
-    const double z20 = cg_fnma(z19, z18, 2.0);
-    const double z21 = 1.0/z20;
-    const double z22 = z15*z21;
-    const double z23 = z12*z8;
-    const double z24 = cg_fnma(z22, z15, cg_fnma(z23, z12, 2.0));
-    const double z25 = 1.0/z24;
-    const double z26 = theta5_dot*theta5_dot;
-    const double z27 = theta4_dot*theta4_dot;
-    const double z28 = cg_fma(z26, z19, z27);
-    const double z29 = l*z28;
-    const double z30 = l*theta1_dot;
-    const double z31 = z30*z3;
-    const double z32 = cg_fma(z31, theta1_dot, g);
-    const double z33 = z30*z2;
-    const double z34 = cg_fma(z3, z32, theta1_dot*z2*z33);
-    const double z35 = l*theta2_dot;
-    const double z36 = cg_fma(z6, z34, z35*theta2_dot);
-    const double z37 = l*theta3_dot;
-    const double z38 = cg_fma(z29, z22, cg_fma(z23, z36, z37*theta3_dot));
-    const double z39 = z38*z25;
-    const double z40 = cg_v_3 - cg_v_4;
-    const double z41 = cg_fms(z14, z16, z13*z17);
-    const double z42 = z40*z41;
-    const double z43 = z42*z18;
-    const double z44 = cg_v_2 - cg_v_3;
-    const double z45 = cg_fms(z11, z13, z10*z14);
-    const double z46 = z44*z45;
-    const double z47 = cg_fma(z43, z22, z46);
-    const double z48 = cg_v_0 - cg_v_1;
-    const double z49 = cg_fms(z3, z4, z5*z2);
-    const double z50 = z48*z49;
-    const double z51 = 2.0*z50;
-    const double z52 = cg_v_1 - cg_v_2;
-    const double z53 = cg_fms(z5, z10, z4*z11);
-    const double z54 = z52*z53;
-    const double z55 = cg_fma(z51*z6, z23, z54);
-    const double z56 = z55 + z54;
-    const double z57 = theta5_dot*z16;
-    const double z58 = 2.0*cg_v_9;
-    const double z59 = cg_fms(z57, cg_v_4, z58*z17);
-    const double z60 = theta5_dot*z17;
-    const double z61 = cg_fma(z60, cg_v_4, z58*z16);
-    const double z62 = theta5_dot*cg_fms(z17, z59, z16*z61);
-    const double z63 = theta4_dot*z13;
-    const double z64 = theta4_dot*z14;
-    const double z65 = 2.0*cg_v_8;
-    const double z66 = cg_fma(z64, cg_v_3, z65*z13);
-    const double z67 = cg_fms(z63, cg_v_3, z65*z14);
-    const double z68 = cg_fma(z19, z62, cg_fnma(z63, z66, cg_fnma(0.5*z26, z42, z64*z67)));
-    const double z69 = cg_v_0*z3;
-    const double z70 = 2.0*cg_v_5;
-    const double z71 = cg_fnma(z33, cg_fma(z69, theta1_dot, z70*z2), cg_fms(cg_v_0*z2, z32, z70*z3*z31));
-    const double z72 = cg_v_1*theta2_dot;
-    const double z73 = 2.0*cg_v_6;
-    const double z74 = cg_fms(z72, z4, z73*z5);
-    const double z75 = cg_fma(z72, z5, z73*z4);
-    const double z76 = cg_fma(z6, z71, cg_fms(z35, cg_fms(z5, z74, z4*z75), z50*z34));
-    const double z77 = cg_v_2*theta3_dot;
-    const double z78 = 2.0*cg_v_7;
-    const double z79 = cg_fms(z77, z10, z78*z11);
-    const double z80 = cg_fma(z77, z11, z78*z10);
-    const double z81 = cg_fnma(z29*z21, z47, cg_fnma(z36*z8, z55, cg_fma(l*z68, z22, cg_fma(z23, z76,
-        z37*cg_fms(z11, z79, z10*z80)))));
-    const double z82 = cg_fms(z39, cg_fma(z22, z47 + z46, z23*z56), z81);
-    const double z83 = z6*z8;
-    const double z84 = cg_fma(z12*z25, z82, cg_fma(z39, z55, cg_fms(z51*z36, z83, z76)));
-    const double z85 = z9*z84;
-    const double z86 = z48*z6;
-    const double z87 = cg_fma(z39, z12, z36);
-    const double z88 = z9*z87;
-    const double z89 = z1*z25;
-    const double z90 = z89*z82;
-    const double z91 = z52*z12;
-    const double z92 = z89*z38;
-    const double z93 = z21*cg_fma(z90, z15, cg_fma(z92, z47, cg_fms(z43*z28, z21, z68)));
-    const double z94 = z44*z15;
-    const double z95 = z21*cg_fma(z92, z15, z28);
-    const double z96 = z40*z18;
-    if (fabs(m) <= 0.0 || fabs(l) <= 0.0 || fabs(z7) <= 2e-13 || fabs(z20) <= 2e-13 || fabs(z24) <= 2e-13) return
-        CG_SINGULAR;
+    const double z4 = g*z3;
+    const double z5 = theta2 - theta1;
+    double z6, z7; cg_sincos(z5, &z6, &z7);
+    const double z8 = cg_fnma(z7, z7, 2.0);
+    const double z9 = 1.0/z8;
+    const double z10 = z1*z9;
+    const double z11 = theta4 - theta3;
+    double z12, z13; cg_sincos(z11, &z12, &z13);
+    const double z14 = theta5 - theta4;
+    double z15, z16; cg_sincos(z14, &z15, &z16);
+    const double z17 = 0.5*z16;
+    const double z18 = cg_fnma(z17, z16, 2.0);
+    const double z19 = 2.0*z18;
+    const double z20 = theta3 - theta2;
+    double z21, z22; cg_sincos(z20, &z21, &z22);
+    const double z23 = z22*z18;
+    const double z24 = 1.0/cg_fma(z8, cg_fms(z13, z13, z19), z23*z22);
+    const double z25 = l*z8;
+    const double z26 = theta3_dot*theta3_dot;
+    const double z27 = cg_fma(l*theta1_dot, theta1_dot, z4);
+    const double z28 = cg_fma(z7, z27, l*theta2_dot*theta2_dot);
+    const double z29 = z25*z13;
+    const double z30 = theta5_dot*theta5_dot;
+    const double z31 = z30*z17;
+    const double z32 = cg_fma(theta4_dot, theta4_dot, z31);
+    const double z33 = cg_fma(z25, z26*z18, cg_fma(z23, z28, z29*z32))*z24;
+    const double z34 = cg_v_3 - cg_v_4;
+    const double z35 = z34*z15;
+    const double z36 = z35*z16;
+    const double z37 = cg_v_1 - cg_v_2;
+    const double z38 = z37*z21;
+    const double z39 = cg_fms(z36, z22, z38*z18);
+    const double z40 = cg_v_0 - cg_v_1;
+    const double z41 = z40*z7;
+    const double z42 = 2.0*z6;
+    const double z43 = z41*z42;
+    const double z44 = cg_fma(z36, z8, z43*z18);
+    const double z45 = cg_v_2 - cg_v_3;
+    const double z46 = z45*z12;
+    const double z47 = cg_fms(z43, z13, z46*z8);
+    const double z48 = z45*z13;
+    const double z49 = z40*z6;
+    const double z50 = 2.0*l;
+    const double z51 = cg_fnma(g*cg_v_0, z2, cg_v_5*theta1_dot*z50);
+    const double z52 = cg_fma(z49, z27, cg_fma(z7, z51, cg_v_6*theta2_dot*z50));
+    const double z53 = 0.5*z35;
+    const double z54 = cg_v_9*theta5_dot;
+    const double z55 = cg_fma(z30, z53, cg_fma(z54, z16, 2.0*cg_v_8*theta4_dot));
+    const double z56 = cg_fnma(l, cg_fma(z26, z44, z32*z47), cg_fnma(z28, z39, cg_v_7*theta3_dot*z25*z19) +
+        cg_fma(z23, z52, z29*z55));
+    const double z57 = z24*cg_fms(z33, cg_fnma(z22, z39, z38*z23) + cg_fma(2.0, z44, cg_fnma(z13, z47,
+        z48*z12*z8)), z56);
+    const double z58 = cg_fms(z33, z22, z28);
+    const double z59 = cg_fnma(z57, z22, cg_fma(z43*z9, z58, cg_fms(z38, z33, z52)));
+    const double z60 = z10*cg_fnma(z6, z59, z41*z58);
+    const double z61 = z10*z58;
+    const double z62 = z57*z1;
+    const double z63 = z37*z22;
+    const double z64 = z33*z1;
+    const double z65 = z1*z27;
+    const double z66 = 1.0/z18;
+    const double z67 = cg_fms(z64, z13, z32);
+    const double z68 = cg_fnma(z62, z13, cg_fma(z36*z66, z67, cg_fms(z46, z64, z55)));
+    const double z69 = z66*z67;
+    const double z70 = z66*cg_fnma(z15, z68, z34*z16*z67);
+    if (fabs(m) <= 0.0 || fabs(l) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = cg_v_5; /* direction of d(theta1)/dt */
@@ -242,22 +217,19 @@ int n_link_pendulum_5_jvp(double t, const double *CG_RESTRICT cg_x, const double
     cg_out[2] = cg_v_7; /* direction of d(theta3)/dt */
     cg_out[3] = cg_v_8; /* direction of d(theta4)/dt */
     cg_out[4] = cg_v_9; /* direction of d(theta5)/dt */
-    cg_out[5] = cg_fms(z85, z49, cg_fma(z86, z88, g*z1*z69)); /* direction of d(theta1_dot)/dt */
-    cg_out[6] = cg_fnma(z1, cg_fms(z49, cg_fma(z83, z84, cg_fms(z50*z8, z87, z71)), z86*cg_fma(z83, z87, z34)),
-        cg_fms(z90, z53, cg_fma(z91, z92, theta2_dot*cg_fnma(z4, z74, cg_fnma(z5, z75, z72))))); /* direction of
-        d(theta2_dot)/dt */
-    cg_out[7] = cg_fma(z93, z45, cg_fnma(z85, z53, cg_fnma(z94, z95, cg_fms(z91, z88, theta3_dot*cg_fnma(z10, z79,
-        cg_fnma(z11, z80, z77)))))); /* direction of d(theta3_dot)/dt */
-    cg_out[8] = cg_fma(-0.5, cg_fma(z41, cg_fnma(z93, z18, cg_fnma(z42, z95, z62)), z96*cg_fma(z95, z18, z26)),
-        cg_fnma(z90, z45, cg_fma(z94, z92, cg_fma(z63, z67, cg_fms(z64, z66, z27*cg_v_3))))); /* direction of
-        d(theta4_dot)/dt */
-    cg_out[9] = cg_fnma(z93, z41, cg_fma(z96, z95, cg_fma(z57, z59, cg_fms(z60, z61, z26*cg_v_4)))); /* direction
-        of d(theta5_dot)/dt */
+    cg_out[5] = cg_fnma(cg_v_0*z1, z4, z60); /* direction of d(theta1_dot)/dt */
+    cg_out[6] = cg_fnma(z60, z7, cg_fnma(z6, cg_fnma(z49, z61, z1*z51), cg_fma(z62, z21, cg_fma(z63, z64,
+        z41*z65)))); /* direction of d(theta2_dot)/dt */
+    cg_out[7] = cg_fnma(z12*z66, z68, cg_fma(z10*z21, z59, cg_fms(z48, z69, z63*z61))); /* direction of
+        d(theta3_dot)/dt */
+    cg_out[8] = cg_fma(z17, z70, cg_fms(z15, cg_fnma(z53, z69, z54), cg_fma(z62, z12, cg_fma(z48, z64,
+        z31*z34)))); /* direction of d(theta4_dot)/dt */
+    cg_out[9] = -z70; /* direction of d(theta5_dot)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 359 operations (4 divisions), 122 intermediates */
+/* jacobian: 360 operations (4 divisions), 119 intermediates */
 int n_link_pendulum_5_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                                const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                                double *CG_RESTRICT cg_work)
@@ -280,126 +252,122 @@ int n_link_pendulum_5_jacobian(double t, const double *CG_RESTRICT cg_x, const d
     const double l = cg_p[1];
     const double g = cg_p[2];
 
-    /* intermediates: 122 */
-    double z1, z2; cg_sincos(theta1, &z1, &z2);
-    double z3, z4; cg_sincos(theta2, &z3, &z4);
-    const double z5 = cg_fms(z2, z3, z1*z4);
-    const double z6 = cg_fma(z2, z4, z1*z3);
-    const double z7 = cg_fnma(z6, z6, 2.0);
-    const double z8 = 1.0/z7;
-    const double z9 = z5*z8;
-    const double z10 = 1.0/l;
-    const double z11 = z9*z10;
-    double z12, z13; cg_sincos(theta3, &z12, &z13);
-    double z14, z15; cg_sincos(theta4, &z14, &z15);
-    const double z16 = cg_fma(z13, z15, z12*z14);
-    double z17, z18; cg_sincos(theta5, &z17, &z18);
-    const double z19 = cg_fma(z15, z18, z14*z17);
-    const double z20 = 0.5*z19;
-    const double z21 = cg_fnma(z20, z19, 2.0);
-    const double z22 = 1.0/z21;
-    const double z23 = z16*z22;
-    const double z24 = cg_fma(z4, z13, z3*z12);
-    const double z25 = z24*z8;
-    const double z26 = cg_fnma(z23, z16, cg_fnma(z25, z24, 2.0));
-    const double z27 = 1.0/z26;
-    const double z28 = z8*z27;
-    const double z29 = z28*z24;
-    const double z30 = z29*z24;
-    const double z31 = 2.0*z6;
-    const double z32 = theta5_dot*theta5_dot;
-    const double z33 = cg_fma(z32, z20, theta4_dot*theta4_dot);
-    const double z34 = l*z33;
-    const double z35 = theta1_dot*l*theta1_dot;
-    const double z36 = cg_fma(z2, cg_fma(z35, z2, g), z35*z1*z1);
-    const double z37 = cg_fma(z6, z36, l*theta2_dot*theta2_dot);
-    const double z38 = cg_fma(z34, z23, cg_fma(z25, z37, l*theta3_dot*theta3_dot));
-    const double z39 = z29*z5;
-    const double z40 = z31*z9;
-    const double z41 = -g;
-    const double z42 = z41*z1;
-    const double z43 = z5*z36;
-    const double z44 = cg_fma(z31*z38, z39, cg_fma(z40, z37, cg_fma(z42, z6, z43)));
-    const double z45 = cg_fma(z30, z44, z44);
-    const double z46 = z10*z8;
-    const double z47 = z38*z27;
-    const double z48 = z47*z24;
-    const double z49 = z37 + z48;
-    const double z50 = z46*z49;
-    const double z51 = z50*z6;
-    const double z52 = cg_fms(z4, z12, z3*z13);
-    const double z53 = cg_fms(z40, z24, z52);
-    const double z54 = cg_fms(z48, z52 - z53, cg_fma(z37, z53, z43*z24));
-    const double z55 = cg_fnma(z29, z54, cg_fma(z47, z53, cg_fma(z40, z37, z43)));
-    const double z56 = z28*z10;
-    const double z57 = cg_fms(z13, z14, z12*z15);
-    const double z58 = z23*z57;
-    const double z59 = z57*z22;
-    const double z60 = z52*z8;
-    const double z61 = cg_fnma(2.0*cg_fms(z25, z52, z58), z47, cg_fms(z34, z59, z60*z37));
-    const double z62 = z56*cg_fms(z24, z61, z52*z38);
-    const double z63 = z62*z5;
-    const double z64 = z10*z27;
-    const double z65 = z64*z38;
-    const double z66 = z65*z16;
-    const double z67 = z23*z19;
-    const double z68 = cg_fms(z15, z17, z14*z18);
-    const double z69 = z67*z68;
-    const double z70 = z69 - z57;
-    const double z71 = 0.5*z68;
-    const double z72 = z32*z71;
-    const double z73 = cg_fms(z66, z57 - z70, cg_fma(z33, z70, z72*z16));
-    const double z74 = z22*z73;
-    const double z75 = z23*z29;
-    const double z76 = z75*z5;
-    const double z77 = z19*z22;
-    const double z78 = cg_fma(2.0*z67, z65, cg_fma(2.0*z33, z77, z32));
-    const double z79 = z71*z78;
-    const double z80 = 1.0 + z30;
-    const double z81 = z40*z80;
-    const double z82 = 2.0*theta2_dot;
-    const double z83 = -2.0*theta3_dot;
-    const double z84 = 2.0*theta4_dot;
-    const double z85 = theta5_dot*z19;
-    const double z86 = z11*z6;
-    const double z87 = cg_fms(z6, cg_fma(z6*z8, z49, z36), z9*z5*z49);
-    const double z88 = z29*z52;
-    const double z89 = z10*z44;
-    const double z90 = z56*z54;
-    const double z91 = z65*z24;
-    const double z92 = z64*z61;
-    const double z93 = cg_fms(z39, z6, z52*z27);
-    const double z94 = z23*z93;
-    const double z95 = theta1_dot*z6;
-    const double z96 = z31*theta1_dot;
-    const double z97 = z75*z57;
-    const double z98 = z46*z52;
-    const double z99 = z50*z24;
-    const double z100 = z64*cg_fma(z16, z61, z57*z38);
-    const double z101 = z33 + z66;
-    const double z102 = z23*z101;
-    const double z103 = z23*z27;
-    const double z104 = z77*z68;
-    const double z105 = cg_fnma(z103, z73, cg_fma(z65, z70, cg_fma(z104, z33, z72)));
-    const double z106 = z103*z16;
-    const double z107 = cg_fma(z106, z78, z78);
-    const double z108 = z71*z107;
-    const double z109 = z75*z52;
-    const double z110 = cg_fnma(z60, z80, z97);
-    const double z111 = z103*z57;
-    const double z112 = z88 - z111;
-    const double z113 = 1.0 + z106;
-    const double z114 = z84*z113;
-    const double z115 = theta5_dot*z113;
-    const double z116 = z71*z77;
-    const double z117 = z77*z101;
-    const double z118 = z68*z22;
-    const double z119 = cg_fnma(z20, z32 + z117, z71*z118*z101);
-    const double z120 = cg_fma(-2.0, z57, z69);
-    const double z121 = z29*z120;
-    const double z122 = z75*z68;
-    if (fabs(m) <= 0.0 || fabs(l) <= 0.0 || fabs(z7) <= 2e-13 || fabs(z21) <= 2e-13 || fabs(z26) <= 2e-13) return
-        CG_SINGULAR;
+    /* intermediates: 119 */
+    const double z1 = 1.0/l;
+    const double z2 = theta2 - theta1;
+    double z3, z4; cg_sincos(z2, &z3, &z4);
+    const double z5 = cg_fnma(z4, z4, 2.0);
+    const double z6 = 1.0/z5;
+    const double z7 = z1*z6;
+    const double z8 = z4*z3;
+    const double z9 = 2.0*z6;
+    const double z10 = z8*z9;
+    const double z11 = theta3 - theta2;
+    double z12, z13; cg_sincos(z11, &z12, &z13);
+    const double z14 = theta5 - theta4;
+    double z15, z16; cg_sincos(z14, &z15, &z16);
+    const double z17 = 0.5*z16;
+    const double z18 = cg_fnma(z17, z16, 2.0);
+    const double z19 = cg_fma(-2.0, z5, z13*z13);
+    const double z20 = theta4 - theta3;
+    double z21, z22; cg_sincos(z20, &z21, &z22);
+    const double z23 = z22*z22;
+    const double z24 = 1.0/cg_fma(z18, z19, z23*z5);
+    const double z25 = z13*z24;
+    const double z26 = l*z5;
+    const double z27 = theta5_dot*theta5_dot;
+    const double z28 = cg_fma(z27, z17, theta4_dot*theta4_dot);
+    const double z29 = theta3_dot*theta3_dot;
+    const double z30 = cg_fma(z22, z28, z29*z18);
+    const double z31 = z13*z18;
+    double z32, z33; cg_sincos(theta1, &z32, &z33);
+    const double z34 = cg_fma(g, z33, l*theta1_dot*theta1_dot);
+    const double z35 = cg_fma(z4, z34, l*theta2_dot*theta2_dot);
+    const double z36 = cg_fma(z26, z30, z31*z35);
+    const double z37 = cg_fms(z25, z36, z35);
+    const double z38 = 2.0*z22;
+    const double z39 = z8*cg_fma(-4.0, z18, z38*z22);
+    const double z40 = z36*z24;
+    const double z41 = z3*z34;
+    const double z42 = cg_fms(g*z32, z4, z41);
+    const double z43 = 2.0*l*z8*z30;
+    const double z44 = cg_fms(z39, z40, cg_fma(z31, z42, z43));
+    const double z45 = z7*cg_fma(z10, z37, cg_fma(z25, z44, z42));
+    const double z46 = g*z1;
+    const double z47 = z7*z37;
+    const double z48 = z47*z4;
+    const double z49 = z31*z12;
+    const double z50 = z12*z18;
+    const double z51 = z50*z35;
+    const double z52 = cg_fms(z40, cg_fma(2.0, z49, z39), cg_fnma(z41, z31, z51) + z43);
+    const double z53 = z7*cg_fma(z10, z37, cg_fms(z25, z52, cg_fma(z40, z12, z41)));
+    const double z54 = z1*z24;
+    const double z55 = z54*z6;
+    const double z56 = z26*z21*z28;
+    const double z57 = cg_fma(2.0*cg_fnma(z22*z21, z5, z49), z40, z56 - z51);
+    const double z58 = z55*cg_fms(z13, z57, z12*z36);
+    const double z59 = z55*z13;
+    const double z60 = z59*z3;
+    const double z61 = z15*z16;
+    const double z62 = z38*z21;
+    const double z63 = cg_fma(z29, z26, z13*z35);
+    const double z64 = 0.5*z15;
+    const double z65 = z27*z22*z26;
+    const double z66 = cg_fma(z40, cg_fma(z61, z19, z62*z5), cg_fnma(z61, z63, cg_fms(z64, z65, z56)));
+    const double z67 = cg_fma(z16*z19, z40, 0.5*cg_fnma(2.0*z16, z63, z65));
+    const double z68 = z15*z67;
+    const double z69 = cg_fnma(z31, z25, 1.0);
+    const double z70 = z9*z69;
+    const double z71 = 2.0*z18;
+    const double z72 = z71*theta3_dot;
+    const double z73 = z25*z3;
+    const double z74 = z38*z25;
+    const double z75 = z74*theta4_dot;
+    const double z76 = theta5_dot*z16;
+    const double z77 = z76*z22;
+    const double z78 = z54*z12;
+    const double z79 = cg_fms(z1*z4, cg_fms(z4*z6, z37, z34), z3*z3*z47);
+    const double z80 = z13*z36*z54;
+    const double z81 = cg_fms(z8, z59, z78);
+    const double z82 = theta1_dot*z4;
+    const double z83 = -2.0*cg_fma(z8*z6, z69, z50*z25);
+    const double z84 = z5*z24;
+    const double z85 = cg_fms(z8, z25, z84*z12);
+    const double z86 = 1.0/z18;
+    const double z87 = z21*z86;
+    const double z88 = z54*z22;
+    const double z89 = z88*z44;
+    const double z90 = z88*z52;
+    const double z91 = z47*z13;
+    const double z92 = z54*z21;
+    const double z93 = cg_fma(z22, z57, z21*z36);
+    const double z94 = z88*z36;
+    const double z95 = z94 - z28;
+    const double z96 = z22*z86*z95;
+    const double z97 = z15*z86;
+    const double z98 = z97*z16;
+    const double z99 = z16*z86;
+    const double z100 = cg_fma(z99, z28, 0.5*z27);
+    const double z101 = cg_fma(z98, z94, cg_fms(z88, z66, cg_fma(z92, z36, z15*z100)));
+    const double z102 = z59*z12;
+    const double z103 = cg_fma(z99, z94, cg_fms(z88, z67, z100));
+    const double z104 = -cg_fma(z70, z12, z74*z21);
+    const double z105 = z25*z12;
+    const double z106 = z84*theta3_dot;
+    const double z107 = cg_fnma(z23, z84, 1.0);
+    const double z108 = theta4_dot*z107;
+    const double z109 = -2.0*z108;
+    const double z110 = z76*z107;
+    const double z111 = z17*z97;
+    const double z112 = cg_fms(z111, z88, z92);
+    const double z113 = z54*z93;
+    const double z114 = z99*z95;
+    const double z115 = cg_fma(z17, z27 - z114, z64*z97*z95);
+    const double z116 = z15*z103;
+    const double z117 = cg_fnma(z71, z21, z61*z22);
+    const double z118 = z25*z117;
+    const double z119 = z74*z15;
+    if (fabs(m) <= 0.0 || fabs(l) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.0; /* d(d(theta1)/dt)/d(theta1) */
@@ -452,57 +420,56 @@ int n_link_pendulum_5_jacobian(double t, const double *CG_RESTRICT cg_x, const d
     cg_out[47] = 0.0; /* d(d(theta5)/dt)/d(theta3_dot) */
     cg_out[48] = 0.0; /* d(d(theta5)/dt)/d(theta4_dot) */
     cg_out[49] = 1.0; /* d(d(theta5)/dt)/d(theta5_dot) */
-    cg_out[50] = cg_fms(z11, z45, cg_fma(g*z10, z2, z51)); /* d(d(theta1_dot)/dt)/d(theta1) */
-    cg_out[51] = cg_fnma(z11, z55, z51); /* d(d(theta1_dot)/dt)/d(theta2) */
-    cg_out[52] = z63; /* d(d(theta1_dot)/dt)/d(theta3) */
-    cg_out[53] = -z39*z74; /* d(d(theta1_dot)/dt)/d(theta4) */
-    cg_out[54] = -z76*z79; /* d(d(theta1_dot)/dt)/d(theta5) */
-    cg_out[55] = z81*theta1_dot; /* d(d(theta1_dot)/dt)/d(theta1_dot) */
-    cg_out[56] = z82*z9*z80; /* d(d(theta1_dot)/dt)/d(theta2_dot) */
-    cg_out[57] = -z83*z39; /* d(d(theta1_dot)/dt)/d(theta3_dot) */
-    cg_out[58] = z84*z76; /* d(d(theta1_dot)/dt)/d(theta4_dot) */
-    cg_out[59] = z85*z76; /* d(d(theta1_dot)/dt)/d(theta5_dot) */
-    cg_out[60] = cg_fnma(z86, z45, cg_fma(z10, z87, cg_fms(z88, z89, z42*z10*z5))); /*
-        d(d(theta2_dot)/dt)/d(theta1) */
-    cg_out[61] = cg_fnma(z10, z87, cg_fma(z86, z55, cg_fms(z90, z52, z91))); /* d(d(theta2_dot)/dt)/d(theta2) */
-    cg_out[62] = cg_fnma(z63, z6, cg_fma(z92, z52, z91)); /* d(d(theta2_dot)/dt)/d(theta3) */
-    cg_out[63] = z74*z93; /* d(d(theta2_dot)/dt)/d(theta4) */
-    cg_out[64] = z79*z94; /* d(d(theta2_dot)/dt)/d(theta5) */
-    cg_out[65] = cg_fnma(z95, z81, cg_fms(z96, z88, 2.0*theta1_dot*z5)); /* d(d(theta2_dot)/dt)/d(theta1_dot) */
-    cg_out[66] = cg_fnma(z81, theta2_dot, z82*z88); /* d(d(theta2_dot)/dt)/d(theta2_dot) */
-    cg_out[67] = z83*z93; /* d(d(theta2_dot)/dt)/d(theta3_dot) */
-    cg_out[68] = -z84*z94; /* d(d(theta2_dot)/dt)/d(theta4_dot) */
-    cg_out[69] = -z67*theta5_dot*z93; /* d(d(theta2_dot)/dt)/d(theta5_dot) */
-    cg_out[70] = cg_fms(z97, z89, z98*z45); /* d(d(theta3_dot)/dt)/d(theta1) */
-    cg_out[71] = cg_fma(z98, z55, cg_fma(z58, z90, z99)); /* d(d(theta3_dot)/dt)/d(theta2) */
-    cg_out[72] = cg_fms(z59, z100, cg_fma(z62, z52, z99 + z102)); /* d(d(theta3_dot)/dt)/d(theta3) */
-    cg_out[73] = cg_fma(z59, z105, cg_fma(z88, z74, z102)); /* d(d(theta3_dot)/dt)/d(theta4) */
-    cg_out[74] = cg_fnma(z59, z108, z109*z79); /* d(d(theta3_dot)/dt)/d(theta5) */
-    cg_out[75] = z96*z110; /* d(d(theta3_dot)/dt)/d(theta1_dot) */
-    cg_out[76] = z82*z110; /* d(d(theta3_dot)/dt)/d(theta2_dot) */
-    cg_out[77] = z83*z112; /* d(d(theta3_dot)/dt)/d(theta3_dot) */
-    cg_out[78] = cg_fms(z59, z114, z84*z109); /* d(d(theta3_dot)/dt)/d(theta4_dot) */
-    cg_out[79] = cg_fms(z77*z57, z115, z85*z109); /* d(d(theta3_dot)/dt)/d(theta5_dot) */
-    cg_out[80] = z89*cg_fms(z71*z19, z75, z29*z57); /* d(d(theta4_dot)/dt)/d(theta1) */
-    cg_out[81] = z90*cg_fms(z71, z67, z57); /* d(d(theta4_dot)/dt)/d(theta2) */
-    cg_out[82] = cg_fma(z116, z100, cg_fnma(z92, z57, z66)); /* d(d(theta4_dot)/dt)/d(theta3) */
-    cg_out[83] = cg_fma(z116, z105, z119 + cg_fms(z59*z27, z73, z66)); /* d(d(theta4_dot)/dt)/d(theta4) */
-    cg_out[84] = cg_fms(z111, z79, 0.25*z68*z104*z107) - z119; /* d(d(theta4_dot)/dt)/d(theta5) */
-    cg_out[85] = z95*z121; /* d(d(theta4_dot)/dt)/d(theta1_dot) */
-    cg_out[86] = z121*theta2_dot; /* d(d(theta4_dot)/dt)/d(theta2_dot) */
-    cg_out[87] = theta3_dot*z120*z27; /* d(d(theta4_dot)/dt)/d(theta3_dot) */
-    cg_out[88] = cg_fms(z104*theta4_dot, z113, z84*z111); /* d(d(theta4_dot)/dt)/d(theta4_dot) */
-    cg_out[89] = cg_fma(z85, cg_fms(z116, z113, z111), theta5_dot*z68); /* d(d(theta4_dot)/dt)/d(theta5_dot) */
-    cg_out[90] = -z122*z89; /* d(d(theta5_dot)/dt)/d(theta1) */
-    cg_out[91] = -z23*z68*z90; /* d(d(theta5_dot)/dt)/d(theta2) */
-    cg_out[92] = -z118*z100; /* d(d(theta5_dot)/dt)/d(theta3) */
-    cg_out[93] = cg_fnma(z118, z105, z117); /* d(d(theta5_dot)/dt)/d(theta4) */
-    cg_out[94] = cg_fms(z118, z108, z117); /* d(d(theta5_dot)/dt)/d(theta5) */
-    cg_out[95] = -z96*z122; /* d(d(theta5_dot)/dt)/d(theta1_dot) */
-    cg_out[96] = -z82*z122; /* d(d(theta5_dot)/dt)/d(theta2_dot) */
-    cg_out[97] = z83*z68*z103; /* d(d(theta5_dot)/dt)/d(theta3_dot) */
-    cg_out[98] = -z118*z114; /* d(d(theta5_dot)/dt)/d(theta4_dot) */
-    cg_out[99] = -z104*z115; /* d(d(theta5_dot)/dt)/d(theta5_dot) */
+    cg_out[50] = cg_fnma(z45, z3, cg_fnma(z46, z33, z48)); /* d(d(theta1_dot)/dt)/d(theta1) */
+    cg_out[51] = cg_fms(z53, z3, z48); /* d(d(theta1_dot)/dt)/d(theta2) */
+    cg_out[52] = -z58*z3; /* d(d(theta1_dot)/dt)/d(theta3) */
+    cg_out[53] = -z60*z66; /* d(d(theta1_dot)/dt)/d(theta4) */
+    cg_out[54] = z68*z60; /* d(d(theta1_dot)/dt)/d(theta5) */
+    cg_out[55] = z8*theta1_dot*z70; /* d(d(theta1_dot)/dt)/d(theta1_dot) */
+    cg_out[56] = theta2_dot*z3*z70; /* d(d(theta1_dot)/dt)/d(theta2_dot) */
+    cg_out[57] = -z72*z73; /* d(d(theta1_dot)/dt)/d(theta3_dot) */
+    cg_out[58] = -z75*z3; /* d(d(theta1_dot)/dt)/d(theta4_dot) */
+    cg_out[59] = -z77*z73; /* d(d(theta1_dot)/dt)/d(theta5_dot) */
+    cg_out[60] = cg_fma(z8, z45, cg_fnma(z78, z44, z46*z32*z3) - z79); /* d(d(theta2_dot)/dt)/d(theta1) */
+    cg_out[61] = cg_fnma(z8, z53, z79 + cg_fma(z78, z52, z80)); /* d(d(theta2_dot)/dt)/d(theta2) */
+    cg_out[62] = cg_fms(z8, z58, cg_fma(z78, z57, z80)); /* d(d(theta2_dot)/dt)/d(theta3) */
+    cg_out[63] = z66*z81; /* d(d(theta2_dot)/dt)/d(theta4) */
+    cg_out[64] = -z68*z81; /* d(d(theta2_dot)/dt)/d(theta5) */
+    cg_out[65] = cg_fms(z82, z83, 2.0*theta1_dot*z3); /* d(d(theta2_dot)/dt)/d(theta1_dot) */
+    cg_out[66] = z83*theta2_dot; /* d(d(theta2_dot)/dt)/d(theta2_dot) */
+    cg_out[67] = z72*z85; /* d(d(theta2_dot)/dt)/d(theta3_dot) */
+    cg_out[68] = z38*theta4_dot*z85; /* d(d(theta2_dot)/dt)/d(theta4_dot) */
+    cg_out[69] = z77*z85; /* d(d(theta2_dot)/dt)/d(theta5_dot) */
+    cg_out[70] = cg_fms(z45, z12, z87*z89); /* d(d(theta3_dot)/dt)/d(theta1) */
+    cg_out[71] = cg_fnma(z53, z12, cg_fms(z87, z90, z91)); /* d(d(theta3_dot)/dt)/d(theta2) */
+    cg_out[72] = cg_fma(z58, z12, cg_fnma(z92*z86, z93, z91 + z96)); /* d(d(theta3_dot)/dt)/d(theta3) */
+    cg_out[73] = cg_fnma(z87, z101, cg_fms(z102, z66, z96)); /* d(d(theta3_dot)/dt)/d(theta4) */
+    cg_out[74] = cg_fms(z97*z21, z103, z68*z102); /* d(d(theta3_dot)/dt)/d(theta5) */
+    cg_out[75] = z82*z104; /* d(d(theta3_dot)/dt)/d(theta1_dot) */
+    cg_out[76] = theta2_dot*z104; /* d(d(theta3_dot)/dt)/d(theta2_dot) */
+    cg_out[77] = cg_fms(z72, z105, z62*z106); /* d(d(theta3_dot)/dt)/d(theta3_dot) */
+    cg_out[78] = cg_fnma(z87, z109, z75*z12); /* d(d(theta3_dot)/dt)/d(theta4_dot) */
+    cg_out[79] = cg_fma(z87, z110, z77*z105); /* d(d(theta3_dot)/dt)/d(theta5_dot) */
+    cg_out[80] = -z44*z112; /* d(d(theta4_dot)/dt)/d(theta1) */
+    cg_out[81] = z52*z112; /* d(d(theta4_dot)/dt)/d(theta2) */
+    cg_out[82] = cg_fnma(z111, z113, cg_fms(z92, z57, z94)); /* d(d(theta4_dot)/dt)/d(theta3) */
+    cg_out[83] = cg_fnma(z111, z101, cg_fma(z92, z66, z94)) - z115; /* d(d(theta4_dot)/dt)/d(theta4) */
+    cg_out[84] = cg_fma(z111, z116, cg_fnma(z92, z68, z115)); /* d(d(theta4_dot)/dt)/d(theta5) */
+    cg_out[85] = -z82*z118; /* d(d(theta4_dot)/dt)/d(theta1_dot) */
+    cg_out[86] = -z118*theta2_dot; /* d(d(theta4_dot)/dt)/d(theta2_dot) */
+    cg_out[87] = -z106*z117; /* d(d(theta4_dot)/dt)/d(theta3_dot) */
+    cg_out[88] = cg_fma(z98, z108, z62*theta4_dot*z84); /* d(d(theta4_dot)/dt)/d(theta4_dot) */
+    cg_out[89] = cg_fma(z111, z110, cg_fma(z77*z21, z84, theta5_dot*z15)); /* d(d(theta4_dot)/dt)/d(theta5_dot) */
+    cg_out[90] = z97*z89; /* d(d(theta5_dot)/dt)/d(theta1) */
+    cg_out[91] = -z97*z90; /* d(d(theta5_dot)/dt)/d(theta2) */
+    cg_out[92] = z97*z113; /* d(d(theta5_dot)/dt)/d(theta3) */
+    cg_out[93] = cg_fms(z97, z101, z114); /* d(d(theta5_dot)/dt)/d(theta4) */
+    cg_out[94] = cg_fnma(z97, z116, z114); /* d(d(theta5_dot)/dt)/d(theta5) */
+    cg_out[95] = z82*z119; /* d(d(theta5_dot)/dt)/d(theta1_dot) */
+    cg_out[96] = z119*theta2_dot; /* d(d(theta5_dot)/dt)/d(theta2_dot) */
+    cg_out[97] = z38*z15*z106; /* d(d(theta5_dot)/dt)/d(theta3_dot) */
+    cg_out[98] = z97*z109; /* d(d(theta5_dot)/dt)/d(theta4_dot) */
+    cg_out[99] = -z97*z110; /* d(d(theta5_dot)/dt)/d(theta5_dot) */
 
     return CG_OK;
 }
@@ -641,9 +608,9 @@ static const cg_kernel_entry_t cg_kernels[] = {
 #define CG_MODEL_N 10
 #define CG_MODEL_NU 0
 #define CG_MODEL_NP 3
-#define CG_MODEL_HOISTED 1
+#define CG_MODEL_HOISTED 2
 #define CG_MODEL_RHS n_link_pendulum_5_rhs_hoisted
-#define CG_MODEL_OPERATIONS 329
+#define CG_MODEL_OPERATIONS 311
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else
@@ -696,7 +663,7 @@ const cg_model_t n_link_pendulum_5_model = {
     5, /* n_coordinates */
     0, /* n_consistency */
     0, /* n_work */
-    1, /* n_hoisted */
+    2, /* n_hoisted */
     cg_states, /* states */
     cg_parameters, /* parameters */
     NULL, /* inputs */

@@ -14,7 +14,7 @@
 #include "n_link_pendulum_5_core.h"
 #include "cg_math.h"
 
-/* rhs: 89 operations (3 divisions), 33 intermediates; 1 more once per parameter set */
+/* rhs: 71 operations (3 divisions), 31 intermediates; 2 more once per parameter set */
 static cg_mask_t n_link_pendulum_5_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
 {
     cg_mask_t cg_ok = cg_true();
@@ -23,11 +23,13 @@ static cg_mask_t n_link_pendulum_5_hoist_lanes(const cg_real_t *restrict cg_p, c
     const cg_real_t l = cg_p[1];
     const cg_real_t g = cg_p[2];
 
-    /* intermediates: 0 */
+    /* intermediates: 1 */
+    const cg_real_t z1 = g/l;
     cg_ok &= cg_not(cg_le(cg_abs(m), cg_splat(0.0)) | cg_le(cg_abs(l), cg_splat(0.0)));
 
     /* outputs */
-    cg_q[0] = g/l;
+    cg_q[0] = z1;
+    cg_q[1] = -z1;
 
     return cg_ok;
 }
@@ -58,38 +60,36 @@ static CG_INLINE cg_mask_t n_link_pendulum_5_rhs_lanes_of(cg_real_t *cg_widest,
     const cg_real_t theta4_dot = cg_x[8];
     const cg_real_t theta5_dot = cg_x[9];
     const cg_real_t k1 = cg_q[0];
+    const cg_real_t k2 = cg_q[1];
 
-    /* intermediates: 33 */
+    /* intermediates: 31 */
     cg_real_t z1, z2; cg_sincos_of(cg_widest, theta1, &z1, &z2);
-    cg_real_t z3, z4; cg_sincos_of(cg_widest, theta2, &z3, &z4);
-    const cg_real_t z5 = cg_fma(z1, z3, z2*z4);
+    const cg_real_t z3 = theta2 - theta1;
+    cg_real_t z4, z5; cg_sincos_of(cg_widest, z3, &z4, &z5);
     const cg_real_t z6 = cg_fnma(z5, z5, cg_splat(2.0));
     const cg_real_t z7 = 1.0/z6;
-    cg_real_t z8, z9; cg_sincos_of(cg_widest, theta3, &z8, &z9);
-    const cg_real_t z10 = cg_fma(z3, z8, z4*z9);
-    cg_real_t z11, z12; cg_sincos_of(cg_widest, theta4, &z11, &z12);
-    const cg_real_t z13 = cg_fma(z8, z11, z9*z12);
-    cg_real_t z14, z15; cg_sincos_of(cg_widest, theta5, &z14, &z15);
-    const cg_real_t z16 = cg_fma(z11, z14, z12*z15);
-    const cg_real_t z17 = 0.5*z16;
-    const cg_real_t z18 = cg_fnma(z17, z16, cg_splat(2.0));
-    const cg_real_t z19 = 1.0/z18;
-    const cg_real_t z20 = z13*z19;
-    const cg_real_t z21 = theta5_dot*theta5_dot;
-    const cg_real_t z22 = cg_fma(z21, z17, theta4_dot*theta4_dot);
-    const cg_real_t z23 = z10*z7;
-    const cg_real_t z24 = cg_fma(k1, z2, theta1_dot*theta1_dot);
-    const cg_real_t z25 = cg_fma(z5, z24, theta2_dot*theta2_dot);
-    const cg_real_t z26 = cg_fnma(z20, z13, cg_fnma(z23, z10, cg_splat(2.0)));
-    const cg_real_t z27 = cg_fma(z20, z22, cg_fma(z23, z25, theta3_dot*theta3_dot))/z26;
-    const cg_real_t z28 = z7*cg_fma(z10, z27, z25);
-    const cg_real_t z29 = cg_fms(z2, z3, z1*z4);
-    const cg_real_t z30 = cg_fms(z3, z9, z4*z8);
-    const cg_real_t z31 = z19*cg_fma(z13, z27, z22);
-    const cg_real_t z32 = cg_fms(z8, z12, z9*z11);
-    const cg_real_t z33 = z12*z14;
-    cg_ok &= cg_not(cg_le(cg_abs(z6), cg_splat(2e-13)) | cg_le(cg_abs(z18), cg_splat(2e-13)) | cg_le(cg_abs(z26),
-        cg_splat(2e-13)));
+    const cg_real_t z8 = theta3 - theta2;
+    cg_real_t z9, z10; cg_sincos_of(cg_widest, z8, &z9, &z10);
+    const cg_real_t z11 = theta5 - theta4;
+    cg_real_t z12, z13; cg_sincos_of(cg_widest, z11, &z12, &z13);
+    const cg_real_t z14 = 0.5*z13;
+    const cg_real_t z15 = cg_fnma(z14, z13, cg_splat(2.0));
+    const cg_real_t z16 = z6*z15;
+    const cg_real_t z17 = z10*z15;
+    const cg_real_t z18 = cg_fms(k2, z2, theta1_dot*theta1_dot);
+    const cg_real_t z19 = cg_fnma(z5, z18, theta2_dot*theta2_dot);
+    const cg_real_t z20 = theta4 - theta3;
+    cg_real_t z21, z22; cg_sincos_of(cg_widest, z20, &z21, &z22);
+    const cg_real_t z23 = z22*z6;
+    const cg_real_t z24 = theta5_dot*theta5_dot;
+    const cg_real_t z25 = cg_fma(z24, z14, theta4_dot*theta4_dot);
+    const cg_real_t z26 = cg_fma(theta3_dot*theta3_dot, z16, cg_fma(z17, z19, z23*z25))/cg_fma(cg_splat(-2.0),
+        z16, cg_fma(z17, z10, z23*z22));
+    const cg_real_t z27 = z7*cg_fnma(z10, z26, z19);
+    const cg_real_t z28 = z27*z4;
+    const cg_real_t z29 = 1.0/z15;
+    const cg_real_t z30 = z29*cg_fnma(z22, z26, z25);
+    const cg_real_t z31 = z30*z12;
 
     /* outputs */
     cg_out[0] = theta1_dot; /* d(theta1)/dt */
@@ -97,11 +97,11 @@ static CG_INLINE cg_mask_t n_link_pendulum_5_rhs_lanes_of(cg_real_t *cg_widest,
     cg_out[2] = theta3_dot; /* d(theta3)/dt */
     cg_out[3] = theta4_dot; /* d(theta4)/dt */
     cg_out[4] = theta5_dot; /* d(theta5)/dt */
-    cg_out[5] = cg_fms(z28, z29, k1*z1); /* d(theta1_dot)/dt */
-    cg_out[6] = -cg_fma(z29, cg_fma(z28, z5, z24), z30*z27); /* d(theta2_dot)/dt */
-    cg_out[7] = cg_fms(z28, z30, z31*z32); /* d(theta3_dot)/dt */
-    cg_out[8] = cg_fma(0.5*cg_fnma(z11, z15, z33), cg_fma(z31, z16, z21), z32*z27); /* d(theta4_dot)/dt */
-    cg_out[9] = z31*cg_fms(z11, z15, z33); /* d(theta5_dot)/dt */
+    cg_out[5] = cg_fnma(k1, z1, z28); /* d(theta1_dot)/dt */
+    cg_out[6] = cg_fnma(z28, z5, cg_fnma(z9, z26, z4*z18)); /* d(theta2_dot)/dt */
+    cg_out[7] = cg_fms(z30, z21, z27*z9); /* d(theta3_dot)/dt */
+    cg_out[8] = cg_fma(z14, z31, cg_fma(z21, z26, 0.5*z24*z12)); /* d(theta4_dot)/dt */
+    cg_out[9] = -z31; /* d(theta5_dot)/dt */
 
     return cg_ok;
 }
@@ -135,11 +135,11 @@ static cg_mask_t n_link_pendulum_5_rhs_lanes(const cg_real_t *restrict cg_clock,
 #define CG_MODEL_N 10
 #define CG_MODEL_NU 0
 #define CG_MODEL_NP 3
-#define CG_MODEL_HOISTED 1
+#define CG_MODEL_HOISTED 2
 #define CG_MODEL_HOIST n_link_pendulum_5_hoist_lanes
 #define CG_MODEL_RHS n_link_pendulum_5_rhs_lanes
 #define CG_MODEL_RHS_OF n_link_pendulum_5_rhs_lanes_of
-#define CG_MODEL_OPERATIONS 329
+#define CG_MODEL_OPERATIONS 311
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "2caddd6be09cfa68aae4d5ff6f1aa5e9f893cc7518ead32ab6f1287df0576fed"
 #include "cg_lanes_inline.h"

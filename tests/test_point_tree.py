@@ -12,8 +12,9 @@ import sympy as sp
 import chaplygin as cg
 from chaplygin.codegen.derive.point_tree import point_tree
 from chaplygin.codegen.emit.python_backend import python_kernel
+from chaplygin.codegen.graph.evaluate import evaluate
 from chaplygin.codegen.lower.dynamics import Dynamics
-from chaplygin.codegen.lower.tensions import Tensions
+from chaplygin.codegen.lower.tensions import Tensions, shortest
 
 
 def mobile(parents: Sequence[int], positive: bool = True, **more: Any) -> cg.System:
@@ -113,6 +114,30 @@ def test_a_weight_is_the_same_vector_wherever_its_arm_points() -> None:
 def test_a_chain_is_eliminated_from_both_ends() -> None:
     eqs = cg.example("n_link_pendulum", n=7).system.equations("lagrange").nodes
     assert Tensions(eqs.graph, point_tree(eqs)).order == [0, 6, 1, 5, 2, 4, 3]
+
+
+@pytest.mark.parametrize("name", ["two", "chain", "mobile", "star"])
+def test_angles_between_arms_are_taken_where_they_are_fewer(name: str) -> None:
+    """A chain of n arms has n - 1 of them, and the weight needs the first arm's own; arms from one mass have more."""
+    eqs = mobile(TREES[name]).equations("lagrange").nodes
+    tensions, _ = shortest(eqs.graph, point_tree(eqs), eqs.flow, eqs.velocity_nodes)
+    assert tensions.between == (name in ("two", "chain"))
+
+
+def test_no_pivot_is_smaller_than_that_of_straight_arms() -> None:
+    eqs = mobile(TREES["chain"]).equations("lagrange").nodes
+    tensions = Tensions(eqs.graph, point_tree(eqs), True)
+    straight = [pivot for pivot, _ in tensions.checks() if pivot not in tensions.factors.diagonal][-2:]
+    bent = tensions.factors.pivots[-2:]
+    assert not eqs.graph.depends_on(straight, eqs.state_nodes)
+    draw = np.random.default_rng(5)
+    names = sorted(eqs.graph.symbols([*straight, *bent]))
+    for _ in range(100):
+        values = dict(zip(names, draw.uniform(0.5, 2, len(names)), strict=True))
+        least, found = (evaluate(eqs.graph, nodes, values) for nodes in (straight, bent))
+        assert all(0 < a <= b * (1 + 1e-12) for a, b in zip(least, found, strict=True))
+        in_line = evaluate(eqs.graph, bent, values | {name: 1.0 for name in names if name.startswith("q")})
+        np.testing.assert_allclose(in_line, least, rtol=1e-12)
 
 
 def test_the_cost_grows_with_the_number_of_links() -> None:

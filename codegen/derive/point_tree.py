@@ -21,17 +21,28 @@ Vector = tuple[Node, Node]
 
 
 @dataclass(frozen=True)
+class Polar:
+    """An arm of constant length: `lengths`, equal but for their signs, times the sine and the cosine of an angle or,
+    unless `sine_first`, times its cosine and its sine."""
+
+    angle: Node
+    lengths: Vector
+    sine_first: bool
+
+
+@dataclass(frozen=True)
 class Link:
     """One mass: the index of the mass that its own hangs on (-1 for the fixed point), m, and the arm between them.
 
-    `size` is the square of the arm's length. The link's generalized force is arm . constant + rest: a weight, say, is
-    the same vector wherever the arm points.
+    `size` is the square of the arm's length, and `polar` the arm by its angle, if it turns by one. The link's
+    generalized force is arm . constant + rest: a weight, say, is the same vector wherever the arm points.
     """
 
     parent: int
     mass: Node
     arm: Vector
     size: Node
+    polar: Polar | None
     constant: Vector
     rest: Node
 
@@ -60,7 +71,9 @@ def point_tree(eqs: EquationNodes) -> tuple[Link, ...]:
     links = []
     for (parent, mass, arm), slope, force in zip(found, slopes, nodes.forces, strict=True):
         constant, rest = _along(g, g.sub(force, slope), arm, varying)
-        links.append(Link(parent, mass, arm, _size(g, arm, varying), constant, rest))
+        polar = _polar(g, arm, varying)
+        size = g.dot(arm, arm) if polar is None else g.mul(polar.lengths[0], polar.lengths[0])
+        links.append(Link(parent, mass, arm, size, polar, constant, rest))
     return tuple(links)
 
 
@@ -139,15 +152,16 @@ def _arms(
     return [found[j] for j in range(len(eta))]
 
 
-def _size(g: Graph, arm: Vector, varying: set[Node]) -> Node:
-    """|arm|^2, without the angle if the arm is l (cos, sin) of one."""
+def _polar(g: Graph, arm: Vector, varying: set[Node]) -> Polar | None:
+    """The angle of an arm that is l (cos, sin) of one."""
     factors = [_moving_factor(g, component, varying) for component in arm]
-    if {g.op[f] for f in factors} == {"sin", "cos"} and g.args[factors[0]] == g.args[factors[1]]:
-        lengths = [forward(g, [c], {f: g.one})[0] for c, f in zip(arm, factors, strict=True)]
-        first, second = (g.mul(length, length) for length in lengths)
-        if first == second:
-            return first
-    return g.dot(arm, arm)
+    functions = [g.op[f] for f in factors]
+    if sorted(functions) != ["cos", "sin"] or g.args[factors[0]] != g.args[factors[1]]:
+        return None
+    first, second = (forward(g, [c], {f: g.one})[0] for c, f in zip(arm, factors, strict=True))
+    if g.mul(first, first) != g.mul(second, second):
+        return None
+    return Polar(g.args[factors[0]][0], (first, second), functions[0] == "sin")
 
 
 def _along(g: Graph, force: Node, arm: Vector, varying: set[Node]) -> tuple[Vector, Node]:

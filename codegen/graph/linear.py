@@ -241,7 +241,8 @@ def _quotient(g: Graph, above: Node, pivot: Node, scale: Node, guarded: bool) ->
 class LDL:
     """M = L D L^T by straight-line code, for a symmetric matrix given by its lower triangle (rows).
 
-    The unknowns are eliminated in the `order`; zeros that are left are not computed with.
+    The unknowns are eliminated in the `order`; zeros that are left are not computed with. In that order, `lower` and
+    `pivots` are the entries of L and D, `scaled` those of L D, all below the diagonal.
     """
 
     def __init__(self, g: Graph, rows: Table, order: Sequence[int] | None = None) -> None:
@@ -252,9 +253,11 @@ class LDL:
         self.lower: Matrix = [[g.zero] * i for i in range(n)]
         self.pivots: list[Node] = []
         self.diagonal = [lower[i][i] for i in range(n)]
+        self.scaled: Matrix = []
         self.filled: list[list[int]] = []  # the columns of L that are not zero, by row
         for i in range(n):
-            scaled = [g.zero] * i  # L D
+            scaled = [g.zero] * i
+            self.scaled.append(scaled)
             for j in range(i):
                 value = lower[i][j]
                 for k in self.filled[j]:
@@ -282,12 +285,21 @@ class LDL:
 
     def solve(self, right: Sequence[Node]) -> list[Node]:
         """The solution of M x = right."""
-        g = self.graph
-        x = [right[i] for i in self.order]
-        for i, columns in enumerate(self.filled):
+        y = self.forward([right[i] for i in self.order])
+        x = self.backward([self.graph.div(v, d) for v, d in zip(y, self.pivots, strict=True)])
+        return [v for _, v in sorted(zip(self.order, x, strict=True))]
+
+    def forward(self, right: Sequence[Node]) -> list[Node]:
+        """The solution of L y = right, or of its first rows."""
+        g, y = self.graph, list(right)
+        for i, columns in enumerate(self.filled[: len(y)]):
             for j in columns:
-                x[i] = g.sub(x[i], g.mul(self.lower[i][j], x[j]))
-        x = [g.div(v, d) for v, d in zip(x, self.pivots, strict=True)]
+                y[i] = g.sub(y[i], g.mul(self.lower[i][j], y[j]))
+        return y
+
+    def backward(self, right: Sequence[Node]) -> list[Node]:
+        """The solution of L^T x = right."""
+        g, x = self.graph, list(right)
         below: list[list[int]] = [[] for _ in x]
         for j, columns in enumerate(self.filled):
             for i in columns:
@@ -295,4 +307,4 @@ class LDL:
         for i in reversed(range(len(x))):
             for j in below[i]:
                 x[i] = g.sub(x[i], g.mul(self.lower[j][i], x[j]))
-        return [v for _, v in sorted(zip(self.order, x, strict=True))]
+        return x

@@ -15,7 +15,7 @@ from ..graph.graph import LEAVES, Node
 from .program import Kernel, Solve
 from .quantities import conserved, guards, outputs
 from .solver import Coupling, Mass, momentum_solve, momentum_variation, reduced
-from .tensions import Tensions
+from .tensions import shortest
 
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes
@@ -46,8 +46,7 @@ class Dynamics:
         solves = self.momentum_solves()
         self.tree = point_tree(eqs)
         if self.tree:
-            tensions = Tensions(g, self.tree)
-            self.accelerations = tensions.accelerations(eqs.flow, eqs.velocity_nodes)
+            tensions, self.accelerations = shortest(g, self.tree, eqs.flow, eqs.velocity_nodes)
             pivots = tensions.checks()
         elif friction is None:
             self.accelerations = self.mass.solve(eqs.force, "a", solves)

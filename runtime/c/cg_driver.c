@@ -13,6 +13,7 @@
 #define CG_RHS(run, t, x, out) (run)->rhs(t, x, (run)->p, (run)->u, out, (run)->work)
 #define CG_FLATTEN
 #define CG_COPIED 0
+#define CG_APART 0
 #ifdef CG_NO_TABLE
 #define CG_NO_METHODS
 #endif
@@ -29,6 +30,7 @@ static const cg_method_t cg_methods[] = {
 #undef CG_NO_METHODS
 #undef CG_FLATTEN
 #undef CG_COPIED
+#undef CG_APART
 #undef CG_RHS
 #undef CG_NU
 #undef CG_MEASURED

@@ -11,10 +11,20 @@
 #define CG_INLINE_OPERATIONS 250
 #endif
 
+#ifndef CG_FEW_STATES
+#define CG_FEW_STATES 5
+#endif
+
 #if defined(__GNUC__) && defined(CG_MODEL_OPERATIONS) && CG_MODEL_OPERATIONS <= CG_INLINE_OPERATIONS
 #define CG_COPIED 1
 #else
 #define CG_COPIED 0
+#endif
+
+#if CG_COPIED && CG_LANES == 1 && CG_MODEL_N <= CG_FEW_STATES
+#define CG_APART 1
+#else
+#define CG_APART 0
 #endif
 
 #if CG_COPIED && defined(__clang__)

@@ -146,22 +146,66 @@ static CG_INLINE void cg_reduce(cg_real_t x, cg_real_t *r, cg_real_t *tail, cg_b
     }
 }
 
-/* (sin r - r)/(r z), z = r r: error 2^-57.8 of sin r on |r| <= pi/4. */
+/* (sin r - r)/(r z) and (cos r - 1 + z/2)/(z z) in powers of z = r r: errors 2^-57.8 of sin r and 2^-63.9 of cos r on
+ * |r| <= pi/4. */
+#define CG_SIN_0 -0x1.5555555555548p-3
+#define CG_SIN_1 0x1.111111110f730p-7
+#define CG_SIN_2 -0x1.a01a019be91cdp-13
+#define CG_SIN_3 0x1.71de355522b6ap-19
+#define CG_SIN_4 -0x1.ae5e4b9a53d67p-26
+#define CG_SIN_5 0x1.5d8b705a82999p-33
+#define CG_COS_0 0x1.555555555554bp-5
+#define CG_COS_1 -0x1.6c16c16c15011p-10
+#define CG_COS_2 0x1.a01a019c8e7a0p-16
+#define CG_COS_3 -0x1.27e4f7f0edf6cp-22
+#define CG_COS_4 0x1.1ee9db4a2da06p-29
+#define CG_COS_5 -0x1.8fa6364b6736ep-37
+
 static CG_INLINE cg_real_t cg_sin_terms(cg_real_t z, cg_real_t zz)
 {
-    const cg_real_t last = cg_fma(zz, cg_line(-0x1.ae5e4b9a53d67p-26, 0x1.5d8b705a82999p-33, z),
-                                  cg_line(-0x1.a01a019be91cdp-13, 0x1.71de355522b6ap-19, z));
-    return cg_fma(zz, last, cg_line(-0x1.5555555555548p-3, 0x1.111111110f730p-7, z));
+    const cg_real_t last = cg_fma(zz, cg_line(CG_SIN_4, CG_SIN_5, z), cg_line(CG_SIN_2, CG_SIN_3, z));
+    return cg_fma(zz, last, cg_line(CG_SIN_0, CG_SIN_1, z));
 }
 
-/* (cos r - 1 + z/2)/(z z): error 2^-63.9 of cos r on |r| <= pi/4. */
 static CG_INLINE cg_real_t cg_cos_terms(cg_real_t z, cg_real_t zz)
 {
-    const cg_real_t last = cg_fma(zz, cg_line(0x1.1ee9db4a2da06p-29, -0x1.8fa6364b6736ep-37, z),
-                                  cg_line(0x1.a01a019c8e7a0p-16, -0x1.27e4f7f0edf6cp-22, z));
-    return cg_fma(zz, last, cg_line(0x1.555555555554bp-5, -0x1.6c16c16c15011p-10, z));
+    const cg_real_t last = cg_fma(zz, cg_line(CG_COS_4, CG_COS_5, z), cg_line(CG_COS_2, CG_COS_3, z));
+    return cg_fma(zz, last, cg_line(CG_COS_0, CG_COS_1, z));
 }
 
+#if CG_LANES == 1 && defined(__GNUC__) && defined(__FMA__)
+/* For one angle: the two halves of a register, of which one holds the sine and the other the cosine. The operations on
+ * each are those of lanes. */
+typedef double cg_pair_t __attribute__((vector_size(16)));
+typedef uint64_t cg_pair_bits_t __attribute__((vector_size(16)));
+
+static CG_INLINE cg_pair_t cg_pair_fma(cg_pair_t a, cg_pair_t b, cg_pair_t c)
+{
+#if defined(CG_FMA_OF_VECTORS)
+    return __builtin_elementwise_fma(a, b, c);
+#else
+    return __builtin_ia32_vfmaddpd(a, b, c);
+#endif
+}
+
+static CG_INLINE void cg_sincos_reduced(double r, cg_bits_t k, double *sine, double *cosine)
+{
+    const double square = r * r;
+    const cg_pair_t z = {square, square}, zz = z * z;
+    const cg_pair_t c0 = {CG_SIN_0, CG_COS_0}, c1 = {CG_SIN_1, CG_COS_1}, c2 = {CG_SIN_2, CG_COS_2};
+    const cg_pair_t c3 = {CG_SIN_3, CG_COS_3}, c4 = {CG_SIN_4, CG_COS_4}, c5 = {CG_SIN_5, CG_COS_5};
+    const cg_pair_t last = cg_pair_fma(zz, cg_pair_fma(c5, z, c4), cg_pair_fma(c3, z, c2));
+    const cg_pair_t terms = cg_pair_fma(zz, last, cg_pair_fma(c1, z, c0));
+    const cg_pair_t one_z = {1.0, square}, rz_z = {r * square, square}, r_one = {r, 1.0}, half = {0.0, -0.5};
+    const cg_pair_t sum = cg_pair_fma(rz_z, cg_pair_fma(one_z, terms, half), r_one); /* r + r z s, 1 + z (-1/2 + z c) */
+    const cg_pair_bits_t sign = {CG_SIGN_BIT, CG_SIGN_BIT}, turns = {k, k}, next = {0, 1}, odd = -(turns & 1);
+    const cg_pair_bits_t value = (cg_pair_bits_t)sum | ((cg_pair_bits_t)r_one & sign); /* sin -0 = -0 */
+    const cg_pair_bits_t exchanged = {value[1], value[0]};
+    const cg_pair_bits_t turned = ((exchanged & odd) | (value & ~odd)) ^ (((turns + next) << 62) & sign);
+    *sine = ((cg_pair_t)turned)[0];
+    *cosine = ((cg_pair_t)turned)[1];
+}
+#else
 /* s, which has the sign of r or is 0, with the sign of r: sin -0 = -0. */
 static CG_INLINE cg_real_t cg_with_sign(cg_real_t s, cg_real_t r)
 {
@@ -203,6 +247,7 @@ static CG_INLINE void cg_sincos_reduced(cg_real_t r, cg_bits_t k, cg_real_t *sin
     const cg_real_t c = cg_fma(z, cg_fma(z, cg_cos_terms(z, zz), cg_splat(-0.5)), cg_splat(1.0));
     cg_turn(s, c, k, sine, cosine);
 }
+#endif
 
 static CG_INLINE void cg_sincos(cg_real_t x, cg_real_t *sine, cg_real_t *cosine)
 {

@@ -8,6 +8,7 @@
  *                   lanes, a mask of the regular ones
  *   CG_FLATTEN      attribute of the function that calls it, or nothing
  *   CG_COPIED       1: the kernel is copied into every stage, and CG_N is a literal
+ *   CG_APART        1: the states are so few that each stage takes them one by one; see cg_pair.h
  * Optional:
  *   CG_FEW_METHODS    leaves some of them out, to save compile time
  *   CG_MODEL_METHODS  the header of the methods that a model brings
@@ -85,7 +86,8 @@ CG_UNUSED static inline int CG_FN(inputs)(cg_run_t *run, double t, const double 
     return CG_OK;
 }
 
-/* Calls the right-hand side: out = f(t, x), after updating the inputs to t. */
+/* Calls the right-hand side: out = f(t, x), after updating the inputs to t. A kernel that is copied here leaves its
+ * results in registers; `out` then has the length of a row of k. */
 CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double *x, double *out)
 {
     run->n_rhs++;
@@ -95,7 +97,16 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
             return status;
         }
     }
+#if CG_COPIED && !CG_APART
+    double slopes[CG_PADDED(CG_N(run))] = {0.0};
+    const int status = CG_RHS(run, cg_time_of_model(run, t), x, slopes);
+    for (int32_t i = 0; i < CG_PADDED(CG_N(run)); i += CG_WIDTH) {
+        *(cg_loose_t *)(void *)(out + i) = cg_block_of(slopes + i);
+    }
+    return status;
+#else
     return CG_RHS(run, cg_time_of_model(run, t), x, out);
+#endif
 }
 
 #ifndef CG_NO_METHODS

@@ -46,6 +46,14 @@
     int status = CG_OK;                                              \
     (void)k0, (void)k##last;
 
+/* Before a loop over the states of a stage. The derivatives of few states are summed one by one: as a block each would
+ * wait for the slowest of all, a sine for instance, where the next stage needs the others first. */
+#if CG_APART
+#define CG_STATES_OF_STAGE _Pragma("GCC unroll 16")
+#else
+#define CG_STATES_OF_STAGE
+#endif
+
 /* A sum and more products, added from the left: weight, factor, weight, factor, ... */
 #define CG_PLUS_1(sum, weight, a) cg_plus(sum, weight, a)
 #define CG_PLUS_2(sum, weight, a, ...) CG_PLUS_1(cg_plus(sum, weight, a), __VA_ARGS__)
@@ -63,6 +71,7 @@
 /* to = x + h (sum + weight k_last). The newest stage is added last and separately: small systems are limited by the
  * latency from one stage to the next, and this way only one operation waits for it. */
 #define CG_STAGE_STATE(to, sum, weight, last)                            \
+    CG_STATES_OF_STAGE                                                   \
     for (int32_t i = 0; i < n; i++) {                                    \
         (to)[i] = cg_fma(h * (weight), k##last[i], cg_fma(h, sum, x[i])); \
     }
@@ -88,6 +97,7 @@
     CG_STAGE_SLOPE(s, node)
 
 #define CG_STAGE_SHORT(s, node, state)                 \
+    CG_STATES_OF_STAGE                                 \
     for (int32_t i = 0; i < n; i++) {                  \
         y[i] = state;                                  \
     }                                                  \

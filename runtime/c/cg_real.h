@@ -285,7 +285,11 @@ static CG_INLINE cg_real_t cg_plus(cg_real_t sum, double weight, cg_real_t a)
 static CG_INLINE cg_real_t cg_line(double c0, double c1, cg_real_t a) { return cg_plus(cg_splat(c0), c1, a); }
 
 /* Masks combine with & and |. */
+#if CG_LANES > 1
 static CG_INLINE cg_real_t cg_abs(cg_real_t a) { return cg_from_bits(cg_bits(a) & UINT64_C(0x7fffffffffffffff)); }
+#else
+static CG_INLINE cg_real_t cg_abs(cg_real_t a) { return fabs(a); } /* compilers take integer registers for the other */
+#endif
 
 /* The unit of a loop over states: CG_WIDTH states of one trajectory in a vector register of the target CPU, if the
  * compiler has vector types; or one state of all lanes. For long sums outside the critical path; the operations on each
@@ -307,6 +311,21 @@ typedef double cg_loose_t __attribute__((vector_size(CG_WIDTH * sizeof(double)),
 typedef double cg_block_t;
 typedef double cg_loose_t; /* with the alignment of a double */
 #endif
+
+/* Numbers that are in registers as a block: what is written to memory one by one and read as a block soon after has to
+ * be waited for. */
+static CG_INLINE cg_block_t cg_block_of(const cg_real_t *a)
+{
+#if CG_WIDTH == 4
+    const cg_block_t block = {a[0], a[1], a[2], a[3]};
+    return block;
+#elif CG_WIDTH == 2
+    const cg_block_t block = {a[0], a[1]};
+    return block;
+#else
+    return a[0];
+#endif
+}
 
 /* a b + c and sum + weight a in each element, rounded once. */
 static CG_INLINE cg_block_t cg_block_fma(cg_block_t a, cg_block_t b, cg_block_t c)

@@ -101,8 +101,8 @@ cdef class ModelCore(StartCore):
             t0, t1 = span(t_span)
         if t1 < t0 and self.model.n_contacts > 0:
             raise arguments.backward("t_span", "t1 >= t0")
-        if type(t_eval) is list and all([type(moment) is float for moment in <list> t_eval]):
-            t_eval = np.array(t_eval)
+        if type(t_eval) is list:
+            t_eval = _of_floats(<list> t_eval)
         elif cnp.PyArray_CheckExact(t_eval):
             # Copied before the check: an input function may change the caller's array during the run.
             t_eval = cnp.PyArray_NewCopy(t_eval, cnp.NPY_CORDER)
@@ -235,6 +235,18 @@ cdef bint _plain_times(object value, double t0, double t1):
         if not (sign * t[i] >= sign * t0 and sign * t[i] <= sign * t1 and (i == 0 or sign * t[i - 1] < sign * t[i])):
             return False
     return True
+
+
+cdef object _of_floats(list values):
+    """The numbers of a list as an array; the list itself if any is no float."""
+    cdef cnp.npy_intp i, n = len(values)
+    out = cnp.PyArray_SimpleNew(1, &n, cnp.NPY_DOUBLE)
+    for i in range(n):
+        value = values[i]
+        if type(value) is not float:
+            return values
+        (<double *> cnp.PyArray_DATA(out))[i] = <double> value
+    return out
 
 
 cdef object _copy(const double *data, cnp.npy_intp n):

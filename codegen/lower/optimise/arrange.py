@@ -37,7 +37,7 @@ def arranged(g: Graph, kernel: Kernel, budget: int = BUDGET) -> Kernel:
         expansion, arrangement, values = _Search(g, kernel, budget).best()
     except TooManyTerms:
         return kernel
-    builder = Builder(g, arrangement)
+    builder = Builder(g, arrangement, kernel.name == "rhs")
     outputs = tuple(builder.value(v) for v in values.outputs)
     pairs = tuple((builder.value(p), builder.value(limit)) for p, limit in values.pairs)
     solves = tuple(

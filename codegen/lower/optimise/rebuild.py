@@ -136,10 +136,15 @@ _Item = _Sum | Coefficient | _Atom | _Literal
 
 
 class Builder:
-    """Builds the nodes of an arrangement, extending the graph."""
+    """Builds the nodes of an arrangement, extending the graph.
 
-    def __init__(self, g: Graph, arrangement: Arrangement) -> None:
+    In a kernel that is called in a `chain`, its operands made from its last results, a short time counts for more than
+    an operation.
+    """
+
+    def __init__(self, g: Graph, arrangement: Arrangement, chain: bool) -> None:
         self.graph = g
+        self.chain = chain
         self.arrangement = arrangement
         self.atoms = arrangement.atoms
         self.made: dict[_Item, Node] = {}
@@ -299,7 +304,6 @@ class Builder:
 
     def _term(self, sign: int, literals: Iterable[Literal]) -> tuple[int, Node]:
         """A term's sign and node; the sign 0 requests the opposite coefficient."""
-        g = self.graph
         above: list[Node] = []
         below: list[Node] = []
         turned = sign == 0
@@ -313,8 +317,15 @@ class Builder:
             else:
                 above.append(self.made[_Literal(literal)])
         top = self._product(above)
-        node = top if not below else self._note(g.same("div", (top, self._product(below))))
+        node = top if not below else self._quotient(top, self._product(below))
         return (1 if sign == 0 else sign), node
+
+    def _quotient(self, top: Node, bottom: Node) -> Node:
+        """A quotient; in a chain, a product if the inverse is known no later than the top."""
+        g = self.graph
+        inverse = g.same("div", (g.one, bottom))
+        early = self.chain and 0 <= self._when(inverse) <= self._when(top)
+        return self._product([top, inverse]) if early else self._note(g.same("div", (top, bottom)))
 
     # -- trees ----------------------------------------------------------------------------------------------------
     def _note(self, node: Node) -> Node:

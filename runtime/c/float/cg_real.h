@@ -72,6 +72,7 @@ static CG_INLINE float cg_abs(float a) { return cg_from_bits(cg_bits(a) & UINT32
 #define CG_WIDTH 1
 typedef float cg_block_t;
 typedef float cg_loose_t;
+static CG_INLINE float cg_block_of(const float *a) { return a[0]; }
 static CG_INLINE float cg_block_plus(float sum, float weight, float a) { return cg_fma(weight, a, sum); }
 
 #endif /* CG_REAL_H */
