@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._core import EnsembleCore, ModelCore
+    from .analysis.lyapunov import LyapunovExponents
+    from .analysis.periodic import PeriodicOrbit
     from .analysis.steady import SteadyState
     from .ensemble_job import EnsemblePart
     from .gradients.gradient import Gradient
@@ -505,6 +507,77 @@ class Model(ModelCore, BaseModel):
         from .analysis.steady import steady_motion
 
         return steady_motion(self, guess, parameters, inputs, keep, free, t)
+
+    def lyapunov(
+        self,
+        t_span: Any,
+        initial: Any,
+        parameters: Any = None,
+        inputs: Any = None,
+        *,
+        n: int | None = None,
+        transient: float = 0.0,
+        interval: float | None = None,
+        **keywords: Unpack[RunKeywords],
+    ) -> LyapunovExponents:
+        """The n largest Lyapunov exponents of a run, as `LyapunovExponents` with `values` and `errors`.
+
+        The mean rates at which tangents of the state grow, dS/dt = (dF/dy) S, S = Q R again and again; all of them if n
+        is left out: as many as the state has directions on the constraints and the invariants of its coordinates. The
+        mean is over t_span, after `transient` in which the tangents find their directions. `interval` is the time
+        between two factorizations; without it, it follows the growth. The other arguments are as for `integrate`.
+
+        Raises `ArgumentError` for a model with events or dry friction and for a run that ends early.
+
+        Source: G. Benettin, L. Galgani, A. Giorgilli, J.-M. Strelcyn, Meccanica 15 (1980) 9-30.
+
+        >>> from chaplygin.generated.harmonic_oscillator import model
+        >>> found = model.lyapunov((0, 1000), {"x": 1, "x_dot": 0}, {"m": 1, "k": 4})
+        >>> bool(abs(found.values).max() < 1e-2)
+        True
+        """
+        from .analysis.lyapunov import lyapunov
+
+        return lyapunov(self, t_span, initial, parameters, inputs, n, transient, interval, keywords)
+
+    def periodic(
+        self,
+        initial: Any,
+        period: float,
+        parameters: Any = None,
+        inputs: Any = None,
+        *,
+        t: float = 0.0,
+        keep: Sequence[Any] | None = None,
+        turns: Mapping[Any, float] | None = None,
+        drift: Sequence[Any] = (),
+        **keywords: Unpack[RunKeywords],
+    ) -> PeriodicOrbit:
+        """The periodic motion near a guess of its start and period, y(T) = y(0), with its Floquet multipliers.
+
+        Newton's method on exact derivatives. If the equations, or sampled inputs, depend on the time, the period is the
+        given one, else it is solved for. Integrals make periodic motions families: `keep` names states and invariants
+        that have their values in the guess, by default the energy if it is constant; of those that are left, the
+        nearest one is returned. `turns` is by how much an angle that goes round changes in a period,
+        ``{"phi": 2 * pi}``; `drift` names coordinates that need not come back, and on which nothing depends. The other
+        arguments are as for `integrate`, but rtol and atol are 1e-12 if left out.
+
+        `multipliers` are the eigenvalues of dy(T)/dy(0) that integrals, constraints, symmetries and the direction of
+        the flow leave open; `n_ones` counts the others, which are 1. In Hamiltonian systems, each integral in
+        involution beyond the energy, unless it belongs to an ignorable coordinate, leaves a further 1 in `multipliers`.
+
+        Raises `ArgumentError` with the residual if Newton's method does not converge, and for a model with events or
+        dry friction.
+
+        >>> from chaplygin.generated.harmonic_oscillator import model
+        >>> orbit = model.periodic({"x": 1, "x_dot": 0}, 3, {"m": 1, "k": 4})
+        >>> round(orbit.period, 9), orbit.n_ones  # pi; the flow and the energy
+        (3.141592654, 2)
+        """
+        from .analysis.periodic import periodic
+
+        run = {"rtol": 1e-12, "atol": 1e-12, **keywords}
+        return periodic(self, initial, period, parameters, inputs, t, keep, turns or {}, drift, run)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a model as the path of its module: the file must exist when it is unpickled."""

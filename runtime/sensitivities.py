@@ -112,7 +112,7 @@ def integrate(
     keywords: Mapping[str, Any],
 ) -> Solution:
     """The run of `Model.integrate` with its `Sensitivity`; the arguments are those of `Model.integrate`."""
-    how = _checked(model, options.of_call(type(model).integrate, dict(keywords)).checked(model))
+    how = checked(model, options.of_call(type(model).integrate, dict(keywords)).checked(model))
     control = arguments.boolean("sensitivity_control", control)
     t0, _ = arguments.span(t_span)
     x0, p, controls = model._prepare(t0, initial, parameters, inputs, how.smallest_atol)
@@ -123,15 +123,17 @@ def integrate(
             "samples"
         )
     start = _start(model, t0, initial, parameters, (x0, p, controls), names)
-    varied, state, vector = _varied(model, start, x0, p, control)
+    variation = Variation(model, len(start.names), control)
+    state = variation.state(x0, start.y)
     atol = np.full(len(state), UNMEASURED)
     atol[: len(x0)] = how.tolerances(model.states)[1]
     if control:
-        atol[len(x0) :] = _tolerances(atol[: len(x0)], start, {**_values(model, t0, x0, p, controls)}, state)
-    run = varied.integrate(
+        values = _values(model, t0, x0, p, controls)
+        atol[len(x0) :] = variation.blocks(_tolerances(atol[: len(x0)], start, values), fill=UNMEASURED)
+    run = variation.model.integrate(
         t_span,
         Accepted(state),
-        vector,
+        variation.vector(p, np.concatenate([start.p, start.u])),
         controls,
         t_eval=t_eval,
         dense_output=dense_output,
@@ -139,10 +141,10 @@ def integrate(
         **{**vars(how), "atol": atol, "kinks": how.kinks or bool(model.kinks)},
     )
     problem = (t_span, x0, t_eval, {**vars(how)}, events)
-    return _split(model, run, p, start, control, problem)
+    return _split(model, run, p, start, variation, control, problem)
 
 
-def _checked(model: Any, how: options.RunOptions) -> options.RunOptions:
+def checked(model: Any, how: options.RunOptions) -> options.RunOptions:
     """The options, if there are sensitivities with them."""
     from ._core import methods
 
@@ -158,43 +160,50 @@ def _checked(model: Any, how: options.RunOptions) -> options.RunOptions:
     return how
 
 
-def _varied(model: Any, start: Start, x0: Array, p: Array, control: bool) -> tuple[Any, Array, Array]:
-    """The model with its variational equations, and its initial state and parameters."""
-    from ._core import VariationalTable, widest_lanes
-    from .model import Model
+class Variation:
+    """The equations of a model with `count` tangents: one larger `model`, which every driver runs.
 
-    count, n = len(start.names), len(x0)
-    lanes = min(widest_lanes(), 4 if count <= 4 else 8)
-    found = derivatives(model)
-    table = VariationalTable(model, found.variational(lanes), count)
-    varied = Model(table.capsule, owner=table)
-    varied._carry(found.variational(lanes), 0 if control else n)
-    blocks = _blocks(start.y, table.blocks, table.lanes)
-    seeds = _blocks(np.concatenate([start.p, start.u]), table.blocks, table.lanes)
-    return varied, np.concatenate([x0, blocks]), np.concatenate([p, [table.blocks], seeds])
+    With `control` the errors of the tangents count in the choice of steps.
+    """
+
+    def __init__(self, model: Any, count: int, control: bool) -> None:
+        from ._core import VariationalTable, widest_lanes
+        from .model import Model
+
+        self.n, self.count = len(model.states), count
+        lanes = min(widest_lanes(), 4 if count <= 4 else 8)
+        found = derivatives(model)
+        self.table = VariationalTable(model, found.variational(lanes), count)
+        self.model = Model(self.table.capsule, owner=self.table)
+        self.model._carry(found.variational(lanes), 0 if control else self.n)
+
+    def state(self, y: Array, tangents: Array) -> Array:
+        """The state of the larger model for y (n,) and tangents (n, count)."""
+        return np.concatenate([y, self.blocks(tangents)])
+
+    def vector(self, p: Array, seeds: Array) -> Array:
+        """Its parameters for p and the derivatives of p and u by what is varied, (np + nu, count)."""
+        return np.concatenate([p, [self.table.blocks], self.blocks(seeds)])
+
+    def blocks(self, columns: Array, fill: float = 0.0) -> Array:
+        """Columns (rows, count) in blocks (rows, lanes), one after the other, filled up."""
+        table = self.table
+        filled = np.full((len(columns), table.width), fill)
+        filled[:, : self.count] = columns
+        return np.ascontiguousarray(
+            filled.reshape(len(columns), table.blocks, table.lanes).swapaxes(0, 1)
+        ).ravel()
+
+    def tangents(self, rows: Array) -> Array:
+        """The tangents (n, count, N) in N of its states."""
+        blocks = rows[self.n :].reshape(-1, self.n, self.table.lanes, rows.shape[-1]).swapaxes(0, 1)
+        return np.ascontiguousarray(blocks.reshape(self.n, -1, rows.shape[-1])[:, : self.count])
 
 
-def _blocks(columns: Array, count: int, lanes: int) -> Array:
-    """Columns (rows, k) as `count` blocks (rows, lanes), one after the other, filled up with zeros."""
-    filled = np.zeros((len(columns), count * lanes))
-    filled[:, : columns.shape[1]] = columns
-    return np.ascontiguousarray(filled.reshape(len(columns), count, lanes).swapaxes(0, 1)).ravel()
-
-
-def _unblocked(rows: Array, n: int, names: Sequence[str], lanes: int) -> Array:
-    """The tangents (n, k, N) in states (n + blocks n lanes, N) of the larger model."""
-    blocks = rows[n:].reshape(-1, n, lanes, rows.shape[-1]).swapaxes(0, 1)
-    return np.ascontiguousarray(blocks.reshape(n, -1, rows.shape[-1])[:, : len(names)])
-
-
-def _tolerances(atol: Array, start: Start, values: Mapping[str, float], state: Array) -> Array:
-    """The absolute tolerance of each tangent: that of the state over the size of what is varied, 1 if that is zero."""
-    n, k = start.y.shape
-    width = (len(state) - n) // n
-    scales = np.ones(width)
-    scales[:k] = [abs(values.get(name, 1.0)) or 1.0 for name in start.names]
-    lanes = min(width, 4 if k <= 4 else 8)
-    return _blocks(atol[:, None] / scales, width // lanes, lanes)
+def _tolerances(atol: Array, start: Start, values: Mapping[str, float]) -> Array:
+    """The absolute tolerance of each tangent (n, k): that of the state over the size of what is varied, or 1."""
+    sizes = np.array([abs(values.get(name, 1.0)) or 1.0 for name in start.names])
+    return np.asarray(atol[:, None] / sizes)
 
 
 def _of_states(events: Any, n: int) -> Any:
@@ -211,11 +220,16 @@ def _of_states(events: Any, n: int) -> Any:
 
 
 def _split(
-    model: BaseModel, run: Solution, p: Array, start: Start, control: bool, problem: tuple[Any, ...]
+    model: BaseModel,
+    run: Solution,
+    p: Array,
+    start: Start,
+    variation: Variation,
+    control: bool,
+    problem: tuple[Any, ...],
 ) -> Solution:
     """The solution of the model and the sensitivities from that of the larger model."""
-    n, names = len(model.states), start.names
-    lanes = run.model.owner.lanes  # type: ignore[attr-defined]
+    n = len(model.states)
     record, dense = run._event_record, run.sol
     if record is not None:
         record = _states_alone(record, n)
@@ -228,10 +242,10 @@ def _split(
     )  # fmt: skip
 
     def at(t: Any) -> Array:
-        found = _unblocked(arguments.wide(dense(t)), n, names, lanes)
+        found = variation.tangents(arguments.wide(dense(t)))
         return found[:, :, 0] if np.ndim(t) == 0 else found
 
-    tangents = _unblocked(run.y, n, names, lanes)
+    tangents = variation.tangents(run.y)
     solution.sensitivity = Sensitivity(solution, tangents, start, control, at if dense is not None else None)
     return solution
 

@@ -51,11 +51,10 @@ def test_the_architecture_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    ("name", "least"), [("fitting.md", 20), ("studies.md", 20), ("taylor.md", 8), ("sensitivities.md", 15)]
+    ("name", "least"),
+    [("fitting.md", 20), ("studies.md", 20), ("taylor.md", 8), ("sensitivities.md", 15), ("orbits.md", 10)],
 )
-def test_the_pages_on_studies_and_on_taylor(
-    name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_on_one_subject(name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The code of the page gives the stated figures."""
     monkeypatch.chdir(tmp_path)
     page = Path(__file__).resolve().parent.parent / "docs" / name

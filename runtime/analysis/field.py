@@ -75,6 +75,16 @@ class Field:
         value, slopes = self._kernel("invariants", v)
         return value[self.held] - self.levels, slopes[self.held]
 
+    def conserved(self, v: Array) -> tuple[Array, Array]:
+        """The invariants and h, and their derivatives by v."""
+        value, slopes = self._kernel("invariants", v)
+        rows = [
+            i
+            for i, name in enumerate(self.model._conserved)
+            if name in self.model.invariants or i in self.held
+        ]
+        return value[rows], slopes[rows]
+
     def observed(self, v: Array) -> Array:
         """The derivatives of the rates of dropped coordinates, and of the outputs, by v."""
         rates, shown = self._kernel("rhs", v)[1], self._kernel("outputs", v)[1]

@@ -1,0 +1,154 @@
+"""Lyapunov exponents: mean rates at which the tangents of a run grow.
+
+The tangents are made orthogonal again and again, S = Q R, and the exponents are the means of log |R_ii| over the time:
+G. Benettin, L. Galgani, A. Giorgilli, J.-M. Strelcyn, Meccanica 15 (1980) 9-30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import arguments
+from ..arguments import Array
+from ..errors import ArgumentError
+from .field import named
+from .tangents import Tangents, null_space
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+_BLOCKS = 20
+"""Number of equal parts of a run whose means are compared for the statistical errors."""
+_WIDE, _NARROW = np.log(1e6), np.log(1e2)
+"""Ratios of the growth of tangents between two factorizations: above the first one they are no longer independent."""
+
+
+@dataclass(frozen=True, eq=False)
+class LyapunovExponents:
+    """The Lyapunov exponents of a run; see `Model.lyapunov`.
+
+    Attributes
+    ----------
+    values (k,) : the exponents, the largest first, in 1 / unit of time.
+    errors (k,) : the standard errors of their means, from 20 equal parts of the run.
+    t (N,), running (k, N) : the times of the factorizations and the means up to each.
+    final : the state at the end, by name.
+    """
+
+    values: Array
+    errors: Array
+    t: Array
+    running: Array
+    final: dict[str, float]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{v:.4g} +- {e:.2g}" for v, e in zip(self.values, self.errors, strict=True))
+        return f"<Lyapunov exponents {shown}>"
+
+    @property
+    def dimension(self) -> float:
+        """The Kaplan-Yorke dimension j + (l_1 + ... + l_j) / |l_(j+1)|, j the largest with a sum that is not negative.
+
+        It needs exponents down to one with which the sum is negative; else it is the number of exponents.
+        """
+        sums = np.cumsum(self.values)
+        below = np.flatnonzero(sums < 0)
+        if not len(below):
+            return float(len(sums))
+        j = int(below[0])
+        return j + float(sums[j - 1] if j else 0.0) / abs(float(self.values[j]))
+
+
+def lyapunov(
+    model: Model,
+    t_span: Any,
+    initial: Any,
+    parameters: Any,
+    inputs: Any,
+    n: int | None,
+    transient: float,
+    interval: float | None,
+    keywords: Mapping[str, Any],
+) -> LyapunovExponents:
+    """See `Model.lyapunov`."""
+    t0, t1 = arguments.span(t_span)
+    transient = arguments.number("transient", transient)
+    if not t0 < t1:
+        raise ArgumentError(f"t_span = ({t0:g}, {t1:g}): the end must come after the start")
+    if transient < 0:
+        raise ArgumentError(f"transient = {transient:g} must not be negative")
+    start = Tangents(model, t0, initial, parameters, inputs, keywords)
+    tangents = null_space(start.held(t0, start.y)[1])
+    count = tangents.shape[1] if n is None else n
+    if (
+        isinstance(count, bool)
+        or not isinstance(count, (int, np.integer))
+        or not 1 <= count <= tangents.shape[1]
+    ):
+        raise ArgumentError(
+            f"n = {arguments.short(n)}: give a number of exponents from 1 to {tangents.shape[1]}"
+        )
+    bundle = _Bundle(start, t0, start.y, tangents[:, :count], t1 - t0, interval)
+    if transient:
+        bundle.advance(t0 + transient)
+    begin = bundle.t
+    times, sums = bundle.advance(begin + (t1 - t0))
+    spans = times - begin
+    parts = np.linspace(0.0, spans[-1], _BLOCKS + 1)
+    means = np.array([np.diff(np.interp(parts, spans, row)) for row in sums]) * _BLOCKS / spans[-1]
+    errors = means.std(axis=1, ddof=1) / np.sqrt(_BLOCKS)
+    running = sums[:, 1:] / spans[1:]
+    order = np.argsort(-running[:, -1], kind="stable")
+    return LyapunovExponents(
+        running[order, -1], errors[order], times[1:], running[order], named(model.states, bundle.y)
+    )
+
+
+class _Bundle:
+    """A state with orthonormal tangents, and the time between two factorizations."""
+
+    def __init__(
+        self, start: Tangents, t: float, y: Array, tangents: Array, span: float, interval: float | None
+    ) -> None:
+        self.t, self.y, self.tangents = t, y, tangents
+        self.longest = span / (2 * _BLOCKS)
+        self.fixed = interval is not None
+        if interval is None:
+            rate = float(np.linalg.norm(start.rates(t, y)[1][:, 1:], 2))
+            self.interval = min(self.longest, 3.0 / rate if rate > 0 else span)
+        else:
+            self.interval = arguments.number("interval", interval)
+            if not 0 < self.interval <= self.longest:
+                raise ArgumentError(
+                    f"interval = {interval:g}: it must be positive, and at most {self.longest:g}, a {2 * _BLOCKS}th of "
+                    "the span"
+                )
+        self.flow = start.flow(tangents.shape[1], control=True)
+
+    def advance(self, end: float) -> tuple[Array, Array]:
+        """Run to the end: the times (N + 1,) of the factorizations, and the sums of log |R_ii| (k, N + 1)."""
+        times, sums = [self.t], [np.zeros(self.tangents.shape[1])]
+        while self.t < end:
+            rest = end - self.t
+            stop = end if rest <= 1.5 * self.interval else self.t + self.interval
+            y, moved = self.flow(self.t, stop, self.y, self.tangents)
+            tangents, upper = np.linalg.qr(moved)
+            growth = np.log(np.abs(np.diag(upper)))
+            if not np.isfinite(growth).all():
+                raise ArgumentError(
+                    f"the tangents are not independent at t = {stop:g}: ask for fewer exponents, or a shorter interval"
+                )
+            spread = float(growth.max() - growth.min())
+            if not self.fixed and spread > _WIDE:
+                self.interval = (stop - self.t) / 2
+                continue
+            if not self.fixed and spread < _NARROW:
+                self.interval = min(1.25 * self.interval, self.longest)
+            self.t, self.y, self.tangents = stop, y, tangents
+            times.append(stop)
+            sums.append(sums[-1] + growth)
+        return np.array(times), np.array(sums).T

@@ -1,0 +1,198 @@
+"""Lyapunov exponents and periodic motions, against closed forms and an integration by SciPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from runtime_models import needs_core
+from scipy.integrate import solve_ivp
+from scipy.special import ellipk
+
+import chaplygin as cg
+
+pytestmark = needs_core
+
+
+# ---- periodic motions ----
+
+
+@pytest.fixture(scope="module")
+def hill() -> Any:
+    """x'' = ((mu + a cos t)^2 - a sin t) x, solved by exp(mu t + a sin t)."""
+    x, (mu, a) = cg.coordinates("x"), cg.parameters("mu a")
+    stiffness = (mu + a * sp.cos(cg.time)) ** 2 - a * sp.sin(cg.time)
+    system = cg.System("hill", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, potential=-stiffness * x**2 / 2)
+    return system.compile()
+
+
+@pytest.mark.parametrize(("mu", "a"), [(0.1, 0.7), (0.03, 0.2)])
+def test_multipliers_of_hills_equation(hill: Any, mu: float, a: float) -> None:
+    """The Wronskian is constant, so the other multiplier is exp(-2 pi mu)."""
+    orbit = hill.periodic({"x": 0.1, "x_dot": 0.2}, 2 * np.pi, {"mu": mu, "a": a})
+    np.testing.assert_allclose(orbit.multipliers, np.exp([2 * np.pi * mu, -2 * np.pi * mu]), rtol=1e-9)
+    np.testing.assert_allclose(orbit.exponents, [mu, -mu], atol=1e-9)
+    assert orbit.n_ones == 0
+    assert not orbit.stable
+    assert orbit.period == 2 * np.pi
+    assert max(map(abs, orbit.state.values())) < 1e-9  # the only periodic solution rests
+
+
+def test_multipliers_of_a_linear_orbit() -> None:
+    """Two springs of frequencies 1 and sqrt(2); along x the multipliers across are exp(+-2 pi i sqrt(2))."""
+    x, y = cg.coordinates("x y")
+    k = cg.parameters("k")
+    rates = cg.rate(x) ** 2 + cg.rate(y) ** 2
+    system = cg.System("springs", coordinates=[x, y], kinetic=rates / 2, potential=(x**2 + k * y**2) / 2)
+    model = system.compile()
+    orbit = model.periodic({"x": 1.2, "y": 0.0, "x_dot": 0.3, "y_dot": 0.0}, 6.0, {"k": 2})
+    assert abs(orbit.period - 2 * np.pi) < 1e-10
+    assert orbit.n_ones == 2  # the flow and the energy
+    angle = 2 * np.pi * np.sqrt(2) - 2 * np.pi
+    np.testing.assert_allclose(orbit.multipliers, np.exp([1j * angle, -1j * angle]), atol=1e-9)
+    assert orbit.stable
+    assert "stable" in repr(orbit)
+    np.testing.assert_allclose(orbit.solution(10).y[:, -1], orbit.y, atol=1e-9)
+
+
+def test_the_period_of_a_pendulum() -> None:
+    """T = 4 K(sin(a/2)) / omega; the only multipliers are those of the flow and of the energy."""
+    q, (g, r) = cg.coordinates("q"), cg.parameters("g r")
+    system = cg.System(
+        "pendulum", coordinates=[q],
+        kinetic=r**2 * cg.rate(q) ** 2 / 2, potential=-g * r * sp.cos(q),
+    )  # fmt: skip
+    model = system.compile()
+    orbit = model.periodic({"q": 2.0, "q_dot": 0.0}, 2.5, {"g": 9.81, "r": 1})
+    amplitude = np.arccos(np.cos(orbit.state["q"]) - orbit.state["q_dot"] ** 2 / (2 * 9.81))
+    expected = 4 * ellipk(np.sin(amplitude / 2) ** 2) / np.sqrt(9.81)
+    assert abs(orbit.period - expected) < 1e-9
+    assert orbit.n_ones == 2
+    assert len(orbit.multipliers) == 0
+    going_round = model.periodic({"q": 0.0, "q_dot": 8.0}, 0.85, {"g": 9.81, "r": 1}, turns={"q": 2 * np.pi})
+    assert abs(going_round.period - 4 * ellipk(4 * 9.81 / 8**2) / 8) < 1e-9  # q'^2 = 64 - 4 g sin^2(q/2)
+
+
+def test_directions_off_a_constraint_have_no_multipliers() -> None:
+    """A spherical pendulum in x, y, z: small swings in a plane, with a neighbour that swings across it."""
+    x, y, z = cg.coordinates("x y z")
+    g, r = cg.parameters("g r", positive=True)
+    system = cg.System(
+        "spherical", coordinates=[x, y, z], kinetic=sum(cg.rate(q) ** 2 for q in (x, y, z)) / 2, potential=g * z,
+        holonomic=[x**2 + y**2 + z**2 - r**2],
+    )  # fmt: skip
+    model = system.compile("multipliers")
+    angle = 0.8
+    start = {"x": np.sin(angle), "y": 0.0, "z": -np.cos(angle), "x_dot": 0.0, "y_dot": 0.0, "z_dot": 0.0}
+    orbit = model.periodic(start, 2.0, {"g": 9.81, "r": 1})
+    assert abs(orbit.period - 4 * ellipk(np.sin(angle / 2) ** 2) / np.sqrt(9.81)) < 1e-9
+    # Across the plane a rotation about the vertical, an exact symmetry, is the only periodic neighbour: the pair of
+    # multipliers there is 1, defective, so that each of the two has the square root of the error of the integration.
+    assert orbit.n_ones + len(orbit.multipliers) == 4
+    np.testing.assert_allclose(orbit.multipliers.prod(), 1, atol=1e-8)
+    np.testing.assert_allclose(orbit.multipliers, 1, atol=1e-4)
+
+
+def test_what_is_wrong_with_a_periodic_motion_is_named(hill: Any) -> None:
+    numbers = {"mu": 0.1, "a": 0.7}
+    with pytest.raises(cg.ArgumentError, match="period = -1 must be positive"):
+        hill.periodic({"x": 0, "x_dot": 0}, -1, numbers)
+    with pytest.raises(cg.ArgumentError, match="turns: unknown phi"):
+        hill.periodic({"x": 0, "x_dot": 0}, 1, numbers, turns={"phi": 1})
+    with pytest.raises(cg.ArgumentError, match="drift: x must come back"):
+        hill.periodic({"x": 0, "x_dot": 0}, 1, numbers, drift=["x"])
+
+
+# ---- Lyapunov exponents ----
+
+PENDULUM = {"m1": 1.0, "m2": 1.0, "l1": 1.0, "l2": 1.0, "g": 9.81}
+START = {"theta1": 2.0, "theta2": 2.5, "theta1_dot": 0.0, "theta2_dot": 0.0}
+
+
+def by_scipy(t1: float, steps: int) -> Any:
+    """The same exponents from SymPy's Lagrange equations, differentiated by SymPy, with SciPy's DOP853."""
+    a, b, da, db = y = sp.symbols("a b da db")
+    first = sp.Matrix([sp.sin(a), -sp.cos(a)])
+    second = first + sp.Matrix([sp.sin(b), -sp.cos(b)])
+    v1 = first.jacobian([a, b]) * sp.Matrix([da, db])
+    v2 = second.jacobian([a, b]) * sp.Matrix([da, db])
+    lagrangian = (v1.dot(v1) + v2.dot(v2)) / 2 - 9.81 * (first[1] + second[1])
+    by_rates = sp.Matrix([lagrangian.diff(da), lagrangian.diff(db)])
+    mass = by_rates.jacobian([da, db])
+    force = sp.Matrix([lagrangian.diff(a), lagrangian.diff(b)]) - by_rates.jacobian([a, b]) * sp.Matrix(
+        [da, db]
+    )
+    field = sp.Matrix([da, db, *mass.LUsolve(force)])
+    f, df = sp.lambdify([y], list(field), cse=True), sp.lambdify([y], field.jacobian(y), cse=True)
+
+    def both(_: float, z: Any) -> Any:
+        return np.concatenate([f(z[:4]), (df(z[:4]) @ z[4:].reshape(4, 4)).ravel()])
+
+    state, q, sums = np.array(list(START.values())), np.eye(4), np.zeros(4)
+    for _ in range(steps):
+        z0 = np.concatenate([state, q.ravel()])
+        z = solve_ivp(both, (0, t1 / steps), z0, method="DOP853", rtol=1e-12, atol=1e-12).y[:, -1]
+        state, (q, r) = z[:4], np.linalg.qr(z[4:].reshape(4, 4))
+        sums += np.log(np.abs(np.diag(r)))
+    return np.sort(sums / t1)[::-1]
+
+
+def test_exponents_of_a_double_pendulum_are_those_of_an_integration_by_scipy() -> None:
+    from chaplygin.generated.double_pendulum import model
+
+    found = model.lyapunov((0, 5), START, PENDULUM, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.values, by_scipy(5, 10), atol=1e-6)
+    fixed = model.lyapunov((0, 5), START, PENDULUM, interval=0.0625, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(fixed.values, found.values, atol=1e-6)
+    assert len(fixed.t) == 80
+
+
+@pytest.mark.slow
+def test_the_spectrum_of_a_double_pendulum_is_symmetric() -> None:
+    from chaplygin.generated.double_pendulum import model
+
+    found = model.lyapunov((0, 2000), START, PENDULUM, transient=20)
+    for i, j in ((0, 3), (1, 2)):
+        assert abs(found.values[i] + found.values[j]) < 2 * np.hypot(found.errors[i], found.errors[j])
+    assert found.values[0] > 20 * found.errors[0] > 0  # chaotic
+    assert abs(found.values[1]) < 5 * found.errors[1]
+
+
+@pytest.mark.slow
+def test_kovalevskayas_top_is_integrable() -> None:
+    """Two tangents along the constants of the motion and the flow, the others grow at most linearly."""
+    top = cg.example("kovalevskaya_top")
+    found = top.system.compile().lyapunov((0, 1e4), top.initial, top.parameters)
+    assert len(found.values) == 6  # seven states, less |q|
+    assert np.abs(found.values).max() < 20 / 1e4
+
+
+def test_a_saddle_has_the_exponents_of_its_linear_equations() -> None:
+    x, k, c = cg.coordinates("x"), *cg.parameters("k c")
+    system = cg.System(
+        "saddle", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, potential=-k * x**2 / 2,
+        forces={cg.rate(x): -c * cg.rate(x)},
+    )  # fmt: skip
+    found = system.compile().lyapunov((0, 400), {"x": 0, "x_dot": 0}, {"k": 2, "c": 1}, transient=20)
+    np.testing.assert_allclose(found.values, [1, -2], atol=1e-8)
+    assert found.dimension == pytest.approx(1.5)
+    assert "1 +- " in repr(found)
+
+
+def test_what_is_wrong_with_exponents_is_named() -> None:
+    from chaplygin.generated.double_pendulum import model
+
+    for keywords, text in (
+        ({"n": 5}, "n = 5: give a number of exponents from 1 to 4"),
+        ({"interval": 3}, "at most 0.25"),
+        ({"transient": -1}, "transient = -1 must not be negative"),
+    ):
+        with pytest.raises(cg.ArgumentError, match=text):
+            model.lyapunov((0, 10), START, PENDULUM, **keywords)
+    with pytest.raises(cg.ArgumentError, match="the end must come after the start"):
+        model.lyapunov((1, 0), START, PENDULUM)
+    example = cg.example("bouncing_ball")
+    with pytest.raises(cg.ArgumentError, match="has events"):
+        example.system.compile().lyapunov((0, 1), example.initial, example.parameters)
