@@ -44,7 +44,7 @@ static int cg_correct(cg_run_t *run, int *moved)
     for (int step = 0; step < CG_MOST_CORRECTIONS; step++) {
         double size;
         const int status = cg_correction(run, &size);
-        if (status != CG_OK || size <= CG_CLOSE_ENOUGH) {
+        if (status != CG_OK || size <= cg_close_enough(step)) {
             return status;
         }
         for (int32_t i = 0; i < run->n; i++) {

@@ -105,12 +105,13 @@ static void CG_FN(correct)(cg_lanes_run_t *run, cg_mask_t good)
     for (int step = 0; step < CG_MOST_CORRECTIONS && cg_any(off); step++) {
         const cg_mask_t ok = CG_MODEL_CORRECTION(&t, x, CG_REALS(run->p), CG_REALS(run->u), moved, CG_REALS(run->work));
         const cg_mask_t finite = cg_step_finite(moved, n);
+        const cg_real_t close = cg_splat(cg_close_enough(step));
         cg_mask_t far = {0};
         singular |= off & cg_not(ok);
         nonfinite |= off & ok & cg_not(finite);
         off &= ok & finite;
         for (int32_t i = 0; i < n; i++) {
-            far |= cg_lt(cg_splat(CG_CLOSE_ENOUGH), cg_abs(moved[i]) / cg_step_scale(run->atol[i], run->rtol, x[i], x[i]));
+            far |= cg_lt(close, cg_abs(moved[i]) / cg_step_scale(run->atol[i], run->rtol, x[i], x[i]));
         }
         off &= far;
         for (int32_t i = 0; i < n; i++) {

@@ -20,9 +20,11 @@
 #endif
 
 /* Newton's method moves the end of a step onto the constraints in one or two steps; one that is below a part of the
- * tolerances is left out. */
+ * tolerances is left out. With tolerances near the rounding errors of the constraints the steps do not become so small: what
+ * is left after three is accepted if it is below the tolerances. */
 enum { CG_MOST_CORRECTIONS = 8 };
-#define CG_CLOSE_ENOUGH 1e-4
+
+static CG_INLINE double cg_close_enough(int corrections) { return corrections < 3 ? 1e-4 : 1.0; }
 
 /* True if all n values are finite: 0 * v is NaN for an infinity and for a NaN. */
 static CG_INLINE cg_mask_t cg_step_finite(const cg_real_t *v, int32_t n)
