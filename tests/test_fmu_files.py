@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
 import re
@@ -249,6 +250,13 @@ def test_a_start_off_a_constraint_is_refused(capfd: Any, tmp_path: Path) -> None
         )
         instance.setReal(fmu.references(["x"]), [0.6])
         instance.exitInitializationMode()
+    outputs = {v.name for v in fmu.description.modelVariables if v.causality == "output"}
+    assert set(model.residuals) <= outputs
+    with fmu.instance("ModelExchange") as instance:
+        instance.enterContinuousTimeMode()
+        instance.setContinuousStates((ctypes.c_double * 4)(0.6, -0.7, 0.0, 0.0), 4)
+        off = instance.getReal(fmu.references(model.residuals))
+        assert sorted(off) == pytest.approx([0.6**2 + 0.7**2 - 1, 0])  # of the velocities: 0
 
 
 # ---- refusals in Python ----

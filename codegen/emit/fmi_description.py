@@ -129,7 +129,9 @@ def entries(d: Described) -> list[Entry]:
         add(v.name, real, "output", "continuous", "calculated", unit=v.unit, text=v.description,
             depends=rows("outputs", i))  # fmt: skip
     for v in (model.variables[name] for name in (*model.invariants, *model.residuals)):
-        add(v.name, real, "local", "continuous", "calculated", unit=v.unit, text=v.description)
+        # An importer that integrates by itself sees in the residuals how far it leaves the constraints.
+        causality = "output" if v.name in model.residuals else "local"
+        add(v.name, real, causality, "continuous", "calculated", unit=v.unit, text=v.description)
     for name, text, row in _indicators(d):
         add(name, real, "local", "continuous", "calculated", text=text, depends=row)
     for name, start, text in _SOLVER:

@@ -204,7 +204,7 @@ class _Search:
             scale = 1.0 + np.append(np.abs(y), period)
             size = float(np.abs(step / scale).max())
             if size <= _CLOSE or (size <= _ENOUGH and size >= 0.5 * last):
-                return y, period, moved
+                return y, float(period), moved
             y, period, moved = self._shorter(y, period, moved, step)
             last = size
         residual = np.abs(self.gap(y, moved[0])).max()
