@@ -71,6 +71,10 @@ def test_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert names["run"].t == 0.5 + 0.1
     assert names["run"]["omega"] == 2.0
     assert (tmp_path / "skate_c" / "skate_core.c").is_file()
+    by_rate = g * 10 * np.sin(10) * np.cos(10) - g * np.sin(10) ** 2
+    for found in (names["gradient"], {n: names["varied"].sensitivity["x", n][-1] for n in ("g", "omega")}):
+        np.testing.assert_allclose([found["g"], found["omega"]], [np.sin(10) ** 2 / 2, by_rate], rtol=1e-8)
+    assert names["rest"].stability == "unstable"
     assert "reached the end" in capsys.readouterr().out
     given = {
         "initial": {"z": 1, "z_dot": 0},
