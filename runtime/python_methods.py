@@ -32,9 +32,14 @@ if TYPE_CHECKING:
 Function = Callable[..., Any]
 Vector = list[float]
 
-CORRECTIONS, CLOSE_ENOUGH, RANK_LOST = 8, 1e-4, 1e-8
-"""CG_MOST_CORRECTIONS and CG_CLOSE_ENOUGH of cg_step.h."""
+CORRECTIONS, RANK_LOST = 8, 1e-8
+"""CG_MOST_CORRECTIONS of cg_step.h and CG_RANK_LOST of cg_precision.h."""
 EPSILON, TINY = sys.float_info.epsilon, sys.float_info.min
+
+
+def close_enough(corrections: int) -> float:
+    """cg_close_enough of cg_step.h."""
+    return 1e-4 if corrections < 3 else 1.0
 
 
 class _InputFailed(Exception):
@@ -153,7 +158,7 @@ class Integrator:
 
     @staticmethod
     def _failure(model: PythonModel, record: Record, p: list[float], u: list[float], status: int) -> int:
-        """The status of a run that failed, as cg_run_failure in cg_correct.c has it."""
+        """The status of a run that failed, as cg_failure in cg_correct.c has it."""
         rank = model.functions.python.get("rank")
         if rank is None or status not in (SINGULAR, NONFINITE, STEP_TOO_SMALL):
             return status
@@ -170,10 +175,10 @@ class Integrator:
         """The end of a step moved back onto the constraints, as in cg_correct.c."""
         if self.settings.correction is None:
             return x
-        for _ in range(CORRECTIONS):
+        for count in range(CORRECTIONS):
             move = self.correction(t, x)
             scales = self.settings.atol + self.settings.rtol * np.abs(x)
-            if float(np.max(np.abs(move) / scales)) <= CLOSE_ENOUGH:
+            if float(np.max(np.abs(move) / scales)) <= close_enough(count):
                 return x
             x = [a + d for a, d in zip(x, move, strict=True)]
         raise KernelError("the constraints cannot be satisfied", UNCLOSED)

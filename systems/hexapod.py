@@ -6,7 +6,8 @@ stays at a fixed point of the ground: 18 holonomic equations for 24 velocities, 
 platform keeps six degrees of freedom, as that of Gough and Stewart. Springs of stiffness k and dampers of coefficient
 c at the hinges carry it. It starts at rest in the posture in which the springs are slack, and sinks.
 
-Conserved: with c = 0, energy. At rest, the upward forces on the feet, lambda_3 to lambda_18, add up to the weight.
+Conserved: with c = 0, energy. At rest, the upward forces on the feet, lambda_3, lambda_6, ... lambda_18, add up to the
+weight.
 
 Source: own figures; D. Stewart, A platform with six degrees of freedom (1965).
 """

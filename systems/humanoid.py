@@ -1,7 +1,7 @@
 """A humanoid: a tree of 30 rigid bodies, the pelvis free in space, 29 hinges.
 
 Three hinges in the waist, two in the neck, six in each arm and six in each leg; bodies are boxes of constant density,
-with figures of a person of 1.7 m and 63 kg. At every hinge a spring of stiffness k and a damper of coefficient c
+with figures of a person of 1.8 m and 64 kg. At every hinge a spring of stiffness k and a damper of coefficient c
 keep the posture, upright with hanging arms. There is no ground: it falls.
 
 Conserved: with c = 0, energy. The mass centre falls with the acceleration g, whatever the joints do, and about it the
@@ -92,7 +92,7 @@ INITIAL = {
     "pelvis_wx": 0.2,
     "pelvis_wy": -1.0,
     "pelvis_wz": 0.5,
-    **{f"{part.name}": 0.25 if part.axis == "y" else 0.1 for part in PARTS},
+    **{part.name: 0.25 if part.axis == "y" else 0.1 for part in PARTS},
     **{f"{part.name}_dot": 0.0 for part in PARTS},
 }
 

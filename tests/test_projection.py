@@ -148,6 +148,15 @@ def test_steppers_batches_and_pure_python_stay_on_the_constraints() -> None:
         assert off(sol) < 1e-9
 
 
+def test_corrections_that_rounding_errors_keep_from_vanishing_are_accepted() -> None:
+    """A tolerance of 1e-14 is above the rounding errors of the circle, of which a part of 1e-4 is below."""
+    python = python_model(pendulum().equations("multipliers").program, quiet=True)
+    for model in (compiled(), python):
+        sol = model.integrate((0, 0.2), START, NUMBERS, rtol=3e-14, atol=1e-15, method="dop853")
+        assert sol.success
+        assert off(sol) < 1e-14
+
+
 @pytest.mark.parametrize("method", ["dop853", "rk4"])
 def test_lanes_have_the_bits_of_a_single_run(method: str) -> None:
     model, rng = compiled(), np.random.default_rng(4)

@@ -76,6 +76,7 @@ def test_bricard_keeps_its_energy_and_stays_closed(form: str) -> None:
         assert np.abs(sol.evaluate(f"holonomic_{s}")).max() < 1e-11
 
 
+@pytest.mark.slow
 def test_pure_python_has_the_accelerations_of_a_pseudo_inverse() -> None:
     model = python_model(BRICARD.system.equations("multipliers").program, quiet=True)
     sol = model.integrate((0, 0.6), BRICARD.initial, BRICARD.parameters, rtol=1e-6, atol=1e-6)
@@ -223,6 +224,9 @@ def test_a_change_of_rank_is_located_and_named() -> None:
     assert f"stopped at t = {arc:.4f}" in sol.message
     assert "the rank of the constraints changed" in sol.message
     assert model.integrate((0, 0.99 * arc), start, {}, **how).success
+    lanes = cg.ensemble(model, (0, arc), 3, start, {}, lanes=2, progress=False, **how)
+    np.testing.assert_array_equal(lanes.status, -13)
+    np.testing.assert_array_equal(lanes.t, sol.t[-1])
 
 
 def test_a_start_in_a_singular_position_is_named() -> None:
@@ -233,6 +237,7 @@ def test_a_start_in_a_singular_position_is_named() -> None:
         assert (there.status, len(there.t)) == (-13, 1)
 
 
+@pytest.mark.slow
 def test_four_bars_pass_their_singular_position_as_one_pendulum() -> None:
     """Parallel cranks are a pendulum; all links lie in line where its angle is a right one."""
     entry = cg.example("n_four_bars", n=2)

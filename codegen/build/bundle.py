@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from chaplygin.runtime.model import Model
 
 SCALARS = ("double", "float")
-SINGLE = 1e-5
-"""The default tolerance in single precision."""
+SINGLE = "dop853"
+"""The default method in single precision: at its tolerances the fastest of those that are not refused."""
 
 
 def export_c(
@@ -51,7 +51,7 @@ def export_c(
 def _chosen(model: Model, methods: Sequence[str] | None, scalar: str) -> tuple[str, ...]:
     """The names of the methods."""
     if methods is None:
-        methods = (model.default_method() if scalar == "double" else model.default_method(SINGLE, SINGLE),)
+        methods = (model.default_method() if scalar == "double" else SINGLE,)
     single = isinstance(methods, str) or not isinstance(methods, Iterable)
     names: tuple[Any, ...] = (methods,) if single else tuple(methods)
     if not names:

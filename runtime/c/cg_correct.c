@@ -55,15 +55,15 @@ static int cg_correct(cg_run_t *run, int *moved)
     return CG_UNCLOSED;
 }
 
-int cg_run_failure(cg_run_t *run, int status)
+int cg_failure(const cg_model_t *model, int status, double t, const double *x, const double *p, const double *u,
+               double *work)
 {
-    const cg_kernel_entry_t *const entry = cg_kernel(run->model, "rank");
+    const cg_kernel_entry_t *const entry = cg_kernel(model, "rank");
     double smallest;
     if (entry == NULL || (status != CG_SINGULAR && status != CG_NONFINITE && status != CG_STEP_TOO_SMALL)) {
         return status;
     }
-    const double t = cg_time_of_model(run, run->t);
-    const int found = ((cg_kernel_t)entry->function)(t, run->x, run->p, run->u, &smallest, run->work);
+    const int found = ((cg_kernel_t)entry->function)(t, x, p, u, &smallest, work);
     return found == CG_OK && !(smallest > CG_RANK_LOST) ? CG_RANK_CHANGED : status; /* NaN: several are lost */
 }
 

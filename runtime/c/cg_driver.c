@@ -331,7 +331,11 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
             status = CG_RARE(detector != NULL) ? cg_step_with_events(run) : cg_run_step(run);
         }
         if (status != CG_OK) {
-            return status == CG_INTERRUPTED ? status : (run->status = cg_run_failure(run, status));
+            if (status == CG_INTERRUPTED) {
+                return status;
+            }
+            const double t = cg_time_of_model(run, run->t);
+            return run->status = cg_failure(run->model, status, t, run->x, run->p, run->u, run->work);
         }
         run->recorded = run->t == run->t_old; /* an event took the step back */
     }

@@ -52,7 +52,9 @@ int cg_run_derivative(cg_run_t *run);                        /* run->f at run->t
 /* One call of the right-hand side outside a step. CG_NONFINITE: the derivative is not finite. */
 int cg_run_probe(cg_run_t *run, double t, const double *x, double *out);
 void cg_correct_begin(cg_run_t *run); /* finds the kernel for run->projection */
-int cg_run_failure(cg_run_t *run, int status); /* the status of a failed step; CG_RANK_CHANGED near a singular position */
+/* The status of a step that failed from here; CG_RANK_CHANGED near a singular position. */
+int cg_failure(const cg_model_t *model, int status, double t, const double *x, const double *p, const double *u,
+               double *work);
 int cg_run_step(cg_run_t *run); /* one accepted step that ends on the constraints */
 int cg_record_jump(cg_run_t *run, cg_record_t *record);      /* records the state after an event too */
 

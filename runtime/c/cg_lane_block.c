@@ -74,6 +74,7 @@ static void cg_layout_events(cg_lanes_run_t *run, char *base, size_t *offset)
 static size_t cg_layout(cg_lanes_run_t *run, char *base)
 {
     const int64_t lanes = run->lanes;
+    const int64_t alone = run->n + run->model->n_parameters + run->n_u + run->model->n_work; /* for a scalar kernel */
     size_t offset = CG_ALIGNED(sizeof(cg_lanes_run_t));
     double **const states[5] = {&run->x, &run->x_old, &run->x_trial, &run->f, &run->f_old};
     double **const inputs[4] = {&run->u, &run->u_time, &run->u_value, &run->u_slope};
@@ -91,7 +92,7 @@ static size_t cg_layout(cg_lanes_run_t *run, char *base)
         *inputs[i] = cg_take(base, &offset, run->n_u * lanes);
     }
     run->work = cg_take(base, &offset, run->set->n_work * lanes);
-    run->moved = cg_take(base, &offset, run->n * lanes);
+    run->moved = cg_take(base, &offset, run->n * lanes > alone ? run->n * lanes : alone);
     run->atol = cg_take(base, &offset, run->n);
     cg_layout_events(run, base, &offset);
     run->moment = cg_take(base, &offset, CG_MOMENTS * lanes);

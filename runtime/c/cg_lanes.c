@@ -50,13 +50,27 @@ static void cg_lane_segment(cg_lanes_run_t *run, int32_t lane)
     run->n_anchor[lane] = 0.0;
 }
 
+/* The status of a lane's trajectory, as cg_drive has it; run->moved holds its numbers for the scalar kernel. */
+static int cg_lane_status(const cg_lanes_run_t *run, int32_t lane, int status)
+{
+    const int32_t n_p = run->model->n_parameters;
+    double *const x = run->moved, *const p = x + run->n, *const u = p + n_p;
+    if (status == CG_OK) {
+        return status;
+    }
+    cg_gather(x, 1, run->x + lane, run->lanes, run->n);
+    cg_gather(p, 1, run->p + lane, run->lanes, n_p);
+    cg_gather(u, 1, run->u + lane, run->lanes, run->n_u);
+    return cg_failure(run->model, status, run->t[lane], x, p, u, u + run->n_u);
+}
+
 /* Writes the end of the lane's trajectory and leaves the lane empty. */
 static void cg_lane_end(cg_group_t *group, int32_t lane, int status)
 {
     cg_lanes_run_t *const run = group->run;
     cg_progress_t *const progress = group->progress;
-    cg_outcome_t outcome = {status, run->t[lane], run->n_rhs[lane], run->n_trials[lane] - run->n_rejected[lane],
-                            progress->reached[lane]};
+    cg_outcome_t outcome = {cg_lane_status(run, lane, status), run->t[lane], run->n_rhs[lane],
+                            run->n_trials[lane] - run->n_rejected[lane], progress->reached[lane]};
     if (progress->slot[lane] != NULL) {
         cg_shelf_end(group->ensemble, run, group->queue->cursor, progress, lane);
         outcome.n_rows = group->ensemble->n_eval;

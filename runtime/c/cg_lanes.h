@@ -63,7 +63,7 @@ typedef struct cg_lanes_run {
     double *u_slope;
     double *work;
     double *widest; /* [lanes] the widest angle of a trial step; see cg_math_trig.h */
-    double *moved;  /* [n][lanes] scratch: corrections of the states */
+    double *moved;  /* [n][lanes] scratch: corrections of the states, or one lane's numbers for a scalar kernel */
     double *atol;   /* [n]: shared by all lanes */
     double *moment; /* [CG_MOMENTS][lanes]: times inside the last step, to interpolate at */
     double *inside; /* [CG_MOMENTS][n][lanes]: the states there */

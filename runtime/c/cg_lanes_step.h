@@ -127,7 +127,7 @@ static void CG_FN(correct)(cg_lanes_run_t *run, cg_mask_t good)
         *CG_TRUTHS(run->failed) = CG_FN(code)(0);
         CG_FN(rhs)(run, t, x, moved);
         const cg_mask_t failed = *CG_TRUTHS(run->failed);
-        const cg_mask_t called = ever & cg_not(singular | nonfinite);
+        const cg_mask_t called = ever & cg_not(singular | nonfinite | off);
         singular |= called & failed;
         nonfinite |= called & cg_not(failed) & cg_not(cg_step_finite(moved, n));
         *CG_TRUTHS(run->n_rhs) -= called;
