@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from body_trees import accelerations
 from newton_euler import Link, State, Tree, pinocchio_accelerations
+from published_bicycle import BY_SPEED, BY_WEIGHT, DAMPING, MASS
 from scipy.spatial.transform import Rotation
 
 import chaplygin as cg
@@ -348,12 +349,6 @@ def test_squeezer_ends_in_the_published_state(form: str) -> None:
 
 
 # -- the bicycle ------------------------------------------------------------------------------------------------------
-MASS = [[80.81722, 2.31941332208709], [2.31941332208709, 0.29784188199686]]
-DAMPING = [[0.0, 33.86641391492494], [-0.85035641456978, 1.68540397397560]]
-BY_WEIGHT = [[-80.95, -2.59951685249872], [-2.59951685249872, -0.80329488458618]]
-BY_SPEED = [[0.0, 76.59734589573222], [0.0, 2.65431523794604]]
-"""M, C1, K0, K2 of Meijaard et al. (2007), equation (5.4), for q = (lean, steer):
-M q'' + v C1 q' + (g K0 + v^2 K2) q = 0."""
 
 
 def linearized_bicycle(speed: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
