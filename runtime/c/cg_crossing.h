@@ -97,7 +97,7 @@ static CG_INLINE cg_crossing_t cg_crossings_shown(const cg_real_t *v, const cg_r
         after += cg_where(trailing, one, nothing);
     }
     const cg_mask_t all = cg_le(cg_splat((double)CG_DEGREE), before);
-    const cg_mask_t changes = cg_le(cg_splat(CG_DEGREE - 1.0), before + after) & cg_le(one, before) & cg_le(one, after);
+    const cg_mask_t changes = cg_le(cg_splat((double)CG_DEGREE - 1.0), before + after) & cg_le(one, before) & cg_le(one, after);
     /* a zero at the start must not be taken for the crossing, so one of the first two samples is well before it */
     const cg_mask_t apart = cg_lt(margin, cg_larger(sign * v[0], sign * v[1]));
     const cg_crossing_t found = {far | (followed & all), followed & changes & apart};
