@@ -235,11 +235,36 @@ def test_one_ball_joint_is_the_heavy_top() -> None:
 
 
 # -- the squeezer -----------------------------------------------------------------------------------------------------
+def published_loops(p: Any, x: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The derivatives of the six equations that close the loops, and their second derivatives at constant rates."""
+    rr, d, e, zt, u, zf, ss = (p(name) for name in ("rr", "d", "e", "zt", "u", "zf", "ss"))
+
+    def moved(angles: Any, order: int) -> np.ndarray:
+        """d^order/ds^order of (angle -> (cos, sin)) in each of the angles given, as (2,) vectors."""
+        turned = np.asarray(angles) + order * np.pi / 2
+        return np.array([np.cos(turned), np.sin(turned)])
+
+    # g = sum of +-length * (cos, sin)(sum of angles): rows of (length, quarter turns, angles) by loop.
+    common = [(rr, 0, [0]), (-d, 0, [0, 1])]
+    loops = [
+        [*common, (-ss, -1, [2])],
+        [*common, (-e, -1, [3, 4]), (-zt, 0, [4])],
+        [*common, (-zf, 0, [5, 6]), (-u, -1, [6])],
+    ]
+    rows, bias = np.zeros((6, 7)), np.zeros(6)
+    for i, loop in enumerate(loops):
+        for size, quarter, angles in loop:
+            angle, rate = x[angles].sum() + quarter * np.pi / 2, v[angles].sum()
+            rows[2 * i : 2 * i + 2, angles] += size * moved(angle, 1)[:, None]
+            bias[2 * i : 2 * i + 2] += size * moved(angle, 2) * rate**2
+    return rows, bias
+
+
 def published_squeezer(at: State) -> np.ndarray:
     """The accelerations by Hairer and Wanner, section VII.7, equations (7.8) to (7.10)."""
     p: Any = at.__getitem__
-    rr, da, d, e, zt, u, zf, ss = (p(name) for name in ("rr", "da", "d", "e", "zt", "u", "zf", "ss"))
-    beta, theta, gamma, phi, delta, omega, eps = (p(name) for name in squeezer.ANGLES)
+    rr, da, e, zt, u, zf = (p(name) for name in ("rr", "da", "e", "zt", "u", "zf"))
+    _, theta, gamma, phi, _, omega, _ = (p(name) for name in squeezer.ANGLES)
     v = np.array([p(f"{name}_dot") for name in squeezer.ANGLES])
     m, moment = ([0, *(p(f"{letter}{i}") for i in range(1, 8))] for letter in "mI")
     e4, f6 = e - p("ea"), zf - p("fa")
@@ -280,25 +305,7 @@ def published_squeezer(at: State) -> np.ndarray:
         ]
     )
 
-    def moved(angles: Any, order: int) -> np.ndarray:
-        """d^order/ds^order of (angle -> (cos, sin)) in each of the angles given, as (2,) vectors."""
-        turned = np.asarray(angles) + order * np.pi / 2
-        return np.array([cos(turned), sin(turned)])
-
-    # g = sum of +-length * (cos, sin)(sum of angles): rows of (length, quarter turns, angles) by loop.
-    common = [(rr, 0, [0]), (-d, 0, [0, 1])]
-    loops = [
-        [*common, (-ss, -1, [2])],
-        [*common, (-e, -1, [3, 4]), (-zt, 0, [4])],
-        [*common, (-zf, 0, [5, 6]), (-u, -1, [6])],
-    ]
-    x = np.array([beta, theta, gamma, phi, delta, omega, eps])
-    rows, bias = np.zeros((6, 7)), np.zeros(6)
-    for i, loop in enumerate(loops):
-        for size, quarter, angles in loop:
-            angle, rate = x[angles].sum() + quarter * np.pi / 2, v[angles].sum()
-            rows[2 * i : 2 * i + 2, angles] += size * moved(angle, 1)[:, None]
-            bias[2 * i : 2 * i + 2] += size * moved(angle, 2) * rate**2
+    rows, bias = published_loops(p, np.array([p(name) for name in squeezer.ANGLES]), v)
     whole = np.block([[mass, rows.T], [rows, np.zeros((6, 6))]])
     return np.linalg.solve(whole, np.concatenate([force, -bias]))[:7]
 

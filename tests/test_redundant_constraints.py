@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 from scipy.integrate import quad, solve_ivp
 
 import chaplygin as cg
@@ -180,6 +182,28 @@ def test_independent_constraints_are_solved_as_before() -> None:
         "cg_rank_factor(2, 1, " in t
         for t in emit(held_twice().equations("multipliers").program).files.values()
     )
+
+
+def test_a_part_of_a_long_kernel_that_factors_is_not_repeated_for_wide_angles(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It finds its matrix in the workspace and overwrites it; so each of its angles is examined on its own."""
+    from chaplygin.codegen.emit.targets import emit
+
+    monkeypatch.setattr("chaplygin.codegen.emit.statements.LONGEST", 0)
+    monkeypatch.setattr("chaplygin.codegen.emit.statements.PIECE", 8)
+    w, x, z = cg.coordinates("w x z")
+    system = cg.System(
+        "held_twice",
+        coordinates=[w, x, z],
+        kinetic=sum(cg.rate(q) ** 2 for q in (w, x, z)) / 2,
+        potential=sp.cos(w) + z,
+        holonomic=[z, z * (1 + x)],
+    )
+    text = emit(system.equations("multipliers").program).files["held_twice_lanes.c"]
+    functions = re.findall(r"^static .*?^}", text, re.S | re.M)
+    (after,) = (f for f in functions if "cg_rank_solve(" in f and "(cg_widest" in f)
+    assert "cg_widest = NULL" in after
 
 
 def test_what_redundant_constraints_exclude_is_said() -> None:

@@ -84,7 +84,7 @@ def lane_kernel(
         signature = wrapped(f"static cg_mask_t {head}(", parameters)
         if not any("cg_widest" in line for line in piece.lines):
             return function(signature, first, piece.lines, end="return cg_ok;")
-        if len(text.pieces) > 1 and any("cg_solve" in line for line in piece.lines):
+        if len(text.pieces) > 1 and any("_solve(" in line for line in piece.lines):
             # works on what other functions have stored, so it cannot be repeated: each angle is asked for
             first.append("cg_real_t *const cg_widest = NULL;")
             return function(signature, first, piece.lines, end="return cg_ok;")

@@ -167,7 +167,7 @@ def _cells(g: Graph, kernel: Kernel, given: Mapping[Node, int]) -> tuple[list[_C
         at = max((place[n] for n in pair if n in place), default=0)
         cells[at].pivots.append(pair)
     home = {n: cells[i] for n, i in place.items()}
-    return [cell for cell in cells if cell.nodes or cell.stores], home
+    return [cell for cell in cells if cell.nodes or cell.stores or cell.pivots], home
 
 
 def _put_off(g: Graph, place: dict[Node, int], stored: Set[Node]) -> None:

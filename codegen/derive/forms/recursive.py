@@ -51,45 +51,35 @@ def derive(
     Hypotheses: every velocity moves one body relative to its parent, and what it moves has inertia; `kinetic`, which
     is added to that of the bodies, couples no two joints; there is no parametrization.
     """
-    nodes = system.nodes
-    g = nodes.graph.copy()
-    flow = nodes.mechanism.flow.on(g)
-    wanted = _wanted(system, bodies)
+    nodes, g = system.nodes, system.nodes.graph.copy()
+    flow, wanted = nodes.mechanism.flow.on(g), _wanted(system, bodies)
     try:
         recursion = _recursion(g, system, tree(g, flow, system))
     except FormError as error:
         raise FormError(f"{error}; use {fitting(system)!r}") from None
     accelerations, motion, load = recursion.solve(recursion.tree.forces)
     rates, pivots = nodes.fields.velocity(g, nodes.eta), recursion.checks
-    multipliers: list[Node] = []
-    unknown: Friction | None = None
+    multipliers, unknown = list[Node](), None
     if system.redundancy and independent is not None:
         raise misfit("recursive", system, "independent velocities are kept with independent constraints")
     if system.constraints:
         across = [recursion.solve(row, moving=False)[0] for row in nodes.constraint_rows]
-        bias = biases(g, system, rates)
-        if system.redundancy:
-            unknown = together(g, system, bias, across)
-            multipliers = list(unknown.multipliers)
-        else:
-            multipliers, of_schur = solved(g, nodes.constraint_rows, across, accelerations, bias)
-            pivots += of_schur
-        columns = zip(*across, strict=True)
+        multipliers, unknown, of_schur = _multipliers(g, system, across, accelerations, rates)
+        pivots += of_schur
         accelerations = [
-            g.add(a, g.dot(row, multipliers)) for a, row in zip(accelerations, columns, strict=True)
+            g.add(a, g.dot(row, multipliers)) for a, *row in zip(accelerations, *across, strict=True)
         ]
     reactions = named_reactions(g, system, multipliers, reactions_of(g, system, multipliers))
     seen: dict[str, Node] = {}
     for body in wanted:
-        joint = None if system.constraints else recursion.transmitted(body, motion, load)
-        seen |= _seen(flow, body, joint)
+        seen |= _seen(flow, body, None if system.constraints else recursion.transmitted(body, motion, load))
     choice = _choice(g, system, independent)
     kept = [a for a, v in zip(accelerations, system.velocities, strict=True) if v in choice.velocities]
     rates, kept, of_rows, of_bodies = (
         g.substitute(list(part), choice.permitted or {})
         for part in (rates, kept, reactions.values(), seen.values())
     )
-    options = dict(choice.options) | {"bodies": tuple(body.name for body in wanted)}
+    options = {**choice.options, "bodies": tuple(body.name for body in wanted)}
     return equations_of(
         system,
         "recursive",
@@ -104,6 +94,25 @@ def derive(
         manifold=impose(g, system, "recursive", None).permitted or {},
         cells=() if choice.permitted else (*recursion.cells, *_cells(flow, recursion, rates)),
     )
+
+
+def _multipliers(
+    g: Graph,
+    system: System,
+    across: Sequence[Sequence[Node]],
+    free: Sequence[Node],
+    rates: Sequence[Node],
+) -> tuple[list[Node], Friction | None, tuple[tuple[Node, Node], ...]]:
+    """The multipliers with their pivots, or as unknowns if constraints are redundant.
+
+    `across` are the columns of M^-1 A^T, `free` the accelerations without constraints.
+    """
+    bias = biases(g, system, rates)
+    if system.redundancy:
+        unknown = together(g, system, bias, across)
+        return list(unknown.multipliers), unknown, ()
+    multipliers, pivots = solved(g, system.nodes.constraint_rows, across, free, bias)
+    return multipliers, None, pivots
 
 
 def _cells(flow: Flow, recursion: Articulated, rates: Sequence[Node]) -> list[tuple[Node, ...]]:
