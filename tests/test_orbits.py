@@ -96,6 +96,10 @@ def test_directions_off_a_constraint_have_no_multipliers() -> None:
 
 
 def test_what_is_wrong_with_a_periodic_motion_is_named(hill: Any) -> None:
+    from chaplygin.generated.harmonic_oscillator import model
+
+    with pytest.raises(cg.ArgumentError, match="is an equilibrium of harmonic_oscillator"):
+        model.periodic({"x": 0, "x_dot": 0}, 3, {"m": 1, "k": 4})
     numbers = {"mu": 0.1, "a": 0.7}
     with pytest.raises(cg.ArgumentError, match="period = -1 must be positive"):
         hill.periodic({"x": 0, "x_dot": 0}, -1, numbers)

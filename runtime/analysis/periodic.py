@@ -36,6 +36,8 @@ _CLOSE = 1e-12
 _ENOUGH = 1e-7
 """Relative sizes of the last step: at the first one Newton's method has converged; below the second one a step that
 does not become shorter is as short as the errors of the integration allow."""
+_STILL = 1e-8
+"""A state that would change by less than this in a period, relative to its size, is at rest."""
 _VANISHES = 1e-12
 """A derivative of this share of the largest is zero."""
 _SPANS = 1e-6
@@ -117,6 +119,12 @@ def periodic(
     tangents = Tangents(model, t, initial, parameters, inputs, keywords)
     search = _Search(tangents, t, period, keep, turns, drift)
     y, period, moved = search.solve(tangents.y, period)
+    rates = np.abs(tangents.rates(t, y)[0])
+    if not search.driven and rates.max() * period <= _STILL * (1.0 + np.abs(y).max()):
+        raise ArgumentError(
+            f"what was found near the guess is an equilibrium of {model.name}, not a periodic motion: give a state "
+            "farther from it; model.equilibrium and model.linearize are for equilibria"
+        )
     closed = [i for i in range(len(y)) if i not in search.drifting]
     monodromy = moved[1][np.ix_(closed, closed)]
     multipliers, ones = search.multipliers(y, monodromy, closed)
