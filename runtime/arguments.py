@@ -275,6 +275,15 @@ def plain_name(key: Any) -> str:
     return key if isinstance(key, str) else str(getattr(key, "name", key))
 
 
+def plain_names(what: str, given: Any) -> tuple[str, ...]:
+    """The names in `given`: a name, a symbol, or several of them."""
+    if isinstance(given, str) or hasattr(given, "name"):
+        given = (given,)
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        raise ArgumentError(f"{what} = {short(given)}: give a list of names")
+    return tuple(map(plain_name, given))
+
+
 def by_name(kind: str, value: Mapping[Any, Any]) -> dict[str, Any]:
     """The mapping with plain names as keys; SymPy symbols and other objects with a `name` are replaced by it."""
     result: dict[str, Any] = {}

@@ -117,6 +117,7 @@ def test_directions_of_a_family_are_named() -> None:
         ({"guess": {"theta": 1, "phi": 0}}, "unknown phi"),
         ({"keep": ["tehta"]}, "keep: unknown tehta; did you mean theta"),
         ({"keep": "theta"}, "keep = 'theta': give a list of names"),
+        ({"free": None}, "free = None: give a list of names"),
         ({"free": ["Omga"]}, "free: unknown Omga; did you mean Omega"),
         ({"free": ["tau", "tau"]}, "free: tau is given twice"),
         ({"keep": ["theta"], "free": ["g"], "guess": {"theta": 2}}, "equilibrium: g = -.*declared positive"),

@@ -123,6 +123,7 @@ def test_wrong_data_and_names_are_named() -> None:
     refused(r"data: x: values has shape \(39,\) for times of shape \(40,\)", {"x": (TIMES, x[1:])})
     refused("data: x: times must increase strictly", {"x": (TIMES[::-1], x)})
     refused("sigma must be positive", {"x": (TIMES, x, 0.0)})
+    refused(r"sigma has shape \(3,\) for values of shape", {"x": (TIMES, x, [0.1, 0.2, 0.3])})
     refused(r"\(times, values\)", {"x": x})
     refused("a dict of name", x)
     refused("sigma is given for some series only", {"x": (TIMES, x, 0.1), "x_dot": (TIMES, x)})

@@ -106,7 +106,7 @@ def test_what_is_wrong_with_a_periodic_motion_is_named(hill: Any) -> None:
     with pytest.raises(cg.ArgumentError, match="turns: unknown phi"):
         hill.periodic({"x": 0, "x_dot": 0}, 1, numbers, turns={"phi": 1})
     with pytest.raises(cg.ArgumentError, match="drift: x must come back"):
-        hill.periodic({"x": 0, "x_dot": 0}, 1, numbers, drift=["x"])
+        hill.periodic({"x": 0, "x_dot": 0}, 1, numbers, drift="x")
 
 
 # ---- Lyapunov exponents ----

@@ -152,7 +152,7 @@ class _Search:
         slopes = self._slopes(period)
         self.driven = tangents.driven or bool(slopes[:, 0].any())
         ignorable = [i for i in range(model.n_coordinates) if not slopes[:, 1 + i].any()]
-        self.drifting = [self._place("drift", name) for name in drift]
+        self.drifting = [self._place("drift", name) for name in arguments.plain_names("drift", drift)]
         for i in self.drifting:
             if i not in ignorable:
                 raise ArgumentError(
@@ -166,7 +166,7 @@ class _Search:
 
         if keep is None:
             keep = [n for n in ("energy",) if n in model.invariants and not self.driven]
-        self.keep = [arguments.plain_name(name) for name in keep]
+        self.keep = arguments.plain_names("keep", keep)
         for name in self.keep:
             if name not in (known := (*self.states, *model.invariants)):
                 raise arguments.unknown_entry("keep", [name], known)

@@ -147,7 +147,8 @@ def _found(
     free: Sequence[str],
     t: float,
 ) -> SteadyState:
-    _check_names(model, keep, free)
+    keep = _names("keep", keep, model.states)
+    free = _names("free", free, (*model.parameters, *model.inputs))
     what = "equilibrium" if about == "equilibrium" else "steady_motion"
     v = _start(model, arguments.number("t", t), plain(guess), parameters, inputs, free)
     problem = Problem(Field(model, v, about), what, keep, free)
@@ -323,18 +324,17 @@ def _start(model: Model, t: float, guess: Any, parameters: Any, inputs: Any, fre
     return point(model, t, *model._states(t, guess, parameters, controls, None), controls)
 
 
-def _check_names(model: Model, keep: Sequence[str], free: Sequence[str]) -> None:
-    for kind, given, known in (
-        ("keep", keep, model.states),
-        ("free", free, (*model.parameters, *model.inputs)),
-    ):
-        if isinstance(given, str):
-            raise ArgumentError(f"{kind} = {given!r}: give a list of names")
-        for i, name in enumerate(given):
-            if name not in known:
-                raise arguments.unknown_entry(kind, [name], known)
-            if name in given[:i]:
-                raise ArgumentError(f"{kind}: {name} is given twice")
+def _names(kind: str, given: Any, known: Sequence[str]) -> tuple[str, ...]:
+    """The names in a list, checked."""
+    if isinstance(given, str):
+        raise ArgumentError(f"{kind} = {given!r}: give a list of names")
+    names = arguments.plain_names(kind, given)
+    for i, name in enumerate(names):
+        if name not in known:
+            raise arguments.unknown_entry(kind, [name], known)
+        if name in names[:i]:
+            raise ArgumentError(f"{kind}: {name} is given twice")
+    return names
 
 
 def _check_autonomous(problem: Problem, slopes: Array) -> None:

@@ -86,7 +86,10 @@ def _series(label: str, what: Any, entry: Any, t_span: tuple[float, float]) -> S
         )
     if len(entry) == 2:
         return Series(what, times, values, np.ones_like(values), False)
-    sigma = np.broadcast_to(arguments.array(f"{label}: sigma", entry[2]), values.shape)
+    sigma = arguments.array(f"{label}: sigma", entry[2])
+    if sigma.shape not in ((), values.shape):
+        raise ArgumentError(f"{label}: sigma has shape {sigma.shape} for values of shape {values.shape}")
+    sigma = np.broadcast_to(sigma, values.shape)
     if not (np.isfinite(sigma).all() and (sigma > 0).all()):
         raise ArgumentError(f"{label}: sigma must be positive and finite")
     return Series(what, times, values, np.array(sigma), True)

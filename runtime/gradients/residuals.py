@@ -198,7 +198,7 @@ def _each(place: str, value: Any, count: int, several: bool) -> list[dict[str, A
 
 def _free(free: Any, model: Model, given: Sequence[Mapping[str, Mapping[str, Any]]]) -> list[str]:
     """The names of what is free, each with a first guess in every run."""
-    names = [arguments.plain_name(each) for each in ([free] if isinstance(free, str) else free)]
+    names = list(arguments.plain_names("free", free))
     known = (*model.parameters, *dict.fromkeys((*model.declared, *model.states)), *model.inputs)
     unknown = [name for name in names if name not in known]
     if unknown:

@@ -96,7 +96,7 @@ class Start:
         known = (*self.parameter_names, *self.initial_names)
         if by is None:
             return known
-        names = [arguments.plain_name(each) for each in ([by] if isinstance(by, str) else by)]
+        names = arguments.plain_names("by", by)
         known = (*known, *self.model.inputs)
         for name in names:
             if name in known:
@@ -108,7 +108,7 @@ class Start:
             raise arguments.unknown_entry(what, [name], known)
         if len(set(names)) < len(names) or not names:
             raise ArgumentError(f"{what} = {names}; one name or several different ones are needed")
-        return tuple(names)
+        return names
 
     def back(self, by_x: Array, by_p: Array, by_u: Array) -> dict[str, float]:
         """The derivatives by every name of a start, from those by the states, the parameters and the inputs."""
