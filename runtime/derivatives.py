@@ -42,6 +42,12 @@ def derivatives(model: Any) -> Derivatives:
     return found
 
 
+def require_compiled(what: str, model: Any) -> None:
+    """Raise `ArgumentError` for a pure-Python model, naming what needs a compiled one."""
+    if not hasattr(model, "lane_sets"):
+        raise ArgumentError(f"{what}: {model.name} runs in pure Python; a compiled model is needed")
+
+
 class Derivatives:
     """The kernels f(t, x, p, u) of a model with their directional and adjoint derivatives; see `derivatives`.
 

@@ -18,7 +18,7 @@ def build_derivatives(model: Model, kind: str, lanes: int) -> Path:
     """A shared library that defines `<name>_<kind>_<lanes>`, cached or newly compiled; `kind` is one of `KINDS`.
 
     It is made from the graph file beside the model's module and compiled with the flags of the model.
-    Raises EmitError if there is no such file, and the errors of `build_lanes`.
+    Raises EmitError if the graph file is missing, and the errors of `build_lanes`.
     """
     facts = facts_of(module_of(model))
     own = hashlib.sha256(repr((model.digest, graph_text(model), kind, lanes)).encode()).hexdigest()

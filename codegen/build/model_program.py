@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def program_of(model: Model) -> Program:
-    """The program of a model, with the kernels in its graph file. Raises EmitError if there is none."""
+    """The program of a model, with the kernels in its graph file. Raises EmitError if that file is missing."""
     graph, kernels, unarranged = read_graph(graph_text(model))
 
     def named(names: Sequence[str]) -> tuple[Variable, ...]:

@@ -15,7 +15,7 @@ Expression = Any
 Vector = Any
 
 ONE_PARENT = "give one body, or None for space; a loop is closed by System(holonomic=[...])"
-"""What to say of a parent that is no body."""
+"""The message for a parent that is not a body."""
 
 
 class Body:

@@ -102,7 +102,7 @@ def null_space(rows: Array) -> Array:
     """An orthonormal basis (n, n - rank) of the vectors that are orthogonal to rows (m, n)."""
     if not len(rows):
         return np.eye(rows.shape[1])
+    from scipy import linalg
+
     sizes = np.linalg.norm(rows, axis=1, keepdims=True)
-    _, values, vectors = np.linalg.svd(rows / np.where(sizes > 0, sizes, 1.0))
-    rank = int((values > _RANK).sum())
-    return np.ascontiguousarray(vectors[rank:].T)
+    return np.ascontiguousarray(linalg.null_space(rows / np.where(sizes > 0, sizes, 1.0), rcond=_RANK))

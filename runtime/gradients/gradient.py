@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import arguments
 from ..arguments import Array
-from ..derivatives import derivatives
+from ..derivatives import derivatives, require_compiled
 from ..errors import ArgumentError, KernelError, message_of
 from ..options import RunOptions, corrects
 from .loss import Terms, sampled, terms_of
@@ -50,8 +50,7 @@ def check_smooth(what: str, model: Model, options: RunOptions) -> RunOptions:
     """The checked options of a run whose steps have a derivative; raises `ArgumentError` that names what has none."""
     from .._core import explicit_method
 
-    if not hasattr(model, "lane_sets"):
-        raise ArgumentError(f"{what}: {model.name} runs in pure Python; a compiled model is needed")
+    require_compiled(what, model)
     for kind, names in (("event", model.events), ("contact", model.contacts)):
         if names:
             raise ArgumentError(

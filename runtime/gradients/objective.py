@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import arguments
 from ..arguments import Array
+from ..assumptions import NOT_NEGATIVE, NOT_POSITIVE
 from ..errors import ArgumentError
 from ..options import RunOptions
 from .gradient import MEMORY, backward, check_smooth
@@ -17,9 +18,6 @@ from .start import Start
 
 if TYPE_CHECKING:
     from ..model import Model
-
-_NOT_NEGATIVE, _NOT_POSITIVE = 1, 2
-"""Assumptions about a variable, of `enum cg_flag` in chaplygin.h."""
 
 
 class Objective:
@@ -107,8 +105,8 @@ def bounds(model: Model, names: Any, given: Mapping[str, Any] | None = None) -> 
     low, high = np.full(len(names), -np.inf), np.full(len(names), np.inf)
     for i, name in enumerate(names):
         flags = model.variables[name.partition("[")[0]].flags
-        low[i] = 0.0 if flags & _NOT_NEGATIVE else -np.inf
-        high[i] = 0.0 if flags & _NOT_POSITIVE else np.inf
+        low[i] = 0.0 if flags & NOT_NEGATIVE else -np.inf
+        high[i] = 0.0 if flags & NOT_POSITIVE else np.inf
         if name in stated:
             pair = arguments.array(f"bounds: {name}", stated[name])
             if pair.shape != (2,) or not pair[0] < pair[1]:

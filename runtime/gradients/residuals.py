@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import arguments
 from ..arguments import Array
+from ..derivatives import require_compiled
 from ..errors import ArgumentError, KernelError
 from .data import Series, series_of
 from .objective import bounds
@@ -135,8 +136,7 @@ def residuals(
     >>> least_squares(found, found.start, found.jacobian).x.round(4)
     array([4.])
     """
-    if not hasattr(model, "lane_sets"):
-        raise ArgumentError(f"fit: {model.name} runs in pure Python; a compiled model is needed")
+    require_compiled("fit", model)
     several = isinstance(data, (list, tuple))
     sets = list(data) if several else [data]
     if not sets:
