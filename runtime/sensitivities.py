@@ -175,7 +175,7 @@ class Variation:
         found = derivatives(model)
         self.table = VariationalTable(model, found.variational(lanes), count)
         self.model = Model(self.table.capsule, owner=self.table)
-        self.model._carry(found.variational(lanes), 0 if control else self.n)
+        self.model._carry(found.variational(lanes), self.n, control)
 
     def state(self, y: Array, tangents: Array) -> Array:
         """The state of the larger model for y (n,) and tangents (n, count)."""

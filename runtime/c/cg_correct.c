@@ -31,7 +31,7 @@ static int cg_correction(cg_run_t *run, double *size)
         return status;
     }
     *size = 0.0;
-    for (int32_t i = 0; i < run->n_measured; i++) {
+    for (int32_t i = 0; i < run->n_own; i++) {
         *size = cg_larger(*size, fabs(run->moved[i]) / cg_step_scale(run->atol[i], run->rtol, run->x[i], run->x[i]));
     }
     return cg_step_finite(run->moved, run->n) ? CG_OK : CG_NONFINITE;
