@@ -211,13 +211,19 @@ def ensemble(
         sensitivities=sensitivities, sensitivity_control=sensitivity_control,
     )  # fmt: skip
     bar = Progress(job.count, None if progress is None else arguments.boolean("progress", progress))
-    if executor is None:
-        executor = Threads(threads, chunk)
-        if not isinstance(model, Model):
-            executor.threads = 1  # pure Python holds the GIL
-    elif threads is not None or chunk is not None:
-        raise ArgumentError("threads and chunk are not for a run with its own executor; leave them out")
-    return _run(job, executor, bar)
+    return _run(job, _executor(model, executor, threads, chunk), bar)
+
+
+def _executor(model: BaseModel, given: Executor | None, threads: Any, chunk: Any) -> Executor:
+    """What runs the trajectories: what is given, or threads."""
+    if given is not None:
+        if threads is not None or chunk is not None:
+            raise ArgumentError("threads and chunk are not for a run with its own executor; leave them out")
+        return given
+    found = Threads(threads, chunk)
+    if not isinstance(model, Model):
+        found.threads = 1  # pure Python holds the GIL
+    return found
 
 
 def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:

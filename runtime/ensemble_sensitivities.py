@@ -31,8 +31,9 @@ class EnsembleTangents:
 
     def __init__(self, part: EnsemblePart, x0: Array) -> None:
         """`x0` has room for the start of the larger model, and contains that of the states."""
+        from ._core import EnsembleCore
+
         job, model = part.job, part.job.model
-        assert job.sensitivities is not None
         variation = variation_of(job)
         starts = list(_starts(part))
         self.seeds = np.stack([start.seeds for start in starts], axis=-1)
@@ -47,7 +48,7 @@ class EnsembleTangents:
         self.job = replace(job, options=replace(options, atol=variation.tolerances(atol, starts[0], None)))
         self.x0, self.inputs, self.results = x0, part.inputs, part.results
         self.start = SimpleNamespace(parameters=[*part.start.parameters, *rows])
-        self.core = variation.model._ensemble_core(self)
+        self.core = EnsembleCore(variation.model, self)
 
     def sensitivity(self, ensemble: Ensemble) -> EnsembleSensitivity:
         """The derivatives of the ensemble of these trajectories, when they have run."""
@@ -118,7 +119,7 @@ class EnsembleSensitivity(NamedDerivatives):
         result = np.full((rows, len(self.names), *times.shape), np.nan)
         for m, moments in enumerate(times):
             u = np.broadcast_to(ensemble._inputs.at(moments, y[:, m]), (len(self._model.inputs), count))
-            for j in np.flatnonzero(np.isfinite(y[:, m]).all(axis=0)):
+            for j in np.flatnonzero(np.isfinite(y[:, m]).all(axis=0)).tolist():
                 _, p = ensemble._start.of(j)
                 v = direction(tangents[:, :, m, j], self._seeds[:, :, j if self._seeds.shape[2] > 1 else 0])
                 try:

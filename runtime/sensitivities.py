@@ -235,7 +235,8 @@ class Variation:
         """The tangents (n, count, ...) in states of the larger model, (n (1 + width), ...)."""
         rest = rows.shape[1:]
         blocks = rows[self.n :].reshape(-1, self.n, self.table.lanes, *rest).swapaxes(0, 1)
-        return blocks.reshape(self.n, -1, *rest)[:, : self.count]
+        found: Array = blocks.reshape(self.n, -1, *rest)[:, : self.count]
+        return found
 
 
 def _of_states(events: Any, n: int) -> Any:
