@@ -233,8 +233,12 @@ def test_back_through_steps_that_are_moved_onto_constraints(bob: Any) -> None:
         assert found[name] == pytest.approx(slope, rel=1e-9), name
 
 
-@pytest.mark.parametrize(("how", "moves"), [({"rtol": 1e-4, "atol": 1e-4}, 1), ({"method": "rk4", "step": 0.1}, 2)])
-def test_moved_steps_in_reverse_are_the_forward_ones_transposed(bob: Any, how: dict[str, Any], moves: int) -> None:
+@pytest.mark.parametrize(
+    ("how", "moves"), [({"rtol": 1e-4, "atol": 1e-4}, 1), ({"method": "rk4", "step": 0.1}, 2)]
+)
+def test_moved_steps_in_reverse_are_the_forward_ones_transposed(
+    bob: Any, how: dict[str, Any], moves: int
+) -> None:
     """Also by what leaves the constraints, with steps that are taken again, and without a move."""
     names = ["g", "l", "m", "x", "y", "x_dot", "y_dot"]
     for project in ("constraints", None):
@@ -245,7 +249,9 @@ def test_moved_steps_in_reverse_are_the_forward_ones_transposed(bob: Any, how: d
         again = bob.gradient(cg.final("x"), *BOB, by=names, project=project, memory=8 * 4 * 2 * 5, **how)
         assert again.n_repeated > 0
         assert again.vector.tobytes() == found.vector.tobytes()
-    x, p = (np.array([part[name] for name in order], float) for part, order in zip(BOB[1:], (bob.states, bob.parameters)))
+    x, p = (
+        np.array([BOB[i][n] for n in names], float) for i, names in ((1, bob.states), (2, bob.parameters))
+    )
     run = Trail(bob, vars(RunOptions(**how).checked(bob)), 0.0, x, p, np.zeros(0), np.array([3.0]), 1e6)
     assert run.n_corrections.max() == moves  # of Newton's steps
 
@@ -277,7 +283,9 @@ def test_what_has_no_gradient_is_named(pendulum: Any) -> None:
     piecewise = sp.Piecewise((phi, phi > 0), (0, True))
     refused("where Piecewise", cg.final(piecewise), pendulum, PENDULUM)
     body = cg.example("euler_rigid_body")
-    refused("project='all' has no", cg.final("p1"), rigid_body, (body.initial, body.parameters), project="all")
+    refused(
+        "project='all' has no", cg.final("p1"), rigid_body, (body.initial, body.parameters), project="all"
+    )
     with pytest.raises(KernelError, match="limit on the number of steps"):
         oscillator.gradient(final, (0, 100), *START, max_steps=3)
 

@@ -72,7 +72,10 @@ def _backward(program: Program, made: Program, hoisted: int) -> str:
     lines = [f"#define CG_MODEL_{label} {size}" for label, size in sizes.items()]
     lines += [f"#define CG_MODEL_HOIST {name}_hoist_lanes"] if hoisted else []
     lines += [f"#define CG_MODEL_BACK_PARAMETERS {name}_{PARAMETERS}_lanes"] if terms else []
-    lines += [f"#define CG_MODEL_BACK {name}_adjoint_rhs_lanes", f"#define CG_MODEL_BACK_RHS {name}_adjoint_rhs"]
+    lines += [
+        f"#define CG_MODEL_BACK {name}_adjoint_rhs_lanes",
+        f"#define CG_MODEL_BACK_RHS {name}_adjoint_rhs",
+    ]
     return "\n".join([*lines, '#include "cg_backward_inline.h"'])
 
 
