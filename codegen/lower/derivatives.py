@@ -34,7 +34,7 @@ def with_derivatives(program: Program, kind: str) -> Program:
     """
     g, make = program.graph, {"along": along, "adjoint": adjoint}[kind]
     own = tuple(g.symbol(v.name) for v in program.parameters)
-    kernels = {}
+    kernels: dict[str, Kernel] = {}
     for name, kernel in program.kernels.items():
         if f"{kind}_{name}" == HOISTED["adjoint"]:
             kernels |= back_to_terms(program, kernel)
