@@ -105,6 +105,10 @@ class Derivatives:
         """The address of the `cg_variational_t` of the model: its variational equations, and the jumps of tangents."""
         return self._symbol("along", "variational", lanes)
 
+    def backward(self) -> int:
+        """The address of the `cg_backward_t` of the model: the adjoint of its right-hand side for sweeps over runs."""
+        return self._symbol("adjoint", "backward", 1)
+
     def _symbol(self, kind: str, table: str, lanes: int) -> int:
         key = table, lanes
         if key not in self._tables:
