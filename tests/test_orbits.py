@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipk
 
 import chaplygin as cg
+from chaplygin.runtime.analysis.tangents import Tangents
 
 pytestmark = needs_core
 
@@ -93,6 +94,29 @@ def test_directions_off_a_constraint_have_no_multipliers() -> None:
     assert orbit.n_ones + len(orbit.multipliers) == 4
     np.testing.assert_allclose(orbit.multipliers.prod(), 1, atol=1e-8)
     np.testing.assert_allclose(orbit.multipliers, 1, atol=1e-4)
+
+
+def test_tangents_may_control_the_steps_of_a_projected_motion() -> None:
+    """A free point on the unit sphere moves on a great circle, x = a cos t + b sin t with unit vectors a and b."""
+    point = cg.coordinates("x y z")
+    speed = sum(cg.rate(q) ** 2 for q in point)
+    system = cg.System(
+        "free_on_a_sphere", coordinates=point, kinetic=speed / 2, holonomic=[sum(q**2 for q in point) - 1]
+    )
+    a, b = np.array([0.6, 0.0, -0.8]), np.array([0.0, 1.0, 0.0])
+    across, t = np.cross(a, b), 1.18
+    names = ("x", "y", "z", "x_dot", "y_dot", "z_dot")
+    how = {"rtol": 1e-12, "atol": 1e-12, "project": "constraints"}
+    start = dict(zip(names, (*a, *b), strict=True))
+    of = Tangents(system.compile("multipliers"), 0.0, start, None, None, how)
+    flow, state, tangents = of.flow(6, control=True), of.y, np.eye(6)  # most directions leave the sphere
+    for t0, t1 in ((0.0, 0.26), (0.26, 0.74), (0.74, t)):
+        state, tangents = flow(t0, t1, state, tangents)
+    np.testing.assert_allclose(state[:3], a * np.cos(t) + b * np.sin(t), rtol=0, atol=1e-10)
+    turned, faster = tangents @ np.r_[0 * a, across], tangents @ np.r_[0 * a, b]
+    np.testing.assert_allclose(turned, np.r_[across * np.sin(t), across * np.cos(t)], rtol=0, atol=1e-9)
+    along = b * np.cos(t) - a * np.sin(t)
+    np.testing.assert_allclose(faster[:3], along * t, rtol=0, atol=1e-9)
 
 
 def test_what_is_wrong_with_a_periodic_motion_is_named(hill: Any) -> None:

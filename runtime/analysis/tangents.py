@@ -76,8 +76,6 @@ class Flow:
     """What a state and its tangents become from one time to another."""
 
     def __init__(self, of: Tangents, k: int, control: bool) -> None:
-        # Tangents off the constraints do not shrink in a projection, so that it would not end if they were measured.
-        control = control and not options.corrects(of.model, of.how.project)
         n, self._inputs = len(of.y), of.inputs
         self._variation = Variation(of.model, k, control)
         self._p = self._variation.vector(of.p, np.zeros((len(of.p) + len(of.model.inputs), k)))

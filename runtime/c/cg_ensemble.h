@@ -20,6 +20,8 @@ typedef struct cg_ensemble {
     int64_t p_row, p_col;
     const double *u; /* NULL: run->u is used unchanged */
     int64_t u_row, u_col;
+    const double *atol; /* not for lanes; NULL: run->atol is used unchanged */
+    int64_t atol_row, atol_col;
     const double *t_eval; /* ordered, none before t0; NULL: only the final state */
     int64_t n_eval;
     double *y; /* y[j * y_row + i * y_col + m * y_time], m = index in t_eval; NaN at times not reached */
@@ -50,7 +52,7 @@ typedef struct cg_occurrence {
 typedef struct cg_progress {
     int64_t trajectory[CG_MOST_LANES];
     int64_t reached[CG_MOST_LANES];
-    double *slot[CG_MOST_LANES]; /* where its states are collected, [n_eval][n]; NULL: they are written to y */
+    double *slot[CG_MOST_LANES]; /* where its states are collected, state by state; NULL: they are written to y */
 } cg_progress_t;
 
 /* Slots of neighbouring trajectories, one for each lane. Bits: of slots. */

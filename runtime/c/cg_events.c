@@ -71,7 +71,7 @@ void cg_detector_activate(cg_run_t *run)
 double cg_detector_moment(const cg_run_t *run)
 {
     double size = 0.0, speed = 0.0;
-    for (int32_t i = 0; i < run->n_measured; i++) {
+    for (int32_t i = 0; i < run->n_own; i++) {
         size = cg_larger(size, fabs(run->x[i]));
         speed = cg_larger(speed, fabs(run->detector->f[i]));
     }

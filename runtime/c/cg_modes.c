@@ -66,7 +66,7 @@ int cg_modes_free(cg_run_t *run, int fresh)
         status = cg_call_contacts(run, run->t, run->x, detector->contacts);
         memcpy(modes, detector->present, sizeof(double) * (size_t)detector->n_modes);
     }
-    for (int32_t i = run->model->n_coordinates; i < run->n_measured; i++) {
+    for (int32_t i = run->model->n_coordinates; i < run->n_own; i++) {
         size = cg_larger(size, fabs(run->x[i]));
     }
     for (int32_t i = 0; i < detector->n_contacts; i++) {
