@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-import numpy as np
 import ours
 import peak
 import pytest
@@ -20,7 +19,7 @@ from cases import CASES, CHAIN, SLEIGH, T_END, TOP, Array, Case
 from peers import Many, Single, available, emitted, one_by_one, taylor
 from peers.graph import right_hand_side
 from sizes import ROUNDS, SAMPLE, scaled
-from turns import Contender, Difference, Ratio
+from turns import Contender, Ratio
 from workload import STEP, T_ENSEMBLE, workload
 
 EACH_CASE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
@@ -33,7 +32,6 @@ SINGLE_GOAL = {TOP: 0.6, SLEIGH: 0.5, CHAIN: 0.85}
 SMALL_GOAL = {8: 1.8, 64: 1.5, 400: 1.25}
 CALL = 60e-6
 """Seconds of a call that do not count against a small ensemble."""
-POINT_GOAL = 15.0
 RUNS = {TOP: scaled(20_000, 400), SLEIGH: scaled(100_000, 2000), CHAIN: scaled(2000, 200)}
 """Each row takes some hundredths of a second, so that many rounds fit between other programs' turns."""
 METHODS: dict[str, dict[str, Any]] = {
@@ -160,36 +158,6 @@ def test_small_ensembles(case: Case, turns: Any) -> None:
         [large, *small.values()],
         ratios,
         rounds=2 * ROUNDS,
-    )
-
-
-def test_output_times(turns: Any) -> None:
-    """Between 50 and 100 output times no more steps need their dense stages, and both results fill new memory; what it
-    costs to touch that memory for the first time is a row of its own."""
-    load = workload(SLEIGH).first(scaled(20_000, 1000))
-    runs, names = load.shape[1], len(load)
-
-    def row(count: int) -> Contender:
-        more: dict[str, Any] = {"t_eval": np.linspace(0.0, T_ENSEMBLE, count)} if count else {}
-        run = ours.many(SLEIGH, load, T_ENSEMBLE, method=None, lanes=None, reproducible=True, **more)
-        run()
-        return Contender(f"{count} output times" if count else "final state only", run, runs)
-
-    def touch() -> None:
-        np.empty((names, 100, runs)).fill(0.0)
-
-    none, some, many = row(0), row(50), row(100)
-    fresh = Contender("first touch of memory for 100 points", touch, runs)
-    ratios = [
-        Difference("a point of 5 states, first touch included", many, some, 50 * runs, POINT_GOAL),
-        Difference("the dense stages of a trajectory and 50 points", some, none, runs),
-        Difference("first touch of the memory of a point", fresh, None, 100 * runs),
-    ]
-    turns(
-        "output times by default, per trajectory: chaplygin_sleigh",
-        [none, some, many, fresh],
-        ratios,
-        rounds=4 * ROUNDS,
     )
 
 

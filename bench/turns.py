@@ -72,18 +72,20 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Difference:
-    """Nanoseconds between ``more`` and ``less``, or nothing, for each of ``count`` units; ``goal`` is the maximum."""
+    """Nanoseconds of all of ``more`` less those of all of ``less``, for each of ``count`` units; ``goal`` is the
+    maximum."""
 
     what: str
-    more: Contender
-    less: Contender | None
+    more: Sequence[Contender]
+    less: Sequence[Contender]
     count: float
     goal: float | None = None
 
     def shown(self) -> dict[str, Any]:
         """The data for the report."""
-        less = self.less.times if self.less else [0.0] * len(self.more.times)
-        value = 1e9 * median(a - b for a, b in zip(self.more.times, less, strict=True)) / self.count
+        rounds = zip(*(row.times for row in (*self.more, *self.less)), strict=True)
+        first = len(self.more)
+        value = 1e9 * median(sum(times[:first]) - sum(times[first:]) for times in rounds) / self.count
         met = None if self.goal is None else bool(value <= self.goal)
         return {"what": f"{self.what}, ns", "value": value, "goal": self.goal, "most": True, "met": met}
 

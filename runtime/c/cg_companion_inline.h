@@ -32,7 +32,7 @@ static void cg_companion_interpolate(const double *CG_RESTRICT theta, const doub
     for (const int32_t *i = reads; *i >= 0; i++) {
         cg_real_t sum = c[(n_dense - 1) * ld + *i];
         for (int32_t j = n_dense - 2; j >= 0; j--) {
-            sum = c[j * ld + *i] + weights[j % 2] * sum;
+            sum = cg_fma(weights[j % 2], sum, c[j * ld + *i]);
         }
         CG_WRITTEN(x)[*i] = sum;
     }

@@ -50,7 +50,7 @@ typedef struct cg_occurrence {
 typedef struct cg_progress {
     int64_t trajectory[CG_MOST_LANES];
     int64_t reached[CG_MOST_LANES];
-    double *slot[CG_MOST_LANES]; /* where its states are collected, [n_eval][n]; NULL: they are written to y */
+    double *slot[CG_MOST_LANES]; /* where its states are collected, state by state; NULL: they are written to y */
 } cg_progress_t;
 
 /* Slots of neighbouring trajectories, one for each lane. Bits: of slots. */

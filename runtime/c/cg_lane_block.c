@@ -112,8 +112,7 @@ static size_t cg_layout(cg_lanes_run_t *run, char *base)
     run->moved = cg_take(base, &offset, run->n * lanes > alone ? run->n * lanes : alone);
     run->atol = cg_take(base, &offset, run->n);
     cg_layout_events(run, base, &offset);
-    run->moment = cg_take(base, &offset, CG_MOMENTS * lanes);
-    run->inside = cg_take(base, &offset, CG_MOMENTS * run->n * lanes);
+    run->inside = cg_take(base, &offset, run->n * lanes);
     run->widest = cg_take(base, &offset, lanes);
     run->t_old = cg_take(base, &offset, lanes);
     run->failed = (int64_t *)(void *)cg_take(base, &offset, lanes);

@@ -1,6 +1,6 @@
 /* cg_lane_record.c: states at given times of trajectories in lanes; see cg_lanes.h and cg_ensemble.h.
  *
- * The interpolant is evaluated in all lanes together, at several times of each.
+ * The interpolant is evaluated lane by lane, at several times of each together.
  */
 #include "cg_ensemble_internal.h"
 #include "cg_memory.h"
@@ -38,9 +38,15 @@ static uint32_t cg_count_calls(cg_lanes_run_t *run, uint32_t used, int observed)
 
 /* ---- shelves ---- */
 
+/* Numbers in a slot for each state: whole cache lines, and the interpolant may write a vector that begins at the last time. */
+static int64_t cg_slot_row(const cg_lanes_run_t *run, int64_t n_eval)
+{
+    return (n_eval + run->lanes + 6) / 8 * 8;
+}
+
 static int64_t cg_slot_size(const cg_lanes_run_t *run, int64_t n_eval)
 {
-    return (n_eval * run->n + 15) / 8 * 8; /* at least one cache line apart, also if the rest is a multiple of a page */
+    return cg_slot_row(run, n_eval) * run->n + 8; /* a cache line apart, also if the rest is a multiple of a page */
 }
 
 int64_t cg_shelf_size(const cg_lanes_run_t *run, int64_t n_eval) { return run->lanes * cg_slot_size(run, n_eval); }
@@ -89,11 +95,11 @@ static void cg_shelf_write(const cg_ensemble_t *ensemble, const cg_lanes_run_t *
 {
     const cg_shelf_t *const shelf = &cursor->shelves[s];
     const int64_t slot = cg_slot_size(run, ensemble->n_eval);
-    const double *from = cg_shelf_at(ensemble, run, cursor, s);
     const int whole = shelf->ended == UINT32_MAX >> (CG_MOST_LANES - 8);
-    for (int64_t m = 0; m < ensemble->n_eval; m++) {
-        for (int32_t i = 0; i < run->n; i++, from++) {
-            double *const to = ensemble->y + shelf->first + m * ensemble->y_time + i * ensemble->y_col;
+    for (int32_t i = 0; i < run->n; i++) {
+        const double *from = cg_shelf_at(ensemble, run, cursor, s) + i * cg_slot_row(run, ensemble->n_eval);
+        double *to = ensemble->y + shelf->first + i * ensemble->y_col;
+        for (int64_t m = 0; m < ensemble->n_eval; m++, from++, to += ensemble->y_time) {
             if (whole) {
                 cg_line_write(to, from, slot);
                 continue;
@@ -117,8 +123,10 @@ void cg_shelf_end(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_c
     const int64_t place = progress->slot[lane] - cursor->shelf;
     const int s = (int)(place / cg_shelf_size(run, ensemble->n_eval));
     cg_shelf_t *const shelf = &cursor->shelves[s];
-    for (int64_t m = progress->reached[lane] * run->n; m < ensemble->n_eval * run->n; m++) {
-        progress->slot[lane][m] = nan;
+    for (int32_t i = 0; i < run->n; i++) {
+        for (int64_t m = progress->reached[lane]; m < ensemble->n_eval; m++) {
+            progress->slot[lane][i * cg_slot_row(run, ensemble->n_eval) + m] = nan;
+        }
     }
     shelf->ended |= 1u << (progress->trajectory[lane] - shelf->first);
     if (shelf->ended == shelf->taken) {
@@ -138,36 +146,40 @@ void cg_shelves_write(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, 
 
 /* ---- recording ---- */
 
-/* Writes the next `count` rows of a lane: from[(m * n + i) * lanes]. */
-static void cg_lane_write(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_progress_t *progress, int32_t lane,
-                          int32_t count, const double *from)
+/* Records the times inside the last step of a lane. */
+static void cg_lane_inside(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, cg_progress_t *progress, int32_t lane)
 {
-    const int64_t reached = progress->reached[lane];
+    const int64_t row = cg_slot_row(run, ensemble->n_eval);
+    int64_t reached = progress->reached[lane], left = ensemble->n_eval - reached, count;
     double *const slot = progress->slot[lane];
-    progress->reached[lane] = reached + count;
     if (slot != NULL) {
-        cg_gather(slot + reached * run->n, 1, from, run->lanes, count * run->n);
+        progress->reached[lane] += run->set->interpolate(run, lane, ensemble->t_eval + reached, left, slot + reached, row);
         return;
     }
-    double *y = ensemble->y + progress->trajectory[lane] * ensemble->y_row + reached * ensemble->y_time;
-    for (int32_t m = 0; m < count; m++, y += ensemble->y_time, from += (int64_t)run->n * run->lanes) {
-        cg_gather(y, ensemble->y_col, from, run->lanes, run->n);
-    }
+    do {
+        double *y = ensemble->y + progress->trajectory[lane] * ensemble->y_row + reached * ensemble->y_time;
+        count = run->set->interpolate(run, lane, ensemble->t_eval + reached, left < run->lanes ? left : run->lanes,
+                                      run->inside, run->lanes);
+        for (int32_t i = 0; i < run->n; i++) {
+            cg_gather(y + i * ensemble->y_col, ensemble->y_time, run->inside + (int64_t)i * run->lanes, 1, (int32_t)count);
+        }
+        reached += count;
+        left -= count;
+    } while (count == run->lanes && left > 0);
+    progress->reached[lane] = reached;
 }
 
-/* The next times of a lane inside its last step, at most CG_MOMENTS, in its column of run->moment; returns how many. */
-static int32_t cg_lane_moments(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, int32_t lane, int64_t reached)
+/* Records the next time, at which a lane is. */
+static void cg_lane_write(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_progress_t *progress, int32_t lane)
 {
-    const double t = run->t[lane], direction = run->direction;
-    int32_t count = 0;
-    for (int64_t m = reached; count < CG_MOMENTS && m < ensemble->n_eval; m++) {
-        const double wanted = ensemble->t_eval[m];
-        if (!(direction * (wanted - t) < 0.0)) {
-            break;
-        }
-        run->moment[count++ * run->lanes + lane] = wanted;
+    const int64_t reached = progress->reached[lane]++;
+    double *const slot = progress->slot[lane];
+    if (slot != NULL) {
+        cg_gather(slot + reached, cg_slot_row(run, ensemble->n_eval), run->x + lane, run->lanes, run->n);
+    } else {
+        cg_gather(ensemble->y + progress->trajectory[lane] * ensemble->y_row + reached * ensemble->y_time,
+                  ensemble->y_col, run->x + lane, run->lanes, run->n);
     }
-    return count;
 }
 
 /* Records the times at which a lane is, and sets when it needs service again. */
@@ -175,7 +187,7 @@ static void cg_lane_arrive(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, c
 {
     while (progress->reached[lane] < ensemble->n_eval
            && ensemble->t_eval[progress->reached[lane]] == run->t[lane]) {
-        cg_lane_write(ensemble, run, progress, lane, 1, run->x + lane);
+        cg_lane_write(ensemble, run, progress, lane);
     }
     const int64_t m = progress->reached[lane];
     run->mark[lane] = ensemble->observer[0] != NULL ? -HUGE_VAL /* every step */
@@ -183,32 +195,30 @@ static void cg_lane_arrive(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, c
                                                     : HUGE_VAL;
 }
 
+/* Whether the next time to be recorded is inside the last step of a lane. */
+static int cg_lane_passed(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, const cg_progress_t *progress,
+                          int32_t lane)
+{
+    const int64_t m = progress->reached[lane];
+    return m < ensemble->n_eval && run->direction * (ensemble->t_eval[m] - run->t[lane]) < 0.0;
+}
+
 void cg_lanes_record(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, uint32_t due, cg_progress_t *progress)
 {
-    const int observed = ensemble->observer[0] != NULL;
-    uint32_t counted = run->counted;
-    while (due != 0u) {
-        int32_t counts[CG_MOST_LANES], most = 0;
-        uint32_t inside = 0u;
-        for (int32_t lane = 0; lane < run->lanes; lane++) {
-            counts[lane] = due >> lane & 1u ? cg_lane_moments(ensemble, run, lane, progress->reached[lane]) : 0;
-            inside |= counts[lane] > 0 ? 1u << lane : 0u;
-            most = counts[lane] > most ? counts[lane] : most;
-        }
-        if (inside != 0u) {
-            cg_lanes_interpolant(run);
-            due &= ~cg_count_calls(run, inside & ~counted, observed);
-            counted |= inside;
-            run->set->interpolate(run, most);
-        }
-        for (int32_t lane = 0; lane < run->lanes; lane++) {
-            if (due >> lane & 1u) {
-                cg_lane_write(ensemble, run, progress, lane, counts[lane], run->inside + lane);
-                if (counts[lane] < CG_MOMENTS) {
-                    cg_lane_arrive(ensemble, run, progress, lane);
-                    due &= ~(1u << lane);
-                }
+    uint32_t inside = 0u;
+    for (int32_t lane = 0; lane < run->lanes; lane++) {
+        inside |= due >> lane & 1u && cg_lane_passed(ensemble, run, progress, lane) ? 1u << lane : 0u;
+    }
+    if (inside != 0u) {
+        cg_lanes_interpolant(run);
+        due &= ~cg_count_calls(run, inside & ~run->counted, ensemble->observer[0] != NULL);
+    }
+    for (int32_t lane = 0; lane < run->lanes; lane++) {
+        if (due >> lane & 1u) {
+            if (inside >> lane & 1u) {
+                cg_lane_inside(ensemble, run, progress, lane);
             }
+            cg_lane_arrive(ensemble, run, progress, lane);
         }
     }
 }

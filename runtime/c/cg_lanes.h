@@ -13,9 +13,7 @@
 extern "C" {
 #endif
 
-#define CG_LANES_LAYOUT 9 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
-
-enum { CG_MOMENTS = 8 };
+#define CG_LANES_LAYOUT 10 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
 
 struct cg_detector;
 
@@ -60,8 +58,7 @@ typedef struct cg_lanes_run {
     double *widest; /* [lanes] the widest angle of a trial step; see cg_math_trig.h */
     double *moved;  /* [n][lanes] scratch: corrections of the states, or one lane's numbers for a scalar kernel */
     double *atol;   /* [n]: shared by all lanes */
-    double *moment; /* [CG_MOMENTS][lanes]: times inside the last step, to interpolate at */
-    double *inside; /* [CG_MOMENTS][n][lanes]: the states there */
+    double *inside; /* [n][lanes] scratch: the states of one lane at some times inside its last step */
 
     /* Events and contacts: see cg_lanes_watch.h and cg_lane_events.c. Empty if the model has none. */
     int32_t n_observed;

@@ -36,21 +36,55 @@ static CG_INLINE void CG_FN(evaluate)(const cg_lanes_run_t *run, cg_real_t theta
     for (int32_t i = 0; i < n; i++) {
         cg_real_t sum = coef[last * n + i];
         for (int32_t j = last - 1; j >= 0; j--) {
-            sum = coef[j * n + i] + weights[j % 2] * sum;
+            sum = cg_fma(weights[j % 2], sum, coef[j * n + i]);
         }
         x[i] = sum;
     }
 }
 
-/* The states at `count` times of each lane. */
-static void CG_FN(interpolate)(cg_lanes_run_t *run, int32_t count)
+/* CG_LANES of `count` numbers; after the last, that one again. */
+static CG_INLINE cg_real_t CG_FN(some_of)(const double *from, int64_t count)
 {
-    const cg_real_t t_old = CG_T_OLD(run);
-    const cg_real_t length = CG_T(run) - t_old;
-    for (int32_t m = 0; m < count; m++) {
-        const cg_real_t theta = (CG_REALS(run->moment)[m] - t_old) / length;
-        CG_FN(evaluate)(run, theta, CG_REALS(run->inside) + m * CG_N(run));
+    cg_real_t some;
+    if (count >= CG_LANES) {
+        memcpy(&some, from, sizeof some);
+        return some;
     }
+    for (int lane = 0; lane < CG_LANES; lane++) {
+        some[lane] = from[lane < count ? lane : count - 1];
+    }
+    return some;
+}
+
+/* The states of one lane at several times, as cg_dense_evaluate computes them: the lanes of a vector are times here. */
+static int64_t CG_FN(interpolate)(const cg_lanes_run_t *run, int32_t lane, const double *times, int64_t count,
+                                  double *CG_RESTRICT out, int64_t row)
+{
+    const int32_t n = CG_N(run), down = n * CG_LANES;
+    const double t = run->t[lane], t_old = run->t_old[lane], direction = run->direction;
+    const double *const CG_RESTRICT highest = run->coef + (run->n_dense - 1) * down + lane;
+    const int odd = run->n_dense % 2 == 0;
+    int64_t done = 0;
+    while (done < count && direction * (times[done] - t) < 0.0) {
+        const cg_real_t moments = CG_FN(some_of)(times + done, count - done);
+        const cg_real_t theta = (moments - t_old) / (t - t_old), rest = 1.0 - theta;
+        const uint32_t after = cg_set(cg_le(cg_splat(0.0), direction * (moments - t)));
+        for (int32_t i = 0; i < n; i++) {
+            const double *CG_RESTRICT coef = highest + i * CG_LANES;
+            cg_real_t sum = cg_splat(*coef);
+            if (odd) {
+                coef -= down;
+                sum = cg_fma(theta, sum, cg_splat(*coef));
+            }
+            for (int32_t j = run->n_dense - 1 - odd; j > 0; j -= 2, coef -= 2 * down) {
+                sum = cg_fma(rest, sum, cg_splat(coef[-down]));
+                sum = cg_fma(theta, sum, cg_splat(coef[-2 * down]));
+            }
+            memcpy(out + i * row + done, &sum, sizeof sum);
+        }
+        done += after != 0u ? __builtin_ctz(after) : CG_LANES;
+    }
+    return done < count ? done : count;
 }
 
 /* Computes the derivative of the lanes in `fresh`, and the first step of those that are `unstarted`; see cg_start.h.

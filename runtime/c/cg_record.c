@@ -8,14 +8,14 @@
 static CG_INLINE void cg_evaluate_some(const double *coef, int64_t n_dense, int64_t ld, int count,
                                        const double *weights, double *values)
 {
-    cg_loose_t sums[8 / CG_WIDTH];
+    cg_block_t sums[8 / CG_WIDTH];
     for (int i = 0; i < count / CG_WIDTH; i++) {
         sums[i] = *(const cg_loose_t *)(coef + (n_dense - 1) * ld + i * CG_WIDTH);
     }
     for (int64_t j = n_dense - 2; j >= 0; j--) {
         const double weight = weights[j % 2];
         for (int i = 0; i < count / CG_WIDTH; i++) {
-            sums[i] = *(const cg_loose_t *)(coef + j * ld + i * CG_WIDTH) + weight * sums[i];
+            sums[i] = cg_block_plus(*(const cg_loose_t *)(coef + j * ld + i * CG_WIDTH), weight, sums[i]);
         }
     }
     memcpy(values, sums, sizeof(double) * (size_t)count);
@@ -37,7 +37,7 @@ void cg_dense_evaluate(const double *coef, int64_t n_dense, int64_t ld, int64_t 
         } else { /* rows without padding */
             values[0] = coef[(n_dense - 1) * ld + i];
             for (int64_t j = n_dense - 2; j >= 0; j--) {
-                values[0] = coef[j * ld + i] + weights[j % 2] * values[0];
+                values[0] = cg_plus(coef[j * ld + i], weights[j % 2], values[0]);
             }
         }
         for (int64_t lane = 0; lane < count && i < n; lane++, i++) {

@@ -200,7 +200,10 @@ typedef struct cg_lane_set {
     cg_lanes_t rhs;
     const cg_lane_method_t *methods; /* ended by a NULL name */
     void (*begin)(struct cg_lanes_run *run, double t0);  /* starts a trajectory in every lane */
-    void (*interpolate)(struct cg_lanes_run *run, int32_t count); /* run->inside at `count` rows of run->moment */
+    /* The states of a lane at those of `count` ordered times that are before the end of its last step: state i at time m
+     * goes to out[i * row + m]. Returns how many these are; up to n_lanes - 1 more numbers of each row are overwritten. */
+    int64_t (*interpolate)(const struct cg_lanes_run *run, int32_t lane, const double *times, int64_t count, double *out,
+                           int64_t row);
     int32_t watches; /* 1: the methods look for events, if the run asks for it; 0: the model has none */
 } cg_lane_set_t;
 

@@ -91,7 +91,7 @@ static void compare(const char *what, const char *method, int lanes)
 }
 
 static int64_t budget = -1, pauses; /* of every call in lanes */
-static double room[CG_SHELVES * 8 * (MOST_TIMES * 3 + 16)];
+static double room[CG_SHELVES * 8 * ((MOST_TIMES + 16) * 3 + 8)];
 
 static int range_in_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *group, const cg_run_t *options, int64_t first,
                           int64_t last, int64_t *done)
