@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from . import arguments, inputs as signals
 from .arguments import Array
 from .draws.draws import Draws
-from .ensemble_start import Columns, Start
+from .ensemble_start import KEPT, Columns, Start
 from .errors import INPUT_FAILED, INTERRUPTED, ArgumentError
 from .lanes import lane_set, one_at_a_time
 from .observer import Observer
@@ -174,9 +173,12 @@ class EnsemblePart:
         end = job.keep_end and times is not None
         self.results = Results.room(n, kept, self.count, job.t_span[0], end, observed)
         y = self.results.y
-        # Initial states are written where the first results will be, to avoid another array of that size.
-        self.x0 = y[:, 0] if y.shape[1] else np.empty((n, self.count))
-        self.start = Start(model, job.t_span[0], initial, parameters, self.inputs, self.count, self.x0)
+        # Many states are written where the first results will be, to avoid another array of that size.
+        own = n * self.count * y.itemsize <= KEPT or not y.shape[1]
+        self.x0 = np.empty((n, self.count)) if own else y[:, 0]
+        self.start = Start(
+            model, job.t_span[0], initial, parameters, self.inputs, self.count, self.x0, kept=own
+        )
         self.core = model._ensemble_core(self)
 
     def finish(self) -> bool:

@@ -77,7 +77,8 @@ def _copied(entries: Iterable[Any]) -> bool:
 class Start:
     """The start of every trajectory of an ensemble: `states` (n_states, N) and `parameters`, rows (1,) or (N,).
 
-    The states are written to `target`, an array of that shape. Raises `ArgumentError` as a single run does.
+    The states are written to `target`, an array of that shape; `kept`: it stays as it is from then on. Raises
+    `ArgumentError` as a single run does.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class Start:
         controls: Inputs,
         count: int,
         target: Array,
+        kept: bool,
     ) -> None:
         self.model, self.t0, self.controls = model, t0, controls
         self._states: list[Any] | None = None
@@ -96,9 +98,9 @@ class Start:
         if not model.contacts:  # they need further checks
             dicts = [given for given in (initial, parameters) if isinstance(given, dict)]
             copied = all(_copied(given.values()) for given in dicts)
-            found = model._plain_start(initial, parameters, count, target, copied)
+            found = model._plain_start(initial, parameters, count, target, copied, kept)
             if found is not None:
-                self._states, self.parameters = found
+                self._states, self.parameters = list(target) if kept else found[0], found[1]
                 return
 
         def whole() -> Any:
