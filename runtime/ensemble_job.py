@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from .errors import INPUT_FAILED, INTERRUPTED, ArgumentError
 from .lanes import lane_set, one_at_a_time
 from .observer import Observer
 from .options import RunOptions
+
+if TYPE_CHECKING:
+    from .ensemble_sensitivities import EnsembleTangents
 
 
 @dataclass(eq=False)
@@ -101,11 +104,15 @@ class EnsembleJob:
     keep_end: bool = False
     """Whether the final states are kept beside those at `t_eval`."""
     observer: Observer | None = None
+    sensitivities: tuple[str, ...] | None = None
+    """What the states are differentiated by; `Results.y` then has the tangents after the states (`Variation`)."""
+    sensitivity_control: bool = False
 
     @classmethod
     def of(
         cls, model: Any, t_span: Any, n: Any, initial: Any, parameters: Any, inputs: Any, t_eval: Any, lanes: Any,
         options: RunOptions, draws: Draws | None = None, keep_end: bool = False, observer: Observer | None = None,
+        sensitivities: Any = None, sensitivity_control: Any = False,
     ) -> EnsembleJob:  # fmt: skip
         """The job of a call of `ensemble`, with its arguments checked, except the starts."""
         t0, t1 = arguments.span(t_span)
@@ -115,6 +122,11 @@ class EnsembleJob:
         count = number_of_trajectories(n, {"initial": initial, "parameters": parameters, "inputs": inputs})
         checked = options.checked(model)
         controls = signals.parse(inputs, model.inputs, count, model._input_flags).suit(checked.chosen)
+        by = None
+        if sensitivities is not None:
+            from .sensitivities import varied
+
+            by = varied(model, sensitivities, checked, controls)
         return cls(
             model,
             (t0, t1),
@@ -128,11 +140,22 @@ class EnsembleJob:
             draws,
             keep_end,
             observer,
+            by,
+            arguments.boolean("sensitivity_control", sensitivity_control),
         )
 
     def part(self, first: int = 0, last: int | None = None) -> EnsemblePart:
         """Trajectories first <= j < last, ready to run. Raises `ArgumentError` for a start that no run could take."""
         return EnsemblePart(self, first, self.count if last is None else last)
+
+    @property
+    def rows(self) -> int:
+        """The number of states, with those of their tangents."""
+        if self.sensitivities is None:
+            return len(self.model.states)
+        from .ensemble_sensitivities import variation_of
+
+        return variation_of(self).size
 
     def run(self, first: int = 0, last: int | None = None) -> Results:
         """The results of trajectories first <= j < last: the same bits in any range, process or thread."""
@@ -157,29 +180,42 @@ class EnsemblePart:
     ``core.done`` counts; the arrays of `results` are filled in place. `width` is the number of lanes.
     """
 
+    atol: Array | None = None
+    """Absolute tolerances (n, N) of each trajectory; None: those of the options."""
+
     def __init__(self, job: EnsembleJob, first: int, last: int) -> None:
         model, options, times = job.model, job.options, job.t_eval
         self.job, self.count = job, last - first
         initial, parameters, self.inputs = job.cut(first, last)
-        apart = one_at_a_time(model, options, self.inputs.functions, events=job.observer is None)
+        apart = one_at_a_time(
+            model, options, self.inputs.functions, job.observer is None, bool(job.sensitivities)
+        )
         self.lane_set, self.width = lane_set(model, job.lanes, job.count, apart)
         observed = 0
         if job.observer is not None:
             observed = len(job.observer.quantities)
             if not job.observer.runs_in(self.width):
                 self.lane_set, self.width = 0, 1
-        n = len(model.states)
+        n = job.rows
         kept = 1 if times is None else len(times)
         end = job.keep_end and times is not None
         self.results = Results.room(n, kept, self.count, job.t_span[0], end, observed)
         y = self.results.y
         # Many states are written where the first results will be, to avoid another array of that size.
         own = n * self.count * y.itemsize <= KEPT or not y.shape[1]
-        self.x0 = np.empty((n, self.count)) if own else y[:, 0]
+        whole = np.empty((n, self.count)) if own else y[:, 0]
+        self.x0 = whole[: len(model.states)]
         self.start = Start(
             model, job.t_span[0], initial, parameters, self.inputs, self.count, self.x0, kept=own
         )
-        self.core = model._ensemble_core(self)
+        self.tangents: EnsembleTangents | None = None
+        if job.sensitivities is None:
+            self.core = model._ensemble_core(self)
+        else:
+            from .ensemble_sensitivities import EnsembleTangents
+
+            self.tangents = EnsembleTangents(self, whole)
+            self.core = self.tangents.core
 
     def finish(self) -> bool:
         """Complete the results after the run; raise the error of an input function. Returns whether that was Ctrl-C."""

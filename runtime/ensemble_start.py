@@ -14,7 +14,7 @@ import numpy as np
 
 from . import arguments
 from .arguments import Array, wide
-from .consistency import STRETCH, held
+from .consistency import STRETCH, Accepted, held
 from .errors import ChaplyginError
 from .inputs import Inputs
 
@@ -163,6 +163,21 @@ class Start:
     def plain(self) -> bool:
         """Whether the fast path in C was taken, which also checks the assumptions about states and parameters."""
         return self._states is not None
+
+    @property
+    def linear(self) -> bool:
+        """Whether the states are the declared variables as they were given, so that their derivatives are the same."""
+        if self.plain:
+            return True
+        given = self.initial.by_name or {}
+        return not self.model.has_initial and not any(map(self.model._dependent, given))
+
+    def given_of(self, j: int) -> tuple[Any, Any]:
+        """`initial` and `parameters` of the j-th trajectory for a single run, which computes the same from them."""
+        if self.plain:
+            x0, p = self.of(j)
+            return Accepted(x0), p
+        return self.initial.column(j), self.given.column(j)
 
     def of(self, j: int) -> tuple[Array, Array]:
         """State and parameters of the j-th trajectory, computed as for a single run."""
