@@ -59,6 +59,8 @@ class Derivatives:
     def __init__(self, model: Any) -> None:
         self._model = model
         self._tables: dict[tuple[str, int], int] = {}
+        self.variations: dict[tuple[int, bool], Any] = {}
+        """Those that were made of the model; see `Variation.of`."""
 
     def variables(self, kernel: str) -> tuple[str, ...]:
         """What a kernel is differentiated by: the time, its x, the parameters, the inputs."""
@@ -102,6 +104,10 @@ class Derivatives:
     def variational(self, lanes: int) -> int:
         """The address of the `cg_variational_t` of the model: its variational equations, and the jumps of tangents."""
         return self._symbol("along", "variational", lanes)
+
+    def backward(self) -> int:
+        """The address of the `cg_backward_t` of the model: the adjoint of its right-hand side for sweeps over runs."""
+        return self._symbol("adjoint", "backward", 1)
 
     def _symbol(self, kind: str, table: str, lanes: int) -> int:
         key = table, lanes

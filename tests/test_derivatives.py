@@ -17,6 +17,7 @@ from mpmath import mp
 from runtime_models import needs_core
 
 import chaplygin as cg
+from chaplygin.codegen.lower.derivatives import with_derivatives
 from chaplygin.runtime.derivatives import derivatives
 
 pytestmark = needs_core
@@ -110,6 +111,20 @@ def test_a_large_mass_matrix_is_solved_in_all_directions_at_once() -> None:
     weights = random.normal(size=n)
     reverse = derivatives(model).adjoint("rhs", 0, y, p, (), weights)
     np.testing.assert_allclose(reverse, found.T @ weights, rtol=0, atol=1e-11 * scale)
+
+
+def test_the_adjoint_leaves_what_depends_on_parameters_alone_to_the_start_and_end_of_a_sweep() -> None:
+    """Of an acceleration -g/l sin(phi): g/l is computed once, and so is what follows from the derivative by it."""
+    phi = cg.coordinates("phi")
+    g, length, m = cg.parameters("g l m", positive=True)
+    kinetic = m * length**2 * cg.rate(phi) ** 2 / 2
+    system = cg.System("plain", coordinates=[phi], kinetic=kinetic, potential=-m * g * length * sp.cos(phi))
+    made = with_derivatives(system.equations("lagrange").program, "adjoint")
+    sweep, end = made.schedule("adjoint_rhs"), made.schedule("adjoint_parameters")
+    assert sweep.hoisted > 0
+    assert sweep.divisions == 0
+    assert made.kernels["adjoint_parameters"].directions == 1
+    assert end.divisions > 0
 
 
 def test_a_derivative_is_exact_to_rounding() -> None:

@@ -10,14 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 
 import chaplygin as cg
 from chaplygin.codegen.methods import PAIRS
 from chaplygin.generated.double_pendulum import model as double_pendulum
+from chaplygin.generated.euler_rigid_body import model as rigid_body
 from chaplygin.generated.harmonic_oscillator import model as oscillator
+from chaplygin.runtime._core import Trail
 from chaplygin.runtime.arguments import Array
 from chaplygin.runtime.errors import ArgumentError, KernelError, MissingExtraError
+from chaplygin.runtime.options import RunOptions
 
 START: tuple[dict[str, float], dict[str, float]] = {"x": 1.0, "x_dot": 0.5}, {"m": 1.3, "k": 4.0}
 TABLEAUS: dict[str, Any] = {name: (pair.a, pair.b, pair.c) for name, pair in PAIRS.items()}
@@ -196,25 +200,60 @@ def test_the_gradient_agrees_with_the_variational_equations(method: str) -> None
         assert found[name] == pytest.approx(forward["theta2", name][-1], rel=1e-8, abs=1e-9), name
 
 
-def test_steps_that_are_moved_back_are_refused() -> None:
+@pytest.fixture(scope="module")
+def bob() -> Any:
+    """A mass on a circle, in both coordinates: the ends of its steps are moved onto the constraints."""
     x, y = cg.coordinates("x y")
     m, length, g = cg.parameters("m l g", positive=True)
-    system = cg.System(
+    return cg.System(
         "bob",
         coordinates=[x, y],
         kinetic=m * (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
         potential=m * g * y,
         holonomic=[x**2 + y**2 - length**2],
+    ).compile("multipliers", wait=True)
+
+
+BOB = (0, 3), {"x": 1, "y": 0, "x_dot": 0, "y_dot": 0.3}, {"m": 1, "l": 1, "g": 9.81}
+
+
+def test_back_through_steps_that_are_moved_onto_constraints(bob: Any) -> None:
+    """Against complex steps through SciPy's integration of the angle: x = sin(phi), y_dot = phi_dot at the start."""
+    found = bob.gradient(cg.final("x"), *BOB, by=["g", "y_dot"], rtol=1e-11, atol=1e-12)
+
+    def end(**moved: complex) -> complex:
+        g, rate = moved.get("g", 9.81), moved.get("y_dot", 0.3)
+        start = np.array([np.pi / 2, rate], dtype=complex)
+        how = {"method": "DOP853", "rtol": 1e-12, "atol": 1e-13}
+        sol = solve_ivp(lambda t, z: [z[1], -g * np.sin(z[0])], BOB[0], start, **how)
+        return complex(np.sin(sol.y[0, -1]))
+
+    for name, value in (("g", 9.81), ("y_dot", 0.3)):
+        slope = end(**{name: value + 1e-30j}).imag / 1e-30
+        assert found[name] == pytest.approx(slope, rel=1e-9), name
+
+
+@pytest.mark.parametrize(
+    ("how", "moves"), [({"rtol": 1e-4, "atol": 1e-4}, 1), ({"method": "rk4", "step": 0.1}, 2)]
+)
+def test_moved_steps_in_reverse_are_the_forward_ones_transposed(
+    bob: Any, how: dict[str, Any], moves: int
+) -> None:
+    """Also by what leaves the constraints, with steps that are taken again, and without a move."""
+    names = ["g", "l", "m", "x", "y", "x_dot", "y_dot"]
+    for project in ("constraints", None):
+        found = bob.gradient(cg.final("x"), *BOB, by=names, project=project, **how)
+        forward = bob.integrate(*BOB, sensitivities=names, project=project, **how).sensitivity
+        for name in names:
+            assert found[name] == pytest.approx(forward["x", name][-1], rel=1e-11, abs=1e-13), name
+        again = bob.gradient(cg.final("x"), *BOB, by=names, project=project, memory=8 * 4 * 2 * 5, **how)
+        assert again.n_repeated > 0
+        assert again.vector.tobytes() == found.vector.tobytes()
+    x, p = (
+        np.array([BOB[i][n] for n in names], float) for i, names in ((1, bob.states), (2, bob.parameters))
     )
-    model = system.compile("multipliers", wait=True)
-    given = (0, 1), {"x": 1, "y": 0, "x_dot": 0, "y_dot": 0}, {"m": 1, "l": 1, "g": 9.81}
-    with pytest.raises(ArgumentError, match=r"moved back onto its constraints.*project=None"):
-        model.gradient(cg.final("x"), *given)
-    how = {"rtol": 1e-12, "atol": 1e-13, "project": None}
-    found = model.gradient(cg.final("x"), *given, by=["g", "y_dot"], **how)
-    forward = model.integrate(*given, sensitivities=["g", "y_dot"], **how).sensitivity
-    for name in found.names:
-        assert found[name] == pytest.approx(forward["x", name][-1], rel=1e-8), name
+    run = Trail(bob, vars(RunOptions(**how).checked(bob)), 0.0, x, p, np.zeros(0), np.array([3.0]), 1e6)
+    assert run.n_corrections.max() == moves  # of Newton's steps
 
 
 def test_what_has_no_gradient_is_named(pendulum: Any) -> None:
@@ -243,6 +282,10 @@ def test_what_has_no_gradient_is_named(pendulum: Any) -> None:
         refused(f"not differentiable where {word}", cg.integral(rough), pendulum, PENDULUM)
     piecewise = sp.Piecewise((phi, phi > 0), (0, True))
     refused("where Piecewise", cg.final(piecewise), pendulum, PENDULUM)
+    body = cg.example("euler_rigid_body")
+    refused(
+        "project='all' has no", cg.final("p1"), rigid_body, (body.initial, body.parameters), project="all"
+    )
     with pytest.raises(KernelError, match="limit on the number of steps"):
         oscillator.gradient(final, (0, 100), *START, max_steps=3)
 

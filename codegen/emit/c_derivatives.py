@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..lower.derivatives import HOISTED, KINDS, variables
+from ..lower.derivatives import HOISTED, KINDS, PARAMETERS, variables
 from ..lower.program import Program, has_functions
 from .c_lanes import lane_kernel
 from .c_text import c_string
@@ -26,10 +26,7 @@ def derivatives_file(program: Program, made: Program, kind: str, command: str) -
         n_values, n_variables = len(kernel.outputs), len(variables(program, kernel))
         given, found = (n_variables, n_values) if kind == "along" else (n_values, n_variables)
         function = f"{made.name}_{kind}_{name}"
-        hoisted = made.schedule(f"{kind}_{name}").hoisted
-        wrapped = f"({function}, {n_values}, {given}, {found}"
-        hoist = f"_HOISTED{wrapped}, {made.name}_hoist_lanes, {hoisted}" if hoisted else wrapped
-        wrappers.append(f"CG_DIFFERENTIAL{hoist})")
+        wrappers.append(_wrapper(program, made, kind, name, f"({function}, {n_values}, {given}, {found}"))
         row = f"CG_TAKES_{kernel.takes.upper()}, {n_values}, {given}, {found}, {function}"
         entries.append(f"    {{{c_string(name)}, {row}}},")
     work = max(text.work for text in texts.values())
@@ -45,9 +42,61 @@ def derivatives_file(program: Program, made: Program, kind: str, command: str) -
         "entries": "\n".join(entries),
         "n_work": f"{work + 1} * CG_LANES",
         "digest": c_string(made.digest),
-        "variational": _variational(program, work, made.schedule(HOISTED).hoisted) if kind == "along" else "",
+        "tables": _variational(program, work, made.schedule(HOISTED[kind]).hoisted)
+        if kind == "along"
+        else _backward_table(program),
     }
     return {f"{made.name}_{kind}.c": render("derivatives.c.in", values)}
+
+
+def _wrapper(program: Program, made: Program, kind: str, name: str, wrapped: str) -> str:
+    """The function of a kernel's derivatives by everything."""
+    kernel = f"{kind}_{name}"
+    hoisted = made.schedule(kernel).hoisted
+    if kernel == HOISTED["adjoint"]:
+        return _backward(program, made, hoisted)
+    hoist = f"_HOISTED{wrapped}, {made.name}_hoist_lanes, {hoisted}" if hoisted else wrapped
+    return f"CG_DIFFERENTIAL{hoist})"
+
+
+def _backward(program: Program, made: Program, hoisted: int) -> str:
+    """What cg_backward_inline.h makes the adjoint of the right-hand side of."""
+    name, terms = made.name, made.kernels[PARAMETERS].directions if PARAMETERS in made.kernels else 0
+    sizes = {
+        "N": len(program.states),
+        "NP": len(program.parameters),
+        "INPUTS": len(program.inputs),
+        "TERMS": terms,
+        "HOISTED": hoisted,
+    }
+    lines = [f"#define CG_MODEL_{label} {size}" for label, size in sizes.items()]
+    lines += [f"#define CG_MODEL_HOIST {name}_hoist_lanes"] if hoisted else []
+    lines += [f"#define CG_MODEL_BACK_PARAMETERS {name}_{PARAMETERS}_lanes"] if terms else []
+    lines += [
+        f"#define CG_MODEL_BACK {name}_adjoint_rhs_lanes",
+        f"#define CG_MODEL_BACK_RHS {name}_adjoint_rhs",
+    ]
+    return "\n".join([*lines, '#include "cg_backward_inline.h"'])
+
+
+def _backward_table(program: Program) -> str:
+    """The table of the adjoint of the right-hand side, which one trajectory at a time uses."""
+    return f"""
+#if CG_LANES == 1
+extern CG_EXPORTED const cg_backward_t {program.name}_backward_1;
+const cg_backward_t {program.name}_backward_1 = {{
+    .abi_version = CG_ABI_VERSION,
+    .struct_size = (uint32_t)sizeof(cg_backward_t),
+    .digest = {c_string(program.digest)},
+    .derivatives = &CG_DERIVATIVES,
+    .n_hoisted = CG_MODEL_HOISTED,
+    .n_terms = CG_MODEL_TERMS,
+    .hoist = cg_backward_hoist,
+    .rhs = cg_backward_rhs,
+    .parameters = cg_backward_parameters,
+}};
+#endif
+"""
 
 
 def _variational(program: Program, work: int, hoisted: int) -> str:

@@ -11,15 +11,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..graph.differentiate import forward, reverse
-from ..graph.graph import Graph, Node
+from ..graph.graph import CONDITIONS, Graph, Node
 from .program import Kernel, Program, Solve
 
 KINDS = {"along": "directional", "adjoint": "adjoint"}
 """The kinds of derivatives, and what they are called."""
 
 
-HOISTED = "along_rhs"
-"""The kernel that is called in every stage of a run, with the same parameters and directions of them."""
+HOISTED = {"along": "along_rhs", "adjoint": "adjoint_rhs"}
+"""The kernel of each kind that is called in every stage of a run, with the same parameters and directions of them."""
+
+PARAMETERS = "adjoint_parameters"
+"""From the derivatives by the terms of the right-hand side to those by the parameters; see `back_to_terms`."""
 
 
 def with_derivatives(program: Program, kind: str) -> Program:
@@ -27,21 +30,61 @@ def with_derivatives(program: Program, kind: str) -> Program:
 
     The derivatives are by the `variables` of the kernel, with the modes of contacts as they are. What of `along_rhs`
     depends on the parameters and their directions alone, and on the directions of the inputs, is computed beforehand.
+    `adjoint_rhs` is that of `back_to_terms`, of which what depends on the parameters alone is computed beforehand.
     """
     g, make = program.graph, {"along": along, "adjoint": adjoint}[kind]
-    kernels = {}
+    own = tuple(g.symbol(v.name) for v in program.parameters)
+    kernels: dict[str, Kernel] = {}
     for name, kernel in program.kernels.items():
+        if f"{kind}_{name}" == HOISTED["adjoint"]:
+            kernels |= back_to_terms(program, kernel)
+            continue
         made = make(g, kernel, variables(program, kernel), f"{kind}_{name}")
         outputs = (*kernel.outputs, *made.outputs)
         beforehand: tuple[Node, ...] = ()
-        if made.name == HOISTED:
-            own = [g.symbol(v.name) for v in program.parameters]
+        if made.name == HOISTED[kind]:
             fixed = range(1 + len(program.states), made.directions)
             beforehand = (*own, *(g.symbol(f"cg_v_{i}") for i in fixed))
         kernels[made.name] = replace(
             made, outputs=outputs, comments=("",) * len(outputs), beforehand=beforehand
         )
     return replace(program, kernels=kernels)
+
+
+def back_to_terms(program: Program, kernel: Kernel) -> dict[str, Kernel]:
+    """The adjoint of a kernel in two: by the time, x, the inputs and the terms, and from the terms to the parameters.
+
+    The terms are what it computes of the parameters alone, as far as other operations use it. So along a run with
+    many calls the derivatives by the terms are added up, and made into those by the parameters once.
+    """
+    g = program.graph
+    own = tuple(g.symbol(v.name) for v in program.parameters)
+    terms = terms_of(g, kernel, own)
+    others = [v for v in variables(program, kernel) if v not in own]
+    made = adjoint(g, kernel, [*others, *terms], HOISTED["adjoint"])
+    outputs = (*kernel.outputs, *made.outputs)
+    found = {
+        made.name: replace(made, outputs=outputs, comments=("",) * len(outputs), beforehand=own),
+    }
+    if terms:
+        weights = {term: g.symbol(f"cg_v_{i}") for i, term in enumerate(terms)}
+        by_parameters = tuple(reverse(g, weights, own))
+        found[PARAMETERS] = Kernel(
+            PARAMETERS, by_parameters, ("",) * len(own), takes="direction", directions=len(terms)
+        )
+    return found
+
+
+def terms_of(g: Graph, kernel: Kernel, parameters: Sequence[Node]) -> list[Node]:
+    """What a kernel computes of the parameters alone, and these themselves, as far as other operations use it."""
+    solved = [n for solve in kernel.solves for n in (*solve.matrix, *solve.rhs)]
+    roots = [*kernel.outputs, *solved]
+    alone = g.from_only(roots, parameters) | set(parameters)
+    found = alone.intersection(roots)
+    for node in g.reachable(roots, stop=alone):
+        if node not in alone:
+            found |= alone.intersection(g.args[node])
+    return sorted(n for n in found if g.op[n] not in CONDITIONS)
 
 
 def variables(program: Program, kernel: Kernel) -> list[Node]:

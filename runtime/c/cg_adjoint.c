@@ -1,6 +1,7 @@
 /* cg_adjoint.c: gradients by the adjoint of the steps of a run; see cg_adjoint.h. */
 #include "cg_adjoint.h"
 #include "cg_internal.h"
+#include "cg_step.h"
 #include "cg_tableaus.h"
 
 #include <math.h>
@@ -50,6 +51,9 @@ int cg_trail_watch(void *context, cg_run_t *run, int stepped)
     }
     if (stepped && trail->n_steps < trail->n_slopes) {
         cg_slopes(run, trail->n_stages, trail->slopes + trail->n_steps * trail->n_stages * run->n);
+    }
+    if (stepped) {
+        trail->n_moved[trail->n_steps] = (int8_t)run->n_corrections;
     }
     trail->n_steps += stepped;
     trail->t[trail->n_steps] = run->t;
@@ -103,8 +107,11 @@ static int cg_repeat(cg_adjoint_t *a, int64_t step)
         run->n_anchor = step - first;
     }
     run->rejected = 0;
+    run->rtol = 1e100; /* it is accepted, whatever a compiler makes of it */
     a->trail->n_repeated++;
-    return run->step(run);
+    const int taken = run->step(run);
+    run->rtol = a->rtol; /* which decides how often its end is moved */
+    return taken == CG_OK ? cg_run_correct(run) : taken;
 }
 
 /* C(n, k), at most `most`. */
@@ -156,14 +163,21 @@ static int cg_bring(cg_adjoint_t *a, int64_t step)
 
 /* ---- the steps back ---- */
 
+enum {
+    CG_ACROSS = 4,      /* blocks of CG_WIDTH components that are summed at once, in registers */
+    CG_MOST_STAGES = 32 /* more than any method has */
+};
+
 /* Parts of `work`. */
 typedef struct {
-    double *y;      /* [n] a stage */
+    double *y;      /* [CG_MOST_CORRECTIONS][n] a stage; the ends of a step that is moved */
     double *w;      /* [n] the weights of its derivative */
     double *l;      /* [n_stages][n] */
     double *slopes; /* [n_stages][n] */
+    double *q;      /* [n_hoisted] */
+    double *terms;  /* [n_terms] the derivatives by the terms of the right-hand side, added up */
     double *value;  /* [n] */
-    double *found;  /* [1 + n + n_parameters + n_inputs], also g and its derivatives */
+    double *found;  /* what a derivative gives */
     double *rest;
 } cg_parts_t;
 
@@ -174,9 +188,18 @@ typedef struct {
     const double *slopes; /* [n_stages][n] */
 } cg_taken_t;
 
-static size_t cg_found(const cg_model_t *model)
+/* A weighted sum of vectors. */
+typedef struct {
+    int32_t count;
+    double weights[CG_MOST_STAGES];
+    const double *vectors[CG_MOST_STAGES];
+} cg_sum_t;
+
+static size_t cg_found(const cg_adjoint_t *a)
 {
-    return 1u + (size_t)(model->n_states + model->n_parameters + model->n_inputs);
+    const cg_model_t *const model = a->run->model;
+    const int32_t terms = a->backward->n_terms, by_p = model->n_parameters;
+    return 1u + (size_t)(2 * model->n_states + model->n_inputs + (terms > by_p ? terms : by_p));
 }
 
 static cg_parts_t cg_parts(const cg_adjoint_t *a)
@@ -184,51 +207,99 @@ static cg_parts_t cg_parts(const cg_adjoint_t *a)
     const size_t n = (size_t)a->run->n, rows = n * (size_t)a->tableau->n_stages;
     cg_parts_t parts;
     parts.y = a->work;
-    parts.w = parts.y + n;
+    parts.w = parts.y + CG_MOST_CORRECTIONS * n;
     parts.l = parts.w + n;
     parts.slopes = parts.l + rows;
-    parts.value = parts.slopes + rows;
+    parts.q = parts.slopes + rows;
+    parts.terms = parts.q + a->backward->n_hoisted;
+    parts.value = parts.terms + a->backward->n_terms;
     parts.found = parts.value + n;
-    parts.rest = parts.found + cg_found(a->run->model);
+    parts.rest = parts.found + cg_found(a);
     return parts;
 }
 
-size_t cg_adjoint_work(const cg_adjoint_t *a, int32_t n_work)
+size_t cg_adjoint_work(const cg_adjoint_t *a)
 {
-    const int32_t other = a->integrand == NULL ? 0 : a->integrand->n_work;
-    return (size_t)a->run->n * (size_t)(2 * a->tableau->n_stages + 3) + cg_found(a->run->model)
-        + (size_t)(n_work > other ? n_work : other);
+    const int32_t other = a->integrand == NULL ? 0 : a->integrand->n_work, own = a->backward->derivatives->n_work;
+    return (size_t)a->run->n * (size_t)(2 * a->tableau->n_stages + CG_MOST_CORRECTIONS + 2) + cg_found(a)
+        + (size_t)(a->backward->n_hoisted + a->backward->n_terms + (own > other ? own : other));
+}
+
+/* to += v */
+static void cg_add(double *CG_RESTRICT to, const double *CG_RESTRICT v, int32_t n)
+{
+    for (int32_t m = 0; m < n; m++) {
+        to[m] += v[m];
+    }
 }
 
 /* to += weight * v */
-static void cg_add(double *CG_RESTRICT to, double weight, const double *CG_RESTRICT v, int32_t n)
+static void cg_add_weighted(double *CG_RESTRICT to, double weight, const double *CG_RESTRICT v, int32_t n)
 {
-    for (int32_t m = 0; m < n && weight != 0.0; m++) {
-        to[m] += weight * v[m];
+    for (int32_t m = 0; m < n; m++) {
+        to[m] = cg_plus(to[m], weight, v[m]);
     }
 }
 
-/* Writes stage i of a step to parts->y. */
-static void cg_stage(const cg_adjoint_t *a, const cg_parts_t *parts, const cg_taken_t *step, int32_t i)
+static CG_INLINE cg_block_t cg_block_at(const double *a) { return *(const cg_loose_t *)(const void *)a; }
+
+static void cg_term(cg_sum_t *sum, double weight, const double *vector)
 {
-    const int32_t n = a->run->n;
-    const double *const row = a->tableau->a + (ptrdiff_t)i * a->tableau->n_stages;
-    memcpy(parts->y, step->x, sizeof(double) * (size_t)n);
-    for (int32_t j = 0; j < i; j++) {
-        cg_add(parts->y, step->h * row[j], step->slopes + (ptrdiff_t)j * n, n);
+    if (weight != 0.0) {
+        sum->weights[sum->count] = weight;
+        sum->vectors[sum->count++] = vector;
     }
+}
+
+/* to = from + the sum; from: NULL for zeros. */
+static void cg_sum(double *CG_RESTRICT to, const double *from, const cg_sum_t *sum, int32_t n)
+{
+    int32_t first = 0;
+    for (; first + CG_ACROSS * CG_WIDTH <= n; first += CG_ACROSS * CG_WIDTH) {
+        cg_block_t total[CG_ACROSS];
+        memset(total, 0, sizeof total);
+        if (from != NULL) {
+            memcpy(total, from + first, sizeof total);
+        }
+        for (int32_t j = 0; j < sum->count; j++) {
+            for (int32_t m = 0; m < CG_ACROSS; m++) {
+                total[m] = cg_block_plus(total[m], sum->weights[j], cg_block_at(sum->vectors[j] + first + m * CG_WIDTH));
+            }
+        }
+        memcpy(to + first, total, sizeof total);
+    }
+    for (; first < n; first++) {
+        double total = from == NULL ? 0.0 : from[first];
+        for (int32_t j = 0; j < sum->count; j++) {
+            total = cg_plus(total, sum->weights[j], sum->vectors[j][first]);
+        }
+        to[first] = total;
+    }
+}
+
+/* to = x + h sum_j weights[j] k_j of a step: a stage, or the end. */
+static void cg_advance(const cg_adjoint_t *a, const cg_taken_t *step, const double *weights, int32_t count, double *to)
+{
+    cg_sum_t sum;
+    sum.count = 0;
+    for (int32_t j = 0; j < count; j++) {
+        cg_term(&sum, step->h * weights[j], step->slopes + (ptrdiff_t)j * a->run->n);
+    }
+    cg_sum(to, step->x, &sum, a->run->n);
 }
 
 /* Writes w_i to parts->w; 0: it is zero. */
 static int cg_weights(const cg_adjoint_t *a, const cg_parts_t *parts, int32_t i, double h)
 {
     const int32_t n = a->run->n, stages = a->tableau->n_stages;
+    cg_sum_t sum;
     int some = 0;
-    memset(parts->w, 0, sizeof(double) * (size_t)n);
-    cg_add(parts->w, h * a->tableau->b[i], a->lambda, n);
+    sum.count = 0;
+    cg_term(&sum, h * a->tableau->b[i], a->lambda);
     for (int32_t j = i + 1; j < stages; j++) {
-        cg_add(parts->w, h * a->tableau->a[j * stages + i], parts->l + (ptrdiff_t)j * n, n);
+        cg_term(&sum, h * a->tableau->a[j * stages + i], parts->l + (ptrdiff_t)j * n);
     }
+    cg_sum(parts->w, NULL, &sum, n);
     for (int32_t m = 0; m < n && !some; m++) {
         some = parts->w[m] != 0.0;
     }
@@ -246,30 +317,41 @@ static int cg_integrand(const cg_adjoint_t *a, const cg_parts_t *parts, double t
         return status;
     }
     *a->integral += weight * parts->found[0];
-    cg_add(l, weight, parts->found + 1, n);
-    cg_add(a->gradient, weight, parts->found + 1 + n, model->n_parameters + model->n_inputs);
+    cg_add_weighted(l, weight, parts->found + 1, n);
+    cg_add_weighted(a->gradient, weight, parts->found + 1 + n, model->n_parameters + model->n_inputs);
     return CG_OK;
+}
+
+/* l = f_x(Y)^T w at a stage, and what belongs to it in the derivatives by the terms and the inputs. */
+static int cg_transposed(const cg_adjoint_t *a, const cg_parts_t *parts, double t, double *l)
+{
+    const cg_run_t *const run = a->run;
+    const cg_model_t *const model = run->model;
+    const double *const found = parts->found + run->n + 1; /* after f and f_t */
+    const int status = a->backward->rhs(t, parts->y, run->p, parts->q, run->u, parts->w, parts->found, parts->rest);
+    memcpy(l, found, sizeof(double) * (size_t)run->n);
+    cg_add(a->gradient + model->n_parameters, found + run->n, model->n_inputs);
+    cg_add(parts->terms, found + run->n + model->n_inputs, a->backward->n_terms);
+    return status;
 }
 
 /* Back over a step: from the derivatives at its end to those at its beginning. */
 static int cg_back(const cg_adjoint_t *a, const cg_parts_t *parts, const cg_taken_t *step)
 {
-    const cg_run_t *const run = a->run;
-    const int32_t n = run->n;
-    for (int32_t i = a->tableau->n_stages - 1; i >= 0; i--) {
+    const int32_t n = a->run->n, stages = a->tableau->n_stages;
+    for (int32_t i = stages - 1; i >= 0; i--) {
         double *const l = parts->l + (ptrdiff_t)i * n;
         const double t = step->t + a->tableau->c[i] * step->h;
         const int some = cg_weights(a, parts, i, step->h);
         const int more = a->integrand != NULL && a->tableau->b[i] != 0.0;
         int status = CG_OK;
-        memset(l, 0, sizeof(double) * (size_t)n);
         if (some || more) {
-            cg_stage(a, parts, step, i);
+            cg_advance(a, step, a->tableau->a + (ptrdiff_t)i * stages, i, parts->y);
         }
         if (some) {
-            status = a->rhs->function(t, parts->y, run->p, run->u, parts->w, parts->value, parts->found, parts->rest);
-            memcpy(l, parts->found + 1, sizeof(double) * (size_t)n);
-            cg_add(a->gradient, 1.0, parts->found + 1 + n, run->model->n_parameters + run->model->n_inputs);
+            status = cg_transposed(a, parts, t, l);
+        } else {
+            memset(l, 0, sizeof(double) * (size_t)n);
         }
         if (status == CG_OK && more) {
             status = cg_integrand(a, parts, t, step->h * a->tableau->b[i], l);
@@ -278,10 +360,32 @@ static int cg_back(const cg_adjoint_t *a, const cg_parts_t *parts, const cg_take
             return status;
         }
     }
-    for (int32_t i = 0; i < a->tableau->n_stages; i++) {
-        cg_add(a->lambda, 1.0, parts->l + (ptrdiff_t)i * n, n);
+    for (int32_t i = 0; i < stages; i++) {
+        cg_add(a->lambda, parts->l + (ptrdiff_t)i * n, n);
     }
     return CG_OK;
+}
+
+/* Back over the `count` steps of Newton's method that moved the end of a step. */
+static int cg_back_to_unmoved(const cg_adjoint_t *a, const cg_parts_t *parts, const cg_taken_t *step, int32_t count)
+{
+    const cg_run_t *const run = a->run;
+    const cg_model_t *const model = run->model;
+    const double t = step->t + step->h;
+    int status = CG_OK;
+    cg_advance(a, step, a->tableau->b, a->tableau->n_stages, parts->y);
+    for (int32_t i = 1; i < count && status == CG_OK; i++) {
+        double *const y = parts->y + (ptrdiff_t)i * run->n;
+        status = ((cg_kernel_t)run->correction->function)(t, y - run->n, run->p, run->u, y, parts->rest);
+        cg_add(y, y - run->n, run->n);
+    }
+    for (int32_t i = count - 1; i >= 0 && status == CG_OK; i--) {
+        status = a->correction->function(t, parts->y + (ptrdiff_t)i * run->n, run->p, run->u, a->lambda, parts->value,
+                                         parts->found, parts->rest);
+        cg_add(a->lambda, parts->found + 1, run->n);
+        cg_add(a->gradient, parts->found + 1 + run->n, model->n_parameters + model->n_inputs);
+    }
+    return status;
 }
 
 /* The step before a->step, with its slopes from the trail or by taking it again. */
@@ -302,6 +406,9 @@ static int cg_take_back(cg_adjoint_t *a)
         step.slopes = parts.slopes;
         step.x = run->x_old;
     }
+    if (status == CG_OK && trail->n_moved[k] > 0) {
+        status = cg_back_to_unmoved(a, &parts, &step, trail->n_moved[k]);
+    }
     return status == CG_OK ? cg_back(a, &parts, &step) : status;
 }
 
@@ -311,18 +418,30 @@ static void cg_jump(cg_adjoint_t *a)
     const int32_t n = a->run->n;
     while (a->stop > 0 && a->stops[a->stop - 1] == a->step) {
         a->stop--;
-        cg_add(a->lambda, 1.0, a->jumps + a->stop * n, n);
+        cg_add(a->lambda, a->jumps + a->stop * n, n);
     }
 }
 
-void cg_adjoint_begin(cg_adjoint_t *a)
+int cg_adjoint_begin(cg_adjoint_t *a)
 {
+    const cg_parts_t parts = cg_parts(a);
     a->run->status = CG_OK;
-    a->run->rtol = 1e100; /* steps that are repeated are accepted, whatever a compiler makes of them */
+    a->rtol = a->run->rtol;
     a->step = a->trail->n_steps;
     a->stop = a->n_stops;
     *a->integral = 0.0;
+    memset(parts.terms, 0, sizeof(double) * (size_t)a->backward->n_terms);
     cg_jump(a);
+    return a->backward->hoist(a->run->p, parts.q);
+}
+
+/* The derivatives by the terms of the right-hand side become derivatives by the parameters. */
+static int cg_to_parameters(cg_adjoint_t *a)
+{
+    const cg_parts_t parts = cg_parts(a);
+    const int status = a->backward->parameters(a->run->p, parts.terms, parts.found, parts.rest);
+    cg_add(a->gradient, parts.found, a->run->model->n_parameters);
+    return status;
 }
 
 int cg_adjoint_sweep(cg_adjoint_t *a, int64_t budget)
@@ -338,5 +457,5 @@ int cg_adjoint_sweep(cg_adjoint_t *a, int64_t budget)
         a->step--;
         cg_jump(a);
     }
-    return CG_OK;
+    return cg_to_parameters(a);
 }

@@ -5,13 +5,13 @@
  *   l_i = f_x(Y_i)^T w_i,  w_i = h (b_i lambda + sum_{j > i} a_ji l_j),
  * lambda + sum_i l_i is its derivative by x_k, and sum_i f_p(Y_i)^T w_i is added to that by the parameters; so it is
  * exact for the steps as they were taken, whose lengths count as constants. An integral along the run is the sum
- * h sum_i b_i g(Y_i) over the steps. E. Hairer, C. Lubich, G. Wanner, Geometric Numerical Integration, 2nd ed.,
+ * h sum_i b_i g(Y_i) over the steps. Where the end of a step is moved onto constraints by steps x <- x + c(t, x, p) of
+ * Newton's method, lambda <- lambda + c_x^T lambda for each of these, the last one first. E. Hairer, C. Lubich, G. Wanner, Geometric Numerical Integration, 2nd ed.,
  * Springer 2006, section VI.4.
  *
- *     cg_run_init(run, ..., CG_RUN_TABLE), whose methods keep the slopes of all stages, which is not so in a model's own;
  *     record.watch = cg_trail_watch, record.watch_context = &trail;
  *     cg_run_start(...), then cg_drive(run, &record, free rows of trail.t) to each time at which the loss has a term;
- *     fill adjoint.lambda with zeros, and adjoint.jumps;
+ *     fill adjoint.lambda and adjoint.gradient with zeros, and adjoint.jumps;
  *     cg_adjoint_begin(&adjoint), then cg_adjoint_sweep(&adjoint, budget) until it is not CG_BUDGET_USED
  * Steps whose slopes f(Y_i) the trail has no room for are repeated, with the same bits. If it has no room for all states
  * either, it keeps those at equal distances, and the sweep stores more of them where that saves most repetitions.
@@ -42,6 +42,7 @@ const cg_tableau_t *cg_tableau(const char *method);
 /* The steps of a run, and its states at the beginnings of some of them. The arrays belong to the caller. */
 typedef struct cg_trail {
     double *t;         /* [capacity + 1] the start, then the ends of the steps */
+    int8_t *n_moved;   /* [capacity] of each step, the steps of Newton's method at its end */
     int64_t capacity;
     int64_t n_steps;   /* initially 0 */
     double *slopes;    /* [n_slopes][n_stages][n] of the first n_slopes steps; may be NULL if that is 0 */
@@ -65,7 +66,8 @@ typedef struct cg_adjoint {
     cg_run_t *run;
     cg_trail_t *trail;
     const cg_tableau_t *tableau;
-    const cg_derivative_t *rhs;      /* adjoint, for one vector of weights */
+    const cg_backward_t *backward;   /* the adjoint of the right-hand side */
+    const cg_derivative_t *correction; /* that of the kernel run->correction, for one vector of weights; NULL if none */
     const cg_companion_t *integrand; /* NULL, or for one lane: g, then its derivatives by x, p and the inputs */
     const int64_t *stops;            /* [n_stops] where cg_drive ended, in steps, increasing; the last is n_steps */
     const double *jumps;             /* [n_stops][n] the derivatives of the terms of the loss there by the state */
@@ -74,14 +76,16 @@ typedef struct cg_adjoint {
     double *gradient; /* [n_parameters + n_inputs] that by the parameters and the inputs */
     double *integral; /* the integral of g */
     double *work;     /* [cg_adjoint_work] */
+    double rtol;      /* of the run */
     int64_t step;     /* steps that are left */
     int64_t stop;     /* stops that are left */
 } cg_adjoint_t;
 
-/* Length of `work`; n_work: that of the table with the derivative. */
-size_t cg_adjoint_work(const cg_adjoint_t *adjoint, int32_t n_work);
+/* Length of `work`. */
+size_t cg_adjoint_work(const cg_adjoint_t *adjoint);
 
-void cg_adjoint_begin(cg_adjoint_t *adjoint);
+/* A status as that of the right-hand side. */
+int cg_adjoint_begin(cg_adjoint_t *adjoint);
 
 /* Goes back over at most `budget` steps. CG_OK: the start is reached; CG_BUDGET_USED: call it again; or an error. */
 int cg_adjoint_sweep(cg_adjoint_t *adjoint, int64_t budget);

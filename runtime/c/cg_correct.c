@@ -37,10 +37,9 @@ static int cg_correction(cg_run_t *run, double *size)
     return cg_step_finite(run->moved, run->n) ? CG_OK : CG_NONFINITE;
 }
 
-/* Moves run->x onto the constraints. *moved: whether it was not there. */
-static int cg_correct(cg_run_t *run, int *moved)
+/* Moves run->x onto the constraints. */
+static int cg_correct(cg_run_t *run)
 {
-    *moved = 0;
     for (int step = 0; step < CG_MOST_CORRECTIONS; step++) {
         double size;
         const int status = cg_correction(run, &size);
@@ -50,7 +49,7 @@ static int cg_correct(cg_run_t *run, int *moved)
         for (int32_t i = 0; i < run->n; i++) {
             run->x[i] += run->moved[i];
         }
-        *moved = 1;
+        run->n_corrections = step + 1;
     }
     return CG_UNCLOSED;
 }
@@ -69,16 +68,21 @@ int cg_failure(const cg_model_t *model, int status, double t, const double *x, c
 
 int cg_run_step(cg_run_t *run)
 {
-    int moved = 0;
-    int status = run->step(run);
-    if (status != CG_OK || run->correction == NULL) {
-        return status;
+    const int status = run->step(run);
+    return status == CG_OK ? cg_run_correct(run) : status;
+}
+
+int cg_run_correct(cg_run_t *run)
+{
+    run->n_corrections = 0;
+    if (run->correction == NULL) {
+        return CG_OK;
     }
-    status = cg_run_inputs(run, run->t, run->x);
+    int status = cg_run_inputs(run, run->t, run->x);
     if (status == CG_OK) {
-        status = cg_correct(run, &moved);
+        status = cg_correct(run);
     }
-    if (status == CG_OK && moved) {
+    if (status == CG_OK && run->n_corrections > 0) {
         run->have_dense = 0;
         status = cg_run_probe(run, run->t, run->x, run->f);
     }

@@ -37,6 +37,25 @@ typedef struct cg_derivatives {
     const cg_derivative_t *entries; /* ended by a NULL name */
 } cg_derivatives_t;
 
+/* The adjoint of the right-hand side for many calls with the same parameters. What it computes of the parameters alone are
+ * its terms, which come from q; each call gives derivatives by them instead of the parameters. These are added up over the
+ * calls, and `parameters` makes derivatives by the parameters of the sums. Their results are statuses. */
+typedef struct cg_backward {
+    uint32_t abi_version; /* CG_ABI_VERSION */
+    uint32_t struct_size; /* sizeof(cg_backward_t) */
+    const char *digest;   /* of the model */
+    const cg_derivatives_t *derivatives; /* all of them, of one lane */
+    int32_t n_hoisted;
+    int32_t n_terms;
+    int (*hoist)(const double *CG_RESTRICT p, double *CG_RESTRICT q); /* q[n_hoisted] */
+    /* found: f, then f_t, f_x, f_u and the derivatives by the terms, each transposed and times v */
+    int (*rhs)(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p, const double *CG_RESTRICT q,
+               const double *CG_RESTRICT u, const double *CG_RESTRICT v, double *CG_RESTRICT found,
+               double *CG_RESTRICT work);
+    int (*parameters)(const double *CG_RESTRICT p, const double *CG_RESTRICT terms, double *CG_RESTRICT found,
+                      double *CG_RESTRICT work); /* found[n_parameters] */
+} cg_backward_t;
+
 /* The derivatives of a kernel; NULL if there are none. */
 CG_UNUSED static inline const cg_derivative_t *cg_derivative(const cg_derivatives_t *derivatives, const char *kernel)
 {

@@ -56,6 +56,7 @@ void cg_correct_begin(cg_run_t *run); /* finds the kernel for run->projection */
 int cg_failure(const cg_model_t *model, int status, double t, const double *x, const double *p, const double *u,
                double *work);
 int cg_run_step(cg_run_t *run); /* one accepted step that ends on the constraints */
+int cg_run_correct(cg_run_t *run); /* what it does after the step of the method */
 int cg_record_jump(cg_run_t *run, cg_record_t *record);      /* records the state after an event too */
 
 /* A short time in which the motion changes little, used to look ahead; run->f must be known. */

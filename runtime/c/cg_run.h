@@ -139,7 +139,7 @@ typedef struct cg_run {
     double first_step; /* [0: chosen automatically]; for a fixed-step method, its step size */
     int64_t max_steps; /* [INT64_MAX] trial steps, accepted and rejected; at least 1 */
     int32_t projection; /* [CG_PROJECT_CONSTRAINTS] enum cg_projection */
-    int32_t reserved;
+    int32_t n_corrections; /* of the last step: Newton's steps that moved its end; not an option */
 
     /* Where the run is. */
     CG_CLOCK_MEMBERS

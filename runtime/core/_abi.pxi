@@ -44,6 +44,7 @@ cdef extern from "cg_run.h" nogil:
         int32_t n_measured
         int32_t n_own
         cg_detector_t *detector
+        const cg_kernel_entry_t *correction
         cg_input_fn_t input_fn
         void *input_context
         const cg_signal_t *signals
@@ -98,6 +99,11 @@ cdef extern from "cg_derivatives.h" nogil:
         int32_t n_lanes
         int32_t n_work
         const cg_derivative_t *entries
+    ctypedef struct cg_backward_t:
+        uint32_t abi_version
+        uint32_t struct_size
+        const char *digest
+        const cg_derivatives_t *derivatives
     const cg_derivative_t *cg_derivative(const cg_derivatives_t *derivatives, const char *kernel)
 
 cdef extern from "cg_variational.h" nogil:
@@ -179,6 +185,9 @@ cdef extern from "cg_ensemble.h" nogil:
         const double *u
         int64_t u_row
         int64_t u_col
+        const double *atol
+        int64_t atol_row
+        int64_t atol_col
         const double *t_eval
         int64_t n_eval
         double *y
@@ -236,6 +245,7 @@ cdef extern from "cg_adjoint.h" nogil:
     const cg_tableau_t *cg_tableau(const char *method)
     ctypedef struct cg_trail_t:
         double *t
+        int8_t *n_moved
         int64_t capacity
         int64_t n_steps
         double *slopes
@@ -252,7 +262,8 @@ cdef extern from "cg_adjoint.h" nogil:
         cg_run_t *run
         cg_trail_t *trail
         const cg_tableau_t *tableau
-        const cg_derivative_t *rhs
+        const cg_backward_t *backward
+        const cg_derivative_t *correction
         const cg_companion_t *integrand
         const int64_t *stops
         const double *jumps
@@ -262,8 +273,8 @@ cdef extern from "cg_adjoint.h" nogil:
         double *integral
         double *work
 
-    size_t cg_adjoint_work(const cg_adjoint_t *adjoint, int32_t n_work)
-    void cg_adjoint_begin(cg_adjoint_t *adjoint)
+    size_t cg_adjoint_work(const cg_adjoint_t *adjoint)
+    int cg_adjoint_begin(cg_adjoint_t *adjoint)
     int cg_adjoint_sweep(cg_adjoint_t *adjoint, int64_t budget)
 
 cdef extern from "cg_batch.h" nogil:

@@ -1,12 +1,20 @@
 # The steps of a run, and the gradient of a loss by the adjoint of these steps. Included by _core.pyx.
 
 cdef enum:
-    FIRST_STEPS = 256
+    FIRST_STEPS = 64
 
 
 def explicit_method(str method):
     """Whether a method is one of the explicit Runge-Kutta methods of the runtime, whose steps have an adjoint."""
     return cg_tableau(method.encode()) is not NULL
+
+
+cdef void *_extended(void *array, size_t size) except NULL:
+    """The array with more room, which is not written to: pages that no step reaches are never touched."""
+    found = realloc(array, max(size, 1))
+    if found is NULL:
+        raise MemoryError
+    return found
 
 
 cdef class Trail:
@@ -22,7 +30,8 @@ cdef class Trail:
     cdef cg_run_t *run
     cdef cg_trail_t trail
     cdef const cg_tableau_t *tableau
-    cdef object times, kept, numbers, slopes, at_stops
+    cdef object at_stops
+    cdef int64_t most_slopes, most_slots  # steps and states for which there is memory
     cdef readonly object states
     cdef readonly int status
 
@@ -37,32 +46,44 @@ cdef class Trail:
         self.tableau = cg_tableau(PyUnicode_AsUTF8(method))
         if self.tableau is NULL:
             raise ArgumentError(f"method {method!r} is no explicit Runge-Kutta method")
-        # Methods compiled into a model do not keep the slopes of all stages; those of the table do.
         size = cg_run_size(model.model, PyUnicode_AsUTF8(method))
         self.run = cg_run_new(size)
         if self.run is NULL:
             raise MemoryError
-        if cg_run_init(self.run, size, model.model, PyUnicode_AsUTF8(method), CG_RUN_TABLE) != CG_OK:
+        if cg_run_init(self.run, size, model.model, PyUnicode_AsUTF8(method), 0) != CG_OK:
             raise ArgumentError(f"the integrator refused {model.name} with method {method!r}")
         _configure(model, self.run, &given, fields)
         for i in range(model.n_parameters):
             self.run.p[i] = parameters[i]
         for i in range(model.n_inputs):
             self.run.u[i] = inputs[i]
-        self.times = np.empty(FIRST_STEPS + 1)
         row = 8.0 * model.n_states
-        slots = max(int(memory / 2 / row), CG_LEAST_SLOTS)
-        self.slopes = np.empty((int(memory / 2 / row / self.tableau.n_stages), self.tableau.n_stages, model.n_states))
-        self.trail.slopes, self.trail.n_slopes = <double *> cnp.PyArray_DATA(self.slopes), len(self.slopes)
-        self.trail.n_stages = self.tableau.n_stages
-        self.kept, self.numbers = np.empty((slots, model.n_states)), np.empty(slots, dtype=np.int64)
-        self.trail.t, self.trail.capacity = <double *> cnp.PyArray_DATA(self.times), FIRST_STEPS
-        self.trail.x, self.trail.at = <double *> cnp.PyArray_DATA(self.kept), <int64_t *> cnp.PyArray_DATA(self.numbers)
-        self.trail.n_slots, self.trail.stride = slots, 1
+        self.most_slots = max(int(memory / 2 / row), CG_LEAST_SLOTS)
+        self.most_slopes = int(memory / 2 / row / self.tableau.n_stages)
+        self.trail.n_stages, self.trail.stride = self.tableau.n_stages, 1
+        self._extend(FIRST_STEPS)
         self._forward(t0, x0, stops)
 
     def __dealloc__(self):
         cg_run_delete(self.run)
+        free(self.trail.t)
+        free(self.trail.n_moved)
+        free(self.trail.slopes)
+        free(self.trail.x)
+        free(self.trail.at)
+
+    cdef int _extend(self, int64_t capacity) except -1:
+        """Make room for more steps. Memory that is not needed is not taken: most runs are short."""
+        cdef cg_trail_t *trail = &self.trail
+        cdef size_t row = self.model.n_states * sizeof(double)
+        trail.capacity = capacity
+        trail.n_slopes, trail.n_slots = min(capacity, self.most_slopes), min(capacity + 1, self.most_slots)
+        trail.t = <double *> _extended(trail.t, (capacity + 1) * sizeof(double))
+        trail.n_moved = <int8_t *> _extended(trail.n_moved, capacity)
+        trail.slopes = <double *> _extended(trail.slopes, trail.n_slopes * trail.n_stages * row)
+        trail.x = <double *> _extended(trail.x, trail.n_slots * row)
+        trail.at = <int64_t *> _extended(trail.at, trail.n_slots * sizeof(int64_t))
+        return 0
 
     cdef int _forward(self, double t0, x0, stops) except -1:
         """The run up to the last stop, or to where it fails."""
@@ -87,9 +108,7 @@ cdef class Trail:
                     break
                 status = CG_OK
                 if self.trail.n_steps == self.trail.capacity:
-                    self.trail.capacity *= 2
-                    self.times.resize(self.trail.capacity + 1, refcheck=False)
-                    self.trail.t = <double *> cnp.PyArray_DATA(self.times)
+                    self._extend(2 * self.trail.capacity)
                 if free == budget:
                     before, budget = _pause(before, budget)
             if status != CG_OK:
@@ -102,7 +121,7 @@ cdef class Trail:
     @property
     def t(self):
         """The time that the run has reached."""
-        return self.times[self.trail.n_steps]
+        return self.trail.t[self.trail.n_steps]
 
     @property
     def n_steps(self):
@@ -114,30 +133,40 @@ cdef class Trail:
         return self.trail.n_repeated
 
     @property
+    def n_corrections(self):
+        """How many steps of Newton's method moved the end of each step, (n_steps,)."""
+        cdef cnp.npy_intp n = self.trail.n_steps
+        return cnp.PyArray_SimpleNewFromData(1, &n, cnp.NPY_INT8, self.trail.n_moved).copy()
+
+    @property
     def n_rhs(self):
         """The calls of the right-hand side, forward and back."""
         return self.run.n_rhs
 
-    def back(self, uintptr_t derivatives, uintptr_t integrand, jumps):
+    def back(self, uintptr_t backward, uintptr_t integrand, jumps):
         """Go back to the start, once: the gradient by the initial state (n,), that by parameters and inputs, and the
         integral.
 
-        `derivatives` is the address of the `cg_derivatives_t` of one adjoint, `integrand` that of a `cg_companion_t`
+        `backward` is the address of the `cg_backward_t` of the model, `integrand` that of a `cg_companion_t`
         of the integrand with its derivatives, or 0; `jumps` (stops, n) has the derivatives by the state at each stop.
         Raises KernelError.
         """
         cdef cg_adjoint_t adjoint
-        cdef const cg_derivatives_t *table = _derivatives(derivatives, self.model.digest)
         cdef const double[:, ::1] rows = jumps
         cdef double integral = 0.0
         cdef int status
         cdef int64_t budget = FIRST_BUDGET
         memset(&adjoint, 0, sizeof(adjoint))
-        adjoint.rhs = cg_derivative(table, "rhs")
+        adjoint.backward = <const cg_backward_t *> backward
+        if (adjoint.backward.abi_version != CG_ABI_VERSION or adjoint.backward.struct_size != sizeof(cg_backward_t)
+                or adjoint.backward.digest.decode() != self.model.digest):
+            raise LoadError("the compiled derivatives belong to another model")
         adjoint.integrand = <const cg_companion_t *> integrand
+        if self.run.correction is not NULL:
+            adjoint.correction = cg_derivative(adjoint.backward.derivatives, self.run.correction.name)
         n, rest = self.model.n_states, self.model.n_parameters + self.model.n_inputs
-        if (adjoint.rhs is NULL or table.n_lanes != 1 or adjoint.rhs.n_found != 1 + n + rest
-                or rows.shape[0] != len(self.at_stops) or rows.shape[1] != n or self.trail.n_repeated
+        if (rows.shape[0] != len(self.at_stops) or rows.shape[1] != n or self.trail.n_repeated
+                or (self.run.correction is not NULL and adjoint.correction is NULL)
                 or (integrand and (adjoint.integrand.n_lanes != 1 or adjoint.integrand.n_values != 1 + n + rest
                                    or adjoint.integrand.digest.decode() != self.model.digest))):
             raise ArgumentError("the derivatives, the integrand or the jumps do not fit the run")
@@ -145,18 +174,18 @@ cdef class Trail:
         adjoint.run, adjoint.trail, adjoint.tableau = self.run, &self.trail, self.tableau
         adjoint.stops, adjoint.n_stops = <int64_t *> cnp.PyArray_DATA(self.at_stops), len(self.at_stops)
         adjoint.jumps = &rows[0, 0]
-        work = np.empty(cg_adjoint_work(&adjoint, table.n_work))
+        work = np.empty(cg_adjoint_work(&adjoint))
         adjoint.work = <double *> cnp.PyArray_DATA(work)
         adjoint.lambda_, adjoint.gradient = <double *> cnp.PyArray_DATA(by_state), <double *> cnp.PyArray_DATA(by_rest)
         adjoint.integral = &integral
-        cg_adjoint_begin(&adjoint)
-        before = None
-        while True:
+        before, status = None, cg_adjoint_begin(&adjoint)
+        while status == CG_OK:
             with nogil:
                 status = cg_adjoint_sweep(&adjoint, budget)
             if status != CG_BUDGET_USED:
                 break
             before, budget = _pause(before, budget)
+            status = CG_OK
         if status != CG_OK:
             raise kernel_failed(self.model.name, self.model.independent, "rhs", status, self.run.t, -1)
         return by_state, by_rest[:rest], integral

@@ -68,10 +68,9 @@ def check_smooth(what: str, model: Model, options: RunOptions) -> RunOptions:
             f"{what}: method {checked.chosen!r} has no adjoint here; take "
             f"{', '.join(name for name in model.methods if explicit_method(name))}"
         )
-    if corrects(model, checked.project) is not None:
+    if corrects(model, checked.project) == "correction_all":
         raise ArgumentError(
-            f"{what}: each step of {model.name} ({model.form}) is moved back onto its constraints, which the adjoint "
-            "does not go through: give project=None, or take a form without the constraints"
+            f"{what}: project='all' has no derivative by the start of a run; use 'constraints'"
         )
     return checked
 
@@ -130,6 +129,6 @@ def backward(
             np.add.at(jumps, at, (slopes[:n] * weight).T)
             rest += slopes[n:] @ weight
     integrand = 0 if terms.integrand is None else terms.integrand.address
-    by_x, by_rest, integral = trail.back(derivatives(model).address("adjoint", 1), integrand, jumps)
+    by_x, by_rest, integral = trail.back(derivatives(model).backward(), integrand, jumps)
     by_rest = by_rest + rest
     return value + integral, start.back(by_x, by_rest[:np_], by_rest[np_:]), trail
