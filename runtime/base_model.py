@@ -82,7 +82,7 @@ class BaseModel(InitialStates):
     """Base of `Model` and `PythonModel`: everything that does not depend on how kernels are called."""
 
     def _plain_start(
-        self, initial: Any, parameters: Any, count: int, target: Array
+        self, initial: Any, parameters: Any, count: int, target: Array, copied: bool, kept: bool
     ) -> tuple[list[Any], list[Array]] | None:
         """The start of an ensemble by the fast path of `_start.pxi`; None if arguments need conversion or checks."""
         return None
