@@ -60,6 +60,8 @@ class Derivatives:
     def __init__(self, model: Any) -> None:
         self._model = model
         self._tables: dict[tuple[str, int], int] = {}
+        self.variations: dict[tuple[int, bool], Any] = {}
+        """Those that were made of the model; see `Variation.of`."""
 
     def variables(self, kernel: str) -> tuple[str, ...]:
         """What a kernel is differentiated by: the time, its x, the parameters, the inputs."""

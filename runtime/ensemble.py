@@ -92,6 +92,8 @@ def ensemble(
     workers: Any = None,
     out: Any = None,
     on_failure: str = "exclude",
+    sensitivities: Any = None,
+    sensitivity_control: bool = False,
     **options: Any,
 ) -> Ensemble | Study:
     """Integrate n trajectories of `model` over `t_span`, each with its own step control.
@@ -149,6 +151,11 @@ def ensemble(
     NaN, as one NaN does in NumPy; "raise" stops with an error. A trajectory that ends at a terminal event has no values
     after it, which are left out in any case.
 
+    `sensitivities` and `sensitivity_control` are as in `integrate`: ``ens.sensitivity["x", "m"]`` is then dx/dm of each
+    trajectory, bit for bit that of its single run, shaped as ``ens["x"]`` (see `EnsembleSensitivity`). Trajectories
+    with sensitivities run one at a time in each thread, since the lanes of a register hold the directions. They are not
+    collected.
+
     If a model is still being built in the background (see `System.compile`), a large ensemble, or one with `lanes`,
     waits for the build to finish.
 
@@ -178,6 +185,10 @@ def ensemble(
     given, plan = split(model, given, seed, sampling, reject)
     count = number_of_trajectories(n, given)
     if collect is not None or until is not None:
+        if sensitivities is not None:
+            raise ArgumentError(
+                "sensitivities are not collected: leave out collect, and take statistics of ens.sensitivity"
+            )
         if t_eval is not None:
             raise ArgumentError("t_eval: with collect, times belong to its entries; see cg.series")
         if chunk is not None or executor is not None:
@@ -195,15 +206,24 @@ def ensemble(
     if plan is not None:
         given, draws = plan.fill(given, 0, count, count)
     initial, parameters, inputs = given.values()
-    job = EnsembleJob.of(model, t_span, count, initial, parameters, inputs, t_eval, lanes, how, draws)
+    job = EnsembleJob.of(
+        model, t_span, count, initial, parameters, inputs, t_eval, lanes, how, draws,
+        sensitivities=sensitivities, sensitivity_control=sensitivity_control,
+    )  # fmt: skip
     bar = Progress(job.count, None if progress is None else arguments.boolean("progress", progress))
-    if executor is None:
-        executor = Threads(threads, chunk)
-        if not isinstance(model, Model):
-            executor.threads = 1  # pure Python holds the GIL
-    elif threads is not None or chunk is not None:
-        raise ArgumentError("threads and chunk are not for a run with its own executor; leave them out")
-    return _run(job, executor, bar)
+    return _run(job, _executor(model, executor, threads, chunk), bar)
+
+
+def _executor(model: BaseModel, given: Executor | None, threads: Any, chunk: Any) -> Executor:
+    """What runs the trajectories: what is given, or threads."""
+    if given is not None:
+        if threads is not None or chunk is not None:
+            raise ArgumentError("threads and chunk are not for a run with its own executor; leave them out")
+        return given
+    found = Threads(threads, chunk)
+    if not isinstance(model, Model):
+        found.threads = 1  # pure Python holds the GIL
+    return found
 
 
 def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:
@@ -223,5 +243,5 @@ def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:
         warnings.warn(
             f"ensemble interrupted: {finished} of {job.count} trajectories are finished", RuntimeWarning, 3
         )
-    remember(model, results.y, results.t, part.start, job.inputs)
-    return Ensemble(job, part.start, results, interrupted)
+    remember(model, results.y[: len(model.states)], results.t, part.start, job.inputs)
+    return Ensemble(part, interrupted)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +12,14 @@ from numpy.typing import NDArray
 from . import arguments, inputs as signals
 from .arguments import Array
 from .draws.draws import Draws
-from .ensemble_start import Columns, Start
+from .ensemble_start import KEPT, Columns, Start
 from .errors import INPUT_FAILED, INTERRUPTED, ArgumentError
 from .lanes import lane_set, one_at_a_time
 from .observer import Observer
 from .options import RunOptions
+
+if TYPE_CHECKING:
+    from .ensemble_sensitivities import EnsembleTangents
 
 
 @dataclass(eq=False)
@@ -44,19 +46,29 @@ class Results:
         cls, states: int, times: int, count: int, t0: float, end: bool = False, observed: int = 0
     ) -> Results:
         """Arrays for `count` trajectories that have not started."""
+        sizes = [states * times * count, states * count if end else 0, count, count, -(-count // 2)]
         try:
-            y = _lines(states, times, count)
-            ends = np.empty((states, count)) if end else None
+            # One piece of memory: large ones come in large pages, and are kept from one call to the next.
+            y, ends, nfev, n_steps, status = np.split(_lines(sum(sizes)), np.cumsum(sizes[:-1]))
+            t = np.full(count, t0)  # apart: the model remembers it as long as the memory of y exists
             along = np.full((2, observed, count), np.nan) if observed else None
         except (MemoryError, ValueError) as error:  # ValueError: the number of bytes overflows
             raise ArgumentError(
                 f"n = {count} trajectories of {states} states at {times} times do not fit into memory: {error}"
             ) from error
-        t, status = np.empty(count), np.empty(count, dtype=np.int32)
-        t.fill(t0)
-        status.fill(INTERRUPTED)
-        nfev, n_steps = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-        return cls(y, t, status, nfev, n_steps, ends, observed=along)
+        room = cls(
+            y.reshape(states, times, count),
+            t,
+            status.view(np.int32)[:count],
+            nfev.view(np.int64),
+            n_steps.view(np.int64),
+            ends.reshape(states, count) if end else None,
+            observed=along,
+        )
+        room.status.fill(INTERRUPTED)
+        room.nfev.fill(0)
+        room.n_steps.fill(0)
+        return room
 
     def put(self, first: int, part: Results) -> None:
         """Take over the results of the trajectories from `first` on, which ran elsewhere."""
@@ -92,11 +104,15 @@ class EnsembleJob:
     keep_end: bool = False
     """Whether the final states are kept beside those at `t_eval`."""
     observer: Observer | None = None
+    sensitivities: tuple[str, ...] | None = None
+    """What the states are differentiated by; `Results.y` then has the tangents after the states (`Variation`)."""
+    sensitivity_control: bool = False
 
     @classmethod
     def of(
         cls, model: Any, t_span: Any, n: Any, initial: Any, parameters: Any, inputs: Any, t_eval: Any, lanes: Any,
         options: RunOptions, draws: Draws | None = None, keep_end: bool = False, observer: Observer | None = None,
+        sensitivities: Any = None, sensitivity_control: Any = False,
     ) -> EnsembleJob:  # fmt: skip
         """The job of a call of `ensemble`, with its arguments checked, except the starts."""
         t0, t1 = arguments.span(t_span)
@@ -106,6 +122,11 @@ class EnsembleJob:
         count = number_of_trajectories(n, {"initial": initial, "parameters": parameters, "inputs": inputs})
         checked = options.checked(model)
         controls = signals.parse(inputs, model.inputs, count, model._input_flags).suit(checked.chosen)
+        by = None
+        if sensitivities is not None:
+            from .sensitivities import varied
+
+            by = varied(model, sensitivities, checked, controls)
         return cls(
             model,
             (t0, t1),
@@ -119,11 +140,22 @@ class EnsembleJob:
             draws,
             keep_end,
             observer,
+            by,
+            arguments.boolean("sensitivity_control", sensitivity_control),
         )
 
     def part(self, first: int = 0, last: int | None = None) -> EnsemblePart:
         """Trajectories first <= j < last, ready to run. Raises `ArgumentError` for a start that no run could take."""
         return EnsemblePart(self, first, self.count if last is None else last)
+
+    @property
+    def rows(self) -> int:
+        """The number of states, with those of their tangents."""
+        if self.sensitivities is None:
+            return len(self.model.states)
+        from .ensemble_sensitivities import variation_of
+
+        return variation_of(self).size
 
     def run(self, first: int = 0, last: int | None = None) -> Results:
         """The results of trajectories first <= j < last: the same bits in any range, process or thread."""
@@ -148,26 +180,42 @@ class EnsemblePart:
     ``core.done`` counts; the arrays of `results` are filled in place. `width` is the number of lanes.
     """
 
+    atol: Array | None = None
+    """Absolute tolerances (n, N) of each trajectory; None: those of the options."""
+
     def __init__(self, job: EnsembleJob, first: int, last: int) -> None:
         model, options, times = job.model, job.options, job.t_eval
         self.job, self.count = job, last - first
         initial, parameters, self.inputs = job.cut(first, last)
-        apart = one_at_a_time(model, options, self.inputs.functions, events=job.observer is None)
+        apart = one_at_a_time(
+            model, options, self.inputs.functions, job.observer is None, bool(job.sensitivities)
+        )
         self.lane_set, self.width = lane_set(model, job.lanes, job.count, apart)
         observed = 0
         if job.observer is not None:
             observed = len(job.observer.quantities)
             if not job.observer.runs_in(self.width):
                 self.lane_set, self.width = 0, 1
-        n = len(model.states)
+        n = job.rows
         kept = 1 if times is None else len(times)
         end = job.keep_end and times is not None
         self.results = Results.room(n, kept, self.count, job.t_span[0], end, observed)
         y = self.results.y
-        # Initial states are written where the first results will be, to avoid another array of that size.
-        self.x0 = y[:, 0] if y.shape[1] else np.empty((n, self.count))
-        self.start = Start(model, job.t_span[0], initial, parameters, self.inputs, self.count, self.x0)
-        self.core = model._ensemble_core(self)
+        # Many states are written where the first results will be, to avoid another array of that size.
+        own = n * self.count * y.itemsize <= KEPT or not y.shape[1]
+        whole = np.empty((n, self.count)) if own else y[:, 0]
+        self.x0 = whole[: len(model.states)]
+        self.start = Start(
+            model, job.t_span[0], initial, parameters, self.inputs, self.count, self.x0, kept=own
+        )
+        self.tangents: EnsembleTangents | None = None
+        if job.sensitivities is None:
+            self.core = model._ensemble_core(self)
+        else:
+            from .ensemble_sensitivities import EnsembleTangents
+
+            self.tangents = EnsembleTangents(self, whole)
+            self.core = self.tangents.core
 
     def finish(self) -> bool:
         """Complete the results after the run; raise the error of an input function. Returns whether that was Ctrl-C."""
@@ -185,12 +233,12 @@ class EnsemblePart:
         return interrupted
 
 
-def _lines(*shape: int) -> Array:
-    """An array that begins at a cache line: whole lines are written past the cache."""
-    size, spare = math.prod(shape), 8
+def _lines(size: int) -> Array:
+    """A vector that begins at a cache line: whole lines are written past the cache."""
+    spare = 8
     room = np.empty(size + spare)
     first = -room.ctypes.data // room.itemsize % spare
-    return room[first : first + size].reshape(shape)
+    return room[first : first + size]
 
 
 def positive(what: str, value: Any) -> int:

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from . import arguments
 from .arguments import Array, plain_name
-from .consistency import Accepted
+from .consistency import Accepted, held
 from .errors import INTERRUPTED, STATUS_NAMES, ArgumentError, optional
 
 if TYPE_CHECKING:
     from .base_model import BaseModel
-    from .ensemble_job import EnsembleJob, Results
-    from .ensemble_start import Start
+    from .ensemble_job import EnsemblePart
+    from .ensemble_sensitivities import EnsembleSensitivity
     from .solution import Solution
     from .studies.pictures import Pictures
 
@@ -80,13 +80,16 @@ class Ensemble:
     ``ens["v"]``: any declared variable, output, invariant or input, or "t", shaped as ``y[0]``; a SymPy symbol can be
     used in place of its name, and ``names`` lists all names. ``ens.evaluate()``: a dict of all of them.
     ``ens.rerun(i)``: one trajectory again, as a full `Solution`. ``t_events``: a dict with the times of each event of
-    the model as an `EventTimes`; empty without events. ``draws``: what was drawn from distributions, arrays (n,) by
-    name (a `Draws`, with their seed), or None.
+    the model as an `EventTimes`; empty without events. ``ens.sensitivity["x", "m"]``: with ``sensitivities=[...]``
+    dx/dm of each trajectory, an `EnsembleSensitivity`, else None. ``draws``: what was drawn from distributions, arrays
+    (n,) by name (a `Draws`, with their seed), or None.
     """
 
-    def __init__(self, job: EnsembleJob, start: Start, results: Results, interrupted: bool) -> None:
+    def __init__(self, part: EnsemblePart, interrupted: bool) -> None:
+        job, results = part.job, part.results
         self.model, self.t_span, self.t_eval = job.model, job.t_span, job.t_eval
-        self.y = results.y[:, 0, :] if job.t_eval is None else results.y
+        states = results.y[: len(job.model.states)]
+        self.y = states[:, 0, :] if job.t_eval is None else states
         self.t, self.status, self.nfev, self.n_steps = (
             results.t,
             results.status,
@@ -94,10 +97,13 @@ class Ensemble:
             results.n_steps,
         )
         self.interrupted, self.lanes = interrupted, results.lanes
-        self._start, self._inputs, self._options = start, job.inputs, job.options
+        self._start, self._inputs, self._options = part.start, job.inputs, job.options
         self._events, self._end = results.events, results.end
         self._observer, self._observed = job.observer, results.observed
         self.draws = job.draws
+        self.sensitivity: EnsembleSensitivity | None = None
+        if part.tangents is not None:
+            self.sensitivity = part.tangents.sensitivity(self)
 
     def __len__(self) -> int:
         return len(self.status)
@@ -252,13 +258,20 @@ class Ensemble:
     def rerun(self, i: int, **changed: Any) -> Solution:
         """Run trajectory i again and return the full `Solution`. Keywords change options of `integrate`."""
         j = _index("rerun", i, len(self))
-        x0, p = self._start.of(j)
         inputs = self._inputs.column(j)
         controls = inputs.values if inputs.constant else inputs  # vectors take the fast path in C
+        options = {**vars(self._options), **changed}
+        if self.sensitivity is not None:
+            by, control = self.sensitivity.names, self.sensitivity.control
+            options = {"sensitivities": by, "sensitivity_control": control, **options}
+        if options.get("sensitivities") is not None:  # they start with the derivative by what was declared
+            with held():  # the ensemble has warned
+                start = self._start.given_of(j)
+                found: Solution = self.model.integrate(self.t_span, *start, controls, **options)
+            return found
+        x0, p = self._start.of(j)
         begin = Accepted(x0) if self.model.checked_at_start else x0
-        result: Solution = self.model.integrate(
-            self.t_span, begin, p, controls, **{**vars(self._options), **changed}
-        )
+        result: Solution = self.model.integrate(self.t_span, begin, p, controls, **options)
         return result
 
     def to_xarray(self) -> Any:

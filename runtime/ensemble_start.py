@@ -7,14 +7,14 @@ stored as tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import arguments
 from .arguments import Array, wide
-from .consistency import STRETCH, held
+from .consistency import STRETCH, Accepted, held
 from .errors import ChaplyginError
 from .inputs import Inputs
 
@@ -43,7 +43,7 @@ class Columns:
             entries = [self.table]
             self.fits = self.table.ndim == 1 or (self.table.ndim == 2 and self.table.shape[1] == count)
         # If the lengths are wrong, `arguments.matrix` raises the error.
-        if sum(entry.nbytes for entry in entries) <= KEPT:
+        if _copied(entries):
             self.table = None if self.table is None else self.table.copy()
             self.by_name = self.by_name and {name: entry.copy() for name, entry in self.by_name.items()}
 
@@ -69,10 +69,16 @@ class Columns:
         return row if row.flags.aligned and row.strides[0] % row.itemsize == 0 else row.copy()
 
 
+def _copied(entries: Iterable[Any]) -> bool:
+    """Whether the arrays among entries of one dict are few bytes, to be copied."""
+    return sum(entry.nbytes for entry in entries if isinstance(entry, np.ndarray)) <= KEPT
+
+
 class Start:
     """The start of every trajectory of an ensemble: `states` (n_states, N) and `parameters`, rows (1,) or (N,).
 
-    The states are written to `target`, an array of that shape. Raises `ArgumentError` as a single run does.
+    The states are written to `target`, an array of that shape; `kept`: it stays as it is from then on. Raises
+    `ArgumentError` as a single run does.
     """
 
     def __init__(
@@ -84,15 +90,17 @@ class Start:
         controls: Inputs,
         count: int,
         target: Array,
+        kept: bool,
     ) -> None:
         self.model, self.t0, self.controls = model, t0, controls
         self._states: list[Any] | None = None
         self.parameters: list[Array] = []
-        # Contacts need further checks; for a long table microseconds do not matter.
-        if count <= STRETCH and not model.contacts:
-            found = model._plain_start(initial, parameters, count, target)
+        if not model.contacts:  # they need further checks
+            dicts = [given for given in (initial, parameters) if isinstance(given, dict)]
+            copied = all(_copied(given.values()) for given in dicts)
+            found = model._plain_start(initial, parameters, count, target, copied, kept)
             if found is not None:
-                self._states, self.parameters = found
+                self._states, self.parameters = list(target) if kept else found[0], found[1]
                 return
 
         def whole() -> Any:
@@ -155,6 +163,21 @@ class Start:
     def plain(self) -> bool:
         """Whether the fast path in C was taken, which also checks the assumptions about states and parameters."""
         return self._states is not None
+
+    @property
+    def linear(self) -> bool:
+        """Whether the states are the declared variables as they were given, so that their derivatives are the same."""
+        if self.plain:
+            return True
+        given = self.initial.by_name or {}
+        return not self.model.has_initial and not any(map(self.model._dependent, given))
+
+    def given_of(self, j: int) -> tuple[Any, Any]:
+        """`initial` and `parameters` of the j-th trajectory for a single run, which computes the same from them."""
+        if self.plain:
+            x0, p = self.of(j)
+            return Accepted(x0), p
+        return self.initial.column(j), self.given.column(j)
 
     def of(self, j: int) -> tuple[Array, Array]:
         """State and parameters of the j-th trajectory, computed as for a single run."""

@@ -26,7 +26,9 @@ _absent: set[tuple[str, int]] = set()
 """Keys that were looked up in the cache and not found."""
 
 
-def one_at_a_time(model: Any, options: RunOptions, functions: Any, events: bool = False) -> str | None:
+def one_at_a_time(
+    model: Any, options: RunOptions, functions: Any, events: bool = False, sensitivities: bool = False
+) -> str | None:
     """Why trajectories cannot run side by side in lanes; None if they can. `events`: events do not keep them apart."""
     if not hasattr(model, "lane_sets"):
         return f"{model.name} is a pure-Python model"
@@ -35,6 +37,7 @@ def one_at_a_time(model: Any, options: RunOptions, functions: Any, events: bool 
     reasons = {
         f"{model.name} has events or contacts": model.hybrid and not events,
         "there are input functions": functions,
+        "the lanes hold the directions of one trajectory's sensitivities": sensitivities,
         "kinks=True": options.kinks and model.kinks,
         f"project='all' moves the coordinates of {model.name} back": corrects(model, options.project)
         == "correction_all",

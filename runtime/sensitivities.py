@@ -8,42 +8,39 @@ as in ``runtime/c/cg_variational.h``: P. I. Barton and C. K. Lee, ACM Transactio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from . import arguments, options
 from .arguments import Array
-from .assumptions import FLAGS
 from .consistency import Accepted
 from .derivatives import derivatives
 from .errors import ArgumentError
 from .event_record import HEAD, EventRecord, functions
-from .inputs import Inputs
 from .solution import Dense, Solution
+from .tangent_start import TangentStart, check_inputs, checked_names, start_of, values_at
 
 if TYPE_CHECKING:
     from .base_model import BaseModel
+    from .inputs import Inputs
 
 UNMEASURED = 1e300
 """An absolute tolerance so large that errors of a component count for nothing."""
 
 
-class Sensitivity:
-    """The derivatives of a run by parameters and initial values: ``sol.sensitivity["x", "m"]`` is dx/dm, shape (N,).
+class NamedDerivatives:
+    """The derivatives of quantities by parameters and initial values, by the names of both: ``found["x", "m"]``.
 
-    The first name is a state, declared variable, output, reaction, invariant or residual, the second one of `names`.
-    `y` (n, k, N) has the states' by all of them; at a reset or a mode change it has both sides, as `Solution.t`.
+    `y` has those of the states, (n, k, ...), by each of `names`. `control`: whether their errors control the steps.
     """
 
-    def __init__(
-        self, solution: Solution, y: Array, start: Start, control: bool, dense: Callable[[Any], Array] | None
-    ) -> None:
-        self.names, self.y, self.control = start.names, y, control
-        self._solution, self._start, self._dense = solution, start, dense
+    def __init__(self, model: BaseModel, names: tuple[str, ...], y: Array, control: bool) -> None:
+        self.names, self.y, self.control = names, y, control
+        self._model = model
+        self._found: dict[str, Array] = {}
 
     def __getitem__(self, key: Any) -> Array:
         if not isinstance(key, tuple) or len(key) != 2:
@@ -56,17 +53,42 @@ class Sensitivity:
                 f"sensitivity: the run has none by {by!r}, but by {', '.join(self.names)}"
                 f"{arguments.nearest(by, self.names)}"
             )
-        model, column = self._solution.model, self.names.index(by)
+        model, column = self._model, self.names.index(by)
         if quantity in model.states:
             found: Array = self.y[model.states.index(quantity), column]
             return found
         for kernel, names in (("outputs", model.outputs), ("invariants", model._conserved)):
             if quantity in names:
-                rows: Array = self._of_kernel[kernel][names.index(quantity), column]
+                if kernel not in self._found:
+                    self._found[kernel] = self._of_kernel(kernel, len(names))
+                rows: Array = self._found[kernel][names.index(quantity), column]
                 return rows
         raise arguments.unknown_quantity(
             quantity, model.name, (*model.states, *model.outputs, *model._conserved)
         )
+
+    def _of_kernel(self, kernel: str, rows: int) -> Array:
+        """The derivatives of the results of a kernel, (rows, k, ...)."""
+        raise NotImplementedError
+
+
+class Sensitivity(NamedDerivatives):
+    """The derivatives of a run by parameters and initial values: ``sol.sensitivity["x", "m"]`` is dx/dm, shape (N,).
+
+    The first name is a state, declared variable, output, reaction, invariant or residual, the second one of `names`.
+    `y` (n, k, N) has the states' by all of them; at a reset or a mode change it has both sides, as `Solution.t`.
+    """
+
+    def __init__(
+        self,
+        solution: Solution,
+        y: Array,
+        start: TangentStart,
+        control: bool,
+        dense: Callable[[Any], Array] | None,
+    ) -> None:
+        super().__init__(solution.model, start.names, y, control)
+        self._solution, self._start, self._dense = solution, start, dense
 
     def at(self, t: Any) -> Array:
         """dy/dtheta at times t inside a run with ``dense_output=True``: (n, k) for a number, (n, k, N) for (N,)."""
@@ -74,28 +96,18 @@ class Sensitivity:
             raise ArgumentError("sensitivity.at: the run was made without dense_output=True")
         return self._dense(t)
 
-    @cached_property
-    def _of_kernel(self) -> dict[str, Array]:
-        """The derivatives of outputs, and of invariants and residuals, at the recorded times: (rows, k, N)."""
-        solution, model = self._solution, self._solution.model
-        found, u, start = derivatives(model), solution._u(), self._start
-        result = {}
-        for kernel, names in (("outputs", model.outputs), ("invariants", model._conserved)):
-            result[kernel] = np.empty((len(names), len(self.names), len(solution.t)))
-            for i, t in enumerate(solution.t if names else ()):
-                v = np.concatenate([np.zeros((1, len(self.names))), self.y[:, :, i], start.p, start.u])
-                result[kernel][:, :, i] = found.along(kernel, t, solution.y[:, i], solution._p, u[:, i], v)
+    def _of_kernel(self, kernel: str, rows: int) -> Array:
+        solution, found, u = self._solution, derivatives(self._model), self._solution._u()
+        result = np.empty((rows, len(self.names), len(solution.t)))
+        for i, t in enumerate(solution.t):
+            v = direction(self.y[:, :, i], self._start.seeds)
+            result[:, :, i] = found.along(kernel, t, solution.y[:, i], solution._p, u[:, i], v)
         return result
 
 
-@dataclass(frozen=True)
-class Start:
-    """The start of the tangents: dy0/dtheta (n, k), dp/dtheta (np, k) and du/dtheta (nu, k)."""
-
-    names: tuple[str, ...]
-    y: Array
-    p: Array
-    u: Array
+def direction(tangents: Array, seeds: Array) -> Array:
+    """(0, dy, dp, du) for tangents (n, k), and the derivatives of parameters and inputs (np + nu, k)."""
+    return np.concatenate([np.zeros((1, tangents.shape[1])), tangents, seeds])
 
 
 def integrate(
@@ -112,36 +124,63 @@ def integrate(
     keywords: Mapping[str, Any],
 ) -> Solution:
     """The run of `Model.integrate` with its `Sensitivity`; the arguments are those of `Model.integrate`."""
-    how = checked(model, options.of_call(type(model).integrate, dict(keywords)).checked(model))
-    control = arguments.boolean("sensitivity_control", control)
+    how = options.of_call(type(model).integrate, dict(keywords)).checked(model)
     t0, _ = arguments.span(t_span)
-    x0, p, controls = model._prepare(t0, initial, parameters, inputs, how.smallest_atol)
-    if controls.functions:
-        called = ", ".join(controls.names[i] for i in controls.functions)
-        raise ArgumentError(
-            f"sensitivities: the derivative of an input that is a function is not known: {called}; give numbers or "
-            "samples"
-        )
-    start = _start(model, t0, initial, parameters, (x0, p, controls), names)
-    variation = Variation(model, len(start.names), control)
-    state = variation.state(x0, start.y)
-    atol = np.full(len(state), UNMEASURED)
-    atol[: len(x0)] = how.tolerances(model.states)[1]
-    if control:
-        values = _values(model, t0, x0, p, controls)
-        atol[len(x0) :] = variation.blocks(_tolerances(atol[: len(x0)], start, values), fill=UNMEASURED)
-    run = variation.model.integrate(
+    given = varied_run(model, t0, initial, parameters, inputs, names, control, how)
+    run = given.variation.model.integrate(
         t_span,
-        Accepted(state),
-        variation.vector(p, np.concatenate([start.p, start.u])),
-        controls,
+        Accepted(given.state),
+        given.vector,
+        given.inputs,
         t_eval=t_eval,
         dense_output=dense_output,
-        events=_of_states(events, len(x0)),
-        **{**vars(how), "atol": atol, "kinks": how.kinks or bool(model.kinks)},
+        events=_of_states(events, len(given.x0)),
+        **vars(given.options),
     )
-    problem = (t_span, x0, t_eval, {**vars(how)}, events)
-    return _split(model, run, p, start, variation, control, problem)
+    return _split(model, run, given, (t_span, given.x0, t_eval, {**vars(how)}, events))
+
+
+class VariedRun(NamedTuple):
+    """A run with its tangents, ready to start: the larger model in its `variation`, `state`, `vector` of parameters."""
+
+    variation: Variation
+    start: TangentStart
+    x0: Array
+    p: Array
+    state: Array
+    vector: Array
+    inputs: Inputs
+    options: options.RunOptions
+
+
+def varied_run(
+    model: Any,
+    t0: float,
+    initial: Any,
+    parameters: Any,
+    inputs: Any,
+    names: Any,
+    control: Any,
+    how: options.RunOptions,
+) -> VariedRun:
+    """The start of a run with sensitivities from its arguments, and from options that have been checked."""
+    checked(model, how)
+    control = arguments.boolean("sensitivity_control", control)
+    x0, p, controls = model._prepare(t0, initial, parameters, inputs, how.smallest_atol)
+    check_inputs(controls)
+    start = start_of(model, t0, initial, parameters, (x0, p, controls), names)
+    variation = Variation.of(model, len(start.names), control)
+    larger = variation.options(how, start.sizes(values_at(model, t0, x0, p, controls)) if control else None)
+    state, vector = variation.state(x0, start.y), variation.vector(p, start.seeds)
+    return VariedRun(variation, start, x0, p, state, vector, controls, larger)
+
+
+def varied(model: Any, names: Any, how: options.RunOptions, controls: Inputs) -> tuple[str, ...]:
+    """What runs with these options and inputs are differentiated by, checked."""
+    checked(model, how)
+    derivatives(model)
+    check_inputs(controls)
+    return checked_names(model, names)
 
 
 def checked(model: Any, how: options.RunOptions) -> options.RunOptions:
@@ -170,12 +209,26 @@ class Variation:
         from ._core import VariationalTable, widest_lanes
         from .model import Model
 
-        self.n, self.count = len(model.states), count
+        self.n, self.count, self.control = len(model.states), count, control
         lanes = min(widest_lanes(), 4 if count <= 4 else 8)
         found = derivatives(model)
         self.table = VariationalTable(model, found.variational(lanes), count)
         self.model = Model(self.table.capsule, owner=self.table)
         self.model._carry(found.variational(lanes), self.n, control)
+
+    @classmethod
+    def of(cls, model: Any, count: int, control: bool) -> Variation:
+        """The variation of a model, made once for each number of tangents."""
+        known = derivatives(model).variations
+        if (count, control) not in known:
+            known[count, control] = cls(model, count, control)
+        found: Variation = known[count, control]
+        return found
+
+    @property
+    def size(self) -> int:
+        """The number of states with those of the tangents."""
+        return self.n * (1 + self.table.width)
 
     def state(self, y: Array, tangents: Array) -> Array:
         """The state of the larger model for y (n,) and tangents (n, count)."""
@@ -185,25 +238,50 @@ class Variation:
         """Its parameters for p and the derivatives of p and u by what is varied, (np + nu, count)."""
         return np.concatenate([p, [self.table.blocks], self.blocks(seeds)])
 
+    def rows(self, seeds: Array) -> list[Array]:
+        """Its parameters after those of the model, (1,) or (N,), for seeds (np + nu, count, 1 or N)."""
+        return [np.array([float(self.table.blocks)]), *self.blocks(seeds)]
+
+    def options(self, how: options.RunOptions, sizes: Array | None = None) -> options.RunOptions:
+        """The options of its runs; `sizes` as for `tolerances`."""
+        atol = self.tolerances(how.tolerances(self.model.states[: self.n])[1], sizes)
+        return replace(how, atol=atol, kinks=how.kinks or bool(self.model.kinks))
+
+    def tolerances(self, atol: Array, sizes: Array | None = None) -> Array:
+        """Its absolute tolerances: `atol` (n,), and those of the tangents, which without `sizes` count for nothing.
+
+        That of a tangent is that of the state over the size (k,) of what is varied.
+        """
+        found = np.full(self.size, UNMEASURED)
+        found[: self.n] = atol
+        if sizes is not None:
+            found[self.n :] = self.blocks(found[: self.n, None] / sizes, fill=UNMEASURED)
+        return found
+
     def blocks(self, columns: Array, fill: float = 0.0) -> Array:
-        """Columns (rows, count) in blocks (rows, lanes), one after the other, filled up."""
-        table = self.table
-        filled = np.full((len(columns), table.width), fill)
+        """Columns (rows, count, ...) in blocks (rows, lanes), one after the other, filled up: (width * rows, ...)."""
+        table, rest = self.table, columns.shape[2:]
+        filled = np.full((len(columns), table.width, *rest), fill)
         filled[:, : self.count] = columns
-        return np.ascontiguousarray(
-            filled.reshape(len(columns), table.blocks, table.lanes).swapaxes(0, 1)
-        ).ravel()
+        blocks = filled.reshape(len(columns), table.blocks, table.lanes, *rest).swapaxes(0, 1)
+        return np.ascontiguousarray(blocks).reshape(-1, *rest)
 
     def tangents(self, rows: Array) -> Array:
-        """The tangents (n, count, N) in N of its states."""
-        blocks = rows[self.n :].reshape(-1, self.n, self.table.lanes, rows.shape[-1]).swapaxes(0, 1)
-        return np.ascontiguousarray(blocks.reshape(self.n, -1, rows.shape[-1])[:, : self.count])
+        """The tangents (n, count, ...) in states of the larger model, (n (1 + width), ...)."""
+        return self._columns(rows[self.n :], self.n)
 
+    def seeds(self, vector: Array, p: int) -> Array:
+        """The derivatives of p and u (np + nu, count) in its parameters, the first `p` of which are the model's."""
+        blocks = vector[p + 1 :]
+        return self._columns(blocks, len(blocks) // self.table.width)
 
-def _tolerances(atol: Array, start: Start, values: Mapping[str, float]) -> Array:
-    """The absolute tolerance of each tangent (n, k): that of the state over the size of what is varied, or 1."""
-    sizes = np.array([abs(values.get(name, 1.0)) or 1.0 for name in start.names])
-    return np.asarray(atol[:, None] / sizes)
+    def _columns(self, blocks: Array, rows: int) -> Array:
+        """The columns (rows, count, ...) of which these are the blocks."""
+        rest = blocks.shape[1:]
+        found: Array = (
+            blocks.reshape(-1, rows, self.table.lanes, *rest).swapaxes(0, 1).reshape(rows, -1, *rest)
+        )
+        return found[:, : self.count]
 
 
 def _of_states(events: Any, n: int) -> Any:
@@ -222,14 +300,11 @@ def _of_states(events: Any, n: int) -> Any:
 def _split(
     model: BaseModel,
     run: Solution,
-    p: Array,
-    start: Start,
-    variation: Variation,
-    control: bool,
+    given: VariedRun,
     problem: tuple[Any, ...],
 ) -> Solution:
     """The solution of the model and the sensitivities from that of the larger model."""
-    n = len(model.states)
+    n, variation = len(model.states), given.variation
     record, dense = run._event_record, run.sol
     if record is not None:
         record = _states_alone(record, n)
@@ -237,16 +312,18 @@ def _split(
     if dense is not None:
         interpolant = Dense.of_states(dense, n)
     solution = Solution(
-        model, run.t, np.ascontiguousarray(run.y[:n]), run.status, run.t_reached, p, run._inputs, run.nfev, run.n_steps,
-        run.n_rejected, interpolant, problem, run.njev, run.nlu, record,
+        model, run.t, np.ascontiguousarray(run.y[:n]), run.status, run.t_reached, given.p, run._inputs, run.nfev,
+        run.n_steps, run.n_rejected, interpolant, problem, run.njev, run.nlu, record,
     )  # fmt: skip
 
     def at(t: Any) -> Array:
         found = variation.tangents(arguments.wide(dense(t)))
         return found[:, :, 0] if np.ndim(t) == 0 else found
 
-    tangents = variation.tangents(run.y)
-    solution.sensitivity = Sensitivity(solution, tangents, start, control, at if dense is not None else None)
+    tangents = np.ascontiguousarray(variation.tangents(run.y))
+    solution.sensitivity = Sensitivity(
+        solution, tangents, given.start, variation.control, at if dense is not None else None
+    )
     return solution
 
 
@@ -256,145 +333,3 @@ def _states_alone(record: EventRecord, n: int) -> EventRecord:
     kept = [rows[:, : HEAD + n], rows[:, HEAD + every : HEAD + every + n], rows[:, HEAD + 2 * every :]]
     paradox = record.paradox and record.paradox._replace(y=record.paradox.y[:n])
     return replace(record, n=n, rows=np.concatenate(kept, axis=1), paradox=paradox)
-
-
-# ---- the start ----
-
-
-def _values(model: Any, t0: float, x0: Array, p: Array, controls: Inputs) -> dict[str, float]:
-    """Every quantity and parameter at the start, by name."""
-    u = model._start(t0, x0, controls)
-    values: dict[str, float] = model.evaluate(t0, x0, p, u)
-    values |= dict(zip(model.parameters, p.tolist()))
-    return values | dict(zip(model.inputs, u.tolist())) | ({} if model.along is None else {model.along: t0})
-
-
-def _start(
-    model: Any, t0: float, initial: Any, parameters: Any, found: tuple[Array, Array, Inputs], names: Any
-) -> Start:
-    """The derivatives of the start of a run by `names`."""
-    x0, p, controls = found
-    wanted = _names(model, names)
-    given = arguments.by_name("initial", initial) if isinstance(initial, Mapping) else None
-    through = given is not None and model.has_initial and not model._direct(given, parameters)
-    entries = model.declared if through else model.states
-    # of coordinates that the equations have dropped only the given values are known
-    values = {**(given or {}), **_values(model, t0, x0, p, controls)}
-    follow = (
-        model._following(t0, {n: values[n] for n in entries if n in values}, p, controls) if through else ()
-    )
-    point = _Map(model, t0, x0, p, model._start(t0, x0, controls), through, values)
-    missing = [name for name in entries if given is not None and name not in given and name in values]
-    dependent = [] if given is None else [n for n in given if n not in entries and model._dependent(n)]
-    if not dependent:
-        missing = []
-    result = Start(
-        wanted,
-        np.zeros((len(x0), len(wanted))),
-        np.zeros((len(p), len(wanted))),
-        np.zeros((len(model.inputs), len(wanted))),
-    )
-    for j, name in enumerate(wanted):
-        if name in model.inputs:
-            _check_constant(controls, name)
-            result.u[model.inputs.index(name), j] = 1.0
-        if name in model.parameters and name in follow:
-            result.p[model.parameters.index(name), j] = 1.0
-        elif name in model.parameters or name in entries or name in dependent or name in model.inputs:
-            if given is not None and name in entries and name not in given:
-                raise _follows(name, given)
-            result.y[:, j], result.p[:, j] = point.along(name, entries, missing, dependent, result.u[:, j])
-        elif name in model.states:
-            result.y[model.states.index(name), j] = 1.0
-        else:
-            raise _follows(name, given or dict.fromkeys(model.states))
-    return result
-
-
-class _Map:
-    """The map from entries (declared variables, or the states themselves) and parameters to states and parameters."""
-
-    def __init__(
-        self, model: Any, t0: float, x0: Array, p: Array, u: Array, through: bool, values: Mapping[str, float]
-    ) -> None:
-        self.model, self.t0, self.x0, self.p, self.u = model, t0, x0, p, u
-        self.through, self.values = through, values
-
-    def moved(self, entries: Array, p: Array, u: Array) -> tuple[Array, Array]:
-        """The changes of states and parameters with those of entries, parameters and inputs."""
-        if not self.through:
-            return entries, p
-        model = self.model
-        declared = np.array([self.values.get(name, np.nan) for name in model.declared])
-        v = np.concatenate([[0.0], entries, p, u])
-        rows = derivatives(model).along("initial", self.t0, declared, self.p, self.u, v)
-        return rows[: len(self.x0)], rows[len(self.x0) :]
-
-    def along(
-        self, name: str, entries: Sequence[str], missing: Sequence[str], dependent: Sequence[str], u: Array
-    ) -> tuple[Array, Array]:
-        """The derivatives of states and parameters by an entry, a parameter or a dependent variable.
-
-        The `missing` entries are such that the `dependent` variables keep the values that were given for them.
-        """
-        model = self.model
-        e, p = np.zeros(len(entries)), np.zeros(len(self.p))
-        if name in entries:
-            e[entries.index(name)] = 1.0
-        elif name in model.parameters:
-            p[model.parameters.index(name)] = 1.0
-        if missing:
-            places = [entries.index(n) for n in missing]
-            goal = np.array([float(name == n) for n in dependent]) - self.outputs(dependent, e, p, u)
-            zero = np.zeros(len(entries))
-            columns = [self.outputs(dependent, _unit(zero, i), 0.0 * p, 0.0 * u) for i in places]
-            e[places] = np.linalg.lstsq(np.array(columns).T, goal, rcond=None)[0]
-        return self.moved(e, p, u)
-
-    def outputs(self, names: Sequence[str], entries: Array, p: Array, u: Array) -> Array:
-        """The changes of dependent variables."""
-        x, parameters = self.moved(entries, p, u)
-        v = np.concatenate([[0.0], x, parameters, u])
-        rows = derivatives(self.model).along("outputs", self.t0, self.x0, self.p, self.u, v)
-        return np.array([rows[self.model.outputs.index(n)] for n in names])
-
-
-def _unit(zero: Array, index: int) -> Array:
-    result: Array = zero.copy()
-    result[index] = 1.0
-    return result
-
-
-def _names(model: Any, names: Any) -> tuple[str, ...]:
-    """The names of what is varied, checked."""
-    if isinstance(names, str) or hasattr(names, "name"):
-        names = (names,)
-    if not isinstance(names, Sequence) or not len(names):
-        raise ArgumentError(
-            f"sensitivities = {arguments.short(names)}; give names of parameters and initial values"
-        )
-    wanted = tuple(arguments.plain_name(name) for name in names)
-    known = (*model.parameters, *dict.fromkeys((*model.declared, *model.states)), *model.inputs)
-    for i, name in enumerate(wanted):
-        if name not in known and not model._dependent(name):
-            raise arguments.unknown_entry("sensitivities", [name], known)
-        if name in wanted[:i]:
-            raise ArgumentError(f"sensitivities: {name} is given twice")
-        if name in model.variables and model.variables[name].flags & FLAGS["INTEGER"]:
-            raise ArgumentError(f"sensitivities: {name} is declared an integer; there is no derivative by it")
-        if name == model.along:
-            raise ArgumentError(f"sensitivities: {name} is the independent variable of the form {model.form}")
-    return wanted
-
-
-def _check_constant(controls: Inputs, name: str) -> None:
-    if controls.names.index(name) in controls.signals:
-        raise ArgumentError(
-            f"sensitivities: {name} is an input that varies in time; declare a factor of it as a parameter"
-        )
-
-
-def _follows(name: str, given: Mapping[str, Any]) -> ArgumentError:
-    return ArgumentError(
-        f"sensitivities: the initial value of {name} follows from others; vary one of {', '.join(given)}"
-    )

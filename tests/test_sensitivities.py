@@ -353,7 +353,7 @@ def test_a_tangential_event_is_reported() -> None:
         (["M"], "sensitivities: unknown M; known names are m, k, x, x_dot"),
         (["m", "m"], "m is given twice"),
         ([], "give names"),
-        (3, "give names"),
+        (3, "give a list of names"),
         (["energy"], "sensitivities: unknown energy"),
     ],
 )

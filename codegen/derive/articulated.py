@@ -121,6 +121,8 @@ class Articulated:
         self.graph, self.tree = g, tree
         self.cells: list[tuple[Node, ...]] = []
         """What the sweeps compute of one link, in order: cells of a kernel, see `lower.roll`."""
+        self._order = _there_and_back(tree.links)
+        self._outward: dict[int, tuple[Node, ...]] = {}
         self._of_joint: dict[int, tuple[Node, ...]] = {}
         self.omega: list[Vector] = []
         self.bias: list[Screw] = []
@@ -128,15 +130,15 @@ class Articulated:
         for i, link in enumerate(tree.links):
             self._forward(i, link)
         self.inertia = [_of_body(g, link) for link in tree.links]
-        self.joints: list[Joint] = []
-        for i in reversed(range(len(tree.links))):
-            self._inward(i, tree.links[i])
-        self.joints.reverse()
+        self.joints: dict[int, Joint] = {}
+        for i, done in self._order:
+            if done:
+                self._inward(i, tree.links[i])
 
     @property
     def checks(self) -> list[tuple[Node, Node]]:
         """The pivots of the joints' inertias, with their limits."""
-        return [pair for joint in self.joints for pair in joint.factors.checks()]
+        return [pair for joint in self.joints.values() for pair in joint.factors.checks()]
 
     def _forward(self, i: int, link: Link) -> None:
         """omega, c and p of a link."""
@@ -156,7 +158,7 @@ class Articulated:
         self.bias.append((turning, times(g, back, carried)))
         self.load.append((couple, force))
         pose = (*(n for row in link.rotation for n in row), *link.arm)
-        self.cells.append((*pose, *omega, *_flat(self.bias[i]), *_flat(self.load[i])))
+        self._outward[i] = (*pose, *omega, *_flat(self.bias[i]), *_flat(self.load[i]))
 
     def _inward(self, i: int, link: Link) -> None:
         """S, U, D, K and I^a of a joint, and I^A of the parent."""
@@ -176,7 +178,7 @@ class Articulated:
         factors = LDL(g, matrix)
         ratio = _ratios(g, factors, matrix, force)
         left = inertia.without(g, list(zip(ratio, force, strict=True)))
-        self.joints.append(Joint(subspace, force, ratio, factors, left))
+        self.joints[i] = Joint(subspace, force, ratio, factors, left)
         found = [n for pair in factors.checks() for n in pair] + [n for k in ratio for n in _flat(k)]
         if link.parent >= 0:
             moved = left.to_parent(g, link.rotation, link.arm)
@@ -195,7 +197,10 @@ class Articulated:
         still = zero(g), zero(g)
         load = list(self.load) if moving else [still] * len(links)
         gain: dict[int, list[Node]] = {}
-        for i in reversed(range(len(links))):
+        for i, done in self._order:
+            if not done:
+                self.cells.append(self._outward.pop(i, ()))
+                continue
             link, joint = links[i], self.joints[i]
             rest = [g.sub(forces[a], dot(g, s, load[i])) for a, s in zip(link.velocities, joint.subspace)]
             gain[i] = joint.factors.solve(rest)
@@ -228,6 +233,23 @@ class Articulated:
         """The couple and force of the parent on a body at its origin, I^A (alpha, a) + p^A, in body axes."""
         i = next(i for i, link in enumerate(self.tree.links) if link.body is body)
         return added(self.graph, self.inertia[i].times(self.graph, motion[i]), load[i])
+
+
+def _there_and_back(links: Sequence[Link]) -> list[tuple[int, bool]]:
+    """The links branch by branch, each twice: before what it carries and, True, after that.
+
+    So what a cell passes on is read soon, while it is in the first cache.
+    """
+    below: dict[int, list[tuple[int, bool]]] = {}
+    for i, link in enumerate(links):
+        below.setdefault(link.parent, []).append((i, False))
+    order, left = [], below.get(-1, [])
+    while left:
+        i, done = left.pop()
+        order.append((i, done))
+        if not done:
+            left += [(i, True), *below.get(i, ())]
+    return order
 
 
 def _flat(screw: Screw) -> tuple[Node, ...]:

@@ -80,7 +80,7 @@ class _Cell:
     stores: list[tuple[Node, int]]
     pivots: list[tuple[Node, Node]]
     key: object = None
-    record: int = 0
+    places: dict[int, int] = field(default_factory=dict)
     number: dict[Node, int] = field(default_factory=dict)
 
 
@@ -256,17 +256,42 @@ def _shapes(g: Graph, cell: _Cell, array: Callable[[Node], str], kinds: _Kinds) 
 def _records(
     cells: Sequence[_Cell], groups: Mapping[object, list[_Cell]]
 ) -> tuple[dict[object, list[int]], int]:
-    """The numbers of the nodes that the cells of each kind store, and the length of all records."""
-    users = {n for cell in cells for n in cell.inputs}
+    """The numbers of the nodes that the cells of each kind store, and the length of all records.
+
+    Places are used again once their last reader is done.
+    """
+    readers: dict[Node, int] = {}
+    for at, cell in enumerate(cells):
+        readers.update(dict.fromkeys(cell.inputs, at))
     exports = {
-        key: sorted({i for cell in found for i, n in enumerate(cell.nodes) if n in users})
+        key: sorted({i for cell in found for i, n in enumerate(cell.nodes) if n in readers})
         for key, found in groups.items()
     }
+    chunks = {key: _chunks(exports[key], found, readers) for key, found in groups.items()}
+    free: dict[int, list[int]] = {}
+    read: dict[int, list[tuple[int, int]]] = {}
     work = 0
-    for cell in cells:
-        cell.record = work
-        work += len(exports[cell.key])
+    for at, cell in enumerate(cells):
+        for chunk in chunks[cell.key]:
+            size = len(chunk)
+            if free.get(size):
+                start = free[size].pop()
+            else:
+                start, work = work, work + size
+            cell.places.update({i: start + k for k, i in enumerate(chunk)})
+            last = max(readers.get(cell.nodes[i], at) for i in chunk)
+            read.setdefault(last, []).append((size, start))
+        for size, start in read.pop(at, ()):  # not before: a cell's inputs and results do not overlap
+            free.setdefault(size, []).append(start)
     return exports, work
+
+
+def _chunks(stored: Sequence[int], found: Sequence[_Cell], readers: Mapping[Node, int]) -> list[list[int]]:
+    """The results that cells of one kind store, those together that are read last by the same cell."""
+    chunks: dict[object, list[int]] = {}
+    for i in stored:
+        chunks.setdefault(tuple(readers.get(cell.nodes[i]) for cell in found), []).append(i)
+    return list(chunks.values())
 
 
 def _template(
@@ -291,12 +316,11 @@ def _template(
         if g.op[n] == "symbol":
             return table[str(g.value[n])]
         cell = home[n]
-        return "work", cell.record + exports[cell.key].index(cell.number[n])
+        return "work", cell.places[cell.number[n]]
 
     frames, where, places = _frames([[place(n) for n in cell.inputs] for cell in cells], "a")
     of_results = [
-        [("out", i) for _, i in cell.stores] + [("work", cell.record + j) for j in range(len(stored))]
-        for cell in cells
+        [("out", i) for _, i in cell.stores] + [("work", cell.places[j]) for j in stored] for cell in cells
     ]
     results, to, more = _frames(of_results, "b")
     slots = {n: g.symbol(f"cg_slot_{i}") for i, n in enumerate(first.inputs)}

@@ -186,6 +186,9 @@ cdef extern from "cg_ensemble.h" nogil:
         const double *u
         int64_t u_row
         int64_t u_col
+        const double *atol
+        int64_t atol_row
+        int64_t atol_col
         const double *t_eval
         int64_t n_eval
         double *y

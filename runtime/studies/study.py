@@ -163,7 +163,7 @@ class StudyJob:
         check_ensemble(self.model, start, part.start, part.x0, job.inputs, self.options.smallest_atol)
         if executor.run(part, lambda done: None):
             raise KeyboardInterrupt
-        return Ensemble(job, part.start, part.results, False), draws
+        return Ensemble(part, False), draws
 
     def arguments(
         self, first: int, last: int, given: dict[str, Any] | None = None
