@@ -161,7 +161,7 @@ def test_a_run_that_ends_before_its_last_sample_is_refused() -> None:
     given = {"initial": {"h": 1.0, "h_dot": 0.0}, "parameters": {"g": 9.81}}
     times = np.array([0.1, 0.2, 0.3, 0.5, 0.6])
     data = {"h": (times, 1 - 4.905 * times**2)}
-    with pytest.raises(KernelError, match="before the sample of h at t = 0.5; give other guesses"):
+    with pytest.raises(KernelError, match=r"before the sample of h at t = 0\.5; give other guesses"):
         cg.fit(stone, data, free=["g"], t0=0, **given)
     found = cg.fit(stone, {"h": (times[:3], data["h"][1][:3])}, free=["g"], t0=0, **given)
     assert found["g"] == pytest.approx(9.81, rel=1e-7)
