@@ -76,19 +76,19 @@ def integrand_of(what: Quantity, model: Model) -> tuple[str | None, Array | None
 
 def sampled(what: Quantity, model: Model, t: Array, y: Array, p: Array, u: Array) -> tuple[Array, Array]:
     """A quantity at states y (n, T): values (T,), and the derivatives by x, p and the inputs (n + np + nu, T)."""
-    if isinstance(what, Named) and what.kernel is None:
+    if isinstance(what, Expression):
+        columns = np.ascontiguousarray(y)
+        rows = what.rows(model, t, columns, [p[i : i + 1] for i in range(len(p))], u[:, None])
+        found = rows[0], rows[1:]
+    elif what.kernel is None:
         slopes = np.zeros((1 + len(y) + len(p) + len(u), len(t)))
         slopes[what.index] = 1.0
         constants = np.broadcast_to(np.concatenate([p, u])[:, None], (len(p) + len(u), len(t)))
         return np.concatenate([t[None], y, constants])[what.index], slopes[1:]
-    if isinstance(what, Named):
+    else:
         from .._core import slope_columns
 
         found = slope_columns(model, derivatives(model).backward(), what.kernel, what.index, t, y, p, u)
-    else:
-        columns = np.ascontiguousarray(y)
-        rows = what.rows(model, t, columns, [p[i : i + 1] for i in range(len(p))], u[:, None])
-        found = rows[0], rows[1:]
     finite = np.isfinite(found[0]) & np.isfinite(found[1]).all(axis=0)
     if not finite.all():
         raise ArgumentError(
