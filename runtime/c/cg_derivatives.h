@@ -26,6 +26,7 @@ typedef struct cg_derivative {
     int32_t n_given; /* rows of v */
     int32_t n_found; /* rows of found */
     cg_differential_t function;
+    const char *const *kinks; /* [n_values] what makes a result not differentiable, as "Abs", or NULL; NULL: nothing */
 } cg_derivative_t;
 
 typedef struct cg_derivatives {
