@@ -1,8 +1,8 @@
 """From a model of `sympy.physics.mechanics` to a compiled one, beside SymPy's own routes.
 
-Those form the equations, then call lambdify or PyDy. The models are those of the tests, built anew in each round. SymPy's functions are Python code with common
-subexpressions, and give M and f alone; PyDy compiles M, f and a call of LAPACK with Cython; ours is compiled, with its
-Jacobian and accelerations.
+Those form the equations, then call lambdify or PyDy. The models are those of the tests, built anew in each round.
+SymPy's functions are Python code with common subexpressions, and give M and f alone; PyDy compiles M, f and a call of
+LAPACK with Cython; ours is compiled, with its Jacobian and accelerations.
 """
 
 from __future__ import annotations
