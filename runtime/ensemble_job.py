@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from . import arguments, inputs as signals
 from .arguments import Array
 from .draws.draws import Draws
-from .ensemble_start import Columns, Start
+from .ensemble_start import KEPT, Columns, Start
 from .errors import INPUT_FAILED, INTERRUPTED, ArgumentError
 from .lanes import lane_set, one_at_a_time
 from .observer import Observer
@@ -47,19 +46,29 @@ class Results:
         cls, states: int, times: int, count: int, t0: float, end: bool = False, observed: int = 0
     ) -> Results:
         """Arrays for `count` trajectories that have not started."""
+        sizes = [states * times * count, states * count if end else 0, count, count, -(-count // 2)]
         try:
-            y = _lines(states, times, count)
-            ends = np.empty((states, count)) if end else None
+            # One piece of memory: large ones come in large pages, and are kept from one call to the next.
+            y, ends, nfev, n_steps, status = np.split(_lines(sum(sizes)), np.cumsum(sizes[:-1]))
+            t = np.full(count, t0)  # apart: the model remembers it as long as the memory of y exists
             along = np.full((2, observed, count), np.nan) if observed else None
         except (MemoryError, ValueError) as error:  # ValueError: the number of bytes overflows
             raise ArgumentError(
                 f"n = {count} trajectories of {states} states at {times} times do not fit into memory: {error}"
             ) from error
-        t, status = np.empty(count), np.empty(count, dtype=np.int32)
-        t.fill(t0)
-        status.fill(INTERRUPTED)
-        nfev, n_steps = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-        return cls(y, t, status, nfev, n_steps, ends, observed=along)
+        room = cls(
+            y.reshape(states, times, count),
+            t,
+            status.view(np.int32)[:count],
+            nfev.view(np.int64),
+            n_steps.view(np.int64),
+            ends.reshape(states, count) if end else None,
+            observed=along,
+        )
+        room.status.fill(INTERRUPTED)
+        room.nfev.fill(0)
+        room.n_steps.fill(0)
+        return room
 
     def put(self, first: int, part: Results) -> None:
         """Take over the results of the trajectories from `first` on, which ran elsewhere."""
@@ -192,10 +201,13 @@ class EnsemblePart:
         end = job.keep_end and times is not None
         self.results = Results.room(n, kept, self.count, job.t_span[0], end, observed)
         y = self.results.y
-        # Initial states are written where the first results will be, to avoid another array of that size.
-        whole = y[:, 0] if y.shape[1] else np.empty((n, self.count))
+        # Many states are written where the first results will be, to avoid another array of that size.
+        own = n * self.count * y.itemsize <= KEPT or not y.shape[1]
+        whole = np.empty((n, self.count)) if own else y[:, 0]
         self.x0 = whole[: len(model.states)]
-        self.start = Start(model, job.t_span[0], initial, parameters, self.inputs, self.count, self.x0)
+        self.start = Start(
+            model, job.t_span[0], initial, parameters, self.inputs, self.count, self.x0, kept=own
+        )
         self.tangents: EnsembleTangents | None = None
         if job.sensitivities is None:
             self.core = model._ensemble_core(self)
@@ -221,12 +233,12 @@ class EnsemblePart:
         return interrupted
 
 
-def _lines(*shape: int) -> Array:
-    """An array that begins at a cache line: whole lines are written past the cache."""
-    size, spare = math.prod(shape), 8
+def _lines(size: int) -> Array:
+    """A vector that begins at a cache line: whole lines are written past the cache."""
+    spare = 8
     room = np.empty(size + spare)
     first = -room.ctypes.data // room.itemsize % spare
-    return room[first : first + size].reshape(shape)
+    return room[first : first + size]
 
 
 def positive(what: str, value: Any) -> int:

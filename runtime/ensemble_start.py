@@ -7,7 +7,7 @@ stored as tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ class Columns:
             entries = [self.table]
             self.fits = self.table.ndim == 1 or (self.table.ndim == 2 and self.table.shape[1] == count)
         # If the lengths are wrong, `arguments.matrix` raises the error.
-        if sum(entry.nbytes for entry in entries) <= KEPT:
+        if _copied(entries):
             self.table = None if self.table is None else self.table.copy()
             self.by_name = self.by_name and {name: entry.copy() for name, entry in self.by_name.items()}
 
@@ -69,10 +69,16 @@ class Columns:
         return row if row.flags.aligned and row.strides[0] % row.itemsize == 0 else row.copy()
 
 
+def _copied(entries: Iterable[Any]) -> bool:
+    """Whether the arrays among entries of one dict are few bytes, to be copied."""
+    return sum(entry.nbytes for entry in entries if isinstance(entry, np.ndarray)) <= KEPT
+
+
 class Start:
     """The start of every trajectory of an ensemble: `states` (n_states, N) and `parameters`, rows (1,) or (N,).
 
-    The states are written to `target`, an array of that shape. Raises `ArgumentError` as a single run does.
+    The states are written to `target`, an array of that shape; `kept`: it stays as it is from then on. Raises
+    `ArgumentError` as a single run does.
     """
 
     def __init__(
@@ -84,15 +90,17 @@ class Start:
         controls: Inputs,
         count: int,
         target: Array,
+        kept: bool,
     ) -> None:
         self.model, self.t0, self.controls = model, t0, controls
         self._states: list[Any] | None = None
         self.parameters: list[Array] = []
-        # Contacts need further checks; for a long table microseconds do not matter.
-        if count <= STRETCH and not model.contacts:
-            found = model._plain_start(initial, parameters, count, target)
+        if not model.contacts:  # they need further checks
+            dicts = [given for given in (initial, parameters) if isinstance(given, dict)]
+            copied = all(_copied(given.values()) for given in dicts)
+            found = model._plain_start(initial, parameters, count, target, copied, kept)
             if found is not None:
-                self._states, self.parameters = found
+                self._states, self.parameters = list(target) if kept else found[0], found[1]
                 return
 
         def whole() -> Any:

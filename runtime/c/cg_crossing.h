@@ -3,9 +3,10 @@
  * The samples are at the nine Chebyshev points of the step, and p is the polynomial of degree 8 through them. In
  * Bernstein's form p = sum b_k C(8,k) s^k (1 - s)^(8-k), it has no more zeros in 0 < s < 1 than its coefficients have
  * sign changes, and as many up to an even number (rule of signs, G. Polya, I. J. Schoenberg, Pacific J. Math. 8 (1958)
- * 295-334). So no change means no zero, and one change exactly one, with all coefficients but one at a distance of
- * CG_CLEAR of the largest from zero. This is as far as p is trusted, and more than its difference from the quantity; see
- * cg_events.h. b_0 counts only for the sign that is known already: just after an event it is zero.
+ * 295-334). So no change means no zero, and one change exactly one, with all coefficients but one at a distance from zero
+ * of CG_CLEAR of the largest and of CG_CLEAR / CG_FOLLOWED = 1000 times the last two Chebyshev coefficients: these are
+ * the size of what p leaves out of a smooth quantity. This is as far as p is trusted; see cg_events.h. b_0 counts only for
+ * the sign that is known already: just after an event it is zero.
  */
 #ifndef CG_CROSSING_H
 #define CG_CROSSING_H
@@ -27,6 +28,7 @@ static const double cg_nodes[CG_NODES] = {0.0, 0.038060233744356621935, 0.146446
 typedef struct cg_crossing {
     cg_mask_t none; /* the sign does not change between the first sample and the last */
     cg_mask_t one;  /* it changes once */
+    cg_mask_t kept; /* it does not change between the second sample and the last */
 } cg_crossing_t;
 
 /* p = c[0] T_0 + ... + c[8] T_8 on -1 .. 1 through the samples v: c[k] is the sum over all samples of
@@ -85,22 +87,26 @@ static CG_INLINE cg_crossing_t cg_crossings_shown(const cg_real_t *v, const cg_r
         largest = cg_larger(largest, cg_abs(c[k]));
         bend += cg_abs(c[k]);
     }
-    const cg_real_t margin = CG_CLEAR * largest;
+    const cg_real_t left_out = cg_abs(c[CG_DEGREE]) + cg_abs(c[CG_DEGREE - 1]);
+    const cg_real_t margin = cg_larger(CG_CLEAR * largest, CG_CLEAR / CG_FOLLOWED * left_out);
     const cg_mask_t far = cg_lt(1.5 * bend, sign * c[0]);
-    const cg_mask_t followed = cg_le(cg_abs(c[CG_DEGREE]) + cg_abs(c[CG_DEGREE - 1]), CG_FOLLOWED * largest);
     cg_bernstein(v, b);
     cg_mask_t leading = cg_lt(-margin, sign * b[0]), trailing = cg_lt(sign * b[CG_DEGREE], -margin);
+    /* from the second sample on b_2 outweighs this, as the ratios of Bernstein's polynomials there show */
+    const cg_real_t dip = -7.3 * cg_smaller(sign * b[1], nothing) - 23.0 * cg_smaller(sign * b[0], nothing);
+    cg_mask_t kept = cg_lt(margin, sign * b[2] - dip);
     for (int k = 1; k <= CG_DEGREE; k++) {
         leading &= cg_lt(margin, sign * b[k]);
         trailing &= cg_lt(sign * b[CG_NODES - k], -margin);
         before += cg_where(leading, one, nothing);
         after += cg_where(trailing, one, nothing);
+        kept &= k > 2 ? cg_lt(margin, sign * b[k]) : kept;
     }
     const cg_mask_t all = cg_le(cg_splat((double)CG_DEGREE), before);
     const cg_mask_t changes = cg_le(cg_splat((double)CG_DEGREE - 1.0), before + after) & cg_le(one, before) & cg_le(one, after);
     /* a zero at the start must not be taken for the crossing, so one of the first two samples is well before it */
     const cg_mask_t apart = cg_lt(margin, cg_larger(sign * v[0], sign * v[1]));
-    const cg_crossing_t found = {far | (followed & all), followed & changes & apart};
+    const cg_crossing_t found = {far | all, changes & apart, far | kept};
     return found;
 }
 

@@ -200,6 +200,15 @@ void cg_detector_before_step(cg_run_t *run)
 static int cg_bracket_from_rest(cg_run_t *run, int32_t index, double upto)
 {
     cg_detector_t *const detector = run->detector;
+    double v[CG_NODES], c[CG_NODES];
+    for (int j = 0; j < CG_NODES; j++) {
+        v[j] = detector->samples[(ptrdiff_t)j * detector->n_observed + index];
+    }
+    cg_fit(v, c);
+    if (cg_crossings_shown(v, c, 1.0).kept) {
+        detector->sign_new[index] = 1.0;
+        return CG_OK;
+    }
     const int status = cg_detector_bracket(run, index, upto);
     const int dips = detector->sign_new[index] < 0.0;
     detector->sign_new[index] = 1.0;

@@ -23,11 +23,12 @@
  *   - Crossings closer than CG_SAME_TIME of the step (or 4 spacings of the numbers at t) count as simultaneous: they
  *     are handled, and their resets applied, in index order.
  *   - Resolution: a quantity is approximated by polynomials of degree 8 over pieces of the step, from the whole step
- *     down to 1/64 of it, until the last coefficients are below CG_FOLLOWED of the largest. For a quantity of that smoothness,
- *     crossings and pairs of crossings are missed only through rounding: where coefficients alone decide, they prove
- *     that the polynomial is further than CG_CLEAR of the largest from zero, except towards a first sample whose side
- *     is known and around a single zero, and there it has the slope of that distance. A dip that is narrower than 1/500
- *     of the step and falls between all samples is missed; reduce max_step in that case.
+ *     down to 1/64 of it, until the last coefficients are below CG_FOLLOWED of the largest or 1000 times smaller than the
+ *     distance from zero. For a quantity of that smoothness, crossings and pairs of crossings are missed only through
+ *     rounding: where coefficients alone decide, they prove that the polynomial is further than CG_CLEAR of the largest
+ *     and than 1000 times the last coefficients from zero, except towards a first sample whose side is known and around
+ *     a single zero, and there it has the slope of that distance. A dip that is narrower than 1/500 of the step and falls
+ *     between all samples is missed; reduce max_step in that case.
  *   - Accumulation: ten events in a row, each following sooner than the one before, within CG_CLOSE of the time; 100 in
  *     a row within CG_STUCK of it; or 10000 in a row within 1e-6 of the longest earlier time between two events.
  */

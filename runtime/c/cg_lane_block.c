@@ -71,37 +71,53 @@ static void cg_layout_events(cg_lanes_run_t *run, char *base, size_t *offset)
     run->single = cg_take_bytes(base, offset, some > 0 ? cg_run_size(run->model, run->info->name) : 0);
 }
 
+/* In one piece, so that one loop copies what belongs to a lane. */
+static void cg_layout_carried(cg_lanes_run_t *run, char *base, size_t *offset)
+{
+    double **const reals[7] = {&run->t, &run->t_stop,   &run->mark,    &run->h,
+                               &run->log_old, &run->t_anchor, &run->n_anchor};
+    int64_t **const counts[8] = {&run->n_trials, &run->n_rejected, &run->n_rhs,     &run->rejected,
+                                 &run->active,   &run->fresh,      &run->unstarted, &run->status};
+    double **const inputs[4] = {&run->u, &run->u_time, &run->u_value, &run->u_slope};
+    run->n_carried = 7 + 8 + 4 * run->n_u + cg_lanes_p_rows(run);
+    run->carried = cg_take(base, offset, (int64_t)run->n_carried * run->lanes);
+    if (base == NULL) {
+        return;
+    }
+    double *row = run->carried;
+    for (int i = 0; i < 7; i++, row += run->lanes) {
+        *reals[i] = row;
+    }
+    for (int i = 0; i < 8; i++, row += run->lanes) {
+        *counts[i] = (int64_t *)(void *)row;
+    }
+    for (int i = 0; i < 4; i++, row += (int64_t)run->n_u * run->lanes) {
+        *inputs[i] = row;
+    }
+    run->p = row;
+}
+
 static size_t cg_layout(cg_lanes_run_t *run, char *base)
 {
     const int64_t lanes = run->lanes;
     const int64_t alone = run->n + run->model->n_parameters + run->n_u + run->model->n_work; /* for a scalar kernel */
     size_t offset = CG_ALIGNED(sizeof(cg_lanes_run_t));
     double **const states[5] = {&run->x, &run->x_old, &run->x_trial, &run->f, &run->f_old};
-    double **const inputs[4] = {&run->u, &run->u_time, &run->u_value, &run->u_slope};
-    double **const reals[9] = {&run->widest, &run->t, &run->t_old, &run->t_stop, &run->mark,
-                               &run->h, &run->log_old, &run->t_anchor, &run->n_anchor};
-    int64_t **const counts[10] = {&run->n_trials, &run->n_rejected, &run->n_rhs, &run->rejected, &run->active,
-                                  &run->fresh, &run->unstarted, &run->failed, &run->failed_at, &run->status};
     for (int i = 0; i < 5; i++) {
         *states[i] = cg_take(base, &offset, run->n * lanes);
     }
     run->k = cg_take(base, &offset, run->n_stages * run->n * lanes);
     run->coef = cg_take(base, &offset, run->n_dense * run->n * lanes);
-    run->p = cg_take(base, &offset, cg_lanes_p_rows(run) * lanes);
-    for (int i = 0; i < 4; i++) {
-        *inputs[i] = cg_take(base, &offset, run->n_u * lanes);
-    }
     run->work = cg_take(base, &offset, run->set->n_work * lanes);
     run->moved = cg_take(base, &offset, run->n * lanes > alone ? run->n * lanes : alone);
     run->atol = cg_take(base, &offset, run->n);
     cg_layout_events(run, base, &offset);
     run->inside = cg_take(base, &offset, run->n * lanes);
-    for (int i = 0; i < 9; i++) {
-        *reals[i] = cg_take(base, &offset, lanes);
-    }
-    for (int i = 0; i < 10; i++) {
-        *counts[i] = (int64_t *)(void *)cg_take(base, &offset, lanes);
-    }
+    run->widest = cg_take(base, &offset, lanes);
+    run->t_old = cg_take(base, &offset, lanes);
+    run->failed = (int64_t *)(void *)cg_take(base, &offset, lanes);
+    run->failed_at = (int64_t *)(void *)cg_take(base, &offset, lanes);
+    cg_layout_carried(run, base, &offset);
     return offset;
 }
 

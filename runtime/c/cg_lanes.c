@@ -17,7 +17,8 @@
 typedef struct cg_queue {
     cg_cursor_t *cursor;
     struct cg_group *ready;
-    int64_t trials;    /* of trajectories that ended in this call */
+    uint32_t waiting;  /* bits of the lanes of `ready` that have a trajectory */
+    int64_t trials;       /* of trajectories that ended in this call */
     int64_t max_steps; /* of a trajectory; the limit of a group can be lower, for a pause */
     int32_t paused;    /* a lane has reached the limit of its group */
 } cg_queue_t;
@@ -140,43 +141,55 @@ static void cg_group_load(cg_group_t *group, int64_t first, int32_t count)
     }
 }
 
+/* to[i * lanes] = from[i * lanes], of whatever type. */
+static inline void cg_carry(double *to, const double *from, int32_t lanes, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++) {
+        memcpy(to + (int64_t)i * lanes, from + (int64_t)i * lanes, sizeof *to);
+    }
+}
+
 /* Copies the state of a lane between steps. */
 static void cg_lane_copy(cg_lanes_run_t *run, int32_t lane, const cg_lanes_run_t *source, int32_t from)
 {
     const int32_t lanes = run->lanes;
-    double *const to[7] = {run->x, run->f, run->p, run->u, run->u_time, run->u_value, run->u_slope};
-    const double *const of[7] = {source->x,      source->f,       source->p,      source->u,
-                                 source->u_time, source->u_value, source->u_slope};
     double *const watched[3] = {run->sign, run->enabled, run->end};
     const double *const watched_of[3] = {source->sign, source->enabled, source->end};
-    const int32_t rows[7] = {run->n, run->n, cg_lanes_p_rows(run), run->n_u, run->n_u, run->n_u, run->n_u};
-    for (int a = 0; a < 7; a++) {
-        for (int64_t i = 0; i < rows[a]; i++) {
-            to[a][i * lanes + lane] = of[a][i * lanes + from];
-        }
-    }
+    cg_carry(run->x + lane, source->x + from, lanes, run->n);
+    cg_carry(run->f + lane, source->f + from, lanes, run->n);
+    cg_carry(run->carried + lane, source->carried + from, lanes, run->n_carried);
+    run->t_old[lane] = run->t[lane];
     for (int a = 0; run->watched && a < 3; a++) {
-        cg_gather(watched[a] + lane, lanes, watched_of[a] + from, lanes, run->n_observed);
+        cg_carry(watched[a] + lane, watched_of[a] + from, lanes, run->n_observed);
     }
     if (run->watched) {
         run->have_end[lane] = source->have_end[from];
         run->landing[lane] = 0;
     }
-    run->t[lane] = run->t_old[lane] = source->t[from];
-    run->t_stop[lane] = source->t_stop[from];
-    run->mark[lane] = source->mark[from];
-    run->h[lane] = source->h[from];
-    run->log_old[lane] = source->log_old[from];
-    run->t_anchor[lane] = source->t_anchor[from];
-    run->n_anchor[lane] = source->n_anchor[from];
-    run->n_trials[lane] = source->n_trials[from];
-    run->n_rejected[lane] = source->n_rejected[from];
-    run->n_rhs[lane] = source->n_rhs[from];
-    run->rejected[lane] = source->rejected[from];
-    run->active[lane] = source->active[from];
-    run->fresh[lane] = source->fresh[from];
-    run->unstarted[lane] = source->unstarted[from];
-    run->status[lane] = source->status[from];
+}
+
+/* The lowest of the bits, of which there are some. */
+static inline int32_t cg_lowest(uint32_t bits)
+{
+#ifdef __GNUC__
+    return __builtin_ctz(bits);
+#else
+    int32_t lane = 0;
+    while (!(bits >> lane & 1u)) {
+        lane++;
+    }
+    return lane;
+#endif
+}
+
+/* Bits of the lanes with a trajectory. */
+static uint32_t cg_lanes_busy(const cg_lanes_run_t *run)
+{
+    uint32_t bits = 0u;
+    for (int32_t lane = 0; lane < run->lanes; lane++) {
+        bits |= run->active[lane] ? 1u << lane : 0u;
+    }
+    return bits;
 }
 
 int32_t cg_lanes_occupied(const cg_lanes_run_t *run)
@@ -222,6 +235,7 @@ static void cg_queue_begin(cg_queue_t *queue)
             cg_lane_end(ready, lane, (int)run->status[lane]);
         }
     }
+    queue->waiting = cg_lanes_busy(run);
 }
 
 /* Moves the next trajectory into an empty lane; if there is none, the lane stays empty. */
@@ -229,12 +243,12 @@ static void cg_lane_fill(cg_group_t *group, int32_t lane)
 {
     cg_queue_t *const queue = group->queue;
     cg_group_t *const ready = queue->ready;
-    int32_t from = cg_lanes_occupied(ready->run);
-    while (from < 0 && queue->cursor->next < queue->cursor->last) {
+    while (queue->waiting == 0u && queue->cursor->next < queue->cursor->last) {
         cg_queue_begin(queue);
-        from = cg_lanes_occupied(ready->run);
     }
-    if (from >= 0) {
+    if (queue->waiting != 0u) {
+        const int32_t from = cg_lowest(queue->waiting);
+        queue->waiting &= queue->waiting - 1u;
         cg_lane_copy(group->run, lane, ready->run, from);
         group->progress->trajectory[lane] = ready->progress->trajectory[from];
         group->progress->reached[lane] = ready->progress->reached[from];
@@ -333,33 +347,33 @@ static void cg_group_record(cg_group_t *group, uint32_t attention)
 static int cg_group_serve(cg_group_t *group)
 {
     cg_lanes_run_t *const run = group->run;
+    const uint32_t all = UINT32_MAX >> (32 - run->lanes);
     int32_t occupied = cg_lanes_occupied(run);
     while (run->attention != 0u) {
-        const uint32_t attention = run->attention;
+        const uint32_t attention = run->attention & all;
+        uint32_t empty = 0u;
         int64_t fresh = 0;
         run->attention = 0u;
         if (group->ensemble->t_eval != NULL) {
             cg_group_record(group, attention);
         }
-        for (int32_t lane = 0; lane < run->lanes; lane++) {
-            if (attention >> lane & 1u) {
-                if (run->watched && run->active[lane] && run->status[lane] == CG_OK) {
-                    cg_lane_events_handle(run, lane, group->queue->cursor, group->progress->trajectory[lane]);
-                }
-                if (run->active[lane]) {
-                    cg_lane_attend(group, lane);
-                }
-                if (!run->active[lane]) {
-                    cg_lane_fill(group, lane);
-                }
+        for (uint32_t left = attention; left != 0u; left &= left - 1u) {
+            const int32_t lane = cg_lowest(left);
+            if (run->watched && run->active[lane] && run->status[lane] == CG_OK) {
+                cg_lane_events_handle(run, lane, group->queue->cursor, group->progress->trajectory[lane]);
             }
-        }
-        occupied = cg_lanes_occupied(run);
-        for (int32_t lane = 0; occupied >= 0 && lane < run->lanes; lane++) {
-            if (!run->active[lane] && attention >> lane & 1u) {
-                cg_lane_imitate(run, lane, occupied);
+            if (run->active[lane]) {
+                cg_lane_attend(group, lane);
+            }
+            if (!run->active[lane]) {
+                cg_lane_fill(group, lane);
             }
             fresh |= run->fresh[lane];
+            empty |= run->active[lane] ? 0u : 1u << lane;
+        }
+        occupied = cg_lanes_occupied(run);
+        for (uint32_t left = occupied >= 0 ? empty : 0u; left != 0u; left &= left - 1u) {
+            cg_lane_imitate(run, cg_lowest(left), occupied);
         }
         if (fresh != 0) {
             run->prepare(run);
@@ -392,7 +406,7 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
                       int64_t budget)
 {
     cg_group_t groups[CG_GROUPS];
-    cg_queue_t queue = {cursor, &groups[2], 0, options->max_steps, 0};
+    cg_queue_t queue = {cursor, &groups[2], 0u, 0, options->max_steps, 0};
     for (unsigned g = 0; g < CG_GROUPS; g++) {
         cg_lanes_run_t *const own = cg_lanes_group(run, g);
         if (!cursor->begun) {
@@ -411,6 +425,7 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
         cg_group_limit(&groups[g], budget);
     }
     cursor->begun = 1;
+    queue.waiting = cg_lanes_busy(groups[2].run);
     for (;;) {
         if (cursor->events != NULL && cursor->n_events + cg_most_occurrences(run) > cursor->event_capacity) {
             return CG_EVENTS_FULL;

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define CG_LANES_LAYOUT 9 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
+#define CG_LANES_LAYOUT 10 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
 
 struct cg_detector;
 
@@ -54,11 +54,6 @@ typedef struct cg_lanes_run {
     double *f_old;
     double *k;    /* [n_stages][n][lanes] */
     double *coef; /* [n_dense][n][lanes] */
-    double *p; /* parameters, then the results of model->hoist */
-    double *u;
-    double *u_time;
-    double *u_value;
-    double *u_slope;
     double *work;
     double *widest; /* [lanes] the widest angle of a trial step; see cg_math_trig.h */
     double *moved;  /* [n][lanes] scratch: corrections of the states, or one lane's numbers for a scalar kernel */
@@ -86,9 +81,19 @@ typedef struct cg_lanes_run {
     struct cg_detector **detector; /* [lanes] */
     cg_run_t *single;    /* a lane that is served alone */
 
-    /* [lanes] */
+    double *t_old; /* [lanes] */
+
+    /* [n_carried][lanes]: what a trajectory takes along from one lane to another beside x and f. The rows follow. */
+    int32_t n_carried;
+    double *carried;
+    double *u;
+    double *u_time;
+    double *u_value;
+    double *u_slope;
+    double *p; /* parameters, then the results of model->hoist */
+
+    /* [lanes], carried too */
     double *t;
-    double *t_old;
     double *t_stop;
     double *mark; /* time times direction from which the lane needs service */
     double *h;
@@ -102,9 +107,11 @@ typedef struct cg_lanes_run {
     int64_t *active;    /* truth: there is a trajectory in this lane */
     int64_t *fresh;     /* truth: f must be computed at (t, x) */
     int64_t *unstarted; /* truth: the first step must be chosen */
+    int64_t *status;    /* CG_OK, or the error that ended the trajectory */
+
+    /* [lanes] */
     int64_t *failed;    /* truth: the right-hand side failed in this trial */
     int64_t *failed_at; /* `calls` when it did */
-    int64_t *status;    /* CG_OK, or the error that ended the trajectory */
 
     /* Options, as in cg_run_t. */
     double rtol;

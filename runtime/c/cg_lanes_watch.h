@@ -4,9 +4,9 @@
  * CG_MODEL_GUARDS_LANES, CG_MODEL_CONTACTS_LANES, CG_MODEL_PROJECT_LANES over cg_real_t and CG_MODEL_SIGNS (the sign modes
  * of the contacts) as far as the model has them.
  *
- * Where the samples prove that no quantity changes sign, a lane goes on. Where they prove that one event alone crosses
- * zero, and once, the lane repeats its step up to that zero, beside the others; then it is served alone, as all other
- * lanes are (cg_lane_events.c). So a crossing is lost only where one trajectory loses it.
+ * Where the samples prove that no quantity changes sign, a lane goes on. Where they prove that events or contacts cross
+ * zero, each of them once and apart from the others, the lane repeats its step up to the first zero, beside the others; then
+ * it is served alone, as all other lanes are (cg_lane_events.c). So a crossing is lost only where one trajectory loses it.
  */
 #include "cg_crossing.h"
 #include "cg_events.h"
@@ -80,12 +80,12 @@ static CG_INLINE cg_mask_t CG_FN(sample)(cg_lanes_run_t *run)
 /* What the samples show of a step: masks of lanes. */
 typedef struct {
     cg_mask_t clear;   /* nothing happens */
-    cg_mask_t once;    /* one event occurs, and nothing else happens */
-    cg_real_t index;   /* that event */
+    cg_mask_t once;    /* one event or contact crosses zero, and nothing else happens before and at the same time */
+    cg_real_t index;   /* its index */
     cg_real_t root;    /* where, as a fraction of the step */
 } CG_FN(finding_t);
 
-/* The zero of event i in the lanes of `mask`, in place of `root`; the result is where it is found. */
+/* The zero of quantity i in the lanes of `mask`; the result is where it is found. */
 static CG_INLINE cg_mask_t CG_FN(root)(cg_lanes_run_t *run, int i, const cg_real_t *v, const cg_real_t *c,
                                        cg_real_t sign, cg_mask_t mask, cg_real_t *root)
 {
@@ -94,16 +94,16 @@ static CG_INLINE cg_mask_t CG_FN(root)(cg_lanes_run_t *run, int i, const cg_real
     const cg_real_t theta = cg_crossing_root(v, c, sign, &settled, &slope);
     const cg_mask_t ok = CG_FN(inside)(run, cg_where(mask & settled, theta, cg_splat(0.5)), values);
     const cg_real_t move = -values[i] / slope;
-    *root = cg_where(mask, cg_smaller(theta + move, cg_splat(1.0)), *root);
-    return ok & settled & cg_le(cg_abs(move), cg_splat(CG_CORRECTED));
+    *root = cg_smaller(theta + move, cg_splat(1.0));
+    return mask & ok & settled & cg_le(cg_abs(move), cg_splat(CG_CORRECTED));
 }
 
 /* Where nothing happens, the sides of zero and the values go on to the end of the step; else they are those at its start. */
 static CG_INLINE CG_FN(finding_t) CG_FN(find)(cg_lanes_run_t *run, cg_mask_t searched)
 {
     const cg_real_t nothing = cg_splat(0.0), one = cg_splat(1.0);
-    CG_FN(finding_t) found = {searched, searched, nothing, nothing};
-    cg_mask_t hit = cg_not(cg_true());
+    const cg_real_t same = CG_SAME_TIME + 4.0 * cg_step_smallest(CG_T_OLD(run)) / cg_abs(CG_T(run) - CG_T_OLD(run));
+    CG_FN(finding_t) found = {searched, searched, nothing, cg_splat(2.0)};
     cg_real_t sides[CG_FN(observed)];
     for (int i = 0; i < CG_FN(observed); i++) {
         const int slip = i >= CG_MODEL_GUARDS && (i - CG_MODEL_GUARDS) % CG_CONTACT_OBSERVED == CG_CONTACT_SLIP;
@@ -120,24 +120,30 @@ static CG_INLINE CG_FN(finding_t) CG_FN(find)(cg_lanes_run_t *run, cg_mask_t sea
         }
         const cg_mask_t known = cg_not(cg_eq(CG_REALS(run->sign)[i], nothing));
         const cg_mask_t certain = cg_lt(CG_CLEAR * largest, cg_abs(v[0]));
-        const cg_real_t sign = cg_where(known, CG_REALS(run->sign)[i], cg_where(cg_lt(nothing, c[0]), one, -one));
+        const cg_real_t likely = slip ? one : cg_where(cg_lt(nothing, c[0]), one, -one);
+        const cg_real_t sign = cg_where(known, CG_REALS(run->sign)[i], likely);
         const cg_crossing_t shown = cg_crossings_shown(v, c, sign);
         const cg_mask_t opposite = cg_lt(nothing, run->towards[i] * sign); /* a crossing that does not count */
-        const cg_mask_t none = shown.none & (slip ? known : known | certain);
+        const cg_mask_t none = shown.none & (known | certain);
+        const cg_mask_t begins = slip ? shown.kept & cg_not(known) : cg_not(cg_true());
         const cg_mask_t turns = known & shown.one & opposite & certain;
         cg_mask_t occurs = searched & cg_not(idle) & known & shown.one & cg_not(opposite);
-        if (i < CG_MODEL_EVENTS && cg_any(occurs)) {
-            occurs &= CG_FN(root)(run, i, v, c, sign, occurs, &found.root) & cg_not(hit);
-            found.index = cg_where(occurs, cg_splat((double)i), found.index);
-            hit |= occurs;
+        const int kink = i >= CG_MODEL_EVENTS && i < CG_MODEL_GUARDS;
+        if (!kink && cg_any(occurs)) {
+            cg_real_t root;
+            occurs &= CG_FN(root)(run, i, v, c, sign, occurs, &root);
+            occurs &= cg_lt(2.0 * same, cg_abs(root - found.root));
+            const cg_mask_t first = occurs & cg_lt(root, found.root);
+            found.index = cg_where(first, cg_splat((double)i), found.index);
+            found.root = cg_where(first, root, found.root);
         } else {
             occurs = cg_not(cg_true());
         }
-        found.clear &= idle | none | turns;
+        found.clear &= idle | begins | none | turns;
         found.once &= idle | (none & known) | occurs;
         sides[i] = cg_where(idle, CG_REALS(run->sign)[i], cg_where(turns, -sign, sign));
     }
-    found.once &= hit;
+    found.once &= cg_le(found.root, one);
     for (int i = 0; i < CG_FN(observed); i++) {
         CG_REALS(run->sign)[i] = cg_where(found.clear, sides[i], CG_REALS(run->sign)[i]);
         CG_REALS(run->end)[i] = cg_where(found.clear, CG_REALS(run->samples)[CG_DEGREE * CG_FN(observed) + i],

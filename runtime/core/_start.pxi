@@ -64,12 +64,13 @@ cdef double _smallest(const double *values, int32_t n) noexcept:
     return least
 
 
-cdef object _row(const cg_variable_t *variable, object entry, Py_ssize_t count, double *out):
+cdef object _row(const cg_variable_t *variable, object entry, Py_ssize_t count, bint copied, double *out):
     """Write the `count` finite doubles of an entry of a start to `out`: a number for all, or a plain array.
 
-    Returns the number or a copy of the array; None if the slow path is needed.
+    Returns the number, or the array or a copy of it; None if the slow path is needed.
     """
     cdef double value
+    cdef double wrong = 0.0  # NaN if any entry is not finite
     cdef Py_ssize_t j, way
     cdef const double *data
     cdef cnp.npy_intp shape = count
@@ -83,8 +84,14 @@ cdef object _row(const cg_variable_t *variable, object entry, Py_ssize_t count, 
     data, way = <const double *> cnp.PyArray_DATA(entry), cnp.PyArray_STRIDE(entry, 0) // <Py_ssize_t> sizeof(double)
     for j in range(count):
         out[j] = data[j * way]
-        if not (isfinite(out[j]) and _as_assumed(variable, &out[j], 1)):
+        wrong += 0.0 * out[j]
+    if wrong != 0.0:
+        return None
+    for j in range(count if variable.flags else 0):
+        if not _as_assumed(variable, &out[j], 1):
             return None
+    if not copied:
+        return entry
     kept = cnp.PyArray_SimpleNew(1, &shape, cnp.NPY_DOUBLE)
     memcpy(cnp.PyArray_DATA(kept), out, count * sizeof(double))
     return kept
@@ -198,13 +205,13 @@ cdef class StartCore(KernelCore):
             free(block)
         return np.flatnonzero(found)
 
-    def _plain_start(self, initial, parameters, Py_ssize_t count, target):
+    def _plain_start(self, initial, parameters, Py_ssize_t count, target, bint copied, bint kept):
         """The start of an ensemble if all states and parameters are given by name, as numbers or arrays of float64, and
         satisfy their assumptions.
 
         The states are written to `target` (n_states, count), float64 with contiguous rows. Returns the states (each a
-        number or a copy of the array) and the parameters (each an array (1,) or (count,)); None if the slow path is
-        needed.
+        number or an array) and the parameters (each an array (1,) or (count,)), the given arrays or with `copied`
+        copies of them; None if the slow path is needed. With `kept` the states are not copied: `target` stays.
         """
         cdef Py_ssize_t k
         cdef double value
@@ -222,23 +229,25 @@ cdef class StartCore(KernelCore):
             entry = PyDict_GetItemWithError(initial, self.states[k])
             if entry is NULL:
                 return None
-            kept = _row(&self.model.states[k], <object> entry, count,
-                        <double *> (cnp.PyArray_BYTES(target) + k * cnp.PyArray_STRIDE(target, 0)))
-            if kept is None:
+            row = _row(&self.model.states[k], <object> entry, count, copied and not kept,
+                       <double *> (cnp.PyArray_BYTES(target) + k * cnp.PyArray_STRIDE(target, 0)))
+            if row is None:
                 return None
-            states.append(kept)
+            states.append(row)
         numbers = cnp.PyArray_SimpleNew(1, &n, cnp.NPY_DOUBLE)
+        room = None
         for k in range(n):
             entry = PyDict_GetItemWithError(parameters, self.parameters[k])
             if entry is NULL:
                 return None
             if _number(<object> entry, &value):
                 row = numbers[k:k + 1]
-                kept = _row(&self.model.parameters[k], <object> entry, 1, <double *> cnp.PyArray_DATA(row))
+                if _row(&self.model.parameters[k], <object> entry, 1, False, <double *> cnp.PyArray_DATA(row)) is None:
+                    return None
             else:
-                row = np.empty(count)
-                kept = _row(&self.model.parameters[k], <object> entry, count, <double *> cnp.PyArray_DATA(row))
-            if kept is None:
-                return None
+                room = np.empty(count) if room is None else room
+                row = _row(&self.model.parameters[k], <object> entry, count, copied, <double *> cnp.PyArray_DATA(room))
+                if row is None:
+                    return None
             rows.append(row)
         return states, rows
