@@ -289,7 +289,7 @@ def test_through_the_stops_of_two_guides() -> None:
 
     def run(values: dict[str, float], **more: Any) -> Any:
         initial, parameters = ({n: values[n] for n in part} for part in (example.initial, example.parameters))
-        how = {**TIGHT, "rtol": 1e-12, "atol": 1e-12}
+        how = {**TIGHT, "rtol": 1e-13, "atol": 1e-13}
         return model.integrate((0, 2.2), initial, parameters, t_eval=times, **how, **more)
 
     sol = run(given, sensitivities=names)
@@ -303,7 +303,7 @@ def test_through_the_stops_of_two_guides() -> None:
         differences = (4 * central(1e-5) - central(2e-5)) / 3
         scale = 1 + np.abs(differences).max()
         np.testing.assert_allclose(
-            sol.sensitivity.y[:, j], differences, rtol=0, atol=1e-6 * scale, err_msg=name
+            sol.sensitivity.y[:, j], differences, rtol=0, atol=1e-8 * scale, err_msg=name
         )
 
 

@@ -267,29 +267,45 @@ static void cg_term(cg_sum_t *sum, double weight, const double *vector)
     }
 }
 
-/* to = from + the sum; from: NULL for zeros. */
-static void cg_sum(double *CG_RESTRICT to, const double *from, const cg_sum_t *sum, int32_t n)
+/* to = from + the sum; from: NULL for zeros. `across` blocks at once, of which the last ones may be computed twice. */
+static CG_INLINE void cg_sum_across(double *to, const double *from, const cg_sum_t *sum, int32_t n,
+                                    const int32_t across)
 {
-    int32_t first = 0;
-    for (; first + CG_ACROSS * CG_WIDTH <= n; first += CG_ACROSS * CG_WIDTH) {
+    static const double zeros[CG_WIDTH] = {0.0};
+    const int32_t width = across * CG_WIDTH;
+    for (int32_t done = 0; done < n; done += width) {
+        const int32_t first = done + width <= n ? done : n - width;
         cg_block_t total[CG_ACROSS];
-        memset(total, 0, sizeof total);
-        if (from != NULL) {
-            memcpy(total, from + first, sizeof total);
+        for (int32_t m = 0; m < across; m++) {
+            total[m] = cg_block_at(from != NULL ? from + first + m * CG_WIDTH : zeros);
         }
         for (int32_t j = 0; j < sum->count; j++) {
-            for (int32_t m = 0; m < CG_ACROSS; m++) {
-                total[m] = cg_block_plus(total[m], sum->weights[j], cg_block_at(sum->vectors[j] + first + m * CG_WIDTH));
+            for (int32_t m = 0; m < across; m++) {
+                const cg_block_t v = cg_block_at(sum->vectors[j] + first + m * CG_WIDTH);
+                total[m] = cg_block_plus(total[m], sum->weights[j], v);
             }
         }
-        memcpy(to + first, total, sizeof total);
-    }
-    for (; first < n; first++) {
-        double total = from == NULL ? 0.0 : from[first];
-        for (int32_t j = 0; j < sum->count; j++) {
-            total = cg_plus(total, sum->weights[j], sum->vectors[j][first]);
+        for (int32_t m = 0; m < across; m++) {
+            *(cg_loose_t *)(void *)(to + first + m * CG_WIDTH) = total[m];
         }
-        to[first] = total;
+    }
+}
+
+/* `to` is none of the vectors. */
+static void cg_sum(double *to, const double *from, const cg_sum_t *sum, int32_t n)
+{
+    if (n >= CG_ACROSS * CG_WIDTH) {
+        cg_sum_across(to, from, sum, n, CG_ACROSS);
+    } else if (n >= CG_WIDTH) {
+        cg_sum_across(to, from, sum, n, 1);
+    } else {
+        for (int32_t m = 0; m < n; m++) {
+            double total = from == NULL ? 0.0 : from[m];
+            for (int32_t j = 0; j < sum->count; j++) {
+                total = cg_plus(total, sum->weights[j], sum->vectors[j][m]);
+            }
+            to[m] = total;
+        }
     }
 }
 
