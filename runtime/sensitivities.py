@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from .base_model import BaseModel
     from .inputs import Inputs
 
-UNMEASURED = 1e300
-"""An absolute tolerance so large that errors of a component count for nothing."""
+UNMEASURED = 1e100
+"""An absolute tolerance so large that errors of a component count for nothing. The squares of errors in units of it are
+normal numbers still: a processor takes a hundred times as long for others."""
 
 
 class NamedDerivatives:
@@ -42,7 +43,7 @@ class NamedDerivatives:
         self._model = model
         self._found: dict[str, Array] = {}
 
-    def __getitem__(self, key: Any) -> Array:
+    def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, tuple) or len(key) != 2:
             raise ArgumentError(
                 f"sensitivity[{arguments.short(key)}]: give two names, a quantity and one of {', '.join(self.names)}"

@@ -141,5 +141,8 @@ class PointSensitivity(NamedDerivatives):
         self._point = run.t, run.y, run.p, u
         self._direction = direction(self.y, variation.seeds(vector, len(run.model.parameters)))
 
+    def __getitem__(self, key: Any) -> float:
+        return float(super().__getitem__(key))
+
     def _of_kernel(self, kernel: str, rows: int) -> Array:
         return derivatives(self._model).along(kernel, *self._point, self._direction)

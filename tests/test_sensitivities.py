@@ -384,3 +384,11 @@ def test_integers_functions_and_implicit_methods_are_refused() -> None:
     assert sol.sensitivity["x", "tau"][-1] == pytest.approx(0.5)
     with pytest.raises(cg.ArgumentError, match="the run has none by 'n', but by tau"):
         sol.sensitivity["x", "n"]
+
+
+def test_errors_that_count_for_nothing_are_normal_numbers() -> None:
+    """Processors take a hundred times as long for subnormal ones, of which a run would have some in every step."""
+    from chaplygin.runtime.sensitivities import UNMEASURED
+
+    for error in (1e-40, 1e40):
+        assert np.finfo(float).tiny < (error / UNMEASURED) ** 2 < 1e-100
