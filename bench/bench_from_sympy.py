@@ -1,7 +1,8 @@
-"""From a model of `sympy.physics.mechanics` to a compiled one, beside SymPy's own route: equations, then lambdify.
+"""From a model of `sympy.physics.mechanics` to a compiled one, beside SymPy's own routes.
 
-The models are those of the tests, built anew in each round. SymPy's functions are Python code with common
-subexpressions, and give M and f alone; ours is compiled, with its Jacobian and accelerations.
+Those form the equations, then call lambdify or PyDy. The models are those of the tests, built anew in each round.
+SymPy's functions are Python code with common subexpressions, and give M and f alone; PyDy compiles M, f and a call of
+LAPACK with Cython; ours is compiled, with its Jacobian and accelerations.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sympy.physics import mechanics as me
 
 import chaplygin as cg
 
@@ -40,3 +42,28 @@ def test_sympy_itself(name: str, timed: Any) -> None:
         lambda: given.Oracle(given.MODELS[name]()),
         rounds=2,
     )
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_pydy(name: str, timed: Any) -> None:
+    generators = pytest.importorskip("pydy.codegen.ode_function_generators")
+
+    def take() -> None:
+        method = given.formed(given.MODELS[name]())
+        mass, force = method.mass_matrix_full, method.forcing_full
+        moving = {*method.q, *method.u}
+        inputs = me.find_dynamicsymbols(mass.row_join(force)) - moving - {v.diff(given.t) for v in moving}
+        constants = (mass.free_symbols | force.free_symbols) - {given.t}
+        generators.generate_ode_function(
+            force,
+            list(method.q),
+            list(method.u),
+            constants=sorted(constants, key=str),
+            mass_matrix=mass,
+            specifieds=sorted(inputs, key=str) or None,
+            generator="cython",
+            constants_arg_type="array",
+            specifieds_arg_type="array" if inputs else None,
+        )
+
+    timed("the same model by SymPy and PyDy: equations and Cython", name, take, rounds=2)

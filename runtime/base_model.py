@@ -223,11 +223,24 @@ class BaseModel(InitialStates):
         inputs: Any = None,
         *,
         t0: float = 0.0,
+        sensitivities: Any = None,
+        sensitivity_control: bool = False,
         **options: Unpack[RunKeywords],
     ) -> Stepper:
-        """A stepper, for a caller that owns the clock; see `Stepper`. Arguments are as for `integrate`."""
+        """A stepper, for a caller that owns the clock; see `Stepper`. Arguments are as for `integrate`.
+
+        With `sensitivities` it is a `SensitivityStepper`: ``run.sensitivity["x", "m"]`` is dx/dm at ``run.t``.
+        """
         how = of_call(BaseModel.stepper, options, STEPPER).checked(self)
         begin = arguments.number("t0", t0)
+        if sensitivities is not None:
+            from .sensitivities import varied_run
+            from .sensitivity_stepper import SensitivityStepper
+
+            control, given = sensitivity_control, (initial, parameters, inputs)
+            return SensitivityStepper.of(
+                self, begin, varied_run(self, begin, *given, sensitivities, control, how)
+            )
         x0, p, controls = self._prepare(begin, initial, parameters, inputs, how.smallest_atol)
         return self._stepper(begin, x0, p, controls, how)
 
@@ -242,18 +255,20 @@ class BaseModel(InitialStates):
         t0: float = 0.0,
         threads: int | None = None,
         lanes: int | None = None,
+        sensitivities: Any = None,
         **options: Unpack[RunKeywords],
     ) -> Batch:
         """n runs that persist and are advanced together; see `Batch`.
 
         The entries of `initial`, `parameters` and `inputs` are numbers or arrays (n,); `threads` and `lanes` are as for
         `ensemble`, the other keywords as for `integrate`. `max_steps` applies to each advance.
+        With `sensitivities` ``batch.sensitivity["x", "m"]`` is dx/dm of every run; their errors control no steps.
         """
         from .batch import Batch
 
         how = of_call(BaseModel.batch, options).checked(self)
         begin = arguments.number("t0", t0)
-        return Batch(self, n, initial, parameters, inputs, begin, threads, lanes, how)
+        return Batch(self, n, initial, parameters, inputs, begin, threads, lanes, how, sensitivities)
 
     def _stepper(self, *given: Any) -> Stepper:
         """A stepper that starts at t0, x0, p, with inputs and options that have been checked."""

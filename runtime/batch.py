@@ -26,6 +26,7 @@ from .inputs import Inputs, parse
 from .lanes import await_build, lane_set, one_at_a_time
 
 if TYPE_CHECKING:
+    from .ensemble_sensitivities import EnsembleSensitivity
     from .options import RunOptions
 
 Runs = NDArray[np.int64]
@@ -43,6 +44,7 @@ class BatchSnapshot:
     method: str
     runs: Runs
     columns: Array
+    sensitivities: tuple[str, ...] = ()
 
 
 class Batch:
@@ -59,7 +61,7 @@ class Batch:
 
     The model has neither events nor contacts, and the method is explicit. With a model compiled with
     ``reproducible=True`` every run is bit for bit that of a stepper with the same calls, for any `threads` and
-    `lanes`.
+    `lanes`. With ``sensitivities=["m"]`` ``batch.sensitivity["x", "m"]`` is dx/dm of every run at its time, (n,).
 
     >>> import numpy as np
     >>> from chaplygin.generated.harmonic_oscillator import model
@@ -83,6 +85,7 @@ class Batch:
         threads: Any,
         lanes: Any,
         options: RunOptions,
+        sensitivities: Any = None,
     ) -> None:
         count = positive("n", n)
         apart = one_at_a_time(model, options, {})
@@ -91,7 +94,15 @@ class Batch:
         from ._core import BatchCore, Team
 
         await_build(model, count)
-        address, self.lanes = lane_set(model, lanes, count)
+        controls = parse(inputs, model.inputs, count, model._input_flags)
+        self._refuse_signals(controls)
+        self._tangents = None
+        if sensitivities is not None:
+            from .ensemble_sensitivities import BatchTangents
+
+            self._tangents = BatchTangents(model, sensitivities, options, controls)
+        apart = one_at_a_time(model, options, {}, sensitivities=self._tangents is not None)
+        address, self.lanes = lane_set(model, lanes, count, apart)
         limit = cores() if threads is None else positive("threads", threads)
         self.threads = max(1, min(limit, count // SHARE if threads is None else count))
         self.model, self.t0, self._options = model, t0, options
@@ -99,11 +110,12 @@ class Batch:
         self._team = Team(self.threads)
         weakref.finalize(self, self._team.close)
         self._staffed = 0  # the process in which the threads of the team run
-        self._core = BatchCore(model, count, options, address, self._team)
+        whole, how = (
+            (model, options) if self._tangents is None else (self._tangents.model, self._tangents.options)
+        )
+        self._core = BatchCore(whole, count, how, address, self._team)
         self._lock = threading.Lock()
         self._views(count)
-        controls = parse(inputs, model.inputs, count, model._input_flags)
-        self._refuse_signals(controls)
         self._u[:] = controls.values if controls.values.ndim == 2 else controls.values[:, None]
         self._initial = _by_name("initial", initial, model.states)
         self._parameters = _by_name("parameters", parameters, model.parameters)
@@ -146,6 +158,15 @@ class Batch:
         """Everything that ``batch[name]`` accepts, except "t"."""
         names: tuple[str, ...] = self.model.quantities
         return names
+
+    @property
+    def _varied(self) -> tuple[str, ...]:
+        return () if self._tangents is None else self._tangents.names
+
+    @property
+    def sensitivity(self) -> EnsembleSensitivity | None:
+        """With ``sensitivities=[...]`` the derivatives of every run at its time, which stay as they are; else None."""
+        return None if self._tangents is None else self._tangents.sensitivity(self)
 
     # ---- advancing ----
 
@@ -227,6 +248,8 @@ class Batch:
             if unknown:
                 raise arguments.unknown_entry("inputs", unknown, known)
             names = tuple(values)
+        if self._tangents is not None:
+            self._tangents.refuse(names)
         flags = self.model._input_flags
         rows: Any = None if any(flags) else _plain_rows(values, names, len(self))
         if rows is None:  # to be converted or checked, or wrong
@@ -347,6 +370,8 @@ class Batch:
         self._x[:, runs] = x0
         for i, row in enumerate(start.parameters):
             self._p[i, runs] = row
+        if self._tangents is not None:
+            self._tangents.begin(self._core, start, x0, controls, runs)
         self._t[runs] = self.t0
         self._core.start(runs)
 
@@ -372,7 +397,9 @@ class Batch:
     def save(self, where: Any = None) -> BatchSnapshot:
         """The runs of a mask or of indices (None: all), with everything needed to continue them bit for bit."""
         runs = self._runs("where", where)
-        return BatchSnapshot(self.model.name, self.model.digest, self.method, runs, self._core.table[:, runs])
+        return BatchSnapshot(
+            self.model.name, self.model.digest, self.method, runs, self._core.table[:, runs], self._varied
+        )
 
     def restore(self, snapshot: BatchSnapshot, where: Any = None) -> None:
         """Return runs to a snapshot: those that were saved, or as many others.
@@ -384,9 +411,9 @@ class Batch:
         """
         if not isinstance(snapshot, BatchSnapshot):
             raise ArgumentError(f"restore needs a snapshot returned by save, not {type(snapshot).__name__}")
-        saved = snapshot.model, snapshot.digest, snapshot.method
-        if saved != (self.model.name, self.model.digest, self.method):
-            raise ArgumentError("the snapshot belongs to another model or method")
+        saved = snapshot.model, snapshot.digest, snapshot.method, snapshot.sensitivities
+        if saved != (self.model.name, self.model.digest, self.method, self._varied):
+            raise ArgumentError("the snapshot belongs to another model or method, or has other sensitivities")
         runs = self._runs("where", snapshot.runs if where is None else where)
         if snapshot.columns.shape != (len(self._core.table), len(runs)):
             raise ArgumentError(f"the snapshot has {len(snapshot.runs)} runs, to be restored to {len(runs)}")

@@ -32,10 +32,7 @@ def derivatives(model: Any) -> Derivatives:
     >>> found.adjoint("rhs", 0, {"x": 2, "x_dot": 0}, {"m": 1, "k": 4}, (), [0, 1])  # of the acceleration
     array([ 0., -4.,  0.,  8., -2.])
     """
-    if not hasattr(model, "lane_sets"):
-        raise ArgumentError(
-            f"{model.name} is a pure-Python model: derivatives of its kernels need a C compiler"
-        )
+    require_compiled("derivatives", model)
     if model._derivatives is None:
         model._derivatives = Derivatives(model)
     found: Derivatives = model._derivatives
@@ -43,9 +40,13 @@ def derivatives(model: Any) -> Derivatives:
 
 
 def require_compiled(what: str, model: Any) -> None:
-    """Raise `ArgumentError` for a pure-Python model, naming what needs a compiled one."""
+    """Raise `ArgumentError` for a pure-Python model, naming what needs a compiled one, and how to get that."""
     if not hasattr(model, "lane_sets"):
-        raise ArgumentError(f"{what}: {model.name} runs in pure Python; a compiled model is needed")
+        raise ArgumentError(
+            f"{what}: {model.name} runs in pure Python, and a compiled model is needed: install a C compiler (gcc, "
+            "clang, or pip install 'chaplygin[zig]'; the command `chaplygin doctor` says what is missing) and compile "
+            "the system again"
+        )
 
 
 class Derivatives:

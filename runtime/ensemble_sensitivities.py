@@ -2,22 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .arguments import Array, wide
+from .arguments import Array
 from .derivatives import derivatives
 from .errors import ArgumentError, KernelError
-from .sensitivities import NamedDerivatives, Variation, direction
-from .tangent_start import TangentStart, start_of, values_at
+from .inputs import Inputs
+from .sensitivities import NamedDerivatives, Variation, direction, varied
+from .tangent_start import TangentStart, fixed_input, start_of, values_at
 
 if TYPE_CHECKING:
-    from .ensemble_job import EnsembleJob, EnsemblePart, Results
+    from numpy.typing import NDArray
+
+    from ._core import BatchCore
+    from .batch import Batch
+    from .ensemble_job import EnsembleJob, EnsemblePart
     from .ensemble_result import Ensemble
+    from .ensemble_start import Start
+    from .options import RunOptions
+
+
+class Starts:
+    """The start of the tangents of `count` trajectories, from the `Start` and the states x0 (n, count) of these.
+
+    `each` has one for each trajectory, or one for all if it is the same; `y` (n, k, 1 or count) and `seeds`
+    (np + nu, k, 1 or count) are the derivatives of states, and of parameters and inputs.
+    """
+
+    def __init__(self, start: Start, x0: Array, inputs: Inputs, names: tuple[str, ...], count: int) -> None:
+        self.start, self.x0, self.inputs, self.count = start, x0, inputs, count
+        self.each = [self._of(j, names) for j in range(1 if start.linear else count)]
+        self.y = np.stack([each.y for each in self.each], axis=-1)
+        self.seeds = np.stack([each.seeds for each in self.each], axis=-1)
+
+    def _of(self, j: int, names: tuple[str, ...]) -> TangentStart:
+        initial, parameters = self.start.given_of(j)
+        return start_of(self.start.model, self.start.t0, initial, parameters, self._point(j), names)
+
+    def _point(self, j: int) -> tuple[Array, Array, Inputs]:
+        """The state, the parameters and the inputs of trajectory j."""
+        return self.x0[:, j].copy(), column(self.start.parameters, j), self.inputs.column(j)
+
+    def tolerances(self, variation: Variation, atol: Array) -> Array:
+        """The absolute tolerances of each trajectory, (n (1 + width), count), for those of its states."""
+        start, each = self.start, self.each * (self.count // len(self.each))
+        values = [values_at(start.model, start.t0, *self._point(j)) for j in range(self.count)]
+        sizes = [tangents.sizes(found) for tangents, found in zip(each, values)]
+        return np.stack([variation.tolerances(atol, row) for row in sizes], axis=-1)
 
 
 class EnsembleTangents:
@@ -35,24 +72,62 @@ class EnsembleTangents:
 
         job, model = part.job, part.job.model
         variation = variation_of(job)
-        starts = list(_starts(part))
-        self.seeds = np.stack([start.seeds for start in starts], axis=-1)
-        x0[len(model.states) :] = variation.blocks(np.stack([start.y for start in starts], axis=-1))
-        rows = [np.array([float(variation.table.blocks)]), *variation.blocks(self.seeds)]
-        options = replace(job.options, kinks=job.options.kinks or bool(model.kinks))
+        starts = Starts(part.start, part.x0, part.inputs, job.sensitivities or (), part.count)
+        self.seeds = starts.seeds
+        x0[len(model.states) :] = variation.blocks(starts.y)
         atol = job.options.tolerances(model.states)[1]
-        self.atol = None
-        if job.sensitivity_control:
-            columns = [variation.tolerances(atol, *given) for given in zip(*_scaled(part, starts))]
-            self.atol = np.stack(columns, axis=-1)
-        self.job = replace(job, options=replace(options, atol=variation.tolerances(atol, starts[0], None)))
+        self.atol = starts.tolerances(variation, atol) if job.sensitivity_control else None
+        self.job = replace(job, options=variation.options(job.options))
         self.x0, self.inputs, self.results = x0, part.inputs, part.results
-        self.start = SimpleNamespace(parameters=[*part.start.parameters, *rows])
+        self.start = SimpleNamespace(parameters=[*part.start.parameters, *variation.rows(self.seeds)])
         self.core = EnsembleCore(variation.model, self)
 
     def sensitivity(self, ensemble: Ensemble) -> EnsembleSensitivity:
         """The derivatives of the ensemble of these trajectories, when they have run."""
-        return EnsembleSensitivity(ensemble, self.job, self.results, self.seeds)
+        job, results = self.job, self.results
+        y, at = variation_of(job).tangents(results.y), 0 if job.t_eval is None else slice(None)
+        times = ensemble.t if job.t_eval is None else np.repeat(job.t_eval[:, None], len(ensemble), axis=1)
+        runs = Runs(
+            job.model, times, ensemble.y, self.start.parameters[: len(job.model.parameters)], self.inputs
+        )
+        return EnsembleSensitivity(
+            runs, job.sensitivities or (), y[:, :, at], self.seeds, job.sensitivity_control
+        )
+
+
+class BatchTangents:
+    """The tangents of the runs of a batch, which are those of a larger `model` with its `options`."""
+
+    def __init__(self, model: Any, names: Any, how: RunOptions, controls: Inputs) -> None:
+        self.names = varied(model, names, how, controls)
+        self._variation = Variation.of(model, len(self.names), False)
+        self.model, self.options = self._variation.model, self._variation.options(how)
+
+    def begin(
+        self, core: BatchCore, start: Start, x0: Array, inputs: Inputs, runs: NDArray[np.int64]
+    ) -> None:
+        """Write the start of the tangents of some runs to the table of the batch, for their states x0."""
+        starts = Starts(start, x0, inputs, self.names, len(runs))
+        first = core.row["x"] + self._variation.n
+        core.table[first : core.row["x"] + self._variation.size, runs] = self._variation.blocks(starts.y)
+        for i, row in enumerate(self._variation.rows(starts.seeds), core.row["p"] + len(start.parameters)):
+            core.table[i, runs] = row
+
+    def refuse(self, names: Iterable[str]) -> None:
+        """Refuse new values of inputs that are varied."""
+        for name in names:
+            if name in self.names:
+                raise fixed_input(name)
+
+    def sensitivity(self, batch: Batch) -> EnsembleSensitivity:
+        """The derivatives of every run now."""
+        model, count, core, larger = batch.model, len(batch), batch._core, self._variation
+        rows = [core.table[core.row[part] :, :count] for part in ("x", "p", "u")]
+        x, p, u = rows[0][: larger.size].copy(), rows[1][: len(larger.model.parameters)].copy(), rows[2]
+        inputs = Inputs(model.inputs, u[: len(model.inputs)].copy(), {}, {}, model._input_flags)
+        runs = Runs(model, batch.t.copy(), x[: larger.n], p[: len(model.parameters)], inputs)
+        seeds = larger.seeds(p, len(model.parameters))
+        return EnsembleSensitivity(runs, self.names, larger.tangents(x), seeds, False)
 
 
 def variation_of(job: EnsembleJob) -> Variation:
@@ -61,69 +136,49 @@ def variation_of(job: EnsembleJob) -> Variation:
     return Variation.of(job.model, len(job.sensitivities), job.sensitivity_control)
 
 
-def _starts(part: EnsemblePart) -> Iterator[TangentStart]:
-    """The start of the tangents of each trajectory, or one for all, if it does not depend on their starts."""
-    job, model = part.job, part.job.model
-    for j in range(1 if part.start.linear else part.count):
-        initial, parameters = part.start.given_of(j)
-        yield start_of(model, job.t_span[0], initial, parameters, _point(part, j), job.sensitivities)
-
-
-def _scaled(
-    part: EnsemblePart, starts: list[TangentStart]
-) -> tuple[list[TangentStart], list[dict[str, float]]]:
-    """The start of the tangents of every trajectory, and the values of all quantities there."""
-    values = [values_at(part.job.model, part.job.t_span[0], *_point(part, j)) for j in range(part.count)]
-    return starts * (part.count // len(starts)), values
-
-
-def _point(part: EnsemblePart, j: int) -> tuple[Array, Array, Any]:
-    """The state, the parameters and the inputs of trajectory j at the start."""
-    p = np.array([row[j] if len(row) > 1 else row[0] for row in part.start.parameters])
-    return part.x0[:, j].copy(), p, part.inputs.column(j)
-
-
 class EnsembleSensitivity(NamedDerivatives):
-    """The derivatives of an ensemble: ``ens.sensitivity["x", "m"]`` is dx/dm of each trajectory, shaped as ens["x"].
+    """The derivatives of many runs: ``ens.sensitivity["x", "m"]`` is dx/dm of each trajectory, shaped as ``ens["x"]``.
 
     The first name is a state, declared variable, output, reaction, invariant or residual, the second one of `names`.
     `y` has the states' by all of them: (n_states, k, n) at the end, or with `t_eval` (n_states, k, n_times, n). NaN
     where the ensemble has NaN.
     """
 
-    def __init__(self, ensemble: Ensemble, job: EnsembleJob, results: Results, seeds: Array) -> None:
-        y = variation_of(job).tangents(results.y)
-        super().__init__(
-            job.model,
-            job.sensitivities or (),
-            y[:, :, 0] if job.t_eval is None else y,
-            job.sensitivity_control,
-        )
-        self._ensemble, self._seeds = ensemble, seeds
+    def __init__(self, runs: Runs, names: tuple[str, ...], y: Array, seeds: Array, control: bool) -> None:
+        super().__init__(runs.model, names, y, control)
+        self._runs, self._seeds = runs, seeds
 
     def _of_kernel(self, kernel: str, rows: int) -> Array:
-        ensemble, found, states = self._ensemble, derivatives(self._model), len(self._model.states)
+        runs, found, k = self._runs, derivatives(self._model), len(self.names)
         if self._model.contacts and kernel == "outputs":
             raise ArgumentError(
                 "sensitivity: outputs may depend on the contact modes, which an ensemble does not keep; use "
                 "ens.rerun(i)"
             )
-        count = len(ensemble)
-        y = ensemble.y.reshape(states, -1, count)
-        tangents = self.y.reshape(states, len(self.names), -1, count)
-        times = (
-            wide(ensemble.t).T
-            if ensemble.t_eval is None
-            else np.repeat(ensemble.t_eval[:, None], count, axis=1)
-        )
-        result = np.full((rows, len(self.names), *times.shape), np.nan)
+        n, *shape = runs.y.shape
+        times, y = runs.t.reshape(-1, shape[-1]), runs.y.reshape(n, -1, shape[-1])
+        tangents = self.y.reshape(n, k, *y.shape[1:])
+        result = np.full((rows, k, *y.shape[1:]), np.nan)
         for m, moments in enumerate(times):
-            u = np.broadcast_to(ensemble._inputs.at(moments, y[:, m]), (len(self._model.inputs), count))
+            u = np.broadcast_to(runs.inputs.at(moments, y[:, m]), (len(self._model.inputs), shape[-1]))
             for j in np.flatnonzero(np.isfinite(y[:, m]).all(axis=0)).tolist():
-                _, p = ensemble._start.of(j)
                 v = direction(tangents[:, :, m, j], self._seeds[:, :, j if self._seeds.shape[2] > 1 else 0])
-                try:
+                with suppress(KernelError):  # it cannot be computed there, as in the ensemble itself
+                    p = column(runs.parameters, j)
                     result[:, :, m, j] = found.along(kernel, moments[j], y[:, m, j], p, u[:, j], v)
-                except KernelError:  # as in the ensemble itself: it cannot be computed there
-                    continue
-        return result[:, :, 0] if ensemble.t_eval is None else result
+        return result.reshape(rows, k, *shape)
+
+
+class Runs(NamedTuple):
+    """Where the derivatives of many runs are taken: t (..., N), y (n, ..., N), rows of parameters, inputs."""
+
+    model: Any
+    t: Array
+    y: Array
+    parameters: Sequence[Array]
+    inputs: Inputs
+
+
+def column(rows: Sequence[Array], j: int) -> Array:
+    """The j-th entries of rows (1,) or (N,)."""
+    return np.array([row[j] if len(row) > 1 else row[0] for row in rows])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from .base_model import BaseModel, Variable
 from .errors import ArgumentError, CoreMissingError
 from .lanes import await_build
-from .options import of_call, shown
+from .options import GRADIENT_MEMORY, of_call, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -189,7 +189,7 @@ class Model(ModelCore, BaseModel):
         inputs: Any = None,
         *,
         by: Any = None,
-        memory: int = 2**28,
+        memory: int = GRADIENT_MEMORY,
         **options: Unpack[RunKeywords],
     ) -> Gradient:
         """The derivatives of a loss along a run by parameters, initial values and constant inputs.
@@ -229,11 +229,12 @@ class Model(ModelCore, BaseModel):
         inputs: Any = None,
         *,
         free: Any = None,
+        memory: int = GRADIENT_MEMORY,
         **options: Unpack[RunKeywords],
     ) -> Objective:
         """A loss as a function of the vector of the values of `free`, which returns the loss and its gradient.
 
-        The arguments are as for `gradient`, `free` as its `by`; the values given are the `start` of the function, and
+        The arguments are as for `gradient`, `free` is its `by`; the values given are the `start` of the function, and
         assumptions such as ``positive=True`` its `bounds`. It is what ``scipy.optimize.minimize(..., jac=True)`` takes;
         ``to_jax()`` and ``to_torch()`` make functions of JAX and PyTorch of it. Raises `ArgumentError` as `gradient`.
 
@@ -248,7 +249,7 @@ class Model(ModelCore, BaseModel):
         from .gradients.objective import Objective
 
         how = of_call(Model.objective, options)
-        return Objective(self, loss, t_span, initial, parameters, inputs, free, how)
+        return Objective(self, loss, t_span, initial, parameters, inputs, free, memory, how)
 
     def export_fmu(
         self,

@@ -18,6 +18,7 @@ from .arguments import Array
 from .assumptions import ZERO_AT_START
 from .base_model import BaseModel, KernelEntry, Variable
 from .consistency import Accepted, note_end
+from .derivatives import require_compiled
 from .errors import UNSUPPORTED, ArgumentError, PurePythonWarning, kernel_failed
 from .options import DEFAULTS, RunKeywords, corrects, of_call, shown
 from .python_methods import METHODS, Integrator, Record, Rk4, Settings, Solver, status_of
@@ -67,6 +68,18 @@ class PythonKernels(Protocol):
     def python(self) -> Mapping[str, Function]: ...
 
 
+def _compiled(name: str) -> Callable[..., NoReturn]:
+    """A method that only compiled models have: it raises `ArgumentError`, which says how to get one."""
+
+    def method(self: PythonModel, *arguments: Any, **options: Any) -> NoReturn:
+        require_compiled(name, self)
+        raise AssertionError(name)
+
+    method.__name__ = name
+    method.__doc__ = "Raises ArgumentError: only a compiled model has this."
+    return method
+
+
 class PythonModel(BaseModel):
     """A pure-Python model with the interface of `Model`. Issues a PurePythonWarning unless ``quiet=True``.
 
@@ -114,6 +127,13 @@ class PythonModel(BaseModel):
         )
 
     export_fmu = export_c
+    gradient = _compiled("gradient")
+    objective = _compiled("objective")
+    linearize = _compiled("linearize")
+    equilibrium = _compiled("equilibrium")
+    steady_motion = _compiled("steady_motion")
+    lyapunov = _compiled("lyapunov")
+    periodic = _compiled("periodic")
 
     def rhs(self, t: Any, y: Any, p: Any, u: Any = ()) -> Array:
         """dy/dt at time t: (n,) for y of shape (n,), (n, N) for (n, N)."""
@@ -163,9 +183,12 @@ class PythonModel(BaseModel):
         t_eval: Any = None,
         dense_output: bool = False,
         events: Any = None,
+        sensitivities: Any = None,
         **options: Unpack[RunKeywords],
     ) -> Solution:
-        """Integrate over t_span; arguments and result are as for `Model.integrate`."""
+        """Integrate over t_span; arguments and result are as for `Model.integrate`, but there are no sensitivities."""
+        if sensitivities is not None:
+            require_compiled("sensitivities", self)
         how = of_call(PythonModel.integrate, options).checked(self)
         if events is not None or how.kinks:
             raise ArgumentError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from .base_model import BaseModel
     from .inputs import Inputs
 
-UNMEASURED = 1e300
-"""An absolute tolerance so large that errors of a component count for nothing."""
+UNMEASURED = 1e100
+"""An absolute tolerance so large that errors of a component count for nothing. The squares of errors in units of it are
+normal numbers still: a processor takes a hundred times as long for others."""
 
 
 class NamedDerivatives:
@@ -42,7 +43,7 @@ class NamedDerivatives:
         self._model = model
         self._found: dict[str, Array] = {}
 
-    def __getitem__(self, key: Any) -> Array:
+    def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, tuple) or len(key) != 2:
             raise ArgumentError(
                 f"sensitivity[{arguments.short(key)}]: give two names, a quantity and one of {', '.join(self.names)}"
@@ -124,28 +125,55 @@ def integrate(
     keywords: Mapping[str, Any],
 ) -> Solution:
     """The run of `Model.integrate` with its `Sensitivity`; the arguments are those of `Model.integrate`."""
-    how = checked(model, options.of_call(type(model).integrate, dict(keywords)).checked(model))
-    control = arguments.boolean("sensitivity_control", control)
+    how = options.of_call(type(model).integrate, dict(keywords)).checked(model)
     t0, _ = arguments.span(t_span)
+    given = varied_run(model, t0, initial, parameters, inputs, names, control, how)
+    run = given.variation.model.integrate(
+        t_span,
+        Accepted(given.state),
+        given.vector,
+        given.inputs,
+        t_eval=t_eval,
+        dense_output=dense_output,
+        events=_of_states(events, len(given.x0)),
+        **vars(given.options),
+    )
+    return _split(model, run, given, (t_span, given.x0, t_eval, {**vars(how)}, events))
+
+
+class VariedRun(NamedTuple):
+    """A run with its tangents, ready to start: the larger model in its `variation`, `state`, `vector` of parameters."""
+
+    variation: Variation
+    start: TangentStart
+    x0: Array
+    p: Array
+    state: Array
+    vector: Array
+    inputs: Inputs
+    options: options.RunOptions
+
+
+def varied_run(
+    model: Any,
+    t0: float,
+    initial: Any,
+    parameters: Any,
+    inputs: Any,
+    names: Any,
+    control: Any,
+    how: options.RunOptions,
+) -> VariedRun:
+    """The start of a run with sensitivities from its arguments, and from options that have been checked."""
+    checked(model, how)
+    control = arguments.boolean("sensitivity_control", control)
     x0, p, controls = model._prepare(t0, initial, parameters, inputs, how.smallest_atol)
     check_inputs(controls)
     start = start_of(model, t0, initial, parameters, (x0, p, controls), names)
     variation = Variation.of(model, len(start.names), control)
-    state = variation.state(x0, start.y)
-    scales = values_at(model, t0, x0, p, controls) if control else None
-    atol = variation.tolerances(how.tolerances(model.states)[1], start, scales)
-    run = variation.model.integrate(
-        t_span,
-        Accepted(state),
-        variation.vector(p, start.seeds),
-        controls,
-        t_eval=t_eval,
-        dense_output=dense_output,
-        events=_of_states(events, len(x0)),
-        **{**vars(how), "atol": atol, "kinks": how.kinks or bool(model.kinks)},
-    )
-    problem = (t_span, x0, t_eval, {**vars(how)}, events)
-    return _split(model, run, p, start, variation, control, problem)
+    larger = variation.options(how, start.sizes(values_at(model, t0, x0, p, controls)) if control else None)
+    state, vector = variation.state(x0, start.y), variation.vector(p, start.seeds)
+    return VariedRun(variation, start, x0, p, state, vector, controls, larger)
 
 
 def varied(model: Any, names: Any, how: options.RunOptions, controls: Inputs) -> tuple[str, ...]:
@@ -182,7 +210,7 @@ class Variation:
         from ._core import VariationalTable, widest_lanes
         from .model import Model
 
-        self.n, self.count = len(model.states), count
+        self.n, self.count, self.control = len(model.states), count, control
         lanes = min(widest_lanes(), 4 if count <= 4 else 8)
         found = derivatives(model)
         self.table = VariationalTable(model, found.variational(lanes), count)
@@ -211,15 +239,23 @@ class Variation:
         """Its parameters for p and the derivatives of p and u by what is varied, (np + nu, count)."""
         return np.concatenate([p, [self.table.blocks], self.blocks(seeds)])
 
-    def tolerances(self, atol: Array, start: TangentStart, scales: Mapping[str, float] | None) -> Array:
-        """Its absolute tolerances: `atol` (n,), and those of the tangents, which without `scales` count for nothing.
+    def rows(self, seeds: Array) -> list[Array]:
+        """Its parameters after those of the model, (1,) or (N,), for seeds (np + nu, count, 1 or N)."""
+        return [np.array([float(self.table.blocks)]), *self.blocks(seeds)]
 
-        That of a tangent is that of the state over the size of what is varied, or over 1 where that is 0.
+    def options(self, how: options.RunOptions, sizes: Array | None = None) -> options.RunOptions:
+        """The options of its runs; `sizes` as for `tolerances`."""
+        atol = self.tolerances(how.tolerances(self.model.states[: self.n])[1], sizes)
+        return replace(how, atol=atol, kinks=how.kinks or bool(self.model.kinks))
+
+    def tolerances(self, atol: Array, sizes: Array | None = None) -> Array:
+        """Its absolute tolerances: `atol` (n,), and those of the tangents, which without `sizes` count for nothing.
+
+        That of a tangent is that of the state over the size (k,) of what is varied.
         """
         found = np.full(self.size, UNMEASURED)
         found[: self.n] = atol
-        if scales is not None:
-            sizes = np.array([abs(scales.get(name, 1.0)) or 1.0 for name in start.names])
+        if sizes is not None:
             found[self.n :] = self.blocks(found[: self.n, None] / sizes, fill=UNMEASURED)
         return found
 
@@ -233,10 +269,20 @@ class Variation:
 
     def tangents(self, rows: Array) -> Array:
         """The tangents (n, count, ...) in states of the larger model, (n (1 + width), ...)."""
-        rest = rows.shape[1:]
-        blocks = rows[self.n :].reshape(-1, self.n, self.table.lanes, *rest).swapaxes(0, 1)
-        found: Array = blocks.reshape(self.n, -1, *rest)[:, : self.count]
-        return found
+        return self._columns(rows[self.n :], self.n)
+
+    def seeds(self, vector: Array, p: int) -> Array:
+        """The derivatives of p and u (np + nu, count) in its parameters, the first `p` of which are the model's."""
+        blocks = vector[p + 1 :]
+        return self._columns(blocks, len(blocks) // self.table.width)
+
+    def _columns(self, blocks: Array, rows: int) -> Array:
+        """The columns (rows, count, ...) of which these are the blocks."""
+        rest = blocks.shape[1:]
+        found: Array = (
+            blocks.reshape(-1, rows, self.table.lanes, *rest).swapaxes(0, 1).reshape(rows, -1, *rest)
+        )
+        return found[:, : self.count]
 
 
 def _of_states(events: Any, n: int) -> Any:
@@ -255,14 +301,11 @@ def _of_states(events: Any, n: int) -> Any:
 def _split(
     model: BaseModel,
     run: Solution,
-    p: Array,
-    start: TangentStart,
-    variation: Variation,
-    control: bool,
+    given: VariedRun,
     problem: tuple[Any, ...],
 ) -> Solution:
     """The solution of the model and the sensitivities from that of the larger model."""
-    n = len(model.states)
+    n, variation = len(model.states), given.variation
     record, dense = run._event_record, run.sol
     if record is not None:
         record = _states_alone(record, n)
@@ -270,8 +313,8 @@ def _split(
     if dense is not None:
         interpolant = Dense.of_states(dense, n)
     solution = Solution(
-        model, run.t, np.ascontiguousarray(run.y[:n]), run.status, run.t_reached, p, run._inputs, run.nfev, run.n_steps,
-        run.n_rejected, interpolant, problem, run.njev, run.nlu, record,
+        model, run.t, np.ascontiguousarray(run.y[:n]), run.status, run.t_reached, given.p, run._inputs, run.nfev,
+        run.n_steps, run.n_rejected, interpolant, problem, run.njev, run.nlu, record,
     )  # fmt: skip
 
     def at(t: Any) -> Array:
@@ -279,7 +322,9 @@ def _split(
         return found[:, :, 0] if np.ndim(t) == 0 else found
 
     tangents = np.ascontiguousarray(variation.tangents(run.y))
-    solution.sensitivity = Sensitivity(solution, tangents, start, control, at if dense is not None else None)
+    solution.sensitivity = Sensitivity(
+        solution, tangents, given.start, variation.control, at if dense is not None else None
+    )
     return solution
 
 

@@ -22,14 +22,20 @@ class Snapshot:
     method: str
     inputs: Inputs
     block: bytes
+    sensitivities: tuple[str, ...] = ()
 
 
-def check_snapshot(snapshot: Any, model: BaseModel, method: str) -> None:
-    """Reject anything that was not saved by a stepper of this model and method."""
+def check_snapshot(snapshot: Any, model: BaseModel, method: str, sensitivities: tuple[str, ...] = ()) -> None:
+    """Reject anything that was not saved by a stepper of this model and method, with these sensitivities."""
     if not isinstance(snapshot, Snapshot):
         raise ArgumentError(f"restore needs a snapshot returned by save, not {type(snapshot).__name__}")
     if (snapshot.model, snapshot.digest, snapshot.method) != (model.name, model.digest, method):
         raise ArgumentError("the snapshot belongs to another model or method")
+    if snapshot.sensitivities != sensitivities:
+        raise ArgumentError(
+            f"the snapshot has sensitivities by {', '.join(snapshot.sensitivities) or 'nothing'}, the stepper by "
+            f"{', '.join(sensitivities) or 'nothing'}"
+        )
     block, inputs = snapshot.block, snapshot.inputs
     if type(block) is not bytes or not isinstance(inputs, Inputs) or inputs.names != model.inputs:
         raise ArgumentError(

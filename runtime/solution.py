@@ -141,8 +141,10 @@ class Solution:
 
     @property
     def message(self) -> str:
-        """How the run ended, and when."""
-        return message_of(self.status, self.t_reached, self.model.independent, self.paradox)
+        """How the run ended, and when; with redundant constraints also which multipliers were computed."""
+        end = message_of(self.status, self.t_reached, self.model.independent, self.paradox)
+        redundant = "rank" in self.model.kernels
+        return end + "; constraints are redundant: their multipliers are those of least norm" * redundant
 
     @property
     def modes(self) -> list[Mode]:

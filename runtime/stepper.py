@@ -42,6 +42,8 @@ class Stepper(StepperCore, BaseStepper):
     0.0
     """
 
+    _varied: tuple[str, ...] = ()
+
     __reduce__ = BaseStepper.__reduce__  # not that of the compiled base
 
     def set_state(self, values: Any = None, /, **named: Any) -> None:
@@ -59,11 +61,13 @@ class Stepper(StepperCore, BaseStepper):
 
     def save(self) -> Snapshot:
         """Everything needed to continue from here, bit for bit."""
-        return Snapshot(self.t, self.model.name, self.model.digest, self.method, self.inputs, self._save())
+        return Snapshot(
+            self.t, self.model.name, self.model.digest, self.method, self.inputs, self._save(), self._varied
+        )
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot of this stepper, or of another one of the same model and method."""
-        check_snapshot(snapshot, self.model, self.method)
+        check_snapshot(snapshot, self.model, self.method, self._varied)
         before = self.inputs
         self._attach(snapshot.inputs)
         if self._restore(snapshot.block) < 0:

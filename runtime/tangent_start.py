@@ -30,6 +30,10 @@ class TangentStart:
         """The derivatives of parameters and inputs, (np + nu, k)."""
         return np.concatenate([self.p, self.u])
 
+    def sizes(self, values: Mapping[str, float]) -> Array:
+        """The sizes of what is varied (k,), or 1 where it is 0: tolerances of tangents are relative to them."""
+        return np.array([abs(values.get(name, 1.0)) or 1.0 for name in self.names])
+
 
 def values_at(model: Any, t0: float, x0: Array, p: Array, controls: Inputs) -> dict[str, float]:
     """Every quantity and parameter at the start, by name."""
@@ -161,6 +165,11 @@ def check_inputs(controls: Inputs) -> None:
             f"sensitivities: the derivative of an input that is a function is not known: {called}; give numbers or "
             "samples"
         )
+
+
+def fixed_input(name: str) -> ArgumentError:
+    """The error for a new value of an input that is varied."""
+    return ArgumentError(f"set_inputs: the derivatives are by {name}, which is to stay as it is")
 
 
 def _check_constant(controls: Inputs, name: str) -> None:

@@ -395,17 +395,23 @@ MODELS: dict[str, Callable[[], Any]] = {
 }
 
 
+def formed(model: Any) -> Any:
+    """The KanesMethod or LagrangesMethod of a model, with its equations formed by SymPy."""
+    if isinstance(model, me.System):
+        model.form_eoms()
+        return model.eom_method
+    if isinstance(model, me.KanesMethod):
+        model.kanes_equations(model._bodylist, model._forcelist)
+    else:
+        model.form_lagranges_equations()
+    return model
+
+
 class Oracle:
     """SymPy's own equations of a model, formed by its own method, as numbers."""
 
     def __init__(self, model: Any) -> None:
-        if isinstance(model, me.System):
-            model.form_eoms()
-            model = model.eom_method
-        elif isinstance(model, me.KanesMethod):
-            model.kanes_equations(model._bodylist, model._forcelist)
-        else:
-            model.form_lagranges_equations()
+        model = formed(model)
         lagrange = isinstance(model, me.LagrangesMethod)
         q, qd = list(model.q), [x.diff(t) for x in model.q]
         u = qd if lagrange else list(model.u)

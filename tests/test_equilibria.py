@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 from runtime_models import needs_core
 from steady_models import HOOP, hoop, on_rails
 
@@ -168,7 +169,7 @@ def test_a_fold_of_a_pushed_bead(bead: Any) -> None:
 def test_the_pitchfork_of_a_bead_on_a_hoop(bead: Any) -> None:
     """The bottom loses its stability at Omega^2 = g/R."""
     start = bead.equilibrium({"theta": 0.1}, HOOP | {"c": 0.2, "Omega": 3.0}, {"tau": 0})
-    branch = start.continuation("Omega", 6.0)
+    branch = start.continuation(sp.Symbol("Omega"), 6.0)
     (point,) = branch.special
     assert point.kind == "branch point"
     assert abs(point.value - np.sqrt(9.81 / 0.5)) < 1e-10
@@ -210,7 +211,7 @@ def test_circles_of_a_disk_up_to_any_lean() -> None:
 @pytest.mark.parametrize(
     ("along", "to", "message"),
     [
-        ("theta", 1.0, "continuation: unknown theta"),
+        ("theta", 1.0, "continuation: along: unknown theta"),
         ("Omga", 1.0, "unknown Omga; did you mean Omega"),
         ("Omega", 6.0, "Omega is 6 already"),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -138,8 +140,45 @@ def test_wrong_data_and_names_are_named() -> None:
     refused("bounds: unknown c", good, bounds={"c": (0, 1)})
     refused("initial has 2 entries for 1 run", good, initial=[{}, {}])
     refused("all samples are at t = 0", {"x": ([0.0], [1.0])})
+    refused("data: x has a sample at t = 0, before t0 = 1", good, t0=1.0)
+    refused("data has x twice", {"x": (TIMES, x), sp.Symbol("x"): (TIMES, x)})
+    with pytest.raises(ArgumentError, match=r"values has shape \(2,\); shape \(1,\)"):
+        cg.residuals(oscillator, good, free=["k"], **GUESS)([3.0, 4.0])
     with pytest.raises(KernelError, match="the run with the first guesses stopped"):
         cg.fit(oscillator, good, free=["k"], **GUESS, max_steps=2)
+
+
+def test_a_run_that_ends_before_its_last_sample_is_refused() -> None:
+    """A stone from a height of 1 is on the ground at t = 0.45."""
+    h, g = cg.coordinates("h"), cg.parameters("g", positive=True)
+    stone = cg.System(
+        "stone",
+        coordinates=[h],
+        kinetic=cg.rate(h) ** 2 / 2,
+        potential=g * h,
+        events=[cg.Event(h, direction=-1, terminal=True, name="ground")],
+    ).compile("lagrange")
+    given = {"initial": {"h": 1.0, "h_dot": 0.0}, "parameters": {"g": 9.81}}
+    times = np.array([0.1, 0.2, 0.3, 0.5, 0.6])
+    data = {"h": (times, 1 - 4.905 * times**2)}
+    with pytest.raises(KernelError, match=r"before the sample of h at t = 0\.5; give other guesses"):
+        cg.fit(stone, data, free=["g"], t0=0, **given)
+    found = cg.fit(stone, {"h": (times[:3], data["h"][1][:3])}, free=["g"], t0=0, **given)
+    assert found["g"] == pytest.approx(9.81, rel=1e-7)
+
+
+def test_threads_share_residuals() -> None:
+    problem = cg.residuals(oscillator, {"x": (TIMES, noisy(3))}, free=["k"], **GUESS)
+    points = [[3.0 + 0.1 * i] for i in range(6)]
+    alone = [problem(point).tobytes() for point in points]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda i: problem(points[i % 6]).tobytes(), range(120)))
+    finally:
+        sys.setswitchinterval(before)
+    assert found == alone * 20
 
 
 @pytest.fixture(scope="module")

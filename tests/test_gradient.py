@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -14,6 +16,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 
 import chaplygin as cg
+from chaplygin.codegen.emit.python_backend import python_model
 from chaplygin.codegen.methods import PAIRS
 from chaplygin.generated.double_pendulum import model as double_pendulum
 from chaplygin.generated.euler_rigid_body import model as rigid_body
@@ -41,7 +44,7 @@ def pendulum() -> Any:
         kinetic=m * length**2 * w**2 / 2,
         potential=-m * g * length * sp.cos(phi),
         forces={w: u * sp.cos(cg.time) - c * w},
-        outputs={"tension": m * length * w**2 + m * g * sp.cos(phi)},
+        outputs={"tension": m * length * w**2 + m * g * sp.cos(phi), "turned": sp.Abs(phi)},
     ).compile("lagrange", wait=True)
 
 
@@ -147,6 +150,46 @@ def test_an_output_as_a_quantity(pendulum: Any) -> None:
     right |= {"phi": -m * g * np.sin(phi), "phi_dot": 2 * m * length * w}
     for name, slope in right.items():
         assert found[name] == pytest.approx(2 * tension * slope, rel=1e-13, abs=1e-13), name
+
+
+def test_several_integrals_of_names_need_neither_sympy_nor_the_declaration(tmp_path: Any) -> None:
+    """The energy E = m v^2/2 + k x^2/2 is constant, so its integral over 2 is 2 E; that of the time is 2."""
+    work = """
+        import sys
+        import chaplygin as cg
+        from chaplygin.generated.harmonic_oscillator import model
+        entries = [cg.integral("energy"), cg.integral("energy"), cg.integral("t"), cg.final("energy"), cg.integral("m")]
+        found = model.gradient(entries, (0, 2), {"x": 1.0, "x_dot": 0.5}, {"m": 1.3, "k": 4.0}, rtol=1e-11)
+        print("sympy" in sys.modules, found.value, *(found[name] for name in ("m", "k", "x", "x_dot")))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(work)]
+    subprocess.run(command, check=True, capture_output=True)  # the derivatives may have to be compiled
+    sympy, *numbers = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    assert sympy == "False"
+    energy = 1.3 * 0.5**2 / 2 + 4.0 / 2
+    slopes = [5 * slope for slope in (0.5**2 / 2, 1.0 / 2, 4.0, 1.3 * 0.5)]
+    expected = [5 * energy + 2 + 2 * 1.3, slopes[0] + 2, *slopes[1:]]
+    assert list(map(float, numbers)) == pytest.approx(expected, rel=1e-9)
+
+
+def test_pure_python_models_say_what_to_install() -> None:
+    example = cg.example("harmonic_oscillator")
+    model: Any = python_model(example.system.equations("lagrange").program, quiet=True)
+    given = (0, 1), *START
+    calls: dict[str, Callable[[], Any]] = {
+        "gradient": lambda: model.gradient(cg.final("x"), *given),
+        "objective": lambda: model.objective(cg.final("x"), *given, free=["k"]),
+        "sensitivities": lambda: model.integrate(*given, sensitivities=["k"]),
+        "periodic": lambda: model.periodic(START[0], 3, START[1]),
+        "fit": lambda: cg.fit(
+            model, {"x": ([0.1, 0.2], [1, 1])}, free=["k"], initial=START[0], parameters=START[1]
+        ),
+    }
+    for name, call in calls.items():
+        with pytest.raises(
+            ArgumentError, match=f"^{name}: .*pure Python.*install a C compiler.*chaplygin doctor"
+        ):
+            call()
 
 
 @pytest.mark.parametrize("method", ["dop853", "rk4"])
@@ -269,7 +312,8 @@ def test_what_has_no_gradient_is_named(pendulum: Any) -> None:
     refused("several different", final, by=["k", "k"])
     refused("rodas5p.*has no adjoint.*dop853", final, method="rodas5p")
     refused("peak.*not differentiable", cg.peak("x"))
-    refused("no loss", "x")
+    refused("'x' is not a loss: give cg.final", "x")
+    refused("memory = -1; a positive number", final, memory=-1)
     refused("one quantity, or a function", cg.final("x", "x_dot"))
     refused("pair", cg.loss(lambda values: 1.0, final))
     refused(r"shape \(2,\); \(1,\)", cg.loss(lambda values: (1.0, [1.0, 2.0]), final))
@@ -278,6 +322,7 @@ def test_what_has_no_gradient_is_named(pendulum: Any) -> None:
     refused("outside t_span", cg.squares({"x": ([2.0], [1])}))
     refused("input u varies", cg.final("phi"), pendulum, (*PENDULUM[:2], {"u": lambda t, y: 0.0}))
     phi = sp.Symbol("phi")
+    refused("turned is not differentiable where Abs", cg.final("turned"), pendulum, PENDULUM)
     for rough, word in ((sp.Abs(phi), "Abs"), (sp.sign(phi), "sign"), (sp.Max(phi, 0), "Max")):
         refused(f"not differentiable where {word}", cg.integral(rough), pendulum, PENDULUM)
     piecewise = sp.Piecewise((phi, phi > 0), (0, True))

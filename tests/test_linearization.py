@@ -169,26 +169,40 @@ def test_symbolic_linear_equations_are_the_compiled_ones() -> None:
     symbols = {s.name: s for s in system.all_symbols()}
     theta, turn, g, radius = (symbols[n] for n in ("theta", "Omega", "g", "R"))
     rest = {symbols["theta_dot"]: 0, symbols["tau"]: 0, g: radius * turn**2 * sp.cos(theta)}
-    a, b, states = system.equations("lagrange").linearize(rest)
-    assert states == ("theta", "theta_dot")
-    assert sp.simplify(a[1, 0] + turn**2 * sp.sin(theta) ** 2) == 0
-    assert sp.simplify(b[1] - 1 / (symbols["m"] * radius**2)) == 0
+    lin = system.equations("lagrange").linearize(rest)
+    assert lin.states == ("theta", "theta_dot")
+    assert sp.simplify(lin.A[1, 0] + turn**2 * sp.sin(theta) ** 2) == 0
+    assert sp.simplify(lin.B[1] - 1 / (symbols["m"] * radius**2)) == 0
+    assert (lin.inputs, lin.outputs) == (("tau",), ("height", "push"))
+    assert lin.C.tolist() == [[radius * sp.sin(theta), 0], [0, 0]]
+    assert list(lin.D) == [0, theta]
 
     system = on_rails()
     symbols = {s.name: s for s in system.all_symbols()}
     at = dict.fromkeys((symbols[n] for n in ("x", "y", "x_dot", "y_dot", "f") if n in symbols), 0)
-    a, _, states = system.equations("maggi").linearize(at)
-    assert len(states) == 2
-    assert sp.simplify(a[0, 1] * a[1, 0] + symbols["k"] / symbols["m"]) == 0
+    lin = system.equations("maggi").linearize(at)
+    assert (lin.states[0], lin.outputs[0]) == ("x", "y")
+    assert len(lin.states) == 2
+    assert list(lin.C[0, :]) == [symbols["s"], 0]
+    assert sp.simplify(lin.A[0, 1] * lin.A[1, 0] + symbols["k"] / symbols["m"]) == 0
 
     system = cg.example("rolling_disk").system
     symbols = {s.name: s for s in system.all_symbols()}
     straight = dict.fromkeys((symbols[n] for n in ("alpha", "w1", "w3")), 0)
-    a, _, states = system.equations("maggi").linearize(straight, about="steady")
-    assert states == ("alpha", "w1", "w2", "w3")
+    lin = system.equations("maggi").linearize(straight, about="steady")
+    assert lin.states == ("alpha", "w1", "w2", "w3")
     m, radius, moment, axial, g, spin = (symbols[n] for n in ("m", "R", "A", "B", "g", "w2"))
     square = m * g * radius - (axial + m * radius**2) * axial * spin**2 / moment
-    assert sp.simplify((a * a).trace() / 2 - square / (moment + m * radius**2)) == 0
+    assert sp.simplify((lin.A**2).trace() / 2 - square / (moment + m * radius**2)) == 0
+    numbers = DISK | {"alpha": 0.0, "w1": 0.0, "w2": 5.0, "w3": 0.0}
+    compiled = disk.linearize(0, UPRIGHT | {"w2": 5.0}, DISK, about="steady")
+    assert compiled.states == lin.states
+    for name in lin.outputs:
+        row = lin.C[lin.outputs.index(name), :].subs({symbols[n]: v for n, v in numbers.items()})
+        np.testing.assert_allclose(
+            np.array(row, float)[0], compiled.C[compiled.outputs.index(name)], atol=1e-14
+        )
+    assert any(name.startswith("der(") for name in lin.outputs)
     with pytest.raises(cg.FormError, match=r"d\(w1\)/dt = .* is not zero: it is not a steady motion"):
         system.equations("maggi").linearize({symbols["w1"]: 0}, about="steady")
 

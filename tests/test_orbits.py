@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import rattleback
 import sympy as sp
 from runtime_models import needs_core
 from scipy.integrate import solve_ivp
@@ -186,6 +187,54 @@ def test_the_spectrum_of_a_double_pendulum_is_symmetric() -> None:
         assert abs(found.values[i] + found.values[j]) < 2 * np.hypot(found.errors[i], found.errors[j])
     assert found.values[0] > 20 * found.errors[0] > 0  # chaotic
     assert abs(found.values[1]) < 5 * found.errors[1]
+
+
+@pytest.fixture(scope="module")
+def celt() -> Any:
+    return rattleback.system().compile("maggi")
+
+
+def test_exponents_of_a_rattleback_are_those_of_the_laws_of_momentum(celt: Any) -> None:
+    """Integrated by SciPy with a derivative by complex steps; their sum is the mean divergence along the run."""
+    start = rattleback.START | rattleback.SPIN
+    first = np.array([start[name] for name in celt.states])
+    np.testing.assert_allclose(
+        celt.rhs(0, first, rattleback.NUMBERS), rattleback.field(first, rattleback.NUMBERS), rtol=1e-12
+    )
+
+    def both(_: float, z: Any) -> Any:
+        slopes = rattleback.jacobian(z[:8], rattleback.NUMBERS)
+        tangents = slopes @ z[9:].reshape(8, 8)
+        return np.concatenate(
+            [rattleback.field(z[:8], rattleback.NUMBERS), [np.trace(slopes)], tangents.ravel()]
+        )
+
+    state, q, sums, volume = first, np.eye(8), np.zeros(8), 0.0
+    for _ in range(4):
+        z0 = np.concatenate([state, [0.0], q.ravel()])
+        z = solve_ivp(both, (0, 0.5), z0, method="DOP853", rtol=1e-10, atol=1e-10).y[:, -1]
+        state, volume = z[:8], volume + z[8]
+        q, r = np.linalg.qr(z[9:].reshape(8, 8))
+        sums += np.log(np.abs(np.diag(r)))
+    found = celt.lyapunov((0, 2), start, rattleback.NUMBERS, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.values, np.sort(sums / 2)[::-1], atol=1e-6)
+    assert abs(found.values.sum() - volume / 2) < 1e-8
+
+
+@pytest.mark.slow
+def test_a_rattleback_is_chaotic_and_loses_volume(celt: Any) -> None:
+    """Translations, the turn about the vertical, the flow and the energy: five exponents are zero."""
+    start = rattleback.START | rattleback.SPIN
+    found = celt.lyapunov((0, 4000), start, rattleback.NUMBERS, rtol=1e-9, atol=1e-9)
+    off = np.abs(found.values) > 4 * found.errors + 20 / 4000
+    assert off.tolist() == [True, *[False] * 5, True, True]
+    sol = celt.integrate(
+        (0, 4000), start, rattleback.NUMBERS, rtol=1e-9, atol=1e-9, t_eval=np.arange(0, 4000, 0.2)
+    )
+    losses = [np.trace(rattleback.jacobian(y, rattleback.NUMBERS)) for y in sol.y.T]
+    blocks = np.reshape(losses, (20, -1)).mean(axis=1)
+    spread = np.hypot(blocks.std() / np.sqrt(20), np.sqrt((found.errors**2).sum()))
+    assert abs(found.values.sum() - np.mean(losses)) < 4 * spread
 
 
 @pytest.mark.slow

@@ -155,6 +155,7 @@ def test_multipliers_are_those_of_least_norm() -> None:
     assert "least norm" in model.variables["lambda_1"].description
     given = {"x": 0.7, "y": 0.2, "z": 0, "x_dot": 1, "y_dot": 2, "z_dot": 0}
     sol = model.integrate((0, 3), given, {"m": 2, "g": 10}, **HOW)
+    assert sol.message.endswith("constraints are redundant: their multipliers are those of least norm")
     np.testing.assert_allclose(sol["x"], 0.7 + sol.t, rtol=1e-13)
     weight = 20 / (1 + (1 + sol["x"]) ** 2)
     np.testing.assert_allclose(sol.evaluate("lambda_1"), weight, rtol=1e-13)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +17,8 @@ from chaplygin.codegen.emit.c_lanes import lane_files
 from chaplygin.codegen.emit.python_backend import python_model
 from chaplygin.codegen.graph.differentiate import forward
 from chaplygin.codegen.graph.evaluate import evaluate
+from chaplygin.codegen.lower import kernels
+from chaplygin.codegen.lower.dynamics import Dynamics
 from chaplygin.codegen.lower.schedule import Store
 
 M, LENGTH, MOMENT = cg.parameters("m l J", positive=True)
@@ -81,6 +85,21 @@ def test_the_code_of_a_chain_does_not_grow_with_it() -> None:
         lines.append(len(text.splitlines()))
     assert functions[0] == functions[1]
     assert lines[0] == lines[1]
+
+
+def test_a_long_jacobian_is_given_up_at_its_first_long_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = []
+    variation = Dynamics.variation
+
+    def counted(self: Dynamics, *given: Any) -> Any:
+        columns.append(given)
+        return variation(self, *given)
+
+    monkeypatch.setattr(Dynamics, "variation", counted)
+    monkeypatch.setattr(kernels, "UNROLLED_JACOBIAN", 48**2)
+    nodes = planar_chain(24).nodes
+    assert not list(kernels.jacobian(Dynamics(replace(nodes, graph=nodes.graph.copy()))))
+    assert 1 <= len(columns) < 48
 
 
 def test_places_of_records_are_used_again() -> None:

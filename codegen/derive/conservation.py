@@ -189,7 +189,7 @@ class Examination:
         roots = [*slopes, *needed, *completing]
         # Accelerations are solved for at each point; a number in their place shows the sizes of their factors.
         points = [{**p, **{f"{_ACCELERATION}{i}": 0.7 for i in range(k)}} for p in self.points]
-        large = k > _MANY_VELOCITIES
+        large = k >= _MANY_VELOCITIES
         if large:  # the sizes of terms grow with every body of a chain, beyond all values
             moving = self._plainly_moving(slopes, needed, completing, points[0], sure)
         for point in () if large else points:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ..lower.program import Program
     from ..methods import Pair
+    from .linearize import LinearEquations
 
 LARGEST_COUNTED_AS_EMITTED = 2000
 """Operations of M and f together up to which `Equations.operations` counts the emitted right-hand side."""
@@ -231,20 +232,21 @@ class Equations:
 
     def linearize(
         self, point: Mapping[Any, Any], about: Literal["equilibrium", "steady"] = "equilibrium"
-    ) -> tuple[sp.Matrix, sp.Matrix, tuple[str, ...]]:
-        """A and B of d(xi)/dt = A xi + B du near an equilibrium or a steady motion, and the names of xi.
+    ) -> LinearEquations:
+        """d(xi)/dt = A xi + B du, dz = C xi + D du near an equilibrium or a steady motion, as SymPy matrices.
 
-        `point` maps symbols of states, inputs and parameters to numbers or expressions; what it leaves out stays as
-        it is. As for `Model.linearize`, which is the way for larger systems, constraints are eliminated, and with
-        about="steady" ignorable coordinates are dropped.
+        The result has A, B, C, D and the names `states` of xi, `inputs` of u, `outputs` of z: the states that follow
+        from xi by constraints, constant rates ``der(x)`` of dropped coordinates, the system's outputs. `point` maps
+        symbols of states, inputs and parameters to numbers or expressions; what it leaves out stays as it is. As for
+        `Model.linearize`, which is the way for larger systems, constraints are eliminated, and with about="steady"
+        ignorable coordinates are dropped.
 
         Raises FormError if a rate is not zero at the point, and for forms with multipliers, momenta or contacts.
 
         >>> import chaplygin as cg
         >>> system = cg.example("double_pendulum").system
         >>> hanging = dict.fromkeys((*system.coordinates, *system.velocities), 0)
-        >>> a, b, states = system.equations("lagrange").linearize(hanging)
-        >>> a[2, 0]
+        >>> system.equations("lagrange").linearize(hanging).A[2, 0]
         -g*(m1 + m2)/(l1*m1)
         """
         from .linearize import linearized

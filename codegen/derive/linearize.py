@@ -2,12 +2,13 @@
 
 dx/dt = r, M theta' = f: near a point with theta' = a, d(theta') = M^-1 (df - dM a). Constraints and invariants of
 coordinates h = 0 are eliminated, dy = N xi with N = [I; -h_d^-1 h_i] for independent states i and dependent ones d.
+Observed are the dependent states, constant rates of dropped coordinates, and the outputs of the system.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sympy as sp
 
@@ -20,10 +21,20 @@ if TYPE_CHECKING:
     from .equations import Equations
 
 
-def linearized(
-    eqs: Equations, point: Mapping[Any, Any], about: str
-) -> tuple[sp.Matrix, sp.Matrix, tuple[str, ...]]:
-    """A, B and the names of the independent states; see `Equations.linearize`."""
+class LinearEquations(NamedTuple):
+    """d(xi)/dt = A xi + B du, dz = C xi + D du; the names of xi, u and z are `states`, `inputs` and `outputs`."""
+
+    A: sp.Matrix
+    B: sp.Matrix
+    C: sp.Matrix
+    D: sp.Matrix
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+def linearized(eqs: Equations, point: Mapping[Any, Any], about: str) -> LinearEquations:
+    """See `Equations.linearize`."""
     nodes, g = eqs.nodes, eqs.nodes.graph
     if about not in ("equilibrium", "steady"):
         raise FormError(f"linearize: about = {about!r}: give 'equilibrium' or 'steady'")
@@ -60,16 +71,31 @@ def linearized(
         for j in range(len(variables) if any(a) else 0):
             moved[:, j] -= sp.Matrix(k, k, list(turned[:, j])) * a
         parts.append(sp.Matrix.vstack(slopes(rates, variables), m.LUsolve(moved) if variables else moved))
-    free, across = _across(slopes(closing, states))
-    n = sp.zeros(len(states), len(free))
-    for row in range(len(states)):
-        n[row, :] = across[row]
-    names = tuple(eqs.states[kept[i]] for i in free)
-    return (
+    free, n = _across(slopes(closing, states))
+    follow = [i for i in range(len(states)) if i not in free]
+    observed = _observed(eqs, dropped)
+    seen = list(observed.values())
+    c = sp.Matrix.vstack(n.extract(follow, list(range(len(free)))), slopes(seen, states) * n)
+    d = sp.Matrix.vstack(sp.zeros(len(follow), len(inputs)), slopes(seen, inputs))
+    names = [eqs.states[i] for i in kept]
+    return LinearEquations(
         (parts[0].extract(free, list(range(len(states)))) * n).applyfunc(sp.simplify),
         parts[1].extract(free, list(range(len(inputs)))).applyfunc(sp.simplify),
-        names,
+        c.applyfunc(sp.simplify),
+        d.applyfunc(sp.simplify),
+        tuple(names[i] for i in free),
+        tuple(u.name for u in eqs.system.inputs),
+        (*(names[i] for i in follow), *observed),
     )
+
+
+def _observed(eqs: Equations, dropped: Sequence[int]) -> dict[str, Node]:
+    """The rates of the dropped coordinates and the outputs, as far as they depend on no dropped coordinate."""
+    nodes = eqs.nodes
+    rates = {f"der({eqs.states[i]})": nodes.rates[i] for i in dropped}
+    going = [nodes.coordinate_nodes[i] for i in dropped]
+    found = rates | nodes.output_nodes
+    return {name: node for name, node in found.items() if not nodes.graph.depends_on([node], going)}
 
 
 def _closing(eqs: Equations) -> list[Node]:
@@ -96,8 +122,8 @@ def _ignorable(eqs: Equations, closing: Sequence[Node]) -> list[int]:
         dropped += more
 
 
-def _across(closing: sp.Matrix) -> tuple[list[int], list[sp.Matrix]]:
-    """The independent states, and the rows of N: the last ones of the states are taken as dependent."""
+def _across(closing: sp.Matrix) -> tuple[list[int], sp.Matrix]:
+    """The independent states, and N: the last ones of the states are taken as dependent."""
     count = closing.cols
     order = list(range(count))[::-1]
     reduced, pivots = (
@@ -105,13 +131,12 @@ def _across(closing: sp.Matrix) -> tuple[list[int], list[sp.Matrix]]:
     )
     follow = {order[p]: row for row, p in enumerate(pivots)}
     free = [i for i in range(count) if i not in follow]
-    rows = []
-    for i in range(count):
-        if i in follow:
-            rows.append(sp.Matrix([[-reduced[follow[i], order.index(j)] for j in free]]))
-        else:
-            rows.append(sp.Matrix([[sp.Integer(int(i == j)) for j in free]]))
-    return free, rows
+    n = sp.zeros(count, len(free))
+    for j, independent in enumerate(free):
+        n[independent, j] = 1
+        for i, row in follow.items():
+            n[i, j] = -reduced[row, order.index(independent)]
+    return free, n
 
 
 def _check_rest(eqs: Equations, kept: Sequence[int], rates: Sequence[Any], about: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..lower.derivatives import HOISTED, KINDS, PARAMETERS, variables
+from ..lower.derivatives import HOISTED, KINDS, PARAMETERS, kinks, variables
 from ..lower.program import Program, has_functions
 from .c_lanes import lane_kernel
 from .c_text import c_string
@@ -22,12 +22,15 @@ def derivatives_file(program: Program, made: Program, kind: str, command: str) -
     """
     texts = {kernel: body(made.graph, made.schedule(kernel), _SHARED) for kernel in made.kernels}
     wrappers, entries = [], []
+    rough = {name: kinks(made.graph, kernel) for name, kernel in program.kernels.items()}
+    rough = {name: found for name, found in rough.items() if any(found)}
     for name, kernel in program.kernels.items():
         n_values, n_variables = len(kernel.outputs), len(variables(program, kernel))
         given, found = (n_variables, n_values) if kind == "along" else (n_values, n_variables)
         function = f"{made.name}_{kind}_{name}"
         wrappers.append(_wrapper(program, made, kind, name, f"({function}, {n_values}, {given}, {found}"))
-        row = f"CG_TAKES_{kernel.takes.upper()}, {n_values}, {given}, {found}, {function}"
+        of = f"cg_kinks_of_{name}" if name in rough else "NULL"
+        row = f"CG_TAKES_{kernel.takes.upper()}, {n_values}, {given}, {found}, {function}, {of}"
         entries.append(f"    {{{c_string(name)}, {row}}},")
     work = max(text.work for text in texts.values())
     values = {
@@ -40,6 +43,7 @@ def derivatives_file(program: Program, made: Program, kind: str, command: str) -
         "kernels": "\n".join(lane_kernel(made, k, text, _SHARED.shared) for k, text in texts.items()),
         "wrappers": "\n".join(wrappers),
         "entries": "\n".join(entries),
+        "kinks": "".join(_kinks(name, found) for name, found in rough.items()),
         "n_work": f"{work + 1} * CG_LANES",
         "digest": c_string(made.digest),
         "tables": _variational(program, work, made.schedule(HOISTED[kind]).hoisted)
@@ -47,6 +51,12 @@ def derivatives_file(program: Program, made: Program, kind: str, command: str) -
         else _backward_table(program),
     }
     return {f"{made.name}_{kind}.c": render("derivatives.c.in", values)}
+
+
+def _kinks(name: str, found: list[str]) -> str:
+    """What makes the results of a kernel not differentiable, one entry each."""
+    entries = ", ".join(c_string(kink) if kink else "NULL" for kink in found)
+    return f"static const char *const cg_kinks_of_{name}[] = {{{entries}}};\n"
 
 
 def _wrapper(program: Program, made: Program, kind: str, name: str, wrapped: str) -> str:

@@ -20,10 +20,9 @@ from chaplygin.runtime.errors import ArgumentError, RangeError
 from ..declare.digest import numbered
 from ..declare.entry import Entry
 from ..declare.symbols import rate
-from ..graph.branches import SWITCHES
 from ..graph.from_sympy import Lowering, UnsupportedExpression
 from ..graph.graph import CONDITIONS, Graph, Node
-from .derivatives import adjoint
+from .derivatives import adjoint, kinks
 from .dynamics import Dynamics
 from .lower import given
 from .program import KernelRow, Program
@@ -31,7 +30,6 @@ from .program import KernelRow, Program
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes
 
-_SPELLED = {"abs": "Abs", "sign": "sign", "min": "Min", "max": "Max"}
 VALUES = KernelRow("values", "the expressions", lambda d: ())
 """The kernel of a companion; `companion` makes it, since it needs the expressions too."""
 
@@ -93,10 +91,8 @@ def slope(eqs: EquationNodes, expression: sp.Basic, digest: str) -> Program:
     """
     program = companion(eqs, [expression], digest)
     g, kernel = eqs.graph, program.kernels[VALUES.name]
-    solved = [node for solve in kernel.solves for node in (*solve.matrix, *solve.rhs)]
-    switches = {g.op[node] for node in g.reachable([*kernel.outputs, *solved])} & SWITCHES
-    if switches:
-        what = ", ".join(sorted({_SPELLED.get(op, "Piecewise") for op in switches}))
+    (what,) = kinks(g, kernel)
+    if what:
         raise ArgumentError(
             f"{short(expression)} is not differentiable where {what} switches; write it with smooth functions, such as "
             "a square instead of an absolute value"

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..graph.branches import SWITCHES
 from ..graph.differentiate import forward, reverse
 from ..graph.graph import CONDITIONS, Graph, Node
 from .program import Kernel, Program, Solve
@@ -20,6 +21,9 @@ KINDS = {"along": "directional", "adjoint": "adjoint"}
 
 HOISTED = {"along": "along_rhs", "adjoint": "adjoint_rhs"}
 """The kernel of each kind that is called in every stage of a run, with the same parameters and directions of them."""
+
+SPELLED = {"abs": "Abs", "sign": "sign", "min": "Min", "max": "Max"}
+"""Functions with kinks as users write them; the others come from `Piecewise`."""
 
 PARAMETERS = "adjoint_parameters"
 """From the derivatives by the terms of the right-hand side to those by the parameters; see `back_to_terms`."""
@@ -92,6 +96,19 @@ def variables(program: Program, kernel: Kernel) -> list[Node]:
     x = program.declared if kernel.takes == "declared" else program.states
     names = (program.independent, *(v.name for v in (*x, *program.parameters, *program.inputs)))
     return [program.graph.symbol(name) for name in names]
+
+
+def kinks(g: Graph, kernel: Kernel) -> list[str]:
+    """For each result of a kernel, the functions at whose kinks it is not differentiable, as users write them."""
+    solved = [n for solve in kernel.solves for n in (*solve.matrix, *solve.rhs)]
+
+    def found(output: Node) -> str:
+        reached = g.reachable([output, *solved])
+        return ", ".join(
+            sorted({SPELLED.get(op, "Piecewise") for op in {g.op[n] for n in reached} & SWITCHES})
+        )
+
+    return [found(output) for output in kernel.outputs]
 
 
 def along(g: Graph, kernel: Kernel, variables: Sequence[Node], name: str) -> Kernel:

@@ -57,7 +57,11 @@ def jacobian(d: Dynamics) -> Iterator[Kernel]:
     g, names, states = d.graph, d.eqs.states, d.eqs.state_nodes
     if d.solves or len(states) ** 2 > UNROLLED_JACOBIAN:
         return
-    columns = [d.variation({s: g.one}, []) for s in states]
+    columns: list[list[Node]] = []
+    for s in states:
+        columns.append(d.variation({s: g.one}, []))
+        if g.count_operations(columns[-1]) > UNROLLED_JACOBIAN:  # with what it shares with the others
+            return
     entries = tuple(columns[j][i] for i in range(len(states)) for j in range(len(states)))
     if g.count_operations(entries) <= UNROLLED_JACOBIAN:
         comments = tuple(f"d(d({a})/dt)/d({b})" for a in names for b in names)

@@ -147,12 +147,12 @@ class _Arc:
         return replace(start, v=v, residual=float(np.abs(values).max(initial=0.0)))
 
 
-def follow(start: SteadyState, along: str, to: Any, step: Any, max_points: Any) -> Branch:
+def follow(start: SteadyState, along: Any, to: Any, step: Any, max_points: Any) -> Branch:
     """See `SteadyState.continuation`."""
-    model, end = start.model, arguments.number("to", to)
+    model, end, along = start.model, arguments.number("to", to), arguments.plain_name(along)
     known = (*start.keep, *(n for n in (*model.parameters, *model.inputs) if n not in start.free))
     if along not in known:
-        raise arguments.unknown_entry("continuation", [str(along)], known)
+        raise arguments.unknown_entry("continuation: along", [along], known)
     arc = _Arc(start, along, end)
     if end == arc.begin:
         raise ArgumentError(f"continuation: {along} is {end:.6g} already; give another value of to")

@@ -198,8 +198,9 @@ class Family(Sequence[Linearization]):
 
 def stability(a: Array, eigenvalues: Complex) -> str:
     """What the eigenvalues of A say."""
-    largest = eigenvalues.real.max(initial=-np.inf)
-    limit = NEUTRAL * (np.linalg.norm(a, 2) if a.size else 0.0)
+    if not a.size:
+        return "neutral"
+    largest, limit = eigenvalues.real.max(), NEUTRAL * np.linalg.norm(a, 2)
     if largest > limit:
         return "unstable"
     return "asymptotically stable" if largest < -limit else "neutral"

@@ -88,7 +88,7 @@ class SteadyState:
         """ "asymptotically stable", "unstable", or "neutral": the linear equations do not decide."""
         return self.linearization.stability
 
-    def continuation(self, along: str, to: float, *, step: float = 0.02, max_points: int = 2000) -> Branch:
+    def continuation(self, along: Any, to: float, *, step: float = 0.02, max_points: int = 2000) -> Branch:
         """The branch of solutions along a parameter, an input or a state in `keep`, up to the value `to`; see `Branch`.
 
         Pseudo-arclength continuation: the branch is followed around folds. It ends where `along` reaches `to`, or its

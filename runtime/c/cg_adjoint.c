@@ -176,7 +176,7 @@ typedef struct {
     double *slopes; /* [n_stages][n] */
     double *q;      /* [n_hoisted] */
     double *terms;  /* [n_terms] the derivatives by the terms of the right-hand side, added up */
-    double *value;  /* [n] */
+    double *value;  /* [n] or more: what a kernel gives */
     double *found;  /* what a derivative gives */
     double *rest;
 } cg_parts_t;
@@ -202,6 +202,17 @@ static size_t cg_found(const cg_adjoint_t *a)
     return 1u + (size_t)(2 * model->n_states + model->n_inputs + (terms > by_p ? terms : by_p));
 }
 
+/* The most results of any kernel that is called. */
+static size_t cg_values(const cg_adjoint_t *a)
+{
+    int32_t most = a->run->n;
+    for (int64_t i = 0; i < a->n_integrands; i++) {
+        const cg_derivative_t *const kernel = a->integrands[i].kernel;
+        most = kernel != NULL && kernel->n_values > most ? kernel->n_values : most;
+    }
+    return (size_t)most;
+}
+
 static cg_parts_t cg_parts(const cg_adjoint_t *a)
 {
     const size_t n = (size_t)a->run->n, rows = n * (size_t)a->tableau->n_stages;
@@ -213,16 +224,21 @@ static cg_parts_t cg_parts(const cg_adjoint_t *a)
     parts.q = parts.slopes + rows;
     parts.terms = parts.q + a->backward->n_hoisted;
     parts.value = parts.terms + a->backward->n_terms;
-    parts.found = parts.value + n;
+    parts.found = parts.value + cg_values(a);
     parts.rest = parts.found + cg_found(a);
     return parts;
 }
 
 size_t cg_adjoint_work(const cg_adjoint_t *a)
 {
-    const int32_t other = a->integrand == NULL ? 0 : a->integrand->n_work, own = a->backward->derivatives->n_work;
-    return (size_t)a->run->n * (size_t)(2 * a->tableau->n_stages + CG_MOST_CORRECTIONS + 2) + cg_found(a)
-        + (size_t)(a->backward->n_hoisted + a->backward->n_terms + (own > other ? own : other));
+    int32_t most = a->backward->derivatives->n_work;
+    most = a->run->model->n_work > most ? a->run->model->n_work : most;
+    for (int64_t i = 0; i < a->n_integrands; i++) {
+        const cg_companion_t *const expression = a->integrands[i].expression;
+        most = expression != NULL && expression->n_work > most ? expression->n_work : most;
+    }
+    return (size_t)a->run->n * (size_t)(2 * a->tableau->n_stages + CG_MOST_CORRECTIONS + 1) + cg_values(a) + cg_found(a)
+        + (size_t)(a->backward->n_hoisted + a->backward->n_terms + most);
 }
 
 /* to += v */
@@ -251,29 +267,45 @@ static void cg_term(cg_sum_t *sum, double weight, const double *vector)
     }
 }
 
-/* to = from + the sum; from: NULL for zeros. */
-static void cg_sum(double *CG_RESTRICT to, const double *from, const cg_sum_t *sum, int32_t n)
+/* to = from + the sum; from: NULL for zeros. `across` blocks at once, of which the last ones may be computed twice. */
+static CG_INLINE void cg_sum_across(double *to, const double *from, const cg_sum_t *sum, int32_t n,
+                                    const int32_t across)
 {
-    int32_t first = 0;
-    for (; first + CG_ACROSS * CG_WIDTH <= n; first += CG_ACROSS * CG_WIDTH) {
+    static const double zeros[CG_WIDTH] = {0.0};
+    const int32_t width = across * CG_WIDTH;
+    for (int32_t done = 0; done < n; done += width) {
+        const int32_t first = done + width <= n ? done : n - width;
         cg_block_t total[CG_ACROSS];
-        memset(total, 0, sizeof total);
-        if (from != NULL) {
-            memcpy(total, from + first, sizeof total);
+        for (int32_t m = 0; m < across; m++) {
+            total[m] = cg_block_at(from != NULL ? from + first + m * CG_WIDTH : zeros);
         }
         for (int32_t j = 0; j < sum->count; j++) {
-            for (int32_t m = 0; m < CG_ACROSS; m++) {
-                total[m] = cg_block_plus(total[m], sum->weights[j], cg_block_at(sum->vectors[j] + first + m * CG_WIDTH));
+            for (int32_t m = 0; m < across; m++) {
+                const cg_block_t v = cg_block_at(sum->vectors[j] + first + m * CG_WIDTH);
+                total[m] = cg_block_plus(total[m], sum->weights[j], v);
             }
         }
-        memcpy(to + first, total, sizeof total);
-    }
-    for (; first < n; first++) {
-        double total = from == NULL ? 0.0 : from[first];
-        for (int32_t j = 0; j < sum->count; j++) {
-            total = cg_plus(total, sum->weights[j], sum->vectors[j][first]);
+        for (int32_t m = 0; m < across; m++) {
+            *(cg_loose_t *)(void *)(to + first + m * CG_WIDTH) = total[m];
         }
-        to[first] = total;
+    }
+}
+
+/* `to` is none of the vectors. */
+static void cg_sum(double *to, const double *from, const cg_sum_t *sum, int32_t n)
+{
+    if (n >= CG_ACROSS * CG_WIDTH) {
+        cg_sum_across(to, from, sum, n, CG_ACROSS);
+    } else if (n >= CG_WIDTH) {
+        cg_sum_across(to, from, sum, n, 1);
+    } else {
+        for (int32_t m = 0; m < n; m++) {
+            double total = from == NULL ? 0.0 : from[m];
+            for (int32_t j = 0; j < sum->count; j++) {
+                total = cg_plus(total, sum->weights[j], sum->vectors[j][m]);
+            }
+            to[m] = total;
+        }
     }
 }
 
@@ -306,20 +338,47 @@ static int cg_weights(const cg_adjoint_t *a, const cg_parts_t *parts, int32_t i,
     return some;
 }
 
-/* g at a stage: adds `weight` times it to the integral, and times its derivatives to l and to the gradient. */
-static int cg_integrand(const cg_adjoint_t *a, const cg_parts_t *parts, double t, double weight, double *l)
+/* The sum of t, the stage, the parameters and the inputs with weights. */
+static double cg_weighted(const cg_adjoint_t *a, const cg_parts_t *parts, double t, const double *weights)
 {
     const cg_model_t *const model = a->run->model;
-    const int32_t n = a->run->n;
-    int32_t status = CG_OK;
-    a->integrand->values(&t, parts->y, a->run->p, a->run->u, parts->found, &status, parts->rest);
-    if (status != CG_OK) {
-        return status;
+    const double *const vectors[] = {&t, parts->y, a->run->p, a->run->u};
+    const int32_t lengths[] = {1, model->n_states, model->n_parameters, model->n_inputs};
+    double sum = 0.0;
+    for (int i = 0; i < 4; i++) {
+        for (int32_t m = 0; m < lengths[i]; m++) {
+            sum = cg_plus(sum, *weights++, vectors[i][m]);
+        }
     }
-    *a->integral += weight * parts->found[0];
-    cg_add_weighted(l, weight, parts->found + 1, n);
-    cg_add_weighted(a->gradient, weight, parts->found + 1 + n, model->n_parameters + model->n_inputs);
-    return CG_OK;
+    return sum;
+}
+
+/* g at a stage: adds `weight` times it to the integral, and times its derivatives to l and to the gradient. */
+static int cg_integrand(const cg_adjoint_t *a, const cg_parts_t *parts, const cg_integrand_t *g, double t, double weight,
+                        double *l)
+{
+    const cg_run_t *const run = a->run;
+    const double *slopes = parts->found + 1; /* by x, p and the inputs */
+    int32_t status = CG_OK;
+    double value = 0.0;
+    if (g->expression != NULL) {
+        g->expression->values(&t, parts->y, run->p, run->u, parts->found, &status, parts->rest);
+        value = parts->found[0];
+    } else if (g->kernel != NULL) {
+        status = g->kernel->function(t, parts->y, run->p, run->u, g->weights, parts->value, parts->found, parts->rest);
+        for (int32_t i = 0; i < g->kernel->n_values; i++) {
+            value = cg_plus(value, g->weights[i], parts->value[i]);
+        }
+    } else {
+        value = cg_weighted(a, parts, t, g->weights);
+        slopes = g->weights + 1;
+    }
+    if (status == CG_OK) {
+        *a->integral += weight * value;
+        cg_add_weighted(l, weight, slopes, run->n);
+        cg_add_weighted(a->gradient, weight, slopes + run->n, run->model->n_parameters + run->model->n_inputs);
+    }
+    return status;
 }
 
 /* l = f_x(Y)^T w at a stage, and what belongs to it in the derivatives by the terms and the inputs. */
@@ -343,9 +402,9 @@ static int cg_back(const cg_adjoint_t *a, const cg_parts_t *parts, const cg_take
         double *const l = parts->l + (ptrdiff_t)i * n;
         const double t = step->t + a->tableau->c[i] * step->h;
         const int some = cg_weights(a, parts, i, step->h);
-        const int more = a->integrand != NULL && a->tableau->b[i] != 0.0;
+        const int64_t more = a->tableau->b[i] != 0.0 ? a->n_integrands : 0;
         int status = CG_OK;
-        if (some || more) {
+        if (some || more > 0) {
             cg_advance(a, step, a->tableau->a + (ptrdiff_t)i * stages, i, parts->y);
         }
         if (some) {
@@ -353,8 +412,8 @@ static int cg_back(const cg_adjoint_t *a, const cg_parts_t *parts, const cg_take
         } else {
             memset(l, 0, sizeof(double) * (size_t)n);
         }
-        if (status == CG_OK && more) {
-            status = cg_integrand(a, parts, t, step->h * a->tableau->b[i], l);
+        for (int64_t g = 0; g < more && status == CG_OK; g++) {
+            status = cg_integrand(a, parts, &a->integrands[g], t, step->h * a->tableau->b[i], l);
         }
         if (status != CG_OK) {
             return status;

@@ -62,19 +62,27 @@ enum { CG_LEAST_SLOTS = 4 };
 /* A `watch` of cg_record_t, whose context is the trail. CG_BAD_ARGUMENT: there is no room for the step. */
 int cg_trail_watch(void *trail, cg_run_t *run, int stepped);
 
+/* A function g of the time, the state, the parameters and the inputs whose integral is part of the loss. */
+typedef struct cg_integrand {
+    const cg_companion_t *expression; /* for one lane: g, then its derivatives by x, p and the inputs; else NULL */
+    const cg_derivative_t *kernel;    /* the adjoint of a kernel, of whose results g is the sum with these weights; */
+    const double *weights;            /* if that is NULL too, the sum of t, x, p and the inputs with them */
+} cg_integrand_t;
+
 typedef struct cg_adjoint {
     cg_run_t *run;
     cg_trail_t *trail;
     const cg_tableau_t *tableau;
     const cg_backward_t *backward;   /* the adjoint of the right-hand side */
     const cg_derivative_t *correction; /* that of the kernel run->correction, for one vector of weights; NULL if none */
-    const cg_companion_t *integrand; /* NULL, or for one lane: g, then its derivatives by x, p and the inputs */
+    const cg_integrand_t *integrands;
+    int64_t n_integrands;
     const int64_t *stops;            /* [n_stops] where cg_drive ended, in steps, increasing; the last is n_steps */
     const double *jumps;             /* [n_stops][n] the derivatives of the terms of the loss there by the state */
     int64_t n_stops;
     double *lambda;   /* [n] the derivative of the loss by the state */
     double *gradient; /* [n_parameters + n_inputs] that by the parameters and the inputs */
-    double *integral; /* the integral of g */
+    double *integral; /* the sum of the integrals */
     double *work;     /* [cg_adjoint_work] */
     double rtol;      /* of the run */
     int64_t step;     /* steps that are left */

@@ -1,5 +1,5 @@
-/* cg_backward_inline.h: the adjoint of the right-hand side, for one call and, as cg_backward_t, for many. Included by the
- * file of a model's adjoint derivatives, which defines CG_MODEL_N, CG_MODEL_NP, CG_MODEL_INPUTS, CG_MODEL_TERMS,
+/* cg_backward_inline.h: the adjoint of the right-hand side, for one call and, as cg_backward_t, for many. Included by
+ * the file of a model's adjoint derivatives, which defines CG_MODEL_N, CG_MODEL_NP, CG_MODEL_INPUTS, CG_MODEL_TERMS,
  * CG_MODEL_HOISTED, CG_MODEL_BACK (the kernel over lanes), CG_MODEL_BACK_RHS (the name of the function made here),
  * CG_MODEL_HOIST if anything is hoisted, and CG_MODEL_BACK_PARAMETERS if there are terms.
  */
@@ -19,8 +19,8 @@ static CG_INLINE cg_mask_t cg_back_hoist(const double *p, cg_real_t *q)
 #endif
 }
 
-static CG_INLINE cg_mask_t cg_back_rhs(cg_real_t t, const double *x, const double *p, const cg_real_t *q, const double *u,
-                                       const cg_real_t *v, cg_real_t *found, cg_real_t *work)
+static CG_INLINE cg_mask_t cg_back_rhs(cg_real_t t, const double *x, const double *p, const cg_real_t *q,
+                                       const double *u, const cg_real_t *v, cg_real_t *found, cg_real_t *work)
 {
 #if CG_MODEL_HOISTED > 0
     return CG_MODEL_BACK(&t, x, p, q, u, v, found, work);
@@ -30,7 +30,8 @@ static CG_INLINE cg_mask_t cg_back_rhs(cg_real_t t, const double *x, const doubl
 #endif
 }
 
-static CG_INLINE cg_mask_t cg_back_parameters(const double *p, const cg_real_t *terms, cg_real_t *found, cg_real_t *work)
+static CG_INLINE cg_mask_t cg_back_parameters(const double *p, const cg_real_t *terms, cg_real_t *found,
+                                              cg_real_t *work)
 {
 #if CG_MODEL_TERMS > 0
     const cg_real_t t = cg_splat(0.0);
@@ -48,7 +49,8 @@ static int CG_MODEL_BACK_RHS(double t, const double *CG_RESTRICT x, const double
                              const double *CG_RESTRICT u, const double *CG_RESTRICT v, double *CG_RESTRICT value,
                              double *CG_RESTRICT found, double *CG_RESTRICT work)
 {
-    cg_real_t given[CG_MODEL_N], results[CG_BACK_TERMS + CG_MODEL_TERMS], by_p[CG_MODEL_NP + 1], q[CG_MODEL_HOISTED + 1];
+    cg_real_t given[CG_MODEL_N], results[CG_BACK_TERMS + CG_MODEL_TERMS];
+    cg_real_t by_p[CG_MODEL_NP + 1], q[CG_MODEL_HOISTED + 1];
     cg_take_vectors(given, v, CG_MODEL_N);
     cg_mask_t ok = cg_back_hoist(p, q);
     ok &= cg_back_rhs(cg_splat(t), x, p, q, u, given, results, cg_aligned(work));

@@ -26,6 +26,7 @@ typedef struct cg_derivative {
     int32_t n_given; /* rows of v */
     int32_t n_found; /* rows of found */
     cg_differential_t function;
+    const char *const *kinks; /* [n_values] what makes a result not differentiable, as "Abs", or NULL; NULL: nothing */
 } cg_derivative_t;
 
 typedef struct cg_derivatives {
@@ -37,9 +38,9 @@ typedef struct cg_derivatives {
     const cg_derivative_t *entries; /* ended by a NULL name */
 } cg_derivatives_t;
 
-/* The adjoint of the right-hand side for many calls with the same parameters. What it computes of the parameters alone are
- * its terms, which come from q; each call gives derivatives by them instead of the parameters. These are added up over the
- * calls, and `parameters` makes derivatives by the parameters of the sums. Their results are statuses. */
+/* The adjoint of the right-hand side for many calls with the same parameters. What it computes of the parameters alone
+ * are its terms, which come from q; each call gives derivatives by them instead of the parameters. These are added up
+ * over the calls, and `parameters` makes derivatives by the parameters of the sums. Their results are statuses. */
 typedef struct cg_backward {
     uint32_t abi_version; /* CG_ABI_VERSION */
     uint32_t struct_size; /* sizeof(cg_backward_t) */

@@ -50,6 +50,9 @@
  * wait for the slowest of all, a sine for instance, where the next stage needs the others first. */
 #if CG_APART
 #define CG_STATES_OF_STAGE _Pragma("GCC unroll 16")
+#elif !CG_COPIED && defined(__GNUC__) && !defined(__clang__)
+/* For any number of states: GCC compares the rows of a stage for overlaps before the loop, and gives up with many rows. */
+#define CG_STATES_OF_STAGE _Pragma("GCC ivdep")
 #else
 #define CG_STATES_OF_STAGE
 #endif

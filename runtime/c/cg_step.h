@@ -26,11 +26,24 @@ enum { CG_MOST_CORRECTIONS = 8 };
 
 static CG_INLINE double cg_close_enough(int corrections) { return corrections < 3 ? 1e-4 : 1.0; }
 
-/* True if all n values are finite: 0 * v is NaN for an infinity and for a NaN. */
+/* True if all n values are finite: 0 * v is NaN for an infinity and for a NaN. Many are added in partial sums, since each
+ * addition to a single one would wait for that before. */
 static CG_INLINE cg_mask_t cg_step_finite(const cg_real_t *v, int32_t n)
 {
     cg_real_t sum = cg_splat(0.0);
-    for (int32_t i = 0; i < n; i++) {
+    int32_t i = 0;
+#if CG_LANES == 1
+    if (n >= 4 * CG_PAD) {
+        cg_real_t sums[CG_PAD] = {0};
+        for (; i + CG_PAD <= n; i += CG_PAD) {
+            for (int32_t part = 0; part < CG_PAD; part++) {
+                sums[part] = cg_plus(sums[part], 0.0, v[i + part]);
+            }
+        }
+        sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    }
+#endif
+    for (; i < n; i++) {
         sum = cg_plus(sum, 0.0, v[i]);
     }
     return cg_eq(sum, cg_splat(0.0));

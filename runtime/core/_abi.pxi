@@ -92,6 +92,7 @@ cdef extern from "cg_derivatives.h" nogil:
         int32_t n_given
         int32_t n_found
         cg_differential_t function
+        const char *const *kinks
     ctypedef struct cg_derivatives_t:
         uint32_t abi_version
         uint32_t struct_size
@@ -258,13 +259,18 @@ cdef extern from "cg_adjoint.h" nogil:
         int64_t n_repeated
 
     int cg_trail_watch(void *trail, cg_run_t *run, int stepped) noexcept
+    ctypedef struct cg_integrand_t:
+        const cg_companion_t *expression
+        const cg_derivative_t *kernel
+        const double *weights
     ctypedef struct cg_adjoint_t:
         cg_run_t *run
         cg_trail_t *trail
         const cg_tableau_t *tableau
         const cg_backward_t *backward
         const cg_derivative_t *correction
-        const cg_companion_t *integrand
+        const cg_integrand_t *integrands
+        int64_t n_integrands
         const int64_t *stops
         const double *jumps
         int64_t n_stops

@@ -143,12 +143,34 @@ cdef class Trail:
         """The calls of the right-hand side, forward and back."""
         return self.run.n_rhs
 
-    def back(self, uintptr_t backward, uintptr_t integrand, jumps):
-        """Go back to the start, once: the gradient by the initial state (n,), that by parameters and inputs, and the
-        integral.
+    cdef object _integrand(self, cg_integrand_t *integrand, const cg_backward_t *backward, given):
+        """Fill in one entry of `integrands`, as `back` takes it; returns what has to be kept."""
+        cdef uintptr_t expression
+        n = 1 + self.model.n_states + self.model.n_parameters + self.model.n_inputs
+        kernel, weights, expression = given
+        integrand.expression = <const cg_companion_t *> expression
+        if kernel is not None:
+            integrand.kernel = cg_derivative(backward.derivatives, kernel.encode())
+        if expression:
+            right = (integrand.expression.n_lanes == 1 and integrand.expression.n_values == n
+                     and integrand.expression.digest.decode() == self.model.digest)
+        else:
+            right = _doubles(weights, 1) and len(weights) == (n if kernel is None else integrand.kernel.n_values
+                                                              if integrand.kernel is not NULL else -1)
+        if not right:
+            raise ArgumentError(f"the integrand {given} does not fit the model {self.model.name}")
+        if not expression:
+            weights = np.ascontiguousarray(weights)
+            integrand.weights = <const double *> cnp.PyArray_DATA(weights)
+        return weights
 
-        `backward` is the address of the `cg_backward_t` of the model, `integrand` that of a `cg_companion_t`
-        of the integrand with its derivatives, or 0; `jumps` (stops, n) has the derivatives by the state at each stop.
+    def back(self, uintptr_t backward, integrands, jumps):
+        """Go back to the start, once: the gradient by the initial state (n,), that by parameters and inputs, and the
+        sum of the integrals.
+
+        `backward` is the address of the `cg_backward_t` of the model, `jumps` (stops, n) has the derivatives by the state
+        at each stop. An integrand is (kernel, weights, 0): the sum of the results of a kernel, or of t, x, p and u
+        if it is None, with weights; or (None, None, address of a `cg_companion_t` of it and its derivatives).
         Raises KernelError.
         """
         cdef cg_adjoint_t adjoint
@@ -156,20 +178,21 @@ cdef class Trail:
         cdef double integral = 0.0
         cdef int status
         cdef int64_t budget = FIRST_BUDGET
+        cdef bytearray memory = bytearray(max(len(integrands), 1) * sizeof(cg_integrand_t))
+        cdef cg_integrand_t *entries = <cg_integrand_t *> <char *> memory
         memset(&adjoint, 0, sizeof(adjoint))
         adjoint.backward = <const cg_backward_t *> backward
         if (adjoint.backward.abi_version != CG_ABI_VERSION or adjoint.backward.struct_size != sizeof(cg_backward_t)
                 or adjoint.backward.digest.decode() != self.model.digest):
             raise LoadError("the compiled derivatives belong to another model")
-        adjoint.integrand = <const cg_companion_t *> integrand
         if self.run.correction is not NULL:
             adjoint.correction = cg_derivative(adjoint.backward.derivatives, self.run.correction.name)
+        kept = [self._integrand(&entries[i], adjoint.backward, each) for i, each in enumerate(integrands)]
+        adjoint.integrands, adjoint.n_integrands = entries, len(kept)
         n, rest = self.model.n_states, self.model.n_parameters + self.model.n_inputs
         if (rows.shape[0] != len(self.at_stops) or rows.shape[1] != n or self.trail.n_repeated
-                or (self.run.correction is not NULL and adjoint.correction is NULL)
-                or (integrand and (adjoint.integrand.n_lanes != 1 or adjoint.integrand.n_values != 1 + n + rest
-                                   or adjoint.integrand.digest.decode() != self.model.digest))):
-            raise ArgumentError("the derivatives, the integrand or the jumps do not fit the run")
+                or (self.run.correction is not NULL and adjoint.correction is NULL)):
+            raise ArgumentError("the derivatives or the jumps do not fit the run")
         by_state, by_rest = np.zeros(n), np.zeros(rest + 1)
         adjoint.run, adjoint.trail, adjoint.tableau = self.run, &self.trail, self.tableau
         adjoint.stops, adjoint.n_stops = <int64_t *> cnp.PyArray_DATA(self.at_stops), len(self.at_stops)

@@ -70,6 +70,50 @@ def differentiated(ModelCore model, uintptr_t address, str kernel, double t, x, 
     return value, found
 
 
+def kink_of(ModelCore model, uintptr_t backward, str kernel, int64_t index):
+    """What makes a result of a kernel not differentiable, such as "Abs", or None; the arguments are as below."""
+    cdef const cg_backward_t *table = <const cg_backward_t *> backward
+    cdef const cg_derivative_t *entry = cg_derivative(table.derivatives, kernel.encode())
+    if entry is NULL or entry.kinks is NULL or entry.kinks[index] is NULL:
+        return None
+    return entry.kinks[index].decode()
+
+
+def slope_columns(ModelCore model, uintptr_t backward, str kernel, int64_t index, t, y, p, u):
+    """One result of a kernel, (N,), and its derivatives by x, p and the inputs, (n + np + nu, N); NaN where it fails.
+
+    t (N,), y (n, N), p (np,) and u (nu,) are contiguous arrays of float64; `backward` is the address of a
+    `cg_backward_t`.
+    """
+    cdef const cg_backward_t *table = <const cg_backward_t *> backward
+    cdef const cg_derivative_t *entry = cg_derivative(table.derivatives, kernel.encode())
+    cdef int64_t i, j, count = len(t)
+    cdef const double[::1] ts = t
+    cdef const double[:, ::1] columns = np.ascontiguousarray(y.T)
+    cdef const double[::1] ps = p
+    cdef const double[::1] us = u
+    if table.digest.decode() != model.digest or entry is NULL or not 0 <= index < entry.n_values or not (
+            columns.shape[0] == count and columns.shape[1] == model.n_states and len(p) == model.n_parameters
+            and len(u) == model.n_inputs):
+        raise ArgumentError(f"{model.name}.{kernel}: the arguments of the derivatives have wrong lengths")
+    result = np.empty((entry.n_found, count))
+    cdef double[:, ::1] rows = result
+    weights, value, found = np.zeros(entry.n_values), np.empty(entry.n_values), np.empty(entry.n_found)
+    weights[index] = 1.0
+    work = np.empty(table.derivatives.n_work)
+    cdef double[::1] v = weights
+    cdef double[::1] values = value
+    cdef double[::1] slopes = found
+    cdef double *scratch = <double *> cnp.PyArray_DATA(work)
+    for j in range(count):
+        failed = entry.function(ts[j], &columns[j, 0], &ps[0] if ps.shape[0] else NULL, &us[0] if us.shape[0] else NULL,
+                                &v[0], &values[0], &slopes[0], scratch) != CG_OK
+        rows[0, j] = NAN if failed else values[index]  # in the place of the derivative by the time
+        for i in range(1, entry.n_found):
+            rows[i, j] = NAN if failed else slopes[i]
+    return result[0], result[1:]
+
+
 cdef class VariationalTable:
     """The `cg_model_t` of a model with its variational equations for `count` directions; see cg_variational.h.
 

@@ -36,6 +36,10 @@ def series_of(label: str, data: Any, model: Model, t_span: tuple[float, float]) 
     columns = _columns(label, data)
     if not columns:
         raise ArgumentError(f"{label} is empty; give name: (times, values)")
+    names = list(map(arguments.plain_name, columns))
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ArgumentError(f"{label} has {twice} twice, by name and as a symbol; give one series of it")
     found = []
     for what, entry in columns.items():
         name = f"{label}: {arguments.plain_name(what)}"

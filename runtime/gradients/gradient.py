@@ -12,14 +12,12 @@ from ..arguments import Array
 from ..derivatives import derivatives, require_compiled
 from ..errors import ArgumentError, KernelError, message_of
 from ..options import RunOptions, corrects
-from .loss import Terms, sampled, terms_of
+from .loss import Terms, terms_of
+from .quantities import integrand_of, sampled
 from .start import Start
 
 if TYPE_CHECKING:
     from ..model import Model
-
-MEMORY = 2**28
-"""Bytes for the states of a run and their derivatives, above which some of its steps are taken again."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +73,14 @@ def check_smooth(what: str, model: Model, options: RunOptions) -> RunOptions:
     return checked
 
 
+def check_memory(memory: Any) -> float:
+    """A number of bytes; raises `ArgumentError`."""
+    size = arguments.number("memory", memory)
+    if not size > 0:
+        raise ArgumentError(f"memory = {size:g}; a positive number of bytes is needed")
+    return min(size, 2.0**62)
+
+
 def gradient(
     model: Model,
     loss: Any,
@@ -83,16 +89,17 @@ def gradient(
     parameters: Any,
     inputs: Any,
     by: Any,
-    memory: int,
+    memory: Any,
     options: RunOptions,
 ) -> Gradient:
     """See `Model.gradient`."""
+    size = check_memory(memory)
     checked = check_smooth("gradient", model, options)
     t0, t1 = arguments.span(t_span)
     start = Start.of("gradient", model, t0, initial, parameters, inputs, checked.smallest_atol)
     names = start.chosen("by", by)
     terms = terms_of(loss, model, (t0, t1))
-    value, slopes, trail = backward(start, terms, t1, checked, arguments.number("memory", memory))
+    value, slopes, trail = backward(start, terms, t1, checked, size)
     vector = np.array([slopes[name] for name in names])
     if not np.isfinite(vector).all():
         wrong = names[int(np.flatnonzero(~np.isfinite(vector))[0])]
@@ -103,7 +110,7 @@ def gradient(
 
 
 def backward(
-    start: Start, terms: Terms, t1: float, options: RunOptions, memory: float = MEMORY
+    start: Start, terms: Terms, t1: float, options: RunOptions, memory: float
 ) -> tuple[float, dict[str, float], Any]:
     """The loss, its derivatives by every name of the start, and the trail of the run. Raises KernelError."""
     from .._core import Trail
@@ -128,7 +135,7 @@ def backward(
         for weight, (_, slopes) in zip(weights, rows):
             np.add.at(jumps, at, (slopes[:n] * weight).T)
             rest += slopes[n:] @ weight
-    integrand = 0 if terms.integrand is None else terms.integrand.address
-    by_x, by_rest, integral = trail.back(derivatives(model).backward(), integrand, jumps)
+    integrands = [integrand_of(what, model) for what in terms.integrands]
+    by_x, by_rest, integral = trail.back(derivatives(model).backward(), integrands, jumps)
     by_rest = by_rest + rest
     return value + integral, start.back(by_x, by_rest[:np_], by_rest[np_:]), trail

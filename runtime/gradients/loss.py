@@ -10,7 +10,7 @@ A loss is an entry or a sequence of entries, which are added:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,11 @@ import numpy as np
 
 from .. import arguments
 from ..arguments import Array
-from ..companion import Expression
 from ..errors import ArgumentError
-from ..studies.collect import Collector
+from ..studies.collect import Recorded
 from ..studies.observed import Observed
 from .data import Series, series_of
+from .quantities import Quantity, quantity_of
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -76,7 +76,7 @@ def squares(data: Any) -> Squares:
 class Samples:
     """Quantities of a model at T times, and the part of the loss that is a function of their values (m, T)."""
 
-    what: tuple[str | Expression, ...]
+    what: tuple[Quantity, ...]
     times: Array
     function: Function
     label: str
@@ -84,10 +84,10 @@ class Samples:
 
 @dataclass(frozen=True)
 class Terms:
-    """A loss for a model: the parts that depend on samples, and the integrand, if there is one."""
+    """A loss for a model: the parts that depend on samples, and what is integrated."""
 
     samples: tuple[Samples, ...]
-    integrand: Expression | None
+    integrands: tuple[Quantity, ...]
 
 
 def terms_of(given: Any, model: Model, t_span: tuple[float, float]) -> Terms:
@@ -104,10 +104,10 @@ def terms_of(given: Any, model: Model, t_span: tuple[float, float]) -> Terms:
                     f"{label}: {entry} is not differentiable: the time of an extreme jumps; give cg.integral of a "
                     "power of it, or cg.loss of a series"
                 )
-            integrands.append((label, entry.what))
+            integrands.append(quantity_of(label, model, entry.what))
         else:
             samples += _samples(label, entry, model, t_span)
-    return Terms(tuple(samples), _integrand(integrands, model))
+    return Terms(tuple(samples), tuple(integrands))
 
 
 def _samples(label: str, entry: Any, model: Model, t_span: tuple[float, float]) -> list[Samples]:
@@ -117,10 +117,9 @@ def _samples(label: str, entry: Any, model: Model, t_span: tuple[float, float]) 
     function = None
     if isinstance(entry, Composed):
         function, entry = entry.function, entry.entry
-    names = ("_Columns",) if isinstance(entry, Collector) else ()
-    if type(entry).__name__ not in names:
+    if type(entry) is not Recorded:
         raise ArgumentError(
-            f"{label} = {arguments.short(entry)} is no loss; give cg.final, cg.integral, cg.squares or cg.loss, or "
+            f"{label} = {arguments.short(entry)} is not a loss: give cg.final, cg.integral, cg.squares or cg.loss, or "
             "a list of them"
         )
     what = tuple(quantity_of(label, model, each) for each in entry.what)
@@ -136,32 +135,6 @@ def _samples(label: str, entry: Any, model: Model, t_span: tuple[float, float]) 
         raise ArgumentError(f"{label}: {arguments.short(function)} is not a function")
     called = _called(label, function, single=entry.at is None)
     return [Samples(what, times, called, label)]
-
-
-def _integrand(found: Sequence[tuple[str, Any]], model: Model) -> Expression | None:
-    if not found:
-        return None
-    each = [_slopes(label, model, what) for label, what in found]
-    if len(each) == 1:
-        return each[0]
-    from sympy import Add, Symbol
-
-    return _slopes("loss", model, Add(*(Symbol(w) if isinstance(w, str) else w for _, w in found)))
-
-
-def quantity_of(label: str, model: Model, what: Any) -> str | Expression:
-    """The name of a state, or the compiled expression of any other quantity with its derivatives."""
-    name = arguments.plain_name(what) if isinstance(what, str) or hasattr(what, "name") else None
-    if name is not None and name not in (*model.quantities, *model.parameters, model.independent):
-        raise ArgumentError(f"{label}: {arguments.unknown_quantity(name, model.name, model.quantities)}")
-    return name if name in model.states else _slopes(label, model, what if name is None else name)
-
-
-def _slopes(label: str, model: Model, what: Any) -> Expression:
-    try:
-        return Expression.with_slopes(model, what)
-    except ArgumentError as error:
-        raise ArgumentError(f"{label}: {error}") from None
 
 
 def _plain(values: Array) -> tuple[float, Array]:
@@ -197,23 +170,3 @@ def _called(label: str, function: Function, single: bool) -> Function:
         return value, slopes.reshape(values.shape)
 
     return of
-
-
-def sampled(
-    what: str | Expression, model: Model, t: Array, y: Array, p: Array, u: Array
-) -> tuple[Array, Array]:
-    """A quantity at states y (n, T): values (T,), and the derivatives by x, p and the inputs (n + np + nu, T)."""
-    n, rest = len(model.states), len(model.parameters) + len(model.inputs)
-    if isinstance(what, str):
-        slopes = np.zeros((n + rest, len(t)))
-        place = model.states.index(what)
-        slopes[place] = 1.0
-        return y[place], slopes
-    rows = what.rows(model, t, np.ascontiguousarray(y), [p[i : i + 1] for i in range(len(p))], u[:, None])
-    finite = np.isfinite(rows).all(axis=0)
-    if not finite.all():
-        raise ArgumentError(
-            f"{what} or one of its derivatives is not finite at t = {t[~finite][0]:.6g}: there it is "
-            "not differentiable"
-        )
-    return rows[0], rows[1:]

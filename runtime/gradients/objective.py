@@ -12,7 +12,7 @@ from ..arguments import Array
 from ..assumptions import NOT_NEGATIVE, NOT_POSITIVE
 from ..errors import ArgumentError
 from ..options import RunOptions
-from .gradient import MEMORY, backward, check_smooth
+from .gradient import backward, check_memory, check_smooth
 from .loss import terms_of
 from .start import Start
 
@@ -36,8 +36,10 @@ class Objective:
         parameters: Any,
         inputs: Any,
         free: Any,
+        memory: Any,
         options: RunOptions,
     ) -> None:
+        self._memory = check_memory(memory)
         self._options = check_smooth("objective", model, options)
         t0, self._end = arguments.span(t_span)
         first = Start.of("objective", model, t0, initial, parameters, inputs, self._options.smallest_atol)
@@ -60,7 +62,7 @@ class Objective:
         )
         atol = self._options.smallest_atol
         start = Start.of("objective", self.model, t0, initial, parameters, inputs, atol)
-        value, slopes, _ = backward(start, self._terms, self._end, self._options, MEMORY)
+        value, slopes, _ = backward(start, self._terms, self._end, self._options, self._memory)
         return value, np.array([slopes[name] for name in self.names])
 
     def to_jax(self) -> Any:

@@ -65,15 +65,13 @@ class Residuals:
         return self._at(values)[1]
 
     def _at(self, values: Any) -> tuple[Array, Array]:
-        point = np.ascontiguousarray(values, dtype=np.float64)
-        if self._last is None or self._last[0] != point.tobytes():
+        point = arguments.vector("values", values, self.names)
+        last = self._last  # of whatever thread; it is replaced as a whole
+        if last is None or last[0] != point.tobytes():
             parts = [self._of(run, point) for run in self.runs]
-            self._last = (
-                point.tobytes(),
-                np.concatenate([part[0] for part in parts]),
-                np.concatenate([part[1] for part in parts]),
-            )
-        return self._last[1], self._last[2]
+            off, slopes = (np.concatenate(rows) for rows in zip(*parts))
+            self._last = last = point.tobytes(), off, slopes
+        return last[1].copy(), last[2].copy()
 
     def _of(self, run: Measured, point: Array) -> tuple[Array, Array]:
         solution = self.solution(run, point, sensitivities=run.free)
@@ -104,12 +102,18 @@ class Residuals:
         return self.model.integrate(run.t_span, **given, t_eval=moments, **more, **self._options)
 
     def check(self) -> None:
-        """Raise `KernelError` if a run fails at the start."""
+        """Raise `KernelError` if a run with the first guesses does not reach its last sample."""
         for i, run in enumerate(self.runs):
             found = self.solution(run, self.start)
-            if found.status < 0:
-                which = f"run {i} " if len(self.runs) > 1 else "the run "
-                raise KernelError(f"fit: {which}with the first guesses {found.message}", found.status)
+            if len(found.t) == len(run.times) and found.status >= 0:
+                continue
+            sample, at = next((s.what, t) for s in run.series for t in s.times if not t <= found.t_reached)
+            which = f"run {i} " if len(self.runs) > 1 else "the run "
+            raise KernelError(
+                f"fit: {which}with the first guesses {found.message}, before the sample of "
+                f"{arguments.plain_name(sample)} at t = {at:.6g}; give other guesses, or leave such samples out",
+                found.status,
+            )
 
 
 def residuals(
@@ -170,10 +174,19 @@ def _measured(
     t0: float | None,
 ) -> Measured:
     begin = -np.inf if t0 is None else arguments.number("t0", t0)
-    series = series_of(label, data, model, (begin, np.inf))
+    series = series_of(label, data, model, (-np.inf, np.inf))
     for s in series:
-        if arguments.plain_name(s.what) not in model.quantities:
+        name = arguments.plain_name(s.what)
+        if name not in model.quantities:
             raise ArgumentError(f"{label}: {s.what} is an expression; declare it as an output of the system")
+        if name in model.inputs:
+            raise ArgumentError(
+                f"{label}: {name} is an input, which a run is given; measure what follows from it"
+            )
+        if s.times[0] < begin:
+            raise ArgumentError(
+                f"{label}: {name} has a sample at t = {s.times[0]:.6g}, before t0 = {begin:.6g}"
+            )
     times = np.unique(np.concatenate([s.times for s in series]))
     span = float(times[0]) if t0 is None else begin, float(times[-1])
     if not span[1] > span[0]:

@@ -151,8 +151,8 @@ class Collector(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class _Columns(Collector):
-    """Numbers of every trajectory: (T, n) by name, or (n,) at the end."""
+class Recorded(Collector):
+    """What `final` and `series` give: numbers of every trajectory, (T, n) by name, or (n,) at the end."""
 
     view = ColumnsView
 
@@ -177,7 +177,7 @@ class _Columns(Collector):
         return {name: self._shaped(rows) for name, rows in total.items()}
 
 
-class _Table(_Columns):
+class _Table(Recorded):
     """Also parameters, and how the trajectories ended, failures included."""
 
     def _check(self, entry: str, model: Any, name: str) -> None:
@@ -193,7 +193,7 @@ class _Table(_Columns):
         return super()._column(chunk, what)
 
 
-class _Along(_Columns):
+class _Along(Recorded):
     """One integral or extreme of every trajectory."""
 
     view = AlongView
@@ -405,14 +405,14 @@ def _wide(total: Array | None, rows: int, count: int) -> Array:
 
 def final(*what: Any) -> Collector:
     """Quantities at the end of every trajectory: a dict of arrays (n,), NaN for failures."""
-    return _Columns(_some("final", what))
+    return Recorded(_some("final", what))
 
 
 def series(*what: Any, times: Any) -> Collector:
     """Quantities at given times of every trajectory: a dict of arrays (T, n)."""
     if times is None:
         raise ArgumentError("series: times are missing; cg.final gives the end")
-    return _Columns(_some("series", what), times)
+    return Recorded(_some("series", what), times)
 
 
 def table(*what: Any) -> Collector:
@@ -470,7 +470,7 @@ def described(found: dict[str, Any]) -> Collector:
 
 
 _KINDS: tuple[type[Collector], ...] = (
-    _Columns,
+    Recorded,
     _Table,
     _Along,
     _Moments,

@@ -15,9 +15,9 @@ import numpy as np
 
 from .. import arguments
 from ..arguments import Array
+from ..derivatives import require_compiled
 from ..errors import ArgumentError
 from ..lanes import await_build, lane_set, one_at_a_time
-from ..model import Model
 from ..observer import Observer
 
 if TYPE_CHECKING:
@@ -50,10 +50,7 @@ class Observed:
 
     def bound(self, entry: str, model: Any) -> Observed:
         """With its argument checked for a model; an expression is checked when it is compiled."""
-        if not isinstance(model, Model):
-            raise ArgumentError(
-                f"{entry}: {self}: {model.name} runs in pure Python; a compiled model is needed"
-            )
+        require_compiled(f"{entry}: {self}", model)
         if isinstance(self.what, str) or isinstance(getattr(self.what, "name", None), str):
             name = arguments.plain_name(self.what)
             if model._equations is None and name not in (*model.quantities, "t"):

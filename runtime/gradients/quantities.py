@@ -1,0 +1,97 @@
+"""Quantities along a run with their derivatives: by name from the model's own kernels, else compiled expressions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import arguments
+from ..arguments import Array
+from ..companion import Expression
+from ..derivatives import derivatives
+from ..errors import ArgumentError
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+
+@dataclass(frozen=True)
+class Named:
+    """The result `index` of a kernel, or of t, the states, the parameters and the inputs if `kernel` is None."""
+
+    name: str
+    kernel: str | None
+    index: int
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Quantity = Named | Expression
+
+
+def quantity_of(label: str, model: Model, what: Any) -> Quantity:
+    """A quantity, parameter or the time by name, or the compiled expression of them with its derivatives."""
+    named = isinstance(what, str) or isinstance(getattr(what, "name", None), str)
+    if not named:
+        try:
+            return Expression.with_slopes(model, what)
+        except ArgumentError as error:
+            raise ArgumentError(f"{label}: {error}") from None
+    name = arguments.plain_name(what)
+    variables = (model.independent, *model.states, *model.parameters, *model.inputs)
+    for kernel, names in ((None, variables), ("outputs", model.outputs), ("invariants", model._conserved)):
+        if name in names:
+            found = Named(name, kernel, names.index(name))
+            _check_smooth(label, model, found)
+            return found
+    raise ArgumentError(f"{label}: {arguments.unknown_quantity(name, model.name, model.quantities)}")
+
+
+def _check_smooth(label: str, model: Model, what: Named) -> None:
+    from .._core import kink_of
+
+    if what.kernel is None:
+        return
+    kink = kink_of(model, derivatives(model).backward(), what.kernel, what.index)
+    if kink is not None:
+        raise ArgumentError(
+            f"{label}: {what} is not differentiable where {kink} switches; write it with smooth functions, such as a "
+            "square instead of an absolute value"
+        )
+
+
+def integrand_of(what: Quantity, model: Model) -> tuple[str | None, Array | None, int]:
+    """A quantity as `Trail.back` takes it."""
+    if isinstance(what, Expression):
+        return None, None, what.address
+    lengths = {"outputs": len(model.outputs), "invariants": len(model._conserved)}
+    variables = 1 + len(model.states) + len(model.parameters) + len(model.inputs)
+    weights = np.zeros(variables if what.kernel is None else lengths[what.kernel])
+    weights[what.index] = 1.0
+    return what.kernel, weights, 0
+
+
+def sampled(what: Quantity, model: Model, t: Array, y: Array, p: Array, u: Array) -> tuple[Array, Array]:
+    """A quantity at states y (n, T): values (T,), and the derivatives by x, p and the inputs (n + np + nu, T)."""
+    if isinstance(what, Expression):
+        columns = np.ascontiguousarray(y)
+        rows = what.rows(model, t, columns, [p[i : i + 1] for i in range(len(p))], u[:, None])
+        found = rows[0], rows[1:]
+    elif what.kernel is None:
+        slopes = np.zeros((1 + len(y) + len(p) + len(u), len(t)))
+        slopes[what.index] = 1.0
+        constants = np.broadcast_to(np.concatenate([p, u])[:, None], (len(p) + len(u), len(t)))
+        return np.concatenate([t[None], y, constants])[what.index], slopes[1:]
+    else:
+        from .._core import slope_columns
+
+        found = slope_columns(model, derivatives(model).backward(), what.kernel, what.index, t, y, p, u)
+    finite = np.isfinite(found[0]) & np.isfinite(found[1]).all(axis=0)
+    if not finite.all():
+        raise ArgumentError(
+            f"{what} or one of its derivatives is not finite at t = {t[~finite][0]:.6g}: there it is not differentiable"
+        )
+    return found

@@ -1,0 +1,148 @@
+"""A stepper with sensitivities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import arguments
+from .arguments import Array
+from .derivatives import derivatives
+from .errors import ArgumentError
+from .inputs import Inputs, parse
+from .sensitivities import NamedDerivatives, Variation, VariedRun, direction
+from .snapshots import Snapshot
+from .stepper import Stepper
+from .tangent_start import check_inputs, fixed_input
+
+if TYPE_CHECKING:
+    from .options import RunOptions
+
+
+class SensitivityStepper(Stepper):
+    """A `Stepper` with ``run.sensitivity["x", "m"]``, the derivative of x at ``run.t`` by one of its names.
+
+    Made by ``model.stepper(..., sensitivities=[...])``; see docs/sensitivities.md. The derivatives are those of one
+    run: states and parameters cannot be changed on the way, nor the inputs that are varied.
+
+    >>> from chaplygin.generated.harmonic_oscillator import model
+    >>> run = model.stepper({"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, sensitivities=["x"])
+    >>> run.advance(1.0).round(6)    # cos 2, -2 sin 2
+    array([-0.416147, -1.818595])
+    >>> round(run.sensitivity["x", "x"], 6)
+    -0.416147
+    """
+
+    _model: Any
+    _variation: Variation
+
+    @classmethod
+    def of(cls, model: Any, t0: float, given: VariedRun) -> SensitivityStepper:
+        """The stepper of a model from the start of its run."""
+        larger = given.variation.model
+        run = cls(larger, t0, given.state, given.vector, given.inputs, given.options)
+        run._model, run._varied, run._variation = model, given.start.names, given.variation
+        return run
+
+    @property
+    def model(self) -> Any:
+        """The model, without tangents."""
+        return self._model
+
+    @property
+    def y(self) -> Array:
+        """The state at `t`, shape (n,): a copy."""
+        return super().y[: len(self.model.states)]
+
+    @property
+    def p(self) -> Array:
+        """The parameters, shape (np,): a copy."""
+        return super().p[: len(self.model.parameters)]
+
+    @property
+    def sensitivity(self) -> PointSensitivity:
+        """The derivatives at `t`, which stay as they are when the stepper goes on."""
+        return PointSensitivity(self, super().y, super().p)
+
+    def advance(self, t: float) -> Array:
+        return super().advance(t)[: len(self.model.states)]
+
+    def advance_by(self, dt: float) -> Array:
+        return super().advance_by(dt)[: len(self.model.states)]
+
+    def __getitem__(self, key: Any) -> float:
+        name = arguments.plain_name(key)
+        if name not in self.names and name not in ("t", self.model.along):
+            raise arguments.unknown_quantity(key, self.model.name, self.names)
+        return super().__getitem__(name)
+
+    def evaluate(self, name: Any = None) -> Any:
+        if name is not None:
+            return self[name]
+        return {name: value for name, value in super().evaluate().items() if name in self.names}
+
+    def set_state(self, values: Any = None, /, **named: Any) -> None:
+        raise _continued("set_state")
+
+    def set_parameters(self, values: Any = None, /, **named: Any) -> None:
+        raise _continued("set_parameters")
+
+    def _set(self, inputs: Inputs) -> None:
+        check_inputs(inputs)
+        super()._set(inputs)
+
+    def set_inputs(self, values: Any = None, /, **named: Any) -> None:
+        if values is None or isinstance(values, Mapping):
+            changed = [*map(arguments.plain_name, values or ()), *named]
+        else:
+            changed = [*self.model.inputs]
+        varied = [name for name in changed if name in self._varied]
+        if varied:
+            raise fixed_input(varied[0])
+        super().set_inputs(values, **named)
+
+    def __copy__(self) -> SensitivityStepper:
+        return _resumed(*self.__reduce__()[1])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        variation = self._variation
+        return _resumed, (self.model, variation.count, variation.control, self._options, self.save())
+
+
+def _resumed(
+    model: Any, count: int, control: bool, options: RunOptions, snapshot: Snapshot
+) -> SensitivityStepper:
+    """A stepper that continues where the snapshot was taken."""
+    variation = Variation.of(model, count, control)
+    larger, inputs = variation.model, parse(np.zeros(len(model.inputs)), model.inputs)
+    state, vector = np.zeros(variation.size), np.zeros(len(larger.parameters))
+    run = SensitivityStepper(larger, 0.0, state, vector, inputs, options)
+    run._model, run._varied, run._variation = model, snapshot.sensitivities, variation
+    run.restore(snapshot)
+    return run
+
+
+def _continued(caller: str) -> ArgumentError:
+    return ArgumentError(
+        f"{caller}: the derivatives are those of one run from its start; make a new stepper, or one without "
+        "sensitivities"
+    )
+
+
+class PointSensitivity(NamedDerivatives):
+    """The derivatives at one time: ``found["x", "m"]`` is dx/dm, a number; `y` has all of the states, (n, k)."""
+
+    def __init__(self, run: SensitivityStepper, state: Array, vector: Array) -> None:
+        variation = run._variation
+        super().__init__(run.model, run._varied, variation.tangents(state), variation.control)
+        u = np.concatenate([run.inputs.at(run.t, run.y), run._modes])
+        self._point = run.t, run.y, run.p, u
+        self._direction = direction(self.y, variation.seeds(vector, len(run.model.parameters)))
+
+    def __getitem__(self, key: Any) -> float:
+        return float(super().__getitem__(key))
+
+    def _of_kernel(self, kernel: str, rows: int) -> Array:
+        return derivatives(self._model).along(kernel, *self._point, self._direction)

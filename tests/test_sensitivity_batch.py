@@ -1,0 +1,100 @@
+"""Batches with sensitivities, against closed forms and bit for bit against steppers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from runtime_models import needs_core
+
+import chaplygin as cg
+
+pytestmark = needs_core
+
+TIGHT: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-11, "method": "vern9"}
+
+
+def pulled_spring() -> cg.Model:
+    q = cg.coordinates("q")
+    m, k = cg.parameters("m k", positive=True)
+    f, v = cg.inputs("f"), cg.rate(q)
+    system = cg.System("pulled", coordinates=[q], kinetic=m * v**2 / 2, potential=k * q**2 / 2, forces={v: f})
+    return system.compile("chetaev")
+
+
+def test_runs_that_are_advanced_pushed_reset_and_restored() -> None:
+    """q = v sin(w t)/w + f (1 - cos w t)/k, w^2 = k/m, in momenta p = m dq/dt, which start with the masses."""
+    model, n = pulled_spring(), 40
+    masses = np.linspace(0.5, 2, n)
+    start = {"q": 0, "q_dot": 1.5}, {"m": masses, "k": 4.0}
+    names = ["m", "q_dot"]
+    batch = model.batch(n, *start, {"f": 0.0}, sensitivities=names, **TIGHT)
+    runs = [
+        model.stepper({"q": 0, "q_dot": 1.5}, {"m": m, "k": 4.0}, {"f": 0.0}, sensitivities=names, **TIGHT)
+        for m in masses
+    ]
+
+    def agree(which: Any = slice(None)) -> None:
+        found = batch.sensitivity
+        assert found is not None
+        np.testing.assert_array_equal(
+            found.y[..., which], np.stack([r.sensitivity.y for r in runs], -1)[..., which]
+        )
+        np.testing.assert_array_equal(found["energy", "m"][0], runs[0].sensitivity["energy", "m"])
+
+    w = np.sqrt(4 / masses)
+    np.testing.assert_allclose(batch.sensitivity["p_q_dot", "m"], np.full(n, 1.5), rtol=1e-14)
+    batch.advance_by(1.0)
+    for run in runs:
+        run.advance_by(1.0)
+    agree()
+    np.testing.assert_allclose(batch.sensitivity["q", "q_dot"], np.sin(w) / w, atol=1e-9)
+    np.testing.assert_allclose(
+        batch.sensitivity["q", "m"], -1.5 / (2 * masses) * (np.cos(w) - np.sin(w) / w), atol=1e-9
+    )
+    saved = batch.save()
+    batch.advance_by(0.5, inputs={"f": masses})
+    for run, f in zip(runs, masses):
+        run.set_inputs(f=f)
+        run.advance_by(0.5)
+    agree()
+    before = batch.sensitivity.y
+    batch.restore(saved)
+    batch.advance_by(0.5, inputs={"f": masses})
+    np.testing.assert_array_equal(batch.sensitivity.y, before)
+    batch.reset([3, 5], initial={"q_dot": [1.0, 2.0]})
+    np.testing.assert_allclose(batch.sensitivity["p_q_dot", "m"][[3, 5]], [1.0, 2.0], rtol=1e-14)
+    agree([0, 1, 2, 4, *range(6, n)])
+
+
+def test_threads_do_not_change_a_bit_and_expressions_see_the_states() -> None:
+    model, n = pulled_spring(), 100
+    start = {"q": 0, "q_dot": np.linspace(1, 2, n)}, {"m": 1.0, "k": 4.0}, {"f": 0.0}
+    one, two = (
+        model.batch(n, *start, sensitivities=["f", "k", "m", "q", "q_dot"], threads=threads)
+        for threads in (1, 2)
+    )
+    for batch in (one, two):
+        batch.advance(2.0)
+    np.testing.assert_array_equal(one.sensitivity.y, two.sensitivity.y)
+    np.testing.assert_allclose(one.sensitivity["q", "f"], (1 - np.cos(4)) / 4, atol=1e-8)
+    np.testing.assert_allclose(one.evaluate(cg.coordinates("q") ** 2), one["q"] ** 2)
+    assert (
+        model.batch(3, *(dict.fromkeys(names, 1.0) for names in (("q", "q_dot"), "mk", "f"))).sensitivity
+        is None
+    )
+
+
+def test_what_is_refused() -> None:
+    model = pulled_spring()
+    start = {"q": 0, "q_dot": 1}, {"m": 1.0, "k": 4.0}, {"f": 0.0}
+    with pytest.raises(cg.ArgumentError, match="lanes = 2: the lanes hold the directions"):
+        model.batch(8, *start, sensitivities=["k"], lanes=2)
+    with pytest.raises(cg.ArgumentError, match="sensitivities: unknown z"):
+        model.batch(8, *start, sensitivities=["z"])
+    batch = model.batch(8, *start, sensitivities=["f"])
+    with pytest.raises(cg.ArgumentError, match="set_inputs: the derivatives are by f"):
+        batch.advance_by(0.1, inputs={"f": 1.0})
+    with pytest.raises(cg.ArgumentError, match="or has other sensitivities"):
+        model.batch(8, *start, sensitivities=["k"]).restore(batch.save())
