@@ -166,11 +166,11 @@ class Start:
 
     @property
     def linear(self) -> bool:
-        """Whether the states are the declared variables as they were given, so that their derivatives are the same."""
+        """Whether every state was given as it is, so that its derivatives by what was given are the same everywhere."""
         if self.plain:
             return True
-        given = self.initial.by_name or {}
-        return not self.model.has_initial and not any(map(self.model._dependent, given))
+        given = self.initial.by_name
+        return not self.model.has_initial and (given is None or given.keys() >= set(self.model.states))
 
     def given_of(self, j: int) -> tuple[Any, Any]:
         """`initial` and `parameters` of the j-th trajectory for a single run, which computes the same from them."""

@@ -67,7 +67,7 @@ def test_threads_chunks_and_processes_do_not_change_a_bit() -> None:
     from chaplygin.runtime.options import RunOptions
 
     n = 300
-    initial = {"phi": 0, "x": 0, "y": 0, "omega": np.linspace(0.1, 2, n), "v": 1}
+    initial = {"phi": 0, "x": 0, "y": 0, "omega": np.linspace(0.1, 2, n), "v": 1, "w": 0}
     given = initial, {"a": np.linspace(0.1, 0.5, n), "b": 0.1, "k": 0.7}
     names = ["a", "b", "k", "omega", "v", "phi"]  # more than a block of directions
     one = cg.ensemble(model, (0, 5), n, *given, sensitivities=names, threads=1)
