@@ -97,7 +97,9 @@ class Start:
         self.parameters: list[Array] = []
         if not model.contacts:  # they need further checks
             dicts = [given for given in (initial, parameters) if isinstance(given, dict)]
-            copied = all(_copied(given.values()) for given in dicts)
+            copied = 8 * count * sum(map(len, dicts)) <= KEPT or all(
+                _copied(given.values()) for given in dicts
+            )
             found = model._plain_start(initial, parameters, count, target, copied, kept)
             if found is not None:
                 self._states, self.parameters = list(target) if kept else found[0], found[1]

@@ -35,8 +35,10 @@ cdef class ModelCore(StartCore):
 
     def default_method(self, rtol=options.DEFAULTS.rtol, atol=options.DEFAULTS.atol):
         """The method that runs with these tolerances take by default; see `Model`."""
-        relative, absolute = arguments.number("rtol", rtol), options.RunOptions(atol=atol).absolute_tolerances(self.states)
-        return PyUnicode_InternFromString(cg_default_method(self.model, relative, absolute.min()))
+        if not (type(rtol) is type(atol) is float and 0.0 <= rtol < INFINITY and 0.0 <= atol < INFINITY):
+            rtol = arguments.number("rtol", rtol)
+            atol = options.RunOptions(atol=atol).absolute_tolerances(self.states).min()
+        return PyUnicode_InternFromString(cg_default_method(self.model, rtol, atol))
 
     cdef object _chosen(self, const given_t *given, dict fields):
         """The default method for the tolerances of a call."""
