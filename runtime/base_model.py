@@ -82,7 +82,13 @@ class BaseModel(InitialStates):
     """Base of `Model` and `PythonModel`: everything that does not depend on how kernels are called."""
 
     def _plain_start(
-        self, initial: Any, parameters: Any, count: int, target: Array, copied: bool, kept: bool
+        self,
+        initial: Any,
+        parameters: Any,
+        count: int,
+        target: Array,
+        copied_states: bool,
+        copied_parameters: bool,
     ) -> tuple[list[Any], list[Array]] | None:
         """The start of an ensemble by the fast path of `_start.pxi`; None if arguments need conversion or checks."""
         return None

@@ -205,13 +205,13 @@ cdef class StartCore(KernelCore):
             free(block)
         return np.flatnonzero(found)
 
-    def _plain_start(self, initial, parameters, Py_ssize_t count, target, bint copied, bint kept):
+    def _plain_start(self, initial, parameters, Py_ssize_t count, target, bint copied_states, bint copied_parameters):
         """The start of an ensemble if all states and parameters are given by name, as numbers or arrays of float64, and
         satisfy their assumptions.
 
         The states are written to `target` (n_states, count), float64 with contiguous rows. Returns the states (each a
-        number or an array) and the parameters (each an array (1,) or (count,)), the given arrays or with `copied`
-        copies of them; None if the slow path is needed. With `kept` the states are not copied: `target` stays.
+        number or an array) and the parameters (each an array (1,) or (count,)), the given arrays or with `copied_states`
+        and `copied_parameters` copies of them; None if the slow path is needed.
         """
         cdef Py_ssize_t k
         cdef double value
@@ -229,7 +229,7 @@ cdef class StartCore(KernelCore):
             entry = PyDict_GetItemWithError(initial, self.states[k])
             if entry is NULL:
                 return None
-            row = _row(&self.model.states[k], <object> entry, count, copied and not kept,
+            row = _row(&self.model.states[k], <object> entry, count, copied_states,
                        <double *> (cnp.PyArray_BYTES(target) + k * cnp.PyArray_STRIDE(target, 0)))
             if row is None:
                 return None
@@ -246,7 +246,8 @@ cdef class StartCore(KernelCore):
                     return None
             else:
                 room = np.empty(count) if room is None else room
-                row = _row(&self.model.parameters[k], <object> entry, count, copied, <double *> cnp.PyArray_DATA(room))
+                row = _row(&self.model.parameters[k], <object> entry, count, copied_parameters,
+                           <double *> cnp.PyArray_DATA(room))
                 if row is None:
                     return None
             rows.append(row)
