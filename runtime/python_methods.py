@@ -92,6 +92,8 @@ class Settings(NamedTuple):
 class Integrator:
     """A run of one method: `run` steps from the record's last point to t1."""
 
+    interpolated = staticmethod(interpolated)
+
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.nfev = self.njev = self.nlu = self.n_steps = self.n_rejected = 0
@@ -194,12 +196,16 @@ class Integrator:
         if self.settings.keep_dense:
             self.spans.append((t, t_new))
             self.coef.append(coefficients())
-        record.step(t_new, np.array(y), lambda s: interpolated(coefficients(), (s - t) / (t_new - t)))
+
+        def inside(moment: float) -> Array:
+            return self.interpolated(coefficients()[None], [0], np.array([(moment - t) / (t_new - t)]))[:, 0]
+
+        record.step(t_new, np.array(y), inside)
         self.n_steps += 1
 
     def dense(self, t0: float, x0: Array) -> Any:
         coef = np.array(self.coef) if self.coef else np.empty((0, 1, len(x0)))
-        return Dense(np.array(self.spans).reshape(-1, 2), coef, t0, x0)
+        return Dense(np.array(self.spans).reshape(-1, 2), coef, t0, x0, self.interpolated)
 
 
 class Rk4(Integrator):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from fused import fma
@@ -37,6 +38,17 @@ SHORTENED = (SINGULAR, NONFINITE, STEP_TOO_SMALL)  # failures that a shorter ste
 
 class Controlled(Integrator):
     """A method with error control; derived classes define `trial`, `square` and `interpolant`."""
+
+    @staticmethod
+    def interpolated(coef: Array, step: Any, theta: Any) -> Array:
+        states = []
+        for s, part in zip(step, theta):
+            total = coef[s][-1].tolist()
+            for j in range(coef.shape[1] - 2, -1, -1):
+                weight = float(part if j % 2 == 0 else 1.0 - part)
+                total = [fma(weight, value, float(c)) for value, c in zip(total, coef[s][j])]
+            states.append(total)
+        return np.array(states).T
 
     end_first = False
     """Whether the error estimate uses the derivative at the end of the step."""

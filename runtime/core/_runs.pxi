@@ -204,7 +204,7 @@ cdef class ModelCore(StartCore):
                            run.p, run.u)
         interpolant = None
         if dense:
-            interpolant = Dense(spans[:record.n_coef].copy(), coef[:record.n_coef].copy(), t0, x0)
+            interpolant = Dense(spans[:record.n_coef].copy(), coef[:record.n_coef].copy(), t0, x0, interpolated)
         return Solution(self, times, rows.T, status, run.t, p, u if controls is None else controls, run.n_rhs, run.n_steps,
                         run.n_rejected, interpolant, problem, run.n_jac, run.n_lu,
                         None if detector is None else detector.event_record(status, run.t, _copy(run.x, n)))
@@ -271,3 +271,13 @@ cdef tuple _pause(object before, int64_t budget):
     if before is not None:
         budget = <int64_t> min(max(budget * min(max(0.02 / max(now - before, 1e-9), 0.1), 4.0), 1.0), 1e9)
     return now, budget
+
+
+def interpolated(const double[:, :, ::1] coef, const int64_t[::1] step, const double[::1] theta):
+    """States (n, N) at fractions theta (N,) of the steps step (N,), whose interpolants are coef (steps, rows, n)."""
+    cdef int64_t m, count = theta.shape[0], n_dense = coef.shape[1], n = coef.shape[2]
+    states = np.empty((n, count))
+    cdef double *out = <double *> cnp.PyArray_DATA(states)
+    for m in range(count):
+        cg_dense_evaluate(&coef[step[m], 0, 0], n_dense, n, n, theta[m], out + m, count)
+    return states
