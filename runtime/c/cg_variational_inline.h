@@ -1,10 +1,12 @@
 /* cg_variational_inline.h: the table of cg_variational.h. Included at the end of the file of a model's directional
  * derivatives, which defines CG_MODEL_N, CG_MODEL_NP, CG_MODEL_INPUTS, CG_MODEL_MODES, CG_MODEL_GUARDS, CG_MODEL_EVENTS,
- * CG_MODEL_CONTACTS, CG_MODEL_DIGEST, CG_MODEL_ALONG (the derivatives of the right-hand side) and, if the model has the
+ * CG_MODEL_CONTACTS, CG_MODEL_DIGEST, CG_MODEL_ALONG (the derivatives of the right-hand side), CG_MODEL_RHS and
+ * CG_MODEL_OPERATIONS (the kernel over lanes in it, if what it hoists stays the same during a run) and, if the model has the
  * kernel, CG_MODEL_ALONG_GUARDS, _CONTACTS, _PROJECT, _CORRECTION and _RESETS (an array with an entry for each event),
  * CG_MODEL_SIGNS (the index of each contact's sign mode, or -1), CG_MODEL_WORK, and CG_VARIATIONAL, the table's name.
  */
 #include "cg_events.h"
+#include "cg_flatten.h"
 #include "cg_variational.h"
 
 enum {
@@ -65,9 +67,15 @@ static int cg_varied_hoist(const double *CG_RESTRICT p, double *CG_RESTRICT q)
     return CG_OK;
 }
 
-#define CG_JOIN_LANES(name) CG_NAMED(name, _lanes)
-static int cg_varied_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p, const double *CG_RESTRICT u,
-                         double *CG_RESTRICT out, double *CG_RESTRICT work)
+#define CG_VARIED_RHS(block) \
+    CG_MODEL_RHS(&clock, x, p, cg_hoisted(p, block), u, given, results, cg_aligned(work))
+#else
+#define CG_VARIED_RHS(block) CG_MODEL_RHS(&clock, x, p, u, given, results, cg_aligned(work))
+#endif
+
+#ifdef CG_MODEL_RHS
+CG_FLATTEN static int cg_varied_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                                    const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
 {
     const cg_real_t clock = cg_splat(t);
     cg_real_t given[CG_DIRECTIONS], results[2 * CG_MODEL_N];
@@ -76,8 +84,7 @@ static int cg_varied_rhs(double t, const double *CG_RESTRICT x, const double *CG
         const ptrdiff_t tangents = CG_MODEL_N + (ptrdiff_t)block * CG_MODEL_N * CG_LANES;
         cg_take_vectors(given + 1, x + tangents, CG_MODEL_N);
         cg_take_vectors(given + 1 + CG_MODEL_N, p + CG_MODEL_NP + 1 + (ptrdiff_t)block * CG_SEEDS * CG_LANES, CG_SEEDS);
-        const cg_mask_t ok = CG_JOIN_LANES(CG_MODEL_ALONG)(&clock, x, p, cg_hoisted(p, block), u, given, results,
-                                                           cg_aligned(work));
+        const cg_mask_t ok = CG_VARIED_RHS(block);
         if (cg_any(cg_not(ok))) {
             return CG_SINGULAR;
         }
