@@ -127,10 +127,15 @@ def _variational(program: Program, work: int, plan: Schedule) -> str:
     lines += [f"#define CG_MODEL_DIGEST {c_string(program.digest)}"]
     lines += [f"#define CG_MODEL_WORK ({work + 1} * CG_LANES)"]
     lines += [f"#define CG_MODEL_ALONG {name}_along_rhs"]
-    if not (plan.hoisted and program.contacts):  # contact modes are chosen before the driver has hoisted anything
+    if not (
+        plan.hoisted and program.contacts
+    ):  # contact modes are chosen before the driver has hoisted anything
         lines += [f"#define CG_MODEL_RHS {name}_along_rhs_lanes", f"#define CG_MODEL_OPERATIONS {plan.size}"]
         if plan.hoisted:
-            lines += [f"#define CG_MODEL_HOISTED {plan.hoisted}", f"#define CG_MODEL_HOIST {name}_hoist_lanes"]
+            lines += [
+                f"#define CG_MODEL_HOISTED {plan.hoisted}",
+                f"#define CG_MODEL_HOIST {name}_hoist_lanes",
+            ]
     for kernel in ("guards", "contacts", "project", "correction"):
         if kernel in kernels:
             lines.append(f"#define CG_MODEL_ALONG_{kernel.upper()} {name}_along_{kernel}")
