@@ -171,7 +171,7 @@ class _Model:
         rows = rows / np.where(size == 0, 1, size)
         if np.linalg.matrix_rank(rows, tol=_DEPENDENT) > len(self.velocity):
             constant[:] = True
-        kept = list(np.flatnonzero(~constant))
+        kept = [i for i in range(count) if not constant[i]]
         for i in range(count, len(rows)):
             if np.linalg.matrix_rank(rows[[*kept, i]], tol=_DEPENDENT) == len(kept) + 1:
                 kept.append(i)
