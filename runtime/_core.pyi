@@ -62,13 +62,14 @@ class ModelCore(KernelCore):
         sensitivity_control: bool = False,
         **options: Unpack[RunKeywords],
     ) -> Solution: ...
-    def _carry(self, variational: int, own: int, control: bool) -> None: ...
+    def _carry(self, variational: int, own: int, count: int, control: bool) -> None: ...
 
 class VariationalTable:
     capsule: object
     lanes: int
     blocks: int
     width: int
+    first: int
 
     def __init__(self, model: KernelCore, address: int, count: int) -> None: ...
 

@@ -74,7 +74,8 @@ class EnsembleTangents:
         variation = variation_of(job)
         starts = Starts(part.start, part.x0, part.inputs, job.sensitivities or (), part.count)
         self.seeds = starts.seeds
-        x0[len(model.states) :] = variation.blocks(starts.y)
+        x0[len(model.states) : variation.first] = 0.0
+        x0[variation.first :] = variation.blocks(starts.y)
         atol = job.options.tolerances(model.states)[1]
         self.atol = starts.tolerances(variation, atol) if job.sensitivity_control else None
         self.job = replace(job, options=variation.options(job.options))
@@ -108,8 +109,9 @@ class BatchTangents:
     ) -> None:
         """Write the start of the tangents of some runs to the table of the batch, for their states x0."""
         starts = Starts(start, x0, inputs, self.names, len(runs))
-        first = core.row["x"] + self._variation.n
-        core.table[first : core.row["x"] + self._variation.size, runs] = self._variation.blocks(starts.y)
+        x, variation = core.row["x"], self._variation
+        core.table[x + variation.n : x + variation.first, runs] = 0.0
+        core.table[x + variation.first : x + variation.size, runs] = variation.blocks(starts.y)
         for i, row in enumerate(self._variation.rows(starts.seeds), core.row["p"] + len(start.parameters)):
             core.table[i, runs] = row
 

@@ -215,7 +215,9 @@ class Variation:
         found = derivatives(model)
         self.table = VariationalTable(model, found.variational(lanes), count)
         self.model = Model(self.table.capsule, owner=self.table)
-        self.model._carry(found.variational(lanes), self.n, control)
+        self.first: int = self.table.first
+        """The index of the first tangent among the states."""
+        self.model._carry(found.variational(lanes), self.n, count, control)
 
     @classmethod
     def of(cls, model: Any, count: int, control: bool) -> Variation:
@@ -229,11 +231,11 @@ class Variation:
     @property
     def size(self) -> int:
         """The number of states with those of the tangents."""
-        return self.n * (1 + self.table.width)
+        return self.first + self.n * self.table.width
 
     def state(self, y: Array, tangents: Array) -> Array:
         """The state of the larger model for y (n,) and tangents (n, count)."""
-        return np.concatenate([y, self.blocks(tangents)])
+        return np.concatenate([y, np.zeros(self.first - self.n), self.blocks(tangents)])
 
     def vector(self, p: Array, seeds: Array) -> Array:
         """Its parameters for p and the derivatives of p and u by what is varied, (np + nu, count)."""
@@ -256,7 +258,7 @@ class Variation:
         found = np.full(self.size, UNMEASURED)
         found[: self.n] = atol
         if sizes is not None:
-            found[self.n :] = self.blocks(found[: self.n, None] / sizes, fill=UNMEASURED)
+            found[self.first :] = self.blocks(found[: self.n, None] / sizes, fill=UNMEASURED)
         return found
 
     def blocks(self, columns: Array, fill: float = 0.0) -> Array:
@@ -269,7 +271,7 @@ class Variation:
 
     def tangents(self, rows: Array) -> Array:
         """The tangents (n, count, ...) in states of the larger model, (n (1 + width), ...)."""
-        return self._columns(rows[self.n :], self.n)
+        return self._columns(rows[self.first :], self.n)
 
     def seeds(self, vector: Array, p: int) -> Array:
         """The derivatives of p and u (np + nu, count) in its parameters, the first `p` of which are the model's."""

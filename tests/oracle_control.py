@@ -194,17 +194,16 @@ def exp2(a: float) -> float:
 
 
 def reciprocal(a: float) -> float:
-    """1/a to 4 digits, as in cg_step_reciprocal; like that, not finite if `a` is not."""
+    """1/a to 0.3 %, as in cg_step_reciprocal; like that, not finite if `a` is not."""
     if not math.isfinite(a):
         return math.nan
     (bits,) = struct.unpack("<q", struct.pack("<d", a))
     (guess,) = struct.unpack("<d", struct.pack("<q", 0x7FDE623822FC16E6 - bits))
-    e = fma(-a, guess, 1.0)
-    return fma(guess, fma(e, e, e), guess)
+    return fma(guess, fma(-a, guess, 1.0), guess)
 
 
 def larger(x: float, y: float) -> float:
-    """The larger magnitude, y if it is NaN, as in cg_step_scale."""
+    """The larger magnitude, that of y if x is NaN, as in cg_larger_size."""
     return abs(x) if abs(y) < abs(x) else abs(y)
 
 

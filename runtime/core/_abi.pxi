@@ -42,6 +42,7 @@ cdef extern from "cg_run.h" nogil:
     ctypedef struct cg_run_t:
         cg_jump_t jump
         int32_t n_measured
+        int32_t n_counted
         int32_t n_own
         cg_detector_t *detector
         const cg_kernel_entry_t *correction

@@ -117,7 +117,8 @@ def slope_columns(ModelCore model, uintptr_t backward, str kernel, int64_t index
 cdef class VariationalTable:
     """The `cg_model_t` of a model with its variational equations for `count` directions; see cg_variational.h.
 
-    `capsule` is for `Model`; `width` is the number of directions, filled up to whole blocks of `lanes`.
+    `capsule` is for `Model`; `width` is the number of directions, filled up to whole blocks of `lanes`, and `first` the
+    index of the first tangent among the states.
     """
 
     cdef cg_model_t table
@@ -125,7 +126,7 @@ cdef class VariationalTable:
     cdef cg_kernel_entry_t *entries
     cdef list kept  # what the table points to
     cdef readonly object capsule
-    cdef readonly int lanes, blocks, width
+    cdef readonly int lanes, blocks, width, first
 
     def __cinit__(self, KernelCore model, uintptr_t address, int count):
         cdef const cg_variational_t *found = <const cg_variational_t *> address
@@ -137,7 +138,8 @@ cdef class VariationalTable:
         self.blocks = (count + self.lanes - 1) // self.lanes
         self.width = self.blocks * self.lanes
         self.table = m[0]
-        self.table.n_states = m.n_states * (1 + self.width)
+        self.first = (m.n_states + self.lanes - 1) // self.lanes * self.lanes
+        self.table.n_states = self.first + m.n_states * self.width
         self.table.n_parameters = m.n_parameters + 1 + (m.n_parameters + m.n_inputs) * self.width
         self.table.n_declared, self.table.n_hoisted = 0, (found.n_hoisted * self.blocks + 1) * self.lanes
         self.table.hoist = found.hoist

@@ -24,6 +24,7 @@ cdef class ModelCore(StartCore):
     cdef object spare_method
     cdef cg_jump_t jump         # of the tangents among the states, NULL without any
     cdef int measured           # how many states control the steps; 0: all
+    cdef int counted            # how many of these have a meaning; 0: all
     cdef int own                # how many are those of the motion, before their tangents; 0: all
 
     def __dealloc__(self):
@@ -69,16 +70,18 @@ cdef class ModelCore(StartCore):
             raise ArgumentError(f"the integrator refused {self.name} with method {method!r}")
         run.jump = self.jump
         run.n_measured = self.measured or run.n
+        run.n_counted = self.counted or run.n
         run.n_own = self.own or run.n
         return run
 
-    def _carry(self, uintptr_t variational, int own, bint control):
-        """Take the jumps of tangents from a `cg_variational_t`; they follow the first `own` states.
+    def _carry(self, uintptr_t variational, int own, int count, bint control):
+        """Take the jumps of `count` tangents from a `cg_variational_t`; they follow the first `own` states.
 
         With `control` their errors count in the choice of steps.
         """
         self.jump, self.own = (<const cg_variational_t *> variational).jump, own
         self.measured = 0 if control else own
+        self.counted = own * (1 + count) if control else own
 
     cdef void _give_run(self, cg_run_t *run, method) noexcept:
         if self.spare is not NULL:
