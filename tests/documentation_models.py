@@ -296,7 +296,7 @@ def explorer() -> Any:
 
 
 def disk_on_a_wavy_street() -> Any:
-    """A disk that rolls over a street y = f(x): its contact x follows from its spin; the contact has auxiliary speeds."""
+    """A disk that rolls over a street y = f(x): x of its contact follows from its spin; auxiliary speeds."""
     a, x, u, sx, sy, fx, fy = dynamic("q x u s_x s_y f_x f_y")
     m, g, r, inertia, high, wave, drag = symbols("m g r I A k mu", positive=True)
     street = high * sp.sin(wave * x) / 9 + high * sp.sin(2 * wave * x) / 18
