@@ -1,4 +1,4 @@
-"""The models in SymPy's own tests and docstrings, taken from the installed package, go through `from_sympy`."""
+"""The models in SymPy's own tests and docstrings, and the examples of its and PyDy's documentation."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import documentation_models as documented
 import pytest
 import sympy.physics as physics
+from sympy_oracle import Oracle, difference, formed
+
+import chaplygin as cg
 
 HERE, PHYSICS = Path(__file__).parent, Path(physics.__file__).parent
 MODULES = {
@@ -71,3 +75,40 @@ def test_models_of_sympys_own_tests(module: str, tmp_path: Path) -> None:
             assert model["difference"] < 1e-10, model
         else:
             assert reason in model["refused"], model
+
+
+QUICK = (documented.atwood_machine, documented.arm_with_a_muscle)
+
+
+def agreement(model: Any) -> float:
+    """The largest difference from SymPy's accelerations at 20 states, relative to their size."""
+    compiled = cg.from_sympy(model(), model.__name__).compile()
+    return difference(compiled, Oracle(formed(model())))
+
+
+@pytest.mark.parametrize("model", QUICK)
+def test_documented_examples(model: Any) -> None:
+    assert agreement(model) < 1e-10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", [m for m in (*documented.TUTORIALS, *documented.PYDY) if m not in QUICK])
+def test_longer_documented_examples(model: Any) -> None:
+    assert agreement(model) < 1e-10
+
+
+def test_a_driven_linkage_leaves_nothing_to_integrate() -> None:
+    with pytest.raises(cg.DeclarationError, match="3 constraints leave none of the 3 velocities free"):
+        cg.from_sympy(documented.four_bars_with_a_driven_link(), "driven")
+
+
+def test_an_angular_velocity_that_lacks_a_component() -> None:
+    """Antennas on universal joints have three components of angular velocity; PyDy's satellite sets two of them."""
+    model = documented.explorer()
+    tube, rod = model.bodies[0].frame, model.bodies[1].frame
+    (first, second) = model.u[6:8]
+    rod.set_ang_vel(tube, first * rod.x + second * rod.z)
+    with pytest.raises(
+        cg.DeclarationError, match="angular velocity of A0 in E was set to another vector than the rate"
+    ):
+        cg.from_sympy(model, "explorer")

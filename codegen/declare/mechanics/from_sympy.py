@@ -16,10 +16,10 @@ from ..checks import naming
 from ..law import Kane, Lagrangian, Law, Matrices
 from ..symbols import DeclarationError, Input, Rate, check_name, rate, time
 from ..system import System
-from .accelerations import check_accelerations
 from .names import Names
 from .positions import are_rates_of_positions
 from .sources import Source, source
+from .stated_rates import check_stated_rates
 from .vectors import Motions, generalised_forces, kinetic_energy
 
 Expression = Any
@@ -103,8 +103,8 @@ class _Model:
             rates_of = self._rates([self.lagrangian])
             self.law = Lagrangian(speeds, self.lagrangian, forces, rates=rates_of)
         else:
-            check_accelerations(given)
             moving = tuple(self.motions.of_bodies(given.bodies))
+            check_stated_rates(given)
             inertia = [
                 e for m in moving for e in (*m.vector, *m.turning, *(t for row in m.tensor for t in row))
             ]
