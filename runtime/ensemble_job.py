@@ -42,10 +42,8 @@ class Results:
     lanes: int = 1
 
     @classmethod
-    def room(
-        cls, states: int, times: int, count: int, t0: float, end: bool = False, observed: int = 0
-    ) -> Results:
-        """Arrays for `count` trajectories that have not started."""
+    def room(cls, states: int, times: int, count: int, end: bool = False, observed: int = 0) -> Results:
+        """Arrays for `count` trajectories that have not ended: only their status is set."""
         numbers, last, half = states * times * count, states * count if end else 0, -(-count // 2)
         try:
             # One piece of memory: large ones come in large pages, and are kept from one call to the next.
@@ -59,12 +57,18 @@ class Results:
             ) from error
         integers, status = counts.view(np.int64), counts.view(np.int32)[4 * count : 5 * count]
         nfev, n_steps = integers[:count], integers[count : 2 * count]
-        t.fill(t0)
-        integers.fill(0)
         status.fill(INTERRUPTED)
         y = room[:numbers].reshape(states, times, count)
         ends = room[numbers : numbers + last].reshape(states, count) if end else None
         return cls(y, t, status, nfev, n_steps, ends, observed=along)
+
+    def complete(self, t0: float) -> int:
+        """Set what an interrupted run left of the trajectories that have not ended; returns how many have."""
+        left = self.status == INTERRUPTED
+        self.y[:, :, left] = np.nan
+        self.t[left] = t0
+        self.nfev[left] = self.n_steps[left] = 0
+        return int((~left).sum())
 
     def put(self, first: int, part: Results) -> None:
         """Take over the results of the trajectories from `first` on, which ran elsewhere."""
@@ -195,7 +199,7 @@ class EnsemblePart:
         n = job.rows
         kept = 1 if times is None else len(times)
         end = job.keep_end and times is not None
-        self.results = Results.room(n, kept, self.count, job.t_span[0], end, observed)
+        self.results = Results.room(n, kept, self.count, end, observed)
         y = self.results.y
         # Many states are written where the first results will be, to avoid another array of that size.
         own = n * self.count * y.itemsize <= KEPT or not y.shape[1]

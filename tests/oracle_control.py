@@ -100,19 +100,21 @@ class Controlled(Integrator):
             t, x, f = t_new, y, slope
         return OK
 
-    def norm(self, v: Vector, x: Vector) -> float:
+    def mean_square(self, v: Vector, x: Vector) -> float:
         total = 0.0
         for value, a, state in zip(v, self.atol, x):
             scaled = value * reciprocal(fma(self.rtol, abs(state), a))
             total = fma(scaled, scaled, total)
-        return math.sqrt(total * (1.0 / len(v)))
+        return total * (1.0 / len(v))
 
     def first(self, t: float, x: Vector, f: Vector) -> float:
         """The first step, as in cg_start.h."""
         longest = min(abs(self.t_end - t), self.max_step)
-        size, slope = self.norm(x, x), self.norm(f, x)
-        h0 = 1e-6 if size < 1e-5 or slope < 1e-5 else 0.01 * size / slope
-        h1 = max(1e-6, h0 * 1e-3) if slope <= 1e-15 else exp2(log2(0.1 / slope) / self.order)
+        size, slope = self.mean_square(x, x), self.mean_square(f, x)
+        h0 = 1e-6 if size < 1e-10 or slope < 1e-10 else 0.01 * math.sqrt(size / slope)
+        power = 1.0 / self.order
+        tenth = exp2(fma(-0.5 * power, log2(slope), -3.321928094887362 * power))
+        h1 = max(1e-6, h0 * 1e-3) if slope <= 1e-30 else tenth
         return min(min(100.0 * h0, h1), longest)
 
     def step(

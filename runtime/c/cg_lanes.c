@@ -107,8 +107,10 @@ static void cg_group_load(cg_group_t *group, int64_t first, int32_t count)
     const cg_model_t *const model = run->model;
     cg_rows_load(run->x, run->lanes, ensemble->x0 + first * ensemble->x0_row, ensemble->x0_row, ensemble->x0_col, run->n,
                  count);
-    cg_rows_load(run->p, run->lanes, ensemble->p + first * ensemble->p_row, ensemble->p_row, ensemble->p_col,
-                 model->n_parameters, count);
+    if (!run->same_p) {
+        cg_rows_load(run->p, run->lanes, ensemble->p + first * ensemble->p_row, ensemble->p_row, ensemble->p_col,
+                     model->n_parameters, count);
+    }
     if (ensemble->u != NULL) {
         cg_rows_load(run->u, run->lanes, ensemble->u + first * ensemble->u_row, ensemble->u_row, ensemble->u_col,
                      model->n_inputs, count);
@@ -328,6 +330,13 @@ static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, 
         for (int32_t lane = 0; lane < run->lanes; lane++) {
             run->u[(int64_t)i * run->lanes + lane] = options->u[i];
         }
+    }
+    run->hoisted = 0;
+    run->same_p = ensemble->p_row == 0;
+    run->n_carried = (int32_t)((run->p - run->carried) / run->lanes) + (run->same_p ? 0 : cg_lanes_p_rows(run));
+    if (run->same_p) {
+        cg_rows_load(run->p, run->lanes, ensemble->p, 0, ensemble->p_col, run->model->n_parameters, run->lanes);
+        run->set->begin(run, ensemble->t0);
     }
     return CG_OK;
 }

@@ -84,8 +84,11 @@ typedef struct cg_lanes_run {
 
     double *t_old; /* [lanes] */
 
-    /* [n_carried][lanes]: what a trajectory takes along from one lane to another beside x and f. The rows follow. */
+    /* [n_carried][lanes]: what a trajectory takes along from one lane to another beside x and f. The rows follow; those
+     * of p are not copied if all trajectories have the same. */
     int32_t n_carried;
+    int32_t same_p;  /* truth: all lanes have the p of all trajectories */
+    int32_t hoisted; /* truth: with the results of model->hoist */
     double *carried;
     double *u;
     double *u_time;

@@ -78,6 +78,18 @@ cdef bint _finite(const double *values, Py_ssize_t count) noexcept nogil:
     return (a + b) + (c + d) == 0.0
 
 
+cdef bint _copied(const double *values, Py_ssize_t way, Py_ssize_t count, double *out) noexcept nogil:
+    """Copy every `way`-th number to `out`. Returns whether all are finite; looked at in pieces that are in the cache."""
+    cdef Py_ssize_t first, j, piece
+    cdef bint finite = True
+    for first in range(0, count, 512):
+        piece = min(512, count - first)
+        for j in range(first, first + piece):
+            out[j] = values[j * way]
+        finite = finite and _finite(out + first, piece)
+    return finite
+
+
 cdef object _row(const cg_variable_t *variable, object entry, Py_ssize_t count, bint copied, double *out):
     """Write the `count` finite doubles of an entry of a start to `out`: a number for all, or a plain array.
 
@@ -95,9 +107,7 @@ cdef object _row(const cg_variable_t *variable, object entry, Py_ssize_t count, 
             and cnp.PyArray_STRIDE(entry, 0) % <Py_ssize_t> sizeof(double) == 0):
         return None
     data, way = <const double *> cnp.PyArray_DATA(entry), cnp.PyArray_STRIDE(entry, 0) // <Py_ssize_t> sizeof(double)
-    for j in range(count):
-        out[j] = data[j * way]
-    if not _finite(out, count):
+    if not _copied(data, way, count, out):
         return None
     for j in range(count if variable.flags else 0):
         if not _as_assumed(variable, &out[j], 1):
