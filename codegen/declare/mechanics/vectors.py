@@ -19,6 +19,8 @@ def components(vector: Vector, frame: Any) -> list[Any]:
     """The components of a vector along the axes of a frame, multiplied out no further than the rotations need."""
     total = sp.zeros(3, 1)
     for part, own in vector.args if vector != 0 else ():
+        if not isinstance(part, sp.MatrixBase):  # SymPy multiplies a vector by nan
+            raise DeclarationError(f"from_sympy: a vector has the components {part} in {own}")
         total += part if own == frame else frame.dcm(own) * part
     return list(total)
 
