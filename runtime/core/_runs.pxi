@@ -104,6 +104,8 @@ cdef class ModelCore(StartCore):
             from .sensitivities import integrate
             return integrate(self, t_span, initial, parameters, inputs, sensitivities, sensitivity_control, t_eval,
                              dense_output, events, keywords)
+        if sensitivity_control is not False:
+            arguments.sensitivity_control(sensitivity_control, None)
         _read(keywords, &given)
         detector = _detector_of(self, events, &given)
         if not (type(t_span) is tuple and len(<tuple> t_span) == 2 and _number((<tuple> t_span)[0], &t0)
