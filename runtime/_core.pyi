@@ -145,6 +145,17 @@ def kink_of(model: ModelCore, backward: int, kernel: str, index: int) -> str | N
 def slope_columns(
     model: ModelCore, backward: int, kernel: str, index: int, t: Array, y: Array, p: Array, u: Array
 ) -> tuple[Array, Array]: ...
+def along_columns(
+    model: ModelCore,
+    address: int,
+    kernel: str,
+    t: Array,
+    y: Array,
+    p: Array,
+    u: Array,
+    tangents: Array,
+    seeds: Array,
+) -> Array: ...
 def companion_columns(model: Any, companion: int, t: Array, y: Array, p: list[Array], u: Array) -> Array: ...
 def explicit_method(method: str) -> bool: ...
 

@@ -239,11 +239,12 @@ class BaseModel(InitialStates):
         """
         how = of_call(BaseModel.stepper, options, STEPPER).checked(self)
         begin = arguments.number("t0", t0)
+        control = arguments.sensitivity_control(sensitivity_control, sensitivities)
         if sensitivities is not None:
             from .sensitivities import varied_run
             from .sensitivity_stepper import SensitivityStepper
 
-            control, given = sensitivity_control, (initial, parameters, inputs)
+            given = initial, parameters, inputs
             return SensitivityStepper.of(
                 self, begin, varied_run(self, begin, *given, sensitivities, control, how)
             )

@@ -141,7 +141,7 @@ class EnsembleJob:
             keep_end,
             observer,
             by,
-            arguments.boolean("sensitivity_control", sensitivity_control),
+            arguments.sensitivity_control(sensitivity_control, sensitivities),
         )
 
     def part(self, first: int = 0, last: int | None = None) -> EnsemblePart:

@@ -98,17 +98,29 @@ class Sensitivity(NamedDerivatives):
         return self._dense(t)
 
     def _of_kernel(self, kernel: str, rows: int) -> Array:
-        solution, found, u = self._solution, derivatives(self._model), self._solution._u()
-        result = np.empty((rows, len(self.names), len(solution.t)))
-        for i, t in enumerate(solution.t):
-            v = direction(self.y[:, :, i], self._start.seeds)
-            result[:, :, i] = found.along(kernel, t, solution.y[:, i], solution._p, u[:, i], v)
-        return result
+        solution = self._solution
+        seeds = self._start.seeds[:, :, None]
+        return along(
+            self._model, kernel, solution.t, solution.y, solution._p[:, None], solution._u(), self.y, seeds
+        )
 
 
-def direction(tangents: Array, seeds: Array) -> Array:
-    """(0, dy, dp, du) for tangents (n, k), and the derivatives of parameters and inputs (np + nu, k)."""
-    return np.concatenate([np.zeros((1, tangents.shape[1])), tangents, seeds])
+def along(
+    model: Any, kernel: str, t: Array, y: Array, p: Array, u: Array, tangents: Array, seeds: Array
+) -> Array:
+    """The derivatives of the results of a kernel, (rows, k, N), as `along_columns` has them; u may be without modes."""
+    from ._core import along_columns
+
+    u = np.concatenate([u, np.zeros((len(model.inputs) + len(model.modes) - len(u), u.shape[1]))])
+    address = derivatives(model).address("along", lanes_for(tangents.shape[1]))
+    return along_columns(model, address, kernel, t, y, p, u, tangents, seeds)
+
+
+def lanes_for(count: int) -> int:
+    """How many directions of `count` are computed together."""
+    from ._core import widest_lanes
+
+    return min(widest_lanes(), 4 if count <= 4 else 8)
 
 
 def integrate(
@@ -166,7 +178,7 @@ def varied_run(
 ) -> VariedRun:
     """The start of a run with sensitivities from its arguments, and from options that have been checked."""
     checked(model, how)
-    control = arguments.boolean("sensitivity_control", control)
+    control = arguments.sensitivity_control(control, names)
     x0, p, controls = model._prepare(t0, initial, parameters, inputs, how.smallest_atol)
     check_inputs(controls)
     start = start_of(model, t0, initial, parameters, (x0, p, controls), names)
@@ -207,11 +219,11 @@ class Variation:
     """
 
     def __init__(self, model: Any, count: int, control: bool) -> None:
-        from ._core import VariationalTable, widest_lanes
+        from ._core import VariationalTable
         from .model import Model
 
         self.n, self.count, self.control = len(model.states), count, control
-        lanes = min(widest_lanes(), 4 if count <= 4 else 8)
+        lanes = lanes_for(count)
         found = derivatives(model)
         self.table = VariationalTable(model, found.variational(lanes), count)
         self.model = Model(self.table.capsule, owner=self.table)

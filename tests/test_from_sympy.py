@@ -98,6 +98,81 @@ def test_names_and_kinds() -> None:
     assert {p.name for p in system.parameters} == {"m", "I1", "I2", "I3", "I12"}
 
 
+def test_other_names() -> None:
+    """A Greek letter and a keyword, and two parameters that SymPy tells apart by their assumptions alone."""
+    angle, v = me.dynamicsymbols("θ v")
+    stiff, soft = sp.Symbol("lambda", positive=True), sp.Symbol("lambda")
+    space, point = me.ReferenceFrame("N"), me.Point("P")
+    point.set_vel(space, v * space.x)
+    kane = me.KanesMethod(
+        space, [angle], [v], kd_eqs=[angle.diff() - v], bodies=[me.Particle("b", point, 2)],
+        forcelist=[(point, -(stiff + 3 * soft) * angle * space.x)],
+    )  # fmt: skip
+    names = {"θ": "theta", stiff: "k", soft: "l"}
+    with pytest.raises(cg.DeclarationError, match=r"coordinate 'θ'.*from_sympy\(..., names=\{'θ': ...\}\)"):
+        cg.from_sympy(kane, "named")
+    model = cg.from_sympy(kane, "named", names=names, parameters={stiff: 4, "l": 1}).compile()
+    assert (model.states, model.parameters) == (("theta", "v"), ("k", "l"))
+    np.testing.assert_allclose(model.rhs(0, [0.5, 0], {"k": 4, "l": 1}), [0, -1.75], rtol=1e-15)
+
+
+def test_functions_by_their_meaning() -> None:
+    """x'' = F(x) / m for functions that C lacks, with SymPy's own values."""
+    x, t = me.dynamicsymbols("x"), me.dynamicsymbols._t
+    force = sp.sec(x) + sp.coth(x) * sp.acot(x) - sp.Heaviside(x - sp.Rational(1, 4)) / sp.csch(x)
+    lagrange = me.LagrangesMethod(x.diff(t) ** 2 - 2 * sp.csc(x) * sp.cot(x), [x])
+    for given_in, f in ((spring(force), force), (lagrange, sp.diff(-sp.csc(x) * sp.cot(x), x))):
+        model = cg.from_sympy(given_in, "meant").compile()
+        for at in (0.2, 0.25, 0.7):
+            expected = float(f.subs(x, sp.Rational(str(at))))
+            found = model.rhs(0, [at, 0.0], {"m": 1} if model.parameters else ())
+            assert found[1] == pytest.approx(expected, rel=1e-13)
+
+
+def quaternion_rates(u: Any, q: Any) -> list[Any]:
+    """2 q' = q o (0, u), as four equations that are linear in q' and not solved: w = u, and |q|^2 is constant."""
+    a, b, c, d = q
+    da, db, dc, dd = (x.diff() for x in q)
+    turning = (
+        a * db - b * da + d * dc - c * dd,
+        a * dc - c * da + b * dd - d * db,
+        a * dd - d * da + c * db - b * dc,
+    )
+    norm = a * da + b * db + c * dc + d * dd
+    return [2 * w - v for w, v in zip(turning, u, strict=True)] + [norm]
+
+
+def test_a_quaternion_turns_through_every_attitude() -> None:
+    """By elimination q' has q_0 in a denominator, which is zero after half a turn about any axis."""
+    q, u = me.dynamicsymbols("q0:4"), me.dynamicsymbols("u1:4")
+    space, body = me.ReferenceFrame("N"), me.ReferenceFrame("B")
+    body.orient_quaternion(space, q)
+    body.set_ang_vel(space, sum((v * e for v, e in zip(u, body, strict=True)), me.Vector(0)))
+    centre = me.Point("C")
+    centre.set_vel(space, 0)
+    tensor = me.inertia(body, *sp.symbols("A B C"))
+    kane = me.KanesMethod(
+        space, q[1:], u, kd_eqs=quaternion_rates(u, q), q_dependent=q[:1],
+        configuration_constraints=[sum(x**2 for x in q) - 1],
+        bodies=[me.RigidBody("top", centre, body, sp.Symbol("m"), (tensor, centre))], forcelist=[],
+    )  # fmt: skip
+    equations = cg.from_sympy(kane, "turned")
+    assert isinstance(equations, cg.Equations)
+    assert len(equations.invariants) == 1
+    model = equations.compile()
+    numbers = {"A": 1.0, "B": 2.0, "C": 3.0, "m": 1.0}
+    at = [("q0", "q1", "q2", "q3").index(n) if n[0] == "q" else n for n in model.states]
+    for attitude in np.eye(4):
+        state = [attitude[n] if isinstance(n, int) else 0.2 * float(n[1]) for n in at]
+        w = np.array([0.2, 0.4, 0.6])
+        a, v = attitude[0], attitude[1:]
+        expected = np.concatenate([[-v @ w], a * w + np.cross(v, w)]) / 2
+        rates = dict(
+            zip(model.states, model.rhs(0, state, [numbers[p] for p in model.parameters]), strict=True)
+        )
+        np.testing.assert_allclose([rates[f"q{i}"] for i in range(4)], expected, rtol=0, atol=1e-16)
+
+
 PIVOT = {"a": 0.4, "w": 0.3}
 
 
@@ -264,6 +339,13 @@ def spring(load: Any, bodies: bool = True) -> Any:
     )
 
 
+def loaded(load: Any) -> Any:
+    """The spring with a load made from its point and frame."""
+    kane = spring(0)
+    kane._forcelist = [load(kane.bodies[0].masscenter, kane._inertial)]
+    return kane
+
+
 X, V, F = me.dynamicsymbols("x v f")
 
 
@@ -281,6 +363,20 @@ X, V, F = me.dynamicsymbols("x v f")
         (spring(F.diff().diff().diff()), {}, "prescribed={f: an expression in t}"),
         (spring(F), {"prescribed": {X: 0}}, "x.* is not a dynamicsymbol besides"),
         (spring(F), {"prescribed": {F: X}}, "is not an expression in t"),
+        (spring(X), {"prescribed": {F: 1}}, r"prescribed: f\(t\) is not in the model"),
+        (spring(X), {"names": {"k": "stiffness"}}, "names: k is not in the model"),
+        (loaded(lambda p, n: (me.Particle("z", p, 1), n.x)), {}, r"the load \(Particle.* is not a Force"),
+        (
+            loaded(lambda p, n: (p, X)),
+            {},
+            r"the load \(P, x\(t\)\) is not a Force, a Torque, \(Point, Vector\)",
+        ),
+        (loaded(lambda p, n: "pull"), {}, "the load pull is not a Force"),
+        (loaded(lambda p, n: (p, me.ReferenceFrame("Q").x)), {}, "orientation of Q in N, .* is not known"),
+        (spring(sp.nan), {}, "a vector has the components nan in N"),
+        (spring(sp.Symbol("t", real=True)), {}, "a symbol t that is not the time"),
+        (spring(sp.MatrixSymbol("A", 2, 2)[0, 1]), {}, "contains A, which is MatrixSymbol"),
+        (spring(sp.Sum(sp.Symbol("i") * X, (sp.Symbol("i"), 0, 3))), {}, "Sum in .* is not supported"),
         (spring(F), {"parameters": {"mass": 1}}, "mass is not in the model; it has f, m"),
         (3, {}, "the model is int; give a KanesMethod"),
         ((sp.eye(2), sp.Matrix([1]), {X: V}), {}, r"M has shape \(2, 2\) and f \(1, 1\) for 1 speeds"),
@@ -296,6 +392,14 @@ X, V, F = me.dynamicsymbols("x v f")
 def test_refusals(model: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(cg.DeclarationError, match=message):
         cg.from_sympy(model, "refused", **options)
+
+
+def test_singular_matrices() -> None:
+    with pytest.raises(cg.FormError, match="M is singular, without inertia along v"):
+        cg.from_sympy((sp.Matrix([[0]]), sp.Matrix([1]), {X: V}), "singular")
+    b, w = me.dynamicsymbols("b w")
+    with pytest.raises(cg.FormError, match="without inertia along v and w"):
+        cg.from_sympy((sp.ones(2, 2), sp.Matrix([1, 2]), {X: V, b: w}), "singular")
 
 
 def test_given_equations_are_kept_on_their_configuration_constraints() -> None:

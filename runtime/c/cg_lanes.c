@@ -18,7 +18,7 @@ typedef struct cg_queue {
     cg_cursor_t *cursor;
     struct cg_group *ready;
     uint32_t waiting;  /* bits of the lanes of `ready` that have a trajectory */
-    int64_t trials;       /* of trajectories that ended in this call */
+    int64_t trials;    /* of trajectories that ended in this call */
     int64_t max_steps; /* of a trajectory; the limit of a group can be lower, for a pause */
     int32_t paused;    /* a lane has reached the limit of its group */
 } cg_queue_t;

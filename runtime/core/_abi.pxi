@@ -279,6 +279,8 @@ cdef extern from "cg_adjoint.h" nogil:
         double *gradient
         double *integral
         double *work
+        const char *failed
+        double failed_at
 
     size_t cg_adjoint_work(const cg_adjoint_t *adjoint)
     int cg_adjoint_begin(cg_adjoint_t *adjoint)

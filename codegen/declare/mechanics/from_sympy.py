@@ -33,6 +33,7 @@ def from_sympy(
     parameters: Mapping[Any, float] | None = None,
     example: Mapping[Any, float] | None = None,
     prescribed: Mapping[Expression, Expression] | None = None,
+    names: Mapping[Any, str] | None = None,
 ) -> Any:
     """A model of `sympy.physics.mechanics`: a `System`, or `Equations` of the form `given`.
 
@@ -53,6 +54,7 @@ def from_sympy(
     name : a plain identifier, used in emitted code.
     parameters, example : numbers by symbol or by name; together the example of the `System`.
     prescribed : {f: expression in t} for dynamicsymbols that are neither coordinates nor speeds.
+    names : {symbol: name} where SymPy's names cannot stand in code, such as lambda, or are used twice.
 
     Auxiliary speeds are zero, and loads along them drop out. Holonomic constraints are kept as such if their rates are
     among the velocity constraints.
@@ -73,7 +75,8 @@ def from_sympy(
     """
     check_name(name, "System name")
     with naming(name):
-        given = _Model(source(model), prescribed or {})
+        given = _Model(source(model), prescribed or {}, names or {})
+        given.names.check_use()
         point = given.names.example({**(parameters or {}), **(example or {})})
     return given.system(name, point)
 
@@ -81,9 +84,11 @@ def from_sympy(
 class _Model:
     """A source in declared symbols."""
 
-    def __init__(self, given: Source, prescribed: Mapping[Expression, Expression]) -> None:
+    def __init__(
+        self, given: Source, prescribed: Mapping[Expression, Expression], renamed: Mapping[Any, str]
+    ) -> None:
         self.given = given
-        self.names = names = Names(given.q, given.u, given.auxiliary, prescribed)
+        self.names = names = Names(given.q, given.u, given.auxiliary, prescribed, renamed)
         speeds = tuple(names.velocities)
         rates = [names(f"d{x}/dt", given.kinematics[x], moving=False) for x in given.q]
         self.kinematics = dict(zip(names.coordinates, rates, strict=True))
@@ -91,7 +96,7 @@ class _Model:
         self.velocity = [names("a velocity constraint", e, moving=False) for e in given.velocity]
         self.outputs: dict[str, Expression] = {}
         self.motions = Motions(names, given.frame)
-        self.loads = [self.motions.of_load(*load) for load in given.loads]
+        self.loads = [self.motions.of_load(load) for load in given.loads]
         if given.given is not None:
             mass, force = given.given
             rows = [names.listed("M", mass[i, :]) for i in range(mass.rows)]

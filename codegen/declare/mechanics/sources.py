@@ -17,6 +17,7 @@ from sympy.physics.mechanics import (
 )
 
 from ..symbols import DeclarationError
+from .kinematics import kinematics
 
 Expression = Any
 ACCEPTED = (
@@ -82,7 +83,7 @@ def _kane(model: Any) -> Source:
     return Source(
         q=q,
         u=u,
-        kinematics={x: model._qdot_u_map[x.diff(dynamicsymbols._t)] for x in q},
+        kinematics=kinematics(q, u, _kinematic_equations(model), model._qdot_u_map),
         frame=model._inertial,
         auxiliary=tuple(model._uaux),
         holonomic=tuple(model._f_h),
@@ -92,6 +93,12 @@ def _kane(model: Any) -> Source:
         bodies=bodies,
         loads=tuple(model._forcelist or ()),
     )
+
+
+def _kinematic_equations(model: Any) -> Any:
+    """Those of a KanesMethod as they were given."""
+    rates = sp.Matrix([x.diff(dynamicsymbols._t) for x in model.q])
+    return model._k_kqdot_implicit * rates + model._k_ku_implicit * sp.Matrix(model.u) + model._f_k_implicit
 
 
 def _lagrange(model: Any) -> Source:
@@ -123,7 +130,7 @@ def _jointed(model: Any) -> Source:
     return Source(
         q=q,
         u=u,
-        kinematics=_kinematics(q, u, model.kdes),
+        kinematics=kinematics(q, u, model.kdes),
         frame=model.frame,
         auxiliary=tuple(model.u_aux),
         holonomic=tuple(model.holonomic_constraints),
@@ -142,19 +149,11 @@ def _joints(model: Any) -> Source:
     return Source(
         q=q,
         u=u,
-        kinematics=_kinematics(q, u, model.kdes),
+        kinematics=kinematics(q, u, model.kdes),
         frame=model.frame,
         bodies=tuple(model.bodies),
         loads=tuple(model.loads),
     )
-
-
-def _kinematics(
-    q: tuple[Expression, ...], u: tuple[Expression, ...], equations: Iterable[Expression]
-) -> dict[Expression, Expression]:
-    """q' in the speeds u, which may be those rates themselves."""
-    rates = {x: x.diff(dynamicsymbols._t) for x in q}
-    return rates if all(v in rates.values() for v in u) else solved(equations, list(rates.values()), q)
 
 
 def _symbolic(model: Any) -> Source:
@@ -191,21 +190,3 @@ def _plain(mass: Any, force: Any, kinematics: Any, speeds: Iterable[Expression] 
     rows = tuple(tuple(-mass[i, k + s] for i in range(k)) for s in range(extra))
     velocity = tuple(sp.Add(*(a * v for a, v in zip(row, u, strict=True))) for row in rows)
     return Source(q=tuple(rates), u=u, kinematics=rates, velocity=velocity, given=(mass[:, :k], force))
-
-
-def solved(
-    equations: Iterable[Expression], unknown: list[Expression], keys: Iterable[Expression]
-) -> dict[Expression, Expression]:
-    """The unknowns by their keys, from equations that are linear in them."""
-    given = sp.Matrix(list(equations))
-    if len(given) != len(unknown):
-        raise DeclarationError(
-            f"from_sympy: {len(given)} kinematic differential equations for {len(unknown)} coordinates"
-        )
-    matrix = given.jacobian(unknown)
-    rest = -given.xreplace(dict.fromkeys(unknown, sp.Integer(0)))
-    if matrix.is_diagonal():
-        found = [rest[i] / matrix[i, i] for i in range(len(unknown))]
-    else:
-        found = list(matrix.LUsolve(rest))
-    return dict(zip(keys, found, strict=True))
