@@ -339,6 +339,13 @@ def spring(load: Any, bodies: bool = True) -> Any:
     )
 
 
+def loaded(load: Any) -> Any:
+    """The spring with a load made from its point and frame."""
+    kane = spring(0)
+    kane._forcelist = [load(kane.bodies[0].masscenter, kane._inertial)]
+    return kane
+
+
 X, V, F = me.dynamicsymbols("x v f")
 
 
@@ -358,6 +365,14 @@ X, V, F = me.dynamicsymbols("x v f")
         (spring(F), {"prescribed": {F: X}}, "is not an expression in t"),
         (spring(X), {"prescribed": {F: 1}}, r"prescribed: f\(t\) is not in the model"),
         (spring(X), {"names": {"k": "stiffness"}}, "names: k is not in the model"),
+        (loaded(lambda p, n: (me.Particle("z", p, 1), n.x)), {}, r"the load \(Particle.* is not a Force"),
+        (
+            loaded(lambda p, n: (p, X)),
+            {},
+            r"the load \(P, x\(t\)\) is not a Force, a Torque, \(Point, Vector\)",
+        ),
+        (loaded(lambda p, n: "pull"), {}, "the load pull is not a Force"),
+        (loaded(lambda p, n: (p, me.ReferenceFrame("Q").x)), {}, "orientation of Q in N, .* is not known"),
         (spring(sp.nan), {}, "a vector has the components nan in N"),
         (spring(sp.Symbol("t", real=True)), {}, "a symbol t that is not the time"),
         (spring(sp.MatrixSymbol("A", 2, 2)[0, 1]), {}, "contains A, which is MatrixSymbol"),

@@ -50,16 +50,18 @@ static void cg_set_sizes(cg_run_t *run, const cg_model_t *model, const cg_method
     run->implicit = info->implicit;
 }
 
+static size_t cg_size_of(const cg_model_t *model, const cg_method_info_t *info)
+{
+    cg_run_t run;
+    memset(&run, 0, sizeof run);
+    cg_set_sizes(&run, model, info);
+    return cg_layout(&run, NULL, model);
+}
+
 size_t cg_run_size(const cg_model_t *model, const char *method)
 {
     cg_method_t found;
-    cg_run_t run;
-    if (model == NULL || !cg_method_find(model, method, 0, &found)) {
-        return 0;
-    }
-    memset(&run, 0, sizeof run);
-    cg_set_sizes(&run, model, &found.info);
-    return cg_layout(&run, NULL, model);
+    return model != NULL && cg_method_find(model, method, 0, &found) ? cg_size_of(model, &found.info) : 0;
 }
 
 #ifndef CG_NO_HEAP
@@ -91,19 +93,22 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
     cg_method_t found, explicit_method;
     if (run == NULL || model == NULL || (uintptr_t)run % CG_ALIGN != 0 || model->abi_version != CG_ABI_VERSION
         || model->struct_size < sizeof(cg_model_t) || model->rhs == NULL
-        || !cg_method_find(model, method, flags, &found) || size < cg_run_size(model, method)) {
+        || !cg_method_find(model, method, flags, &found)) {
+        return CG_BAD_ARGUMENT;
+    }
+    const size_t needed = cg_size_of(model, &found.info);
+    if (size < needed) {
         return CG_BAD_ARGUMENT;
     }
     if (found.info.implicit && model->jacobian == NULL) {
         return CG_UNSUPPORTED;
     }
-    if (!cg_method_find(model, CG_AUTO_EXPLICIT, flags, &explicit_method)) {
-        if (strcmp(found.info.name, "auto") == 0) {
-            return CG_UNSUPPORTED;
-        }
+    if (strcmp(found.info.name, "auto") != 0) {
         memset(&explicit_method, 0, sizeof explicit_method);
+    } else if (!cg_method_find(model, CG_AUTO_EXPLICIT, flags, &explicit_method)) {
+        return CG_UNSUPPORTED;
     }
-    memset(run, 0, cg_run_size(model, method));
+    memset(run, 0, needed);
     run->model = model;
     run->rhs = model->rhs;
     run->step = found.step;

@@ -149,7 +149,7 @@ def along_columns(ModelCore model, uintptr_t address, str kernel, const double[:
         for j in range(count):
             for i in range(n):
                 x[i] = y[i, j]
-            known = _finite(x, n)
+            known = cg_all_finite(x, n) != 0
             for i in range(n_p):
                 ps[i] = p[i, j if each_p else 0]
             for i in range(n_u):

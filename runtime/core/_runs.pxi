@@ -26,6 +26,8 @@ cdef class ModelCore(StartCore):
     cdef int measured           # how many states control the steps; 0: all
     cdef int counted            # how many of these have a meaning; 0: all
     cdef int own                # how many are those of the motion, before their tangents; 0: all
+    cdef object last_p          # parameters and inputs of the last run, which those with the same numbers share
+    cdef object last_u
 
     def __dealloc__(self):
         cg_run_delete(self.spare)
@@ -162,8 +164,8 @@ cdef class ModelCore(StartCore):
         cdef cnp.npy_intp n = self.n_states
         # Kept here because a callback may run other code of this model, and the run may be long. After the start, x0
         # may be overwritten as well: problem.x0 is its copy.
-        p = _copy(run.p, self.n_parameters)
-        u = _copy(run.u, self.n_inputs)
+        p = self.last_p = _kept(self.last_p, run.p, self.n_parameters)
+        u = self.last_u = _kept(self.last_u, run.u, self.n_inputs)
         memset(&record, 0, sizeof(record))
         record.capacity = FIRST_ROWS
         if t_eval is not None:
@@ -260,6 +262,13 @@ cdef object _of_floats(list values):
             return values
         (<double *> cnp.PyArray_DATA(out))[i] = <double> value
     return out
+
+
+cdef object _kept(object last, const double *data, cnp.npy_intp n):
+    """A copy of n numbers: the last one, if they are the same. Nothing writes to it."""
+    if last is not None and memcmp(cnp.PyArray_DATA(last), data, n * sizeof(double)) == 0:
+        return last
+    return _copy(data, n)
 
 
 cdef object _copy(const double *data, cnp.npy_intp n):

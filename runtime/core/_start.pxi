@@ -64,20 +64,6 @@ cdef double _smallest(const double *values, int32_t n) noexcept:
     return least
 
 
-cdef bint _finite(const double *values, Py_ssize_t count) noexcept nogil:
-    """Whether all are finite: 0 v is NaN for an infinity or NaN. Four sums, since an addition waits for that before."""
-    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
-    cdef Py_ssize_t j, whole = count - count % 4
-    for j in range(0, whole, 4):
-        a += 0.0 * values[j]
-        b += 0.0 * values[j + 1]
-        c += 0.0 * values[j + 2]
-        d += 0.0 * values[j + 3]
-    for j in range(whole, count):
-        a += 0.0 * values[j]
-    return (a + b) + (c + d) == 0.0
-
-
 cdef bint _copied(const double *values, Py_ssize_t way, Py_ssize_t count, double *out) noexcept nogil:
     """Copy every `way`-th number to `out`. Returns whether all are finite; looked at in pieces that are in the cache."""
     cdef Py_ssize_t first, j, piece
@@ -86,7 +72,7 @@ cdef bint _copied(const double *values, Py_ssize_t way, Py_ssize_t count, double
         piece = min(512, count - first)
         for j in range(first, first + piece):
             out[j] = values[j * way]
-        finite = finite and _finite(out + first, piece)
+        finite = finite and cg_all_finite(out + first, piece) != 0
     return finite
 
 

@@ -96,7 +96,7 @@ class _Model:
         self.velocity = [names("a velocity constraint", e, moving=False) for e in given.velocity]
         self.outputs: dict[str, Expression] = {}
         self.motions = Motions(names, given.frame)
-        self.loads = [self.motions.of_load(*load) for load in given.loads]
+        self.loads = [self.motions.of_load(load) for load in given.loads]
         if given.given is not None:
             mass, force = given.given
             rows = [names.listed("M", mass[i, :]) for i in range(mass.rows)]

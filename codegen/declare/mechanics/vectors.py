@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sympy as sp
-from sympy.physics.mechanics import Particle, ReferenceFrame, RigidBody
+from sympy.physics.mechanics import Particle, Point, ReferenceFrame, RigidBody, Vector
 
 from ..law import Motion
 from ..symbols import DeclarationError
 from .names import Names
-
-Vector = Any
 
 
 def components(vector: Vector, frame: Any) -> list[Any]:
@@ -21,7 +19,12 @@ def components(vector: Vector, frame: Any) -> list[Any]:
     for part, own in vector.args if vector != 0 else ():
         if not isinstance(part, sp.MatrixBase):  # SymPy multiplies a vector by nan
             raise DeclarationError(f"from_sympy: a vector has the components {part} in {own}")
-        total += part if own == frame else frame.dcm(own) * part
+        try:
+            total += part if own == frame else frame.dcm(own) * part
+        except ValueError:
+            raise DeclarationError(
+                f"from_sympy: the orientation of {own} in {frame}, in which a vector is needed, is not known"
+            ) from None
     return list(total)
 
 
@@ -56,14 +59,21 @@ class Motions:
         found = [self._translation(label, body, sp.diag(mass, mass, mass))]
         return [*found, self._rotation(label, body)] if isinstance(body, RigidBody) else found
 
-    def of_load(self, place: Any, load: Vector) -> tuple[Motion, tuple[Any, ...]]:
+    def of_load(self, given: Any) -> tuple[Motion, tuple[Any, ...]]:
         """The motion of the point or frame on which a load acts, and the load in the same axes."""
+        place, load = given if isinstance(given, (tuple, list)) and len(given) == 2 else (None, None)
+        if not isinstance(place, (Point, ReferenceFrame)) or not (load == 0 or isinstance(load, Vector)):
+            raise DeclarationError(
+                f"from_sympy: the load {given} is not a Force, a Torque, (Point, Vector) or (ReferenceFrame, Vector)"
+            )
         where = f"load on {place}"
         try:
             turns = isinstance(place, ReferenceFrame)
             vector = place.ang_vel_in(self.inertial) if turns else place.vel(self.inertial)
         except (ValueError, AttributeError) as error:
-            raise DeclarationError(f"from_sympy: {where}: its velocity is not known: {error}") from None
+            raise DeclarationError(
+                f"from_sympy: {where}: its velocity is not known: {str(error).strip()}"
+            ) from None
         frame = hub(vector, self.inertial)
         name = f"{'angular velocity' if turns else 'velocity'} of {place}"
         motion = Motion(name, self.names.listed(name, components(vector, frame)))
@@ -74,7 +84,7 @@ class Motions:
         try:
             vector = body.masscenter.vel(self.inertial)
         except ValueError as error:
-            raise DeclarationError(f"from_sympy: the {name} is not known: {error}") from None
+            raise DeclarationError(f"from_sympy: the {name} is not known: {str(error).strip()}") from None
         return self._motion(name, vector, hub(vector, self.inertial), tensor)
 
     def _rotation(self, label: str, body: Any) -> Motion:
@@ -86,7 +96,7 @@ class Motions:
         try:
             vector = body.frame.ang_vel_in(self.inertial)
         except ValueError as error:
-            raise DeclarationError(f"from_sympy: the {name} is not known: {error}") from None
+            raise DeclarationError(f"from_sympy: the {name} is not known: {str(error).strip()}") from None
         return self._motion(name, vector, frame, tensor, spin=True)
 
     def _motion(self, name: str, vector: Vector, frame: Any, tensor: Any, spin: bool = False) -> Motion:
