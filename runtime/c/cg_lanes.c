@@ -352,13 +352,13 @@ static void cg_group_record(cg_group_t *group, uint32_t attention)
     cg_lanes_record(group->ensemble, group->run, due, group->progress);
 }
 
-/* Serves the lanes of a group until none needs it. 0: no lane has a trajectory any more. */
+/* Serves the lanes of a group, of which some need it, until none does. 0: no lane has a trajectory any more. */
 static int cg_group_serve(cg_group_t *group)
 {
     cg_lanes_run_t *const run = group->run;
     const uint32_t all = UINT32_MAX >> (32 - run->lanes);
-    int32_t occupied = cg_lanes_occupied(run);
-    while (run->attention != 0u) {
+    int32_t occupied;
+    do {
         const uint32_t attention = run->attention & all;
         uint32_t empty = 0u;
         int64_t fresh = 0;
@@ -387,7 +387,7 @@ static int cg_group_serve(cg_group_t *group)
         if (fresh != 0) {
             run->prepare(run);
         }
-    }
+    } while (run->attention != 0u);
     return occupied >= 0;
 }
 
@@ -435,11 +435,19 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
     }
     cursor->begun = 1;
     queue.waiting = cg_lanes_busy(groups[2].run);
+    int working[CG_RUNNING];
+    for (unsigned g = 0; g < CG_RUNNING; g++) {
+        working[g] = cg_lanes_occupied(groups[g].run) >= 0;
+    }
     for (;;) {
         if (cursor->events != NULL && cursor->n_events + cg_most_occurrences(run) > cursor->event_capacity) {
             return CG_EVENTS_FULL;
         }
-        const int working[2] = {cg_group_serve(&groups[0]), cg_group_serve(&groups[1])};
+        for (unsigned g = 0; g < CG_RUNNING; g++) {
+            if (groups[g].run->attention != 0u) {
+                working[g] = cg_group_serve(&groups[g]);
+            }
+        }
         if (!working[0] && !working[1]) {
             return CG_OK;
         }
