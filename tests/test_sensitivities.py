@@ -100,6 +100,20 @@ def test_the_interpolant_and_tolerances_of_the_sensitivities() -> None:
     assert errors[1] < 1e-5
 
 
+def test_an_output_that_is_not_defined_has_no_derivative_either() -> None:
+    """x = x(0) cos t: d log(x) / dx(0) = 1 / x(0) where x is positive."""
+    x = cg.coordinates("x")
+    v = cg.rate(x)
+    system = cg.System(
+        "logarithm", coordinates=[x], kinetic=v**2 / 2, potential=x**2 / 2, outputs={"log_x": sp.log(x)}
+    )
+    model, start = system.compile("lagrange"), ({"x": 1, "x_dot": 0}, {})
+    sol = model.integrate((0, 3), *start, t_eval=[0.5, 1.0, 2.0], rtol=1e-11, atol=1e-11, sensitivities=["x"])
+    np.testing.assert_allclose(sol.sensitivity["log_x", "x"], [1.0, 1.0, np.nan], atol=1e-9)
+    ens = cg.ensemble(model, (0, 2), 2, {"x": [1, -1], "x_dot": 0}, {}, sensitivities=["x"])
+    np.testing.assert_allclose(ens.sensitivity["log_x", "x"], [np.nan, -1.0], atol=1e-7)
+
+
 # ---- forms whose states and parameters depend on what is varied ----
 
 

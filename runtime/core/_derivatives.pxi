@@ -120,8 +120,8 @@ def along_columns(ModelCore model, uintptr_t address, str kernel, const double[:
     """The derivatives of the results of a kernel, (rows, k, N), along `tangents` of the state and `seeds`.
 
     t (N,), y (n, N), p (np, N or 1), u (nu and modes, N or 1), tangents (n, k, N), and seeds (np + nu, k, N or 1) of
-    parameters and inputs; `address` is that of a `cg_derivatives_t`. NaN where y is not finite or the kernel
-    cannot be computed.
+    parameters and inputs; `address` is that of a `cg_derivatives_t`. NaN where y or a result is not finite, or
+    the kernel cannot be computed.
     """
     cdef const cg_derivatives_t *table = _derivatives(address, model.digest)
     cdef const cg_derivative_t *entry = cg_derivative(table, kernel.encode())
@@ -166,7 +166,7 @@ def along_columns(ModelCore model, uintptr_t address, str kernel, const double[:
                                                      value + entry.n_values) != CG_OK
                 for i in range(entry.n_found):
                     for lane in range(min(lanes, k - first)):
-                        rows[i, first + lane, j] = NAN if failed else found[i * lanes + lane]
+                        rows[i, first + lane, j] = NAN if failed or not isfinite(value[i]) else found[i * lanes + lane]
                 first += lanes
     return result
 
