@@ -23,7 +23,7 @@ static CG_INLINE cg_real_t CG_FN(squares)(const CG_RUN *run, const cg_real_t *v,
 static CG_INLINE cg_real_t CG_FN(mean_square)(const CG_RUN *run, const cg_real_t *v)
 {
     const cg_real_t *const x = CG_REALS(run->x);
-    return CG_FN(squares)(run, v, x, x) * (1.0 / (double)CG_MEASURED(run));
+    return CG_FN(squares)(run, v, x, x) * (1.0 / (double)CG_COUNTED(run));
 }
 
 /* The first step, from x and f; sizes are squared, which saves roots and quotients. */
