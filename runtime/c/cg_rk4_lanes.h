@@ -27,8 +27,19 @@ typedef struct CG_FN(leap) {
     cg_mask_t ok;                       /* no right-hand side failed */
 } CG_FN(leap_t);
 
+/* Up to so many operations the right-hand side is copied into the loop below even where the other methods call it: here
+ * this makes four copies for one group, not twenty. */
+#define CG_LEAP_OPERATIONS 400
+#if CG_COPIED || (defined(__GNUC__) && CG_MODEL_OPERATIONS <= CG_LEAP_OPERATIONS)
+#define CG_LEAP_COPIED 1
+#define CG_LEAP_FLATTEN __attribute__((flatten))
+#else
+#define CG_LEAP_COPIED 0
+#define CG_LEAP_FLATTEN
+#endif
+
 /* What a group works with in the loop. If the right-hand side is copied there, this is not written to memory. */
-#if CG_COPIED
+#if CG_LEAP_COPIED
 #define CG_ROW(name) cg_real_t name[CG_MODEL_N]
 #else
 #define CG_ROW(name) cg_real_t *name
@@ -51,8 +62,8 @@ typedef struct CG_FN(inner) {
     }
 
 /* f(t, y) of each group. */
-CG_FLATTEN static CG_INLINE void CG_FN(leap_slopes)(CG_FN(leap_t) *leaps, CG_FN(inner_t) *inner, int groups,
-                                                    const cg_real_t *t)
+CG_LEAP_FLATTEN static CG_INLINE void CG_FN(leap_slopes)(CG_FN(leap_t) *leaps, CG_FN(inner_t) *inner, int groups,
+                                                         const cg_real_t *t)
 {
     for (int g = 0; g < groups; g++) {
         cg_lanes_run_t *const run = leaps[g].run;
@@ -91,7 +102,7 @@ static CG_INLINE void CG_FN(leap_loop)(CG_FN(leap_t) *leaps, int groups, int64_t
         inner[g].h = own[g].h;
         inner[g].half = 0.5 * own[g].h;
         inner[g].sixth = own[g].h / 6.0;
-#if !CG_COPIED
+#if !CG_LEAP_COPIED
         inner[g].x = own[g].to_x;
         inner[g].f = own[g].to_f;
         inner[g].y = CG_REALS(own[g].run->k) + 2 * CG_MODEL_N; /* the first two rows may be to_x and to_f */
@@ -102,7 +113,7 @@ static CG_INLINE void CG_FN(leap_loop)(CG_FN(leap_t) *leaps, int groups, int64_t
     for (int64_t s = 1; s <= steps; s++) {
         CG_FN(leap_step)(own, inner, groups, (double)s);
     }
-#if CG_COPIED
+#if CG_LEAP_COPIED
     CG_EACH_STATE(leaps[g].to_x[i] = to->x[i]; leaps[g].to_f[i] = to->f[i];)
 #endif
     for (int g = 0; g < groups; g++) {
@@ -111,7 +122,7 @@ static CG_INLINE void CG_FN(leap_loop)(CG_FN(leap_t) *leaps, int groups, int64_t
     }
 }
 
-__attribute__((noinline)) static void CG_FN(leap_one)(CG_FN(leap_t) *leap, int64_t steps)
+CG_LEAP_FLATTEN __attribute__((noinline)) static void CG_FN(leap_one)(CG_FN(leap_t) *leap, int64_t steps)
 {
     CG_FN(leap_loop)(leap, 1, steps);
 }
