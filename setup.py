@@ -43,7 +43,8 @@ STRICT = (
     "-fno-fast-math -fno-unsafe-math-optimizations -fno-associative-math -fno-reciprocal-math -fno-finite-math-only "
     "-fsigned-zeros"
 ).split()
-PORTABLE = ["-O3", "-g0", "-ffp-contract=off", *STRICT]
+# Hidden: functions of the core are called directly, not through a table that other libraries could change.
+PORTABLE = ["-O3", "-g0", "-ffp-contract=off", "-fvisibility=hidden", *STRICT]
 PORTABLE += "-fno-tree-slp-vectorize -fno-math-errno -fno-trapping-math".split()
 if not X86_64 and MACHINE not in ("i386", "i686"):
     PORTABLE.append("-fno-tree-vectorize")

@@ -19,6 +19,7 @@ import chaplygin as cg
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 import mechanics_models as given
+from sympy_oracle import Oracle, formed
 
 _ROUND = count()  # a new name is a model that no cache has
 SUBJECTS = ["cart_and_links", "jointed_arm", "four_bar", "bicycle"]
@@ -39,7 +40,7 @@ def test_sympy_itself(name: str, timed: Any) -> None:
     timed(
         "the same model by SymPy: equations and lambdify",
         name,
-        lambda: given.Oracle(given.MODELS[name]()),
+        lambda: Oracle(formed(given.MODELS[name]())),
         rounds=2,
     )
 
@@ -49,7 +50,7 @@ def test_pydy(name: str, timed: Any) -> None:
     generators = pytest.importorskip("pydy.codegen.ode_function_generators")
 
     def take() -> None:
-        method = given.formed(given.MODELS[name]())
+        method = formed(given.MODELS[name]())
         mass, force = method.mass_matrix_full, method.forcing_full
         moving = {*method.q, *method.u}
         inputs = me.find_dynamicsymbols(mass.row_join(force)) - moving - {v.diff(given.t) for v in moving}

@@ -42,13 +42,13 @@ METHODS: dict[str, dict[str, Any]] = {
 Maker = Callable[[Array, float], Many]
 
 
-def tuned(case: Case, make: Maker, halvings: int = 9) -> float:
-    """The largest tolerance whose median error is at most 1e-9."""
+def tuned(case: Case, make: Maker, halvings: int = 9, error: float = ERROR) -> float:
+    """The largest tolerance whose median error is at most `error`."""
     load = workload(case)
     fine, coarse = -13.0, -5.0
     for _ in range(halvings):
         middle = (fine + coarse) / 2
-        if load.error(make(load.first(SAMPLE), 10.0**middle)()) <= ERROR:
+        if load.error(make(load.first(SAMPLE), 10.0**middle)()) <= error:
             fine = middle
         else:
             coarse = middle
@@ -163,23 +163,30 @@ def test_small_ensembles(case: Case, turns: Any) -> None:
 
 @EACH_CASE
 def test_single_runs(case: Case, turns: Any) -> None:
-    """t = 0..100 at 1e-9; numbalsoda calls the reference's right-hand side."""
+    """t = 0..100 at 1e-9, and at the median error of numbalsoda, which calls the reference's right-hand side."""
     runs, load = scaled(4 if case is CHAIN else 40, 2), workload(case)
 
-    def row(text: str, run: Single) -> Contender:
+    def package(method: str, tolerance: float) -> Single:
+        return ours.single(case, tolerance, method, reproducible=True)
+
+    def row(text: str, run: Single, tolerance: float = ERROR) -> Contender:
         def repeated() -> None:
             for _ in range(runs):
                 run(case.initial, T_END)
 
         repeated()
         error = load.error(one_by_one(run, load.first(SAMPLE), T_ENSEMBLE)())
-        return Contender(f"{text}, {ERROR:.0e}", repeated, runs, error)
+        return Contender(f"{text}, {tolerance:.1e}", repeated, runs, error)
 
-    rows = [
-        row("chaplygin dop853", ours.single(case, ERROR, "dop853", reproducible=True)),
-        row("chaplygin vern9", ours.single(case, ERROR, "vern9", reproducible=True)),
-        row("hand-written vern9", reference.single(case, ERROR)),
-    ]
+    def at_error(method: str, error: float) -> Contender:
+        def make(y: Array, tolerance: float) -> Many:
+            return one_by_one(package(method, tolerance), y, T_ENSEMBLE)
+
+        tolerance = tuned(case, make, error=error)
+        return row(f"chaplygin {method}", package(method, tolerance), tolerance)
+
+    rows = [row(f"chaplygin {method}", package(method, ERROR)) for method in ("dop853", "vern9")]
+    rows.append(row("hand-written vern9", reference.single(case, ERROR)))
     peer = available(
         "numbalsoda",
         lambda: row(
@@ -189,10 +196,16 @@ def test_single_runs(case: Case, turns: Any) -> None:
     )
     ratios = []
     if peer is not None:
-        rows.append(peer)
         what = "time relative to numbalsoda's dop853 with a hand-written right-hand side"
         ratios = [
-            Ratio(f"single run, dop853: {what}", rows[0], peer, SINGLE_GOAL[case], inverse=True),
-            Ratio(f"single run, vern9: {what}", rows[1], peer, inverse=True),
+            Ratio(f"single run, {text}, same tolerance: {what}", own, peer, inverse=True)
+            for text, own in zip(("dop853", "vern9"), rows, strict=False)
         ]
+        for method in ("dop853", "vern9"):
+            rows.append(at_error(method, peer.error))
+            goal = SINGLE_GOAL[case] if method == "dop853" else None
+            ratios.append(
+                Ratio(f"single run, {method}, equal error: {what}", rows[-1], peer, goal, inverse=True)
+            )
+        rows.append(peer)
     turns(f"one run beside the reference, t = 0..100: {case.key}", rows, ratios, rounds=2 * ROUNDS)

@@ -14,6 +14,7 @@ Array = NDArray[np.float64]
 
 def methods() -> dict[str, Method]: ...
 def widest_lanes() -> int: ...
+def interpolated(coef: Array, step: Any, theta: Any) -> Array: ...
 
 class KernelCore:
     """Without the names that `BaseModel` declares too."""
@@ -61,13 +62,14 @@ class ModelCore(KernelCore):
         sensitivity_control: bool = False,
         **options: Unpack[RunKeywords],
     ) -> Solution: ...
-    def _carry(self, variational: int, own: int, control: bool) -> None: ...
+    def _carry(self, variational: int, own: int, count: int, control: bool) -> None: ...
 
 class VariationalTable:
     capsule: object
     lanes: int
     blocks: int
     width: int
+    first: int
 
     def __init__(self, model: KernelCore, address: int, count: int) -> None: ...
 
@@ -143,6 +145,17 @@ def kink_of(model: ModelCore, backward: int, kernel: str, index: int) -> str | N
 def slope_columns(
     model: ModelCore, backward: int, kernel: str, index: int, t: Array, y: Array, p: Array, u: Array
 ) -> tuple[Array, Array]: ...
+def along_columns(
+    model: ModelCore,
+    address: int,
+    kernel: str,
+    t: Array,
+    y: Array,
+    p: Array,
+    u: Array,
+    tangents: Array,
+    seeds: Array,
+) -> Array: ...
 def companion_columns(model: Any, companion: int, t: Array, y: Array, p: list[Array], u: Array) -> Array: ...
 def explicit_method(method: str) -> bool: ...
 

@@ -56,6 +56,16 @@ def text(what: str, value: Any) -> str:
     return value
 
 
+def sensitivity_control(value: Any, sensitivities: Any) -> bool:
+    """The argument of this name, which counts only with sensitivities."""
+    found = boolean("sensitivity_control", value)
+    if found and sensitivities is None:
+        raise ArgumentError(
+            "sensitivity_control: the run has no sensitivities; name them by sensitivities=[...]"
+        )
+    return found
+
+
 def boolean(what: str, value: Any) -> bool:
     """Return `value` if it is True or False; raise ArgumentError if not: a string such as "no" would be truthy."""
     if not isinstance(value, (bool, np.bool_)):

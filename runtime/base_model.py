@@ -82,7 +82,13 @@ class BaseModel(InitialStates):
     """Base of `Model` and `PythonModel`: everything that does not depend on how kernels are called."""
 
     def _plain_start(
-        self, initial: Any, parameters: Any, count: int, target: Array, copied: bool, kept: bool
+        self,
+        initial: Any,
+        parameters: Any,
+        count: int,
+        target: Array,
+        copied_states: bool,
+        copied_parameters: bool,
     ) -> tuple[list[Any], list[Array]] | None:
         """The start of an ensemble by the fast path of `_start.pxi`; None if arguments need conversion or checks."""
         return None
@@ -233,11 +239,12 @@ class BaseModel(InitialStates):
         """
         how = of_call(BaseModel.stepper, options, STEPPER).checked(self)
         begin = arguments.number("t0", t0)
+        control = arguments.sensitivity_control(sensitivity_control, sensitivities)
         if sensitivities is not None:
             from .sensitivities import varied_run
             from .sensitivity_stepper import SensitivityStepper
 
-            control, given = sensitivity_control, (initial, parameters, inputs)
+            given = initial, parameters, inputs
             return SensitivityStepper.of(
                 self, begin, varied_run(self, begin, *given, sensitivities, control, how)
             )

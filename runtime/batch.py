@@ -57,6 +57,8 @@ class Batch:
     A status is 0, or the negative code of the error that ended the run (`chaplygin.runtime.errors`). That run keeps its
     last point and is not advanced until it is reset or restored; the other runs are not affected.
 
+    A batch can be pickled and copied: the other one continues bit for bit, and its `reset` starts as this one's does.
+
     A batch belongs to one thread at a time. Ctrl-C leaves each run where it was before the call, or where it was to go.
 
     The model has neither events nor contacts, and the method is explicit. With a model compiled with
@@ -91,11 +93,24 @@ class Batch:
         apart = one_at_a_time(model, options, {})
         if apart is not None:
             raise ArgumentError(f"no batch of {model.name}: {apart}; use steppers or chaplygin.ensemble")
-        from ._core import BatchCore, Team
-
-        await_build(model, count)
         controls = parse(inputs, model.inputs, count, model._input_flags)
         self._refuse_signals(controls)
+        self.model, self.t0, self._options, self._asked = model, t0, options, (threads, lanes)
+        self._farthest = abs(t0)  # no run has a larger |t|
+        self._open(count, sensitivities, controls)
+        self._u[:] = controls.values if controls.values.ndim == 2 else controls.values[:, None]
+        self._initial = _by_name("initial", initial, model.states)
+        self._parameters = _by_name("parameters", parameters, model.parameters)
+        self._begin(np.arange(count), self._initial, self._parameters)
+        self._initial = {name: _spread(value, count) for name, value in self._initial.items()}
+        self._parameters = {name: _spread(value, count) for name, value in self._parameters.items()}
+
+    def _open(self, count: int, sensitivities: Any, controls: Inputs) -> None:
+        """Get the memory, the lanes and the threads of `count` runs."""
+        from ._core import BatchCore, Team
+
+        model, options, (threads, lanes) = self.model, self._options, self._asked
+        await_build(model, count)
         self._tangents = None
         if sensitivities is not None:
             from .ensemble_sensitivities import BatchTangents
@@ -105,8 +120,6 @@ class Batch:
         address, self.lanes = lane_set(model, lanes, count, apart)
         limit = cores() if threads is None else positive("threads", threads)
         self.threads = max(1, min(limit, count // SHARE if threads is None else count))
-        self.model, self.t0, self._options = model, t0, options
-        self._farthest = abs(t0)  # no run has a larger |t|
         self._team = Team(self.threads)
         weakref.finalize(self, self._team.close)
         self._staffed = 0  # the process in which the threads of the team run
@@ -116,12 +129,6 @@ class Batch:
         self._core = BatchCore(whole, count, how, address, self._team)
         self._lock = threading.Lock()
         self._views(count)
-        self._u[:] = controls.values if controls.values.ndim == 2 else controls.values[:, None]
-        self._initial = _by_name("initial", initial, model.states)
-        self._parameters = _by_name("parameters", parameters, model.parameters)
-        self._begin(np.arange(count), self._initial, self._parameters)
-        self._initial = {name: _spread(value, count) for name, value in self._initial.items()}
-        self._parameters = {name: _spread(value, count) for name, value in self._parameters.items()}
 
     def _views(self, n: int) -> None:
         """Views of the table: writable ones for this class, read-only ones for its users."""
@@ -142,6 +149,11 @@ class Batch:
     def __repr__(self) -> str:
         failed = f", {len(self.failed)} failed" if len(self.failed) else ""
         return f"<Batch of {len(self)} runs of {self.model.name} ({self.method}){failed}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        parameters = {name: values.copy() for name, values in self._parameters.items()}
+        made = self.model, self.t0, self._options, self._asked, self._initial
+        return _resumed, (*made, parameters, self._farthest, self.save())
 
     @property
     def method(self) -> str:
@@ -419,6 +431,27 @@ class Batch:
             raise ArgumentError(f"the snapshot has {len(snapshot.runs)} runs, to be restored to {len(runs)}")
         self._core.table[:, runs] = snapshot.columns
         self._farthest = max(self._farthest, float(np.abs(self.t).max()))
+
+
+def _resumed(
+    model: Any,
+    t0: float,
+    options: RunOptions,
+    asked: tuple[Any, Any],
+    initial: dict[str, Array],
+    parameters: dict[str, Array],
+    farthest: float,
+    snapshot: BatchSnapshot,
+) -> Batch:
+    """A batch that continues where the snapshot of all of its runs was taken."""
+    batch = Batch.__new__(Batch)
+    batch.model, batch.t0, batch._options, batch._asked = model, t0, options, asked
+    batch._initial, batch._parameters, batch._farthest = initial, parameters, farthest
+    batch._open(
+        len(snapshot.runs), snapshot.sensitivities or None, parse(np.zeros(len(model.inputs)), model.inputs)
+    )
+    batch.restore(snapshot)
+    return batch
 
 
 def _by_name(kind: str, value: Any, names: tuple[str, ...]) -> dict[str, Any]:

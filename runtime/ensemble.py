@@ -6,15 +6,13 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-
 from . import arguments
 from .base_model import BaseModel
 from .consistency import check_ensemble, remember
 from .draws.given import split
 from .ensemble_job import EnsembleJob, number_of_trajectories
 from .ensemble_result import Ensemble
-from .errors import INTERRUPTED, ArgumentError
+from .errors import ArgumentError
 from .executors import Executor, Threads
 from .model import Model, prepare
 from .options import of_call, shown
@@ -238,8 +236,7 @@ def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:
         bar.close()
     results = part.results
     if interrupted:
-        results.y[:, :, results.status == INTERRUPTED] = np.nan
-        finished = int((results.status != INTERRUPTED).sum())
+        finished = results.complete(job.t_span[0])
         warnings.warn(
             f"ensemble interrupted: {finished} of {job.count} trajectories are finished", RuntimeWarning, 3
         )

@@ -42,33 +42,33 @@ class Results:
     lanes: int = 1
 
     @classmethod
-    def room(
-        cls, states: int, times: int, count: int, t0: float, end: bool = False, observed: int = 0
-    ) -> Results:
-        """Arrays for `count` trajectories that have not started."""
-        sizes = [states * times * count, states * count if end else 0, count, count, -(-count // 2)]
+    def room(cls, states: int, times: int, count: int, end: bool = False, observed: int = 0) -> Results:
+        """Arrays for `count` trajectories that have not ended: only their status is set."""
+        numbers, last, half = states * times * count, states * count if end else 0, -(-count // 2)
         try:
             # One piece of memory: large ones come in large pages, and are kept from one call to the next.
-            y, ends, nfev, n_steps, status = np.split(_lines(sum(sizes)), np.cumsum(sizes[:-1]))
-            t = np.full(count, t0)  # apart: the model remembers it as long as the memory of y exists
+            room = _lines(numbers + last + 2 * count + half)
+            counts = room[numbers + last :]
+            t = np.empty(count)  # apart: the model remembers it as long as the memory of y exists
             along = np.full((2, observed, count), np.nan) if observed else None
         except (MemoryError, ValueError) as error:  # ValueError: the number of bytes overflows
             raise ArgumentError(
                 f"n = {count} trajectories of {states} states at {times} times do not fit into memory: {error}"
             ) from error
-        room = cls(
-            y.reshape(states, times, count),
-            t,
-            status.view(np.int32)[:count],
-            nfev.view(np.int64),
-            n_steps.view(np.int64),
-            ends.reshape(states, count) if end else None,
-            observed=along,
-        )
-        room.status.fill(INTERRUPTED)
-        room.nfev.fill(0)
-        room.n_steps.fill(0)
-        return room
+        integers, status = counts.view(np.int64), counts.view(np.int32)[4 * count : 5 * count]
+        nfev, n_steps = integers[:count], integers[count : 2 * count]
+        status.fill(INTERRUPTED)
+        y = room[:numbers].reshape(states, times, count)
+        ends = room[numbers : numbers + last].reshape(states, count) if end else None
+        return cls(y, t, status, nfev, n_steps, ends, observed=along)
+
+    def complete(self, t0: float) -> int:
+        """Set what an interrupted run left of the trajectories that have not ended; returns how many have."""
+        left = self.status == INTERRUPTED
+        self.y[:, :, left] = np.nan
+        self.t[left] = t0
+        self.nfev[left] = self.n_steps[left] = 0
+        return int((~left).sum())
 
     def put(self, first: int, part: Results) -> None:
         """Take over the results of the trajectories from `first` on, which ran elsewhere."""
@@ -141,7 +141,7 @@ class EnsembleJob:
             keep_end,
             observer,
             by,
-            arguments.boolean("sensitivity_control", sensitivity_control),
+            arguments.sensitivity_control(sensitivity_control, sensitivities),
         )
 
     def part(self, first: int = 0, last: int | None = None) -> EnsemblePart:
@@ -199,7 +199,7 @@ class EnsemblePart:
         n = job.rows
         kept = 1 if times is None else len(times)
         end = job.keep_end and times is not None
-        self.results = Results.room(n, kept, self.count, job.t_span[0], end, observed)
+        self.results = Results.room(n, kept, self.count, end, observed)
         y = self.results.y
         # Many states are written where the first results will be, to avoid another array of that size.
         own = n * self.count * y.itemsize <= KEPT or not y.shape[1]

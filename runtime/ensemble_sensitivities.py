@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,10 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .arguments import Array
-from .derivatives import derivatives
-from .errors import ArgumentError, KernelError
+from .errors import ArgumentError
 from .inputs import Inputs
-from .sensitivities import NamedDerivatives, Variation, direction, varied
+from .sensitivities import NamedDerivatives, Variation, along, varied
 from .tangent_start import TangentStart, fixed_input, start_of, values_at
 
 if TYPE_CHECKING:
@@ -74,7 +72,8 @@ class EnsembleTangents:
         variation = variation_of(job)
         starts = Starts(part.start, part.x0, part.inputs, job.sensitivities or (), part.count)
         self.seeds = starts.seeds
-        x0[len(model.states) :] = variation.blocks(starts.y)
+        x0[len(model.states) : variation.first] = 0.0
+        x0[variation.first :] = variation.blocks(starts.y)
         atol = job.options.tolerances(model.states)[1]
         self.atol = starts.tolerances(variation, atol) if job.sensitivity_control else None
         self.job = replace(job, options=variation.options(job.options))
@@ -108,8 +107,9 @@ class BatchTangents:
     ) -> None:
         """Write the start of the tangents of some runs to the table of the batch, for their states x0."""
         starts = Starts(start, x0, inputs, self.names, len(runs))
-        first = core.row["x"] + self._variation.n
-        core.table[first : core.row["x"] + self._variation.size, runs] = self._variation.blocks(starts.y)
+        x, variation = core.row["x"], self._variation
+        core.table[x + variation.n : x + variation.first, runs] = 0.0
+        core.table[x + variation.first : x + variation.size, runs] = variation.blocks(starts.y)
         for i, row in enumerate(self._variation.rows(starts.seeds), core.row["p"] + len(start.parameters)):
             core.table[i, runs] = row
 
@@ -149,7 +149,7 @@ class EnsembleSensitivity(NamedDerivatives):
         self._runs, self._seeds = runs, seeds
 
     def _of_kernel(self, kernel: str, rows: int) -> Array:
-        runs, found, k = self._runs, derivatives(self._model), len(self.names)
+        runs, k = self._runs, len(self.names)
         if self._model.contacts and kernel == "outputs":
             raise ArgumentError(
                 "sensitivity: outputs may depend on the contact modes, which an ensemble does not keep; use "
@@ -158,14 +158,13 @@ class EnsembleSensitivity(NamedDerivatives):
         n, *shape = runs.y.shape
         times, y = runs.t.reshape(-1, shape[-1]), runs.y.reshape(n, -1, shape[-1])
         tangents = self.y.reshape(n, k, *y.shape[1:])
-        result = np.full((rows, k, *y.shape[1:]), np.nan)
+        p = np.array(np.broadcast_arrays(*runs.parameters)) if len(runs.parameters) else np.empty((0, 1))
+        result = np.empty((rows, k, *y.shape[1:]))
         for m, moments in enumerate(times):
             u = np.broadcast_to(runs.inputs.at(moments, y[:, m]), (len(self._model.inputs), shape[-1]))
-            for j in np.flatnonzero(np.isfinite(y[:, m]).all(axis=0)).tolist():
-                v = direction(tangents[:, :, m, j], self._seeds[:, :, j if self._seeds.shape[2] > 1 else 0])
-                with suppress(KernelError):  # it cannot be computed there, as in the ensemble itself
-                    p = column(runs.parameters, j)
-                    result[:, :, m, j] = found.along(kernel, moments[j], y[:, m, j], p, u[:, j], v)
+            result[:, :, m] = along(
+                self._model, kernel, moments, y[:, m], p, u, tangents[:, :, m], self._seeds
+            )
         return result.reshape(rows, k, *shape)
 
 

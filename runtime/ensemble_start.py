@@ -74,6 +74,11 @@ def _copied(entries: Iterable[Any]) -> bool:
     return sum(entry.nbytes for entry in entries if isinstance(entry, np.ndarray)) <= KEPT
 
 
+def _few(given: Any, count: int) -> bool:
+    """Whether the arrays of `given`, a dict of numbers and arrays (count,), are copied."""
+    return isinstance(given, dict) and (8 * count * len(given) <= KEPT or _copied(given.values()))
+
+
 class Start:
     """The start of every trajectory of an ensemble: `states` (n_states, N) and `parameters`, rows (1,) or (N,).
 
@@ -96,9 +101,9 @@ class Start:
         self._states: list[Any] | None = None
         self.parameters: list[Array] = []
         if not model.contacts:  # they need further checks
-            dicts = [given for given in (initial, parameters) if isinstance(given, dict)]
-            copied = all(_copied(given.values()) for given in dicts)
-            found = model._plain_start(initial, parameters, count, target, copied, kept)
+            # `target` has what is kept of the states
+            copied = not kept and _few(initial, count), _few(parameters, count)
+            found = model._plain_start(initial, parameters, count, target, *copied)
             if found is not None:
                 self._states, self.parameters = list(target) if kept else found[0], found[1]
                 return

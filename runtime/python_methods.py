@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 Function = Callable[..., Any]
 Vector = list[float]
 
-CORRECTIONS, RANK_LOST = 8, 1e-8
-"""CG_MOST_CORRECTIONS of cg_step.h and CG_RANK_LOST of cg_precision.h."""
+CORRECTIONS, RANK_LOST, RANK_UNCLOSED = 8, 1e-8, 1e-6
+"""CG_MOST_CORRECTIONS of cg_step.h, CG_RANK_LOST and CG_RANK_UNCLOSED of cg_precision.h."""
 EPSILON, TINY = sys.float_info.epsilon, sys.float_info.min
 
 
@@ -92,6 +92,8 @@ class Settings(NamedTuple):
 class Integrator:
     """A run of one method: `run` steps from the record's last point to t1."""
 
+    interpolated = staticmethod(interpolated)
+
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.nfev = self.njev = self.nlu = self.n_steps = self.n_rejected = 0
@@ -100,6 +102,7 @@ class Integrator:
         self.t_end = 0.0
         self.jacobian: Function
         self.correction: Function
+        self.unclosed: tuple[float, Vector]
 
     def run(
         self, model: PythonModel, record: Record, p: Array, inputs: signals.Inputs, t1: float, limit: int
@@ -156,17 +159,19 @@ class Integrator:
                 return self._failure(model, record, parameters, u, status)
         return OK
 
-    @staticmethod
-    def _failure(model: PythonModel, record: Record, p: list[float], u: list[float], status: int) -> int:
+    def _failure(
+        self, model: PythonModel, record: Record, p: list[float], u: list[float], status: int
+    ) -> int:
         """The status of a run that failed, as cg_failure in cg_correct.c has it."""
         rank = model.functions.python.get("rank")
-        if rank is None or status not in (SINGULAR, NONFINITE, STEP_TOO_SMALL):
+        if rank is None or status not in (SINGULAR, NONFINITE, STEP_TOO_SMALL, UNCLOSED):
             return status
+        t, x = self.unclosed if status == UNCLOSED else (record.at, record.last.tolist())
         try:
-            (smallest,) = rank(record.at, record.last.tolist(), p, u)
+            (smallest,) = rank(t, x, p, u)
         except (ArithmeticError, ValueError):
             return status
-        return status if smallest > RANK_LOST else RANK_CHANGED
+        return status if smallest > (RANK_UNCLOSED if status == UNCLOSED else RANK_LOST) else RANK_CHANGED
 
     def segment(self, derivative: Function, record: Record, end: float, limit: int) -> int:
         raise NotImplementedError
@@ -181,6 +186,7 @@ class Integrator:
             if float(np.max(np.abs(move) / scales)) <= close_enough(count):
                 return x
             x = [a + d for a, d in zip(x, move, strict=True)]
+        self.unclosed = t, x
         raise KernelError("the constraints cannot be satisfied", UNCLOSED)
 
     def accept(
@@ -190,12 +196,16 @@ class Integrator:
         if self.settings.keep_dense:
             self.spans.append((t, t_new))
             self.coef.append(coefficients())
-        record.step(t_new, np.array(y), lambda s: interpolated(coefficients(), (s - t) / (t_new - t)))
+
+        def inside(moment: float) -> Array:
+            return self.interpolated(coefficients()[None], [0], np.array([(moment - t) / (t_new - t)]))[:, 0]
+
+        record.step(t_new, np.array(y), inside)
         self.n_steps += 1
 
     def dense(self, t0: float, x0: Array) -> Any:
         coef = np.array(self.coef) if self.coef else np.empty((0, 1, len(x0)))
-        return Dense(np.array(self.spans).reshape(-1, 2), coef, t0, x0)
+        return Dense(np.array(self.spans).reshape(-1, 2), coef, t0, x0, self.interpolated)
 
 
 class Rk4(Integrator):

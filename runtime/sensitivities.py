@@ -98,17 +98,29 @@ class Sensitivity(NamedDerivatives):
         return self._dense(t)
 
     def _of_kernel(self, kernel: str, rows: int) -> Array:
-        solution, found, u = self._solution, derivatives(self._model), self._solution._u()
-        result = np.empty((rows, len(self.names), len(solution.t)))
-        for i, t in enumerate(solution.t):
-            v = direction(self.y[:, :, i], self._start.seeds)
-            result[:, :, i] = found.along(kernel, t, solution.y[:, i], solution._p, u[:, i], v)
-        return result
+        solution = self._solution
+        seeds = self._start.seeds[:, :, None]
+        return along(
+            self._model, kernel, solution.t, solution.y, solution._p[:, None], solution._u(), self.y, seeds
+        )
 
 
-def direction(tangents: Array, seeds: Array) -> Array:
-    """(0, dy, dp, du) for tangents (n, k), and the derivatives of parameters and inputs (np + nu, k)."""
-    return np.concatenate([np.zeros((1, tangents.shape[1])), tangents, seeds])
+def along(
+    model: Any, kernel: str, t: Array, y: Array, p: Array, u: Array, tangents: Array, seeds: Array
+) -> Array:
+    """The derivatives of the results of a kernel, (rows, k, N), as `along_columns` has them; u may be without modes."""
+    from ._core import along_columns
+
+    u = np.concatenate([u, np.zeros((len(model.inputs) + len(model.modes) - len(u), u.shape[1]))])
+    address = derivatives(model).address("along", lanes_for(tangents.shape[1]))
+    return along_columns(model, address, kernel, t, y, p, u, tangents, seeds)
+
+
+def lanes_for(count: int) -> int:
+    """How many directions of `count` are computed together."""
+    from ._core import widest_lanes
+
+    return min(widest_lanes(), 4 if count <= 4 else 8)
 
 
 def integrate(
@@ -166,7 +178,7 @@ def varied_run(
 ) -> VariedRun:
     """The start of a run with sensitivities from its arguments, and from options that have been checked."""
     checked(model, how)
-    control = arguments.boolean("sensitivity_control", control)
+    control = arguments.sensitivity_control(control, names)
     x0, p, controls = model._prepare(t0, initial, parameters, inputs, how.smallest_atol)
     check_inputs(controls)
     start = start_of(model, t0, initial, parameters, (x0, p, controls), names)
@@ -207,15 +219,17 @@ class Variation:
     """
 
     def __init__(self, model: Any, count: int, control: bool) -> None:
-        from ._core import VariationalTable, widest_lanes
+        from ._core import VariationalTable
         from .model import Model
 
         self.n, self.count, self.control = len(model.states), count, control
-        lanes = min(widest_lanes(), 4 if count <= 4 else 8)
+        lanes = lanes_for(count)
         found = derivatives(model)
         self.table = VariationalTable(model, found.variational(lanes), count)
         self.model = Model(self.table.capsule, owner=self.table)
-        self.model._carry(found.variational(lanes), self.n, control)
+        self.first: int = self.table.first
+        """The index of the first tangent among the states."""
+        self.model._carry(found.variational(lanes), self.n, count, control)
 
     @classmethod
     def of(cls, model: Any, count: int, control: bool) -> Variation:
@@ -229,11 +243,11 @@ class Variation:
     @property
     def size(self) -> int:
         """The number of states with those of the tangents."""
-        return self.n * (1 + self.table.width)
+        return self.first + self.n * self.table.width
 
     def state(self, y: Array, tangents: Array) -> Array:
         """The state of the larger model for y (n,) and tangents (n, count)."""
-        return np.concatenate([y, self.blocks(tangents)])
+        return np.concatenate([y, np.zeros(self.first - self.n), self.blocks(tangents)])
 
     def vector(self, p: Array, seeds: Array) -> Array:
         """Its parameters for p and the derivatives of p and u by what is varied, (np + nu, count)."""
@@ -256,7 +270,7 @@ class Variation:
         found = np.full(self.size, UNMEASURED)
         found[: self.n] = atol
         if sizes is not None:
-            found[self.n :] = self.blocks(found[: self.n, None] / sizes, fill=UNMEASURED)
+            found[self.first :] = self.blocks(found[: self.n, None] / sizes, fill=UNMEASURED)
         return found
 
     def blocks(self, columns: Array, fill: float = 0.0) -> Array:
@@ -269,7 +283,7 @@ class Variation:
 
     def tangents(self, rows: Array) -> Array:
         """The tangents (n, count, ...) in states of the larger model, (n (1 + width), ...)."""
-        return self._columns(rows[self.n :], self.n)
+        return self._columns(rows[self.first :], self.n)
 
     def seeds(self, vector: Array, p: int) -> Array:
         """The derivatives of p and u (np + nu, count) in its parameters, the first `p` of which are the model's."""

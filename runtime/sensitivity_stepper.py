@@ -12,7 +12,7 @@ from .arguments import Array
 from .derivatives import derivatives
 from .errors import ArgumentError
 from .inputs import Inputs, parse
-from .sensitivities import NamedDerivatives, Variation, VariedRun, direction
+from .sensitivities import NamedDerivatives, Variation, VariedRun
 from .snapshots import Snapshot
 from .stepper import Stepper
 from .tangent_start import check_inputs, fixed_input
@@ -139,7 +139,8 @@ class PointSensitivity(NamedDerivatives):
         super().__init__(run.model, run._varied, variation.tangents(state), variation.control)
         u = np.concatenate([run.inputs.at(run.t, run.y), run._modes])
         self._point = run.t, run.y, run.p, u
-        self._direction = direction(self.y, variation.seeds(vector, len(run.model.parameters)))
+        seeds = variation.seeds(vector, len(run.model.parameters))
+        self._direction = np.concatenate([np.zeros((1, seeds.shape[1])), self.y, seeds])
 
     def __getitem__(self, key: Any) -> float:
         return float(super().__getitem__(key))

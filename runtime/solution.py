@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,11 +21,15 @@ if TYPE_CHECKING:
     from .sensitivities import Sensitivity
 
 
-def interpolated(coef: Array, theta: Any) -> Array:
-    """An interpolant (rows, n) or (rows, N, n) at fractions theta of its step; see cg_dense_evaluate in cg_driver.h."""
-    total = coef[-1]
-    for j in range(len(coef) - 2, -1, -1):
-        total = coef[j] + (theta if j % 2 == 0 else 1.0 - theta) * total
+def interpolated(coef: Array, step: Any, theta: Any) -> Array:
+    """States (n, N) at fractions theta (N,) of the steps step (N,), whose interpolants are coef (steps, rows, n).
+
+    The form of the interpolants is that of cg_dense_evaluate, see cg_driver.h.
+    """
+    rows = coef[step].transpose(1, 2, 0)
+    total = rows[-1]
+    for j in range(len(rows) - 2, -1, -1):
+        total = rows[j] + (theta if j % 2 == 0 else 1.0 - theta) * total
     return np.asarray(total)
 
 
@@ -35,11 +39,18 @@ class Dense:
     A number t gives the state (n,), an array (N,) gives (n, N). Times outside the run raise `ArgumentError`.
     """
 
-    __slots__ = ("_coef", "_y0", "t_max", "t_min", "ts")
+    __slots__ = ("_coef", "_interpolated", "_y0", "t_max", "t_min", "ts")
 
-    def __init__(self, spans: Array, coef: Array, t0: float, y0: Array) -> None:
-        # spans (steps, 2); coef (steps, rows, n), see cg_dense_evaluate in cg_driver.h
-        self._coef = coef
+    def __init__(
+        self,
+        spans: Array,
+        coef: Array,
+        t0: float,
+        y0: Array,
+        interpolated: Callable[[Array, Any, Any], Array] = interpolated,
+    ) -> None:
+        # spans (steps, 2); coef (steps, rows, n); `interpolated`: by the arithmetic of the run's own output times
+        self._coef, self._interpolated = coef, interpolated
         self.ts: Array = np.concatenate([[t0], spans[:, 1]])
         self._y0 = y0
         self.t_min, self.t_max = float(self.ts.min()), float(self.ts.max())
@@ -48,7 +59,8 @@ class Dense:
     def of_states(cls, dense: Dense, n: int) -> Dense:
         """The interpolant of the first n states."""
         spans = np.stack([dense.ts[:-1], dense.ts[1:]], axis=1)
-        return cls(spans, np.ascontiguousarray(dense._coef[:, :, :n]), dense.ts[0], dense._y0[:n])
+        coef = np.ascontiguousarray(dense._coef[:, :, :n])
+        return cls(spans, coef, dense.ts[0], dense._y0[:n], dense._interpolated)
 
     def starts(self, first: int, last: int) -> Array:
         """The states at the start of steps first <= i < last, (n, last - first)."""
@@ -68,9 +80,8 @@ class Dense:
         sign = 1.0 if forward else -1.0
         step = np.clip(np.searchsorted(sign * self.ts, sign * flat, side="left") - 1, 0, len(self._coef) - 1)
         begin, end = self.ts[step], self.ts[step + 1]
-        theta = ((flat - begin) / (end - begin))[:, None]
-        total = interpolated(self._coef[step].swapaxes(0, 1), theta)
-        return total[0] if moments.ndim == 0 else np.ascontiguousarray(total.T)
+        total = self._interpolated(self._coef, step, (flat - begin) / (end - begin))
+        return total[:, 0] if moments.ndim == 0 else total
 
 
 class Problem(NamedTuple):

@@ -1,4 +1,4 @@
-"""Models of `sympy.physics.mechanics`, each a function that builds it anew, and SymPy's own accelerations."""
+"""Models of `sympy.physics.mechanics`, each a function that builds it anew."""
 
 from __future__ import annotations
 
@@ -393,71 +393,3 @@ MODELS: dict[str, Callable[[], Any]] = {
         bicycle,
     )
 }
-
-
-def formed(model: Any) -> Any:
-    """The KanesMethod or LagrangesMethod of a model, with its equations formed by SymPy."""
-    if isinstance(model, me.System):
-        model.form_eoms()
-        return model.eom_method
-    if isinstance(model, me.KanesMethod):
-        model.kanes_equations(model._bodylist, model._forcelist)
-    else:
-        model.form_lagranges_equations()
-    return model
-
-
-class Oracle:
-    """SymPy's own equations of a model, formed by its own method, as numbers."""
-
-    def __init__(self, model: Any) -> None:
-        model = formed(model)
-        lagrange = isinstance(model, me.LagrangesMethod)
-        q, qd = list(model.q), [x.diff(t) for x in model.q]
-        u = qd if lagrange else list(model.u)
-        mass, force = model.mass_matrix_full, model.forcing_full
-        if lagrange:
-            rows, offset = (
-                sp.linear_eq_to_matrix(list(model.coneqs), u) if model.coneqs else (sp.zeros(0, 0),) * 2
-            )
-        else:
-            rows, offset = (model._k_nh, -model._f_nh) if model._k_nh else (sp.zeros(0, 0),) * 2
-        found = me.find_dynamicsymbols(mass.row_join(force)) - set(q) - set(qd) - set(u)
-        found -= {v.diff(t) for v in u}
-        rank = {"f": 0, "f_dot": 1, "f_ddot": 2}
-        self.inputs = sorted(found, key=lambda f: (rank.get(_name(f), 3), str(f)))
-        constants = (mass.free_symbols | force.free_symbols | rows.free_symbols) - {t}
-        self.constants = sorted(constants, key=str)
-        self.q, self.u, self.dependent = q, u, rows.rows
-        given = [q, u, self.constants, self.inputs, t]
-        self._equations = sp.lambdify(given, [mass, force], cse=True)
-        self._constraints = sp.lambdify(given, [rows, offset], cse=True)
-
-    def states(self, q: Any, u: Any, p: Any, inputs: Any, time: float) -> Any:
-        """Speeds that satisfy the constraints: the last ones follow from the others."""
-        if not self.dependent:
-            return u
-        rows, offset = (np.array(part, float) for part in self._constraints(q, u, p, inputs, time))
-        return u - np.linalg.lstsq(rows, rows @ u - offset.ravel(), rcond=None)[0]
-
-    def accelerations(self, q: Any, u: Any, p: Any, inputs: Any, time: float) -> dict[str, float]:
-        """du/dt by the name of the speed."""
-        mass, force = (np.array(part, float) for part in self._equations(q, u, p, inputs, time))
-        found = np.linalg.solve(mass, force.ravel())[len(self.q) :]
-        return {name_of(v): float(a) for v, a in zip(self.u, found[: len(self.u)], strict=True)}
-
-
-def _name(f: Any) -> str:
-    """The name of an input: f, f_dot or f_ddot."""
-    if isinstance(f, sp.Derivative):
-        return f"{f.args[0].func.__name__}_{'d' * int(f.args[1][1])}ot"
-    return str(f.func.__name__)
-
-
-def name_of(v: Any) -> str:
-    """The name of a coordinate or speed among the states."""
-    return f"{v.args[0].func.__name__}_dot" if isinstance(v, sp.Derivative) else str(v.func.__name__)
-
-
-def input_name(f: Any) -> str:
-    return _name(f)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from fused import fma
@@ -37,6 +38,17 @@ SHORTENED = (SINGULAR, NONFINITE, STEP_TOO_SMALL)  # failures that a shorter ste
 
 class Controlled(Integrator):
     """A method with error control; derived classes define `trial`, `square` and `interpolant`."""
+
+    @staticmethod
+    def interpolated(coef: Array, step: Any, theta: Any) -> Array:
+        states = []
+        for s, part in zip(step, theta):
+            total = coef[s][-1].tolist()
+            for j in range(coef.shape[1] - 2, -1, -1):
+                weight = float(part if j % 2 == 0 else 1.0 - part)
+                total = [fma(weight, value, float(c)) for value, c in zip(total, coef[s][j])]
+            states.append(total)
+        return np.array(states).T
 
     end_first = False
     """Whether the error estimate uses the derivative at the end of the step."""
@@ -88,19 +100,21 @@ class Controlled(Integrator):
             t, x, f = t_new, y, slope
         return OK
 
-    def norm(self, v: Vector, x: Vector) -> float:
+    def mean_square(self, v: Vector, x: Vector) -> float:
         total = 0.0
         for value, a, state in zip(v, self.atol, x):
             scaled = value * reciprocal(fma(self.rtol, abs(state), a))
             total = fma(scaled, scaled, total)
-        return math.sqrt(total * (1.0 / len(v)))
+        return total * (1.0 / len(v))
 
     def first(self, t: float, x: Vector, f: Vector) -> float:
         """The first step, as in cg_start.h."""
         longest = min(abs(self.t_end - t), self.max_step)
-        size, slope = self.norm(x, x), self.norm(f, x)
-        h0 = 1e-6 if size < 1e-5 or slope < 1e-5 else 0.01 * size / slope
-        h1 = max(1e-6, h0 * 1e-3) if slope <= 1e-15 else exp2(log2(0.1 / slope) / self.order)
+        size, slope = self.mean_square(x, x), self.mean_square(f, x)
+        h0 = 1e-6 if size < 1e-10 or slope < 1e-10 else 0.01 * math.sqrt(size / slope)
+        power = 1.0 / self.order
+        tenth = exp2(fma(-0.5 * power, log2(slope), -3.321928094887362 * power))
+        h1 = max(1e-6, h0 * 1e-3) if slope <= 1e-30 else tenth
         return min(min(100.0 * h0, h1), longest)
 
     def step(
@@ -182,17 +196,16 @@ def exp2(a: float) -> float:
 
 
 def reciprocal(a: float) -> float:
-    """1/a to 4 digits, as in cg_step_reciprocal; like that, not finite if `a` is not."""
+    """1/a to 0.3 %, as in cg_step_reciprocal; like that, not finite if `a` is not."""
     if not math.isfinite(a):
         return math.nan
     (bits,) = struct.unpack("<q", struct.pack("<d", a))
     (guess,) = struct.unpack("<d", struct.pack("<q", 0x7FDE623822FC16E6 - bits))
-    e = fma(-a, guess, 1.0)
-    return fma(guess, fma(e, e, e), guess)
+    return fma(guess, fma(-a, guess, 1.0), guess)
 
 
 def larger(x: float, y: float) -> float:
-    """The larger magnitude, y if it is NaN, as in cg_step_scale."""
+    """The larger magnitude, that of y if x is NaN, as in cg_larger_size."""
     return abs(x) if abs(y) < abs(x) else abs(y)
 
 

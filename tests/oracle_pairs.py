@@ -75,7 +75,7 @@ class PairIntegrator(Controlled):
     def square(self, x: Vector, y: Vector, h: float, k: list[Vector]) -> float:
         sums = [[0.0] * PAD for _ in self.errors]
         for i, a in enumerate(self.atol):
-            scale = fma(self.rtol, larger(x[i], y[i]), a)
+            scale = fma(self.rtol, larger(y[i], x[i]), a)
             for row, total in zip(self.errors, sums):
                 e = reciprocal(scale) * weighted(row, k, i)
                 total[i % PAD] = fma(e, e, total[i % PAD])

@@ -48,7 +48,7 @@ class Rodas5p(Controlled):
         """The last stage is the difference between the method and the embedded one."""
         total = 0.0
         for value, a, before, after in zip(k[-1], self.atol, x, y):
-            scaled = value * reciprocal(fma(self.rtol, larger(before, after), a))
+            scaled = value * reciprocal(fma(self.rtol, larger(after, before), a))
             total = fma(scaled, scaled, total)
         return total / len(x)
 

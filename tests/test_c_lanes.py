@@ -95,6 +95,21 @@ def test_every_lane_is_the_single_run(program: Callable[[str], Path], configurat
     assert "does not run" not in shown
 
 
+def test_trajectories_with_the_same_parameters_share_what_follows_from_them(tmp_path: Path) -> None:
+    generated, target = ROOT / "generated", str(tmp_path / "same_parameters")
+    quick = ["-O0", "-DCG_INLINE_OPERATIONS=0"]
+    command = [need("gcc"), *BASE, *STRICT, "-Wno-psabi", *quick, f"-I{generated}"]
+    lanes = str(tmp_path / "lanes.o")
+    run([*command, "-DCG_LANES=2", "-c", str(generated / "chaplygin_sleigh_lanes.c"), "-o", lanes])
+    sources = [
+        LANES / "check_same_parameters.c",
+        generated / "chaplygin_sleigh_core.c",
+        *RUNTIME.glob("cg_*.c"),
+    ]
+    run([*command, *map(str, sources), lanes, "-lm", "-o", target])
+    assert ": 0 failed" in run([target])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("configuration", ["gcc-plain", "gcc-avx2"])  # valgrind does not support AVX-512
 def test_valgrind(program: Callable[[str], Path], configuration: str) -> None:

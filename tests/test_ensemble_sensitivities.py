@@ -162,6 +162,7 @@ def test_draws_and_a_trajectory_that_ends_early() -> None:
         ({"sensitivities": ["K"]}, "sensitivities: unknown K; known names are m, k, x, x_dot"),
         ({"sensitivities": []}, "sensitivities is empty"),
         ({"sensitivity_control": 2}, "sensitivity_control"),
+        ({"sensitivities": None, "sensitivity_control": True}, "the run has no sensitivities; name them by"),
     ],
 )
 def test_what_is_refused(options: dict[str, Any], message: str) -> None:

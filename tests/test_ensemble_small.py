@@ -17,7 +17,7 @@ from lane_models import N, assert_same, assert_single, case
 from runtime_models import ctrl_c_after, hybrid, model, needs_core
 
 import chaplygin as cg
-from chaplygin.runtime import core_available, executors, lanes as lanes_of
+from chaplygin.runtime import core_available, ensemble_start, executors, lanes as lanes_of
 from chaplygin.runtime.consistency import STRETCH
 from chaplygin.runtime.ensemble_start import Start
 from chaplygin.runtime.errors import ArgumentError
@@ -332,6 +332,19 @@ def test_a_start_is_copied(compiled: Any) -> None:
         assert np.array_equal(ens.rerun(i).y, before[i])
         assert np.array_equal(ens.rerun(i).y[:, -1], ens.y[:, i])
     assert np.isfinite(ens["energy"]).all()
+
+
+def test_few_parameters_are_copied_beside_many_states(compiled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether parameters are copied does not depend on the size of the initial states."""
+    count = 9
+    initial, parameters = ({k: float(np.ravel(v)[0]) for k, v in part.items()} for part in [*compiled][:2])
+    states = {name: np.full(count, value) for name, value in initial.items()}
+    name, value = next(iter(parameters.items()))
+    varied = np.full(count, value)
+    monkeypatch.setattr(ensemble_start, "KEPT", varied.nbytes)
+    ens = cg.ensemble(compiled.model, (0, 1), count, states, {**parameters, name: varied}, {"tau": 0.1})
+    varied[:] = 2 * value
+    assert np.array_equal(ens.rerun(3).y[:, -1], ens.y[:, 3])
 
 
 def test_hybrid_models_run_small() -> None:

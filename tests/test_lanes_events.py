@@ -13,7 +13,7 @@ import sympy as sp
 from lane_models import assert_same
 from runtime_models import needs_core
 from scipy import special
-from test_c_core import BASE, STRICT, need, run
+from test_c_core import BASE, RUNTIME, SOURCES, STRICT, need, run
 from test_lanes import LANES
 
 import chaplygin as cg
@@ -208,3 +208,40 @@ def test_lane_files_with_events_compile_without_a_warning(compiler: str, lanes: 
         for file, text in sources.files.items():
             (tmp_path / file).write_text(text, encoding="utf-8")
         run([*command, str(tmp_path / f"{name}_lanes.c")])
+
+
+@pytest.mark.slow
+def test_contacts_are_located_beside_one_another(tmp_path: Path) -> None:
+    """Sliders whose contacts stop, stick, break loose and reverse: few of their steps are searched alone."""
+    entry = cg.example("painleve_klein")
+    program = entry.system.equations("lagrange").program
+    for file, text in emit(program).files.items():
+        (tmp_path / file).write_text(text, encoding="utf-8")
+    lanes, target = tmp_path / "lanes.o", tmp_path / "count"
+    command = [need("gcc"), *BASE, "-Wno-psabi", "-O1", f"-I{tmp_path}"]
+    run([*command, "-DCG_LANES=4", "-c", str(tmp_path / "painleve_klein_lanes.c"), "-o", str(lanes)])
+    sources = [str(SOURCES / "lanes" / "count_contacts.c"), str(tmp_path / "painleve_klein_core.c")]
+    wrapped = ["-Wl,--wrap=cg_detector_after_step", "-Wl,--wrap=cg_detector_arrive"]
+    run(
+        [
+            *command,
+            *STRICT,
+            *sources,
+            *map(str, RUNTIME.glob("cg_*.c")),
+            str(lanes),
+            *wrapped,
+            "-lm",
+            "-o",
+            str(target),
+        ]
+    )
+    model = entry.system.compile("lagrange")
+    start = [entry.initial[name] for name in model.states] + [
+        entry.parameters[name] for name in model.parameters
+    ]
+    speed = entry.initial["x1_dot"]
+    counts = run([str(target), str(0.8 * speed), str(1.2 * speed), *map(repr, map(float, start))])
+    steps, landed, alone, failed = map(int, counts.split())
+    assert failed == 0
+    assert landed > 2 * 64  # contacts change more often than that in each run
+    assert alone < 0.05 * steps

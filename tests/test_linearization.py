@@ -12,6 +12,7 @@ import sympy as sp
 from runtime_models import needs_core
 from scipy.optimize import brentq
 from steady_models import HOOP, TORUS, hoop, on_rails, torus
+from sympy_oracle import name_of
 
 import chaplygin as cg
 from chaplygin.generated.rolling_disk import model as disk
@@ -250,10 +251,10 @@ def test_sympys_linearize_gives_the_same() -> None:
     state = dict.fromkeys(model.states, 0.0) | {k: v for k, v in spin.items() if k in model.states}
     lin = model.linearize(0, state, numbers, about="steady")
     a, _ = kane.linearize(A_and_B=True, simplify=False)[:2]
-    point = {s: state.get(given.name_of(s), 0.0) for s in (*kane.q, *kane.u)}
+    point = {s: state.get(name_of(s), 0.0) for s in (*kane.q, *kane.u)}
     a = sp.Matrix(a).subs({s.diff(): 0 for s in kane.u}).subs(point)
     a = a.subs({s: numbers[str(s)] for s in a.free_symbols})
-    names = [given.name_of(s) for s in (*kane.q, *kane.u)]
+    names = [name_of(s) for s in (*kane.q, *kane.u)]
     rows = [names.index(n) for n in lin.states]
     np.testing.assert_allclose(np.array(a, float)[np.ix_(rows, rows)], lin.A, atol=1e-12)
 

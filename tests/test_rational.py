@@ -8,6 +8,7 @@ import pytest
 import sympy as sp
 
 from chaplygin.codegen.declare.quaternions import quaternion_rates, rotation
+from chaplygin.codegen.graph import rational
 from chaplygin.codegen.graph.from_sympy import Lowering
 from chaplygin.codegen.graph.graph import Graph
 from chaplygin.codegen.graph.rational import vanishes
@@ -54,3 +55,21 @@ def test_identities_are_proved(e: Any) -> None:
 )
 def test_what_is_not_zero_is_not_proved(e: Any) -> None:
     assert not shown(e)
+
+
+def test_a_near_miss_needs_no_polynomials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The matrix of a turn about a rounded unit vector is not quite orthogonal."""
+    made = []
+    fractions = rational.Fractions
+
+    def counted(*given: Any) -> Any:
+        made.append(given)
+        return fractions(*given)
+
+    monkeypatch.setattr(rational, "Fractions", counted)
+    x, y = sp.Rational(0.6), sp.Rational(0.8)  # the binary fractions
+    first = sp.Matrix([x * sp.cos(A) - y * sp.sin(A), y * sp.cos(A) + x * sp.sin(A)])
+    assert not shown(first.dot(first) - 1)
+    assert not made
+    assert shown(first.dot(first) - (x**2 + y**2))
+    assert len(made) == 1

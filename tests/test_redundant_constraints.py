@@ -286,3 +286,34 @@ def test_four_bars_pass_their_singular_position_as_one_pendulum() -> None:
     folded = {"x0": 1, "y0": 0, "x1": 2, "y1": 0, "x2": 3, "y2": 0}
     still = entry.initial | folded | {f"{name}_dot": 0.0 for name in folded}
     assert model.integrate((0, 1), still, entry.parameters).status == -13
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["tsit5", "dop853", "vern9", "rodas5p"])
+def test_a_four_bar_passes_its_singular_positions_as_a_pendulum_or_stops_at_one(method: str) -> None:
+    """The constraints are independent but for the links in line. Parallel cranks are a pendulum."""
+    entry = cg.example("n_four_bars", n=1)
+    assert entry.system.redundancy == 0
+    model = entry.system.compile("multipliers")
+    swing = solve_ivp(
+        lambda t, y: [y[1], (1 + 1) / (2 / 3 + 1) * 9.81 * np.sin(y[0])],
+        (0, 10),
+        [0, 1],
+        method="DOP853",
+        rtol=1e-13,
+        atol=1e-13,
+        dense_output=True,
+    ).sol
+    statuses = []
+    for tolerance in (1e-6, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12):
+        how = {"rtol": tolerance, "atol": tolerance, "method": method}
+        sol = model.integrate((0, 10), entry.initial, entry.parameters, **how)
+        angle = swing(sol.t)[0]
+        for i in range(2):
+            np.testing.assert_allclose(sol[f"x{i}"], i + np.sin(angle), rtol=0, atol=1e3 * tolerance)
+        if sol.status != 0:
+            stopped = re.match(r"stopped at t = (\d+\.\d+)", sol.message)
+            assert stopped
+            assert abs(np.cos(swing(float(stopped[1]))[0])) < 2e-3
+        statuses.append(sol.status)
+    assert set(statuses) == {0, -13}

@@ -87,6 +87,46 @@ def test_the_code_of_a_chain_does_not_grow_with_it() -> None:
     assert lines[0] == lines[1]
 
 
+@cache
+def numbered_chain(n: int, alike: bool) -> Equations:
+    """Rods whose masses, lengths and moments are numbers, all different unless they are `alike`."""
+    bodies: list[cg.Body] = []
+    for i in range(n):
+        size = 0.1 if alike else 0.1 + 0.01 * i
+        bodies.append(
+            cg.joint.revolute(
+                bodies[-1] if bodies else None, "y", at=(0, 0, -3 * size if bodies else 0), name=f"x{i}",
+                mass=1 + size, inertia=(size, size, 0), center=(0, 0, -size),
+            )
+        )  # fmt: skip
+    return cg.System("chain", bodies=bodies, interactions=[cg.Weight(9.81)]).equations("recursive")
+
+
+def test_numbers_that_differ_between_bodies_are_in_a_table() -> None:
+    programs = [numbered_chain(24, alike).program for alike in (True, False)]
+    for kernel in ("rhs", "jvp"):
+        one, other = (program.schedule(kernel).rolled for program in programs)
+        assert len(one.templates) == len(other.templates)
+        assert not one.numbers
+        assert len(other.numbers) >= 24  # each has its own mass at least
+    nodes, y = numbered_chain(24, False).nodes, state(numbered_chain(24, False))
+    at = {name: float(v) for name, v in zip(numbered_chain(24, False).states, y, strict=True)}
+    expected = np.array(evaluate(nodes.graph, [*nodes.rates, *nodes.force], at), float)
+    model = numbered_chain(24, False).compile()
+    assert model.rhs(0, y, []) == pytest.approx(expected, rel=1e-11, abs=1e-11 * np.abs(expected).max())
+
+
+@pytest.mark.slow
+def test_lanes_of_a_rolled_kernel_read_the_same_numbers() -> None:
+    equations = numbered_chain(24, False)
+    model, y = equations.compile(), state(equations)
+    start = {name: y[i] + 0.01 * np.arange(4) for i, name in enumerate(model.states)}
+    ensemble = cg.ensemble(model, (0, 0.2), 4, start, method="dop853", lanes=4)
+    for i in (0, 3):
+        alone = {name: float(v[i]) for name, v in start.items()}
+        assert (model.integrate((0, 0.2), alone, method="dop853").y[:, -1] == ensemble.y[:, i]).all()
+
+
 def test_a_long_jacobian_is_given_up_at_its_first_long_column(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = []
     variation = Dynamics.variation

@@ -187,6 +187,7 @@ def core(p: list[Any], t_eval: Any = None, end: Any = None) -> Any:
         start=SimpleNamespace(parameters=p),
         results=Results.room(2, 1, 3, 0.0),
         lane_set=0,
+        atol=None,
     )
     part.results.end = end
     return EnsembleCore(m, part)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -84,6 +86,39 @@ def test_threads_do_not_change_a_bit_and_expressions_see_the_states() -> None:
         model.batch(3, *(dict.fromkeys(names, 1.0) for names in (("q", "q_dot"), "mk", "f"))).sensitivity
         is None
     )
+
+
+@pytest.mark.parametrize("names", [None, ["m", "q_dot"]])
+@pytest.mark.parametrize("again", [lambda b: pickle.loads(pickle.dumps(b)), copy.copy, copy.deepcopy])
+def test_a_copy_continues_with_the_same_bits(again: Any, names: list[str] | None) -> None:
+    """Both go on alike through a change of inputs and a reset, and neither changes the other."""
+    model, n = pulled_spring(), 12
+    start = {"q": np.linspace(0, 1, n), "q_dot": 1.5}, {"m": np.linspace(0.5, 2, n), "k": 4.0}, {"f": 0.5}
+    batch = model.batch(n, *start, t0=0.25, sensitivities=names, **TIGHT)
+    batch.advance(1.0)
+    batch.reset([2], parameters={"k": 5.0})
+    other = again(batch)
+    before = batch.y.copy()
+    other.set_inputs(f=2.0)
+    other.advance_by(0.5)
+    np.testing.assert_array_equal(batch.y, before)
+    np.testing.assert_array_equal(batch["f"], np.full(n, 0.5))
+    batch.set_inputs(f=2.0)
+    batch.advance_by(0.5)
+    other.reset([7], parameters={"k": 6.0})
+    batch.reset([2, 7])
+    m, q = np.linspace(0.5, 2, n)[7], 7 / 11
+    np.testing.assert_allclose(batch["energy"][7], m * 1.5**2 / 2 + 4 * q**2 / 2, rtol=1e-14)
+    np.testing.assert_allclose(other["energy"][7], m * 1.5**2 / 2 + 6 * q**2 / 2, rtol=1e-14)
+    batch.reset([7], parameters={"k": 6.0})
+    other.reset([2])
+    for one in (batch, other):
+        one.advance_by(0.5)
+    np.testing.assert_array_equal(other.y, batch.y)
+    np.testing.assert_array_equal(other.t, batch.t)
+    if names is not None:
+        tangents = [one.sensitivity.y for one in (batch, other) if one.sensitivity is not None]
+        np.testing.assert_array_equal(*tangents)
 
 
 def test_what_is_refused() -> None:

@@ -141,6 +141,11 @@ def _across(closing: sp.Matrix) -> tuple[list[int], sp.Matrix]:
 
 def _check_rest(eqs: Equations, kept: Sequence[int], rates: Sequence[Any], about: str) -> None:
     for i, rate in zip(kept, rates, strict=True):
+        if sp.sympify(rate).has(sp.nan, sp.zoo):
+            raise FormError(
+                f"linearize: d({eqs.states[i]})/dt has no value at the point, where a pivot of the constraints is "
+                "zero; give an example near the point, or the option independent of the form"
+            )
         if sp.simplify(rate) != 0:
             raise FormError(
                 f"linearize: d({eqs.states[i]})/dt = {rate} at the point is not zero: it is not "

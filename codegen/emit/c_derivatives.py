@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ..lower.derivatives import HOISTED, KINDS, PARAMETERS, kinks, variables
 from ..lower.program import Program, has_functions
+from ..lower.schedule import Schedule
 from .c_lanes import lane_kernel
 from .c_text import c_string
 from .expressions import LANE_KERNEL, LANES
@@ -46,7 +47,7 @@ def derivatives_file(program: Program, made: Program, kind: str, command: str) -
         "kinks": "".join(_kinks(name, found) for name, found in rough.items()),
         "n_work": f"{work + 1} * CG_LANES",
         "digest": c_string(made.digest),
-        "tables": _variational(program, work, made.schedule(HOISTED[kind]).hoisted)
+        "tables": _variational(program, work, made.schedule(HOISTED[kind]))
         if kind == "along"
         else _backward_table(program),
     }
@@ -109,7 +110,7 @@ const cg_backward_t {program.name}_backward_1 = {{
 """
 
 
-def _variational(program: Program, work: int, hoisted: int) -> str:
+def _variational(program: Program, work: int, plan: Schedule) -> str:
     """What cg_variational_inline.h needs to make one model of a model and its variational equations."""
     name, kernels = program.name, program.kernels
     sizes = {
@@ -126,8 +127,15 @@ def _variational(program: Program, work: int, hoisted: int) -> str:
     lines += [f"#define CG_MODEL_DIGEST {c_string(program.digest)}"]
     lines += [f"#define CG_MODEL_WORK ({work + 1} * CG_LANES)"]
     lines += [f"#define CG_MODEL_ALONG {name}_along_rhs"]
-    if hoisted and not program.contacts:  # contact modes are chosen before the driver has hoisted anything
-        lines += [f"#define CG_MODEL_HOISTED {hoisted}", f"#define CG_MODEL_HOIST {name}_hoist_lanes"]
+    if not (
+        plan.hoisted and program.contacts
+    ):  # contact modes are chosen before the driver has hoisted anything
+        lines += [f"#define CG_MODEL_RHS {name}_along_rhs_lanes", f"#define CG_MODEL_OPERATIONS {plan.size}"]
+        if plan.hoisted:
+            lines += [
+                f"#define CG_MODEL_HOISTED {plan.hoisted}",
+                f"#define CG_MODEL_HOIST {name}_hoist_lanes",
+            ]
     for kernel in ("guards", "contacts", "project", "correction"):
         if kernel in kernels:
             lines.append(f"#define CG_MODEL_ALONG_{kernel.upper()} {name}_along_{kernel}")

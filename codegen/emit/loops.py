@@ -8,7 +8,7 @@ from ..graph.graph import Graph
 from ..lower.roll import Rolled, Run, Template
 from ..lower.schedule import Check
 from .c_text import indented, wrapped
-from .expressions import LANES, Dialect
+from .expressions import LANES, C, Dialect, value_text
 from .statements import template_text
 
 
@@ -35,8 +35,10 @@ def loop_texts(
         signature = wrapped(f"static {kind} {name}_{number}(", arguments)
         functions += [signature, "{", *indented(lines), "}", ""]
     tables: list[str] = []
+    if found.numbers:
+        tables.append(_numbers(g, name, found))
     calls: list[str] = []
-    arrays = {array for template in found.templates for array in template.frames.values()}
+    arrays = {array for template in found.templates for array in template.frames.values()} - {"numbers"}
     arrays |= {"t"} if any(timed) else set()
     for run in found.runs:
         calls += _run(name, found.templates, run, tables, checked, timed, lanes, clock)
@@ -51,6 +53,9 @@ def _arguments(template: Template, dialect: Dialect, timed: bool, clock: str) ->
     if timed:
         found.append("const cg_real_t *restrict cg_clock" if dialect is LANES else f"double {clock}")
     for frame in template.frames:
+        if frame == "numbers":
+            found.append("const double *CG_RESTRICT cg_numbers")
+            continue
         constant = "const " if frame.startswith("a") else ""
         found.append(f"{constant}{real} *CG_RESTRICT cg_{frame}")
     return found or ["void"]
@@ -70,7 +75,8 @@ def _run(
     for call in run.calls:
         arguments = [("cg_clock" if lanes else clock)] if timed[call.template] else []
         for array, places in zip(templates[call.template].frames.values(), call.places, strict=True):
-            arguments.append(f"cg_{array} + {_place(name, places, tables)}".removesuffix(" + 0"))
+            start = f"{name}_numbers" if array == "numbers" else f"cg_{array}"
+            arguments.append(f"{start} + {_place(name, places, tables)}".removesuffix(" + 0"))
         text = f"{name}_{call.template + 1}({', '.join(arguments)})"
         if checked[call.template]:
             text = f"cg_ok &= {text};" if lanes else f"if ((status = {text}) != CG_OK) return status;"
@@ -81,6 +87,13 @@ def _run(
         return lines
     head = f"for (int i = 0; i < {run.count}; i++)"
     return [f"{head} {{", *("    " + line for line in lines), "}"]
+
+
+def _numbers(g: Graph, name: str, found: Rolled) -> str:
+    """The table of constants."""
+    values = [value_text(g, n, {}, False, C) for n in found.numbers]
+    rows = [f"    {', '.join(values[i : i + 4])}," for i in range(0, len(values), 4)]
+    return "\n".join([f"static const double {name}_numbers[] = {{", *rows, "};"])
 
 
 def _place(name: str, places: Sequence[int], tables: list[str]) -> str:

@@ -35,7 +35,7 @@ ARRAYS = {name: f"cg_{name}" for name in ("x", "p", "q", "u", "v", "work", "out"
 def place(load: Load, dialect: Dialect = C) -> str:
     """The source of a variable: an array element or the independent variable."""
     text = "cg_t" if load.array == "t" else f"{array_name(load.array)}[{load.index}]"
-    return dialect.splat.format(text) if load.array in dialect.shared else text
+    return dialect.splat.format(text) if load.array in {*dialect.shared, "numbers"} else text
 
 
 def array_name(array: str) -> str:

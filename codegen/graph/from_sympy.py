@@ -7,11 +7,12 @@ contains another, their common part is shared again here, independently of the n
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import partial, reduce
 
 import sympy as sp
+from sympy.concrete.expr_with_limits import ExprWithLimits
 
 from chaplygin.runtime.errors import RangeError
 
@@ -31,6 +32,25 @@ _RELATIONS: dict[type[sp.Basic], tuple[str, bool]] = {
     sp.Equality: ("eq", False),
     sp.Unequality: ("ne", False),
 }
+
+
+def _jump(a: sp.Basic, at_zero: sp.Basic) -> sp.Basic:
+    return sp.Piecewise((0, sp.StrictLessThan(a, 0)), (1, sp.StrictGreaterThan(a, 0)), (at_zero, True))
+
+
+_MEANT: dict[type[sp.Basic], Callable[..., sp.Basic]] = {
+    sp.sec: lambda a: 1 / sp.cos(a),
+    sp.csc: lambda a: 1 / sp.sin(a),
+    sp.cot: lambda a: sp.cos(a) / sp.sin(a),
+    sp.asec: lambda a: sp.acos(1 / a),
+    sp.acsc: lambda a: sp.asin(1 / a),
+    sp.acot: lambda a: sp.atan(1 / a),
+    sp.sech: lambda a: 1 / sp.cosh(a),
+    sp.csch: lambda a: 1 / sp.sinh(a),
+    sp.coth: lambda a: sp.cosh(a) / sp.sinh(a),
+    sp.Heaviside: _jump,
+}
+"""What functions mean that the graph has no row for."""
 
 
 class Lowering:
@@ -95,13 +115,28 @@ class Lowering:
             stack.pop()
         return self._memo[expression]
 
-    @staticmethod
-    def _parts(e: sp.Basic) -> list[sp.Basic]:
+    def _parts(self, e: sp.Basic) -> list[sp.Basic]:
         if isinstance(e, sp.Piecewise):
             return [part for pair in e.args for part in pair.args]
         if isinstance(e, sp.Pow) and isinstance(e.exp, sp.Number):
             return [e.base]
+        meant = self._meaning(e)
+        if meant is not None:
+            return [meant]
+        if isinstance(
+            e, ExprWithLimits
+        ):  # an integral or a series: its own variable is no symbol of the system
+            return []
         return list(e.args)
+
+    def _meaning(self, e: sp.Basic) -> sp.Basic | None:
+        """What a function means in others: by the table, or by its own `doit`, as the curves of SymPy's muscles."""
+        if type(e) in _MEANT:
+            return _MEANT[type(e)](*e.args)
+        if not isinstance(e, sp.Function) or type(e) in self._functions:
+            return None
+        meant = e.doit(deep=False)
+        return None if meant == e else meant
 
     def _make(self, e: sp.Basic) -> Node:
         g = self.graph
@@ -117,6 +152,8 @@ class Lowering:
         if isinstance(e, sp.Pow):
             exponent = self._number(e.exp) if isinstance(e.exp, sp.Number) else args[1]
             return g.pow(args[0], exponent)
+        if self._meaning(e) is not None:
+            return args[0]
         name = self._functions.get(type(e))
         if name is not None:  # Min and Max may have more than two arguments
             return g.call(name, *args) if len(args) < 3 else reduce(partial(g.call, name), args)

@@ -7,6 +7,8 @@ while a nonzero one proves nothing: f(a) and g(a) may be equal.
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
 from typing import Any
@@ -18,6 +20,9 @@ from .graph import Graph, Node
 
 LARGEST = 20_000
 """Largest number of terms in one product; beyond that the answer takes longer than it is worth."""
+
+PRIME = 2**61 - 1
+"""The modulus of the residues that show that an expression is not zero."""
 
 Polynomial = Any
 
@@ -31,10 +36,60 @@ class TooLarge(Exception):
 
 def vanishes(g: Graph, node: Node) -> bool:
     """Whether a node is proved to be zero wherever it is defined; False if there is no proof."""
+    if _differs(g, node):
+        return False
     try:
         return not Fractions(g, node).numerator
     except (TooLarge, ZeroDivisionError):
         return False
+
+
+def _differs(g: Graph, root: Node) -> bool:
+    """Whether a node is not zero at one point, computed with residues: most answers come without polynomials.
+
+    Every atom is given a residue, a sine and a cosine of one angle those of a point on the circle.
+    """
+    draw = random.Random(41)
+    value: dict[Node, int] = {}
+    circle: dict[Node, tuple[int, int]] = {}
+    try:
+        for n in g.reachable([root]):
+            op, args, constant = g.op[n], g.args[n], g.constant_value(n)
+            if constant is not None:
+                value[n] = constant.numerator * pow(constant.denominator, -1, PRIME) % PRIME
+            elif op in ("sin", "cos"):
+                if args[0] not in circle:
+                    slope = draw.randrange(PRIME)
+                    inverse = pow(1 + slope**2, -1, PRIME)
+                    circle[args[0]] = 2 * slope * inverse, (1 - slope**2) * inverse
+                value[n] = circle[args[0]][op == "cos"] % PRIME
+            elif is_arithmetic(g, n):
+                value[n] = _residue(op, [value[a] for a in args], g.constant_value(args[-1]))
+            else:
+                value[n] = draw.randrange(PRIME)
+    except ValueError:  # no inverse
+        return False
+    return value[root] != 0
+
+
+def _residue(op: str, values: Sequence[int], exponent: Fraction | None) -> int:
+    a, b = values[0], values[-1]
+    if op == "pow":
+        assert exponent is not None
+        return pow(a, int(exponent), PRIME)
+    if op == "neg":
+        return -a % PRIME
+    if op in ("mul", "div"):
+        return a * (b if op == "mul" else pow(b, -1, PRIME)) % PRIME
+    return (a + b if op == "add" else a - b) % PRIME
+
+
+def is_arithmetic(g: Graph, n: Node) -> bool:
+    """Whether a node is a fraction of polynomials in its arguments."""
+    if g.op[n] == "pow":
+        exponent = g.constant_value(g.args[n][1])
+        return exponent is not None and exponent.denominator == 1 and abs(exponent) <= 12
+    return g.op[n] in ("add", "sub", "neg", "mul", "div")
 
 
 def shortened(g: Graph, node: Node) -> Node:
@@ -60,7 +115,7 @@ class Fractions:
         self.graph = g
         self.largest = largest
         order = g.reachable([root])
-        inside = [n for n in order if not self._is_arithmetic(n) and g.op[n] != "const"]
+        inside = [n for n in order if not is_arithmetic(g, n) and g.op[n] != "const"]
         self.atoms: dict[Node, int] = {n: i for i, n in enumerate(inside)}
         domain, *generators = ring([f"a{i}" for i in range(len(inside))] or ["a0"], QQ)
         self.ring, self.generators = domain, generators
@@ -69,13 +124,6 @@ class Fractions:
         for n in order:
             found[n] = self._fraction(n, found)
         self.numerator, self.denominator = found[root]
-
-    def _is_arithmetic(self, n: Node) -> bool:
-        g = self.graph
-        if g.op[n] == "pow":
-            exponent = g.constant_value(g.args[n][1])
-            return exponent is not None and exponent.denominator == 1 and abs(exponent) <= 12
-        return g.op[n] in ("add", "sub", "neg", "mul", "div")
 
     def _pairs(self) -> list[tuple[int, Polynomial]]:
         """For every sine atom whose cosine is also an atom: its index and 1 - cos^2."""

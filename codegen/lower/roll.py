@@ -4,6 +4,7 @@ A cell is a list of nodes that belong together, such as what one sweep computes 
 that no cell before it has; what later cells read of them is its record in the workspace. Cells with the same operations
 on their inputs, which are elements of arrays, are instances of one template. The inputs of a template whose places
 differ by the same numbers in every instance form a frame, so that an instance is known by one place for each frame.
+Constants that differ between the instances are inputs too: elements of a table of numbers.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ LONGEST_CELL = 1000
 LONGEST_PERIOD = 12
 """Maximum number of cells that a loop repeats together."""
 _COMMUTING = ("add", "mul")
+_ARITHMETIC = (*_COMMUTING, "sub", "div")
+"""Operations whose constants may become inputs; others, such as powers, depend on their values."""
 
 Place = tuple[str, int]
 """An element of an array."""
@@ -61,11 +64,12 @@ class Run:
 
 @dataclass(frozen=True)
 class Rolled:
-    """A kernel as runs of templates; `work` is the length of the records."""
+    """A kernel as runs of templates; `work` is the length of the records, `numbers` the constants in the table."""
 
     templates: tuple[Template, ...]
     runs: tuple[Run, ...]
     work: int
+    numbers: tuple[Node, ...]
     operations: int
     divisions: int
     functions: int
@@ -73,7 +77,11 @@ class Rolled:
 
 @dataclass
 class _Cell:
-    """A cell: its nodes in a canonical order, its inputs in order of appearance, what it must give."""
+    """A cell: its nodes in a canonical order, its inputs in order of appearance, what it must give.
+
+    `places` are those of its nodes in the workspace, `number` the nodes' positions, and `table` has the places of the
+    constants among its inputs.
+    """
 
     nodes: list[Node]
     inputs: list[Node]
@@ -82,6 +90,7 @@ class _Cell:
     key: object = None
     places: dict[int, int] = field(default_factory=dict)
     number: dict[Node, int] = field(default_factory=dict)
+    table: dict[Node, int] = field(default_factory=dict)
 
 
 class _Kinds:
@@ -107,7 +116,7 @@ def rolled(
     kinds = _Kinds()
 
     def array(n: Node) -> str:
-        """The array that holds a node; "" for a constant."""
+        """The array that holds a node; "" for a constant whose value matters."""
         if n in given:
             return "q"
         if g.op[n] == "symbol":
@@ -123,6 +132,7 @@ def rolled(
     short = whole <= LONGEST_WRITTEN_OUT or max(len(cell.nodes) for cell in cells) > LONGEST_CELL
     if short and 4 * sum(len(found[0].nodes) for found in groups.values()) > 3 * whole:
         return None
+    numbers = _numbers(g, groups)
     exports, work = _records(cells, groups)
     several = sum(len(found) > 1 for found in groups.values())
     share = BUDGET // max(several, 1) if kernel.beforehand else 0  # the right-hand side is worth the search
@@ -143,7 +153,7 @@ def rolled(
         kind = index[cell.key]
         sequence.append((kind, frames[kind][seen[kind]]))
         seen[kind] += 1
-    return Rolled(tuple(templates), tuple(_runs(sequence)), work, *counts)
+    return Rolled(tuple(templates), tuple(_runs(sequence)), work, numbers, *counts)
 
 
 def _cells(g: Graph, kernel: Kernel, given: Mapping[Node, int]) -> tuple[list[_Cell], dict[Node, _Cell]]:
@@ -202,11 +212,16 @@ def _below(g: Graph, roots: Sequence[Node], known: Container[Node], given: Conta
     return sorted(seen)
 
 
-def _canonical(g: Graph, cell: _Cell, array: Callable[[Node], str], kinds: _Kinds) -> None:
+def _canonical(g: Graph, cell: _Cell, array_of: Callable[[Node], str], kinds: _Kinds) -> None:
     """Put the nodes of a cell in an order that depends on its structure alone, and describe that structure.
 
-    `array` is the array of an input.
+    `array_of` gives the array of an input; for a constant, nothing.
     """
+    kept = {a for n in cell.nodes if g.op[n] not in _ARITHMETIC for a in g.args[n]}
+
+    def array(n: Node) -> str:
+        return "numbers" if g.op[n] == "const" and n not in kept else array_of(n)
+
     roots = [n for n, _ in cell.stores] + [n for pair in cell.pivots for n in pair]
     shape = _shapes(g, cell, array, kinds)
     own = set(cell.nodes)
@@ -294,6 +309,23 @@ def _chunks(stored: Sequence[int], found: Sequence[_Cell], readers: Mapping[Node
     return list(chunks.values())
 
 
+def _numbers(g: Graph, groups: Mapping[object, list[_Cell]]) -> tuple[Node, ...]:
+    """The table of the constants that differ between cells of one kind; the others are no longer inputs."""
+    table: list[Node] = []
+    for found in groups.values():
+        known: dict[tuple[Node, ...], int] = {}
+        columns = zip(*(cell.inputs for cell in found), strict=True)
+        differ = [len(set(column)) > 1 for column in columns]
+        for cell in found:
+            pairs = zip(cell.inputs, differ, strict=True)
+            cell.inputs = [n for n, other in pairs if other or g.op[n] != "const"]
+            own = tuple(n for n in cell.inputs if g.op[n] == "const")
+            start = known.setdefault(own, len(table))
+            table += own if start == len(table) else ()
+            cell.table = {n: start + i for i, n in enumerate(own)}
+    return tuple(table)
+
+
 def _template(
     program: Program,
     kernel: Kernel,
@@ -310,7 +342,9 @@ def _template(
     g, first = program.graph, cells[0]
     stored = exports[first.key]
 
-    def place(n: Node) -> Place:
+    def place(n: Node, reader: _Cell) -> Place:
+        if n in reader.table:
+            return "numbers", reader.table[n]
         if n in given:
             return "q", given[n]
         if g.op[n] == "symbol":
@@ -318,7 +352,7 @@ def _template(
         cell = home[n]
         return "work", cell.places[cell.number[n]]
 
-    frames, where, places = _frames([[place(n) for n in cell.inputs] for cell in cells], "a")
+    frames, where, places = _frames([[place(n, cell) for n in cell.inputs] for cell in cells], "a")
     of_results = [
         [("out", i) for _, i in cell.stores] + [("work", cell.places[j]) for j in stored] for cell in cells
     ]
@@ -353,8 +387,9 @@ def _frames(
     where: list[Place] = [("t", 0)] * len(first)
     places: list[list[int]] = [[] for _ in instances]
     for number, members in enumerate(shifts.values()):
-        name = f"{letter}{number + 1}"
-        frames[name] = first[members[0]][0]
+        array = first[members[0]][0]
+        name = array if array == "numbers" else f"{letter}{number + 1}"  # one frame: they lie side by side
+        frames[name] = array
         least = min(first[k][1] for k in members)
         for k in members:
             where[k] = name, first[k][1] - least

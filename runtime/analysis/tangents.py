@@ -11,7 +11,7 @@ from .. import options
 from ..arguments import Array
 from ..consistency import Accepted
 from ..errors import ArgumentError
-from ..sensitivities import UNMEASURED, Variation, checked
+from ..sensitivities import Variation, checked
 from .field import Field, refuse
 
 if TYPE_CHECKING:
@@ -80,10 +80,9 @@ class Flow:
         self._variation = Variation(of.model, k, control)
         self._p = self._variation.vector(of.p, np.zeros((len(of.p) + len(of.model.inputs), k)))
         atol = np.broadcast_to(of.how.tolerances(of.model.states)[1], n)
-        columns = np.repeat(atol[:, None], k, axis=1) if control else np.full((n, k), UNMEASURED)
-        rest = self._variation.blocks(columns, fill=UNMEASURED)
+        tolerances = self._variation.tolerances(atol, np.ones(k) if control else None)
         kinks = of.how.kinks or bool(of.model.kinks)
-        self._how = {**vars(of.how), "atol": np.concatenate([atol, rest]), "kinks": kinks}
+        self._how = {**vars(of.how), "atol": tolerances, "kinks": kinks}
 
     def __call__(self, t0: float, t1: float, y: Array, tangents: Array) -> tuple[Array, Array]:
         """y(t1) (n,) and the tangents at t1 (n, k). Raises `ArgumentError` if the run ends early."""

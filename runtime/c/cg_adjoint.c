@@ -353,8 +353,18 @@ static double cg_weighted(const cg_adjoint_t *a, const cg_parts_t *parts, double
     return sum;
 }
 
+/* Notes what an error is from. */
+static int cg_noted(cg_adjoint_t *a, int status, const char *kernel, double t)
+{
+    if (status != CG_OK) {
+        a->failed = kernel;
+        a->failed_at = t;
+    }
+    return status;
+}
+
 /* g at a stage: adds `weight` times it to the integral, and times its derivatives to l and to the gradient. */
-static int cg_integrand(const cg_adjoint_t *a, const cg_parts_t *parts, const cg_integrand_t *g, double t, double weight,
+static int cg_integrand(cg_adjoint_t *a, const cg_parts_t *parts, const cg_integrand_t *g, double t, double weight,
                         double *l)
 {
     const cg_run_t *const run = a->run;
@@ -378,11 +388,11 @@ static int cg_integrand(const cg_adjoint_t *a, const cg_parts_t *parts, const cg
         cg_add_weighted(l, weight, slopes, run->n);
         cg_add_weighted(a->gradient, weight, slopes + run->n, run->model->n_parameters + run->model->n_inputs);
     }
-    return status;
+    return cg_noted(a, status, g->kernel != NULL ? g->kernel->kernel : "integrand", t);
 }
 
 /* l = f_x(Y)^T w at a stage, and what belongs to it in the derivatives by the terms and the inputs. */
-static int cg_transposed(const cg_adjoint_t *a, const cg_parts_t *parts, double t, double *l)
+static int cg_transposed(cg_adjoint_t *a, const cg_parts_t *parts, double t, double *l)
 {
     const cg_run_t *const run = a->run;
     const cg_model_t *const model = run->model;
@@ -391,11 +401,11 @@ static int cg_transposed(const cg_adjoint_t *a, const cg_parts_t *parts, double 
     memcpy(l, found, sizeof(double) * (size_t)run->n);
     cg_add(a->gradient + model->n_parameters, found + run->n, model->n_inputs);
     cg_add(parts->terms, found + run->n + model->n_inputs, a->backward->n_terms);
-    return status;
+    return cg_noted(a, status, "rhs", t);
 }
 
 /* Back over a step: from the derivatives at its end to those at its beginning. */
-static int cg_back(const cg_adjoint_t *a, const cg_parts_t *parts, const cg_taken_t *step)
+static int cg_back(cg_adjoint_t *a, const cg_parts_t *parts, const cg_taken_t *step)
 {
     const int32_t n = a->run->n, stages = a->tableau->n_stages;
     for (int32_t i = stages - 1; i >= 0; i--) {
@@ -426,7 +436,7 @@ static int cg_back(const cg_adjoint_t *a, const cg_parts_t *parts, const cg_take
 }
 
 /* Back over the `count` steps of Newton's method that moved the end of a step. */
-static int cg_back_to_unmoved(const cg_adjoint_t *a, const cg_parts_t *parts, const cg_taken_t *step, int32_t count)
+static int cg_back_to_unmoved(cg_adjoint_t *a, const cg_parts_t *parts, const cg_taken_t *step, int32_t count)
 {
     const cg_run_t *const run = a->run;
     const cg_model_t *const model = run->model;
@@ -444,7 +454,7 @@ static int cg_back_to_unmoved(const cg_adjoint_t *a, const cg_parts_t *parts, co
         cg_add(a->lambda, parts->found + 1, run->n);
         cg_add(a->gradient, parts->found + 1 + run->n, model->n_parameters + model->n_inputs);
     }
-    return status;
+    return cg_noted(a, status, a->correction->kernel, t);
 }
 
 /* The step before a->step, with its slopes from the trail or by taking it again. */

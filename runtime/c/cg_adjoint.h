@@ -6,8 +6,8 @@
  * lambda + sum_i l_i is its derivative by x_k, and sum_i f_p(Y_i)^T w_i is added to that by the parameters; so it is
  * exact for the steps as they were taken, whose lengths count as constants. An integral along the run is the sum
  * h sum_i b_i g(Y_i) over the steps. Where the end of a step is moved onto constraints by steps x <- x + c(t, x, p) of
- * Newton's method, lambda <- lambda + c_x^T lambda for each of these, the last one first. E. Hairer, C. Lubich, G. Wanner, Geometric Numerical Integration, 2nd ed.,
- * Springer 2006, section VI.4.
+ * Newton's method, lambda <- lambda + c_x^T lambda for each of these, the last one first. E. Hairer, C. Lubich, G.
+ * Wanner, Geometric Numerical Integration, 2nd ed., Springer 2006, section VI.4.
  *
  *     record.watch = cg_trail_watch, record.watch_context = &trail;
  *     cg_run_start(...), then cg_drive(run, &record, free rows of trail.t) to each time at which the loss has a term;
@@ -87,6 +87,8 @@ typedef struct cg_adjoint {
     double rtol;      /* of the run */
     int64_t step;     /* steps that are left */
     int64_t stop;     /* stops that are left */
+    const char *failed; /* after an error: the kernel that it is from, NULL if a step could not be repeated, */
+    double failed_at;   /* and the time of its call */
 } cg_adjoint_t;
 
 /* Length of `work`. */

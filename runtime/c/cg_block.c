@@ -40,7 +40,7 @@ static size_t cg_layout(cg_run_t *run, char *base, const cg_model_t *model)
 static void cg_set_sizes(cg_run_t *run, const cg_model_t *model, const cg_method_info_t *info)
 {
     run->n = model->n_states;
-    run->n_measured = run->n_own = model->n_states;
+    run->n_measured = run->n_counted = run->n_own = model->n_states;
     run->ld = CG_PADDED(model->n_states);
     run->n_u = model->n_inputs + model->n_modes;
     run->n_stages = info->n_stages;
@@ -50,16 +50,18 @@ static void cg_set_sizes(cg_run_t *run, const cg_model_t *model, const cg_method
     run->implicit = info->implicit;
 }
 
+static size_t cg_size_of(const cg_model_t *model, const cg_method_info_t *info)
+{
+    cg_run_t run;
+    memset(&run, 0, sizeof run);
+    cg_set_sizes(&run, model, info);
+    return cg_layout(&run, NULL, model);
+}
+
 size_t cg_run_size(const cg_model_t *model, const char *method)
 {
     cg_method_t found;
-    cg_run_t run;
-    if (model == NULL || !cg_method_find(model, method, 0, &found)) {
-        return 0;
-    }
-    memset(&run, 0, sizeof run);
-    cg_set_sizes(&run, model, &found.info);
-    return cg_layout(&run, NULL, model);
+    return model != NULL && cg_method_find(model, method, 0, &found) ? cg_size_of(model, &found.info) : 0;
 }
 
 #ifndef CG_NO_HEAP
@@ -91,19 +93,22 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
     cg_method_t found, explicit_method;
     if (run == NULL || model == NULL || (uintptr_t)run % CG_ALIGN != 0 || model->abi_version != CG_ABI_VERSION
         || model->struct_size < sizeof(cg_model_t) || model->rhs == NULL
-        || !cg_method_find(model, method, flags, &found) || size < cg_run_size(model, method)) {
+        || !cg_method_find(model, method, flags, &found)) {
+        return CG_BAD_ARGUMENT;
+    }
+    const size_t needed = cg_size_of(model, &found.info);
+    if (size < needed) {
         return CG_BAD_ARGUMENT;
     }
     if (found.info.implicit && model->jacobian == NULL) {
         return CG_UNSUPPORTED;
     }
-    if (!cg_method_find(model, CG_AUTO_EXPLICIT, flags, &explicit_method)) {
-        if (strcmp(found.info.name, "auto") == 0) {
-            return CG_UNSUPPORTED;
-        }
+    if (strcmp(found.info.name, "auto") != 0) {
         memset(&explicit_method, 0, sizeof explicit_method);
+    } else if (!cg_method_find(model, CG_AUTO_EXPLICIT, flags, &explicit_method)) {
+        return CG_UNSUPPORTED;
     }
-    memset(run, 0, cg_run_size(model, method));
+    memset(run, 0, needed);
     run->model = model;
     run->rhs = model->rhs;
     run->step = found.step;
@@ -138,8 +143,8 @@ static int cg_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
 {
     const double times[4] = {saved->t, saved->t_old, saved->t_stop, saved->t_anchor};
     int valid = saved->size == run->size && saved->n == run->n && saved->n_measured == run->n_measured
-        && saved->n_own == run->n_own && saved->ld == run->ld && saved->n_u == run->n_u
-        && saved->n_stages == run->n_stages && saved->n_dense == run->n_dense && saved->order == run->order
+        && saved->n_counted == run->n_counted && saved->n_own == run->n_own && saved->ld == run->ld
+        && saved->n_u == run->n_u && saved->n_stages == run->n_stages && saved->n_dense == run->n_dense && saved->order == run->order
         && saved->adaptive == run->adaptive && saved->implicit == run->implicit
         && saved->projection >= CG_PROJECT_NONE && saved->projection <= CG_PROJECT_ALL;
     for (int i = 0; i < 4; i++) {

@@ -34,13 +34,17 @@ static CG_INLINE cg_plan_t cg_plan(cg_real_t t, cg_real_t t_stop, cg_real_t want
 {
     cg_plan_t plan;
     const cg_real_t remaining = cg_abs(t_stop - t);
-    plan.close = cg_le(remaining, 1.01 * wanted);
-    plan.cut = plan.close & cg_le(remaining, cg_splat(max_step));
-    plan.length = cg_where(plan.cut, remaining, cg_where(plan.close, 0.5 * remaining, wanted));
+    plan.close = plan.cut = cg_le(remaining, 1.01 * wanted);
+    plan.length = cg_where(plan.close, remaining, wanted);
+    if (max_step < HUGE_VAL) {
+        plan.cut &= cg_le(remaining, cg_splat(max_step));
+        plan.length = cg_where(plan.close & cg_not(plan.cut), 0.5 * remaining, plan.length);
+    }
     plan.t_new = cg_where(plan.cut, t_stop, cg_plus(t, direction, plan.length));
-    /* slightly longer than allowed, by rounding */
-    plan.t_new = cg_where(cg_lt(cg_splat(max_step), cg_abs(plan.t_new - t)),
-                          cg_plus(plan.t_new, -direction * DBL_EPSILON, cg_abs(plan.t_new)), plan.t_new);
+    if (max_step < HUGE_VAL) { /* by rounding, slightly longer than allowed */
+        plan.t_new = cg_where(cg_lt(cg_splat(max_step), cg_abs(plan.t_new - t)),
+                              cg_plus(plan.t_new, -direction * DBL_EPSILON, cg_abs(plan.t_new)), plan.t_new);
+    }
     plan.h = plan.t_new - t; /* h is the exact change of t */
     return plan;
 }
@@ -51,8 +55,8 @@ static CG_INLINE cg_real_t cg_control_grow(const cg_control_t *control, cg_real_
 {
     const cg_real_t factor = control->safety
         * cg_step_exp2(cg_plus(0.5 * control->beta * log_old, -0.5 * control->alpha, log_new));
-    const cg_real_t bounded = cg_larger(cg_splat(control->shrink), cg_smaller(cg_splat(control->grow), factor));
-    return cg_where(rejected, cg_smaller(bounded, cg_splat(1.0)), bounded);
+    const cg_real_t most = cg_where(rejected, cg_splat(1.0), cg_splat(control->grow));
+    return cg_larger(cg_splat(control->shrink), cg_smaller(most, factor));
 }
 
 /* h_new / h after a rejected one. */

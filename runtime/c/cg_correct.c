@@ -58,12 +58,14 @@ int cg_failure(const cg_model_t *model, int status, double t, const double *x, c
                double *work)
 {
     const cg_kernel_entry_t *const entry = cg_kernel(model, "rank");
+    const double lost = status == CG_UNCLOSED ? CG_RANK_UNCLOSED : CG_RANK_LOST;
     double smallest;
-    if (entry == NULL || (status != CG_SINGULAR && status != CG_NONFINITE && status != CG_STEP_TOO_SMALL)) {
+    if (entry == NULL
+        || (status != CG_SINGULAR && status != CG_NONFINITE && status != CG_STEP_TOO_SMALL && status != CG_UNCLOSED)) {
         return status;
     }
     const int found = ((cg_kernel_t)entry->function)(t, x, p, u, &smallest, work);
-    return found == CG_OK && !(smallest > CG_RANK_LOST) ? CG_RANK_CHANGED : status; /* NaN: several are lost */
+    return found == CG_OK && !(smallest > lost) ? CG_RANK_CHANGED : status; /* NaN: several are lost */
 }
 
 int cg_run_step(cg_run_t *run)

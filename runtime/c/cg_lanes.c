@@ -18,7 +18,7 @@ typedef struct cg_queue {
     cg_cursor_t *cursor;
     struct cg_group *ready;
     uint32_t waiting;  /* bits of the lanes of `ready` that have a trajectory */
-    int64_t trials;       /* of trajectories that ended in this call */
+    int64_t trials;    /* of trajectories that ended in this call */
     int64_t max_steps; /* of a trajectory; the limit of a group can be lower, for a pause */
     int32_t paused;    /* a lane has reached the limit of its group */
 } cg_queue_t;
@@ -107,8 +107,10 @@ static void cg_group_load(cg_group_t *group, int64_t first, int32_t count)
     const cg_model_t *const model = run->model;
     cg_rows_load(run->x, run->lanes, ensemble->x0 + first * ensemble->x0_row, ensemble->x0_row, ensemble->x0_col, run->n,
                  count);
-    cg_rows_load(run->p, run->lanes, ensemble->p + first * ensemble->p_row, ensemble->p_row, ensemble->p_col,
-                 model->n_parameters, count);
+    if (!run->same_p) {
+        cg_rows_load(run->p, run->lanes, ensemble->p + first * ensemble->p_row, ensemble->p_row, ensemble->p_col,
+                     model->n_parameters, count);
+    }
     if (ensemble->u != NULL) {
         cg_rows_load(run->u, run->lanes, ensemble->u + first * ensemble->u_row, ensemble->u_row, ensemble->u_col,
                      model->n_inputs, count);
@@ -329,6 +331,13 @@ static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, 
             run->u[(int64_t)i * run->lanes + lane] = options->u[i];
         }
     }
+    run->hoisted = 0;
+    run->same_p = ensemble->p_row == 0;
+    run->n_carried = (int32_t)((run->p - run->carried) / run->lanes) + (run->same_p ? 0 : cg_lanes_p_rows(run));
+    if (run->same_p) {
+        cg_rows_load(run->p, run->lanes, ensemble->p, 0, ensemble->p_col, run->model->n_parameters, run->lanes);
+        run->set->begin(run, ensemble->t0);
+    }
     return CG_OK;
 }
 
@@ -343,13 +352,13 @@ static void cg_group_record(cg_group_t *group, uint32_t attention)
     cg_lanes_record(group->ensemble, group->run, due, group->progress);
 }
 
-/* Serves the lanes of a group until none needs it. 0: no lane has a trajectory any more. */
+/* Serves the lanes of a group, of which some need it, until none does. 0: no lane has a trajectory any more. */
 static int cg_group_serve(cg_group_t *group)
 {
     cg_lanes_run_t *const run = group->run;
     const uint32_t all = UINT32_MAX >> (32 - run->lanes);
-    int32_t occupied = cg_lanes_occupied(run);
-    while (run->attention != 0u) {
+    int32_t occupied;
+    do {
         const uint32_t attention = run->attention & all;
         uint32_t empty = 0u;
         int64_t fresh = 0;
@@ -378,7 +387,7 @@ static int cg_group_serve(cg_group_t *group)
         if (fresh != 0) {
             run->prepare(run);
         }
-    }
+    } while (run->attention != 0u);
     return occupied >= 0;
 }
 
@@ -426,11 +435,19 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
     }
     cursor->begun = 1;
     queue.waiting = cg_lanes_busy(groups[2].run);
+    int working[CG_RUNNING];
+    for (unsigned g = 0; g < CG_RUNNING; g++) {
+        working[g] = cg_lanes_occupied(groups[g].run) >= 0;
+    }
     for (;;) {
         if (cursor->events != NULL && cursor->n_events + cg_most_occurrences(run) > cursor->event_capacity) {
             return CG_EVENTS_FULL;
         }
-        const int working[2] = {cg_group_serve(&groups[0]), cg_group_serve(&groups[1])};
+        for (unsigned g = 0; g < CG_RUNNING; g++) {
+            if (groups[g].run->attention != 0u) {
+                working[g] = cg_group_serve(&groups[g]);
+            }
+        }
         if (!working[0] && !working[1]) {
             return CG_OK;
         }

@@ -43,6 +43,7 @@ typedef struct cg_lanes_run {
     int32_t input_kind; /* bits of enum cg_input_kind */
     int32_t have_dense;
     int32_t calls; /* of the right-hand side in this trial */
+    int32_t any_failed; /* truth: one of them failed in some lane */
     int32_t projection; /* CG_PROJECT_NONE or CG_PROJECT_CONSTRAINTS */
     uint32_t attention; /* bits of the lanes that reached their mark or t_stop, or failed: lanes <= 32 */
 
@@ -83,8 +84,11 @@ typedef struct cg_lanes_run {
 
     double *t_old; /* [lanes] */
 
-    /* [n_carried][lanes]: what a trajectory takes along from one lane to another beside x and f. The rows follow. */
+    /* [n_carried][lanes]: what a trajectory takes along from one lane to another beside x and f. The rows follow; those
+     * of p are not copied if all trajectories have the same. */
     int32_t n_carried;
+    int32_t same_p;  /* truth: all lanes have the p of all trajectories */
+    int32_t hoisted; /* truth: with the results of model->hoist */
     double *carried;
     double *u;
     double *u_time;

@@ -12,8 +12,10 @@ static void CG_FN(begin)(cg_lanes_run_t *run, double t0)
                                                                                                 : run->max_step;
     cg_mask_t failed = none;
 #if CG_MODEL_HOISTED > 0
-    if (t0 != run->t_end) {
-        failed = finite & cg_not(CG_MODEL_HOIST(CG_REALS(run->p), CG_REALS(run->p) + CG_MODEL_NP));
+    if (t0 != run->t_end && !run->hoisted) {
+        const cg_mask_t singular = cg_not(CG_MODEL_HOIST(CG_REALS(run->p), CG_REALS(run->p) + CG_MODEL_NP));
+        run->hoisted = run->same_p && !cg_any(singular);
+        failed = finite & singular;
     }
 #endif
     CG_T(run) = CG_T_OLD(run) = cg_splat(t0);

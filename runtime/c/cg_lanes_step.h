@@ -8,6 +8,7 @@
 /* Marks the lanes in which the right-hand side failed: `ok` is false there. */
 static CG_COLD void CG_FN(note)(cg_lanes_run_t *run, const cg_mask_t *ok)
 {
+    run->any_failed = 1;
     for (int lane = 0; lane < CG_LANES; lane++) {
         if (!(*ok)[lane] && !run->failed[lane]) {
             run->failed[lane] = -1;
@@ -71,6 +72,28 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs_near)(cg_lanes_run_t *run, cg_real_t t
 static CG_INLINE cg_mask_t CG_FN(code)(int status) { return (cg_mask_t){0} + (int64_t)status; }
 
 static CG_INLINE cg_mask_t CG_FN(choose)(cg_mask_t mask, cg_mask_t a, cg_mask_t b) { return (mask & a) | (~mask & b); }
+
+/* The length of the next step, within bounds. */
+static CG_INLINE cg_real_t CG_FN(wanted)(const cg_lanes_run_t *run)
+{
+    const cg_real_t wanted = cg_larger(*CG_REALS(run->h), cg_step_smallest(CG_T(run)));
+    return run->max_step < HUGE_VAL ? cg_smaller(wanted, cg_splat(run->max_step)) : wanted;
+}
+
+/* Where max_step is too small for a step. */
+static CG_INLINE cg_mask_t CG_FN(refused)(const cg_lanes_run_t *run, const cg_plan_t *plan)
+{
+    return cg_not(plan->cut) & cg_not(cg_le(cg_step_smallest(CG_T(run)), plan->length));
+}
+
+/* `sum`, or NaN where one of the n values of v is not finite. */
+static CG_INLINE cg_real_t CG_FN(checked)(cg_real_t sum, const cg_real_t *v, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        sum = cg_plus(sum, 0.0, v[i]);
+    }
+    return sum;
+}
 
 /* Accepts the trial in the lanes of `good`; in the others state and derivative stay unchanged. */
 static CG_INLINE void CG_FN(accept)(cg_lanes_run_t *run, cg_real_t t_new, cg_mask_t good)
@@ -167,7 +190,7 @@ static CG_INLINE cg_mask_t CG_FN(attempt)(cg_lanes_run_t *run, const cg_plan_t *
                                           CG_FN(slope_t) slope, int *calls)
 {
     *CG_TRUTHS(run->failed) = CG_FN(code)(0);
-    run->calls = 0;
+    run->calls = run->any_failed = 0;
     trial(run, CG_T(run), plan->h, slope);
     const cg_mask_t failed_inside = *CG_TRUTHS(run->failed);
     slope(run, plan->t_new, CG_REALS(run->x_trial), CG_REALS(run->f_old));
@@ -184,69 +207,103 @@ static CG_COLD cg_mask_t CG_FN(attempt_wide)(cg_lanes_run_t *run, const cg_plan_
 }
 #endif
 
-/* One trial step of every lane of a method with error control. */
-static CG_INLINE int CG_FN(adaptive)(cg_lanes_run_t *run, const cg_control_t control,
-                                     CG_FN(trial_t) trial, cg_real_t (*error)(cg_lanes_run_t *, cg_real_t))
+/* A trial step of every lane of a method with error control, and its error. */
+typedef struct {
+    cg_real_t wanted; /* length, within bounds */
+    cg_plan_t plan;
+    cg_real_t square;        /* of the error in units of the tolerance */
+    cg_mask_t failed_inside; /* the right-hand side failed before the error was known */
+    int calls;               /* until then */
+} CG_FN(attempted_t);
+
+/* Accepts the trial in the lanes of `good`, with the `length` of the next step in every lane. */
+static CG_INLINE void CG_FN(advance)(cg_lanes_run_t *run, const CG_FN(attempted_t) *trial, cg_mask_t good,
+                                     cg_real_t log_new, cg_real_t length)
 {
+    cg_real_t *const log_old = CG_REALS(run->log_old);
+    *CG_REALS(run->h) = length;
+    *log_old = cg_where(good & cg_not(trial->plan.close), cg_larger(log_new, cg_splat(CG_LEAST_LOG)), *log_old);
+    *CG_TRUTHS(run->n_trials) += 1;
+    *CG_TRUTHS(run->rejected) = cg_not(good);
+    CG_FN(accept)(run, trial->plan.t_new, good);
+    CG_CORRECT(run, good)
+    CG_FN(look)(run, good);
+}
+
+/* The length of the next step where the trial is accepted. */
+static CG_INLINE cg_real_t CG_FN(grown)(const cg_lanes_run_t *run, const cg_control_t *control,
+                                        const CG_FN(attempted_t) *trial, cg_real_t log_new)
+{
+    const cg_mask_t rejected = *CG_TRUTHS(run->rejected);
+    const cg_real_t grown = trial->plan.length * cg_control_grow(control, log_new, *CG_REALS(run->log_old), rejected);
+    /* A step shortened by t_stop says little about the longer one that was planned. */
+    return cg_where(trial->plan.close, cg_larger(trial->wanted, grown), grown);
+}
+
+/* After a trial that is not accepted in every lane. */
+static CG_COLD void CG_FN(sift)(cg_lanes_run_t *run, const cg_control_t *control, const CG_FN(attempted_t) *trial)
+{
+    const cg_plan_t plan = trial->plan;
     const int32_t n = CG_N(run);
-    const cg_real_t t = CG_T(run);
-    const cg_real_t one = cg_splat(1.0);
-    const cg_real_t smallest = cg_step_smallest(t);
-    const cg_real_t wanted = cg_smaller(cg_larger(*CG_REALS(run->h), smallest), cg_splat(run->max_step));
-    const cg_plan_t plan = cg_plan(t, *CG_REALS(run->t_stop), wanted, run->direction, run->max_step);
-    const cg_mask_t refused = cg_not(plan.cut) & cg_not(cg_le(smallest, plan.length)); /* max_step is too small */
-
-    int calls;
-
-#ifdef CG_ONCE
-    *CG_REALS(run->widest) = cg_splat(0.0);
-    cg_mask_t failed_inside = CG_FN(attempt)(run, &plan, control.end_first, trial, CG_FN(rhs_near), &calls);
-    if (cg_is_wide(*CG_REALS(run->widest))) {
-        const cg_plan_t same = plan; /* a copy: a variable with its address taken would be kept in memory */
-        failed_inside = CG_FN(attempt_wide)(run, &same, control.end_first, trial, &calls);
-    }
-#else
-    const cg_mask_t failed_inside = CG_FN(attempt)(run, &plan, control.end_first, trial, CG_FN(rhs), &calls);
-#endif
-    const cg_real_t square = error(run, plan.h);
-    const cg_mask_t passed = cg_le(square, one) & cg_not(failed_inside);
+    const cg_real_t smallest = cg_step_smallest(CG_T(run));
+    const cg_mask_t failed_inside = trial->failed_inside;
+    const cg_mask_t refused = CG_FN(refused)(run, &plan);
+    const cg_mask_t passed = cg_le(trial->square, cg_splat(1.0)) & cg_not(failed_inside);
     const cg_mask_t failed = *CG_TRUTHS(run->failed);
     const cg_mask_t x_finite = cg_step_finite(CG_REALS(run->x_trial), n);
     const cg_mask_t finite = x_finite & cg_step_finite(CG_REALS(run->f_old), n);
     const cg_mask_t good = passed & finite & cg_not(failed) & cg_not(refused);
-
-    cg_mask_t *const rejected = CG_TRUTHS(run->rejected);
-    cg_real_t *const h = CG_REALS(run->h);
-    cg_real_t *const log_old = CG_REALS(run->log_old);
-    const cg_real_t log_new = cg_step_log2(square);
-    const cg_real_t grown = plan.length * cg_control_grow(&control, log_new, *log_old, *rejected);
-    /* A step shortened by t_stop says little about the longer one that was planned. */
-    cg_real_t next = cg_where(plan.close, cg_larger(wanted, grown), grown);
-    *CG_TRUTHS(run->n_trials) += 1;
-    const cg_mask_t all_calls = CG_FN(code)(calls) - (control.end_first ? CG_FN(code)(0) : passed);
+    const cg_real_t log_new = cg_step_log2(trial->square);
+    const cg_mask_t clear = cg_not(passed) & cg_not(failed_inside) & cg_lt(trial->square, cg_splat(HUGE_VAL));
+    const cg_real_t factor = cg_where(clear, cg_control_shrink(control, log_new), cg_splat(CG_SHRINK_FAILED));
+    const cg_mask_t seen = control->end_first ? finite : x_finite;
+    const cg_mask_t small = CG_FN(choose)(cg_not(passed) & cg_not(failed_inside) & (clear | seen),
+                                          CG_FN(code)(CG_STEP_TOO_SMALL), CG_FN(code)(CG_NONFINITE));
+    const cg_mask_t reason = CG_FN(choose)(failed & (passed | failed_inside), CG_FN(code)(CG_SINGULAR), small);
+    const cg_mask_t over = cg_not(good) & (cg_le(plan.length, smallest) | refused);
+    const cg_mask_t all_calls = CG_FN(code)(trial->calls) - (control->end_first ? CG_FN(code)(0) : passed);
     const cg_mask_t counted = CG_FN(choose)(failed_inside, *CG_TRUTHS(run->failed_at), all_calls);
     *CG_TRUTHS(run->n_rhs) += counted & cg_not(refused); /* a single trajectory makes no trial in this case */
-    if (cg_any(cg_not(good))) {
-        const cg_mask_t clear = cg_not(passed) & cg_not(failed_inside) & cg_lt(square, cg_splat(HUGE_VAL));
-        const cg_real_t factor = cg_where(clear, cg_control_shrink(&control, log_new), cg_splat(CG_SHRINK_FAILED));
-        const cg_mask_t seen = control.end_first ? finite : x_finite;
-        const cg_mask_t small = CG_FN(choose)(cg_not(passed) & cg_not(failed_inside) & (clear | seen),
-                                              CG_FN(code)(CG_STEP_TOO_SMALL), CG_FN(code)(CG_NONFINITE));
-        const cg_mask_t reason = CG_FN(choose)(failed & (passed | failed_inside), CG_FN(code)(CG_SINGULAR), small);
-        const cg_mask_t over = cg_not(good) & (cg_le(plan.length, smallest) | refused);
-        next = cg_where(good, next, cg_larger(plan.length * factor, smallest));
-        *CG_TRUTHS(run->n_rejected) -= cg_not(good);
-        if (CG_RARE(cg_any(over))) {
-            const cg_mask_t why = CG_FN(choose)(refused, CG_FN(code)(CG_STEP_TOO_SMALL), reason);
-            CG_FN(fail)(run, &over, &why);
-        }
+    *CG_TRUTHS(run->n_rejected) -= cg_not(good);
+    if (CG_RARE(cg_any(over))) {
+        const cg_mask_t why = CG_FN(choose)(refused, CG_FN(code)(CG_STEP_TOO_SMALL), reason);
+        CG_FN(fail)(run, &over, &why);
     }
-    *h = next;
-    *log_old = cg_where(good & cg_not(plan.close), cg_larger(log_new, cg_splat(CG_LEAST_LOG)), *log_old);
-    *rejected = cg_not(good);
-    CG_FN(accept)(run, plan.t_new, good);
-    CG_CORRECT(run, good)
-    CG_FN(look)(run, good);
+    const cg_real_t grown = CG_FN(grown)(run, control, trial, log_new);
+    CG_FN(advance)(run, trial, good, log_new, cg_where(good, grown, cg_larger(plan.length * factor, smallest)));
+}
+
+/* One trial step of every lane of a method with error control. */
+static CG_INLINE int CG_FN(adaptive)(cg_lanes_run_t *run, const cg_control_t control,
+                                     CG_FN(trial_t) trial, cg_real_t (*error)(cg_lanes_run_t *, cg_real_t))
+{
+    CG_FN(attempted_t) now;
+    now.wanted = CG_FN(wanted)(run);
+    now.plan = cg_plan(CG_T(run), *CG_REALS(run->t_stop), now.wanted, run->direction, run->max_step);
+#ifdef CG_ONCE
+    *CG_REALS(run->widest) = cg_splat(0.0);
+    now.failed_inside = CG_FN(attempt)(run, &now.plan, control.end_first, trial, CG_FN(rhs_near), &now.calls);
+    if (cg_is_wide(*CG_REALS(run->widest))) {
+        const cg_plan_t same = now.plan; /* a copy: a variable with its address taken would be kept in memory */
+        now.failed_inside = CG_FN(attempt_wide)(run, &same, control.end_first, trial, &now.calls);
+    }
+#else
+    now.failed_inside = CG_FN(attempt)(run, &now.plan, control.end_first, trial, CG_FN(rhs), &now.calls);
+#endif
+    now.square = error(run, now.plan.h);
+    /* the error, or NaN where a state or a derivative is not finite */
+    const cg_real_t checked = CG_FN(checked)(CG_FN(checked)(now.square, CG_REALS(run->x_trial), CG_N(run)),
+                                             CG_REALS(run->f_old), CG_N(run));
+    if (cg_any(cg_not(cg_le(checked, cg_splat(1.0)))) || run->any_failed
+        || (run->max_step < HUGE_VAL && cg_any(CG_FN(refused)(run, &now.plan)))) {
+        const cg_control_t control_here = control;
+        const CG_FN(attempted_t) same = now;
+        CG_FN(sift)(run, &control_here, &same);
+        return CG_OK;
+    }
+    const cg_real_t log_new = cg_step_log2(now.square);
+    *CG_TRUTHS(run->n_rhs) += run->calls;
+    CG_FN(advance)(run, &now, cg_true(), log_new, CG_FN(grown)(run, &control, &now, log_new));
     return CG_OK;
 }
 

@@ -271,20 +271,6 @@ static CG_INLINE cg_real_t cg_cos(cg_real_t x)
     return cosine;
 }
 
-/* The larger of |x|, if it is not NaN, and widest >= 0. */
-static CG_INLINE cg_real_t cg_wider(cg_real_t x, cg_real_t widest)
-{
-#if CG_LANES == 8 && defined(__AVX512DQ__)
-    /* the larger magnitude, without its sign; without optimisation the intrinsic is a macro with a conversion */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-    return (cg_real_t)_mm512_range_pd((__m512d)x, (__m512d)widest, 0xb);
-#pragma GCC diagnostic pop
-#else
-    return cg_larger(cg_abs(x), widest);
-#endif
-}
-
 /* As above with *widest, which becomes the widest angle; the results count only if it is not wide in the end. With NULL
  * they always do. */
 static CG_INLINE void cg_sincos_of(cg_real_t *widest, cg_real_t x, cg_real_t *sine, cg_real_t *cosine)
@@ -294,7 +280,7 @@ static CG_INLINE void cg_sincos_of(cg_real_t *widest, cg_real_t x, cg_real_t *si
     if (widest == NULL) {
         cg_sincos(x, sine, cosine);
     } else {
-        *widest = cg_wider(x, *widest);
+        *widest = cg_larger_size(x, *widest);
         cg_reduce_near(x, &r, &k);
         cg_sincos_reduced(r, k, sine, cosine);
     }

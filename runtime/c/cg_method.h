@@ -3,6 +3,7 @@
  *   CG_FN(name)     prefixed name of a function
  *   CG_N(run)       number of states: a literal, or run->n
  *   CG_MEASURED(run) the first states, whose errors control the steps: all of them if it is not defined
+ *   CG_COUNTED(run)  over how many of them the mean is taken: the others of them count for nothing
  *   CG_NU(run)      number of inputs and modes: a literal, or run->n_u
  *   CG_RHS(run, t, x, out)  a call of the right-hand side: a kernel of the model, or run->rhs. Returns a status; over
  *                   lanes, a mask of the regular ones
@@ -20,6 +21,7 @@
 
 #ifndef CG_MEASURED
 #define CG_MEASURED(run) CG_N(run)
+#define CG_COUNTED(run) CG_N(run)
 #define CG_ALL_MEASURED
 #endif
 
@@ -157,6 +159,7 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 #ifdef CG_ALL_MEASURED
 #undef CG_ALL_MEASURED
 #undef CG_MEASURED
+#undef CG_COUNTED
 #endif
 #undef CG_KNOT
 #undef CG_ROWS

@@ -126,8 +126,7 @@ typedef cg_block_t (*CG_FN(bend_t))(const double *d, const cg_block_t *k0, const
  * that their order does not depend on how a compiler vectorises. */
 static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(estimate_t) estimate)
 {
-    const int32_t n = CG_MEASURED(run);
-    const int32_t measured = CG_ROWS(n); /* more have so large an atol that they count for nothing */
+    const int32_t measured = CG_ROWS(CG_MEASURED(run)); /* more have so large an atol that they count for nothing */
     const int32_t ld = CG_ROWS(CG_N(run));
     const double rtol = run->rtol;
     const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
@@ -148,7 +147,7 @@ static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(est
             sum[lane] = cg_fma(e, e, sum[lane]);
         }
     }
-    return (h * h) * ((sum[0] + sum[1]) + (sum[2] + sum[3])) * (1.0 / (double)n);
+    return (h * h) * ((sum[0] + sum[1]) + (sum[2] + sum[3])) * (1.0 / (double)CG_COUNTED(run));
 }
 
 /* The same for two estimates, of higher and of lower order. E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary
@@ -157,8 +156,7 @@ static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(est
 static CG_INLINE cg_real_t CG_FN(pair_error_of_two)(CG_RUN *run, cg_real_t h, CG_FN(estimate_t) high,
                                                     CG_FN(estimate_t) low)
 {
-    const int32_t n = CG_MEASURED(run);
-    const int32_t measured = CG_ROWS(n); /* more have so large an atol that they count for nothing */
+    const int32_t measured = CG_ROWS(CG_MEASURED(run)); /* more have so large an atol that they count for nothing */
     const int32_t ld = CG_ROWS(CG_N(run));
     const double rtol = run->rtol;
     const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
@@ -188,7 +186,7 @@ static CG_INLINE cg_real_t CG_FN(pair_error_of_two)(CG_RUN *run, cg_real_t h, CG
     const cg_real_t square5 = (sum5[0] + sum5[1]) + (sum5[2] + sum5[3]);
     const cg_real_t square3 = (sum3[0] + sum3[1]) + (sum3[2] + sum3[3]);
     const cg_real_t both = cg_plus(square5, 0.01, square3);
-    return cg_where(cg_eq(both, cg_splat(0.0)), both, (h * h) * (square5 * square5) / ((double)n * both));
+    return cg_where(cg_eq(both, cg_splat(0.0)), both, (h * h) * (square5 * square5) / ((double)CG_COUNTED(run) * both));
 }
 
 /* The interpolant in the form of cg_dense_evaluate, with `bends` rows above the cubic; width: the row length of d. */

@@ -291,6 +291,20 @@ static CG_INLINE cg_real_t cg_abs(cg_real_t a) { return cg_from_bits(cg_bits(a) 
 static CG_INLINE cg_real_t cg_abs(cg_real_t a) { return fabs(a); } /* compilers take integer registers for the other */
 #endif
 
+/* The larger of |a| and |b|; |b| if a is NaN. b is not NaN. */
+static CG_INLINE cg_real_t cg_larger_size(cg_real_t a, cg_real_t b)
+{
+#if CG_LANES == 8 && defined(__AVX512DQ__)
+    /* without optimisation the intrinsic is a macro with a conversion */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+    return (cg_real_t)_mm512_range_pd((__m512d)a, (__m512d)b, 0xb);
+#pragma GCC diagnostic pop
+#else
+    return cg_larger(cg_abs(a), cg_abs(b));
+#endif
+}
+
 /* The unit of a loop over states: CG_WIDTH states of one trajectory in a vector register of the target CPU, if the
  * compiler has vector types; or one state of all lanes. For long sums outside the critical path; the operations on each
  * state are the same, and so are the bits. */

@@ -45,10 +45,11 @@ typedef struct CG_FN(leap) {
 #define CG_ROW(name) cg_real_t *name
 #endif
 typedef struct CG_FN(inner) {
-    CG_ROW(x);   /* the state */
-    CG_ROW(f);   /* the last derivative */
-    CG_ROW(y);   /* the state of a stage */
-    CG_ROW(sum); /* the weighted sum of derivatives */
+    CG_ROW(x); /* the state */
+    CG_ROW(f); /* its derivative, then the weighted sum of derivatives */
+    CG_ROW(y); /* the state of a stage */
+    CG_ROW(a); /* the derivatives there: of the first and the third stage after f */
+    CG_ROW(b); /* of the second */
     cg_real_t h, half, sixth;
 } CG_FN(inner_t);
 
@@ -61,20 +62,22 @@ typedef struct CG_FN(inner) {
         }                                             \
     }
 
-/* f(t, y) of each group. */
-CG_LEAP_FLATTEN static CG_INLINE void CG_FN(leap_slopes)(CG_FN(leap_t) *leaps, CG_FN(inner_t) *inner, int groups,
-                                                         const cg_real_t *t)
-{
-    for (int g = 0; g < groups; g++) {
-        cg_lanes_run_t *const run = leaps[g].run;
-        if (CG_NU(run) > 0 && CG_RARE(run->input_kind != 0)) {
-            CG_FN(ramps)(run, t[g]);
-        }
-        leaps[g].ok &= CG_RHS(run, t[g], inner[g].y, inner[g].f);
+/* to = f(t, from) of each group. */
+#define CG_LEAP_SLOPES(t, from, to)                                                        \
+    for (int g = 0; g < groups; g++) {                                                     \
+        leaps[g].ok &= CG_FN(leap_slope)(leaps[g].run, (t)[g], inner[g].from, inner[g].to); \
     }
+
+CG_LEAP_FLATTEN static CG_INLINE cg_mask_t CG_FN(leap_slope)(cg_lanes_run_t *run, cg_real_t t, const cg_real_t *x,
+                                                        cg_real_t *out)
+{
+    if (CG_NU(run) > 0 && CG_RARE(run->input_kind != 0)) {
+        CG_FN(ramps)(run, t);
+    }
+    return CG_RHS(run, t, x, out);
 }
 
-/* Step number s. */
+/* Step number s. Rows in memory are written as seldom as possible: of `f` only once before the last derivative. */
 static CG_INLINE void CG_FN(leap_step)(CG_FN(leap_t) *leaps, CG_FN(inner_t) *inner, int groups, double s)
 {
     cg_real_t middle[2], before[2], end[2];
@@ -83,14 +86,21 @@ static CG_INLINE void CG_FN(leap_step)(CG_FN(leap_t) *leaps, CG_FN(inner_t) *inn
         before[g] = cg_plus(leaps[g].t, 1.0, leaps[g].h);
         end[g] = leaps[g].t = cg_fma(leaps[g].pace, leaps[g].n_anchor + s, leaps[g].t_anchor);
     }
-    CG_EACH_STATE(to->sum[i] = to->f[i]; to->y[i] = cg_fma(to->half, to->f[i], to->x[i]);)
-    CG_FN(leap_slopes)(leaps, inner, groups, middle);
-    CG_EACH_STATE(to->sum[i] = cg_plus(to->sum[i], 2.0, to->f[i]); to->y[i] = cg_fma(to->half, to->f[i], to->x[i]);)
-    CG_FN(leap_slopes)(leaps, inner, groups, middle);
-    CG_EACH_STATE(to->sum[i] = cg_plus(to->sum[i], 2.0, to->f[i]); to->y[i] = cg_fma(to->h, to->f[i], to->x[i]);)
-    CG_FN(leap_slopes)(leaps, inner, groups, before);
-    CG_EACH_STATE(to->x[i] = to->y[i] = cg_fma(to->sixth, to->sum[i] + to->f[i], to->x[i]);)
-    CG_FN(leap_slopes)(leaps, inner, groups, end);
+    CG_EACH_STATE(to->y[i] = cg_fma(to->half, to->f[i], to->x[i]);)
+    CG_LEAP_SLOPES(middle, y, a)
+#if CG_LEAP_COPIED
+    CG_EACH_STATE(to->f[i] = cg_plus(to->f[i], 2.0, to->a[i]); to->y[i] = cg_fma(to->half, to->a[i], to->x[i]);)
+    CG_LEAP_SLOPES(middle, y, b)
+    CG_EACH_STATE(to->f[i] = cg_plus(to->f[i], 2.0, to->b[i]); to->y[i] = cg_fma(to->h, to->b[i], to->x[i]);)
+#else
+    CG_EACH_STATE(to->y[i] = cg_fma(to->half, to->a[i], to->x[i]);)
+    CG_LEAP_SLOPES(middle, y, b)
+    CG_EACH_STATE(to->f[i] = cg_plus(cg_plus(to->f[i], 2.0, to->a[i]), 2.0, to->b[i]);
+                  to->y[i] = cg_fma(to->h, to->b[i], to->x[i]);)
+#endif
+    CG_LEAP_SLOPES(before, y, a)
+    CG_EACH_STATE(to->x[i] = cg_fma(to->sixth, to->f[i] + to->a[i], to->x[i]);)
+    CG_LEAP_SLOPES(end, x, f)
 }
 
 static CG_INLINE void CG_FN(leap_loop)(CG_FN(leap_t) *leaps, int groups, int64_t steps)
@@ -106,7 +116,8 @@ static CG_INLINE void CG_FN(leap_loop)(CG_FN(leap_t) *leaps, int groups, int64_t
         inner[g].x = own[g].to_x;
         inner[g].f = own[g].to_f;
         inner[g].y = CG_REALS(own[g].run->k) + 2 * CG_MODEL_N; /* the first two rows may be to_x and to_f */
-        inner[g].sum = CG_REALS(own[g].run->k) + 3 * CG_MODEL_N;
+        inner[g].a = CG_REALS(own[g].run->k) + 3 * CG_MODEL_N;
+        inner[g].b = CG_REALS(own[g].run->moved);
 #endif
     }
     CG_EACH_STATE(to->x[i] = leaps[g].x[i]; to->f[i] = leaps[g].f[i];)

@@ -5,6 +5,8 @@
  * and slope h^order is a tenth of the tolerance. Over the catalogue this takes no more steps.
  */
 
+#define CG_LOG_TENTH -3.321928094887362 /* to base 2 */
+
 /* The sum of the squares of v in units of the tolerance between x and y. */
 static CG_INLINE cg_real_t CG_FN(squares)(const CG_RUN *run, const cg_real_t *v, const cg_real_t *x,
                                           const cg_real_t *y)
@@ -17,21 +19,22 @@ static CG_INLINE cg_real_t CG_FN(squares)(const CG_RUN *run, const cg_real_t *v,
     return sum;
 }
 
-/* The square root of the mean square of v in units of the tolerance at x. */
-static CG_INLINE cg_real_t CG_FN(norm)(const CG_RUN *run, const cg_real_t *v)
+/* The mean square of v in units of the tolerance at x. */
+static CG_INLINE cg_real_t CG_FN(mean_square)(const CG_RUN *run, const cg_real_t *v)
 {
     const cg_real_t *const x = CG_REALS(run->x);
-    return cg_sqrt(CG_FN(squares)(run, v, x, x) * (1.0 / (double)CG_MEASURED(run)));
+    return CG_FN(squares)(run, v, x, x) * (1.0 / (double)CG_MEASURED(run));
 }
 
-/* The first step, from x and f. */
+/* The first step, from x and f; sizes are squared, which saves roots and quotients. */
 static CG_INLINE cg_real_t CG_FN(first)(const CG_RUN *run, cg_real_t longest)
 {
-    const cg_real_t size = CG_FN(norm)(run, CG_REALS(run->x));
-    const cg_real_t slope = CG_FN(norm)(run, CG_REALS(run->f));
-    const cg_mask_t small = cg_lt(size, cg_splat(1e-5)) | cg_lt(slope, cg_splat(1e-5));
-    const cg_real_t h0 = cg_where(small, cg_splat(1e-6), 0.01 * size / slope);
-    const cg_real_t h1 = cg_where(cg_le(slope, cg_splat(1e-15)), cg_larger(cg_splat(1e-6), h0 * 1e-3),
-                                  cg_step_exp2(cg_step_log2(0.1 / slope) / (double)run->order));
+    const cg_real_t size = CG_FN(mean_square)(run, CG_REALS(run->x));
+    const cg_real_t slope = CG_FN(mean_square)(run, CG_REALS(run->f));
+    const cg_mask_t small = cg_lt(size, cg_splat(1e-10)) | cg_lt(slope, cg_splat(1e-10));
+    const cg_real_t h0 = cg_where(small, cg_splat(1e-6), 0.01 * cg_sqrt(size / slope));
+    const double power = 1.0 / (double)run->order;
+    const cg_real_t tenth = cg_step_exp2(cg_line(CG_LOG_TENTH * power, -0.5 * power, cg_step_log2(slope)));
+    const cg_real_t h1 = cg_where(cg_le(slope, cg_splat(1e-30)), cg_larger(cg_splat(1e-6), h0 * 1e-3), tenth);
     return cg_smaller(cg_smaller(100.0 * h0, h1), longest);
 }

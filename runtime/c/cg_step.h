@@ -80,26 +80,25 @@ static CG_INLINE cg_real_t cg_step_exp2(cg_real_t a)
     return cg_fma(z, terms, cg_splat(1.0)) * cg_from_bits(cg_bits(shifted) << CG_FRACTION_BITS);
 }
 
-/* 1/a to 4 digits, for the weight of an error: a vector of quotients takes as long as 16 of products. The guess in the
- * bits has an error e below 0.051, and 1 + e + e^2 leaves e^3. Not finite if a is not; 1/a is a normal number. */
+/* 1/a to 0.3 %, for the weight of an error: a vector of quotients takes as long as 16 of products. The guess in the bits
+ * has an error e below 0.051, and 1 + e leaves e^2. Not finite if a is not; 1/a is a normal number. */
 static CG_INLINE cg_real_t cg_step_reciprocal(cg_real_t a)
 {
     const cg_real_t guess = cg_from_bits(CG_RECIPROCAL_BITS - cg_bits(a));
-    const cg_real_t e = cg_fnma(a, guess, cg_splat(1.0));
-    return cg_fma(guess, cg_fma(e, e, e), guess);
+    return cg_fma(guess, cg_fnma(a, guess, cg_splat(1.0)), guess);
 }
 
-/* The tolerance of one component: atol + rtol max(|x|, |y|). */
+/* The tolerance of one component: atol + rtol max(|x|, |y|), with |x| alone if y is NaN. */
 static CG_INLINE cg_real_t cg_step_scale(double atol, double rtol, cg_real_t x, cg_real_t y)
 {
-    return cg_line(atol, rtol, cg_larger(cg_abs(x), cg_abs(y)));
+    return cg_line(atol, rtol, cg_larger_size(y, x));
 }
 
 /* The shortest step allowed from t before t_stop: a few spacings of floating-point numbers at t. With a shorter one,
  * stages would coincide in time, and eventually the state would change while t does not. */
 static CG_INLINE cg_real_t cg_step_smallest(cg_real_t t)
 {
-    return 4.0 * cg_larger(cg_abs(t) * DBL_EPSILON, cg_splat(CG_TIME_LEAST));
+    return 4.0 * DBL_EPSILON * cg_larger_size(t, cg_splat(CG_TIME_LEAST / DBL_EPSILON));
 }
 
 #endif /* CG_STEP_H */

@@ -1,23 +1,34 @@
 /* cg_variational_inline.h: the table of cg_variational.h. Included at the end of the file of a model's directional
  * derivatives, which defines CG_MODEL_N, CG_MODEL_NP, CG_MODEL_INPUTS, CG_MODEL_MODES, CG_MODEL_GUARDS, CG_MODEL_EVENTS,
- * CG_MODEL_CONTACTS, CG_MODEL_DIGEST, CG_MODEL_ALONG (the derivatives of the right-hand side) and, if the model has the
+ * CG_MODEL_CONTACTS, CG_MODEL_DIGEST, CG_MODEL_ALONG (the derivatives of the right-hand side), CG_MODEL_RHS and
+ * CG_MODEL_OPERATIONS (the kernel over lanes in it, if what it hoists stays the same during a run) and, if the model has the
  * kernel, CG_MODEL_ALONG_GUARDS, _CONTACTS, _PROJECT, _CORRECTION and _RESETS (an array with an entry for each event),
  * CG_MODEL_SIGNS (the index of each contact's sign mode, or -1), CG_MODEL_WORK, and CG_VARIATIONAL, the table's name.
  */
 #include "cg_events.h"
+#include "cg_flatten.h"
 #include "cg_variational.h"
 
 enum {
     CG_DIRECTIONS = 1 + CG_MODEL_N + CG_MODEL_NP + CG_MODEL_INPUTS, /* rows of a direction: t, x, p, u */
-    CG_SEEDS = CG_MODEL_NP + CG_MODEL_INPUTS
+    CG_SEEDS = CG_MODEL_NP + CG_MODEL_INPUTS,
+    CG_FIRST_TANGENT = (CG_MODEL_N + CG_LANES - 1) / CG_LANES * CG_LANES
 };
 
 static CG_INLINE int32_t cg_blocks(const double *p) { return (int32_t)p[CG_MODEL_NP]; }
 
+/* Zeros between the state of the model and the tangents, which begin with a whole vector. */
+static CG_INLINE void cg_fill(double *out)
+{
+    for (int32_t i = CG_MODEL_N; i < CG_FIRST_TANGENT; i++) {
+        out[i] = 0.0;
+    }
+}
+
 /* The tangents of a block. */
 static CG_INLINE double *cg_tangents(double *x, int32_t block)
 {
-    return x + CG_MODEL_N + (ptrdiff_t)block * CG_MODEL_N * CG_LANES;
+    return x + CG_FIRST_TANGENT + (ptrdiff_t)block * CG_MODEL_N * CG_LANES;
 }
 
 /* The directions of a block: (0, S, P, U). */
@@ -25,7 +36,7 @@ static CG_INLINE void cg_directions(const double *x, const double *p, int32_t bl
 {
     const double *const seeds = p + CG_MODEL_NP + 1 + (ptrdiff_t)block * CG_SEEDS * CG_LANES;
     memset(v, 0, sizeof(double) * CG_LANES);
-    memcpy(v + CG_LANES, x + CG_MODEL_N + (ptrdiff_t)block * CG_MODEL_N * CG_LANES,
+    memcpy(v + CG_LANES, x + CG_FIRST_TANGENT + (ptrdiff_t)block * CG_MODEL_N * CG_LANES,
            sizeof(double) * CG_MODEL_N * CG_LANES);
     memcpy(v + (1 + CG_MODEL_N) * CG_LANES, seeds, sizeof(double) * CG_SEEDS * CG_LANES);
 }
@@ -36,6 +47,7 @@ static CG_INLINE int cg_varied(cg_differential_t kernel, double t, const double 
 {
     double v[CG_DIRECTIONS * CG_LANES];
     int status = CG_OK;
+    cg_fill(out);
     for (int32_t block = 0; block < cg_blocks(p) && status == CG_OK; block++) {
         cg_directions(x, p, block, v);
         status = kernel(t, x, p, u, v, out, cg_tangents(out, block), work);
@@ -65,19 +77,25 @@ static int cg_varied_hoist(const double *CG_RESTRICT p, double *CG_RESTRICT q)
     return CG_OK;
 }
 
-#define CG_JOIN_LANES(name) CG_NAMED(name, _lanes)
-static int cg_varied_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p, const double *CG_RESTRICT u,
-                         double *CG_RESTRICT out, double *CG_RESTRICT work)
+#define CG_VARIED_RHS(block) \
+    CG_MODEL_RHS(&clock, x, p, cg_hoisted(p, block), u, given, results, cg_aligned(work))
+#else
+#define CG_VARIED_RHS(block) CG_MODEL_RHS(&clock, x, p, u, given, results, cg_aligned(work))
+#endif
+
+#ifdef CG_MODEL_RHS
+CG_FLATTEN static int cg_varied_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                                    const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
 {
     const cg_real_t clock = cg_splat(t);
     cg_real_t given[CG_DIRECTIONS], results[2 * CG_MODEL_N];
     given[0] = cg_splat(0.0);
+    cg_fill(out);
     for (int32_t block = 0; block < cg_blocks(p); block++) {
-        const ptrdiff_t tangents = CG_MODEL_N + (ptrdiff_t)block * CG_MODEL_N * CG_LANES;
+        const ptrdiff_t tangents = CG_FIRST_TANGENT + (ptrdiff_t)block * CG_MODEL_N * CG_LANES;
         cg_take_vectors(given + 1, x + tangents, CG_MODEL_N);
         cg_take_vectors(given + 1 + CG_MODEL_N, p + CG_MODEL_NP + 1 + (ptrdiff_t)block * CG_SEEDS * CG_LANES, CG_SEEDS);
-        const cg_mask_t ok = CG_JOIN_LANES(CG_MODEL_ALONG)(&clock, x, p, cg_hoisted(p, block), u, given, results,
-                                                           cg_aligned(work));
+        const cg_mask_t ok = CG_VARIED_RHS(block);
         if (cg_any(cg_not(ok))) {
             return CG_SINGULAR;
         }
@@ -107,7 +125,7 @@ static int cg_varied_project(double t, const double *CG_RESTRICT x, const double
                              const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
 {
     const int status = cg_varied(CG_MODEL_ALONG_PROJECT, t, x, p, u, out, work);
-    memcpy(out + CG_MODEL_N, x + CG_MODEL_N, sizeof(double) * CG_MODEL_N * CG_LANES * (size_t)cg_blocks(p));
+    memcpy(out + CG_FIRST_TANGENT, x + CG_FIRST_TANGENT, sizeof(double) * CG_MODEL_N * CG_LANES * (size_t)cg_blocks(p));
     return status;
 }
 #endif
@@ -188,10 +206,11 @@ static int cg_varied_reset(int32_t event, double t, const double *CG_RESTRICT x,
     const cg_differential_t reset = resets[event];
     double v[CG_DIRECTIONS * CG_LANES], dt[CG_LANES], before[CG_MODEL_N], after[CG_MODEL_N], rate = 0.0;
     if (reset == NULL) {
-        memcpy(out, x, sizeof(double) * CG_MODEL_N * (size_t)(1 + CG_LANES * cg_blocks(p)));
+        memcpy(out, x, sizeof(double) * (size_t)(CG_FIRST_TANGENT + CG_MODEL_N * CG_LANES * cg_blocks(p)));
         return CG_OK;
     }
     const cg_crossed_t guard = cg_guard(event);
+    cg_fill(out);
     int status = cg_field(t, x, p, u, before, work);
     if (status == CG_OK) {
         status = cg_rate(&guard, t, x, p, u, before, &rate, work);

@@ -42,6 +42,7 @@ cdef extern from "cg_run.h" nogil:
     ctypedef struct cg_run_t:
         cg_jump_t jump
         int32_t n_measured
+        int32_t n_counted
         int32_t n_own
         cg_detector_t *detector
         const cg_kernel_entry_t *correction
@@ -278,6 +279,8 @@ cdef extern from "cg_adjoint.h" nogil:
         double *gradient
         double *integral
         double *work
+        const char *failed
+        double failed_at
 
     size_t cg_adjoint_work(const cg_adjoint_t *adjoint)
     int cg_adjoint_begin(cg_adjoint_t *adjoint)

@@ -210,5 +210,7 @@ cdef class Trail:
             before, budget = _pause(before, budget)
             status = CG_OK
         if status != CG_OK:
-            raise kernel_failed(self.model.name, self.model.independent, "rhs", status, self.run.t, -1)
+            kernel = "rhs" if adjoint.failed is NULL else adjoint.failed.decode()
+            t = self.run.t if adjoint.failed is NULL else adjoint.failed_at
+            raise kernel_failed(self.model.name, self.model.independent, kernel, status, t, -1)
         return by_state, by_rest[:rest], integral

@@ -15,7 +15,7 @@ from cpython.unicode cimport PyUnicode_AsUTF8, PyUnicode_InternFromString
 from libc.math cimport INFINITY, NAN, fabs, isfinite
 from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, memset, strcmp
+from libc.string cimport memcmp, memcpy, memset, strcmp
 
 cimport numpy as cnp
 import numpy as np

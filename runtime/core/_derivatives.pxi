@@ -114,10 +114,68 @@ def slope_columns(ModelCore model, uintptr_t backward, str kernel, int64_t index
     return result[0], result[1:]
 
 
+def along_columns(ModelCore model, uintptr_t address, str kernel, const double[:] t, const double[:, :] y,
+                  const double[:, :] p, const double[:, :] u, const double[:, :, :] tangents,
+                  const double[:, :, :] seeds):
+    """The derivatives of the results of a kernel, (rows, k, N), along `tangents` of the state and `seeds`.
+
+    t (N,), y (n, N), p (np, N or 1), u (nu and modes, N or 1), tangents (n, k, N), and seeds (np + nu, k, N or 1) of
+    parameters and inputs; `address` is that of a `cg_derivatives_t`. NaN where y is not finite or the kernel
+    cannot be computed.
+    """
+    cdef const cg_derivatives_t *table = _derivatives(address, model.digest)
+    cdef const cg_derivative_t *entry = cg_derivative(table, kernel.encode())
+    cdef int64_t n = model.n_states, n_p = model.n_parameters, n_u = model.n_inputs + model.model.n_modes
+    cdef int64_t count = t.shape[0], k = tangents.shape[1], lanes = table.n_lanes, i, j, first, lane, column
+    cdef int64_t n_seeds = n_p + model.n_inputs
+    cdef bint each_p = p.shape[1] == count, each_u = u.shape[1] == count, each_seed = seeds.shape[2] == count
+    cdef bint known, failed
+    if entry is NULL or entry.n_given != 1 + n + n_seeds or not (
+            y.shape[0] == n and y.shape[1] == count and p.shape[0] == n_p and (each_p or p.shape[1] == 1)
+            and u.shape[0] == n_u and (each_u or u.shape[1] == 1) and tangents.shape[0] == n
+            and tangents.shape[2] == count and seeds.shape[0] == n_seeds and seeds.shape[1] == k
+            and (each_seed or seeds.shape[2] == 1)):
+        raise ArgumentError(f"{model.name}.{kernel}: the arguments of the derivatives have wrong lengths")
+    result = np.empty((entry.n_found, k, count))
+    cdef double[:, :, ::1] rows = result
+    scratch = np.zeros(n + n_p + n_u + (entry.n_given + entry.n_found) * lanes + entry.n_values + table.n_work)
+    cdef double *x = <double *> cnp.PyArray_DATA(scratch)
+    cdef double *ps = x + n
+    cdef double *us = ps + n_p
+    cdef double *given = us + n_u
+    cdef double *found = given + entry.n_given * lanes
+    cdef double *value = found + entry.n_found * lanes
+    with nogil:
+        for j in range(count):
+            for i in range(n):
+                x[i] = y[i, j]
+            known = cg_all_finite(x, n) != 0
+            for i in range(n_p):
+                ps[i] = p[i, j if each_p else 0]
+            for i in range(n_u):
+                us[i] = u[i, j if each_u else 0]
+            first = 0
+            while first < k:
+                for lane in range(lanes):
+                    column = min(first + lane, k - 1)
+                    for i in range(n):
+                        given[(1 + i) * lanes + lane] = tangents[i, column, j]
+                    for i in range(n_seeds):
+                        given[(1 + n + i) * lanes + lane] = seeds[i, column, j if each_seed else 0]
+                failed = not known or entry.function(t[j], x, ps, us, given, value, found,
+                                                     value + entry.n_values) != CG_OK
+                for i in range(entry.n_found):
+                    for lane in range(min(lanes, k - first)):
+                        rows[i, first + lane, j] = NAN if failed else found[i * lanes + lane]
+                first += lanes
+    return result
+
+
 cdef class VariationalTable:
     """The `cg_model_t` of a model with its variational equations for `count` directions; see cg_variational.h.
 
-    `capsule` is for `Model`; `width` is the number of directions, filled up to whole blocks of `lanes`.
+    `capsule` is for `Model`; `width` is the number of directions, filled up to whole blocks of `lanes`, and `first` the
+    index of the first tangent among the states.
     """
 
     cdef cg_model_t table
@@ -125,7 +183,7 @@ cdef class VariationalTable:
     cdef cg_kernel_entry_t *entries
     cdef list kept  # what the table points to
     cdef readonly object capsule
-    cdef readonly int lanes, blocks, width
+    cdef readonly int lanes, blocks, width, first
 
     def __cinit__(self, KernelCore model, uintptr_t address, int count):
         cdef const cg_variational_t *found = <const cg_variational_t *> address
@@ -137,7 +195,8 @@ cdef class VariationalTable:
         self.blocks = (count + self.lanes - 1) // self.lanes
         self.width = self.blocks * self.lanes
         self.table = m[0]
-        self.table.n_states = m.n_states * (1 + self.width)
+        self.first = (m.n_states + self.lanes - 1) // self.lanes * self.lanes
+        self.table.n_states = self.first + m.n_states * self.width
         self.table.n_parameters = m.n_parameters + 1 + (m.n_parameters + m.n_inputs) * self.width
         self.table.n_declared, self.table.n_hoisted = 0, (found.n_hoisted * self.blocks + 1) * self.lanes
         self.table.hoist = found.hoist

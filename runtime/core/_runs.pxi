@@ -24,7 +24,10 @@ cdef class ModelCore(StartCore):
     cdef object spare_method
     cdef cg_jump_t jump         # of the tangents among the states, NULL without any
     cdef int measured           # how many states control the steps; 0: all
+    cdef int counted            # how many of these have a meaning; 0: all
     cdef int own                # how many are those of the motion, before their tangents; 0: all
+    cdef object last_p          # parameters and inputs of the last run, which those with the same numbers share
+    cdef object last_u
 
     def __dealloc__(self):
         cg_run_delete(self.spare)
@@ -35,8 +38,10 @@ cdef class ModelCore(StartCore):
 
     def default_method(self, rtol=options.DEFAULTS.rtol, atol=options.DEFAULTS.atol):
         """The method that runs with these tolerances take by default; see `Model`."""
-        relative, absolute = arguments.number("rtol", rtol), options.RunOptions(atol=atol).absolute_tolerances(self.states)
-        return PyUnicode_InternFromString(cg_default_method(self.model, relative, absolute.min()))
+        if not (type(rtol) is type(atol) is float and 0.0 <= rtol < INFINITY and 0.0 <= atol < INFINITY):
+            rtol = arguments.number("rtol", rtol)
+            atol = options.RunOptions(atol=atol).absolute_tolerances(self.states).min()
+        return PyUnicode_InternFromString(cg_default_method(self.model, rtol, atol))
 
     cdef object _chosen(self, const given_t *given, dict fields):
         """The default method for the tolerances of a call."""
@@ -67,16 +72,18 @@ cdef class ModelCore(StartCore):
             raise ArgumentError(f"the integrator refused {self.name} with method {method!r}")
         run.jump = self.jump
         run.n_measured = self.measured or run.n
+        run.n_counted = self.counted or run.n
         run.n_own = self.own or run.n
         return run
 
-    def _carry(self, uintptr_t variational, int own, bint control):
-        """Take the jumps of tangents from a `cg_variational_t`; they follow the first `own` states.
+    def _carry(self, uintptr_t variational, int own, int count, bint control):
+        """Take the jumps of `count` tangents from a `cg_variational_t`; they follow the first `own` states.
 
         With `control` their errors count in the choice of steps.
         """
         self.jump, self.own = (<const cg_variational_t *> variational).jump, own
         self.measured = 0 if control else own
+        self.counted = own * (1 + count) if control else own
 
     cdef void _give_run(self, cg_run_t *run, method) noexcept:
         if self.spare is not NULL:
@@ -99,6 +106,8 @@ cdef class ModelCore(StartCore):
             from .sensitivities import integrate
             return integrate(self, t_span, initial, parameters, inputs, sensitivities, sensitivity_control, t_eval,
                              dense_output, events, keywords)
+        if sensitivity_control is not False:
+            arguments.sensitivity_control(sensitivity_control, None)
         _read(keywords, &given)
         detector = _detector_of(self, events, &given)
         if not (type(t_span) is tuple and len(<tuple> t_span) == 2 and _number((<tuple> t_span)[0], &t0)
@@ -155,8 +164,8 @@ cdef class ModelCore(StartCore):
         cdef cnp.npy_intp n = self.n_states
         # Kept here because a callback may run other code of this model, and the run may be long. After the start, x0
         # may be overwritten as well: problem.x0 is its copy.
-        p = _copy(run.p, self.n_parameters)
-        u = _copy(run.u, self.n_inputs)
+        p = self.last_p = _kept(self.last_p, run.p, self.n_parameters)
+        u = self.last_u = _kept(self.last_u, run.u, self.n_inputs)
         memset(&record, 0, sizeof(record))
         record.capacity = FIRST_ROWS
         if t_eval is not None:
@@ -202,7 +211,7 @@ cdef class ModelCore(StartCore):
                            run.p, run.u)
         interpolant = None
         if dense:
-            interpolant = Dense(spans[:record.n_coef].copy(), coef[:record.n_coef].copy(), t0, x0)
+            interpolant = Dense(spans[:record.n_coef].copy(), coef[:record.n_coef].copy(), t0, x0, interpolated)
         return Solution(self, times, rows.T, status, run.t, p, u if controls is None else controls, run.n_rhs, run.n_steps,
                         run.n_rejected, interpolant, problem, run.n_jac, run.n_lu,
                         None if detector is None else detector.event_record(status, run.t, _copy(run.x, n)))
@@ -255,6 +264,13 @@ cdef object _of_floats(list values):
     return out
 
 
+cdef object _kept(object last, const double *data, cnp.npy_intp n):
+    """A copy of n numbers: the last one, if they are the same. Nothing writes to it."""
+    if last is not None and memcmp(cnp.PyArray_DATA(last), data, n * sizeof(double)) == 0:
+        return last
+    return _copy(data, n)
+
+
 cdef object _copy(const double *data, cnp.npy_intp n):
     out = cnp.PyArray_SimpleNew(1, &n, cnp.NPY_DOUBLE)
     if n > 0:
@@ -269,3 +285,13 @@ cdef tuple _pause(object before, int64_t budget):
     if before is not None:
         budget = <int64_t> min(max(budget * min(max(0.02 / max(now - before, 1e-9), 0.1), 4.0), 1.0), 1e9)
     return now, budget
+
+
+def interpolated(const double[:, :, ::1] coef, const int64_t[::1] step, const double[::1] theta):
+    """States (n, N) at fractions theta (N,) of the steps step (N,), whose interpolants are coef (steps, rows, n)."""
+    cdef int64_t m, count = theta.shape[0], n_dense = coef.shape[1], n = coef.shape[2]
+    states = np.empty((n, count))
+    cdef double *out = <double *> cnp.PyArray_DATA(states)
+    for m in range(count):
+        cg_dense_evaluate(&coef[step[m], 0, 0], n_dense, n, n, theta[m], out + m, count)
+    return states

@@ -64,13 +64,24 @@ cdef double _smallest(const double *values, int32_t n) noexcept:
     return least
 
 
+cdef bint _copied(const double *values, Py_ssize_t way, Py_ssize_t count, double *out) noexcept nogil:
+    """Copy every `way`-th number to `out`. Returns whether all are finite; looked at in pieces that are in the cache."""
+    cdef Py_ssize_t first, j, piece
+    cdef bint finite = True
+    for first in range(0, count, 512):
+        piece = min(512, count - first)
+        for j in range(first, first + piece):
+            out[j] = values[j * way]
+        finite = finite and cg_all_finite(out + first, piece) != 0
+    return finite
+
+
 cdef object _row(const cg_variable_t *variable, object entry, Py_ssize_t count, bint copied, double *out):
     """Write the `count` finite doubles of an entry of a start to `out`: a number for all, or a plain array.
 
     Returns the number, or the array or a copy of it; None if the slow path is needed.
     """
     cdef double value
-    cdef double wrong = 0.0  # NaN if any entry is not finite
     cdef Py_ssize_t j, way
     cdef const double *data
     cdef cnp.npy_intp shape = count
@@ -82,10 +93,7 @@ cdef object _row(const cg_variable_t *variable, object entry, Py_ssize_t count, 
             and cnp.PyArray_STRIDE(entry, 0) % <Py_ssize_t> sizeof(double) == 0):
         return None
     data, way = <const double *> cnp.PyArray_DATA(entry), cnp.PyArray_STRIDE(entry, 0) // <Py_ssize_t> sizeof(double)
-    for j in range(count):
-        out[j] = data[j * way]
-        wrong += 0.0 * out[j]
-    if wrong != 0.0:
+    if not _copied(data, way, count, out):
         return None
     for j in range(count if variable.flags else 0):
         if not _as_assumed(variable, &out[j], 1):
@@ -205,13 +213,13 @@ cdef class StartCore(KernelCore):
             free(block)
         return np.flatnonzero(found)
 
-    def _plain_start(self, initial, parameters, Py_ssize_t count, target, bint copied, bint kept):
+    def _plain_start(self, initial, parameters, Py_ssize_t count, target, bint copied_states, bint copied_parameters):
         """The start of an ensemble if all states and parameters are given by name, as numbers or arrays of float64, and
         satisfy their assumptions.
 
         The states are written to `target` (n_states, count), float64 with contiguous rows. Returns the states (each a
-        number or an array) and the parameters (each an array (1,) or (count,)), the given arrays or with `copied`
-        copies of them; None if the slow path is needed. With `kept` the states are not copied: `target` stays.
+        number or an array) and the parameters (each an array (1,) or (count,)), the given arrays or with `copied_states`
+        and `copied_parameters` copies of them; None if the slow path is needed.
         """
         cdef Py_ssize_t k
         cdef double value
@@ -229,7 +237,7 @@ cdef class StartCore(KernelCore):
             entry = PyDict_GetItemWithError(initial, self.states[k])
             if entry is NULL:
                 return None
-            row = _row(&self.model.states[k], <object> entry, count, copied and not kept,
+            row = _row(&self.model.states[k], <object> entry, count, copied_states,
                        <double *> (cnp.PyArray_BYTES(target) + k * cnp.PyArray_STRIDE(target, 0)))
             if row is None:
                 return None
@@ -246,7 +254,8 @@ cdef class StartCore(KernelCore):
                     return None
             else:
                 room = np.empty(count) if room is None else room
-                row = _row(&self.model.parameters[k], <object> entry, count, copied, <double *> cnp.PyArray_DATA(room))
+                row = _row(&self.model.parameters[k], <object> entry, count, copied_parameters,
+                           <double *> cnp.PyArray_DATA(room))
                 if row is None:
                     return None
             rows.append(row)

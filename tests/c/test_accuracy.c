@@ -248,7 +248,7 @@ static void test_reciprocal(void)
     for (int i = -149; i <= 300; i++) {
         for (int j = 0; j < 64; j++) {
             const double a = pow(10.0, i) * (1.0 + 0.142 * j);
-            CHECK_NEAR(a * cg_step_reciprocal(a), 1.0, 1.3e-4);
+            CHECK_NEAR(a * cg_step_reciprocal(a), 1.0, 0.051 * 0.051);
         }
     }
     CHECK(!isfinite(cg_step_reciprocal(HUGE_VAL)) && !isfinite(cg_step_reciprocal(NAN)));

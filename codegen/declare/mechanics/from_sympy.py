@@ -19,9 +19,11 @@ from ..system import System
 from .names import Names
 from .positions import are_rates_of_positions
 from .sources import Source, source
+from .stated_rates import check_stated_rates
 from .vectors import Motions, generalised_forces, kinetic_energy
 
 Expression = Any
+_DEPENDENT = 1e-9  # rows of constraints, relative to their size
 
 
 def from_sympy(
@@ -31,6 +33,7 @@ def from_sympy(
     parameters: Mapping[Any, float] | None = None,
     example: Mapping[Any, float] | None = None,
     prescribed: Mapping[Expression, Expression] | None = None,
+    names: Mapping[Any, str] | None = None,
 ) -> Any:
     """A model of `sympy.physics.mechanics`: a `System`, or `Equations` of the form `given`.
 
@@ -51,6 +54,7 @@ def from_sympy(
     name : a plain identifier, used in emitted code.
     parameters, example : numbers by symbol or by name; together the example of the `System`.
     prescribed : {f: expression in t} for dynamicsymbols that are neither coordinates nor speeds.
+    names : {symbol: name} where SymPy's names cannot stand in code, such as lambda, or are used twice.
 
     Auxiliary speeds are zero, and loads along them drop out. Holonomic constraints are kept as such if their rates are
     among the velocity constraints.
@@ -71,7 +75,8 @@ def from_sympy(
     """
     check_name(name, "System name")
     with naming(name):
-        given = _Model(source(model), prescribed or {})
+        given = _Model(source(model), prescribed or {}, names or {})
+        given.names.check_use()
         point = given.names.example({**(parameters or {}), **(example or {})})
     return given.system(name, point)
 
@@ -79,9 +84,11 @@ def from_sympy(
 class _Model:
     """A source in declared symbols."""
 
-    def __init__(self, given: Source, prescribed: Mapping[Expression, Expression]) -> None:
+    def __init__(
+        self, given: Source, prescribed: Mapping[Expression, Expression], renamed: Mapping[Any, str]
+    ) -> None:
         self.given = given
-        self.names = names = Names(given.q, given.u, given.auxiliary, prescribed)
+        self.names = names = Names(given.q, given.u, given.auxiliary, prescribed, renamed)
         speeds = tuple(names.velocities)
         rates = [names(f"d{x}/dt", given.kinematics[x], moving=False) for x in given.q]
         self.kinematics = dict(zip(names.coordinates, rates, strict=True))
@@ -89,7 +96,7 @@ class _Model:
         self.velocity = [names("a velocity constraint", e, moving=False) for e in given.velocity]
         self.outputs: dict[str, Expression] = {}
         self.motions = Motions(names, given.frame)
-        self.loads = [self.motions.of_load(*load) for load in given.loads]
+        self.loads = [self.motions.of_load(load) for load in given.loads]
         if given.given is not None:
             mass, force = given.given
             rows = [names.listed("M", mass[i, :]) for i in range(mass.rows)]
@@ -101,7 +108,8 @@ class _Model:
             rates_of = self._rates([self.lagrangian])
             self.law = Lagrangian(speeds, self.lagrangian, forces, rates=rates_of)
         else:
-            moving = tuple(m for body in given.bodies for m in self.motions.of_body(body))
+            moving = tuple(self.motions.of_bodies(given.bodies))
+            check_stated_rates(given)
             inertia = [
                 e for m in moving for e in (*m.vector, *m.turning, *(t for row in m.tensor for t in row))
             ]
@@ -150,24 +158,32 @@ class _Model:
         return {r: e for r, e in found.items() if r != e}
 
     def _settle(self, example: Mapping[sp.Symbol, float]) -> None:
-        """Drop the velocity constraints that are rates of holonomic ones; where none is, those become outputs."""
+        """Drop the velocity constraints that are rates of holonomic ones.
+
+        Holonomic constraints become outputs where their rates are not among the velocity constraints, and where the
+        kinematics keep them by themselves, as they do the norm of a quaternion.
+        """
         if not self.holonomic or not self.given.rates_given:
             return
-        rates = [
-            sum(f.diff(x) * v for x, v in self.kinematics.items()) + f.diff(time) for f in self.holonomic
-        ]
-        rows = self._rows([*rates, *self.velocity], example)
-        count, size = len(rates), np.linalg.norm(rows, axis=1, keepdims=True)
+        terms = [[*(f.diff(x) * v for x, v in self.kinematics.items()), f.diff(time)] for f in self.holonomic]
+        count = len(terms)
+        flat = self._rows([*(e for row in terms for e in row), *self.velocity], example)
+        parts = flat[: sum(map(len, terms))].reshape(count, -1, flat.shape[1])
+        rates, sizes = parts.sum(axis=1), np.linalg.norm(parts, axis=2).sum(axis=1)
+        constant = np.linalg.norm(rates, axis=1) <= _DEPENDENT * sizes
+        rows = np.concatenate([np.where(constant[:, None], 0, rates), flat[sum(map(len, terms)) :]])
+        size = np.linalg.norm(rows, axis=1, keepdims=True)
         rows = rows / np.where(size == 0, 1, size)
-        if np.linalg.matrix_rank(rows, tol=1e-9) > len(self.velocity):
-            self.outputs = {f"holonomic_{i + 1}": f for i, f in enumerate(self.holonomic)}
-            self.holonomic = []
-            return
-        kept = list(range(count))
+        if np.linalg.matrix_rank(rows, tol=_DEPENDENT) > len(self.velocity):
+            constant[:] = True
+        kept = [i for i in range(count) if not constant[i]]
         for i in range(count, len(rows)):
-            if np.linalg.matrix_rank(rows[[*kept, i]], tol=1e-9) == len(kept) + 1:
+            if np.linalg.matrix_rank(rows[[*kept, i]], tol=_DEPENDENT) == len(kept) + 1:
                 kept.append(i)
-        self.velocity = [self.velocity[i - count] for i in kept[count:]]
+        named = {f"holonomic_{i + 1}": f for i, f in enumerate(self.holonomic)}
+        self.outputs = {name: f for (name, f), c in zip(named.items(), constant, strict=True) if c}
+        self.holonomic = [f for f, c in zip(self.holonomic, constant, strict=True) if not c]
+        self.velocity = [self.velocity[i - count] for i in kept if i >= count]
 
     def _rows(self, constraints: Sequence[Expression], example: Mapping[sp.Symbol, float]) -> Any:
         """The coefficients of the velocities in constraints, at the example or a generic point."""

@@ -31,7 +31,7 @@ class Names:
 
     A dynamicsymbol keeps its name: q becomes a coordinate and q' its rate, a generalised speed becomes a velocity, any
     other an input f, whose derivatives are the inputs f_dot and f_ddot unless `prescribed` gives f as an expression in
-    t. Auxiliary speeds become zero, other symbols parameters.
+    t. Auxiliary speeds become zero, other symbols parameters. `names` gives others than SymPy's.
     """
 
     def __init__(
@@ -40,8 +40,11 @@ class Names:
         u: Iterable[Expression],
         auxiliary: Iterable[Expression] = (),
         prescribed: Mapping[Expression, Expression] | None = None,
+        names: Mapping[Expression, str] | None = None,
     ) -> None:
         self._t = dynamicsymbols._t
+        self._renamed = dict(names or {})
+        self._met: set[Any] = set()  # symbols, and their names in SymPy
         self._known: dict[Expression, Expression] = {self._t: time}
         self.coordinates = [self._coordinate(x) for x in q]
         self.velocities = [self._velocity(v) for v in u]
@@ -56,6 +59,7 @@ class Names:
         """
         e = sp.sympify(given)
         if self._prescribed and e.has(*self._prescribed):
+            self._met |= {f for f in self._prescribed if e.has(f)}
             e = e.subs(self._prescribed).doit()
         for part in sorted(e.atoms(sp.Derivative), key=str):
             if part not in self._known:
@@ -64,7 +68,7 @@ class Names:
             if part not in self._known:
                 self._known[part] = self._function(where, part)
         for s in sorted(e.free_symbols - self._known.keys(), key=str):
-            self._known[s] = _parameter(s)
+            self._known[s] = self._parameter(where, s)
         e = e.xreplace(self._known)
         found = sorted((s for s in e.free_symbols if isinstance(s, Input)), key=str)
         if found and not moving:
@@ -96,11 +100,18 @@ class Names:
             found[symbol] = value
         return found
 
+    def check_use(self) -> None:
+        """Raise DeclarationError for a prescribed motion or a new name of something that is not in the model."""
+        for option, keys in (("prescribed", self._prescribed), ("names", self._renamed)):
+            for key in keys:
+                if key not in self._met:
+                    raise DeclarationError(f"from_sympy: {option}: {key} is not in the model")
+
     # -- kinds of symbols ---------------------------------------------------------------------------------------
     def _coordinate(self, x: Expression) -> sp.Symbol:
         if not self._of_t(x):
             raise DeclarationError(f"from_sympy: the coordinate {x} is not a dynamicsymbol")
-        found: Coordinate = coordinates([x.func.__name__])
+        found: Coordinate = self._declared(coordinates, x)
         self._known |= {x: found, x.diff(self._t): rate(found)}
         return found
 
@@ -109,7 +120,7 @@ class Names:
             return self._known[v]
         if not self._of_t(v):
             raise DeclarationError(f"from_sympy: the generalised speed {v} is not a dynamicsymbol")
-        found: Velocity = velocities([v.func.__name__])
+        found: Velocity = self._declared(velocities, v)
         self._known[v] = found
         return found
 
@@ -122,8 +133,32 @@ class Names:
                 f"from_sympy: {where} contains {f}, a function without an expression, which no C code can compute; "
                 "substitute an expression for it"
             )
-        found: sp.Symbol = inputs([f.func.__name__])
+        found: sp.Symbol = self._declared(inputs, f)
         return found
+
+    def _parameter(self, where: str, s: Expression) -> sp.Symbol:
+        if not isinstance(s, sp.Symbol):
+            raise DeclarationError(
+                f"from_sympy: {where} contains {s}, which is {type(s).__name__}; put a symbol in its place"
+            )
+        if s.name == "t":
+            raise DeclarationError(
+                f"from_sympy: {where} contains a symbol t that is not the time; the time is dynamicsymbols._t"
+            )
+        known = {a: True for a in ASSUMPTIONS if a not in ("zero", "nonzero") and s.assumptions0.get(a)}
+        found: sp.Symbol = self._declared(parameters, s, "", **known)
+        return found
+
+    def _declared(self, kind: Any, s: Expression, suffix: str = "", **assumptions: Any) -> Any:
+        """A symbol of a kind, with the name that SymPy or `names` gives it."""
+        own = str(s.func.__name__ if isinstance(s, AppliedUndef) else s)
+        self._met |= {s, own}
+        try:
+            return kind([self._renamed.get(s, self._renamed.get(own, own)) + suffix], **assumptions)
+        except DeclarationError as error:
+            raise DeclarationError(
+                f"{error}; from_sympy(..., names={{{own!r}: ...}}) gives it another"
+            ) from None
 
     def _derivative(self, where: str, part: Expression) -> sp.Symbol:
         f, *by = part.args
@@ -137,12 +172,13 @@ class Names:
                 "coordinates and speeds"
                 + ("" if known is not None else f", or prescribed={{{name}: an expression in t}}")
             )
-        found: sp.Symbol = inputs([f"{name}_{'d' * order}ot"])
+        found: sp.Symbol = self._declared(inputs, f, f"_{'d' * order}ot")
         return found
 
     def _of_time(self, given: Mapping[Expression, Expression]) -> dict[Expression, Expression]:
         found = {}
-        for f, e in given.items():
+        for key, e in given.items():
+            f = dynamicsymbols(key) if isinstance(key, str) else key
             if not self._of_t(f) or f in self._known:
                 raise DeclarationError(
                     f"from_sympy: prescribed: {f} is not a dynamicsymbol besides the coordinates and speeds"
@@ -151,9 +187,3 @@ class Names:
             if found[f].atoms(AppliedUndef):
                 raise DeclarationError(f"from_sympy: prescribed[{f}] = {e} is not an expression in t")
         return found
-
-
-def _parameter(s: sp.Symbol) -> sp.Symbol:
-    known = {a: True for a in ASSUMPTIONS if a not in ("zero", "nonzero") and s.assumptions0.get(a)}
-    found: sp.Symbol = parameters([s.name], **known)
-    return found

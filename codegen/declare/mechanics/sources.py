@@ -8,6 +8,7 @@ from typing import Any
 
 import sympy as sp
 from sympy.physics.mechanics import (
+    JointsMethod,
     KanesMethod,
     LagrangesMethod,
     SymbolicSystem,
@@ -16,9 +17,12 @@ from sympy.physics.mechanics import (
 )
 
 from ..symbols import DeclarationError
+from .kinematics import kinematics
 
 Expression = Any
-ACCEPTED = "a KanesMethod, a LagrangesMethod, a System, a SymbolicSystem or (M, f, kinematics)"
+ACCEPTED = (
+    "a KanesMethod, a LagrangesMethod, a System, a JointsMethod, a SymbolicSystem or (M, f, kinematics)"
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ def source(model: Any) -> Source:
         return _lagrange(model)
     if isinstance(model, JointedSystem):
         return _jointed(model)
+    if isinstance(model, JointsMethod):
+        return _joints(model)
     if isinstance(model, SymbolicSystem):
         return _symbolic(model)
     if isinstance(model, (tuple, list)) and len(model) in (3, 4):
@@ -68,27 +74,31 @@ def _kane(model: Any) -> Source:
     if not model._qdot_u_map:
         raise DeclarationError("from_sympy: the KanesMethod has no kinematics; give it kd_eqs=")
     bodies = tuple(model._bodylist or ())
-    formed = model._fr is not None and model._frstar is not None
-    if not bodies and not formed:
+    if not bodies:
         raise DeclarationError(
-            "from_sympy: the KanesMethod has no bodies and its equations are not formed; give it bodies= and "
-            "forcelist=, or call kanes_equations(bodies, loads)"
+            "from_sympy: the KanesMethod has no bodies; give it bodies= and forcelist=, or call "
+            "kanes_equations(bodies, loads)"
         )
     rows = model._k_nh * sp.Matrix(u) + model._f_nh if model._k_nh else ()
     return Source(
         q=q,
         u=u,
-        kinematics={x: model._qdot_u_map[x.diff(dynamicsymbols._t)] for x in q},
+        kinematics=kinematics(q, u, _kinematic_equations(model), model._qdot_u_map),
         frame=model._inertial,
         auxiliary=tuple(model._uaux),
         holonomic=tuple(model._f_h),
-        velocity=tuple(rows) if bodies else (),  # Kane's own M contains the rows of the constraints
+        velocity=tuple(rows),
         rates_given=True,
         independent=u[: len(u) - len(model._udep)],
         bodies=bodies,
         loads=tuple(model._forcelist or ()),
-        given=None if bodies else (model.mass_matrix, model.forcing),
     )
+
+
+def _kinematic_equations(model: Any) -> Any:
+    """Those of a KanesMethod as they were given."""
+    rates = sp.Matrix([x.diff(dynamicsymbols._t) for x in model.q])
+    return model._k_kqdot_implicit * rates + model._k_ku_implicit * sp.Matrix(model.u) + model._f_k_implicit
 
 
 def _lagrange(model: Any) -> Source:
@@ -112,17 +122,15 @@ def _lagrange(model: Any) -> Source:
 def _jointed(model: Any) -> Source:
     if isinstance(model.eom_method, LagrangesMethod):
         return _lagrange(model.eom_method)
-    q, u, t = tuple(model.q), tuple(model.u), dynamicsymbols._t
+    q, u = tuple(model.q), tuple(model.u)
     if not model.bodies:
         raise DeclarationError("from_sympy: the System has no bodies; add some with add_bodies or add_joints")
     own = model._vel_constrs is not None
     loads = [*model.loads, *(load for actuator in model.actuators for load in actuator.to_loads())]
-    rates = {x: x.diff(t) for x in q}
-    direct = all(v in rates.values() for v in u)
     return Source(
         q=q,
         u=u,
-        kinematics=rates if direct else solved(model.kdes, list(rates.values()), q),
+        kinematics=kinematics(q, u, model.kdes),
         frame=model.frame,
         auxiliary=tuple(model.u_aux),
         holonomic=tuple(model.holonomic_constraints),
@@ -131,6 +139,20 @@ def _jointed(model: Any) -> Source:
         independent=tuple(model.u_ind),
         bodies=tuple(model.bodies),
         loads=tuple(loads),
+    )
+
+
+def _joints(model: Any) -> Source:
+    if isinstance(model.method, LagrangesMethod):
+        return _lagrange(model.method)
+    q, u = tuple(model.q), tuple(model.u)
+    return Source(
+        q=q,
+        u=u,
+        kinematics=kinematics(q, u, model.kdes),
+        frame=model.frame,
+        bodies=tuple(model.bodies),
+        loads=tuple(model.loads),
     )
 
 
@@ -168,21 +190,3 @@ def _plain(mass: Any, force: Any, kinematics: Any, speeds: Iterable[Expression] 
     rows = tuple(tuple(-mass[i, k + s] for i in range(k)) for s in range(extra))
     velocity = tuple(sp.Add(*(a * v for a, v in zip(row, u, strict=True))) for row in rows)
     return Source(q=tuple(rates), u=u, kinematics=rates, velocity=velocity, given=(mass[:, :k], force))
-
-
-def solved(
-    equations: Iterable[Expression], unknown: list[Expression], keys: Iterable[Expression]
-) -> dict[Expression, Expression]:
-    """The unknowns by their keys, from equations that are linear in them."""
-    given = sp.Matrix(list(equations))
-    if len(given) != len(unknown):
-        raise DeclarationError(
-            f"from_sympy: {len(given)} kinematic differential equations for {len(unknown)} coordinates"
-        )
-    matrix = given.jacobian(unknown)
-    rest = -given.xreplace(dict.fromkeys(unknown, sp.Integer(0)))
-    if matrix.is_diagonal():
-        found = [rest[i] / matrix[i, i] for i in range(len(unknown))]
-    else:
-        found = list(matrix.LUsolve(rest))
-    return dict(zip(keys, found, strict=True))

@@ -6,20 +6,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sympy as sp
-from sympy.physics.mechanics import Particle, ReferenceFrame, RigidBody
+from sympy.physics.mechanics import Particle, Point, ReferenceFrame, RigidBody, Vector
 
 from ..law import Motion
 from ..symbols import DeclarationError
 from .names import Names
-
-Vector = Any
 
 
 def components(vector: Vector, frame: Any) -> list[Any]:
     """The components of a vector along the axes of a frame, multiplied out no further than the rotations need."""
     total = sp.zeros(3, 1)
     for part, own in vector.args if vector != 0 else ():
-        total += part if own == frame else frame.dcm(own) * part
+        if not isinstance(part, sp.MatrixBase):  # SymPy multiplies a vector by nan
+            raise DeclarationError(f"from_sympy: a vector has the components {part} in {own}")
+        try:
+            total += part if own == frame else frame.dcm(own) * part
+        except ValueError:
+            raise DeclarationError(
+                f"from_sympy: the orientation of {own} in {frame}, in which a vector is needed, is not known"
+            ) from None
     return list(total)
 
 
@@ -38,47 +43,60 @@ class Motions:
         self.names, self.inertial = names, inertial
         self._turning: dict[Any, tuple[Any, ...]] = {}
 
-    def of_body(self, body: Any) -> list[Motion]:
-        """Those of a body, with its inertia: one of a particle, two of a rigid body."""
-        if not isinstance(body, (Particle, RigidBody)):
-            raise DeclarationError(
-                f"from_sympy: {body} is {type(body).__name__}; give bodies as RigidBody or Particle objects"
-            )
-        mass = self.names(f"mass of {body.name}", body.mass)
-        found = [self._translation(body, sp.diag(mass, mass, mass))]
-        return [*found, self._rotation(body)] if isinstance(body, RigidBody) else found
+    def of_bodies(self, bodies: Sequence[Any]) -> list[Motion]:
+        """Those of bodies with their inertia: one of a particle, two of a rigid body."""
+        for body in bodies:
+            if not isinstance(body, (Particle, RigidBody)):
+                raise DeclarationError(
+                    f"from_sympy: {body} is {type(body).__name__}; give bodies as RigidBody or Particle objects"
+                )
+        names = [body.name for body in bodies]
+        labels = [f"{name} {i + 1}" if names.count(name) > 1 else name for i, name in enumerate(names)]
+        return [m for label, body in zip(labels, bodies, strict=True) for m in self._of_body(label, body)]
 
-    def of_load(self, place: Any, load: Vector) -> tuple[Motion, tuple[Any, ...]]:
+    def _of_body(self, label: str, body: Any) -> list[Motion]:
+        mass = self.names(f"mass of {label}", body.mass)
+        found = [self._translation(label, body, sp.diag(mass, mass, mass))]
+        return [*found, self._rotation(label, body)] if isinstance(body, RigidBody) else found
+
+    def of_load(self, given: Any) -> tuple[Motion, tuple[Any, ...]]:
         """The motion of the point or frame on which a load acts, and the load in the same axes."""
+        place, load = given if isinstance(given, (tuple, list)) and len(given) == 2 else (None, None)
+        if not isinstance(place, (Point, ReferenceFrame)) or not (load == 0 or isinstance(load, Vector)):
+            raise DeclarationError(
+                f"from_sympy: the load {given} is not a Force, a Torque, (Point, Vector) or (ReferenceFrame, Vector)"
+            )
         where = f"load on {place}"
         try:
             turns = isinstance(place, ReferenceFrame)
             vector = place.ang_vel_in(self.inertial) if turns else place.vel(self.inertial)
         except (ValueError, AttributeError) as error:
-            raise DeclarationError(f"from_sympy: {where}: its velocity is not known: {error}") from None
+            raise DeclarationError(
+                f"from_sympy: {where}: its velocity is not known: {str(error).strip()}"
+            ) from None
         frame = hub(vector, self.inertial)
         name = f"{'angular velocity' if turns else 'velocity'} of {place}"
         motion = Motion(name, self.names.listed(name, components(vector, frame)))
         return motion, self.names.listed(where, components(load, frame))
 
-    def _translation(self, body: Any, tensor: Any) -> Motion:
-        name = f"velocity of {body.name}"
+    def _translation(self, label: str, body: Any, tensor: Any) -> Motion:
+        name = f"velocity of {label}"
         try:
             vector = body.masscenter.vel(self.inertial)
         except ValueError as error:
-            raise DeclarationError(f"from_sympy: the {name} is not known: {error}") from None
+            raise DeclarationError(f"from_sympy: the {name} is not known: {str(error).strip()}") from None
         return self._motion(name, vector, hub(vector, self.inertial), tensor)
 
-    def _rotation(self, body: Any) -> Motion:
-        name, inertia = f"angular velocity of {body.name}", body.central_inertia
+    def _rotation(self, label: str, body: Any) -> Motion:
+        name, inertia = f"angular velocity of {label}", body.central_inertia
         frames = {v.args[0][1] for _, *pair in (inertia.args if inertia != 0 else ()) for v in pair}
         frame = frames.pop() if len(frames) == 1 else body.frame  # its own axes keep an inertia constant
         tensor = inertia.to_matrix(frame) if inertia != 0 else sp.zeros(3, 3)
-        tensor = tensor.applyfunc(lambda e: self.names(f"inertia of {body.name}", e))
+        tensor = tensor.applyfunc(lambda e: self.names(f"inertia of {label}", e))
         try:
             vector = body.frame.ang_vel_in(self.inertial)
         except ValueError as error:
-            raise DeclarationError(f"from_sympy: the {name} is not known: {error}") from None
+            raise DeclarationError(f"from_sympy: the {name} is not known: {str(error).strip()}") from None
         return self._motion(name, vector, frame, tensor, spin=True)
 
     def _motion(self, name: str, vector: Vector, frame: Any, tensor: Any, spin: bool = False) -> Motion:

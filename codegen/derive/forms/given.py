@@ -7,15 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import sympy as sp
 
+from chaplygin.runtime.errors import FormError
+
+from ...declare.points import good_points
 from ...declare.system import System
 from ...graph.differentiate import forward, partials
-from ...graph.graph import Graph
+from ...graph.evaluate import evaluate
+from ...graph.graph import Graph, Node
 from ..equation_nodes import EquationNodes
 from .constraints import Permitted, equations_of, impose
 from .form import Form, misfit
 from .reduction import Motion
+
+_SINGULAR = 1e-12
 
 
 def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> EquationNodes:
@@ -38,9 +45,29 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
     motion = Motion(rates, mass, force)
     if choice.permitted is not None:
         motion = _projected(g, system, motion, choice)
+    _check_regular(g, system, choice.velocities, motion.mass)
     if system.law.symmetric:
         motion = Motion(motion.rates, [row[: i + 1] for i, row in enumerate(motion.mass)], motion.force)
     return equations_of(system, "given", g, "Given equations, M d eta/dt = f", choice, motion)
+
+
+def _check_regular(
+    g: Graph, system: System, velocities: Sequence[sp.Symbol], mass: Sequence[Sequence[Node]]
+) -> None:
+    """Raise FormError, naming velocities, if M is singular at random points."""
+    flat, k = [n for row in mass for n in row], len(mass)
+    for point in good_points(system, flat, 2, g):
+        values = np.array(evaluate(g, flat, point), float).reshape(k, k)
+        sizes = np.abs(values).max(axis=0)
+        _, singular, right = np.linalg.svd(values / np.where(sizes == 0, 1, sizes))
+        if singular[-1] > _SINGULAR * singular[0]:
+            return
+    direction = np.abs(right[-1]) / np.where(sizes == 0, 1, sizes)
+    names = [v.name for v, part in zip(velocities, direction, strict=True) if part > 1e-6 * direction.max()]
+    raise FormError(
+        f"{system.name!r} has no form 'given': M is singular, without inertia along {' and '.join(names)}; every "
+        "velocity needs a mass or an inertia that it moves"
+    )
 
 
 def _projected(g: Graph, system: System, motion: Motion, choice: Permitted) -> Motion:

@@ -352,22 +352,21 @@ class Expansion:
     ) -> tuple[int, int, Monomial, list[tuple[Monomial, Number]]] | None:
         """The sine and cosine of a state-dependent angle whose squares, times a monomial, have equal coefficients."""
         atoms = self.atoms
-        for m in terms:
-            for sine, n in m:
-                if n != 2 or atoms.op(sine) != "sin":
-                    continue
-                cosine = atoms.call("cos", atoms.arguments(sine))
-                _, state = atoms.split(product(m, ((sine, -2),)))
-                factors = self._coefficient(terms, product(state, ((sine, 2),)))
-                # no factors: the angle depends on parameters alone, and its sine is one itself
-                if factors and factors == self._coefficient(terms, product(state, ((cosine, 2),))):
-                    return sine, cosine, state, factors
+        squares = [(m, a) for m in terms for a, n in m if n == 2 and atoms.op(a) == "sin"]
+        if not squares:
+            return None
+        coefficients: dict[Monomial, list[tuple[Monomial, Number]]] = {}  # in parameters alone, by the rest
+        for m, c in terms.items():
+            fixed, rest = atoms.split(m)
+            coefficients.setdefault(rest, []).append((fixed, c))
+        for m, sine in squares:
+            cosine = atoms.call("cos", atoms.arguments(sine))
+            _, state = atoms.split(product(m, ((sine, -2),)))
+            factors = sorted(coefficients.get(product(state, ((sine, 2),)), ()))
+            # no factors: the angle depends on parameters alone, and its sine is one itself
+            if factors and factors == sorted(coefficients.get(product(state, ((cosine, 2),)), ())):
+                return sine, cosine, state, factors
         return None
-
-    def _coefficient(self, terms: Terms, state: Monomial) -> list[tuple[Monomial, Number]]:
-        """The coefficients in parameters alone of the product `state`."""
-        parts = [(*self.atoms.split(m), c) for m, c in terms.items()]
-        return sorted((fixed, c) for fixed, rest, c in parts if rest == state)
 
 
 def checked_pairs(atoms: Atoms, pivot: Terms, limit: Terms) -> list[tuple[Frozen, Frozen]]:

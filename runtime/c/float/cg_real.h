@@ -68,6 +68,7 @@ static CG_INLINE float cg_fnma(float a, float b, float c) { return c - a * b; }
 static CG_INLINE float cg_plus(float sum, float weight, float a) { return cg_fma(weight, a, sum); }
 static CG_INLINE float cg_line(float c0, float c1, float a) { return cg_fma(c1, a, c0); }
 static CG_INLINE float cg_abs(float a) { return cg_from_bits(cg_bits(a) & UINT32_C(0x7fffffff)); }
+static CG_INLINE float cg_larger_size(float a, float b) { return cg_larger(cg_abs(a), cg_abs(b)); }
 
 #define CG_WIDTH 1
 typedef float cg_block_t;
