@@ -69,7 +69,7 @@ typedef struct CG_FN(inner) {
     }
 
 CG_LEAP_FLATTEN static CG_INLINE cg_mask_t CG_FN(leap_slope)(cg_lanes_run_t *run, cg_real_t t, const cg_real_t *x,
-                                                        cg_real_t *out)
+                                                             cg_real_t *out)
 {
     if (CG_NU(run) > 0 && CG_RARE(run->input_kind != 0)) {
         CG_FN(ramps)(run, t);
