@@ -43,8 +43,7 @@ STRICT = (
     "-fno-fast-math -fno-unsafe-math-optimizations -fno-associative-math -fno-reciprocal-math -fno-finite-math-only "
     "-fsigned-zeros"
 ).split()
-# Hidden: functions of the core are called directly, not through a table that other libraries could change.
-PORTABLE = ["-O3", "-g0", "-ffp-contract=off", "-fvisibility=hidden", *STRICT]
+PORTABLE = ["-O3", "-g0", "-ffp-contract=off", *STRICT]
 PORTABLE += "-fno-tree-slp-vectorize -fno-math-errno -fno-trapping-math".split()
 if not X86_64 and MACHINE not in ("i386", "i686"):
     PORTABLE.append("-fno-tree-vectorize")
@@ -52,6 +51,8 @@ if not X86_64 and MACHINE not in ("i386", "i686"):
 # give the same bits; without the instruction, multiply-adds are calls of the C library.
 VARIANT = "x86_64_v3"
 FUSED = ["-mavx2", "-mfma"]
+# Functions of an extension's C files are called directly, not through a table that other libraries could change.
+DIRECT = ["-fvisibility=hidden"]
 # Cython's code only passes arguments on, and most of it runs once; -O3 would take three times as long to compile.
 BINDING = ["-O1", *PORTABLE[1:]]
 # Lane sets of a shipped model: trajectories per register -> compiler flags; one is chosen on loading.
@@ -139,7 +140,7 @@ class BuildSideBySide(build_ext):
         objects = self.start_lanes(ext) if os.environ.get("CHAPLYGIN_LANES", "0") != "0" else []
         folder, flags = (VARIANT, FUSED) if VARIANT in ext.name.split(".") else ("", [])
         objects += [
-            self.compiled(ext, core, [*PORTABLE, *flags], ext.define_macros, folder) for core in cores
+            self.compiled(ext, core, [*PORTABLE, *DIRECT, *flags], ext.define_macros, folder) for core in cores
         ]
         if binding not in self.bindings:
             self.bindings[binding] = self.start_binding(ext, binding)
