@@ -140,7 +140,8 @@ class BuildSideBySide(build_ext):
         objects = self.start_lanes(ext) if os.environ.get("CHAPLYGIN_LANES", "0") != "0" else []
         folder, flags = (VARIANT, FUSED) if VARIANT in ext.name.split(".") else ("", [])
         objects += [
-            self.compiled(ext, core, [*PORTABLE, *DIRECT, *flags], ext.define_macros, folder) for core in cores
+            self.compiled(ext, core, [*PORTABLE, *DIRECT, *flags], ext.define_macros, folder)
+            for core in cores
         ]
         if binding not in self.bindings:
             self.bindings[binding] = self.start_binding(ext, binding)
