@@ -20,7 +20,7 @@ from .. import arguments
 from ..arguments import Array
 from ..errors import ArgumentError, KernelError
 from .field import Field
-from .linearization import Complex, Family, Linearization, linearized
+from .linearization import Complex, Family, Linearization, linearized, size
 from .steady import Problem, SteadyState
 
 _NEWTON_STEPS = 8
@@ -29,7 +29,7 @@ _SHORTEST = 1e-6
 _BEND = 0.95
 """Cosine of the largest angle between neighbouring tangents."""
 _ZERO = 1e-6
-"""Eigenvalues below this share of |A| are zero on the whole branch, if they are so at both ends of a step."""
+"""Eigenvalues below this share of the size of A are zero on the whole branch, if they are so at both ends of a step."""
 
 
 class SpecialPoint(NamedTuple):
@@ -231,14 +231,14 @@ def _changes(function: Callable[[_Place], float], first: _Place, second: _Place)
 
 
 def _count_zeros(linear: Linearization) -> int:
-    return int((np.abs(linear.eigenvalues) <= _ZERO * float(np.linalg.norm(linear.A))).sum())
+    return int((np.abs(linear.eigenvalues) <= _ZERO * size(linear.A)).sum())
 
 
 def _pairs(first: Linearization, second: Linearization) -> list[Callable[[_Place], float]]:
     """The real parts of complex pairs that change their sign, as functions of a point between."""
     before = first.eigenvalues
     order = Family((first, second), {}, {}).eigenvalues[1]
-    least = _ZERO * max(float(np.linalg.norm(m.A)) for m in (first, second))
+    least = _ZERO * max(size(m.A) for m in (first, second))
     found: list[Callable[[_Place], float]] = []
     for a, b in zip(before, order, strict=True):
         oscillates = min(a.imag, b.imag) > least
