@@ -161,8 +161,8 @@ def fit(
     Nonlinear Regression, Wiley 1989, sections 2.1 and 5.1.
 
     Raises `ArgumentError` naming the entry that is wrong: gaps in the data, unknown names, a missing first guess, fewer
-    samples than free values, values that the data do not determine, and no convergence; `KernelError` if a run fails with the first
-    guesses.
+    samples than free values, values that the data do not determine; and if there is no convergence. `KernelError` if a
+    run fails with the first guesses.
 
     >>> import chaplygin as cg, numpy as np
     >>> from chaplygin.generated.harmonic_oscillator import model
