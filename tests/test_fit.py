@@ -158,6 +158,8 @@ def test_wrong_data_and_names_are_named() -> None:
     refused("free: unknown kk; did you mean k", good, ["kk"])
     refused("free: k has no first guess; give it in parameters", good, parameters={"m": 1.0})
     refused("several different", good, ["k", "k"])
+    refused("t_eval cannot be given to a fit: the times are those of the samples", good, t_eval=TIMES)
+    refused("sensitivities cannot be given to a fit", good, sensitivities=["k"])
     refused("do not tell k, m apart", good, ["k", "m"])
     refused("2 samples cannot determine 2", {"x": ([0.0, 1.0], [1.0, 0.0])}, ["k", "x"])
     refused(

@@ -89,7 +89,7 @@ class _Arc:
     """The extended equations, with the parameter as the last unknown."""
 
     def __init__(self, start: SteadyState, along: str, to: float) -> None:
-        self.start, self.model = start, start.model
+        self.start, self.model, self.along = start, start.model, along
         keep = [n for n in start.keep if n != along]
         field = Field(start.model, start.v, start.about)
         self.problem = Problem(field, "continuation", keep, start.free)
@@ -159,6 +159,10 @@ def follow(start: SteadyState, along: Any, to: Any, step: Any, max_points: Any) 
     longest = arguments.number("step", step)
     if not 0 < longest <= 1:
         raise ArgumentError(f"continuation: step = {longest:.6g} must be positive and at most 1")
+    if isinstance(max_points, bool) or not isinstance(max_points, (int, np.integer)) or max_points < 2:
+        raise ArgumentError(
+            f"continuation: max_points = {arguments.short(max_points)} must be an integer of 2 or more"
+        )
     forward = np.zeros(len(arc.places))
     forward[-1] = np.sign(end - arc.begin)
     place = arc.place(start.v, forward)
@@ -259,12 +263,15 @@ def _zero(
     """Where a function changes its sign between `place` and the point at `length`: the distance, the point."""
     from scipy.optimize import brentq
 
-    def value(s: float) -> float:
+    def point(s: float) -> _Place:
         found = arc.at(place, s) if s else place
-        return function(found) if found is not None else np.nan
+        if found is None:
+            value = place.v[arc.places[-1]]
+            raise ArgumentError(
+                f"continuation: the branch cannot be followed from {arc.along} = {value:.10g} to the next point: the "
+                "equations are singular between them, or step is too long"
+            )
+        return found
 
-    s = float(brentq(value, 0.0, length, xtol=1e-15, rtol=1e-14))
-    found = arc.at(place, s)
-    if found is None:
-        raise ArgumentError("continuation: a special point cannot be located: shorten step")
-    return s, found
+    s = float(brentq(lambda s: function(point(s)), 0.0, length, xtol=1e-15, rtol=1e-14))
+    return s, point(s)
