@@ -8,7 +8,11 @@
 #define CG_FLATTEN_H
 
 #ifndef CG_INLINE_OPERATIONS
+#if CG_LANES < 4 || !defined(__FMA__)
 #define CG_INLINE_OPERATIONS 250
+#else
+#define CG_INLINE_OPERATIONS 400 /* of vectors: five links take 5 % less time so, their file 3 s to compile instead of 1.2 */
+#endif
 #endif
 
 #ifndef CG_FEW_STATES

@@ -27,19 +27,8 @@ typedef struct CG_FN(leap) {
     cg_mask_t ok;                       /* no right-hand side failed */
 } CG_FN(leap_t);
 
-/* Up to so many operations the right-hand side is copied into the loop below even where the other methods call it: here
- * this makes four copies for one group, not twenty. */
-#define CG_LEAP_OPERATIONS 400
-#if CG_COPIED || (defined(__GNUC__) && CG_MODEL_OPERATIONS <= CG_LEAP_OPERATIONS)
-#define CG_LEAP_COPIED 1
-#define CG_LEAP_FLATTEN __attribute__((flatten))
-#else
-#define CG_LEAP_COPIED 0
-#define CG_LEAP_FLATTEN
-#endif
-
 /* What a group works with in the loop. If the right-hand side is copied there, this is not written to memory. */
-#if CG_LEAP_COPIED
+#if CG_COPIED
 #define CG_ROW(name) cg_real_t name[CG_MODEL_N]
 #else
 #define CG_ROW(name) cg_real_t *name
@@ -68,8 +57,8 @@ typedef struct CG_FN(inner) {
         leaps[g].ok &= CG_FN(leap_slope)(leaps[g].run, (t)[g], inner[g].from, inner[g].to); \
     }
 
-CG_LEAP_FLATTEN static CG_INLINE cg_mask_t CG_FN(leap_slope)(cg_lanes_run_t *run, cg_real_t t, const cg_real_t *x,
-                                                             cg_real_t *out)
+CG_FLATTEN static CG_INLINE cg_mask_t CG_FN(leap_slope)(cg_lanes_run_t *run, cg_real_t t, const cg_real_t *x,
+                                                        cg_real_t *out)
 {
     if (CG_NU(run) > 0 && CG_RARE(run->input_kind != 0)) {
         CG_FN(ramps)(run, t);
@@ -88,7 +77,7 @@ static CG_INLINE void CG_FN(leap_step)(CG_FN(leap_t) *leaps, CG_FN(inner_t) *inn
     }
     CG_EACH_STATE(to->y[i] = cg_fma(to->half, to->f[i], to->x[i]);)
     CG_LEAP_SLOPES(middle, y, a)
-#if CG_LEAP_COPIED
+#if CG_COPIED
     CG_EACH_STATE(to->f[i] = cg_plus(to->f[i], 2.0, to->a[i]); to->y[i] = cg_fma(to->half, to->a[i], to->x[i]);)
     CG_LEAP_SLOPES(middle, y, b)
     CG_EACH_STATE(to->f[i] = cg_plus(to->f[i], 2.0, to->b[i]); to->y[i] = cg_fma(to->h, to->b[i], to->x[i]);)
@@ -112,7 +101,7 @@ static CG_INLINE void CG_FN(leap_loop)(CG_FN(leap_t) *leaps, int groups, int64_t
         inner[g].h = own[g].h;
         inner[g].half = 0.5 * own[g].h;
         inner[g].sixth = own[g].h / 6.0;
-#if !CG_LEAP_COPIED
+#if !CG_COPIED
         inner[g].x = own[g].to_x;
         inner[g].f = own[g].to_f;
         inner[g].y = CG_REALS(own[g].run->k) + 2 * CG_MODEL_N; /* the first two rows may be to_x and to_f */
@@ -124,7 +113,7 @@ static CG_INLINE void CG_FN(leap_loop)(CG_FN(leap_t) *leaps, int groups, int64_t
     for (int64_t s = 1; s <= steps; s++) {
         CG_FN(leap_step)(own, inner, groups, (double)s);
     }
-#if CG_LEAP_COPIED
+#if CG_COPIED
     CG_EACH_STATE(leaps[g].to_x[i] = to->x[i]; leaps[g].to_f[i] = to->f[i];)
 #endif
     for (int g = 0; g < groups; g++) {
@@ -133,7 +122,7 @@ static CG_INLINE void CG_FN(leap_loop)(CG_FN(leap_t) *leaps, int groups, int64_t
     }
 }
 
-CG_LEAP_FLATTEN __attribute__((noinline)) static void CG_FN(leap_one)(CG_FN(leap_t) *leap, int64_t steps)
+__attribute__((noinline)) static void CG_FN(leap_one)(CG_FN(leap_t) *leap, int64_t steps)
 {
     CG_FN(leap_loop)(leap, 1, steps);
 }
