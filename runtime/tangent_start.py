@@ -150,11 +150,21 @@ def checked_names(model: Any, names: Any) -> tuple[str, ...]:
             raise arguments.unknown_entry("sensitivities", [name], known)
         if name in wanted[:i]:
             raise ArgumentError(f"sensitivities: {name} is given twice")
-        if name in model.variables and model.variables[name].flags & FLAGS["INTEGER"]:
-            raise ArgumentError(f"sensitivities: {name} is declared an integer; there is no derivative by it")
+        if is_integer(model, name):
+            raise no_derivative_by("sensitivities", name)
         if name == model.along:
             raise ArgumentError(f"sensitivities: {name} is the independent variable of the form {model.form}")
     return wanted
+
+
+def is_integer(model: Any, name: str) -> bool:
+    """Whether a variable is declared an integer."""
+    return name in model.variables and bool(model.variables[name].flags & FLAGS["INTEGER"])
+
+
+def no_derivative_by(what: str, name: str) -> ArgumentError:
+    """The error for a derivative by an integer."""
+    return ArgumentError(f"{what}: {name} is declared an integer; there is no derivative by it")
 
 
 def check_inputs(controls: Inputs) -> None:

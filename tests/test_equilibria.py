@@ -220,3 +220,19 @@ def test_wrong_continuations_are_named(bead: Any, along: str, to: float, message
     start = bead.equilibrium({"theta": 1}, HOOP | {"c": 0.2}, {"tau": 0})
     with pytest.raises(cg.ArgumentError, match=message):
         start.continuation(along, to)
+
+
+@pytest.mark.parametrize("points", [0, 1, True, 2.5, "many"])
+def test_a_wrong_number_of_points_is_named(bead: Any, points: Any) -> None:
+    start = bead.equilibrium({"theta": 1}, HOOP | {"c": 0.2}, {"tau": 0})
+    with pytest.raises(cg.ArgumentError, match=r"max_points = .* must be an integer of 2 or more"):
+        start.continuation("Omega", 8.0, max_points=points)
+
+
+def test_a_branch_through_a_singular_point_says_where_it_ends() -> None:
+    """At m1 = 0 the double pendulum's mass matrix is singular where both arms hang."""
+    from chaplygin.generated.double_pendulum import model
+
+    hanging = model.equilibrium({"theta1": 0.1, "theta2": 0.1}, dict.fromkeys(model.parameters, 1.0))
+    with pytest.raises(cg.ArgumentError, match=r"continuation: the branch cannot be followed .*singular"):
+        hanging.continuation("m1", -5.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from scipy import stats
-from scipy.optimize import curve_fit
+from scipy.optimize import curve_fit, least_squares
 
 import chaplygin as cg
 from chaplygin.generated.harmonic_oscillator import model as oscillator
@@ -63,6 +64,31 @@ def test_a_parameter_beside_curve_fit_on_the_closed_form(known: bool) -> None:
     quantile = stats.norm.ppf(0.975) if known else stats.t.ppf(0.975, 37)
     low, high = found.interval("k")
     assert high - low == pytest.approx(2 * quantile * np.sqrt(covariance[0, 0]), rel=1e-5)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_a_fit_does_not_depend_on_the_unit_of_the_samples(unit: float) -> None:
+    """The amplitude scales with the unit, the stiffness and the relative errors do not: curve_fit in the unit 1."""
+    x = noisy(2)
+
+    def closed(t: Array, k: float, x0: float) -> Array:
+        return np.asarray(x0 * np.cos(np.sqrt(k) * t))
+
+    values, covariance = curve_fit(closed, TIMES, x, [3.0, 0.8], xtol=1e-14, ftol=1e-14)
+    given = {"initial": {"x": 0.8 * unit, "x_dot": 0.0}, "parameters": {"m": 1.0, "k": 3.0}}
+    found = cg.fit(
+        oscillator, {"x": (TIMES, unit * x)}, free=["k", "x"], **given, rtol=1e-11, atol=1e-12 * unit
+    )
+    scales = np.array([1.0, unit])
+    assert found.values / scales == pytest.approx(values, rel=1e-6)
+    assert found.errors / scales == pytest.approx(np.sqrt(np.diag(covariance)), rel=1e-5)
+
+
+def test_no_convergence_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SciPy's limit, 100 evaluations for each value, is made 2."""
+    monkeypatch.setattr("scipy.optimize.least_squares", partial(least_squares, max_nfev=2))
+    with pytest.raises(ArgumentError, match="no convergence in 2 evaluations, which ended at k = "):
+        cg.fit(oscillator, {"x": (TIMES, noisy(2))}, free=["k"], **GUESS)
 
 
 def test_several_runs_share_parameters_and_have_their_own_initial_values() -> None:
@@ -132,6 +158,8 @@ def test_wrong_data_and_names_are_named() -> None:
     refused("free: unknown kk; did you mean k", good, ["kk"])
     refused("free: k has no first guess; give it in parameters", good, parameters={"m": 1.0})
     refused("several different", good, ["k", "k"])
+    refused("t_eval cannot be given to a fit: the times are those of the samples", good, t_eval=TIMES)
+    refused("sensitivities cannot be given to a fit", good, sensitivities=["k"])
     refused("do not tell k, m apart", good, ["k", "m"])
     refused("2 samples cannot determine 2", {"x": ([0.0, 1.0], [1.0, 0.0])}, ["k", "x"])
     refused(

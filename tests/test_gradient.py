@@ -335,6 +335,22 @@ def test_what_has_no_gradient_is_named(pendulum: Any) -> None:
         oscillator.gradient(final, (0, 100), *START, max_steps=3)
 
 
+def test_there_is_no_derivative_by_an_integer() -> None:
+    q = cg.coordinates("q")
+    m, count = cg.parameters("m", positive=True), cg.parameters("count", integer=True)
+    energy = m * cg.rate(q) ** 2 / 2
+    system = cg.System("springs_in_a_row", coordinates=[q], kinetic=energy, potential=count * q**2 / 2)
+    model, start = system.compile(), ({"q": 1.0, "q_dot": 0.0}, {"m": 1.0, "count": 4})
+    assert model.gradient(cg.final("q"), (0, 1), *start).names == ("m", "q", "q_dot")
+    for call in (
+        lambda: model.gradient(cg.final("q"), (0, 1), *start, by=["count"]),
+        lambda: model.objective(cg.final("q"), (0, 1), *start, free=["count"]),
+        lambda: model.integrate((0, 1), *start, sensitivities=["count"]),
+    ):
+        with pytest.raises(ArgumentError, match="count is declared an integer; there is no derivative by it"):
+            call()
+
+
 def test_models_that_are_not_smooth_are_refused() -> None:
     x = cg.coordinates("x")
     w = cg.rate(x)

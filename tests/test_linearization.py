@@ -10,12 +10,14 @@ import published_bicycle
 import pytest
 import sympy as sp
 from runtime_models import needs_core
+from scipy.linalg import block_diag
 from scipy.optimize import brentq
 from steady_models import HOOP, TORUS, hoop, on_rails, torus
 from sympy_oracle import name_of
 
 import chaplygin as cg
 from chaplygin.generated.rolling_disk import model as disk
+from chaplygin.runtime.analysis.linearization import stability
 
 pytestmark = needs_core
 
@@ -129,6 +131,21 @@ def test_inputs_outputs_and_what_depends_on_both() -> None:
     assert mode.shape["theta_dot"] / mode.shape["theta"] == pytest.approx(mode.eigenvalue, rel=1e-12)
     assert lin.stability == "asymptotically stable"
     assert lin.to_scipy().A is not None
+
+
+@pytest.mark.parametrize("stiffness", [1.0, 1e10])
+def test_a_stiff_spring_does_not_hide_slow_growth_or_light_damping(stiffness: float) -> None:
+    """Blocks [[0, 1], [-k, -c]] have the characteristic polynomial l^2 + c l + k, whatever else is in A."""
+
+    def judged(k: float, c: float) -> str:
+        a = block_diag([[0, 1], [-stiffness, -2e-3 * np.sqrt(stiffness)]], [[0, 1], [-k, -c]])
+        return stability(a, np.linalg.eigvals(a))
+
+    assert judged(-1.0, 0.0) == "unstable"
+    assert judged(1.0, -0.2) == "unstable"
+    assert judged(1.0, 0.2) == "asymptotically stable"
+    assert judged(1.0, 0.0) == "neutral"
+    assert judged(-1e-17, 0.0) == "neutral"  # a rounding error where zero is meant
 
 
 def test_a_family_follows_each_eigenvalue(tmp_path: Any) -> None:

@@ -130,6 +130,8 @@ def test_what_is_wrong_with_a_periodic_motion_is_named(hill: Any) -> None:
         hill.periodic({"x": 0, "x_dot": 0}, -1, numbers)
     with pytest.raises(cg.ArgumentError, match="turns: unknown phi"):
         hill.periodic({"x": 0, "x_dot": 0}, 1, numbers, turns={"phi": 1})
+    with pytest.raises(cg.ArgumentError, match=r"turns = \['x'\]: give a dict of coordinate: angle"):
+        hill.periodic({"x": 0, "x_dot": 0}, 1, numbers, turns=["x"])
     with pytest.raises(cg.ArgumentError, match="drift: x must come back"):
         hill.periodic({"x": 0, "x_dot": 0}, 1, numbers, drift="x")
 

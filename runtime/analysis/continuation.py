@@ -20,7 +20,7 @@ from .. import arguments
 from ..arguments import Array
 from ..errors import ArgumentError, KernelError
 from .field import Field
-from .linearization import Complex, Family, Linearization, linearized
+from .linearization import Complex, Family, Linearization, linearized, size
 from .steady import Problem, SteadyState
 
 _NEWTON_STEPS = 8
@@ -29,7 +29,7 @@ _SHORTEST = 1e-6
 _BEND = 0.95
 """Cosine of the largest angle between neighbouring tangents."""
 _ZERO = 1e-6
-"""Eigenvalues below this share of |A| are zero on the whole branch, if they are so at both ends of a step."""
+"""Eigenvalues below this share of the size of A are zero on the whole branch, if they are so at both ends of a step."""
 
 
 class SpecialPoint(NamedTuple):
@@ -89,7 +89,7 @@ class _Arc:
     """The extended equations, with the parameter as the last unknown."""
 
     def __init__(self, start: SteadyState, along: str, to: float) -> None:
-        self.start, self.model = start, start.model
+        self.start, self.model, self.along = start, start.model, along
         keep = [n for n in start.keep if n != along]
         field = Field(start.model, start.v, start.about)
         self.problem = Problem(field, "continuation", keep, start.free)
@@ -159,6 +159,10 @@ def follow(start: SteadyState, along: Any, to: Any, step: Any, max_points: Any) 
     longest = arguments.number("step", step)
     if not 0 < longest <= 1:
         raise ArgumentError(f"continuation: step = {longest:.6g} must be positive and at most 1")
+    if isinstance(max_points, bool) or not isinstance(max_points, (int, np.integer)) or max_points < 2:
+        raise ArgumentError(
+            f"continuation: max_points = {arguments.short(max_points)} must be an integer of 2 or more"
+        )
     forward = np.zeros(len(arc.places))
     forward[-1] = np.sign(end - arc.begin)
     place = arc.place(start.v, forward)
@@ -231,14 +235,14 @@ def _changes(function: Callable[[_Place], float], first: _Place, second: _Place)
 
 
 def _count_zeros(linear: Linearization) -> int:
-    return int((np.abs(linear.eigenvalues) <= _ZERO * float(np.linalg.norm(linear.A))).sum())
+    return int((np.abs(linear.eigenvalues) <= _ZERO * size(linear.A)).sum())
 
 
 def _pairs(first: Linearization, second: Linearization) -> list[Callable[[_Place], float]]:
     """The real parts of complex pairs that change their sign, as functions of a point between."""
     before = first.eigenvalues
     order = Family((first, second), {}, {}).eigenvalues[1]
-    least = _ZERO * max(float(np.linalg.norm(m.A)) for m in (first, second))
+    least = _ZERO * max(size(m.A) for m in (first, second))
     found: list[Callable[[_Place], float]] = []
     for a, b in zip(before, order, strict=True):
         oscillates = min(a.imag, b.imag) > least
@@ -259,12 +263,15 @@ def _zero(
     """Where a function changes its sign between `place` and the point at `length`: the distance, the point."""
     from scipy.optimize import brentq
 
-    def value(s: float) -> float:
+    def point(s: float) -> _Place:
         found = arc.at(place, s) if s else place
-        return function(found) if found is not None else np.nan
+        if found is None:
+            value = place.v[arc.places[-1]]
+            raise ArgumentError(
+                f"continuation: the branch cannot be followed from {arc.along} = {value:.10g} to the next point: the "
+                "equations are singular between them, or step is too long"
+            )
+        return found
 
-    s = float(brentq(value, 0.0, length, xtol=1e-15, rtol=1e-14))
-    found = arc.at(place, s)
-    if found is None:
-        raise ArgumentError("continuation: a special point cannot be located: shorten step")
-    return s, found
+    s = float(brentq(lambda s: function(point(s)), 0.0, length, xtol=1e-15, rtol=1e-14))
+    return s, point(s)

@@ -28,7 +28,7 @@ Complex = NDArray[np.complex128]
 
 ABOUT = ("equilibrium", "steady")
 NEUTRAL = 1e-7
-"""Real parts below this share of |A| are taken as zero: what rounding makes of a double eigenvalue."""
+"""Real parts below this share of `size` are taken as zero: what rounding makes of a double eigenvalue."""
 _SMALL = 1e-6
 """An equation with derivatives below this share of the largest is an identity, with rounding errors."""
 _RANK = 1e-10
@@ -200,10 +200,22 @@ def stability(a: Array, eigenvalues: Complex) -> str:
     """What the eigenvalues of A say."""
     if not a.size:
         return "neutral"
-    largest, limit = eigenvalues.real.max(), NEUTRAL * np.linalg.norm(a, 2)
+    largest, limit = eigenvalues.real.max(), NEUTRAL * size(a)
     if largest > limit:
         return "unstable"
     return "asymptotically stable" if largest < -limit else "neutral"
+
+
+def size(a: Array) -> float:
+    """The norm of A in units of the states in which it is balanced, so that it is a rate whatever their units are.
+
+    Entries below the square of `NEUTRAL`, relative to |A|, are rounding errors, which units must not magnify.
+    """
+    from scipy.linalg import matrix_balance
+
+    sizes = np.abs(a)
+    clean = np.where(sizes > NEUTRAL**2 * sizes.max(initial=0.0), a, 0.0)
+    return float(np.linalg.norm(matrix_balance(clean)[0], 2))
 
 
 def linearize(

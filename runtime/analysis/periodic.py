@@ -89,7 +89,6 @@ class PeriodicOrbit:
     def solution(self, n: int = 200) -> Solution:
         """One period of the motion at n + 1 times."""
         times = self.t + np.linspace(0, self.period, n + 1)
-        times[-1] = self.t + self.period
         return self.model.integrate(
             (times[0], times[-1]), self.y, self.parameters, self.inputs, t_eval=times, **self.keywords
         )
@@ -161,6 +160,8 @@ class _Search:
                 )
         self.symmetric = [i for i in ignorable if i not in self.drifting]
         self.shift = np.zeros(len(tangents.y))
+        if not isinstance(turns, Mapping):
+            raise ArgumentError(f"turns = {arguments.short(turns)}: give a dict of coordinate: angle")
         for name, amount in turns.items():
             self.shift[self._place("turns", name)] = arguments.number(f"turns of {name}", amount)
 

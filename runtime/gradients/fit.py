@@ -161,8 +161,8 @@ def fit(
     Nonlinear Regression, Wiley 1989, sections 2.1 and 5.1.
 
     Raises `ArgumentError` naming the entry that is wrong: gaps in the data, unknown names, a missing first guess, fewer
-    samples than free values, and values that the data do not determine; `KernelError` if a run fails with the first
-    guesses.
+    samples than free values, values that the data do not determine; and if there is no convergence. `KernelError` if a
+    run fails with the first guesses.
 
     >>> import chaplygin as cg, numpy as np
     >>> from chaplygin.generated.harmonic_oscillator import model
@@ -180,9 +180,23 @@ def fit(
     )
     low, high = bounds_of(model, problem.names, bounds)
     _check(problem, low, high)
+    # no gtol: it is compared with the gradient itself, which is small already where the samples are
     found = least_squares(
-        problem, problem.start, problem.jacobian, bounds=(low, high), x_scale="jac", xtol=1e-12, ftol=1e-12
+        problem,
+        problem.start,
+        problem.jacobian,
+        bounds=(low, high),
+        x_scale="jac",
+        xtol=1e-12,
+        ftol=1e-12,
+        gtol=None,
     )
+    if found.status <= 0:
+        values = ", ".join(f"{n} = {v:.6g}" for n, v in zip(problem.names, found.x))
+        raise ArgumentError(
+            f"fit: no convergence in {found.nfev} evaluations, which ended at {values}; give nearer first guesses, or "
+            "bounds"
+        )
     return _fitted(problem, found)
 
 

@@ -141,6 +141,12 @@ def residuals(
     array([4.])
     """
     require_compiled("fit", model)
+    for name, why in (
+        ("t_eval", "the times are those of the samples"),
+        ("sensitivities", "they are those by free"),
+    ):
+        if name in options:
+            raise ArgumentError(f"{name} cannot be given to a fit: {why}")
     several = isinstance(data, (list, tuple))
     sets = list(data) if several else [data]
     if not sets:

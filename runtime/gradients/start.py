@@ -12,6 +12,7 @@ from .. import arguments
 from ..arguments import Array
 from ..derivatives import derivatives
 from ..errors import ArgumentError
+from ..tangent_start import is_integer, no_derivative_by
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -92,13 +93,15 @@ class Start:
         return tuple(found)
 
     def chosen(self, what: str, by: Any) -> tuple[str, ...]:
-        """The names in `by`, checked; None: all parameters, then all initial values."""
+        """The names in `by`, checked; None: all parameters, then all initial values, without integers."""
         known = (*self.parameter_names, *self.initial_names)
         if by is None:
-            return known
+            return tuple(name for name in known if not is_integer(self.model, name))
         names = arguments.plain_names("by", by)
         known = (*known, *self.model.inputs)
         for name in names:
+            if is_integer(self.model, name):
+                raise no_derivative_by(what, name)
             if name in known:
                 continue
             if name in self.model.parameters or name in self.model.declared:

@@ -5,7 +5,7 @@ position, and w = w_0 + w_a eta_a that of a rotation, iff
 
 D_a v_b - D_b v_a = c_ab^i v_i,   D_a w_b - D_b w_a = c_ab^i w_i + w_a x w_b,   also for a = 0.
 
-A velocity into which a rolling condition was substituted violates this (`MATHS`: T with a constraint substituted).
+A velocity into which a rolling condition was substituted violates this.
 Besides, a mass must be constant and an inertia fixed in its body, D_a J = w_a x J - J x w_a: otherwise Newton's and
 Euler's equations for the momenta m v and J w differ from Lagrange's by terms in the derivatives of m and J.
 """
@@ -31,7 +31,7 @@ _EXACT = 1e-9
 def are_rates_of_positions(system: System, law: Kane) -> bool:
     """Whether all motions of a law are rates of positions and rotations of bodies that do not change.
 
-    They are examined at generic points.
+    It is examined at generic points.
 
     They are not if a velocity has no coordinate, as the spin of a wheel whose angle was not introduced.
     """
