@@ -51,10 +51,12 @@ def test_directions(case: Case, method: str, turns: Any) -> None:
         given = (ends, sensitivities.Accepted(state), vector)
         return lambda: variation.model.integrate(*given, t_eval=ends, **larger)
 
-    rows = [Contender(f"run alone, {plain().n_steps} steps", plain)]
+    steps = plain().n_steps
+    rows = [Contender(f"run alone, {steps} steps", plain)]
     for k in GOAL:
         run = with_directions(k)
-        rows.append(Contender(f"{k} directions, {run().n_steps} steps", run))
+        assert run().n_steps == steps
+        rows.append(Contender(f"{k} directions, the same steps", run))
     ratios = [
         Ratio(f"{method}: {k} directions, in runs", row, rows[0], goal, inverse=True)
         for (k, goal), row in zip(GOAL.items(), rows[1:], strict=True)
@@ -107,8 +109,10 @@ def test_gradient(subject: Callable[[], tuple[Any, ...]], method: str, turns: An
     def gradient() -> Any:
         return model.gradient(loss, (0, t_end), initial, parameters, by=list(parameters), method=method)
 
-    rows = [Contender(f"run alone, {plain().n_steps} steps", plain)]
-    rows.append(Contender(f"gradient by {len(parameters)} parameters, {gradient().n_steps} steps", gradient))
+    steps = plain().n_steps
+    assert gradient().n_steps == steps
+    rows = [Contender(f"run alone, {steps} steps", plain)]
+    rows.append(Contender(f"gradient by {len(parameters)} parameters, the same steps", gradient))
     what = f"{method}: gradient of a final state by {len(parameters)} parameters, in runs"
     ratios = [Ratio(what, rows[1], rows[0], GRADIENT_GOAL, inverse=True)]
     turns(f"gradient, {method}: {subject.__name__} of {BODIES}", rows, ratios, rounds=2 * ROUNDS)
