@@ -146,6 +146,13 @@ def test_equations_with_the_time_are_refused() -> None:
         driven.compile().equilibrium({"x": 1})
 
 
+def test_values_against_their_assumptions_are_named() -> None:
+    """Masses of the double pendulum are declared positive: a negative one is refused, as in runs."""
+    guess = {"theta1": 0.1, "theta2": 0.1}
+    with pytest.raises(cg.ArgumentError, match="parameters: m1 = -1, but m1 is declared positive"):
+        pendulum.equilibrium(guess, dict.fromkeys(pendulum.parameters, 1.0) | {"m1": -1})
+
+
 def test_a_fold_of_a_pushed_bead(bead: Any) -> None:
     """tau = m R sin(theta) (g - R Omega^2 cos(theta)) is greatest where g cos(theta) = R Omega^2 cos(2 theta)."""
     numbers = HOOP | {"c": 0.2, "Omega": 4.0}
@@ -205,9 +212,7 @@ def oscillators() -> Any:
         ({"shift": 0.422, "second": 1.347, "e": -0.032, "d": 0.126}, 0.11),
     ],
 )
-def test_a_hopf_point_beside_another_pair(
-    oscillators: Any, changed: dict[str, float], step: float
-) -> None:
+def test_a_hopf_point_beside_another_pair(oscillators: Any, changed: dict[str, float], step: float) -> None:
     start = oscillators.model.equilibrium({"x": 0, "y": 0}, oscillators.parameters | changed)
     (point,) = start.continuation("a", 1.0, step=step).special
     assert point.kind == "Hopf"

@@ -34,7 +34,7 @@ _ZERO = 1e-6
 _NEUTRAL = 1e-9
 """The same of real parts."""
 _MEET = 1e-5
-"""Eigenvalues at a distance below this share of the size of A have met: the square root of rounding errors parts them."""
+"""Eigenvalues closer than this share of the size of A have met: the square root of rounding errors parts them."""
 _BESIDE = 0.9
 """Share of a step that would end where an eigenvalue crosses the imaginary axis, and hide from which side."""
 
