@@ -167,7 +167,7 @@ int chaplygin_sleigh_jacobian(double t, const double *CG_RESTRICT cg_x, const do
     cg_out[16] = 0.0; /* d(d(omega)/dt)/d(x) */
     cg_out[17] = 0.0; /* d(d(omega)/dt)/d(y) */
     cg_out[18] = z4*cg_fms(z8, z9, v); /* d(d(omega)/dt)/d(omega) */
-    cg_out[19] = -cg_fma(z5, z11, z10); /* d(d(omega)/dt)/d(v) */
+    cg_out[19] = cg_fnms(z5, z11, z10); /* d(d(omega)/dt)/d(v) */
     cg_out[20] = 0.0; /* d(d(v)/dt)/d(phi) */
     cg_out[21] = 0.0; /* d(d(v)/dt)/d(x) */
     cg_out[22] = 0.0; /* d(d(v)/dt)/d(y) */

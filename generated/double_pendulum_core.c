@@ -208,7 +208,7 @@ int double_pendulum_jacobian(double t, const double *CG_RESTRICT cg_x, const dou
     cg_out[5] = 0.0; /* d(d(theta2)/dt)/d(theta2) */
     cg_out[6] = 0.0; /* d(d(theta2)/dt)/d(theta1_dot) */
     cg_out[7] = 1.0; /* d(d(theta2)/dt)/d(theta2_dot) */
-    cg_out[8] = -cg_fma(z11, z26, z8*z2*z24); /* d(d(theta1_dot)/dt)/d(theta1) */
+    cg_out[8] = cg_fnms(z11, z26, z8*z2*z24); /* d(d(theta1_dot)/dt)/d(theta1) */
     cg_out[9] = cg_fma(z11, z27, z28*z8*z23); /* d(d(theta1_dot)/dt)/d(theta2) */
     cg_out[10] = -2.0*theta1_dot*z29; /* d(d(theta1_dot)/dt)/d(theta1_dot) */
     cg_out[11] = -z30*l2*z8*cg_fma(z7, z29, z28*z4); /* d(d(theta1_dot)/dt)/d(theta2_dot) */
@@ -240,7 +240,7 @@ int double_pendulum_outputs(double t, const double *CG_RESTRICT cg_x, const doub
 
     /* outputs */
     cg_out[0] = cg_fma(l1, z1, l2*z3); /* tip_x */
-    cg_out[1] = -cg_fma(l1, z2, l2*z4); /* tip_y */
+    cg_out[1] = cg_fnms(l1, z2, l2*z4); /* tip_y */
 
     return CG_OK;
 }

@@ -226,7 +226,7 @@ int gyrostat_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG
     cg_out[38] = 0.0; /* d(d(w2)/dt)/d(q3) */
     cg_out[39] = -z15*w3; /* d(d(w2)/dt)/d(w1) */
     cg_out[40] = 0.0; /* d(d(w2)/dt)/d(w2) */
-    cg_out[41] = -cg_fma(z15, w1, a_eta4*z14); /* d(d(w2)/dt)/d(w3) */
+    cg_out[41] = cg_fnms(z15, w1, a_eta4*z14); /* d(d(w2)/dt)/d(w3) */
     cg_out[42] = 0.0; /* d(d(w3)/dt)/d(q0) */
     cg_out[43] = 0.0; /* d(d(w3)/dt)/d(q1) */
     cg_out[44] = 0.0; /* d(d(w3)/dt)/d(q2) */

@@ -351,7 +351,7 @@ int n_link_pendulum_5_jacobian(double t, const double *CG_RESTRICT cg_x, const d
     const double z101 = cg_fma(z98, z94, cg_fms(z88, z66, cg_fma(z92, z36, z15*z100)));
     const double z102 = z59*z12;
     const double z103 = cg_fma(z99, z94, cg_fms(z88, z67, z100));
-    const double z104 = -cg_fma(z70, z12, z74*z21);
+    const double z104 = cg_fnms(z70, z12, z74*z21);
     const double z105 = z25*z12;
     const double z106 = z84*theta3_dot;
     const double z107 = cg_fnma(z23, z84, 1.0);

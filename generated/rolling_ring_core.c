@@ -174,7 +174,7 @@ int rolling_ring_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_
     cg_out[2] = cg_v_5; /* direction of d(psi)/dt */
     cg_out[3] = cg_v_6; /* direction of d(theta)/dt */
     cg_out[4] = cg_v_7; /* direction of d(phi)/dt */
-    cg_out[5] = -cg_fma(z9*z12, z35, z8*z34); /* direction of d(psi_dot)/dt */
+    cg_out[5] = cg_fnms(z9*z12, z35, z8*z34); /* direction of d(psi_dot)/dt */
     cg_out[6] = cg_fma(psi_dot*z5, cg_fnma(z23, I2, z25), cg_fms(z16, cg_fma(z28, I2, z13*z27),
         z19*z29))/M_theta_dot_theta_dot; /* direction of d(theta_dot)/dt */
     cg_out[7] = z11*z35; /* direction of d(phi_dot)/dt */
@@ -290,10 +290,10 @@ int rolling_ring_jacobian(double t, const double *CG_RESTRICT cg_x, const double
     cg_out[40] = 0.0; /* d(d(psi_dot)/dt)/d(x) */
     cg_out[41] = 0.0; /* d(d(psi_dot)/dt)/d(y) */
     cg_out[42] = 0.0; /* d(d(psi_dot)/dt)/d(psi) */
-    cg_out[43] = -cg_fma(z12, z31, z8*z29); /* d(d(psi_dot)/dt)/d(theta) */
+    cg_out[43] = cg_fnms(z12, z31, z8*z29); /* d(d(psi_dot)/dt)/d(theta) */
     cg_out[44] = 0.0; /* d(d(psi_dot)/dt)/d(phi) */
-    cg_out[45] = -cg_fma(z32, z33, z16*z15); /* d(d(psi_dot)/dt)/d(psi_dot) */
-    cg_out[46] = -cg_fma(z4*z34, z12, z30*z21); /* d(d(psi_dot)/dt)/d(theta_dot) */
+    cg_out[45] = cg_fnms(z32, z33, z16*z15); /* d(d(psi_dot)/dt)/d(psi_dot) */
+    cg_out[46] = cg_fnms(z4*z34, z12, z30*z21); /* d(d(psi_dot)/dt)/d(theta_dot) */
     cg_out[47] = cg_fma(z9, z32, z16*J2*z8); /* d(d(psi_dot)/dt)/d(phi_dot) */
     cg_out[48] = 0.0; /* d(d(theta_dot)/dt)/d(x) */
     cg_out[49] = 0.0; /* d(d(theta_dot)/dt)/d(y) */

@@ -179,7 +179,7 @@ int torus_nonuniform_outputs(double t, const double *CG_RESTRICT cg_x, const dou
     double z7, z8; cg_sincos(theta, &z7, &z8);
     const double z9 = cg_fma(cg_fma(z6, R, C2)*z8, z8, cg_fma(A2*z7, z7, I1));
     const double z10 = cg_fma(z1, z4, Omega);
-    const double z11 = cg_fma(z5, z9, 2.0*theta_dot*cg_fms(z6, R, A2 - C2)*z8*z7*z10);
+    const double z11 = 2.0*theta_dot*cg_fms(z6, R, A2 - C2)*z8*z7*z10;
     const double z12 = z10*z9;
     const double z13 = cg_fma(z6, R, B2);
     const double z14 = theta_dot*theta_dot*z13;
@@ -189,8 +189,8 @@ int torus_nonuniform_outputs(double t, const double *CG_RESTRICT cg_x, const dou
     if (fabs(z13) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = -z11; /* couple */
-    cg_out[1] = -z10*z11; /* drive_power */
+    cg_out[0] = cg_fnms(z5, z9, z11); /* couple */
+    cg_out[1] = -z10*cg_fma(z5, z9, z11); /* drive_power */
     cg_out[2] = cg_fma(0.5, cg_fnma(z12, z10, z14), z15); /* painleve_energy */
     cg_out[3] = z16; /* painleve_power */
     cg_out[4] = cg_fma(0.5, z17, z15); /* energy */

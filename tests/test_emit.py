@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 import shutil
 import subprocess
@@ -64,12 +65,13 @@ class CPrinter(C99CodePrinter):
         return f"cg_pow({self._print(expr.base)}, {self._print(expr.exp)})"
 
     def _print_fma(self, expr: Any) -> str:
-        name, parts = "cg_fma", list(expr.args)
-        for i, own in ((0, "cg_fnma"), (2, "cg_fms")):
+        product, sign, parts = "", "a", list(expr.args)
+        for i in (0, 2):
             if parts[i].is_Mul and parts[i].args[0] is sp.S.NegativeOne:
-                name, rest = own, parts[i].args[1:]
+                product, sign = ("n", sign) if i == 0 else (product, "s")
+                rest = parts[i].args[1:]
                 parts[i] = rest[0] if len(rest) == 1 else sp.Mul(*rest, evaluate=False)
-        return f"{name}({', '.join(map(self._print, parts))})"
+        return f"cg_f{product}m{sign}({', '.join(map(self._print, parts))})"
 
     def _print_Min(self, expr: Any) -> str:
         return f"cg_min({', '.join(sorted(map(self._print, expr.args)))})"
@@ -146,6 +148,28 @@ def test_emitted_c_equals_the_python_backend_bit_for_bit(equations: cg.Equations
         assert ours.keys() == theirs.keys()
         for name, value in ours.items():
             assert value == pytest.approx(theirs[name], rel=1e-13, abs=1e-13)
+
+
+def test_the_opposite_of_a_multiply_add_has_the_same_zero_everywhere() -> None:
+    """-a x - b y is +0 where a x = -b y, by IEEE 754; GCC makes -fma(a, x, b y) +0 or -0, depending on its level.
+
+    The force's derivative along v is -a v_x - b v_y.
+    """
+    x, y = cg.coordinates("x y")
+    a, b = cg.parameters("a b")
+    force = -a * x - b * y
+    kinetic = (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2
+    system = cg.System("zeros", coordinates=[x, y], kinetic=kinetic, forces={cg.rate(x): force})
+    equations = system.equations("lagrange")
+    assert "cg_fnms(" in emit(equations.program).files["zeros_core.c"]
+    models = [
+        cg.compile(equations),
+        cg.compile(equations, wait=True),
+        *(python_model(equations.program, quiet=True, fma=multiply_add) for multiply_add in (None, fma)),
+    ]
+    state, along = [0.1, 0.2, 0.3, 0.4], [2.0, -3.0, 0.0, 0.0]
+    zeros = [model.jvp(0.0, state, [3.0, 2.0], along)[2] for model in models]
+    assert [(zero, math.copysign(1.0, zero)) for zero in zeros] == [(0.0, 1.0)] * 4
 
 
 def test_numpy_equals_plain_python(equations: cg.Equations) -> None:

@@ -106,6 +106,7 @@ def python_kernel(program: Program, kernel: str, fma: Function | None = None) ->
         "cg_fma": once,
         "cg_fms": lambda a, b, c: once(a, b, -c),
         "cg_fnma": lambda a, b, c: once(-a, b, c),
+        "cg_fnms": lambda a, b, c: once(-a, b, -c),
         "cg_factor": functools.partial(_factor, once),
         "cg_solve": functools.partial(_solve, once),
         "cg_rank_factor": functools.partial(_rank_factor, once),

@@ -52,7 +52,8 @@ def expression(g: Graph, node: Node, names: Mapping[Node, str], top: bool = True
         return sp.Pow(parts[0], sp.Rational(1, 2), evaluate=False)
     if op in FUSED:
         a, b, c = parts
-        return fma(_negative(a) if op == "fnma" else a, b, _negative(c) if op == "fms" else c, evaluate=False)
+        first = _negative(a) if op in ("fnma", "fnms") else a
+        return fma(first, b, _negative(c) if op in ("fms", "fnms") else c, evaluate=False)
     return symbolic(op)(*parts, evaluate=False)
 
 

@@ -1,8 +1,9 @@
 """Multiply-adds: which products of a kernel are added without being rounded first.
 
-A sum and one product in it become one operation: `fma` is a b + c, `fms` a b - c, `fnma` c - a b. The choice is made
-here, on the graph, and written out in the emitted code, so that results do not depend on what a compiler would fuse:
-compilers are told to fuse nothing.
+A sum and one product in it become one operation: `fma` is a b + c, `fms` a b - c, `fnma` c - a b, `fnms` -a b - c. The
+choice is made here, on the graph, and written out in the emitted code, so that results do not depend on what a compiler
+would fuse: compilers are told to fuse nothing. The opposite of a multiply-add is another multiply-add, since GCC makes
+`-fma(a, b, c)` one when it optimises, and where a b = -c its zero has the other sign.
 
 Fewest operations come first: a product disappears if every use of it is fused. So a product that only sums use is fused
 into all of them, unless one of them has fused another product; products that are used once come before others. Where a
@@ -19,7 +20,8 @@ from ..graph.graph import Graph, Node
 from .optimise.rebuild import latency
 from .program import Kernel
 
-FUSED = ("fma", "fms", "fnma")
+FUSED = ("fma", "fms", "fnma", "fnms")
+_OPPOSITE = {"fma": "fnms", "fms": "fnma", "fnma": "fms"}
 _SUMS = ("add", "sub")
 
 
@@ -31,6 +33,8 @@ def fused(g: Graph, kernel: Kernel, given: Collection[Node]) -> Kernel:
     for node in order:
         if node in chosen:
             new[node] = _multiply_add(g, node, chosen[node], new)
+        elif g.op[node] == "neg" and g.args[node][0] in chosen:
+            new[node] = _opposite(g, new[g.args[node][0]])
         else:
             args = tuple(new.get(a, a) for a in g.args[node])
             new[node] = node if args == g.args[node] else g.same(g.op[node], args)
@@ -99,3 +103,14 @@ def _multiply_add(g: Graph, node: Node, position: int, new: dict[Node, Node]) ->
         return g.same("fnma" if position == 1 else "fms", (a, b, c))
     opposite = g.const(-value)
     return g.same("fma", (opposite, b, c) if position == 1 else (a, b, opposite))
+
+
+def _opposite(g: Graph, node: Node) -> Node:
+    """The multiply-add that is the opposite of another one."""
+    a, b, c = g.args[node]
+    op = _OPPOSITE[g.op[node]]
+    if op == "fnms" and (value := g.constant_value(a)) is not None:
+        return g.same("fms", (g.const(-value), b, c))
+    if op == "fnms" and (value := g.constant_value(c)) is not None:
+        return g.same("fnma", (a, b, g.const(-value)))
+    return g.same(op, (a, b, c))

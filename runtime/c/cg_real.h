@@ -257,7 +257,7 @@ static CG_INLINE cg_real_t cg_each_2(double (*function)(double, double), cg_real
 #define CG_SHIFT 4503599627370496.0 /* 2^52: the fraction of a number just above is an integer */
 #define CG_SHIFT_BITS UINT64_C(0x4330000000000000)
 
-/* a b - c and c - a b; sum + weight a; and c0 + c1 a, of a polynomial. */
+/* a b - c, c - a b and -a b - c; sum + weight a; and c0 + c1 a, of a polynomial. */
 static CG_INLINE cg_real_t cg_fms(cg_real_t a, cg_real_t b, cg_real_t c)
 {
 #if CG_LANES == 8 && defined(__AVX512F__) && !defined(CG_FMA_OF_VECTORS)
@@ -276,6 +276,16 @@ static CG_INLINE cg_real_t cg_fnma(cg_real_t a, cg_real_t b, cg_real_t c)
     return (cg_real_t)_mm256_fnmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
 #else
     return cg_fma(-a, b, c);
+#endif
+}
+static CG_INLINE cg_real_t cg_fnms(cg_real_t a, cg_real_t b, cg_real_t c)
+{
+#if CG_LANES == 8 && defined(__AVX512F__) && !defined(CG_FMA_OF_VECTORS)
+    return (cg_real_t)_mm512_fnmsub_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif CG_LANES == 4 && defined(__FMA__) && !defined(CG_FMA_OF_VECTORS)
+    return (cg_real_t)_mm256_fnmsub_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#else
+    return cg_fma(-a, b, -c);
 #endif
 }
 static CG_INLINE cg_real_t cg_plus(cg_real_t sum, double weight, cg_real_t a)

@@ -65,6 +65,7 @@ static CG_INLINE float cg_fma(float a, float b, float c) { return a * b + c; }
 static CG_INLINE float cg_fma_of_doubles(float a, float b, float c) { return cg_fma(a, b, c); }
 static CG_INLINE float cg_fms(float a, float b, float c) { return a * b - c; }
 static CG_INLINE float cg_fnma(float a, float b, float c) { return c - a * b; }
+static CG_INLINE float cg_fnms(float a, float b, float c) { return -(a * b) - c; }
 static CG_INLINE float cg_plus(float sum, float weight, float a) { return cg_fma(weight, a, sum); }
 static CG_INLINE float cg_line(float c0, float c1, float a) { return cg_fma(c1, a, c0); }
 static CG_INLINE float cg_abs(float a) { return cg_from_bits(cg_bits(a) & UINT32_C(0x7fffffff)); }
