@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from .base_model import BaseModel, Variable
 from .errors import ArgumentError, CoreMissingError
 from .lanes import await_build
-from .options import GRADIENT_MEMORY, of_call, shown
+from .options import GRADIENT_MEMORY, PERIODIC, of_call, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -509,6 +509,7 @@ class Model(ModelCore, BaseModel):
 
         return steady_motion(self, guess, parameters, inputs, keep, free, t)
 
+    @shown()
     def lyapunov(
         self,
         t_span: Any,
@@ -519,7 +520,7 @@ class Model(ModelCore, BaseModel):
         n: int | None = None,
         transient: float = 0.0,
         interval: float | None = None,
-        **keywords: Unpack[RunKeywords],
+        **options: Unpack[RunKeywords],
     ) -> LyapunovExponents:
         """The n largest Lyapunov exponents of a run, as `LyapunovExponents` with `values` and `errors`.
 
@@ -539,8 +540,10 @@ class Model(ModelCore, BaseModel):
         """
         from .analysis.lyapunov import lyapunov
 
-        return lyapunov(self, t_span, initial, parameters, inputs, n, transient, interval, keywords)
+        how = of_call(Model.lyapunov, options)
+        return lyapunov(self, t_span, initial, parameters, inputs, n, transient, interval, how)
 
+    @shown(PERIODIC)
     def periodic(
         self,
         initial: Any,
@@ -552,7 +555,7 @@ class Model(ModelCore, BaseModel):
         keep: Sequence[Any] | None = None,
         turns: Mapping[Any, float] | None = None,
         drift: Sequence[Any] = (),
-        **keywords: Unpack[RunKeywords],
+        **options: Unpack[RunKeywords],
     ) -> PeriodicOrbit:
         """The periodic motion near a guess of its start and period, y(T) = y(0), with its Floquet multipliers.
 
@@ -577,8 +580,8 @@ class Model(ModelCore, BaseModel):
         """
         from .analysis.periodic import periodic
 
-        run = {"rtol": 1e-12, "atol": 1e-12, **keywords}
-        return periodic(self, initial, period, parameters, inputs, t, keep, turns or {}, drift, run)
+        how = of_call(Model.periodic, options, PERIODIC)
+        return periodic(self, initial, period, parameters, inputs, t, keep, turns or {}, drift, how)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a model as the path of its module: the file must exist when it is unpickled."""

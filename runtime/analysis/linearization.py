@@ -167,12 +167,9 @@ class Family(Sequence[Linearization]):
     @cached_property
     def eigenvalues(self) -> Complex:
         """(N, n): each column follows one eigenvalue, the nearest from row to row."""
-        from scipy.optimize import linear_sum_assignment
-
         rows = [self.members[0].eigenvalues]
         for member in self.members[1:]:
-            _, order = linear_sum_assignment(np.abs(rows[-1][:, None] - member.eigenvalues[None]))
-            rows.append(member.eigenvalues[order])
+            rows.append(matched(rows[-1], member.eigenvalues))
         return np.array(rows)
 
     @property
@@ -194,6 +191,14 @@ class Family(Sequence[Linearization]):
 
     def __repr__(self) -> str:
         return f"<{len(self)} linearizations of {self.members[0].title} along {', '.join(self.varied)}>"
+
+
+def matched(wanted: Complex, values: Complex) -> Complex:
+    """The values in the order in which they are nearest to those wanted."""
+    from scipy.optimize import linear_sum_assignment
+
+    _, order = linear_sum_assignment(np.abs(wanted[:, None] - values[None]))
+    return np.asarray(values[order])
 
 
 def stability(a: Array, eigenvalues: Complex) -> str:

@@ -24,6 +24,7 @@ from .tangents import Tangents, null_space
 
 if TYPE_CHECKING:
     from ..model import Model
+    from ..options import RunOptions
     from ..solution import Solution
 
 Complex = NDArray[np.complex128]
@@ -109,13 +110,13 @@ def periodic(
     keep: Sequence[Any] | None,
     turns: Mapping[Any, float],
     drift: Sequence[Any],
-    keywords: Mapping[str, Any],
+    how: RunOptions,
 ) -> PeriodicOrbit:
     """See `Model.periodic`."""
     t, period = arguments.number("t", t), arguments.number("period", period)
     if not period > 0:
         raise ArgumentError(f"period = {period:g} must be positive")
-    tangents = Tangents(model, t, initial, parameters, inputs, keywords)
+    tangents = Tangents(model, t, initial, parameters, inputs, how)
     search = _Search(tangents, t, period, keep, turns, drift)
     y, period, moved = search.solve(tangents.y, period)
     rates = np.abs(tangents.rates(t, y)[0])

@@ -151,12 +151,13 @@ def _found(
     free = _names("free", free, (*model.parameters, *model.inputs))
     what = "equilibrium" if about == "equilibrium" else "steady_motion"
     v = _start(model, arguments.number("t", t), plain(guess), parameters, inputs, free)
+    _check_assumed(model, "parameters", v, [n for n in model.parameters if n not in free])
     problem = Problem(Field(model, v, about), what, keep, free)
     v = problem.solve(v)
     problem.refuse_family(v)
     values, slopes = problem.at(v)
     _check_autonomous(problem, slopes)
-    _check_free(model, problem, v)
+    _check_assumed(model, what, v, problem.unknowns)
     return SteadyState(
         model,
         about,
@@ -348,8 +349,8 @@ def _check_autonomous(problem: Problem, slopes: Array) -> None:
         )
 
 
-def _check_free(model: Model, problem: Problem, v: Array) -> None:
-    """Reject what was solved for if it violates the assumptions of its symbol."""
-    names = [n for n in problem.unknowns if n in model.parameters]
-    flags = [model.variables[n].flags for n in names]
-    assumptions.check_rows(problem.what, names, flags, [v[problem.field.names.index(n)] for n in names])
+def _check_assumed(model: Model, kind: str, v: Array, names: Sequence[str]) -> None:
+    """Reject values that violate the assumptions of their symbols."""
+    known = (*model.states, *model.parameters, *model.inputs)
+    rows = [v[1 + known.index(n)] for n in names]
+    assumptions.check_rows(kind, names, [model.variables[n].flags for n in names], rows)

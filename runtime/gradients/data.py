@@ -52,6 +52,8 @@ def _columns(label: str, data: Any) -> dict[Any, Any]:
     """Each series by its name: a table has its times in the column "t"."""
     if hasattr(data, "columns") and hasattr(data, "__getitem__"):  # a data frame
         data = {str(name): np.asarray(data[name]) for name in data.columns}
+        if TIMES not in data:
+            raise ArgumentError(f"{label} has no column t with the times; it has {', '.join(data)}")
     if not isinstance(data, Mapping):
         raise ArgumentError(
             f"{label} = {arguments.short(data)}; a dict of name: (times, values) or (times, values, sigma), or a "

@@ -211,8 +211,9 @@ def _check(problem: Residuals, low: Array, high: Array) -> None:
         raise ArgumentError("data: sigma is given for some series only; give it for all or for none")
     count = sum(len(s.times) for run in problem.runs for s in run.series)
     if count <= len(problem.names):
+        samples = "1 sample" if count == 1 else f"{count} samples"
         raise ArgumentError(
-            f"data: {count} samples cannot determine {len(problem.names)} free values and their errors"
+            f"data: {samples} cannot determine {len(problem.names)} free values and their errors"
         )
     problem.check()
 
