@@ -511,7 +511,7 @@ def test_sums_of_terms_that_share_nothing_are_found_where_they_occur_again() -> 
     first = [(1, (x,)), *((s, tuple(sorted((*f, d)))) for s, f in inner)]
     second = [*((s, tuple(sorted((*f, e)))) for s, f in reversed(inner)), (1, (y,))]
     assert factor.Factoring([first, second], 7).cost() == 6
-    assert factor.Factoring([[*inner, (1, (x,))], [(1, (y,)), *inner[::-1]]], 7).cost() == 4  # nothing in common
+    assert factor.Factoring([[*inner, (1, (x,))], [(1, (y,)), *inner[::-1]]], 7).cost() == 4
     assert factor.Factoring([inner[:2], first], 7).cost() == 4  # ((a + b) - c) d + x, where a + b is known
 
 
