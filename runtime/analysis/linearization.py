@@ -22,7 +22,7 @@ from ..errors import ArgumentError
 from .field import Field, named, plain, point
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
 
 Complex = NDArray[np.complex128]
 
@@ -224,7 +224,7 @@ def size(a: Array) -> float:
 
 
 def linearize(
-    model: Model, t: float, state: Any, parameters: Any, inputs: Any, about: str
+    model: CompiledModel, t: float, state: Any, parameters: Any, inputs: Any, about: str
 ) -> Linearization | Family:
     """See `Model.linearize`."""
     if about not in ABOUT:
@@ -243,7 +243,9 @@ def linearize(
     return Family((first, *rest), varied, model.units)
 
 
-def linearized(model: Model, v: Array, about: str, independent: Sequence[str] | None = None) -> Linearization:
+def linearized(
+    model: CompiledModel, v: Array, about: str, independent: Sequence[str] | None = None
+) -> Linearization:
     """The linear equations about v = (t, y, p, u); `independent` names the states to be used."""
     field = Field(model, v, about)
     value, slopes = field.motion(v)
@@ -373,5 +375,5 @@ def _member(values: Any, i: int) -> Any:
     }
 
 
-def _point(model: Model, t: float, given: Mapping[str, Any]) -> Array:
+def _point(model: CompiledModel, t: float, given: Mapping[str, Any]) -> Array:
     return point(model, t, *model._prepare(t, given["state"], given["parameters"], given["inputs"]))

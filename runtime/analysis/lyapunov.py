@@ -18,7 +18,7 @@ from .field import named
 from .tangents import Tangents, null_space
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
     from ..options import RunOptions
 
 _BLOCKS = 20
@@ -64,7 +64,7 @@ class LyapunovExponents:
 
 
 def lyapunov(
-    model: Model,
+    model: CompiledModel,
     t_span: Any,
     initial: Any,
     parameters: Any,

@@ -23,7 +23,7 @@ from .field import named
 from .tangents import Tangents, null_space
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
     from ..options import RunOptions
     from ..solution import Solution
 
@@ -59,7 +59,7 @@ class PeriodicOrbit:
     residual : the largest |y(T) - y0| that is left.
     """
 
-    model: Model
+    model: CompiledModel
     t: float
     y: Array
     period: float
@@ -101,7 +101,7 @@ class PeriodicOrbit:
 
 
 def periodic(
-    model: Model,
+    model: CompiledModel,
     initial: Any,
     period: float,
     parameters: Any,

@@ -13,7 +13,7 @@ from ..sensitivities import Variation, checked
 from .field import Field, refuse
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
     from ..options import RunOptions
 
 _RANK = 1e-9
@@ -30,7 +30,7 @@ class Tangents:
     """
 
     def __init__(
-        self, model: Model, t: float, initial: Any, parameters: Any, inputs: Any, how: RunOptions
+        self, model: CompiledModel, t: float, initial: Any, parameters: Any, inputs: Any, how: RunOptions
     ) -> None:
         refuse(model)
         if model.events:

@@ -15,7 +15,7 @@ from .objective import bounds as bounds_of
 from .residuals import Residuals, residuals
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
 
 _SAME = 1e-10
 """Ratio of the extreme singular values of the scaled Jacobian below which parameters are not told apart."""
@@ -136,7 +136,7 @@ class Fit:
 
 
 def fit(
-    model: Model,
+    model: CompiledModel,
     data: Any,
     *,
     free: Any,

@@ -284,7 +284,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         text = super()._get_help_string(action)
         if text is None or not ("DEFAULT" in text or "METHODS" in text):
             return text
-        from chaplygin.runtime.model import core_available
+        from chaplygin.runtime.compiled_model import core_available
         from chaplygin.runtime.options import DEFAULT_METHODS, DEFAULTS
 
         if "DEFAULT" in text:
