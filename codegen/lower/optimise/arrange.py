@@ -126,8 +126,8 @@ class _Search:
             return self.arrangement(spread)
         simple = (spread, frozenset(self.candidates), frozenset[Node]())
         sizes = [self.length(s) for s in simple]
-        simple = tuple(s for s, size in zip(simple, sizes, strict=True) if size <= HOPELESS * min(sizes))
-        spread = min(simple, key=lambda s: self.cost(s, math.inf))
+        short = [s for s, size in zip(simple, sizes, strict=True) if size <= HOPELESS * min(sizes)]
+        spread = min(short, key=lambda s: self.cost(s, math.inf))
         groups = dict.fromkeys(frozenset([n]) for n in self.candidates)
         groups |= dict.fromkeys(frozenset(found) for n in self.order if len(found := self.group(n)) > 1)
         improved = True
