@@ -56,13 +56,15 @@ static int cg_lane_status(const cg_lanes_run_t *run, int32_t lane, int status)
 {
     const int32_t n_p = run->model->n_parameters;
     double *const x = run->moved, *const p = x + run->n, *const u = p + n_p;
+    const int unclosed = status == CG_UNCLOSED; /* at the end of a step that was taken back */
+    const double t = unclosed ? run->t_old[lane] : run->t[lane];
     if (status == CG_OK) {
         return status;
     }
-    cg_gather(x, 1, run->x + lane, run->lanes, run->n);
+    cg_gather(x, 1, (unclosed ? run->x_old : run->x) + lane, run->lanes, run->n);
     cg_gather(p, 1, run->p + lane, run->lanes, n_p);
     cg_gather(u, 1, run->u + lane, run->lanes, run->n_u);
-    return cg_failure(run->model, status, run->t[lane], x, p, u, u + run->n_u);
+    return cg_failure(run->model, status, t, x, p, u, u + run->n_u);
 }
 
 /* Writes the end of the lane's trajectory and leaves the lane empty. */
