@@ -13,7 +13,7 @@ from .method_headers import own_methods
 from .render import provenance, render
 from .statements import Body, Function, body, solver
 
-_CORRECTED = ("correction", "unmet")
+_CORRECTED = ("correction", "correction_all", "unmet")
 """The kernels that move the end of a step onto the constraints."""
 _OBSERVED = ("guards", "contacts", "project")
 """The kernels that are called after every step of a model with events or contacts."""

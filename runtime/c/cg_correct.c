@@ -117,7 +117,7 @@ int cg_run_step(cg_run_t *run)
             return status;
         }
         const double length = fabs(run->t - run->t_old);
-        if (!run->adaptive || length <= cg_step_located(run->t_old, cg_time_inside(run, run->t_end))) {
+        if (!run->adaptive || length <= cg_step_located(run->t_old)) {
             const double t = cg_time_of_model(run, run->t);
             status = cg_failure(run->model, status, t, run->x, run->p, run->u, run->work);
             cg_run_take_back(run);

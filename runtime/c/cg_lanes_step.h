@@ -114,13 +114,29 @@ static CG_INLINE void CG_FN(accept)(cg_lanes_run_t *run, cg_real_t t_new, cg_mas
     }
 }
 
+#if defined(CG_MODEL_CORRECTION) || defined(CG_MODEL_CORRECTION_ALL)
+/* One step of Newton's method from x; the result is where it is regular. */
+static CG_INLINE cg_mask_t CG_FN(correction)(cg_lanes_run_t *run, cg_real_t t, const cg_real_t *x, cg_real_t *moved)
+{
+    const cg_real_t *const p = CG_REALS(run->p), *const u = CG_REALS(run->u);
+#ifdef CG_MODEL_CORRECTION_ALL
+    if (run->projection == CG_PROJECT_ALL) {
+        return CG_MODEL_CORRECTION_ALL(&t, x, p, u, CG_REALS(run->start), moved, CG_REALS(run->work));
+    }
+#endif
 #ifdef CG_MODEL_CORRECTION
+    return CG_MODEL_CORRECTION(&t, x, p, u, moved, CG_REALS(run->work));
+#else
+    return cg_true();
+#endif
+}
+
 /* Takes back the last step in the lanes of `bad`, to repeat it with a part of its length; where that is short enough
  * already the trajectory ends, and what the step led to is in x_old and t_old. */
 static CG_COLD void CG_FN(unclosed)(cg_lanes_run_t *run, const cg_mask_t *bad)
 {
     const cg_real_t t = CG_T(run), t_old = CG_T_OLD(run), length = cg_abs(t - t_old);
-    const cg_mask_t over = run->adaptive ? *bad & cg_le(length, cg_step_located(t_old, run->t_end)) : *bad;
+    const cg_mask_t over = run->adaptive ? *bad & cg_le(length, cg_step_located(t_old)) : *bad;
     const cg_mask_t why = CG_FN(code)(CG_UNCLOSED);
     cg_real_t *const x = CG_REALS(run->x), *const x_old = CG_REALS(run->x_old), *const f = CG_REALS(run->f);
     CG_FN(fail)(run, &over, &why);
@@ -148,7 +164,7 @@ static void CG_FN(correct)(cg_lanes_run_t *run, cg_mask_t good)
     cg_mask_t off = good, ever = {0}, bad = {0};
 
     for (int step = 0; step < CG_MOST_CORRECTIONS && cg_any(off); step++) {
-        const cg_mask_t ok = CG_MODEL_CORRECTION(&t, x, CG_REALS(run->p), CG_REALS(run->u), moved, CG_REALS(run->work));
+        const cg_mask_t ok = CG_FN(correction)(run, t, x, moved);
         const cg_mask_t finite = cg_step_finite(moved, n);
         const cg_real_t close = cg_splat(cg_close_enough(step));
         cg_mask_t far = {0};
@@ -186,7 +202,11 @@ static void CG_FN(correct)(cg_lanes_run_t *run, cg_mask_t good)
         CG_FN(unclosed)(run, &unclosed);
     }
 }
+#ifdef CG_MODEL_CORRECTION
 #define CG_CORRECTS(run) ((run)->projection != CG_PROJECT_NONE)
+#else
+#define CG_CORRECTS(run) ((run)->projection == CG_PROJECT_ALL)
+#endif
 #define CG_CORRECT(run, good)                  \
     if (CG_CORRECTS(run) && cg_any(good)) {    \
         CG_FN(correct)(run, good);             \

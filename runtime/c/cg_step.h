@@ -104,10 +104,10 @@ static CG_INLINE cg_real_t cg_step_smallest(cg_real_t t)
     return 4.0 * DBL_EPSILON * cg_larger_size(t, cg_splat(CG_TIME_LEAST / DBL_EPSILON));
 }
 
-/* The length of a step from t that is short enough to say where a run to t_end fails. */
-static CG_INLINE cg_real_t cg_step_located(cg_real_t t, double t_end)
+/* The length of a step from t that is short enough to say where a run fails. */
+static CG_INLINE cg_real_t cg_step_located(cg_real_t t)
 {
-    return CG_LOCATED * (cg_abs(t) + cg_abs(t_end - t));
+    return cg_larger(CG_LOCATED * cg_abs(t), 2.0 * cg_step_smallest(t));
 }
 
 #endif /* CG_STEP_H */
