@@ -20,6 +20,8 @@ _PROBES = 4
 """Number of points near a state at which it is seen which derivatives vanish."""
 _ZERO = 1e-12
 """A derivative of this size, relative to the largest of its row, is one of cancelled terms."""
+WEAK = 1e-4
+"""An equation with derivatives below this share of the largest may be an identity, which holds up to rounding errors."""
 
 Mask = NDArray[np.bool_]
 
