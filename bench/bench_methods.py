@@ -1,7 +1,7 @@
 """Which method is the fastest at equal error: the measurement behind `Model.default_method`.
 
 Over the catalogue, for tolerances 1e-3 to 1e-13: the time that each method takes for the error that dop853 has at that
-tolerance, in parts of the fastest one's. `python bench/bench_methods.py` takes ten minutes and prints the table of
+tolerance, relative to the fastest one's. `python bench/bench_methods.py` takes ten minutes and prints the table of
 RESULTS.md; names of systems as arguments leave out the others.
 """
 
@@ -70,7 +70,7 @@ def measured(name: str) -> dict[tuple[str, float], Point]:
 
 
 def relative(points: dict[tuple[str, float], Point], kind: int) -> Array:
-    """(tolerances, methods): times at the error of dop853, in parts of the shortest; infinite if it is not reached."""
+    """(tolerances, methods): times at the error of dop853, relative to the shortest; infinite if it is not reached."""
     table = np.empty((len(DECADES), len(METHODS)))
     logs = {}
     for method in METHODS:

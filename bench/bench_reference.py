@@ -1,4 +1,4 @@
-"""The package in parts of the hand-written reference, each side at the tolerance that gives a median error of 1e-9.
+"""The package relative to the hand-written reference, each side at the tolerance that gives a median error of 1e-9.
 
 The top, the sleigh and five links, t = 0..10, one core. The reference itself counts as valid only if it is so many
 times faster than heyoka's batch loop as `VALID` says; heyoka has five links as the same O(n) recursion.
@@ -82,9 +82,9 @@ def test_equal_error(case: Case, turns: Any) -> None:
     rows = [tuned_row(case, text, make) for text, make in makers(case).items()]
     hand, default, vern9, contracted = rows
     ratios = [
-        Ratio("by default, time in parts of the reference", default, hand, PART_GOAL[case], inverse=True),
-        Ratio("vern9, time in parts of the reference", vern9, hand, inverse=True),
-        Ratio("vern9 with contraction, time in parts of the reference", contracted, hand, inverse=True),
+        Ratio("by default, time relative to the reference", default, hand, PART_GOAL[case], inverse=True),
+        Ratio("vern9, time relative to the reference", vern9, hand, inverse=True),
+        Ratio("vern9 with contraction, time relative to the reference", contracted, hand, inverse=True),
     ]
     peer = available(
         "heyoka", lambda: tuned_row(case, "heyoka, batches of 8", partial(heyoka, case=case), halvings=6)
@@ -145,7 +145,7 @@ def test_small_ensembles(case: Case, turns: Any) -> None:
     small = {count: row(count, max(2, scaled(4000, 40) // count)) for count in SMALL_GOAL}
     ratios = [
         Ratio(
-            f"{count} trajectories, time of one above {1e6 * CALL:.0f} µs a call in parts of a large ensemble's",
+            f"{count} trajectories, time of one above {1e6 * CALL:.0f} µs a call relative to a large ensemble's",
             small[count],
             large,
             goal,

@@ -1,4 +1,4 @@
-"""What derivatives of runs cost, in parts of the run alone with the same method and steps.
+"""What derivatives of runs cost, relative to the run alone with the same method and steps.
 
 Forward: the variational equations with 4 and 16 random directions of the initial state, the parameters and the inputs,
 as `integrate(..., sensitivities=[...])` runs them. Backward: the gradient of a final state by 50 parameters.

@@ -91,7 +91,7 @@ def test_planar_chain(n: int, tmp_path: Path, turns: Any) -> None:
         assert np.abs(calls.run("emitted", 1, y) - expected).max() <= 1e-11 * np.abs(expected).max()
     ours = Contender("recursive", lambda: calls.run("emitted", times, y), times)
     theirs = Contender("hand-written", lambda: calls.run("written", times, y, ("m", "l", "g")), times)
-    ratio = Ratio(f"{n} rods, time in parts of the hand-written recursion", ours, theirs, 1.2, inverse=True)
+    ratio = Ratio(f"{n} rods, time relative to the hand-written recursion", ours, theirs, 1.2, inverse=True)
     turns(f"planar chain of {n} rods, a right-hand side", [theirs, ours], [ratio], rounds=ROUNDS)
 
 
@@ -108,7 +108,7 @@ def test_spatial_tree(joint: str, n: int, tmp_path: Path, turns: Any) -> None:
     lacking = missing()
     others = [_from_python(theirs, times)] if lacking else _from_cpp(theirs, times)
     least = min(others, key=lambda other: quick_time(other.run) - other.free)
-    ratio = Ratio(f"{n} {joint}, time in parts of Pinocchio's ABA", ours, least, 1.0, inverse=True)
+    ratio = Ratio(f"{n} {joint}, time relative to Pinocchio's ABA", ours, least, 1.0, inverse=True)
     remark = f"Pinocchio is called from Python: {lacking} is missing" if lacking else ""
     title = f"tree of {n} bodies on {joint}, a right-hand side"
     turns(title, [*others, ours], [ratio], rounds=ROUNDS, remark=remark)
@@ -165,7 +165,7 @@ def test_lanes_of_a_spatial_tree(joint: str, turns: Any) -> None:
 
     widest = 8
     one, many = (Contender(f"{lanes} lanes", run(lanes), runs * 400) for lanes in (1, widest))
-    ratio = Ratio(f"30 {joint}: throughput of {widest} lanes, in parts of one", many, one, 4.0)
+    ratio = Ratio(f"30 {joint}: throughput of {widest} lanes, relative to one", many, one, 4.0)
     turns(f"tree of 30 bodies on {joint} in lanes, rk4", [one, many], [ratio], rounds=ROUNDS)
 
 

@@ -18,9 +18,10 @@ from .variants import search_path
 
 if TYPE_CHECKING:
     from .base_model import Method, Variable
+    from .compiled_model import core_available
     from .ensemble_result import Ensemble
     from .loading import load_model
-    from .model import Model, core_available
+    from .model import Model
     from .python_model import PythonKernels, PythonModel
     from .snapshots import Snapshot
     from .solution import Solution
@@ -62,7 +63,7 @@ _LATER = {
     "PythonKernels": "python_model",
     "PythonModel": "python_model",
     "Variable": "base_model",
-    "core_available": "model",
+    "core_available": "compiled_model",
     "load_model": "loading",
 }
 

@@ -219,7 +219,7 @@ def times(what: str, value: Any, t0: float, t1: float) -> Array:
         i = int(unordered[0])
         order = "increase" if t1 >= t0 else "decrease"
         raise ArgumentError(
-            f"{what} must {order} strictly: {what}[{i}] = {result[i]:.17g}, then {result[i + 1]:.17g}"
+            f"{what} must {order} strictly: entry {i} is {result[i]:.17g}, the next one {result[i + 1]:.17g}"
         )
     return result
 

@@ -66,6 +66,10 @@ class Variable(NamedTuple):
     flags: int = 0
 
 
+OF_LEAST_NORM = "multiplier; of least norm"
+"""How the description of a multiplier begins that redundant constraints do not determine."""
+
+
 class Method(NamedTuple):
     """An integration method: its name, a few words about it, its order, and what it needs."""
 
@@ -186,6 +190,11 @@ class BaseModel(InitialStates):
         return {
             name: variable.description for name, variable in self.variables.items() if variable.description
         }
+
+    @property
+    def has_redundant_constraints(self) -> bool:
+        """Whether constraints leave multipliers open, of which those of least norm are computed."""
+        return any(variable.description.startswith(OF_LEAST_NORM) for variable in self.variables.values())
 
     @property
     def example(self) -> dict[str, float]:

@@ -97,9 +97,8 @@ def _least_squares(theta: Array, wanted: Array, values: Callable[[Array], Array]
                 step += np.where(moving, inverse[:, :, d].T * left[d], 0.0)
             theta = theta - step
             moving &= (np.abs(step) > 4e-16 * (1.0 + np.abs(theta))).any(axis=0)
-            if (
-                i > 0 and moving.any()
-            ):  # for affine values the first slopes are exact, so the next step is zero
+            # For affine values the first slopes are exact, so the next step is zero.
+            if i > 0 and moving.any():
                 slopes = np.where(moving, _slopes(theta, values, False), slopes)
     return theta, slopes
 

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any, overload
 
 from . import arguments
 from .base_model import BaseModel
+from .compiled_model import prepare
 from .consistency import check_ensemble, remember
 from .draws.given import split
 from .ensemble_job import EnsembleJob, number_of_trajectories
 from .ensemble_result import Ensemble
 from .errors import ArgumentError
 from .executors import Executor, Threads
-from .model import Model, prepare
+from .model import Model
 from .options import of_call, shown
 from .progress import Progress
 
 if TYPE_CHECKING:
-    from .studies.collect import Collector
+    from .studies.collector import Collector
     from .studies.precision import Precision
     from .studies.study import Study
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from .assumptions import check_row
 from .errors import ArgumentError
 
 InputFunction = Callable[[float, Array], float]
-InputSpec = Union[float, InputFunction, "tuple[Any, Any]", "tuple[Any, Any, str]"]
 
 CONSTANT, HOLD, LINEAR, CALL = range(4)
 """Kinds of `enum cg_signal_kind` in cg_run.h."""

@@ -13,8 +13,9 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
+from .compiled_model import require_core
 from .errors import LoadError
-from .model import Model, require_core
+from .model import Model
 
 # A Cython module cannot be initialised twice in a process, so each file is loaded only once.
 _loaded: dict[tuple[int, int], ModuleType] = {}

@@ -157,6 +157,8 @@ DEFAULT_METHODS = "vern9 for tolerances up to 1e-5, up to 1e-13 with events or c
 """What `Model.default_method` chooses, for help texts; the table is in runtime/c/cg_default.h."""
 STEPPER = RunOptions(max_steps=2**61)
 """The defaults of a stepper: its caller decides how long it runs."""
+PERIODIC = RunOptions(rtol=1e-12, atol=1e-12)
+"""The defaults of a search for periodic motions."""
 GRADIENT_MEMORY = 2**28
 """Bytes for the states of a run and their derivatives, above which a gradient takes some of its steps again."""
 

@@ -154,7 +154,7 @@ class Solution:
     def message(self) -> str:
         """How the run ended, and when; with redundant constraints also which multipliers were computed."""
         end = message_of(self.status, self.t_reached, self.model.independent, self.paradox)
-        redundant = "rank" in self.model.kernels
+        redundant = self.model.has_redundant_constraints
         return end + "; constraints are redundant: their multipliers are those of least norm" * redundant
 
     @property

@@ -69,3 +69,19 @@ def on_rails() -> cg.System:
         holonomic=[y - s * x],
         example={x: 1, y: 2, m: 1, k: 1, s: 2},
     )
+
+
+def two_oscillators() -> cg.System:
+    """Oscillators with dampings d (1 - 2 a) and e and frequencies that change with a, coupled by a force without V."""
+    x, y = cg.coordinates("x y")
+    a, d, e, second, shift, coupling = cg.parameters("a d e second shift coupling")
+    vx, vy = cg.rate(x), cg.rate(y)
+    return cg.System(
+        "two_oscillators",
+        coordinates=[x, y],
+        kinetic=(vx**2 + vy**2) / 2,
+        forces={
+            vx: -((1 + shift * a) ** 2) * x - d * (1 - 2 * a) * vx - coupling * a * y,
+            vy: -((second - shift * a) ** 2) * y - e * vy + coupling * a * x,
+        },
+    )

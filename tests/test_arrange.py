@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from branched_pendulums import comb
 from dense_chain import dense_chain
 from mpmath import mp, mpf
 from small_systems import SMALL
@@ -491,6 +492,42 @@ def test_a_trial_expands_and_factors_only_what_is_new(monkeypatch: pytest.Monkey
     assert len(expanded) < 0.7 * trials * len(search.order)
     assert len(set(factored)) == len(factored)  # equal sums only once
     assert len(factored) < trials  # and some not at all: too long, or already known
+
+
+def test_terms_that_share_nothing_are_not_compared() -> None:
+    n = 200
+    tables = factor.Tables()
+    long = [(1, (2 * i, 2 * i + 1)) for i in range(n)]
+    alone = factor.Factoring([long], 2 * n, tables)
+    assert tables.split.cache_info().misses == 0
+    assert not alone.products
+    assert not alone.sum_of
+
+
+def test_sums_of_terms_that_share_nothing_are_found_where_they_occur_again() -> None:
+    """(a + b - c) d + x and (a + b - c) e + y in any order: with a + b - c once, 2 + 2 additions and 2 products."""
+    a, b, c, d, e, x, y = range(7)
+    inner = [(1, (a,)), (1, (b,)), (-1, (c,))]
+    first = [(1, (x,)), *((s, tuple(sorted((*f, d)))) for s, f in inner)]
+    second = [*((s, tuple(sorted((*f, e)))) for s, f in reversed(inner)), (1, (y,))]
+    assert factor.Factoring([first, second], 7).cost() == 6
+    assert factor.Factoring([[*inner, (1, (x,))], [(1, (y,)), *inner[::-1]]], 7).cost() == 4
+    assert factor.Factoring([inner[:2], first], 7).cost() == 4  # ((a + b) - c) d + x, where a + b is known
+
+
+def test_a_long_sum_is_not_written_out_in_every_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The force on a carriage is in the acceleration of each of its n pendulums: n sums of n terms if expanded."""
+    longest: list[int] = []
+    make = factor.Factoring.__init__
+
+    def factoring(self: Any, sums: Any, *rest: Any) -> None:
+        longest.append(sum(map(len, sums)))
+        make(self, sums, *rest)
+
+    monkeypatch.setattr(factor.Factoring, "__init__", factoring)
+    n = 25
+    assert comb(n).equations("lagrange").program.operations() < 30 * n
+    assert max(longest) < n * n
 
 
 def test_an_expansion_like_another_is_what_it_would_be_alone() -> None:

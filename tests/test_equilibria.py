@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from runtime_models import needs_core
-from steady_models import HOOP, hoop, on_rails
+from steady_models import HOOP, hoop, on_rails, two_oscillators
 
 import chaplygin as cg
 from chaplygin.generated.double_pendulum import model as pendulum
@@ -146,6 +146,13 @@ def test_equations_with_the_time_are_refused() -> None:
         driven.compile().equilibrium({"x": 1})
 
 
+def test_values_against_their_assumptions_are_named() -> None:
+    """Masses of the double pendulum are declared positive: a negative one is refused, as in runs."""
+    guess = {"theta1": 0.1, "theta2": 0.1}
+    with pytest.raises(cg.ArgumentError, match="parameters: m1 = -1, but m1 is declared positive"):
+        pendulum.equilibrium(guess, dict.fromkeys(pendulum.parameters, 1.0) | {"m1": -1})
+
+
 def test_a_fold_of_a_pushed_bead(bead: Any) -> None:
     """tau = m R sin(theta) (g - R Omega^2 cos(theta)) is greatest where g cos(theta) = R Omega^2 cos(2 theta)."""
     numbers = HOOP | {"c": 0.2, "Omega": 4.0}
@@ -186,6 +193,56 @@ def test_a_hopf_point(bead: Any) -> None:
     assert abs(point.value) < 1e-10
     frequency = 6 * np.sqrt(1 - (9.81 / 18) ** 2)
     np.testing.assert_allclose(np.abs(point.point.eigenvalues.imag), frequency, rtol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def oscillators() -> Any:
+    """At rest; the damping of the first one changes its sign at a = 1/2."""
+    numbers = {"a": 0.0, "d": 0.2, "e": 0.04, "second": 1.3, "shift": 0.0, "coupling": 0.0}
+    return two_oscillators().compile().equilibrium({"x": 0, "y": 0}, numbers)
+
+
+@pytest.mark.parametrize(
+    ("changed", "step"),
+    [
+        ({}, 0.5),  # a point of the branch is the Hopf point
+        ({"shift": 0.238, "second": 1.059, "e": -0.005, "d": 0.186}, 1.0),  # frequencies cross
+        ({"shift": 0.122, "second": 1.24, "e": 0.1, "d": 0.26}, 1.0),
+        ({"shift": 0.41, "second": 1.232, "e": -0.021, "d": 0.172}, 0.37),
+        ({"shift": 0.422, "second": 1.347, "e": -0.032, "d": 0.126}, 0.11),
+    ],
+)
+def test_a_hopf_point_beside_another_pair(oscillators: Any, changed: dict[str, float], step: float) -> None:
+    start = oscillators.model.equilibrium({"x": 0, "y": 0}, oscillators.parameters | changed)
+    (point,) = start.continuation("a", 1.0, step=step).special
+    assert point.kind == "Hopf"
+    assert abs(point.value - 0.5) < 1e-10
+
+
+def test_flutter_without_damping(oscillators: Any) -> None:
+    """With stiffnesses 1 and 2 and the force -+ a k, s^4 + 3 s^2 + 2 + a^2 k^2 = 0: pairs meet at 2 a k = 1."""
+    numbers = oscillators.parameters | {"d": 0, "e": 0, "second": np.sqrt(2), "coupling": 0.7}
+    start = oscillators.model.equilibrium({"x": 0, "y": 0}, numbers)
+    branch = start.continuation("a", 1.0)
+    (point,) = branch.special
+    assert point.kind == "Hamiltonian Hopf"
+    assert abs(point.value - 1 / 1.4) < 1e-10
+    assert [p.stability for p in branch.points] == [
+        "neutral" if a < point.value else "unstable" for a in branch["a"]
+    ]
+    (back,) = branch.points[-1].continuation("a", 0.0).special
+    assert back.kind == "Hamiltonian Hopf"
+
+
+@pytest.mark.parametrize("step", [0.5, 0.25, 0.02])
+def test_a_branch_point_at_a_point_of_the_branch(step: float) -> None:
+    """The upright position of x'' = a x - x^3 - x' loses its stability at a = 0."""
+    x, a = cg.coordinates("x"), cg.parameters("a")
+    rate = cg.rate(x)
+    fork = cg.System("fork", coordinates=[x], kinetic=rate**2 / 2, forces={rate: a * x - x**3 - rate})
+    (point,) = fork.compile().equilibrium({"x": 0}, {"a": -1}).continuation("a", 1.0, step=step).special
+    assert point.kind == "branch point"
+    assert abs(point.value) < 1e-14
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.25, 0.5), (0.5, 1.0)], ids=["disk", "hoop"])

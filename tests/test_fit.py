@@ -111,6 +111,13 @@ def test_several_runs_share_parameters_and_have_their_own_initial_values() -> No
     assert [len(part["x"]) for part in found.residuals] == [40, 40]
 
 
+def test_a_table_without_times_is_named() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"time": TIMES, "x": np.cos(TIMES)})
+    with pytest.raises(cg.ArgumentError, match="data has no column t with the times; it has time, x"):
+        cg.fit(oscillator, table, free=["k"], **GUESS)
+
+
 def test_a_table_is_read_as_its_columns() -> None:
     pandas = pytest.importorskip("pandas")
     table = {"t": TIMES, "x": noisy(5), "x_dot": -2 * np.sin(2 * TIMES)}
@@ -149,7 +156,7 @@ def test_wrong_data_and_names_are_named() -> None:
     )
     refused("data: xdot is not a quantity.*did you mean x_dot", {"xdot": (TIMES, x)})
     refused(r"data: x: values has shape \(39,\) for times of shape \(40,\)", {"x": (TIMES, x[1:])})
-    refused("data: x: times must increase strictly", {"x": (TIMES[::-1], x)})
+    refused("data: x: times must increase strictly: entry 0 is", {"x": (TIMES[::-1], x)})
     refused("sigma must be positive", {"x": (TIMES, x, 0.0)})
     refused(r"sigma has shape \(3,\) for values of shape", {"x": (TIMES, x, [0.1, 0.2, 0.3])})
     refused(r"\(times, values\)", {"x": x})

@@ -225,6 +225,17 @@ def test_symbolic_linear_equations_are_the_compiled_ones() -> None:
         system.equations("maggi").linearize({symbols["w1"]: 0}, about="steady")
 
 
+def test_the_symbolic_point_by_names() -> None:
+    """A pendulum at rest below: A = [[0, 1], [-k, 0]]."""
+    q, k = cg.coordinates("q"), cg.parameters("k", positive=True)
+    kinetic = cg.rate(q) ** 2 / 2
+    equations = cg.System("pendulum", coordinates=[q], kinetic=kinetic, potential=-k * sp.cos(q)).equations()
+    found = equations.linearize({"q": 0, "q_dot": 0}).A
+    assert found == sp.Matrix([[0, 1], [-k, 0]])
+    with pytest.raises(cg.ArgumentError, match="linearize: point: unknown q_dt; did you mean q_dot"):
+        equations.linearize({"q": 0, "q_dt": 0})
+
+
 @pytest.fixture(scope="module")
 def bicycle() -> Any:
     upright = dict.fromkeys(("yaw", "roll", "pitch", "steer"), 0.0)

@@ -14,6 +14,7 @@ from scipy.special import ellipk
 
 import chaplygin as cg
 from chaplygin.runtime.analysis.tangents import Tangents
+from chaplygin.runtime.options import RunOptions
 
 pytestmark = needs_core
 
@@ -107,7 +108,7 @@ def test_tangents_may_control_the_steps_of_a_projected_motion() -> None:
     a, b = np.array([0.6, 0.0, -0.8]), np.array([0.0, 1.0, 0.0])
     across, t = np.cross(a, b), 1.18
     names = ("x", "y", "z", "x_dot", "y_dot", "z_dot")
-    how = {"rtol": 1e-12, "atol": 1e-12, "project": "constraints"}
+    how = RunOptions(rtol=1e-12, atol=1e-12)
     start = dict(zip(names, (*a, *b), strict=True))
     of = Tangents(system.compile("multipliers"), 0.0, start, None, None, how)
     flow, state, tangents = of.flow(6, control=True), of.y, np.eye(6)  # most directions leave the sphere
@@ -275,3 +276,16 @@ def test_what_is_wrong_with_exponents_is_named() -> None:
     example = cg.example("bouncing_ball")
     with pytest.raises(cg.ArgumentError, match="has events"):
         example.system.compile().lyapunov((0, 1), example.initial, example.parameters)
+
+
+def test_keywords_of_exponents_and_periodic_motions() -> None:
+    """Those of a run that its options do not have are refused in their own name."""
+    from chaplygin.generated.harmonic_oscillator import model
+
+    start = {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}
+    with pytest.raises(TypeError, match=r"lyapunov\(\) got an unexpected keyword argument 't_evl'"):
+        model.lyapunov((0, 1), *start, t_evl=[1])
+    with pytest.raises(
+        TypeError, match=r"periodic\(\) got an unexpected keyword argument 'rtl'; did you mean rtol"
+    ):
+        model.periodic(start[0], 3, start[1], rtl=1e-9)

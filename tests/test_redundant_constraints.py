@@ -147,6 +147,14 @@ def held_twice(**more: Any) -> cg.System:
     )
 
 
+def test_independent_constraints_are_not_called_redundant() -> None:
+    x, y = cg.coordinates("x y")
+    kinetic = (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2
+    circle = cg.System("circle", coordinates=[x, y], kinetic=kinetic, holonomic=[x**2 + y**2 - 1])
+    sol = circle.compile("multipliers").integrate((0, 1), {"x": 1, "y": 0, "x_dot": 0, "y_dot": 1})
+    assert sol.message == "reached the end of the interval, t = 1"
+
+
 def test_multipliers_are_those_of_least_norm() -> None:
     """lambda_1 + (1 + x) lambda_2 = m g; of all solutions (1, 1 + x) m g / (1 + (1 + x)^2) is the shortest."""
     system = held_twice()

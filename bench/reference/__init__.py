@@ -1,7 +1,7 @@
 """The limit that the package is held against: the three systems with `vern9` and `rk4` in C written by hand for the
 registers of this CPU, everything inlined.
 
-Times of the package are given in parts of the reference's. Each `.c` file contains the equations of one system, in the
+Times of the package are given relative to the reference's. Each `.c` file contains the equations of one system, in the
 fewest operations: derivatives come multiplied by the step, five links are eliminated from both ends with one division,
 sine and cosine take a table of 16 angles. `vern9.h` and `rk4.h` are the methods; a constant that multiplies the
 derivatives of all states is kept in a register.

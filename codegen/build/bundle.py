@@ -18,7 +18,7 @@ from .extension import facts_of
 from .model_sources import model_sources, module_of
 
 if TYPE_CHECKING:
-    from chaplygin.runtime.model import Model
+    from chaplygin.runtime.compiled_model import CompiledModel
 
 SCALARS = ("double", "float")
 SINGLE = "dop853"
@@ -26,7 +26,7 @@ SINGLE = "dop853"
 
 
 def export_c(
-    model: Model,
+    model: CompiledModel,
     folder: str | os.PathLike[str],
     methods: Sequence[str] | None,
     scalar: str,
@@ -48,7 +48,7 @@ def export_c(
     return target
 
 
-def _chosen(model: Model, methods: Sequence[str] | None, scalar: str) -> tuple[str, ...]:
+def _chosen(model: CompiledModel, methods: Sequence[str] | None, scalar: str) -> tuple[str, ...]:
     """The names of the methods."""
     if methods is None:
         methods = (model.default_method() if scalar == "double" else SINGLE,)
@@ -69,7 +69,11 @@ def _chosen(model: Model, methods: Sequence[str] | None, scalar: str) -> tuple[s
 
 
 def _described(
-    model: Model, chosen: tuple[str, ...], scalar: str, single_header: bool, start: Mapping[str, float]
+    model: CompiledModel,
+    chosen: tuple[str, ...],
+    scalar: str,
+    single_header: bool,
+    start: Mapping[str, float],
 ) -> Bundle:
     parts = ("dop853", "rodas5p") if "auto" in chosen else ()  # what "auto" switches between
     methods = [method for method in model.methods if method in (*chosen, *parts)]

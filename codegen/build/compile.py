@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from chaplygin.runtime.arguments import boolean
+from chaplygin.runtime.compiled_model import require_core
 from chaplygin.runtime.errors import BuildError, CoreMissingError, NoCompilerError, PurePythonWarning
-from chaplygin.runtime.model import require_core
 
 from ..declare.digest import program_digest
 from ..declare.system import System

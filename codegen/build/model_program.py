@@ -12,10 +12,10 @@ from ..lower.program import ContactEntry, EventEntry, Program
 from .model_sources import graph_text
 
 if TYPE_CHECKING:
-    from chaplygin.runtime.model import Model
+    from chaplygin.runtime.compiled_model import CompiledModel
 
 
-def program_of(model: Model) -> Program:
+def program_of(model: CompiledModel) -> Program:
     """The program of a model, with the kernels in its graph file. Raises EmitError if that file is missing."""
     graph, kernels, unarranged = read_graph(graph_text(model))
 

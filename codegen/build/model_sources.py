@@ -11,10 +11,10 @@ from chaplygin.runtime.errors import EmitError
 from chaplygin.runtime.variants import sources_of
 
 if TYPE_CHECKING:
-    from chaplygin.runtime.model import Model
+    from chaplygin.runtime.compiled_model import CompiledModel
 
 
-def module_of(model: Model) -> Path:
+def module_of(model: CompiledModel) -> Path:
     """The file of a model's module. Raises EmitError if there is none."""
     path = getattr(model.owner, "__file__", None)
     if path is None:
@@ -22,12 +22,12 @@ def module_of(model: Model) -> Path:
     return Path(path)
 
 
-def folder_of(model: Model) -> Path:
+def folder_of(model: CompiledModel) -> Path:
     """The folder of a model's sources, beside its module. Raises EmitError for one that has no file."""
     return sources_of(module_of(model))
 
 
-def model_sources(model: Model) -> dict[str, str]:
+def model_sources(model: CompiledModel) -> dict[str, str]:
     """{file name: text} of the model's core and of the driver's C files, without the headers of the runtime.
 
     Needs no SymPy: the sources are beside the model's module. Raises EmitError if they are not.
@@ -40,7 +40,7 @@ def model_sources(model: Model) -> dict[str, str]:
     return {path.name: path.read_text(encoding="utf-8") for path in paths}
 
 
-def graph_text(model: Model) -> str:
+def graph_text(model: CompiledModel) -> str:
     """The text of a model's graph file. Raises EmitError if it is not beside the module."""
     path = folder_of(model) / f"{model.name}_graph.txt"
     if not path.exists():

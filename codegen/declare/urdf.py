@@ -155,24 +155,27 @@ class _Robot:
         return value
 
     def _numbers(
-        self, where: str, element: Element | None, attribute: str, default: str, n: int
+        self, where: str, owner: Element | None, tag: str, attribute: str, n: int, default: str | None = None
     ) -> list[Any]:
-        text = default if element is None else element.get(attribute, default)
+        element = None if owner is None else owner.find(tag)
+        if default is None:
+            text = self._text(where, element, attribute, tag)
+        else:
+            text = default if element is None else element.get(attribute, default)
         try:
             numbers = [float(word) for word in text.split()]
         except ValueError:
             numbers = []
         if len(numbers) != n or not all(abs(v) < float("inf") for v in numbers):
             raise DeclarationError(
-                f"{self.where}: {where}: {attribute} = {text!r}; give {n} finite number{'s'[: n > 1]}"
+                f"{self.where}: {where}: <{tag} {attribute}={text!r}>; give {n} finite number{'s'[: n > 1]}"
             )
         return [sp.Integer(int(v)) if v == int(v) else sp.Float(v) for v in numbers]  # 1 and 0 fold
 
     def _origin(self, where: str, element: Element | None) -> tuple[Any, Any]:
         """Position and rotation R = R_z(yaw) R_y(pitch) R_x(roll) of an <origin>."""
-        origin = None if element is None else element.find("origin")
-        place = self._numbers(where, origin, "xyz", "0 0 0", 3)
-        roll, pitch, yaw = self._numbers(where, origin, "rpy", "0 0 0", 3)
+        place = self._numbers(where, element, "origin", "xyz", 3, "0 0 0")
+        roll, pitch, yaw = self._numbers(where, element, "origin", "rpy", 3, "0 0 0")
         return place, turn(3, yaw) * turn(2, pitch) * turn(1, roll)
 
     def _body(self, name: str) -> dict[str, Any]:
@@ -180,10 +183,10 @@ class _Robot:
         element, where = self.links[name].find("inertial"), f"link {name!r}"
         if element is None:
             return {}
-        (mass,) = self._numbers(where, element.find("mass"), "value", "", 1)
+        (mass,) = self._numbers(where, element, "mass", "value", 1)
         center, turned = self._origin(where, element)
         moment = {
-            key: self._numbers(where, element.find("inertia"), key, "" if key[1] == key[2] else "0", 1)[0]
+            key: self._numbers(where, element, "inertia", key, 1, None if key[1] == key[2] else "0")[0]
             for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
         }
         own = sp.Matrix(3, 3, lambda i, j: moment["i" + "".join(sorted("xyz"[k] for k in (i, j)))])
@@ -224,7 +227,7 @@ class _Robot:
         place, turned = self._origin(f"joint {carried!r}", element)
         given = {"joint": _plain(carried), "at": place, "turned": turned, **self._body(name)}
         kind, own = element.get("type"), _plain(name)
-        axis = self._numbers(f"joint {carried!r}", element.find("axis"), "xyz", "1 0 0", 3)
+        axis = self._numbers(f"joint {carried!r}", element, "axis", "xyz", 3, "1 0 0")
         if element.find("mimic") is not None:
             raise DeclarationError(
                 f"{where} mimics another; remove <mimic> and declare a System with its relation"
@@ -247,15 +250,15 @@ class _Robot:
 
     def _forces(self, name: str, motors: bool, friction: bool) -> list[tuple[sp.Symbol, Any]]:
         """The force of damping and motor on each velocity of a joint."""
-        where, dynamics = f"joint {name!r}", self.joints[name].find("dynamics")
+        where, element = f"joint {name!r}", self.joints[name]
         moved = self.made[self._end(name, "child")].velocities
         ((damping,), (dry,)) = (
-            self._numbers(where, dynamics, key, "0", 1) for key in ("damping", "friction")
+            self._numbers(where, element, "dynamics", key, 1, "0") for key in ("damping", "friction")
         )
         if dry and moved and not friction:
             raise DeclarationError(
-                f'{self.where}: {where} has friction = {dry}, which is not taken over; pass friction="ignore" to '
-                "leave it out, or declare a Coulomb contact"
+                f"{self.where}: {where} has friction = {float(dry):g}, which is not taken over; pass "
+                'friction="ignore" to leave it out, or declare a Coulomb contact'
             )
         driven = motors and len(moved) == 1
         motor = inputs(f"tau_{_plain(name)}") if driven else sp.Integer(0)

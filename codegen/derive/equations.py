@@ -237,11 +237,12 @@ class Equations:
 
         The result has A, B, C, D and the names `states` of xi, `inputs` of u, `outputs` of z: the states that follow
         from xi by constraints, constant rates ``der(x)`` of dropped coordinates, the system's outputs. `point` maps
-        symbols of states, inputs and parameters to numbers or expressions; what it leaves out stays as it is. As for
-        `Model.linearize`, which is the way for larger systems, constraints are eliminated, and with about="steady"
-        ignorable coordinates are dropped.
+        states, inputs and parameters, by symbol or name, to numbers or expressions; what it leaves out stays as it is.
+        As for `Model.linearize`, which is the way for larger systems, constraints are eliminated, and with
+        about="steady" ignorable coordinates are dropped.
 
-        Raises FormError if a rate is not zero at the point, and for forms with multipliers, momenta or contacts.
+        Raises FormError if a rate is not zero at the point, and for forms with multipliers, momenta or contacts;
+        ArgumentError for names that the system does not have.
 
         >>> import chaplygin as cg
         >>> system = cg.example("double_pendulum").system

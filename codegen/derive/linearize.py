@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sympy as sp
 
+from chaplygin.runtime import arguments
 from chaplygin.runtime.errors import FormError
 
 from ..graph.differentiate import gradient
@@ -43,6 +44,7 @@ def linearized(eqs: Equations, point: Mapping[Any, Any], about: str) -> LinearEq
             f"linearize: {eqs.form!r} of {eqs.system.name!r} has another independent variable than the time, or forces "
             "or velocities that are computed by a loop; use a form without multipliers, momenta and contacts"
         )
+    place = _substitution(eqs, point)
     closing = _closing(eqs)
     dropped = _ignorable(eqs, closing) if about == "steady" else []
     kept = [i for i in range(len(eqs.states)) if i not in dropped]
@@ -50,7 +52,7 @@ def linearized(eqs: Equations, point: Mapping[Any, Any], about: str) -> LinearEq
     inputs = [g.symbol(u.name) for u in eqs.system.inputs]
 
     def at(roots: Sequence[Node]) -> list[Any]:
-        return [sp.simplify(e.subs(point)) for e in nodes.view(list(roots))]
+        return [sp.simplify(e.subs(place)) for e in nodes.view(list(roots))]
 
     def slopes(roots: Sequence[Node], variables: Sequence[Node]) -> sp.Matrix:
         entries = at([n for root in roots for n in gradient(g, root, variables)])
@@ -87,6 +89,15 @@ def linearized(eqs: Equations, point: Mapping[Any, Any], about: str) -> LinearEq
         tuple(u.name for u in eqs.system.inputs),
         (*(names[i] for i in follow), *observed),
     )
+
+
+def _substitution(eqs: Equations, point: Mapping[Any, Any]) -> dict[sp.Symbol, Any]:
+    """The point by the symbols of the equations. Raises `ArgumentError` for other names."""
+    symbols, given = eqs.nodes.symbols, arguments.by_name("linearize: point", point)
+    for name in given:
+        if name not in symbols:
+            raise arguments.unknown_entry("linearize: point", [name], tuple(symbols))
+    return {symbols[name]: value for name, value in given.items()}
 
 
 def _observed(eqs: Equations, dropped: Sequence[int]) -> dict[str, Node]:

@@ -29,9 +29,10 @@ def derivatives_file(program: Program, made: Program, kind: str, command: str) -
         n_values, n_variables = len(kernel.outputs), len(variables(program, kernel))
         given, found = (n_variables, n_values) if kind == "along" else (n_values, n_variables)
         function = f"{made.name}_{kind}_{name}"
-        wrappers.append(_wrapper(program, made, kind, name, f"({function}, {n_values}, {given}, {found}"))
+        sizes = f"{n_values}, {given}, {found}"
+        wrappers.append(_wrapper(program, made, f"{kind}_{name}", f"{function}, {sizes}"))
         of = f"cg_kinks_of_{name}" if name in rough else "NULL"
-        row = f"CG_TAKES_{kernel.takes.upper()}, {n_values}, {given}, {found}, {function}, {of}"
+        row = f"CG_TAKES_{kernel.takes.upper()}, {sizes}, {function}, {of}"
         entries.append(f"    {{{c_string(name)}, {row}}},")
     work = max(text.work for text in texts.values())
     values = {
@@ -60,14 +61,14 @@ def _kinks(name: str, found: list[str]) -> str:
     return f"static const char *const cg_kinks_of_{name}[] = {{{entries}}};\n"
 
 
-def _wrapper(program: Program, made: Program, kind: str, name: str, wrapped: str) -> str:
+def _wrapper(program: Program, made: Program, kernel: str, arguments: str) -> str:
     """The function of a kernel's derivatives by everything."""
-    kernel = f"{kind}_{name}"
     hoisted = made.schedule(kernel).hoisted
     if kernel == HOISTED["adjoint"]:
         return _backward(program, made, hoisted)
-    hoist = f"_HOISTED{wrapped}, {made.name}_hoist_lanes, {hoisted}" if hoisted else wrapped
-    return f"CG_DIFFERENTIAL{hoist})"
+    if hoisted:
+        return f"CG_DIFFERENTIAL_HOISTED({arguments}, {made.name}_hoist_lanes, {hoisted})"
+    return f"CG_DIFFERENTIAL({arguments})"
 
 
 def _backward(program: Program, made: Program, hoisted: int) -> str:
@@ -127,9 +128,8 @@ def _variational(program: Program, work: int, plan: Schedule) -> str:
     lines += [f"#define CG_MODEL_DIGEST {c_string(program.digest)}"]
     lines += [f"#define CG_MODEL_WORK ({work + 1} * CG_LANES)"]
     lines += [f"#define CG_MODEL_ALONG {name}_along_rhs"]
-    if not (
-        plan.hoisted and program.contacts
-    ):  # contact modes are chosen before the driver has hoisted anything
+    # Contact modes are chosen before the driver has hoisted anything.
+    if not (plan.hoisted and program.contacts):
         lines += [f"#define CG_MODEL_RHS {name}_along_rhs_lanes", f"#define CG_MODEL_OPERATIONS {plan.size}"]
         if plan.hoisted:
             lines += [

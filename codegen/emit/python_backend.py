@@ -15,7 +15,7 @@ from ..graph.graph import Graph
 from ..lower.program import Program
 from ..lower.schedule import Assign, Check, FactorSolve, Load, Schedule, SineCosine, Store, assigned
 from .expressions import PYTHON, C, Dialect, expression
-from .statements import ARRAYS, place
+from .statements import array_name, place
 
 Function = Callable[..., Any]
 
@@ -75,7 +75,7 @@ def _lines(g: Graph, plan: Schedule, dialect: Dialect) -> list[str]:
         elif isinstance(s, (Assign, SineCosine)):
             lines += [f"    {part.name} = {text(part.node, True)}" for part in assigned(s)]
         elif isinstance(s, Store):
-            lines.append(f"    {ARRAYS[s.array]}[{s.index}] = {text(s.node)}")
+            lines.append(f"    {array_name(s.array)}[{s.index}] = {text(s.node)}")
         elif isinstance(s, Check):
             zero = " or ".join(f"fabs({text(p)}) <= {text(limit)}" for p, limit in s.pairs)
             lines.append(f"    if {zero}: raise Singular('singular mass matrix')")

@@ -29,8 +29,6 @@ PIECE = 300
 LONGEST = 450
 """Largest number of statements at which a kernel stays in one function."""
 
-ARRAYS = {name: f"cg_{name}" for name in ("x", "p", "q", "u", "v", "work", "out")}
-
 
 def place(load: Load, dialect: Dialect = C) -> str:
     """The source of a variable: an array element or the independent variable."""

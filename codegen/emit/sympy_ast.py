@@ -15,7 +15,7 @@ from ..graph.to_sympy import symbolic
 from ..lower.fuse import FUSED
 from ..lower.program import Program
 from ..lower.schedule import Assign, Check, FactorSolve, Load, SineCosine, Store
-from .statements import ARRAYS
+from .statements import array_name
 
 
 def expression(g: Graph, node: Node, names: Mapping[Node, str], top: bool = True) -> Any:
@@ -89,7 +89,7 @@ def assignments(program: Program, kernel: str) -> Any:
         return variable.as_Declaration(value=value)
 
     def element(array: str, index: int) -> Any:
-        return ast.Element(sp.Symbol(ARRAYS[array]), indices=(sp.Integer(index),))
+        return ast.Element(sp.Symbol(array_name(array)), indices=(sp.Integer(index),))
 
     for part, s in [(one, s) for one in plan.passes for s in one.statements]:
         if isinstance(s, Load):

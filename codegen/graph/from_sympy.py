@@ -130,9 +130,7 @@ class Lowering:
         meant = self._meaning(e)
         if meant is not None:
             return [meant]
-        if isinstance(
-            e, ExprWithLimits
-        ):  # an integral or a series: its own variable is no symbol of the system
+        if isinstance(e, ExprWithLimits):  # an integral or a sum: its own variable is no symbol of the system
             return []
         return list(e.args)
 

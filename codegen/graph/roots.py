@@ -60,9 +60,7 @@ def touches_zero(g: Graph, node: Node) -> bool:
             around = min(values[i - 1], values[i + 1])
             if not 0 <= values[i] <= around:
                 continue
-            with mp.workdps(
-                60
-            ):  # in floats, where terms cancel, it would be the root of their rounding errors
+            with mp.workdps(60):  # in floats it would be the root of rounding errors where terms cancel
                 least = _least(partial(value, precise=True), ts[i - 1], ts[i + 1])
             if least <= _TOUCH * around:
                 return True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import sympy as sp
 
 from chaplygin.runtime.assumptions import ZERO_AT_START
-from chaplygin.runtime.base_model import Variable
+from chaplygin.runtime.base_model import OF_LEAST_NORM, Variable
 
 from ..declare.symbols import assumed
 from ..derive.friction import friction_outputs, friction_rows
@@ -117,7 +117,7 @@ def outputs(eqs: EquationNodes, accelerations: Sequence[Node]) -> list[tuple[Var
         (variable(eqs, v, "declared"), node) for v, node in eqs.declared.items() if v.name not in eqs.states
     ]
     of_rank = system.redundancy and eqs.friction is not None
-    least = f"multiplier; of least norm, since {system.redundancy} of the constraints are redundant"
+    least = f"{OF_LEAST_NORM}, since {system.redundancy} of the constraints are redundant"
     found += [
         (
             Variable(

@@ -4,7 +4,8 @@ The unknowns z of the equations r = 0 and the parameter make one vector, of whic
 branch; Newton's method returns to the branch across it (H. B. Keller 1977). On the way three functions are watched:
 the parameter's part of the tangent (zero at a fold), the lowest coefficient of the characteristic polynomial that is
 not zero on the whole branch (an eigenvalue passes through zero), and the real part of each complex pair (Hopf). Where
-one changes its sign, its zero is found along the arc.
+one changes its sign, its zero is found along the arc. Two pairs that meet on the imaginary axis leave it together
+(Hamiltonian Hopf): there the number of pairs on its right changes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .. import arguments
 from ..arguments import Array
 from ..errors import ArgumentError, KernelError
 from .field import Field
-from .linearization import Complex, Family, Linearization, linearized, size
+from .linearization import NEUTRAL, Family, Linearization, linearized, matched, size
 from .steady import Problem, SteadyState
 
 _NEWTON_STEPS = 8
@@ -30,10 +31,20 @@ _BEND = 0.95
 """Cosine of the largest angle between neighbouring tangents."""
 _ZERO = 1e-6
 """Eigenvalues below this share of the size of A are zero on the whole branch, if they are so at both ends of a step."""
+_NEUTRAL = 1e-9
+"""The same of real parts."""
+_MEET = 1e-5
+"""Eigenvalues closer than this share of the size of A have met: the square root of rounding errors parts them."""
+_BESIDE = 0.9
+"""Share of a step that would end where an eigenvalue crosses the imaginary axis, and hide from which side."""
 
 
 class SpecialPoint(NamedTuple):
-    """A point of a branch, its parameter's value, and its kind: "fold", "Hopf", or "branch point" (an eigenvalue 0)."""
+    """A point of a branch, its parameter's value, and its kind.
+
+    "fold", "branch point" (an eigenvalue passes through zero), "Hopf" (a complex pair crosses the imaginary axis), or
+    "Hamiltonian Hopf" (two pairs on the axis meet and leave it to both sides: flutter without damping).
+    """
 
     kind: str
     value: float
@@ -48,7 +59,7 @@ class Branch:
     ----------
     along : the parameter, input or held state that varies.
     points : the solutions, in their order along the branch; `branch[name]` is any quantity at all of them.
-    special : the folds, Hopf points and branch points, in the same order.
+    special : the folds, Hopf points and branch points, in the same order; see `SpecialPoint`.
     """
 
     along: str
@@ -83,6 +94,10 @@ class _Place(NamedTuple):
     v: Array
     tangent: Array
     linear: Linearization
+
+
+_Distant = tuple[float, _Place]
+"""A point with its distance along the tangent of another one."""
 
 
 class _Arc:
@@ -141,6 +156,10 @@ class _Arc:
                 return self.place(v, base.tangent)
         return None
 
+    def distance(self, base: _Place, p: _Place) -> float:
+        """The distance of a point along the tangent of `base`."""
+        return float(base.tangent @ ((p.v - base.v)[self.places] / self.scales))
+
     def state(self, v: Array) -> SteadyState:
         start = self.start
         values, _ = self.problem.at(v)
@@ -169,7 +188,7 @@ def follow(start: SteadyState, along: Any, to: Any, step: Any, max_points: Any) 
     points, special = [start], list[SpecialPoint]()
     length = longest
     while len(points) < max_points:
-        length, following = _step(arc, place, length, longest, along)
+        length, following = _beside(arc, place, *_step(arc, place, length, longest, along))
         last = _last(arc, place, following, length)
         if last is not None:
             length, following = last
@@ -182,7 +201,7 @@ def follow(start: SteadyState, along: Any, to: Any, step: Any, max_points: Any) 
     return Branch(along, tuple(points), tuple(special))
 
 
-def _step(arc: _Arc, place: _Place, length: float, longest: float, along: str) -> tuple[float, _Place]:
+def _step(arc: _Arc, place: _Place, length: float, longest: float, along: str) -> _Distant:
     """The next point, at the given length or a shorter one where the branch bends."""
     while length > _SHORTEST * longest:
         found = arc.at(place, length)
@@ -196,7 +215,16 @@ def _step(arc: _Arc, place: _Place, length: float, longest: float, along: str) -
     )
 
 
-def _last(arc: _Arc, place: _Place, following: _Place, length: float) -> tuple[float, _Place] | None:
+def _beside(arc: _Arc, place: _Place, length: float, following: _Place) -> _Distant:
+    """A shorter step instead of one that ends exactly where an eigenvalue crosses the imaginary axis."""
+    if _count_neutral(following.linear) > _count_neutral(place.linear):
+        shorter = arc.at(place, _BESIDE * length)
+        if shorter is not None and _count_neutral(shorter.linear) <= _count_neutral(place.linear):
+            return _BESIDE * length, shorter
+    return length, following
+
+
+def _last(arc: _Arc, place: _Place, following: _Place, length: float) -> _Distant | None:
     """The end of the branch, if the step passes the last value of the parameter, or its first one again."""
     for limit in (arc.end, arc.begin):
         before, after = (p.v[arc.places[-1]] - limit for p in (place, following))
@@ -205,62 +233,100 @@ def _last(arc: _Arc, place: _Place, following: _Place, length: float) -> tuple[f
             def excess(p: _Place, limit: float = limit) -> float:
                 return float(p.v[arc.places[-1]] - limit)
 
-            return _zero(arc, place, length, excess)
+            return _zero(arc, place, (0.0, length), excess)
     return None
 
 
 def _special(arc: _Arc, place: _Place, following: _Place, length: float) -> list[SpecialPoint]:
     """The special points between two points of the branch."""
-    found: list[tuple[str, Callable[[_Place], float]]] = []
     zeros = min(_count_zeros(p.linear) for p in (place, following))
     n = len(place.linear.states) - zeros
 
     def lowest(p: _Place) -> float:
         return float(np.poly(p.linear.A)[n].real) if n else 1.0
 
-    if _changes(lambda p: p.tangent[-1], place, following):
-        found.append(("fold", lambda p: float(p.tangent[-1])))
+    def advance(p: _Place) -> float:
+        return float(p.tangent[-1])
+
+    found: list[tuple[str, _Distant]] = []
+    if _changes(advance, place, following):
+        found.append(("fold", _zero(arc, place, (0.0, length), advance)))
     elif _changes(lowest, place, following):
-        found.append(("branch point", lowest))
-    found += [("Hopf", pair) for pair in _pairs(place.linear, following.linear)]
-    special = []
-    for kind, function in found:
-        s, there = _zero(arc, place, length, function)
-        special.append((s, SpecialPoint(kind, float(there.v[arc.places[-1]]), arc.state(there.v))))
-    return [point for _, point in sorted(special, key=lambda pair: pair[0])]
+        found.append(("branch point", _zero(arc, place, (0.0, length), lowest)))
+    found += [("Hopf", there) for there in _crossings(arc, place, (0.0, place), (length, following))]
+    found += [("Hamiltonian Hopf", there) for there in _partings(arc, place, following, length)]
+    return [
+        SpecialPoint(kind, float(p.v[arc.places[-1]]), arc.state(p.v))
+        for kind, (_, p) in sorted(found, key=lambda pair: pair[1][0])
+    ]
 
 
 def _changes(function: Callable[[_Place], float], first: _Place, second: _Place) -> bool:
-    return function(first) * function(second) < 0
+    """Whether the sign changes; a zero counts as positive, so that one at a point of the branch is found once."""
+    return (function(first) >= 0) != (function(second) >= 0)
 
 
 def _count_zeros(linear: Linearization) -> int:
     return int((np.abs(linear.eigenvalues) <= _ZERO * size(linear.A)).sum())
 
 
-def _pairs(first: Linearization, second: Linearization) -> list[Callable[[_Place], float]]:
-    """The real parts of complex pairs that change their sign, as functions of a point between."""
-    before = first.eigenvalues
-    order = Family((first, second), {}, {}).eigenvalues[1]
-    least = _ZERO * max(size(m.A) for m in (first, second))
-    found: list[Callable[[_Place], float]] = []
-    for a, b in zip(before, order, strict=True):
-        oscillates = min(a.imag, b.imag) > least
-        if oscillates and min(abs(a.real), abs(b.real)) > 1e-3 * least and a.real * b.real < 0:
+def _count_neutral(linear: Linearization) -> int:
+    return int((np.abs(linear.eigenvalues.real) <= _NEUTRAL * size(linear.A)).sum())
 
-            def real(p: _Place, middle: complex = (a + b) / 2) -> float:
-                values: Complex = p.linear.eigenvalues
-                oscillating = values[values.imag > 0]
-                return float(oscillating[np.argmin(np.abs(oscillating - middle))].real)
 
-            found.append(real)
+def _crossings(arc: _Arc, base: _Place, first: _Distant, last: _Distant) -> list[_Distant]:
+    """Where complex pairs cross the imaginary axis, between two points at known distances from `base`.
+
+    Pairs are told apart by the straight lines between their values at both ends. Where the search nevertheless comes
+    to a jump from one pair to another, it goes on at either side of the jump, along shorter lines.
+    """
+    (begin, one), (end, other) = first, last
+    before = one.linear.eigenvalues
+    after = Family((one.linear, other.linear), {}, {}).eigenvalues[1]
+    least = _ZERO * max(size(p.linear.A) for p in (one, other))
+    found: list[_Distant] = []
+    for i, (a, b) in enumerate(zip(before, after, strict=True)):
+        is_neutral = min(abs(a.real), abs(b.real)) <= _NEUTRAL / _ZERO * least
+        if is_neutral or min(a.imag, b.imag) <= least or a.real * b.real > 0:
+            continue
+
+        def followed(p: _Place, i: int = i) -> complex:
+            share = (arc.distance(base, p) - begin) / (end - begin)
+            return complex(matched(before + share * (after - before), p.linear.eigenvalues)[i])
+
+        s, there = _zero(arc, base, (begin, end), lambda p: followed(p).real)
+        value = followed(there)
+        if abs(value.real) <= least and value.imag > least:
+            found.append((s, there))
+        elif end - begin > _SHORTEST and begin < s < end:
+            return _crossings(arc, base, first, (s, there)) + _crossings(arc, base, (s, there), last)
     return found
 
 
+def _partings(arc: _Arc, place: _Place, following: _Place, length: float) -> list[_Distant]:
+    """Where two pairs on the imaginary axis meet and leave it to both sides."""
+    pairs = [_count_pairs(p.linear) for p in (place, following)]
+    (neutral, unstable), (later, after) = pairs
+    if (neutral - later) * (after - unstable) < 2 or abs(neutral - later) < 2:
+        return []
+    between = (unstable + after) / 2.0
+    s, there = _zero(arc, place, (0.0, length), lambda p: _count_pairs(p.linear)[1] - between)
+    values = there.linear.eigenvalues[there.linear.eigenvalues.imag > 0]
+    apart = np.abs(values[:, None] - values[None]) + np.diag(np.full(len(values), np.inf))
+    return [(s, there)] if apart.min(initial=np.inf) <= _MEET * size(there.linear.A) else []
+
+
+def _count_pairs(linear: Linearization) -> tuple[int, int]:
+    """The numbers of complex pairs on the imaginary axis and on its right."""
+    scale = size(linear.A)
+    pairs = linear.eigenvalues[linear.eigenvalues.imag > _ZERO * scale].real
+    return int((np.abs(pairs) <= NEUTRAL * scale).sum()), int((pairs > NEUTRAL * scale).sum())
+
+
 def _zero(
-    arc: _Arc, place: _Place, length: float, function: Callable[[_Place], float]
-) -> tuple[float, _Place]:
-    """Where a function changes its sign between `place` and the point at `length`: the distance, the point."""
+    arc: _Arc, place: _Place, between: tuple[float, float], function: Callable[[_Place], float]
+) -> _Distant:
+    """Where a function changes its sign between two distances from `place`."""
     from scipy.optimize import brentq
 
     def point(s: float) -> _Place:
@@ -273,5 +339,5 @@ def _zero(
             )
         return found
 
-    s = float(brentq(lambda s: function(point(s)), 0.0, length, xtol=1e-15, rtol=1e-14))
+    s = float(brentq(lambda s: function(point(s)), *between, xtol=1e-15, rtol=1e-14))
     return s, point(s)

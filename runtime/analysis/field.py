@@ -14,7 +14,7 @@ from ..derivatives import derivatives
 from ..errors import ArgumentError, KernelError
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
 
 _PROBES = 4
 """Number of points near a state at which it is seen which derivatives vanish."""
@@ -38,7 +38,7 @@ class Field:
     held : the rows of the kernel `invariants` that are h.
     """
 
-    def __init__(self, model: Model, v: Array, about: str) -> None:
+    def __init__(self, model: CompiledModel, v: Array, about: str) -> None:
         refuse(model)
         self.model = model
         self._found = derivatives(model)

@@ -22,7 +22,7 @@ from ..errors import ArgumentError
 from .field import Field, named, plain, point
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
 
 Complex = NDArray[np.complex128]
 
@@ -167,12 +167,9 @@ class Family(Sequence[Linearization]):
     @cached_property
     def eigenvalues(self) -> Complex:
         """(N, n): each column follows one eigenvalue, the nearest from row to row."""
-        from scipy.optimize import linear_sum_assignment
-
         rows = [self.members[0].eigenvalues]
         for member in self.members[1:]:
-            _, order = linear_sum_assignment(np.abs(rows[-1][:, None] - member.eigenvalues[None]))
-            rows.append(member.eigenvalues[order])
+            rows.append(matched(rows[-1], member.eigenvalues))
         return np.array(rows)
 
     @property
@@ -194,6 +191,14 @@ class Family(Sequence[Linearization]):
 
     def __repr__(self) -> str:
         return f"<{len(self)} linearizations of {self.members[0].title} along {', '.join(self.varied)}>"
+
+
+def matched(wanted: Complex, values: Complex) -> Complex:
+    """The values in the order in which they are nearest to those wanted."""
+    from scipy.optimize import linear_sum_assignment
+
+    _, order = linear_sum_assignment(np.abs(wanted[:, None] - values[None]))
+    return np.asarray(values[order])
 
 
 def stability(a: Array, eigenvalues: Complex) -> str:
@@ -219,7 +224,7 @@ def size(a: Array) -> float:
 
 
 def linearize(
-    model: Model, t: float, state: Any, parameters: Any, inputs: Any, about: str
+    model: CompiledModel, t: float, state: Any, parameters: Any, inputs: Any, about: str
 ) -> Linearization | Family:
     """See `Model.linearize`."""
     if about not in ABOUT:
@@ -238,7 +243,9 @@ def linearize(
     return Family((first, *rest), varied, model.units)
 
 
-def linearized(model: Model, v: Array, about: str, independent: Sequence[str] | None = None) -> Linearization:
+def linearized(
+    model: CompiledModel, v: Array, about: str, independent: Sequence[str] | None = None
+) -> Linearization:
     """The linear equations about v = (t, y, p, u); `independent` names the states to be used."""
     field = Field(model, v, about)
     value, slopes = field.motion(v)
@@ -368,5 +375,5 @@ def _member(values: Any, i: int) -> Any:
     }
 
 
-def _point(model: Model, t: float, given: Mapping[str, Any]) -> Array:
+def _point(model: CompiledModel, t: float, given: Mapping[str, Any]) -> Array:
     return point(model, t, *model._prepare(t, given["state"], given["parameters"], given["inputs"]))

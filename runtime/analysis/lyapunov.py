@@ -6,7 +6,6 @@ G. Benettin, L. Galgani, A. Giorgilli, J.-M. Strelcyn, Meccanica 15 (1980) 9-30.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,8 @@ from .field import named
 from .tangents import Tangents, null_space
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
+    from ..options import RunOptions
 
 _BLOCKS = 20
 """Number of equal parts of a run whose means are compared for the statistical errors."""
@@ -64,7 +64,7 @@ class LyapunovExponents:
 
 
 def lyapunov(
-    model: Model,
+    model: CompiledModel,
     t_span: Any,
     initial: Any,
     parameters: Any,
@@ -72,7 +72,7 @@ def lyapunov(
     n: int | None,
     transient: float,
     interval: float | None,
-    keywords: Mapping[str, Any],
+    how: RunOptions,
 ) -> LyapunovExponents:
     """See `Model.lyapunov`."""
     t0, t1 = arguments.span(t_span)
@@ -81,7 +81,7 @@ def lyapunov(
         raise ArgumentError(f"t_span = ({t0:g}, {t1:g}): the end must come after the start")
     if transient < 0:
         raise ArgumentError(f"transient = {transient:g} must not be negative")
-    start = Tangents(model, t0, initial, parameters, inputs, keywords)
+    start = Tangents(model, t0, initial, parameters, inputs, how)
     tangents = null_space(start.held(t0, start.y)[1])
     count = tangents.shape[1] if n is None else n
     if (

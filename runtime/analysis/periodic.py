@@ -23,7 +23,8 @@ from .field import named
 from .tangents import Tangents, null_space
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
+    from ..options import RunOptions
     from ..solution import Solution
 
 Complex = NDArray[np.complex128]
@@ -58,7 +59,7 @@ class PeriodicOrbit:
     residual : the largest |y(T) - y0| that is left.
     """
 
-    model: Model
+    model: CompiledModel
     t: float
     y: Array
     period: float
@@ -100,7 +101,7 @@ class PeriodicOrbit:
 
 
 def periodic(
-    model: Model,
+    model: CompiledModel,
     initial: Any,
     period: float,
     parameters: Any,
@@ -109,13 +110,13 @@ def periodic(
     keep: Sequence[Any] | None,
     turns: Mapping[Any, float],
     drift: Sequence[Any],
-    keywords: Mapping[str, Any],
+    how: RunOptions,
 ) -> PeriodicOrbit:
     """See `Model.periodic`."""
     t, period = arguments.number("t", t), arguments.number("period", period)
     if not period > 0:
         raise ArgumentError(f"period = {period:g} must be positive")
-    tangents = Tangents(model, t, initial, parameters, inputs, keywords)
+    tangents = Tangents(model, t, initial, parameters, inputs, how)
     search = _Search(tangents, t, period, keep, turns, drift)
     y, period, moved = search.solve(tangents.y, period)
     rates = np.abs(tangents.rates(t, y)[0])

@@ -22,7 +22,7 @@ from .field import Field, named, plain, point
 from .linearization import Complex, Linearization, linearized
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
     from .continuation import Branch
 
 _STEPS = 100
@@ -49,7 +49,7 @@ class SteadyState:
     residual : the largest |F|, |h| that is left.
     """
 
-    model: Model
+    model: CompiledModel
     about: str
     t: float
     v: Array
@@ -124,21 +124,33 @@ class SteadyState:
 
 
 def equilibrium(
-    model: Model, guess: Any, parameters: Any, inputs: Any, keep: Sequence[str], free: Sequence[str], t: float
+    model: CompiledModel,
+    guess: Any,
+    parameters: Any,
+    inputs: Any,
+    keep: Sequence[str],
+    free: Sequence[str],
+    t: float,
 ) -> SteadyState:
     """See `Model.equilibrium`."""
     return _found(model, "equilibrium", guess, parameters, inputs, keep, free, t)
 
 
 def steady_motion(
-    model: Model, guess: Any, parameters: Any, inputs: Any, keep: Sequence[str], free: Sequence[str], t: float
+    model: CompiledModel,
+    guess: Any,
+    parameters: Any,
+    inputs: Any,
+    keep: Sequence[str],
+    free: Sequence[str],
+    t: float,
 ) -> SteadyState:
     """See `Model.steady_motion`."""
     return _found(model, "steady", guess, parameters, inputs, keep, free, t)
 
 
 def _found(
-    model: Model,
+    model: CompiledModel,
     about: str,
     guess: Any,
     parameters: Any,
@@ -151,12 +163,13 @@ def _found(
     free = _names("free", free, (*model.parameters, *model.inputs))
     what = "equilibrium" if about == "equilibrium" else "steady_motion"
     v = _start(model, arguments.number("t", t), plain(guess), parameters, inputs, free)
+    _check_assumed(model, "parameters", v, [n for n in model.parameters if n not in free])
     problem = Problem(Field(model, v, about), what, keep, free)
     v = problem.solve(v)
     problem.refuse_family(v)
     values, slopes = problem.at(v)
     _check_autonomous(problem, slopes)
-    _check_free(model, problem, v)
+    _check_assumed(model, what, v, problem.unknowns)
     return SteadyState(
         model,
         about,
@@ -309,7 +322,9 @@ class Problem:
         return matrix / sizes[:, None], sizes
 
 
-def _start(model: Model, t: float, guess: Any, parameters: Any, inputs: Any, free: Sequence[str]) -> Array:
+def _start(
+    model: CompiledModel, t: float, guess: Any, parameters: Any, inputs: Any, free: Sequence[str]
+) -> Array:
     """v = (t, y, p, u) of a guess, in which velocities count as zero and free inputs too."""
     if guess is None or isinstance(guess, Mapping):
         guess = arguments.by_name("guess", guess or {})
@@ -348,8 +363,8 @@ def _check_autonomous(problem: Problem, slopes: Array) -> None:
         )
 
 
-def _check_free(model: Model, problem: Problem, v: Array) -> None:
-    """Reject what was solved for if it violates the assumptions of its symbol."""
-    names = [n for n in problem.unknowns if n in model.parameters]
-    flags = [model.variables[n].flags for n in names]
-    assumptions.check_rows(problem.what, names, flags, [v[problem.field.names.index(n)] for n in names])
+def _check_assumed(model: CompiledModel, kind: str, v: Array, names: Sequence[str]) -> None:
+    """Reject values that violate the assumptions of their symbols."""
+    known = (*model.states, *model.parameters, *model.inputs)
+    rows = [v[1 + known.index(n)] for n in names]
+    assumptions.check_rows(kind, names, [model.variables[n].flags for n in names], rows)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import options
 from ..arguments import Array
 from ..consistency import Accepted
 from ..errors import ArgumentError
@@ -15,7 +13,8 @@ from ..sensitivities import Variation, checked
 from .field import Field, refuse
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
+    from ..options import RunOptions
 
 _RANK = 1e-9
 """Gradients with singular values below this share of the largest depend on the others."""
@@ -31,7 +30,7 @@ class Tangents:
     """
 
     def __init__(
-        self, model: Model, t: float, initial: Any, parameters: Any, inputs: Any, keywords: Mapping[str, Any]
+        self, model: CompiledModel, t: float, initial: Any, parameters: Any, inputs: Any, how: RunOptions
     ) -> None:
         refuse(model)
         if model.events:
@@ -39,7 +38,7 @@ class Tangents:
                 f"{model.name} has events ({', '.join(model.events)}); exponents and orbits need a smooth motion"
             )
         self.model = model
-        self.how = checked(model, options.of_call(type(model).integrate, dict(keywords)).checked(model))
+        self.how = checked(model, how.checked(model))
         self.y, self.p, self.inputs = model._prepare(t, initial, parameters, inputs, self.how.smallest_atol)
         self.field = Field(model, self.point(t, self.y), "equilibrium")
 

@@ -80,7 +80,7 @@ class Plan:
         sampling: Any,
         reject: Any,
     ) -> None:
-        from ..model import core_available
+        from ..compiled_model import core_available
 
         compiled = core_available()
         self.seed, self.sampling = _seed(seed), arguments.text("sampling", sampling)

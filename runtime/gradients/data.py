@@ -13,7 +13,7 @@ from ..arguments import Array
 from ..errors import ArgumentError
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
 
 TIMES = "t"
 """The column of a table with the times."""
@@ -31,7 +31,7 @@ class Series:
     """Whether the standard deviations were given."""
 
 
-def series_of(label: str, data: Any, model: Model, t_span: tuple[float, float]) -> list[Series]:
+def series_of(label: str, data: Any, model: CompiledModel, t_span: tuple[float, float]) -> list[Series]:
     """The series in `data`, checked: see `squares`. Raises `ArgumentError` that names the entry."""
     columns = _columns(label, data)
     if not columns:
@@ -52,6 +52,8 @@ def _columns(label: str, data: Any) -> dict[Any, Any]:
     """Each series by its name: a table has its times in the column "t"."""
     if hasattr(data, "columns") and hasattr(data, "__getitem__"):  # a data frame
         data = {str(name): np.asarray(data[name]) for name in data.columns}
+        if TIMES not in data:
+            raise ArgumentError(f"{label} has no column t with the times; it has {', '.join(data)}")
     if not isinstance(data, Mapping):
         raise ArgumentError(
             f"{label} = {arguments.short(data)}; a dict of name: (times, values) or (times, values, sigma), or a "
@@ -62,7 +64,7 @@ def _columns(label: str, data: Any) -> dict[Any, Any]:
     return {name: (data[TIMES], values) for name, values in data.items() if name != TIMES}
 
 
-def _check_name(label: str, name: str, what: Any, model: Model) -> None:
+def _check_name(label: str, name: str, what: Any, model: CompiledModel) -> None:
     if getattr(what, "free_symbols", None) and not hasattr(what, "name"):
         return  # an expression: its names are checked when it is compiled
     if name not in model.quantities:

@@ -15,7 +15,7 @@ from .objective import bounds as bounds_of
 from .residuals import Residuals, residuals
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
 
 _SAME = 1e-10
 """Ratio of the extreme singular values of the scaled Jacobian below which parameters are not told apart."""
@@ -136,7 +136,7 @@ class Fit:
 
 
 def fit(
-    model: Model,
+    model: CompiledModel,
     data: Any,
     *,
     free: Any,
@@ -211,8 +211,9 @@ def _check(problem: Residuals, low: Array, high: Array) -> None:
         raise ArgumentError("data: sigma is given for some series only; give it for all or for none")
     count = sum(len(s.times) for run in problem.runs for s in run.series)
     if count <= len(problem.names):
+        samples = "1 sample" if count == 1 else f"{count} samples"
         raise ArgumentError(
-            f"data: {count} samples cannot determine {len(problem.names)} free values and their errors"
+            f"data: {samples} cannot determine {len(problem.names)} free values and their errors"
         )
     problem.check()
 

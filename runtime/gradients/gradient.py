@@ -17,7 +17,7 @@ from .quantities import integrand_of, sampled
 from .start import Start
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Gradient:
         return f"<Gradient of {self.value:.8g}: {parts}>"
 
 
-def check_smooth(what: str, model: Model, options: RunOptions) -> RunOptions:
+def check_smooth(what: str, model: CompiledModel, options: RunOptions) -> RunOptions:
     """The checked options of a run whose steps have a derivative; raises `ArgumentError` that names what has none."""
     from .._core import explicit_method
 
@@ -82,7 +82,7 @@ def check_memory(memory: Any) -> float:
 
 
 def gradient(
-    model: Model,
+    model: CompiledModel,
     loss: Any,
     t_span: tuple[float, float],
     initial: Any,

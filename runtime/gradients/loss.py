@@ -25,7 +25,7 @@ from .data import Series, series_of
 from .quantities import Quantity, quantity_of
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
 
 Function = Callable[[Array], "tuple[float, Any]"]
 
@@ -90,7 +90,7 @@ class Terms:
     integrands: tuple[Quantity, ...]
 
 
-def terms_of(given: Any, model: Model, t_span: tuple[float, float]) -> Terms:
+def terms_of(given: Any, model: CompiledModel, t_span: tuple[float, float]) -> Terms:
     """The checked parts of a loss; raises `ArgumentError` that names the entry that is wrong."""
     entries = list(given) if isinstance(given, (list, tuple)) else [given]
     if not entries:
@@ -110,7 +110,7 @@ def terms_of(given: Any, model: Model, t_span: tuple[float, float]) -> Terms:
     return Terms(tuple(samples), tuple(integrands))
 
 
-def _samples(label: str, entry: Any, model: Model, t_span: tuple[float, float]) -> list[Samples]:
+def _samples(label: str, entry: Any, model: CompiledModel, t_span: tuple[float, float]) -> list[Samples]:
     if isinstance(entry, Squares):
         series = series_of(f"{label}: data", entry.data, model, t_span)
         return [Samples((quantity_of(label, model, s.what),), s.times, _squares(s), label) for s in series]

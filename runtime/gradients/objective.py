@@ -17,7 +17,7 @@ from .loss import terms_of
 from .start import Start
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
 
 
 class Objective:
@@ -29,7 +29,7 @@ class Objective:
 
     def __init__(
         self,
-        model: Model,
+        model: CompiledModel,
         loss: Any,
         t_span: tuple[float, float],
         initial: Any,
@@ -98,7 +98,7 @@ def named(start: Start, kind: str) -> dict[str, float]:
     return {name: known[name] for name in start.initial_names}
 
 
-def bounds(model: Model, names: Any, given: Mapping[str, Any] | None = None) -> tuple[Array, Array]:
+def bounds(model: CompiledModel, names: Any, given: Mapping[str, Any] | None = None) -> tuple[Array, Array]:
     """Lower and upper bounds (k,): as `given` by name, else by the assumptions about each variable."""
     stated = arguments.by_name("bounds", given or {})
     unknown = [name for name in stated if name not in names]

@@ -14,7 +14,7 @@ from ..derivatives import derivatives
 from ..errors import ArgumentError
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Named:
 Quantity = Named | Expression
 
 
-def quantity_of(label: str, model: Model, what: Any) -> Quantity:
+def quantity_of(label: str, model: CompiledModel, what: Any) -> Quantity:
     """A quantity, parameter or the time by name, or the compiled expression of them with its derivatives."""
     named = isinstance(what, str) or isinstance(getattr(what, "name", None), str)
     if not named:
@@ -50,7 +50,7 @@ def quantity_of(label: str, model: Model, what: Any) -> Quantity:
     raise ArgumentError(f"{label}: {arguments.unknown_quantity(name, model.name, model.quantities)}")
 
 
-def _check_smooth(label: str, model: Model, what: Named) -> None:
+def _check_smooth(label: str, model: CompiledModel, what: Named) -> None:
     from .._core import kink_of
 
     if what.kernel is None:
@@ -63,7 +63,7 @@ def _check_smooth(label: str, model: Model, what: Named) -> None:
         )
 
 
-def integrand_of(what: Quantity, model: Model) -> tuple[str | None, Array | None, int]:
+def integrand_of(what: Quantity, model: CompiledModel) -> tuple[str | None, Array | None, int]:
     """A quantity as `Trail.back` takes it."""
     if isinstance(what, Expression):
         return None, None, what.address
@@ -74,7 +74,9 @@ def integrand_of(what: Quantity, model: Model) -> tuple[str | None, Array | None
     return what.kernel, weights, 0
 
 
-def sampled(what: Quantity, model: Model, t: Array, y: Array, p: Array, u: Array) -> tuple[Array, Array]:
+def sampled(
+    what: Quantity, model: CompiledModel, t: Array, y: Array, p: Array, u: Array
+) -> tuple[Array, Array]:
     """A quantity at states y (n, T): values (T,), and the derivatives by x, p and the inputs (n + np + nu, T)."""
     if isinstance(what, Expression):
         columns = np.ascontiguousarray(y)

@@ -16,7 +16,7 @@ from .data import Series, series_of
 from .objective import bounds
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
     from ..solution import Solution
 
 _PLACES = ("parameters", "initial", "inputs")
@@ -46,7 +46,7 @@ class Residuals:
     """
 
     def __init__(
-        self, model: Model, runs: Sequence[Measured], names: Sequence[str], options: dict[str, Any]
+        self, model: CompiledModel, runs: Sequence[Measured], names: Sequence[str], options: dict[str, Any]
     ) -> None:
         self.model, self.runs, self.names, self._options = model, tuple(runs), tuple(names), options
         self.start = np.empty(len(names))
@@ -117,7 +117,7 @@ class Residuals:
 
 
 def residuals(
-    model: Model,
+    model: CompiledModel,
     data: Any,
     *,
     free: Any,
@@ -173,7 +173,7 @@ def residuals(
 def _measured(
     label: str,
     data: Any,
-    model: Model,
+    model: CompiledModel,
     given: Mapping[str, Mapping[str, Any]],
     free: tuple[str, ...],
     columns: tuple[int, ...],
@@ -215,7 +215,7 @@ def _each(place: str, value: Any, count: int, several: bool) -> list[dict[str, A
     return dicts
 
 
-def _free(free: Any, model: Model, given: Sequence[Mapping[str, Mapping[str, Any]]]) -> list[str]:
+def _free(free: Any, model: CompiledModel, given: Sequence[Mapping[str, Mapping[str, Any]]]) -> list[str]:
     """The names of what is free, each with a first guess in every run."""
     names = list(arguments.plain_names("free", free))
     known = (*model.parameters, *dict.fromkeys((*model.declared, *model.states)), *model.inputs)

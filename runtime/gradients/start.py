@@ -15,7 +15,7 @@ from ..errors import ArgumentError
 from ..tangent_start import is_integer, no_derivative_by
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Start:
     kernel "initial"; otherwise it is None, and the initial values are the states.
     """
 
-    model: Model
+    model: CompiledModel
     t: float
     x: Array
     p: Array
@@ -35,7 +35,14 @@ class Start:
 
     @classmethod
     def of(
-        cls, what: str, model: Model, t: float, initial: Any, parameters: Any, inputs: Any, atol: float
+        cls,
+        what: str,
+        model: CompiledModel,
+        t: float,
+        initial: Any,
+        parameters: Any,
+        inputs: Any,
+        atol: float,
     ) -> Start:
         """From the arguments of a run; raises the errors of `integrate`, and `ArgumentError` for inputs that vary."""
         x, p, controls = model._prepare(t, initial, parameters, inputs, atol)

@@ -15,16 +15,16 @@ from .lengths import lengths
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..compiled_model import CompiledModel
     from ..gradients.objective import Objective
-    from ..model import Model
 
 _BUILD = "chaplygin.codegen.build"
 _TARGET = "chaplygin_kernel"
-_added: dict[str, Model] = {}
+_added: dict[str, CompiledModel] = {}
 """The models that the library knows, by name: compiled functions of JAX refer to them until the process ends."""
 
 
-def jax_function(model: Model, kernel: str) -> Any:
+def jax_function(model: CompiledModel, kernel: str) -> Any:
     """See `Model.to_jax`."""
     entry = model._entry(kernel)
     if entry.takes == "event":
@@ -43,7 +43,7 @@ def jax_function(model: Model, kernel: str) -> Any:
     return lambda t, x, p, u=(): call(t=t, x=x, p=p, u=u)
 
 
-def _with_derivative(model: Model, name: str) -> Callable[..., Any]:
+def _with_derivative(model: CompiledModel, name: str) -> Callable[..., Any]:
     """The right-hand side, differentiable by x: the Jacobian is a matrix that JAX can transpose."""
     import jax
 
@@ -68,7 +68,7 @@ def _with_derivative(model: Model, name: str) -> Callable[..., Any]:
     return lambda t, x, p, u=(): rhs(*(_array(model, value) for value in (t, x, p, u)))
 
 
-def _call(model: Model, name: str, kernel: str) -> Callable[..., Any]:
+def _call(model: CompiledModel, name: str, kernel: str) -> Callable[..., Any]:
     """The call of one kernel, with its arguments by name."""
     import jax
 
@@ -92,7 +92,7 @@ def _call(model: Model, name: str, kernel: str) -> Callable[..., Any]:
     return call
 
 
-def _array(model: Model, value: Any) -> Any:
+def _array(model: CompiledModel, value: Any) -> Any:
     import jax
 
     if not jax.config.jax_enable_x64:
@@ -102,7 +102,7 @@ def _array(model: Model, value: Any) -> Any:
     return jax.numpy.asarray(value, "float64")
 
 
-def _add(model: Model) -> str:
+def _add(model: CompiledModel) -> str:
     """Make a model known to the library; returns its name there.
 
     It is the same in every process, so that JAX can keep compiled functions. Models of one declaration differ in their

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from ..base_model import KernelEntry
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
 
 
-def lengths(model: Model, entry: KernelEntry) -> dict[str, int]:
+def lengths(model: CompiledModel, entry: KernelEntry) -> dict[str, int]:
     """The length of each array that a kernel takes, in doubles. x: the states, or the declared variables."""
     return {
         "x": len(model.declared if entry.takes == "declared" else model.states),

@@ -10,13 +10,13 @@ from ..errors import MissingExtraError
 from .lengths import lengths
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
 
 _TYPES: dict[str, Any] = {"event": ctypes.c_int32, "t": ctypes.c_double}
 """Arguments that are numbers; the others are pointers."""
 
 
-def numba_function(model: Model, kernel: str) -> Any:
+def numba_function(model: CompiledModel, kernel: str) -> Any:
     """See `Model.to_numba`."""
     entry = model._entry(kernel)
     try:

@@ -13,7 +13,7 @@ from .._core import Integrand
 from ..errors import ArgumentError, optional
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..compiled_model import CompiledModel
 
 
 class _Data(ctypes.c_void_p):
@@ -23,7 +23,7 @@ class _Data(ctypes.c_void_p):
 
 
 def scipy_integrand(
-    model: Model, quantity: Any, over: Any, state: Any, parameters: Any, inputs: Any, t: float
+    model: CompiledModel, quantity: Any, over: Any, state: Any, parameters: Any, inputs: Any, t: float
 ) -> Any:
     """See `Model.to_scipy`."""
     scipy = optional("scipy", "Model.to_scipy", "scipy")
@@ -51,7 +51,7 @@ def scipy_integrand(
     return scipy.LowLevelCallable(integrand.function, data)
 
 
-def _entry(model: Model, quantity: Any) -> tuple[str, int]:
+def _entry(model: CompiledModel, quantity: Any) -> tuple[str, int]:
     """The kernel that computes a quantity, and where in its result it is."""
     name = arguments.plain_name(quantity)
     rates = tuple(f"der({state})" for state in model.states)

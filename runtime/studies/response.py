@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .. import arguments
 from ..arguments import Array
 from ..base_model import BaseModel
+from ..compiled_model import prepare
 from ..draws.draws import Plan
 from ..draws.given import split
 from ..draws.joint import Joint
@@ -20,10 +21,11 @@ from ..draws.laws import HIGHEST, LOWEST
 from ..ensemble_job import arrays
 from ..errors import ArgumentError
 from ..executors import Threads
-from ..model import Model, prepare
+from ..model import Model
 from ..options import RunOptions, of_call, shown
 from .chunk import Chunk
-from .collect import Collector, final
+from .collect import final
+from .collector import Collector
 from .observed import observer_of
 from .study import StudyJob
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import arguments
+from ..compiled_model import prepare
 from ..errors import ArgumentError, ChaplyginError
-from ..model import prepare
 from ..options import RunOptions
 from ..progress import Progress
 from .collect import described

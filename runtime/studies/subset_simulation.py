@@ -20,14 +20,14 @@ from scipy.special import ndtr
 
 from .. import arguments
 from ..arguments import Array
+from ..compiled_model import core_available
 from ..draws.joint import standard_normal
 from ..draws.laws import HIGHEST, LOWEST
 from ..draws.uniforms import Uniforms
 from ..ensemble_job import positive
 from ..errors import ArgumentError
-from ..model import core_available
 from ..options import of_call, shown
-from .collect import Collector
+from .collector import Collector
 from .observed import Condition
 from .response import Response, of_model
 from .results import normal_half

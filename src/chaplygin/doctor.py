@@ -110,7 +110,7 @@ def _cache() -> str:
 
 
 def _runtime() -> str:
-    from chaplygin.runtime.model import require_core
+    from chaplygin.runtime.compiled_model import require_core
 
     require_core()
     from chaplygin.runtime._core import methods

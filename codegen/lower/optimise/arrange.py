@@ -28,6 +28,12 @@ WORTH = 1.1
 Of 121 improvements found in the whole catalogue, the longest was 8 % longer.
 """
 
+HOPELESS = 6
+"""A simple choice of sums to expand is not factored if it is more than this many times as long as the shortest.
+
+Where many results contain one long sum, that is written out in each of them: its factoring takes quadratic time.
+"""
+
 _SUMS = ("add", "sub", "neg")
 
 
@@ -86,6 +92,8 @@ class _Search:
         self.left = budget
         self.tried: dict[frozenset[Node], float] = {}
         self.factored: dict[tuple[tuple[Term, ...], ...], float] = {}
+        self.arranged: dict[frozenset[Node], Arrangement] = {}
+        """The simple choices until they are factored."""
         self.last: Expansion | None = None
         self.least, self.size = math.inf, math.inf
         uses: dict[Node, list[Node]] = {n: [] for n in self.order}
@@ -117,7 +125,9 @@ class _Search:
         if self.left < 3 * len(self.order):
             return self.arrangement(spread)
         simple = (spread, frozenset(self.candidates), frozenset[Node]())
-        spread = min(simple, key=lambda s: self.cost(s, math.inf))
+        sizes = [self.length(s) for s in simple]
+        short = [s for s, size in zip(simple, sizes, strict=True) if size <= HOPELESS * min(sizes)]
+        spread = min(short, key=lambda s: self.cost(s, math.inf))
         groups = dict.fromkeys(frozenset([n]) for n in self.candidates)
         groups |= dict.fromkeys(frozenset(found) for n in self.order if len(found := self.group(n)) > 1)
         improved = True
@@ -129,12 +139,21 @@ class _Search:
                         spread, improved = other, True
         return self.arrangement(spread)
 
+    def length(self, spread: frozenset[Node]) -> float:
+        """The operations of a choice before factoring."""
+        try:
+            found = self.arranged[spread] = self.arrangement(spread)[1]
+        except TooManyTerms:
+            return math.inf
+        return found.size()
+
     def cost(self, spread: frozenset[Node], longest: float = WORTH) -> float:
         found = self.tried.get(spread)
         if found is None:
             self.left -= len(self.order)
             try:
-                found = self._cost(self.arrangement(spread)[1], longest)
+                known = self.arranged.pop(spread, None)
+                found = self._cost(known or self.arrangement(spread)[1], longest)
             except TooManyTerms:
                 found = math.inf
             self.tried[spread] = found

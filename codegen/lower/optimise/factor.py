@@ -30,19 +30,14 @@ def multiplications(count: int) -> int:
 
 def divided(a: Literals, b: Literals) -> tuple[Literals, Literals, Literals]:
     """The common factors of two terms, and the remaining factors of each."""
-    shared, left, right = [], [], []
-    i = j = 0
-    while i < len(a) and j < len(b):
-        if a[i] == b[j]:
-            shared.append(a[i])
-            i, j = i + 1, j + 1
-        elif a[i] < b[j]:
-            left.append(a[i])
-            i += 1
+    shared, left, right = [], [], list(b)
+    for factor in a:
+        if factor in right:
+            right.remove(factor)
+            shared.append(factor)
         else:
-            right.append(b[j])
-            j += 1
-    return tuple(shared), (*left, *a[i:]), (*right, *b[j:])
+            left.append(factor)
+    return tuple(shared), tuple(left), tuple(right)
 
 
 def split(a: Literals, b: Literals) -> Split:
@@ -127,6 +122,10 @@ class Factoring:
     """Numbered sums of terms; what is extracted gets the literals from `first` on.
 
     `products` maps a new literal to the two literals that it is the product of, `sum_of` to the number of its sum.
+
+    Two terms without a common factor save something only if their sum occurs again. So such pairs are entered only if
+    both terms occur twice, or if their sum is a divisor already: long sums of terms that have nothing in common take
+    linear time.
     """
 
     def __init__(self, sums: Sequence[Sequence[Term]], first: Literal, tables: Tables | None = None) -> None:
@@ -140,6 +139,14 @@ class Factoring:
         self._pairs: dict[Pair, _Product] = {}
         self._divisors: dict[Key, _Divisor] = {}
         self._mates: dict[int, dict[int, _Divisor]] = {}
+        self._holding: list[dict[Literal, dict[int, None]]] = []
+        """The terms of each sum by their factors."""
+        self._exact: dict[Literals, dict[int, dict[int, None]]] = {}
+        """The terms with the same factors, by their sums."""
+        self._twice: set[Literals] = set()
+        """The factors of terms that have occurred twice."""
+        self._partners: dict[Literals, dict[Key, None]] = {}
+        """The divisors that consist of these factors and others."""
         self._queue: list[tuple[int, int, Pair | Key, _Product | _Divisor]] = []
         self._grown: dict[_Product | _Divisor, None] = {}
         """Products and divisors that may save more than their entry in the queue states."""
@@ -160,6 +167,7 @@ class Factoring:
     # -- the tables -----------------------------------------------------------------------------------------------
     def _new_sum(self, terms: Sequence[Term]) -> int:
         self.sums.append({})
+        self._holding.append({})
         for sign, literals in terms:
             self._add(len(self.sums) - 1, sign, literals)
         return len(self.sums) - 1
@@ -173,23 +181,74 @@ class Factoring:
             else:
                 self._grown[product] = None
             product.holders[number] = None
-        mates: dict[int, _Divisor] = {}
-        for other in self.sums[home]:
-            other_sign, others = self.terms[other]
-            base, u, v, turned, gain, once = self._tables.split(others, literals)
-            key = (u, v, sign * other_sign)
-            divisor = self._divisors.get(key)
-            if divisor is None:
-                divisor = self._divisors[key] = _Divisor(key, once)
-            divisor.places[other, number] = (base, sign if turned else other_sign, gain)
-            divisor.bound += gain
-            if divisor.bound > divisor.queued:
-                self._grown[divisor] = None
-            mates[other] = self._mates[other][number] = divisor
-        self._mates[number] = mates
+        holding = self._holding[home]
+        near = {other: None for a in dict.fromkeys(literals) for other in holding.get(a, ())}
+        self._mates[number] = {}
         self.terms[number] = (sign, literals)
         self._home[number] = home
         self.sums[home][number] = None
+        for a in literals:
+            holding.setdefault(a, {})[number] = None
+        alike = self._exact.setdefault(literals, {})
+        alike.setdefault(home, {})[number] = None
+        for other in near:
+            self._enter(other, number)
+        if literals in self._twice:
+            self._enter_apart(number)
+        elif len(alike) > 1 or len(alike[home]) > 1:
+            self._twice.add(literals)
+            for known in [n for numbers in alike.values() for n in numbers]:
+                self._enter_apart(known)
+        for other in self._known_partners(number):
+            self._enter(other, number)
+
+    def _enter(self, other: int, number: int) -> None:
+        """Enter two terms of a sum, in the order of their numbers, among the places of their divisor."""
+        if other in self._mates[number]:
+            return
+        (other_sign, others), (sign, literals) = self.terms[other], self.terms[number]
+        base, u, v, turned, gain, once = self._tables.split(others, literals)
+        key = (u, v, sign * other_sign)
+        divisor = self._divisors.get(key)
+        if divisor is None:
+            divisor = self._divisors[key] = _Divisor(key, once)
+            for part in {u, v}:
+                self._partners.setdefault(part, {})[key] = None
+        divisor.places[other, number] = (base, sign if turned else other_sign, gain)
+        divisor.bound += gain
+        if divisor.bound > divisor.queued:
+            self._grown[divisor] = None
+        self._mates[number][other] = self._mates[other][number] = divisor
+        if base and len(divisor.places) == 1:
+            self._enter_whole(u, v, key[2])
+
+    def _enter_apart(self, number: int) -> None:
+        """Enter a term with those of its sum that have no factor of it and have occurred twice, as it has."""
+        own = set(self.terms[number][1])
+        for other in self.sums[self._home[number]]:
+            others = self.terms[other][1]
+            if other != number and others in self._twice and own.isdisjoint(others):
+                self._enter(min(other, number), max(other, number))
+
+    def _enter_whole(self, u: Literals, v: Literals, sign: int) -> None:
+        """Enter the pairs of terms that are the sum u + sign * v themselves."""
+        of_u, of_v = self._exact.get(u, {}), self._exact.get(v, {})
+        for home in of_u if len(of_u) <= len(of_v) else of_v:
+            for one in of_u.get(home, ()):
+                for other in of_v.get(home, ()):
+                    if one != other and self.terms[one][0] * self.terms[other][0] == sign:
+                        self._enter(min(one, other), max(one, other))
+
+    def _known_partners(self, number: int) -> list[int]:
+        """The terms without a factor of this one whose sum with it is a divisor."""
+        sign, literals = self.terms[number]
+        home = self._home[number]
+        return [
+            other
+            for u, v, relative in self._partners.get(literals, ())
+            for other in self._exact.get(v if u == literals else u, {}).get(home, ())
+            if other != number and self.terms[other][0] * sign == relative
+        ]
 
     def _remove(self, number: int) -> None:
         _, literals = self.terms.pop(number)
@@ -199,7 +258,14 @@ class Factoring:
             place = (number, other) if number < other else (other, number)
             divisor.bound -= divisor.places.pop(place)[2]
             del self._mates[other][number]
-        del self.sums[self._home.pop(number)][number]
+        home = self._home.pop(number)
+        del self.sums[home][number]
+        for a in dict.fromkeys(literals):
+            del self._holding[home][a][number]
+        alike = self._exact[literals]
+        del alike[home][number]
+        if not alike[home]:
+            del alike[home]
 
     # -- the choice -----------------------------------------------------------------------------------------------
     def _promise(self, subject: _Product | _Divisor, saved: int) -> None:

@@ -1,0 +1,102 @@
+"""The compiled part of a model: its core, the build that completes it, pickling."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .base_model import BaseModel, Variable
+from .errors import CoreMissingError
+from .lanes import await_build
+from .options import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ._core import EnsembleCore, ModelCore
+    from .ensemble_job import EnsemblePart
+    from .stepper import Stepper
+
+    _core_error: ImportError | None = None
+else:
+    try:
+        from ._core import EnsembleCore, ModelCore
+
+        shown()(ModelCore.integrate)
+        _core_error = None
+    except ImportError as error:  # installed without a compiler: the import works, models do not
+        _core_error = error
+
+        class ModelCore:
+            """Placeholder for the compiled part; raises an error that says it is missing."""
+
+            def __init__(self, *arguments: object, **options: object) -> None:
+                require_core()
+
+
+def core_available() -> bool:
+    """Whether the compiled part of the runtime is available."""
+    return _core_error is None
+
+
+def require_core() -> None:
+    """Raise `CoreMissingError` if the compiled part of the runtime is missing."""
+    if _core_error is not None:
+        raise CoreMissingError(
+            "chaplygin.runtime._core, the compiled part of the runtime, cannot be loaded "
+            f"({_core_error}). Install a C compiler, then: pip install --force-reinstall --no-deps chaplygin. "
+            "Pure-Python models run without it."
+        )
+
+
+def prepare(model: Any, count: int) -> None:
+    """Complete the build of a compiled model for `count` trajectories; raise `CoreMissingError` if it cannot run."""
+    if isinstance(model, CompiledModel):
+        require_core()
+        await_build(model, count)
+
+
+class CompiledModel(ModelCore, BaseModel):
+    """What the core of a model needs in Python; `Model` is the user interface."""
+
+    _rest: Callable[[], None] | None = None  # completes the build of this model, or waits for it
+
+    def __init__(self, capsule: object, *, owner: object = None) -> None:
+        super().__init__(capsule, owner=owner)
+        self.variables = {entry[0]: Variable(*entry) for entry in reversed(self._variables)}
+        self.variables = {name: self.variables[name] for name in dict.fromkeys(e[0] for e in self._variables)}
+        self._ensembles: dict[int, Any] = {}
+        self._companions: dict[Any, Path] = {}
+        self._derivatives: Any = None
+
+    @property
+    def owner(self) -> object:
+        """The object that keeps the model's code loaded: for a compiled model its module, with ``owner.__file__``.
+
+        If the module is still being built in the background, this waits for it. Raises BuildError if the build fails.
+        """
+        self._complete()
+        return super().owner
+
+    def _complete(self) -> None:
+        """Complete the build of this model, or wait until it is complete. Raises BuildError if it failed."""
+        rest = self._rest
+        if rest is not None:
+            rest()
+
+    def _stepper(self, *given: Any) -> Stepper:
+        from .stepper import Stepper
+
+        return Stepper(self, *given)
+
+    def _ensemble_core(self, part: EnsemblePart) -> EnsembleCore:
+        return EnsembleCore(self, part)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle a model as the path of its module: the file must exist when it is unpickled."""
+        from .loading import load_model
+
+        path = getattr(self.owner, "__file__", None)
+        if path is None:
+            raise TypeError(f"{self.name} cannot be pickled: it was not loaded from a file")
+        return load_model, (Path(path),)
