@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial, reduce
+from typing import Any
 
 import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
@@ -51,6 +52,12 @@ _MEANT: dict[type[sp.Basic], Callable[..., sp.Basic]] = {
     sp.Heaviside: _jump,
 }
 """What functions mean that the graph has no row for."""
+
+
+def _known_names() -> str:
+    """The functions of both tables, for messages."""
+    known: list[Any] = [*(f.symbolic for f in FUNCTIONS.values() if f.symbolic is not sp.Pow), *_MEANT]
+    return ", ".join(f.__name__ for f in known)
 
 
 class Lowering:
@@ -168,10 +175,9 @@ class Lowering:
             return g.negation(args[0])
         if isinstance(e, sp.Symbol):
             raise UnsupportedExpression(f"unknown symbol {e.name!r}")
-        names = ", ".join(f.symbolic.__name__ for f in FUNCTIONS.values() if f.symbolic is not sp.Pow)
         raise UnsupportedExpression(
-            f"{type(e).__name__} in {str(e)[:60]!r} is not supported; supported: + - * / powers, {names}, Piecewise "
-            "with relations"
+            f"{type(e).__name__} in {str(e)[:60]!r} is not supported; supported: + - * / powers, {_known_names()}, "
+            "Piecewise with relations"
         )
 
     def _number(self, e: sp.Basic) -> Node:
