@@ -248,6 +248,12 @@ def linearized(
     field = Field(model, v, about)
     value, slopes = field.motion(v)
     _check_rest(field, v, value, slopes, about)
+    kink = field.kink(v)
+    if kink is not None:
+        raise ArgumentError(
+            f"linearize: {model.name} has no derivative at this state: {kink} is zero there, where Abs, sign, Min, Max "
+            "or a condition switches; write it with smooth functions, or linearize about a state beside it"
+        )
     _, closing = field.closure(v)
     inside = [1 + i for i in field.kept]
     names = [model.states[i] for i in field.kept]

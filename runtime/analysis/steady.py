@@ -118,7 +118,11 @@ class SteadyState:
     def __repr__(self) -> str:
         what = "equilibrium" if self.about == "equilibrium" else "steady motion"
         values = ", ".join(f"{name} = {round(self[name], 12) + 0.0:.6g}" for name in self.unknowns)
-        return f"<{what} of {self.model.name}: {values}; {self.stability}>"
+        try:
+            stability = self.stability
+        except ArgumentError:  # at a kink
+            stability = "without linear equations"
+        return f"<{what} of {self.model.name}: {values}; {stability}>"
 
 
 def equilibrium(
