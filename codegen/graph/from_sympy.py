@@ -7,7 +7,7 @@ contains another, their common part is shared again here, independently of the n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial, reduce
 from typing import Any
@@ -151,7 +151,7 @@ class Lowering:
         if isinstance(e, sp.NumberSymbol):
             return self._named(e)
         if isinstance(e, sp.Add):
-            return self._sum(args)
+            return self._sum(self._ordered(e.args, args))
         if isinstance(e, sp.Mul):
             return self._product(e)
         if isinstance(e, sp.Pow):
@@ -211,6 +211,15 @@ class Lowering:
         for pair in reversed(e.args[:-1]):
             result = self.graph.select(self._memo[pair.args[1]], self._memo[pair.args[0]], result)
         return result
+
+    def _ordered(self, terms: Sequence[sp.Basic], nodes: list[Node]) -> list[Node]:
+        """The nodes of a sum's terms, in an order that rounded coefficients do not decide.
+
+        SymPy sorts by them, so that equal bodies with different numbers would have different sums.
+        """
+        if not any(t.is_Float or (t.is_Mul and t.args[0].is_Float) for t in terms):
+            return nodes
+        return sorted(nodes, key=lambda n: self.graph.split(n)[1])
 
     def _sum(self, terms: list[Node]) -> Node:
         """The sum of the terms, built on the largest known sums that it contains."""
