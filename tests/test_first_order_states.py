@@ -52,12 +52,23 @@ def test_current_of_a_motor() -> None:
     rest = np.linalg.solve(matrix, [-16.0, 0.0])
     values, vectors = np.linalg.eig(matrix)
     expected = rest + (vectors * np.exp(values * 2)) @ np.linalg.solve(vectors, -rest)
-    sol = model.integrate(
-        (0, 2), {"x": 0, "i": 0, "v": 0}, numbers, inputs={"e": 4.0}, rtol=1e-11, atol=1e-13
-    )
-    np.testing.assert_allclose([sol["i"][-1], sol["v"][-1]], expected, rtol=1e-9)
+    start = {"x": 0.0, "i": 0.0, "v": 0.0}
+    for method in ("vern9", "rodas5p"):
+        sol = model.integrate(
+            (0, 2), start, numbers, inputs={"e": 4.0}, method=method, rtol=1e-11, atol=1e-13
+        )
+        np.testing.assert_allclose([sol["i"][-1], sol["v"][-1]], expected, rtol=1e-9)
     slopes = model.jacobian(0, {"x": 1.0, "i": 0.75, "v": 3.0}, numbers, {"e": 4.0})
     np.testing.assert_allclose(slopes, [[0, 0, 1], [0, -6, -2], [0, 0.25, 0]], rtol=1e-15)
+    near = model.linearize(0, start, numbers, {"e": 0.0})
+    np.testing.assert_allclose(near.B.ravel(), [0, 4, 0], rtol=1e-15)  # e moves the current alone, 1/L
+    again = cg.from_sympy(found.to_sympy_system(), "again")
+    assert (again.states, again.mass_matrix, again.forcing) == (
+        found.states,
+        found.mass_matrix,
+        found.forcing,
+    )
+    np.testing.assert_array_equal(again.compile().rhs(0, [1.0, 0.75, 3.0], numbers, {"e": 4.0}), rates)
 
 
 def test_a_state_in_a_lagrangian() -> None:
