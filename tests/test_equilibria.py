@@ -327,3 +327,14 @@ def test_a_pendulum_in_x_and_y() -> None:
         response = lin.C @ np.linalg.solve(1.3j * np.eye(2) - lin.A, lin.B) + lin.D
         exact = np.cos(angle) / (2 * 1.5) / (pull / 1.5 - 1.3**2)
         assert abs(response[lin.outputs.index("angle"), 0] - exact) < 1e-14
+
+
+def test_a_sleeping_top_in_a_quaternion_is_told_to_use_angles() -> None:
+    from chaplygin.generated.heavy_top import model
+
+    spinning = dict.fromkeys(model.states, 0.0) | {"q0": 1.0, "w3": 20.0}
+    numbers = dict.fromkeys(model.parameters, 1.0) | {"r1": 0.0, "r2": 0.0}
+    with pytest.raises(
+        cg.ArgumentError, match=r"d\(q3\)/dt = .* A quaternion turns with the motion: use angles"
+    ):
+        model.steady_motion(spinning, numbers, keep=["w3"])

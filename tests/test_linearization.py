@@ -328,7 +328,7 @@ def test_velocities_in_space_turn_with_the_motion() -> None:
     state = dict.fromkeys(model.states, 0.0) | {"alpha": lean, "psi_dot": turn, "theta_dot": spin}
     state = model.consistent(state, TORUS, keep=["psi_dot", "theta_dot", "alpha_dot"])
     with pytest.raises(
-        cg.ArgumentError, match="declare velocities in the body's frame, or compile the form 'maggi'"
+        cg.ArgumentError, match="declare them in the body's frame, or compile the form 'maggi'"
     ):
         model.linearize(0, state, TORUS, about="steady")
 

@@ -28,6 +28,12 @@ _AT_KINK = 1e-9
 _ASIDE, _JUMP = 1e-6, 1e-3
 """How far from a kink its two sides are compared, and the relative difference of derivatives that makes it one."""
 
+TURNING = (
+    "A quaternion turns with the motion: use angles, of which those that go round are ignorable. Velocities that are "
+    "rates of coordinates in space turn too: declare them in the body's frame, or compile the form 'maggi'"
+)
+"""Why a motion may be steady, but not in the variables of a model."""
+
 Mask = NDArray[np.bool_]
 
 

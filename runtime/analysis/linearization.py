@@ -19,7 +19,7 @@ from .. import arguments
 from ..arguments import Array
 from ..consistency import judge, share
 from ..errors import ArgumentError
-from .field import WEAK, Field, named, plain, point
+from .field import TURNING, WEAK, Field, named, plain, point
 
 if TYPE_CHECKING:
     from ..compiled_model import CompiledModel
@@ -337,13 +337,11 @@ def _check_rest(field: Field, v: Array, value: Array, slopes: Array, about: str)
         if field.kept[worst] < model.n_coordinates:
             return (
                 f"linearize: the motion is not steady in these variables, {rate}, and the equations depend on {name} "
-                f"(ignorable coordinates: {ignored}). Where velocities are rates of coordinates in space they turn "
-                "with the motion: declare velocities in the body's frame, or compile the form 'maggi'"
+                f"(ignorable coordinates: {ignored}). {TURNING}"
             )
         return (
             f"linearize: the motion is not steady, {rate} (ignorable coordinates: {ignored}): model.steady_motion "
-            "finds one. Velocities that are rates of coordinates in space turn with a steady motion: declare "
-            "velocities in the body's frame, or compile the form 'maggi'"
+            f"finds one. {TURNING}"
         )
 
     judge(off.max(initial=0.0, keepdims=True), text)

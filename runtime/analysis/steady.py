@@ -18,7 +18,7 @@ from .. import arguments, assumptions, inputs as signals
 from ..arguments import Array
 from ..consistency import share
 from ..errors import ArgumentError, KernelError
-from .field import WEAK, Field, named, plain, point
+from .field import TURNING, WEAK, Field, named, plain, point
 from .linearization import Complex, Linearization, linearized
 
 if TYPE_CHECKING:
@@ -273,6 +273,8 @@ class Problem:
         kept = [states[i] for i in self.field.kept if states[i] not in self.unknowns]
         held = f", with {', '.join(kept)} held" if kept else ""
         advice = ", hold less in keep, or solve for more in free" if kept else ""
+        if self.what == "steady_motion":
+            advice += f". {TURNING}"
         return ArgumentError(
             f"{self.what}: Newton's method did not converge: {where} the residual is {left}{held}; "
             f"start nearer{advice}"
