@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from . import arguments
 from .arguments import Array
 from .assumptions import check_rows
+from .batch_arguments import Runs, chosen, plain_rows, spread, start_by_name, target
 from .companion import companion
 from .consistency import check_ensemble
 from .ensemble_job import positive
@@ -28,8 +29,6 @@ from .lanes import await_build, lane_set, one_at_a_time
 if TYPE_CHECKING:
     from .ensemble_sensitivities import EnsembleSensitivity
     from .options import RunOptions
-
-Runs = NDArray[np.int64]
 
 SHARE = 4096
 """Runs for each thread, unless the number of threads is given."""
@@ -99,11 +98,11 @@ class Batch:
         self._farthest = abs(t0)  # no run has a larger |t|
         self._open(count, sensitivities, controls)
         self._u[:] = controls.values if controls.values.ndim == 2 else controls.values[:, None]
-        self._initial = _by_name("initial", initial, model.states)
-        self._parameters = _by_name("parameters", parameters, model.parameters)
+        self._initial = start_by_name("initial", initial, model.states)
+        self._parameters = start_by_name("parameters", parameters, model.parameters)
         self._begin(np.arange(count), self._initial, self._parameters)
-        self._initial = {name: _spread(value, count) for name, value in self._initial.items()}
-        self._parameters = {name: _spread(value, count) for name, value in self._parameters.items()}
+        self._initial = {name: spread(value, count) for name, value in self._initial.items()}
+        self._parameters = {name: spread(value, count) for name, value in self._parameters.items()}
 
     def _open(self, count: int, sensitivities: Any, controls: Inputs) -> None:
         """Get the memory, the lanes and the threads of `count` runs."""
@@ -263,7 +262,7 @@ class Batch:
         if self._tangents is not None:
             self._tangents.refuse(names)
         flags = self.model._input_flags
-        rows: Any = None if any(flags) else _plain_rows(values, names, len(self))
+        rows: Any = None if any(flags) else plain_rows(values, names, len(self))
         if rows is None:  # to be converted or checked, or wrong
             rows = arguments.matrix("inputs", values, names, len(self))
             check_rows("inputs", names, [flags[known.index(name)] for name in names] if flags else (), rows)
@@ -327,7 +326,7 @@ class Batch:
         several = isinstance(what, (list, tuple))
         wanted = list(what) if several else [what]
         n = len(self)
-        result = _target(out, (len(wanted), n) if several else (n,))
+        result = target(out, (len(wanted), n) if several else (n,))
         direct = result.flags.c_contiguous
         rows = result.reshape(len(wanted), n) if direct else np.empty((len(wanted), n))
         new = [
@@ -362,13 +361,13 @@ class Batch:
         their order; what they do not name is as the batch was made, or as the parameters were last set. The inputs stay
         unchanged. Raises `ArgumentError` as the start of a run does; nothing is changed then.
         """
-        runs = self._runs("where", where)
+        runs = chosen("where", where, len(self))
         if not runs.size:
             return
         start = {name: values[runs] for name, values in self._initial.items()}
         own = {name: values[runs] for name, values in self._parameters.items()}
-        changed = _by_name("parameters", parameters, self.model.parameters)
-        self._begin(runs, start | _by_name("initial", initial, self.model.states), own | changed)
+        changed = start_by_name("parameters", parameters, self.model.parameters)
+        self._begin(runs, start | start_by_name("initial", initial, self.model.states), own | changed)
         for name, values in changed.items():
             self._parameters.setdefault(name, np.full(len(self), np.nan))[runs] = values
 
@@ -387,28 +386,9 @@ class Batch:
         self._t[runs] = self.t0
         self._core.start(runs)
 
-    def _runs(self, what: str, where: Any) -> Runs:
-        """Indices of runs, from a mask or indices."""
-        n = len(self)
-        if where is None:
-            return np.arange(n)
-        given = np.atleast_1d(np.asarray(where))
-        if given.dtype == bool:
-            if given.shape != (n,):
-                raise ArgumentError(f"{what}: the mask has shape {given.shape}; ({n},) is needed")
-            return np.flatnonzero(given).astype(np.int64)
-        if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-            raise ArgumentError(f"{what} = {arguments.short(where)} is neither a mask nor a list of indices")
-        wrong = given[(given < 0) | (given >= n)]
-        if wrong.size:
-            raise ArgumentError(f"{what}: there is no run {wrong[0]} in a batch of {n}")
-        if np.unique(given).size < given.size:
-            raise ArgumentError(f"{what}: an index is given twice")
-        return given.astype(np.int64)
-
     def save(self, where: Any = None) -> BatchSnapshot:
         """The runs of a mask or of indices (None: all), with everything needed to continue them bit for bit."""
-        runs = self._runs("where", where)
+        runs = chosen("where", where, len(self))
         return BatchSnapshot(
             self.model.name, self.model.digest, self.method, runs, self._core.table[:, runs], self._varied
         )
@@ -426,7 +406,7 @@ class Batch:
         saved = snapshot.model, snapshot.digest, snapshot.method, snapshot.sensitivities
         if saved != (self.model.name, self.model.digest, self.method, self._varied):
             raise ArgumentError("the snapshot belongs to another model or method, or has other sensitivities")
-        runs = self._runs("where", snapshot.runs if where is None else where)
+        runs = chosen("where", snapshot.runs if where is None else where, len(self))
         if snapshot.columns.shape != (len(self._core.table), len(runs)):
             raise ArgumentError(f"the snapshot has {len(snapshot.runs)} runs, to be restored to {len(runs)}")
         self._core.table[:, runs] = snapshot.columns
@@ -452,45 +432,3 @@ def _resumed(
     )
     batch.restore(snapshot)
     return batch
-
-
-def _by_name(kind: str, value: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """`initial` or `parameters` as a dict; the rows of an array are in the order of `names`."""
-    if value is None:
-        return {}
-    if isinstance(value, Mapping):
-        return arguments.by_name(kind, value)
-    rows = arguments.array(kind, arguments.sequence(kind, value, names))
-    if rows.ndim not in (1, 2) or len(rows) != len(names):
-        raise ArgumentError(
-            f"{kind} has shape {rows.shape}; ({len(names)},) or ({len(names)}, n) is needed, in the order "
-            f"({', '.join(names)}), or a dict by name"
-        )
-    return dict(zip(names, rows))
-
-
-def _plain_rows(values: Any, names: tuple[str, ...], n: int) -> Any:
-    """Rows that need no conversion: those of an array (len(names), n), or of a dict of arrays (n,); else None."""
-    rows = [values[name] for name in names] if isinstance(values, Mapping) else values
-    if type(rows) is np.ndarray:
-        return list(rows) if rows.dtype == np.float64 and rows.shape == (len(names), n) else None
-    plain = isinstance(rows, list) and all(
-        type(row) is np.ndarray and row.dtype == np.float64 and row.shape == (n,) for row in rows
-    )
-    return rows if plain else None
-
-
-def _target(out: Any, shape: tuple[int, ...]) -> Array:
-    """The array to write to: `out`, or a new one."""
-    if out is None:
-        return np.empty(shape)
-    if not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.shape == shape):
-        raise ArgumentError(f"out must be a float64 array of shape {shape}")
-    if not out.flags.writeable:
-        raise ArgumentError("out is read-only")
-    return out
-
-
-def _spread(value: Any, count: int) -> Array:
-    """A number or an array (n,) as a new array (n,)."""
-    return np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (count,)))

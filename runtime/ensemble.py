@@ -20,7 +20,7 @@ from .options import of_call, shown
 from .progress import Progress
 
 if TYPE_CHECKING:
-    from .studies.collect import Collector
+    from .studies.collector import Collector
     from .studies.precision import Precision
     from .studies.study import Study
 

@@ -1,4 +1,4 @@
-"""Examples of SymPy's and PyDy's documentation, written anew: each function builds its model."""
+"""Examples of SymPy's tutorials, written anew: each function builds its model."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from sympy.physics import biomechanics
 
 t = me.dynamicsymbols._t
 symbols, dynamic = sp.symbols, me.dynamicsymbols
-
-# -- SymPy's tutorials --------------------------------------------------------------------------------------------
 
 
 def atwood_machine() -> Any:
@@ -167,232 +165,95 @@ def band_around_a_post() -> Any:
     return me.KanesMethod(space, [a, x], [w, v], kd_eqs=kd, bodies=[body], forcelist=loads)
 
 
-# -- PyDy ---------------------------------------------------------------------------------------------------------
+class _OverTheElbow(me.PathwayBase):
+    """From the upper to the lower arm over a pulley of radius r about the elbow, in the plane of both."""
 
-
-def conical_pendulum() -> Any:
-    """Three links on universal joints, each with a bob at its end."""
-    q, u = dynamic("q1:7"), dynamic("u1:7")
-    m, ell, g, inertia = symbols("m l g I")
-    space, joint = me.ReferenceFrame("N"), me.Point("O")
-    joint.set_vel(space, 0)
-    before, bodies, loads = space, [], []
-    for i in range(3):
-        first, second = q[2 * i : 2 * i + 2]
-        link = before.orientnew(f"L{i}", "Space", [first, second, 0], "123")
-        turning = link.ang_vel_in(before).xreplace({x.diff(t): v for x, v in zip(q, u, strict=True)})
-        link.set_ang_vel(before, turning)
-        end = joint.locatenew(f"P{i}", -ell * link.z)
-        end.v2pt_theory(joint, space, link)
-        bodies.append(
-            me.RigidBody(f"link{i}", end, link, m, (me.inertia(link, inertia, inertia, inertia), end))
-        )
-        loads.append((end, -m * g * space.z))
-        joint, before = end, link
-    kd = [x.diff(t) - v for x, v in zip(q, u, strict=True)]
-    return me.KanesMethod(space, q, u, kd_eqs=kd, bodies=bodies, forcelist=loads)
-
-
-def astrobee() -> Any:
-    """A free body with the rates of its angles as speeds, driven by three forces and three torques."""
-    q, u = dynamic("q1:4 x y z"), dynamic("u_1:4 u_x u_y u_z")
-    forces, torques = dynamic("Fmag_x Fmag_y Fmag_z"), dynamic("Tmag_1:4")
-    m, *moments = symbols("m I_x I_y I_z")
-    space, origin = me.ReferenceFrame("N"), me.Point("O")
-    origin.set_vel(space, 0)
-    body = space.orientnew("B", "Body", q[:3], "xyz")
-    centre = origin.locatenew("C", sum((x * e for x, e in zip(q[3:], space, strict=True)), me.Vector(0)))
-    rates = {x.diff(t): v for x, v in zip(q, u, strict=True)}
-    body.set_ang_vel(space, body.ang_vel_in(space).xreplace(rates))
-    centre.set_vel(space, centre.pos_from(origin).dt(space).xreplace(rates))
-    loads = [(centre, f * e) for f, e in zip(forces, space, strict=True)]
-    loads += [(body, f * e) for f, e in zip(torques, body, strict=True)]
-    craft = me.RigidBody("craft", centre, body, m, (me.inertia(body, *moments), centre))
-    kd = [x - v for x, v in rates.items()]
-    return me.KanesMethod(space, q, u, kd_eqs=kd, bodies=[craft], forcelist=loads)
-
-
-def rattleback() -> Any:
-    """Kane and Levinson's rattleback: an ellipsoid that rolls, its contact point a function of the attitude."""
-    q, u = dynamic("q1:4"), dynamic("u1:4")
-    m, g, a, b, c, h, ia, ib, ic, iab, drag = symbols("m g a b c h A B C D sigma", positive=True)
-    space = me.ReferenceFrame("N")
-    body = space.orientnew("R", "Body", q, "123")
-    rates = body.ang_vel_in(space)
-    body.set_ang_vel(space, sum((v * e for v, e in zip(u, body, strict=True)), me.Vector(0)))
-    down = [space.z.dot(e) for e in body]
-    size = sp.sqrt(sum((s * n) ** 2 for s, n in zip((a, b, c), down, strict=True)))
-    reach = sum((-(s**2) * n / size * e for s, n, e in zip((a, b, c), down, body, strict=True)), me.Vector(0))
-    centre = me.Point("C")
-    centre.set_vel(space, body.ang_vel_in(space).cross(-h * body.z - reach))
-    shell = me.RigidBody("shell", centre, body, m, (me.inertia(body, ia, ib, ic, iab), centre))
-    loads = [(centre, -m * g * space.z), (body, -drag * body.ang_vel_in(space))]
-    kd = [(rates - body.ang_vel_in(space)).dot(e) for e in body]
-    return me.KanesMethod(space, q, u, kd_eqs=kd, bodies=[shell], forcelist=loads)
-
-
-def colliding_pendulum() -> Any:
-    """Two balls on rods with ball joints; they push each other apart where they overlap, by a Heaviside function."""
-    q, u = dynamic("q1:7"), dynamic("u1:7")
-    m, dot, g, r, ell, k, *moments = symbols("m m_1 g r l k I_x I_y I_z", positive=True)
-    space, joint = me.ReferenceFrame("N"), me.Point("O")
-    joint.set_vel(space, 0)
-    before, centres, bodies, kd = space, [], [], []
-    for i in range(2):
-        rod = before.orientnew(f"A{i}", "Body", q[3 * i : 3 * i + 3], "123")
-        rates = rod.ang_vel_in(space)
-        turning = sum((v * e for v, e in zip(u[3 * i : 3 * i + 3], rod, strict=True)), me.Vector(0))
-        rod.set_ang_vel(space, turning)
-        kd += [(rates - turning).dot(e) for e in rod]
-        centre = joint.locatenew(f"C{i}", ell * rod.y / 2)
-        spot = centre.locatenew(f"S{i}", r * rod.z)
-        end = joint.locatenew(f"P{i}", ell * rod.y)
-        for point in (centre, spot, end):
-            point.v2pt_theory(joint, space, rod)
-        bodies += [
-            me.RigidBody(f"ball{i}", centre, rod, m, (me.inertia(rod, *moments), centre)),
-            me.Particle(f"spot{i}", spot, dot),
+    def __init__(self, ends: Any, elbow: Any, axis: Any, along: Any, radius: Any, angle: Any) -> None:
+        super().__init__(*ends)
+        self.elbow, self.radius, self.angle = elbow, radius, angle
+        self.reaches = [elbow.pos_from(end).magnitude() for end in ends]
+        self.turned = [sp.asin(radius / reach) for reach in self.reaches]
+        sides = (along[0].cross(axis), axis.cross(along[1]))
+        self.pulls = [
+            -sp.cos(b) * e - sp.sin(b) * side for b, e, side in zip(self.turned, along, sides, strict=True)
         ]
-        centres.append(centre)
-        joint, before = end, rod
-    apart = centres[1].pos_from(centres[0])
-    overlap = 2 * r - apart.magnitude()
-    push = k * overlap * sp.Heaviside(overlap) * apart.normalize()
-    loads = [(b.masscenter, -b.mass * g * space.y) for b in bodies]
-    loads += [(centres[1], push), (centres[0], -push)]
-    return me.KanesMethod(space, q, u, kd_eqs=kd, bodies=bodies, forcelist=loads)
+
+    @property
+    def length(self) -> Any:
+        straight = (reach * sp.cos(b) for reach, b in zip(self.reaches, self.turned, strict=True))
+        return sp.Add(*straight) + self.radius * (self.angle + sp.Add(*self.turned))
+
+    @property
+    def extension_velocity(self) -> Any:
+        return self.radius * self.angle.diff(t)
+
+    def to_loads(self, force: Any) -> list[Any]:
+        """A positive force pushes the ends away from the pulley, as SymPy counts it."""
+        loads = [me.Force(p, -force * e) for p, e in zip(self.attachments, self.pulls, strict=True)]
+        return [*loads, me.Force(self.elbow, force * (self.pulls[0] + self.pulls[1]))]
 
 
-def explorer() -> Any:
-    """Explorer 1: a tube with elastic antennas on universal joints, which dissipate energy; no load holds it."""
-    q, u = dynamic("x y z q1:4 q0x q0z q1x q1z"), dynamic("ux uy uz u1:4 u0x u0z u1x u1z")
-    m, n, ix, iz, jr, long, far, shift, k, c = symbols("m_e m_a I_x I_z J L d s k mu", positive=True)
+LEVER = {
+    "dx": 0.31, "dy": 0.15, "dz": -0.31, "l_A": 0.2, "l_C": 0.3, "l_D": 0.3, "m_A": 1.0, "m_C": 2.3, "m_D": 1.7,
+    "g": 9.81, "k": 5.0, "c": 0.5, "r": 0.03, "F_M_max_biceps": 500.0, "l_M_opt_biceps": 0.18,
+    "l_T_slack_biceps": 0.165, "F_M_max_triceps": 500.0, "l_M_opt_triceps": 0.18, "l_T_slack_triceps": 0.195,
+}  # fmt: skip
+"""The numbers of the tutorial for `arm_on_a_lever`."""
+
+
+def arm_on_a_lever() -> Any:
+    """An arm that moves a lever: shoulder, elbow, a hand held to the lever, and two muscles with activations."""
+    q, u = dynamic("q1:5"), dynamic("u1:5")
+    dx, dy, dz = symbols("dx dy dz")
+    la, lc, ld, ma, mc, md, g, k, c, r = symbols("l_A l_C l_D m_A m_C m_D g k c r", positive=True)
     space, origin = me.ReferenceFrame("N"), me.Point("O")
-    origin.set_vel(space, 0)
-    tube = space.orientnew("E", "Body", q[3:6], "XYZ")
-    rates = tube.ang_vel_in(space)
-    tube.set_ang_vel(space, sum((v * e for v, e in zip(u[3:6], tube, strict=True)), me.Vector(0)))
-    kd = [x.diff(t) - v for x, v in zip(q[:3], u[:3], strict=True)]
-    kd += [(rates - tube.ang_vel_in(space)).dot(e) for e in tube]
-    centre = origin.locatenew("C", sum((x * e for x, e in zip(q[:3], space, strict=True)), me.Vector(0)))
-    centre.set_vel(space, sum((v * e for v, e in zip(u[:3], space, strict=True)), me.Vector(0)))
-    bodies = [me.RigidBody("tube", centre, tube, m, (me.inertia(tube, ix, ix, iz), centre))]
-    loads = []
-    for i, side in enumerate((1, -1)):
-        (a, b), (v, w) = q[6 + 2 * i : 8 + 2 * i], u[6 + 2 * i : 8 + 2 * i]
-        rod = me.ReferenceFrame(f"A{i}")
-        rod.orient_body_fixed(tube, (a, 0, b), "XYZ")
-        rates = rod.ang_vel_in(tube)
-        kd += [a.diff(t) - v, b.diff(t) - w]
-        rod.set_ang_vel(tube, rates.xreplace({a.diff(t): v, b.diff(t): w}))
-        foot = centre.locatenew(f"P{i}", side * far * tube.y + shift * tube.z)
-        foot.v2pt_theory(centre, space, tube)
-        middle = foot.locatenew(f"M{i}", side * long / 2 * rod.y)
-        middle.v2pt_theory(foot, space, rod)
-        bodies.append(me.RigidBody(f"rod{i}", middle, rod, n, (me.inertia(rod, jr, 0, jr), middle)))
-        torque = -(k * a + c * v) * rod.x - (k * b + c * w) * rod.z
-        loads += [(rod, torque), (tube, -torque)]
-    return me.KanesMethod(space, q, u, kd_eqs=kd, bodies=bodies, forcelist=loads)
-
-
-def disk_on_a_wavy_street() -> Any:
-    """A disk that rolls over a street y = f(x): x of its contact follows from its spin; auxiliary speeds."""
-    a, x, u, sx, sy, fx, fy = dynamic("q x u s_x s_y f_x f_y")
-    m, g, r, inertia, high, wave, drag = symbols("m g r I A k mu", positive=True)
-    street = high * sp.sin(wave * x) / 9 + high * sp.sin(2 * wave * x) / 18
-    slope, bend = street.diff(x), street.diff(x, 2)
-    space, origin, contact = me.ReferenceFrame("N"), me.Point("O"), me.Point("C")
-    origin.set_vel(space, 0)
-    disk = space.orientnew("D", "Axis", [a, space.z])
-    disk.set_ang_vel(space, u * space.z)
-    contact.set_vel(space, sx * space.x + sy * space.y)
-    centre = contact.locatenew("M", r * (space.y - slope * space.x) / sp.sqrt(1 + slope**2))
-    centre.v2pt_theory(contact, space, disk)
-    # The centre runs along the parallel curve of the street, at (1 - r curvature) times the speed of the contact.
-    along = -r * u / (sp.sqrt(1 + slope**2) * (1 - r * bend / (1 + slope**2) ** sp.Rational(3, 2)))
-    loads = [(centre, -m * g * space.y), (contact, fx * space.x + fy * space.y), (disk, -drag * u * space.z)]
-    body = me.RigidBody("disk", centre, disk, m, (me.inertia(disk, 0, 0, inertia), centre))
-    return me.KanesMethod(
-        space, [a, x], [u], kd_eqs=[a.diff(t) - u, x.diff(t) - along], u_auxiliary=[sx, sy], bodies=[body],
-        forcelist=loads,
-    )  # fmt: skip
-
-
-def differential_drive() -> Any:
-    """A cart on two wheels that roll without slipping, each with a motor."""
-    x, y, a, left, right = q = dynamic("x y theta phi_l phi_r")
-    u = dynamic("u1:6")
-    m, inertia, wheel, r, half, off = symbols("m I J r b d")
-    torques = dynamic("tau_l tau_r")
-    space, origin = me.ReferenceFrame("N"), me.Point("O")
-    origin.set_vel(space, 0)
-    cart = space.orientnew("A", "Axis", [a, space.z])
-    cart.set_ang_vel(space, u[2] * space.z)
-    axle = origin.locatenew("P", x * space.x + y * space.y)
-    axle.set_vel(space, u[0] * space.x + u[1] * space.y)
-    centre = axle.locatenew("C", off * cart.x)
-    centre.v2pt_theory(axle, space, cart)
-    bodies = [me.RigidBody("cart", centre, cart, m, (me.inertia(cart, 0, 0, inertia), centre))]
-    loads, rolling = [], [axle.vel(space).dot(cart.y)]
-    for name, angle, v, side, tau in zip("lr", (left, right), u[3:], (1, -1), torques, strict=True):
-        frame = cart.orientnew(f"W{name}", "Axis", [angle, cart.y])
-        frame.set_ang_vel(cart, v * cart.y)
-        hub = axle.locatenew(f"H{name}", side * half * cart.y)
-        hub.v2pt_theory(axle, space, cart)
-        rolling.append(hub.vel(space).dot(cart.x) - r * v)
-        bodies.append(
-            me.RigidBody(f"wheel_{name}", hub, frame, wheel, (me.inertia(frame, 0, wheel * r**2 / 2, 0), hub))
-        )
-        loads += [(frame, tau * cart.y), (cart, -tau * cart.y)]
-    kd = [z.diff(t) - v for z, v in zip(q, u, strict=True)]
-    return me.KanesMethod(
-        space, q, [u[3], u[4]], kd_eqs=kd, u_dependent=u[:3], velocity_constraints=rolling, bodies=bodies,
-        forcelist=loads,
-    )  # fmt: skip
-
-
-def four_bars_with_a_driven_link() -> Any:
-    """A four-bar linkage whose first link turns at a prescribed rate, by a motion constraint."""
-    q, u, rate = dynamic("q1:4"), dynamic("u1:4"), symbols("Omega")
-    lengths, m, g = symbols("l_a l_b l_c l_d"), symbols("m"), symbols("g")
-    space, joint = me.ReferenceFrame("N"), me.Point("O")
-    joint.set_vel(space, 0)
-    start, before, bodies, loads = joint, space, [], []
-    for i, (angle, v, length) in enumerate(zip(q, u, lengths, strict=False)):
-        link = before.orientnew(f"L{i}", "Axis", [angle, space.z])
-        link.set_ang_vel(before, v * space.z)
-        end = joint.locatenew(f"P{i}", length * link.x)
-        end.v2pt_theory(joint, space, link)
-        bodies.append(me.Particle(f"bob{i}", end, m * (i + 1)))
-        loads.append((end, -m * (i + 1) * g * space.y))
-        joint, before = end, link
-    loop = joint.pos_from(start) - lengths[3] * space.x
-    closed = [loop.dot(space.x), loop.dot(space.y)]
-    known = {x.diff(t): v for x, v in zip(q, u, strict=True)}
-    rates = [e.diff(t).xreplace(known) for e in closed]
-    return me.KanesMethod(
-        space, [q[0]], [], kd_eqs=[x.diff(t) - v for x, v in zip(q, u, strict=True)], q_dependent=q[1:],
-        u_dependent=u, configuration_constraints=closed, velocity_constraints=[u[0] - rate, *rates],
-        bodies=bodies, forcelist=loads,
-    )  # fmt: skip
-
-
-def springy_pendulum() -> Any:
-    """A pendulum whose rod is a spring, with its pivot driven along a prescribed line."""
-    a, s, w, v, lift = dynamic("a s w v h")
-    m, k, rest, g = symbols("m k L_0 g", positive=True)
-    space, pivot = me.ReferenceFrame("N"), me.Point("O")
-    pivot.set_vel(space, lift.diff(t) * space.y)
-    rod = space.orientnew("R", "Axis", [a, space.z])
-    rod.set_ang_vel(space, w * space.z)
-    bob = pivot.locatenew("P", -s * rod.y)
-    bob.set_vel(rod, -v * rod.y)
-    bob.v1pt_theory(pivot, space, rod)
-    loads = [(bob, -m * g * space.y + k * (s - rest) * rod.y)]
-    kd = [a.diff(t) - w, s.diff(t) - v]
-    return me.KanesMethod(
-        space, [a, s], [w, v], kd_eqs=kd, bodies=[me.Particle("bob", bob, m)], forcelist=loads
+    lever = space.orientnew("A", "Axis", [q[0], space.z])
+    swung = space.orientnew("B", "Axis", [q[1], space.y])
+    upper = swung.orientnew("C", "Axis", [q[2], swung.z])
+    lower = upper.orientnew("D", "Axis", [q[3], upper.y])
+    for frame, base, rate in (
+        (lever, space, u[0] * space.z), (swung, space, u[1] * space.y), (upper, swung, u[2] * swung.z),
+        (lower, upper, u[3] * upper.y),
+    ):  # fmt: skip
+        frame.set_ang_vel(base, rate)
+    pivot, shoulder = (
+        origin.locatenew("Ao", dx * space.x),
+        origin.locatenew("P2", dy * space.y + dz * space.z),
     )
+    for point in (origin, pivot, shoulder):
+        point.set_vel(space, 0)
+    elbow = shoulder.locatenew("P3", lc * upper.z)
+    elbow.v2pt_theory(shoulder, space, upper)
+    places = (
+        ("P1", pivot, lever, la * lever.y), ("Co", shoulder, upper, lc / 2 * upper.z),
+        ("Cm", shoulder, upper, lc / 3 * upper.z), ("Dm", elbow, lower, ld / 3 * lower.z),
+        ("Do", elbow, lower, ld / 2 * lower.z), ("P4", elbow, lower, ld * lower.z),
+    )  # fmt: skip
+    grip, co, cm, dm, do, hand = (base.locatenew(name, arm) for name, base, _, arm in places)
+    for point, (_, base, frame, _) in zip((grip, co, cm, dm, do, hand), places, strict=True):
+        point.v2pt_theory(base, space, frame)
+    model = me.System(space, origin)
+    for name, point, frame, m, length, axis in (
+        ("lever", pivot, lever, ma, la, 1), ("upper", co, upper, mc, lc, 2), ("lower", do, lower, md, ld, 2),
+    ):  # fmt: skip
+        moments = [m * length**2 / (2 if i == axis else 12) for i in range(3)]
+        model.add_bodies(me.RigidBody(name, point, frame, m, (me.inertia(frame, *moments), point)))
+    model.add_coordinates(*q[1:], independent=False)
+    model.add_coordinates(q[0])
+    model.add_speeds(*u[1:], independent=False)
+    model.add_speeds(u[0])
+    model.add_kdes(*(v - x.diff(t) for x, v in zip(q, u, strict=True)))
+    model.add_holonomic_constraints(*((hand.pos_from(origin) - grip.pos_from(origin)).dot(e) for e in space))
+    over = _OverTheElbow((cm, dm), elbow, swung.y, (-upper.z, lower.z), r, q[3])
+    for name, path in (("biceps", me.LinearPathway(cm, dm)), ("triceps", over)):
+        activation = biomechanics.FirstOrderActivationDeGroote2016.with_defaults(name)
+        model.add_actuators(biomechanics.MusculotendonDeGroote2016.with_defaults(name, path, activation))
+    model.add_loads(
+        me.Torque(lever, (-k * q[0] - c * u[0]) * space.z),
+        me.Force(co, mc * g * space.z),
+        me.Force(do, md * g * space.z),
+    )
+    return model
 
 
 TUTORIALS: tuple[Callable[[], Any], ...] = (
@@ -405,14 +266,4 @@ TUTORIALS: tuple[Callable[[], Any], ...] = (
     block_with_stribeck_friction,
     arm_with_a_muscle,
     band_around_a_post,
-)
-PYDY: tuple[Callable[[], Any], ...] = (
-    conical_pendulum,
-    astrobee,
-    rattleback,
-    colliding_pendulum,
-    explorer,
-    disk_on_a_wavy_street,
-    differential_drive,
-    springy_pendulum,
 )

@@ -24,6 +24,23 @@ def pulled_spring() -> Any:
     return me.KanesMethod(space, [x], [v], kd_eqs=[x.diff(t) - v], bodies=[body], forcelist=[load])
 
 
+def spring(load: Any, bodies: bool = True) -> Any:
+    """A particle with a load along a line, and with bodies or without."""
+    x, v = me.dynamicsymbols("x v")
+    space, point = me.ReferenceFrame("N"), me.Point("P")
+    point.set_vel(space, v * space.x)
+    body = [me.Particle("block", point, sp.Symbol("m"))]
+    given_loads = [(point, load * space.x)]
+    return me.KanesMethod(
+        space,
+        [x],
+        [v],
+        kd_eqs=[x.diff() - v],
+        bodies=body if bodies else None,
+        forcelist=given_loads if bodies else None,
+    )
+
+
 def spring_chain() -> Any:
     return models.multi_mass_spring_damper(3, apply_gravity=True, apply_external_forces=True)
 

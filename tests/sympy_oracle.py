@@ -30,10 +30,17 @@ def formed(model: Any) -> Any:
     return method_of(model)
 
 
+def states_of(model: Any) -> dict[Any, Any]:
+    """The states of the muscles of a `System`, with their rates."""
+    muscles = [a for a in getattr(model, "actuators", ()) if hasattr(a, "rhs")]
+    return {f: e for muscle in muscles for f, e in zip(muscle.x, muscle.rhs(), strict=True)}
+
+
 class Oracle:
     """SymPy's own equations of a formed KanesMethod or LagrangesMethod, as numbers."""
 
-    def __init__(self, method: Any) -> None:
+    def __init__(self, method: Any, states: Mapping[Any, Any] | None = None) -> None:
+        """`states` are first-order states of the model with their rates."""
         lagrange = isinstance(method, me.LagrangesMethod)
         q, qd = list(method.q), [x.diff(t) for x in method.q]
         u = qd if lagrange else list(method.u)
@@ -47,15 +54,20 @@ class Oracle:
             auxiliary = [*method._uaux, *(v.diff(t) for v in method._uaux)]
             at_rest = dict.fromkeys(auxiliary, sp.Integer(0))
             mass, force, rows, offset = (m.xreplace(at_rest) for m in (mass, force, rows, offset))
-        found = me.find_dynamicsymbols(mass.row_join(force)) - set(q) - set(qd) - set(u)
+        self.first_order = dict(states or {})
+        rates = sp.Matrix([e.doit() for e in self.first_order.values()])
+        rates = rates if lagrange else rates.xreplace(dict(method.kindiffdict()))
+        found = me.find_dynamicsymbols(mass.row_join(force)) | {*self.first_order}
+        found |= me.find_dynamicsymbols(rates)
+        found -= {*q, *qd, *u}
         found -= {v.diff(t) for v in u}
         rank = {"f": 0, "f_dot": 1, "f_ddot": 2}
         self.inputs = sorted(found, key=lambda f: (rank.get(input_name(f), 3), str(f)))
-        constants = (mass.free_symbols | force.free_symbols | rows.free_symbols) - {t}
+        constants = set().union(*(m.free_symbols for m in (mass, force, rows, rates))) - {t}
         self.constants = sorted(constants, key=str)
         self.q, self.u, self.dependent = q, u, rows.rows
         given = [q, u, self.constants, self.inputs, t]
-        self._equations = sp.lambdify(given, [mass, force], cse=True)
+        self._equations = sp.lambdify(given, [mass, force, rates], cse=True)
         self._constraints = sp.lambdify(given, [rows, offset], cse=True)
 
     def numbers(self, seed: int, constants: Mapping[str, float] | None = None) -> tuple[Any, ...]:
@@ -76,10 +88,11 @@ class Oracle:
         return u - np.linalg.lstsq(rows, rows @ u - offset.ravel(), rcond=None)[0]
 
     def accelerations(self, q: Any, u: Any, p: Any, inputs: Any, time: float) -> dict[str, float]:
-        """du/dt by the name of the speed."""
-        mass, force = (np.array(part, float) for part in self._equations(q, u, p, inputs, time))
-        found = np.linalg.solve(mass, force.ravel())[len(self.q) :]
-        return {name_of(v): float(a) for v, a in zip(self.u, found[: len(self.u)], strict=True)}
+        """du/dt by the name of the speed, and the rates of the first-order states."""
+        mass, force, rates = (np.array(part, float) for part in self._equations(q, u, p, inputs, time))
+        found = np.linalg.solve(mass, force.ravel())[len(self.q) :][: len(self.u)]
+        moving = zip([*self.u, *self.first_order], [*found, *rates.ravel()], strict=True)
+        return {name_of(v): float(a) for v, a in moving}
 
 
 def difference(
@@ -92,6 +105,7 @@ def difference(
         known = dict(zip(map(name_of, [*oracle.q, *oracle.u]), [*q, *u], strict=True))
         fixed = dict(zip(map(str, oracle.constants), p, strict=True))
         driven = dict(zip(map(input_name, oracle.inputs), inputs, strict=True))
+        known |= {name_of(f): driven[name_of(f)] for f in oracle.first_order}
         rates = model.rhs(
             time,
             [known[n] for n in model.states],

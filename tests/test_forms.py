@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import sys
 from collections.abc import Callable
@@ -262,6 +263,29 @@ def test_independent_velocities_follow_the_example_point() -> None:
 
     assert knife(0.1) == ("q1_dot", "q3_dot")
     assert knife(1.5) == ("q2_dot", "q3_dot")
+
+
+def test_kept_velocities() -> None:
+    """A system names the velocities that stay as states, whatever the pivots at its example; an option goes before."""
+    edge = RATES[0] * sp.sin(Q3) - RATES[1] * sp.cos(Q3)
+    given = {"coordinates": [Q1, Q2, Q3], "kinetic": sum(r**2 for r in RATES), "example": {Q3: 0.1}}
+    system = cg.System("knife", constraints=[edge], kept=[RATES[1], RATES[2]], **given)
+    assert system.equations("maggi").states[3:] == ("q2_dot", "q3_dot")
+    assert system.equations("nonholonomic").states[3:] == ("q2_dot", "q3_dot")
+    assert system.equations("maggi", independent=[RATES[0], RATES[2]]).states[3:] == ("q1_dot", "q3_dot")
+    assert pickle.loads(pickle.dumps(system)).kept == system.kept
+    free = cg.System("knife", constraints=[edge], **given)
+    assert free.equations("maggi").states[3:] == ("q1_dot", "q3_dot")
+    assert free.digest != system.digest
+    for kept, message in (
+        (RATES[1], "kept is Rate; give a list"),
+        ([Q1], "kept: q1 is not a velocity of the system"),
+        ([RATES[1]] * 2, "kept: the name 'q2_dot' is used twice"),
+    ):
+        with pytest.raises(cg.DeclarationError, match=message):
+            cg.System("knife", constraints=[edge], kept=kept, **given)
+    with pytest.raises(FormError, match="independent names 1 velocities; 2 are independent"):
+        cg.System("knife", constraints=[edge], kept=[RATES[1]], **given).equations("maggi")
 
 
 def test_latex_and_views() -> None:

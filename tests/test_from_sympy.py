@@ -89,6 +89,17 @@ def test_substituted_rolling_is_noticed() -> None:
         substituted.system.equations("poincare")
 
 
+def test_independent_speeds_are_those_of_the_model() -> None:
+    """A `System` keeps the speeds that SymPy's model calls independent, as `Equations` do."""
+    disk = cg.from_sympy(given.constrained_disk(), "constrained")
+    assert isinstance(disk, cg.System)
+    assert disk.equations().states[-3:] == ("u1", "u2", "u3")
+    assert disk.equations("maggi", independent=["u1", "u2", "u4"]).states[-3:] == ("u1", "u2", "u4")
+    linkage = cg.from_sympy(given.four_bar(), "linkage")
+    assert isinstance(linkage, cg.System)
+    assert linkage.equations().states[-1] == "u1"
+
+
 def test_names_and_kinds() -> None:
     system = cg.from_sympy(given.satellite(), "satellite")
     assert isinstance(system, cg.System)
@@ -121,7 +132,7 @@ def test_functions_by_their_meaning() -> None:
     x, t = me.dynamicsymbols("x"), me.dynamicsymbols._t
     force = sp.sec(x) + sp.coth(x) * sp.acot(x) - sp.Heaviside(x - sp.Rational(1, 4)) / sp.csch(x)
     lagrange = me.LagrangesMethod(x.diff(t) ** 2 - 2 * sp.csc(x) * sp.cot(x), [x])
-    for given_in, f in ((spring(force), force), (lagrange, sp.diff(-sp.csc(x) * sp.cot(x), x))):
+    for given_in, f in ((given.spring(force), force), (lagrange, sp.diff(-sp.csc(x) * sp.cot(x), x))):
         model = cg.from_sympy(given_in, "meant").compile()
         for at in (0.2, 0.25, 0.7):
             expected = float(f.subs(x, sp.Rational(str(at))))
@@ -318,88 +329,6 @@ def test_acceleration_of_a_wheel_as_if_its_contact_were_fixed_in_it() -> None:
         cg.DeclarationError, match="acceleration of D in N was set to another vector than the rate"
     ):
         cg.from_sympy(kane, "stated")
-
-
-# -- what is refused ---------------------------------------------------------------------------------------------
-
-
-def spring(load: Any, bodies: bool = True) -> Any:
-    x, v = me.dynamicsymbols("x v")
-    space, point = me.ReferenceFrame("N"), me.Point("P")
-    point.set_vel(space, v * space.x)
-    body = [me.Particle("block", point, sp.Symbol("m"))]
-    given_loads = [(point, load * space.x)]
-    return me.KanesMethod(
-        space,
-        [x],
-        [v],
-        kd_eqs=[x.diff() - v],
-        bodies=body if bodies else None,
-        forcelist=given_loads if bodies else None,
-    )
-
-
-def loaded(load: Any) -> Any:
-    """The spring with a load made from its point and frame."""
-    kane = spring(0)
-    kane._forcelist = [load(kane.bodies[0].masscenter, kane._inertial)]
-    return kane
-
-
-X, V, F = me.dynamicsymbols("x v f")
-
-
-@pytest.mark.parametrize(
-    ("model", "options", "message"),
-    [
-        (spring(0, bodies=False), {}, "the KanesMethod has no bodies; give it bodies="),
-        (
-            spring(sp.Function("h")(X)),
-            {},
-            r"load on P contains h\(x\(t\)\), a function without an expression",
-        ),
-        (spring(sp.besselj(0, X)), {}, r"law\['load 1'\]\[0\].*besselj.*is not supported"),
-        (spring(X.diff().diff()), {}, "load on P contains .*an acceleration"),
-        (spring(F.diff().diff().diff()), {}, "prescribed={f: an expression in t}"),
-        (spring(F), {"prescribed": {X: 0}}, "x.* is not a dynamicsymbol besides"),
-        (spring(F), {"prescribed": {F: X}}, "is not an expression in t"),
-        (spring(X), {"prescribed": {F: 1}}, r"prescribed: f\(t\) is not in the model"),
-        (spring(X), {"names": {"k": "stiffness"}}, "names: k is not in the model"),
-        (loaded(lambda p, n: (me.Particle("z", p, 1), n.x)), {}, r"the load \(Particle.* is not a Force"),
-        (
-            loaded(lambda p, n: (p, X)),
-            {},
-            r"the load \(P, x\(t\)\) is not a Force, a Torque, \(Point, Vector\)",
-        ),
-        (loaded(lambda p, n: "pull"), {}, "the load pull is not a Force"),
-        (loaded(lambda p, n: (p, me.ReferenceFrame("Q").x)), {}, "orientation of Q in N, .* is not known"),
-        (spring(sp.nan), {}, "a vector has the components nan in N"),
-        (spring(sp.Symbol("t", real=True)), {}, "a symbol t that is not the time"),
-        (spring(sp.MatrixSymbol("A", 2, 2)[0, 1]), {}, "contains A, which is MatrixSymbol"),
-        (spring(sp.Sum(sp.Symbol("i") * X, (sp.Symbol("i"), 0, 3))), {}, "Sum in .* is not supported"),
-        (spring(F), {"parameters": {"mass": 1}}, "mass is not in the model; it has f, m"),
-        (3, {}, "the model is int; give a KanesMethod"),
-        ((sp.eye(2), sp.Matrix([1]), {X: V}), {}, r"M has shape \(2, 2\) and f \(1, 1\) for 1 speeds"),
-        ((sp.eye(1), sp.Matrix([1]), {X: 2 * V}), {}, "do not show the order of the speeds"),
-        (
-            me.LagrangesMethod(X.diff() ** 2, [X], nonhol_coneqs=[X.diff() - F]),
-            {},
-            r"a velocity constraint contains f, .*prescribed=\{f: ...\}",
-        ),
-        (me.System(), {}, "the System has no bodies"),
-    ],
-)
-def test_refusals(model: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(cg.DeclarationError, match=message):
-        cg.from_sympy(model, "refused", **options)
-
-
-def test_singular_matrices() -> None:
-    with pytest.raises(cg.FormError, match="M is singular, without inertia along v"):
-        cg.from_sympy((sp.Matrix([[0]]), sp.Matrix([1]), {X: V}), "singular")
-    b, w = me.dynamicsymbols("b w")
-    with pytest.raises(cg.FormError, match="without inertia along v and w"):
-        cg.from_sympy((sp.ones(2, 2), sp.Matrix([1, 2]), {X: V, b: w}), "singular")
 
 
 def test_given_equations_are_kept_on_their_configuration_constraints() -> None:

@@ -19,8 +19,9 @@ from test_cpp import compiles_cpp
 from test_sundials import compilers
 
 import chaplygin as cg
-from chaplygin.cli import _parser, main
+from chaplygin.cli import main
 from chaplygin.codegen.derive.forms import forms
+from chaplygin.command_line import parser
 
 PAGES = (
     "README.md",
@@ -229,7 +230,7 @@ def test_commands_exist(page: str) -> None:
         for line in block.text.splitlines():
             words = shlex.split(line, comments=True)
             if words[:1] == ["chaplygin"]:
-                assert _parser().parse_args(words[1:]).command
+                assert parser().parse_args(words[1:]).command
             elif words[:1] == ["make"]:
                 assert re.search(rf"^{re.escape(words[1])}:", makefile, re.M), line
 

@@ -19,6 +19,7 @@ from chaplygin.codegen.graph.differentiate import forward
 from chaplygin.codegen.graph.evaluate import evaluate
 from chaplygin.codegen.lower import kernels
 from chaplygin.codegen.lower.dynamics import Dynamics
+from chaplygin.codegen.lower.lower import derived
 from chaplygin.codegen.lower.schedule import Store
 
 M, LENGTH, MOMENT = cg.parameters("m l J", positive=True)
@@ -114,6 +115,51 @@ def test_numbers_that_differ_between_bodies_are_in_a_table() -> None:
     expected = np.array(evaluate(nodes.graph, [*nodes.rates, *nodes.force], at), float)
     model = numbered_chain(24, False).compile()
     assert model.rhs(0, y, []) == pytest.approx(expected, rel=1e-11, abs=1e-11 * np.abs(expected).max())
+
+
+@cache
+def random_chain(n: int) -> Equations:
+    """Bodies on hinges in space whose numbers are random, positive and negative."""
+    rng = np.random.default_rng(n)
+    bodies: list[cg.Body] = []
+    for i in range(n):
+        axis, place, center, moments = rng.normal(size=(4, 3)).tolist()
+        root = np.array([moments, axis, place])
+        inertia = np.trace(root @ root.T) * np.eye(3) - root @ root.T  # of three point masses
+        bodies.append(
+            cg.joint.revolute(
+                bodies[-1] if bodies else None, axis, at=place if bodies else (0, 0, 0), name=f"x{i}",
+                mass=rng.uniform(1, 2), inertia=inertia.tolist(), center=center,
+            )
+        )  # fmt: skip
+    return cg.System("chain", bodies=bodies, interactions=[cg.Weight(9.81)]).equations("recursive")
+
+
+def test_signs_of_numbers_make_no_functions_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "KERNELS", kernels.KERNELS[:1])
+    functions = []
+    for n in (6, 9):
+        rolled = derived(random_chain(n).nodes).schedule("rhs").rolled
+        assert rolled is not None
+        functions.append(len(rolled.templates))
+    assert functions[0] == functions[1]
+
+
+@pytest.mark.slow
+def test_values_of_a_chain_of_random_numbers() -> None:
+    equations = random_chain(9)
+    nodes, y, direction = equations.nodes, state(equations), state(equations, 4)
+    at = {name: float(v) for name, v in zip(equations.states, y, strict=True)}
+    roots = [*nodes.rates, *nodes.force]
+    expected = np.array(evaluate(nodes.graph, roots, at), float)
+    g = nodes.graph.copy()
+    along = {n: g.const(float(v)) for n, v in zip(nodes.state_nodes, direction, strict=True)}
+    slopes = np.array(evaluate(g, forward(g, roots, along), at), float)
+    assert all(equations.program.schedule(name).rolled for name in ("rhs", "jvp"))
+    for model in (equations.compile(), python_model(equations.program, quiet=True)):
+        assert model.rhs(0, y, []) == pytest.approx(expected, rel=1e-10, abs=1e-10 * np.abs(expected).max())
+        found = model.jvp(0, y, [], direction)
+        assert found == pytest.approx(slopes, rel=1e-9, abs=1e-9 * np.abs(slopes).max())
 
 
 @pytest.mark.slow

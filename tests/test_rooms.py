@@ -113,7 +113,6 @@ def length(node: ast.FunctionDef) -> int:
 
 
 def test_functions_are_short() -> None:
-    """All but the one that lists the arguments of the command line."""
     found = {
         f"{path.relative_to(ROOT.parent).as_posix()}: {node.name}"
         for folder in ("codegen", "runtime", "src", "systems")
@@ -121,4 +120,4 @@ def test_functions_are_short() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef) and length(node) > LONGEST
     }
-    assert found == {"src/chaplygin/cli.py: _parser"}
+    assert not found

@@ -1,4 +1,4 @@
-"""The models in SymPy's own tests and docstrings, and the examples of its and PyDy's documentation."""
+"""The models in SymPy's own tests, docstrings and tutorials, PyDy's, and exercises of Kane and Levinson."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import documentation_models as documented
+import kane_levinson_models as exercises
+import numpy as np
+import pydy_models as pydy
 import pytest
 import sympy.physics as physics
-from sympy_oracle import Oracle, difference, formed
+from sympy_oracle import Oracle, difference, formed, states_of
 
 import chaplygin as cg
 
@@ -83,7 +86,8 @@ QUICK = (documented.atwood_machine, documented.arm_with_a_muscle)
 def agreement(model: Any) -> float:
     """The largest difference from SymPy's accelerations at 20 states, relative to their size."""
     compiled = cg.from_sympy(model(), model.__name__).compile()
-    return difference(compiled, Oracle(formed(model())))
+    theirs = model()
+    return difference(compiled, Oracle(formed(theirs), states_of(theirs)))
 
 
 @pytest.mark.parametrize("model", QUICK)
@@ -92,19 +96,58 @@ def test_documented_examples(model: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", [m for m in (*documented.TUTORIALS, *documented.PYDY) if m not in QUICK])
+@pytest.mark.parametrize(
+    "model", [m for m in (*documented.TUTORIALS, *pydy.PYDY, *exercises.EXERCISES) if m not in QUICK]
+)
 def test_longer_documented_examples(model: Any) -> None:
     assert agreement(model) < 1e-10
 
 
+@pytest.mark.slow
+def test_a_disk_as_in_kane_and_levinson() -> None:
+    """The answer of exercise 11.5 at 20 states."""
+    model = cg.from_sympy(exercises.book_disk(), "book_disk").compile()
+    draw = np.random.default_rng(1)
+    for _ in range(20):
+        (q2, u1, u2, u3), r, g = draw.uniform(-1, 1, 4), draw.uniform(0.5, 1.5), 9.81
+        expected = [
+            (u2**2 * np.tan(q2) - 6 * u2 * u3 - 4 * g * np.sin(q2) / r) / 5,
+            2 * u3 * u1 - u1 * u2 * np.tan(q2),
+            2 * u1 * u2 / 3,
+        ]
+        state = {"q1": 0.3, "q2": q2, "q3": 0.4, "q4": 0.1, "q5": 0.2, "u1": u1, "u2": u2, "u3": u3}
+        rates = model.rhs(0, state, {"R": r, "m": 1.3, "g": g})
+        np.testing.assert_allclose(rates[-3:], expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_a_blade_on_a_turntable_as_in_kane_and_levinson() -> None:
+    """The answer of exercise 10.14, its generalised inertia forces set to zero, at 20 states."""
+    model = cg.from_sympy(exercises.blade_on_a_turntable(), "blade").compile()
+    assert model.states[-2:] == ("u1", "u2")
+    draw = np.random.default_rng(2)
+    for _ in range(20):
+        q1, q2, q3, u1, u2 = draw.uniform(-1, 1, 5)
+        length, m1, m2, turning = draw.uniform(0.5, 1.5, 4)
+        outward = turning**2 * (q1 * np.cos(q3) + m2 * length * np.cos(q3) ** 2 / (m1 + m2))
+        expected = [
+            outward - m1 * u2**2 / (length * (m1 + m2)),
+            u1 * u2 / length - turning**2 * q1 * np.sin(q3),
+        ]
+        state = {"q1": q1, "q2": q2, "q3": q3, "u1": u1, "u2": u2}
+        numbers = {"L": length, "m1": m1, "m2": m2, "Omega": turning}
+        rates = model.rhs(0.7, state, numbers)
+        np.testing.assert_allclose(rates[-2:], expected, rtol=1e-12, atol=1e-12)
+
+
 def test_a_driven_linkage_leaves_nothing_to_integrate() -> None:
     with pytest.raises(cg.DeclarationError, match="3 constraints leave none of the 3 velocities free"):
-        cg.from_sympy(documented.four_bars_with_a_driven_link(), "driven")
+        cg.from_sympy(pydy.four_bars_with_a_driven_link(), "driven")
 
 
 def test_an_angular_velocity_that_lacks_a_component() -> None:
     """Antennas on universal joints have three components of angular velocity; PyDy's satellite sets two of them."""
-    model = documented.explorer()
+    model = pydy.explorer()
     tube, rod = model.bodies[0].frame, model.bodies[1].frame
     (first, second) = model.u[6:8]
     rod.set_ang_vel(tube, first * rod.x + second * rod.z)

@@ -47,7 +47,7 @@ def test_a_system_holds_what_was_declared() -> None:
 
 
 def test_every_argument_with_expressions_says_what_they_may_contain() -> None:
-    plain = {"self", "name", "coordinates", "units", "descriptions", "example"}
+    plain = {"self", "name", "coordinates", "units", "descriptions", "example", "kept"}
     arguments = set(inspect.signature(cg.System.__init__).parameters) - plain
     assert {place.partition(".")[0] for place in CONTENTS} == arguments
 

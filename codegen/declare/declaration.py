@@ -51,6 +51,7 @@ class Declaration:
     units: Mapping[sp.Symbol, str]
     descriptions: Mapping[sp.Symbol, str]
     example: Mapping[sp.Symbol, float]
+    kept: Symbols
 
     def __post_init__(self) -> None:
         for name, value in self.parts().items():
@@ -175,6 +176,7 @@ def declare(name: str, **given: Any) -> Declaration:
         units=dict(checks.mapping("units", given["units"] or {})),
         descriptions=dict(checks.mapping("descriptions", given["descriptions"] or {})),
         example=example,
+        kept=_kept(given["kept"], velocities, parametrization),
     )
     checks.check_declaration(declared)
     return declared
@@ -233,6 +235,18 @@ def _velocities(kinematics: Mapping[sp.Symbol, Any], first: Iterable[sp.Symbol])
     if all(isinstance(s, Rate) for s in found):
         return tuple(kinematics.values())
     return _in_order(found, first)
+
+
+def _kept(given: Any, velocities: Symbols, parametrization: Any) -> Symbols:
+    """The velocities to be kept as states, as far as they are named."""
+    if not given:
+        return ()
+    if parametrization is not None:
+        raise DeclarationError("kept: a parametrization keeps its own velocities; omit it")
+    named = checks.sequence("kept", given)
+    found = tuple(checks.by_velocity("kept", dict.fromkeys(named, 0), velocities))
+    checks.distinct("kept", list(map(str, named)))
+    return found
 
 
 def _independent(

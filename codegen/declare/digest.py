@@ -41,6 +41,7 @@ def canonical(system: System) -> str:
     lines += [f"contact {c.name}" for c in system.contacts]
     lines += [f"event {e.name} {e.direction} {e.terminal} {[str(k) for k in e.reset]}" for e in nodes.events]
     lines += [] if system.law is None else [system.law.text()]
+    lines += [f"kept {v}" for v in system.kept]
     lines.append(f"{len(system.constraints)} {[number[r] for r in roots]}")
     return "\n".join(lines)
 

@@ -124,9 +124,14 @@ def affine(
         except ZeroDivisionError:  # the slope is undefined at rest, as with sqrt(v^2 + w^2)
             changing = list(declared.velocities)
         if changing:
+            advice = (
+                "; for nonlinear constraints give a parametrization"
+                if entry.argument == "constraints"
+                else ""
+            )
             raise DeclarationError(
-                f"{entry} is not affine in the velocities (its slope along {changing[0]} "
-                "depends on the velocities); for nonlinear constraints give a parametrization"
+                f"{entry} is not affine in the velocities (its slope along {changing[0]} depends on the "
+                f"velocities){advice}"
             )
     return g.substitute(nodes, zeros), still
 

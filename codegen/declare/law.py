@@ -94,7 +94,10 @@ class Matrices(Law):
 
 @dataclass(frozen=True, eq=False)
 class Lagrangian(Law):
-    """d/dt dL/d eta - dL/dx = Q in coordinates and their rates, for L(t, x, eta, inputs)."""
+    """d/dt dL/d eta - dL/dx = Q in coordinates and their rates, for L(t, x, eta, inputs).
+
+    Coordinates that have no velocity, which come last, have first-order equations of their own.
+    """
 
     lagrangian: Expression
     forces: tuple[Expression, ...]
@@ -105,8 +108,9 @@ class Lagrangian(Law):
     def balance(self, g: Graph, nodes: SystemNodes, flow: Flow) -> tuple[Rows, list[Node]]:
         """The Hessian of L, and what remains of the equations at fixed rates."""
         (lagrangian,) = self.nodes(nodes.entries, "lagrangian")
-        slopes = gradient(g, lagrangian, [*nodes.eta, *nodes.fields.coordinates])
-        momenta, by_x = slopes[: len(nodes.eta)], slopes[len(nodes.eta) :]
+        k = len(nodes.eta)
+        slopes = gradient(g, lagrangian, [*nodes.eta, *nodes.fields.coordinates[:k]])
+        momenta, by_x = slopes[:k], slopes[k:]
         given = self.nodes(nodes.entries, "forces")
         rest = zip(by_x, given, forward(g, momenta, flow), strict=True)
         return partials(g, momenta, nodes.eta), [g.sub(g.add(x, q), b) for x, q, b in rest]
@@ -127,6 +131,18 @@ class Motion:
     spin: bool = False
 
 
+@dataclass(frozen=True)
+class Load:
+    """A force or a couple: the motion of the point or frame on which it acts, and its components in the same axes.
+
+    `name` says in messages what it is.
+    """
+
+    name: str
+    motion: Motion
+    components: tuple[Expression, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Kane(Law):
     """Kane's equations: the d/dt of every momentum is dotted with its partial velocity, and every load with its own.
@@ -134,13 +150,13 @@ class Kane(Law):
     sum over bodies of dv/d eta_r . d(m v)/dt + dw/d eta_r . d(I w)/dt = sum over loads of dv/d eta_r . R.
 
     Unlike those from T, they hold for velocities into which constraints were substituted. `motions` are the velocities
-    of mass centres and the angular velocities of the bodies, `loads` pairs of a motion and the load on it in its axes.
+    of mass centres and the angular velocities of the bodies.
 
     Source: T. R. Kane, D. A. Levinson, Dynamics (1985), section 6.1.
     """
 
     motions: tuple[Motion, ...]
-    loads: tuple[tuple[Motion, tuple[Expression, ...]], ...] = ()
+    loads: tuple[Load, ...] = ()
 
     def expressions(self) -> dict[str, Sequence[Expression]]:
         found: dict[str, Sequence[Expression]] = {}
@@ -148,10 +164,17 @@ class Kane(Law):
             found[m.name] = m.vector
             found[f"axes, {m.name}"] = m.turning
             found[f"inertia, {m.name}"] = [e for row in m.tensor for e in row]
-        for i, (m, load) in enumerate(self.loads):
-            found[f"{m.name}, where load {i + 1} acts"] = m.vector
-            found[f"load {i + 1}"] = load
+        for i, load in enumerate(self.loads):
+            moved, given = self._keys(i)
+            found[moved] = load.motion.vector
+            found[given] = load.components
         return found
+
+    def _keys(self, i: int) -> tuple[str, str]:
+        """The names of two lists of expressions: the velocity where a load acts, and the load."""
+        load = self.loads[i]
+        number = f" ({i + 1})" if [other.name for other in self.loads].count(load.name) > 1 else ""
+        return f"{load.motion.name}, where the {load.name}{number} acts", load.name + number
 
     def balance(self, g: Graph, nodes: SystemNodes, flow: Flow) -> tuple[Rows, list[Node]]:
         """The generalised inertia, and the generalised forces without the inertia at fixed velocities."""
@@ -171,8 +194,8 @@ class Kane(Law):
                 force[r] = g.sub(force[r], g.dot(column, rate))
                 for s in range(r + 1):
                     mass[r][s] = g.add(mass[r][s], g.dot(column, weighted[s]))
-        for i, (m, _) in enumerate(self.loads):
-            where, load = f"{m.name}, where load {i + 1} acts", self.nodes(nodes.entries, f"load {i + 1}")
-            for r, column in enumerate(partials(g, self.nodes(nodes.entries, where), nodes.eta)):
+        for i in range(len(self.loads)):
+            moved, load = (self.nodes(nodes.entries, key) for key in self._keys(i))
+            for r, column in enumerate(partials(g, moved, nodes.eta)):
                 force[r] = g.add(force[r], g.dot(column, load))
         return [[mass[max(r, s)][min(r, s)] for s in range(k)] for r in range(k)], force

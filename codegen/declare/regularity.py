@@ -71,6 +71,13 @@ def _check_constraints(system: System, g: Graph) -> None:
             entry = system.constraint_entries[i]
             missing = "coordinate" if entry.argument == "holonomic" else "velocity"
             raise DeclarationError(f"{entry.argument}[{entry.key}] contains no {missing}")
+    for i, (row, offset) in enumerate(zip(rows, nodes.constraint_offsets, strict=True)):
+        for u in system.inputs:
+            if g.depends_on([*row, offset], [g.symbol(u.name)]):
+                raise DeclarationError(
+                    f"{system.constraint_entries[i]} depends on the input {u.name!r} by the kinematics; its rate "
+                    "would enter the equations"
+                )
     if rows and len(system.independent_constraints) >= len(system.velocities):
         raise DeclarationError(
             f"{len(rows)} constraints leave none of the {len(system.velocities)} velocities free"

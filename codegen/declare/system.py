@@ -67,6 +67,8 @@ class System(Declaration):
     units, descriptions : {symbol: text}.
     example : {symbol: number}, a representative point at which the declaration is checked and pivots are chosen.
         `chaplygin.time` is a valid key; its default is 0, where runs start. Other variables default to random values.
+    kept : the velocities that equations keep as states where constraints determine the others. By default they are
+        chosen at the example; `system.equations(form, independent=[...])` asks for others.
 
     Coordinates are ordered as in the kinematics, then as the links of `bodies`; velocities, parameters and inputs as in
     `example`, then velocities as the links, the rest by name.
@@ -110,6 +112,7 @@ class System(Declaration):
         units: Mapping[sp.Symbol, str] | None = None,
         descriptions: Mapping[sp.Symbol, str] | None = None,
         example: Mapping[sp.Symbol, float] | None = None,
+        kept: Sequence[sp.Symbol] | None = None,
     ) -> None:
         given = {key: value for key, value in locals().items() if key != "self"}
         check_name(name, "System name")

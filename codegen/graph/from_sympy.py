@@ -7,9 +7,10 @@ contains another, their common part is shared again here, independently of the n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial, reduce
+from typing import Any
 
 import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
@@ -51,6 +52,12 @@ _MEANT: dict[type[sp.Basic], Callable[..., sp.Basic]] = {
     sp.Heaviside: _jump,
 }
 """What functions mean that the graph has no row for."""
+
+
+def _known_names() -> str:
+    """The functions of both tables, for messages."""
+    known: list[Any] = [*(f.symbolic for f in FUNCTIONS.values() if f.symbolic is not sp.Pow), *_MEANT]
+    return ", ".join(f.__name__ for f in known)
 
 
 class Lowering:
@@ -144,7 +151,7 @@ class Lowering:
         if isinstance(e, sp.NumberSymbol):
             return self._named(e)
         if isinstance(e, sp.Add):
-            return self._sum(args)
+            return self._sum(self._ordered(e.args, args))
         if isinstance(e, sp.Mul):
             return self._product(e)
         if isinstance(e, sp.Pow):
@@ -168,10 +175,9 @@ class Lowering:
             return g.negation(args[0])
         if isinstance(e, sp.Symbol):
             raise UnsupportedExpression(f"unknown symbol {e.name!r}")
-        names = ", ".join(f.symbolic.__name__ for f in FUNCTIONS.values() if f.symbolic is not sp.Pow)
         raise UnsupportedExpression(
-            f"{type(e).__name__} in {str(e)[:60]!r} is not supported; supported: + - * / powers, {names}, Piecewise "
-            "with relations"
+            f"{type(e).__name__} in {str(e)[:60]!r} is not supported; supported: + - * / powers, {_known_names()}, "
+            "Piecewise with relations"
         )
 
     def _number(self, e: sp.Basic) -> Node:
@@ -205,6 +211,15 @@ class Lowering:
         for pair in reversed(e.args[:-1]):
             result = self.graph.select(self._memo[pair.args[1]], self._memo[pair.args[0]], result)
         return result
+
+    def _ordered(self, terms: Sequence[sp.Basic], nodes: list[Node]) -> list[Node]:
+        """The nodes of a sum's terms, in an order that rounded coefficients do not decide.
+
+        SymPy sorts by them, so that equal bodies with different numbers would have different sums.
+        """
+        if not any(t.is_Float or (t.is_Mul and t.args[0].is_Float) for t in terms):
+            return nodes
+        return sorted(nodes, key=lambda n: self.graph.split(n)[1])
 
     def _sum(self, terms: list[Node]) -> Node:
         """The sum of the terms, built on the largest known sums that it contains."""

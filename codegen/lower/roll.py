@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from ..graph.graph import Graph, Node
 from .optimise.arrange import BUDGET, arranged
 from .program import Kernel
+from .signs import with_signs
 
 if TYPE_CHECKING:
     from .program import Program
@@ -112,6 +113,7 @@ def rolled(
     `given` are the places of hoisted nodes in the array "q", `table` those of the variables.
     """
     g = program.graph
+    kernel = with_signs(g, kernel, given)
     cells, home = _cells(g, kernel, given)
     kinds = _Kinds()
 

@@ -22,7 +22,7 @@ from ..observer import Observer
 
 if TYPE_CHECKING:
     from ..ensemble_result import Ensemble
-    from .collect import Collector
+    from .collector import Collector
     from .study import StudyJob
 
 

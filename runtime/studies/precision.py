@@ -11,7 +11,8 @@ import numpy as np
 from .. import arguments
 from ..arguments import Array
 from ..errors import ArgumentError
-from .collect import Collector, entry_of
+from .collect import entry_of
+from .collector import Collector
 from .results import interval_level
 from .sketches import BLOCK, CHUNK
 

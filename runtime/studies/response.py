@@ -24,7 +24,8 @@ from ..executors import Threads
 from ..model import Model
 from ..options import RunOptions, of_call, shown
 from .chunk import Chunk
-from .collect import Collector, final
+from .collect import final
+from .collector import Collector
 from .observed import observer_of
 from .study import StudyJob
 

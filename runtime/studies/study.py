@@ -24,7 +24,8 @@ from ..options import RunOptions
 from ..solution import Solution
 from . import storage, summary
 from .chunk import Chunk
-from .collect import Collector, entry_of
+from .collect import entry_of
+from .collector import Collector
 from .given import Given
 from .observed import observer_of
 from .precision import Precision, decisions

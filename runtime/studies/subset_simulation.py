@@ -27,7 +27,7 @@ from ..draws.uniforms import Uniforms
 from ..ensemble_job import positive
 from ..errors import ArgumentError
 from ..options import of_call, shown
-from .collect import Collector
+from .collector import Collector
 from .observed import Condition
 from .response import Response, of_model
 from .results import normal_half

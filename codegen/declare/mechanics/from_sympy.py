@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from sympy.physics.mechanics import dynamicsymbols
 
 from ...graph.differentiate import partials
 from ...graph.evaluate import evaluate
 from ...graph.from_sympy import Lowering, UnsupportedExpression
 from ...graph.graph import Graph
-from ..checks import naming
+from ..checks import mapping, naming
 from ..law import Kane, Lagrangian, Law, Matrices
 from ..symbols import DeclarationError, Input, Rate, check_name, rate, time
 from ..system import System
@@ -33,6 +34,7 @@ def from_sympy(
     parameters: Mapping[Any, float] | None = None,
     example: Mapping[Any, float] | None = None,
     prescribed: Mapping[Expression, Expression] | None = None,
+    states: Mapping[Expression, Expression] | None = None,
     names: Mapping[Any, str] | None = None,
 ) -> Any:
     """A model of `sympy.physics.mechanics`: a `System`, or `Equations` of the form `given`.
@@ -44,7 +46,8 @@ def from_sympy(
     A model with bodies, or with a Lagrangian, gives a `System`, in every form that fits. `Equations` result where T
     does not give the equations: if it contains a velocity into which a constraint was substituted (that of the mass
     centre of a disk, written as its rolling makes it), Kane's equations are formed from the bodies. Also if T contains
-    an input f, whose rates f_dot and f_ddot are then further inputs; and if only M and f are known.
+    an input f, whose rates f_dot and f_ddot are then further inputs; if an input moves a coordinate, or there are
+    `states`; and if only M and f are known.
 
     Parameters
     ----------
@@ -54,6 +57,8 @@ def from_sympy(
     name : a plain identifier, used in emitted code.
     parameters, example : numbers by symbol or by name; together the example of the `System`.
     prescribed : {f: expression in t} for dynamicsymbols that are neither coordinates nor speeds.
+    states : {f: df/dt} for such dynamicsymbols with a first-order equation of their own, as activations of muscles
+        (`dict(zip(muscle.x, muscle.rhs()))`) or currents of motors. The muscles of a `System` need not be named.
     names : {symbol: name} where SymPy's names cannot stand in code, such as lambda, or are used twice.
 
     Auxiliary speeds are zero, and loads along them drop out. Holonomic constraints are kept as such if their rates are
@@ -74,10 +79,13 @@ def from_sympy(
     System('pendulum', coordinates=(q), velocities=(q_dot), parameters=(g, l, m))
     """
     check_name(name, "System name")
+    options = {"parameters": parameters, "example": example, "prescribed": prescribed, "states": states}
+    options["names"] = names
     with naming(name):
-        given = _Model(source(model), prescribed or {}, names or {})
+        by = {key: mapping(f"from_sympy: {key}", given or {}) for key, given in options.items()}
+        given = _Model(source(model, by["states"]), by["prescribed"], by["names"])
         given.names.check_use()
-        point = given.names.example({**(parameters or {}), **(example or {})})
+        point = given.names.example({**by["parameters"], **by["example"]})
     return given.system(name, point)
 
 
@@ -90,8 +98,10 @@ class _Model:
         self.given = given
         self.names = names = Names(given.q, given.u, given.auxiliary, prescribed, renamed)
         speeds = tuple(names.velocities)
-        rates = [names(f"d{x}/dt", given.kinematics[x], moving=False) for x in given.q]
+        rates = [names(f"d{x}/dt", given.kinematics[x]) for x in given.q]
         self.kinematics = dict(zip(names.coordinates, rates, strict=True))
+        driven = any(isinstance(s, Input) for e in rates for s in e.free_symbols)
+        self.first_order = bool(given.states) or driven
         self.holonomic = list(names.listed("a holonomic constraint", given.holonomic))
         self.velocity = [names("a velocity constraint", e, moving=False) for e in given.velocity]
         self.outputs: dict[str, Expression] = {}
@@ -103,6 +113,7 @@ class _Model:
             self.law: Law = Matrices(speeds, tuple(rows), names.listed("f", force))
         elif given.lagrangian is not None:
             self.lagrangian = names("the Lagrangian", given.lagrangian)
+            self._check_lagrangian()
             q = generalised_forces(self.loads, names.velocities, {})
             forces = tuple(q.get(v, sp.Integer(0)) for v in names.velocities)
             rates_of = self._rates([self.lagrangian])
@@ -117,23 +128,28 @@ class _Model:
 
     def _rates(self, expressions: Sequence[Expression]) -> dict[sp.Symbol, sp.Symbol]:
         """The rates of the inputs in expressions that the equations differentiate."""
-        found = {s for e in expressions for s in sp.sympify(e).free_symbols if isinstance(s, Input)}
+        resolved = [sp.sympify(e).xreplace(self._substituted()) for e in expressions]
+        found = {s for e in resolved for s in e.free_symbols if isinstance(s, Input)}
         return {s: self.names.rate_of(s) for s in sorted(found, key=str)}
 
     def system(self, name: str, example: Mapping[sp.Symbol, float]) -> Any:
         """The system by its energies if they give its equations, otherwise the equations of its law."""
         with naming(name):
             self._settle(example)
-        if isinstance(self.law, Lagrangian) and not self.law.rates:
+        by_energies = not (self.law.rates or self.first_order)
+        if isinstance(self.law, Lagrangian) and by_energies:
             return self._by_lagrangian(name, example)
         lawful = self._declared(name, example, law=self.law)
-        if isinstance(self.law, Kane) and not self.law.rates and are_rates_of_positions(lawful, self.law):
+        if isinstance(self.law, Kane) and by_energies and are_rates_of_positions(lawful, self.law):
             forces = generalised_forces(self.loads, self.names.velocities, self._substituted())
             return self._declared(name, example, kinetic=kinetic_energy(self.law.motions), forces=forces)
-        independent = [self.names.velocities[self.given.u.index(v)] for v in self.given.independent]
-        return lawful.equations(
-            "given", **({"independent": independent} if lawful.constraints and independent else {})
-        )
+        return lawful.equations("given")
+
+    def _check_lagrangian(self) -> None:
+        """Refuse rates of states: L is differentiated by coordinates, on which these rates may depend."""
+        for f in self.given.states:
+            if self.given.lagrangian.has(f.diff(dynamicsymbols._t)):
+                raise DeclarationError(f"from_sympy: the Lagrangian contains the rate of the state {f}")
 
     def _by_lagrangian(self, name: str, example: Mapping[sp.Symbol, float]) -> System:
         moving: list[Expression] = []
@@ -146,10 +162,12 @@ class _Model:
 
     def _declared(self, name: str, example: Mapping[sp.Symbol, float], **law: Any) -> System:
         given: dict[str, Any] = {"constraints": self.velocity, "holonomic": self.holonomic}
-        if all(isinstance(v, Rate) for v in self.names.velocities):
+        if all(isinstance(v, Rate) for v in self.names.velocities) and not self.first_order:
             given["coordinates"] = self.names.coordinates
         else:
             given["kinematics"] = self.kinematics
+        if len(self.given.u) - len(self.given.independent) == len(self.velocity) + len(self.holonomic) > 0:
+            given["kept"] = [self.names.velocities[self.given.u.index(v)] for v in self.given.independent]
         return System(name, example=example, outputs=self.outputs, **given, **law)
 
     def _substituted(self) -> dict[sp.Symbol, Expression]:

@@ -45,6 +45,7 @@ class Names:
         self._t = dynamicsymbols._t
         self._renamed = dict(names or {})
         self._met: set[Any] = set()  # symbols, and their names in SymPy
+        self._origin: dict[Any, Any] = {}  # of declared symbols in SymPy
         self._known: dict[Expression, Expression] = {self._t: time}
         self.coordinates = [self._coordinate(x) for x in q]
         self.velocities = [self._velocity(v) for v in u]
@@ -154,11 +155,18 @@ class Names:
         own = str(s.func.__name__ if isinstance(s, AppliedUndef) else s)
         self._met |= {s, own}
         try:
-            return kind([self._renamed.get(s, self._renamed.get(own, own)) + suffix], **assumptions)
+            found = kind([self._renamed.get(s, self._renamed.get(own, own)) + suffix], **assumptions)
         except DeclarationError as error:
             raise DeclarationError(
                 f"{error}; from_sympy(..., names={{{own!r}: ...}}) gives it another"
             ) from None
+        other = self._origin.setdefault(found, s)
+        if other != s:
+            raise DeclarationError(
+                f"from_sympy: {other} and {s} would both be called {found.name!r}; names={{symbol: ...}} gives one of "
+                "them another name"
+            )
+        return found
 
     def _derivative(self, where: str, part: Expression) -> sp.Symbol:
         f, *by = part.args

@@ -74,6 +74,8 @@ class _Roots:
         for (a, b), bracket in zip(self.brackets, found, strict=True):
             structure[a, b] = np.linalg.lstsq(xi, bracket, rcond=None)[0]
             structure[b, a] = -structure[a, b]
+            if np.abs(xi @ structure[a, b] - bracket).max() > _EXACT * (1 + np.abs(bracket).max()):
+                return False  # it leaves the span: T has no equations in these velocities
         moved = values[rest + n * len(self.brackets) :].reshape(k + 2, -1)
         vectors = moved[:, : self.velocities].reshape(k + 2, count, 2, k + 1, 3)
         tensors = moved[:, self.velocities :].reshape(k + 2, count, 3, 3)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sympy as sp
+from sympy.core.function import AppliedUndef
+from sympy.physics.biomechanics.musculotendon import MusculotendonBase
 from sympy.physics.mechanics import (
     JointsMethod,
     KanesMethod,
@@ -31,7 +33,8 @@ class Source:
 
     `kinematics` gives q' in speeds; `velocity` are the constraints on speeds, `holonomic` those on coordinates, whose
     rates are among `velocity` if `rates_given`; `independent` are the speeds that determine the others. There is a
-    `lagrangian`, or there are `bodies`, or M and f as `given`.
+    `lagrangian`, or there are `bodies`, or M and f as `given`. `states` are first-order states besides q and u, such as
+    the activation of a muscle, with their rates.
     """
 
     q: tuple[Expression, ...]
@@ -47,13 +50,46 @@ class Source:
     loads: tuple[Any, ...] = ()
     lagrangian: Expression = None
     given: tuple[Any, Any] | None = None
+    states: Mapping[Expression, Expression] = field(default_factory=dict)
+
+    def with_states(self, more: Mapping[Any, Expression]) -> Source:
+        """The same with further states {f: df/dt}, all of them behind q, their rates without those of q.
+
+        Raises DeclarationError, naming the state, for one that has an equation already, or a rate that contains rates
+        of states.
+        """
+        t = dynamicsymbols._t
+        named = {dynamicsymbols(f) if isinstance(f, str) else f: sp.sympify(e) for f, e in more.items()}
+        every = {**self.states, **named}
+        taken = {*self.q, *self.u, *self.auxiliary}
+        known = {x.diff(t): e for x, e in self.kinematics.items()}
+        rates = {}
+        for f, e in every.items():
+            if not isinstance(f, AppliedUndef) or f.args != (t,) or f in taken:
+                raise DeclarationError(
+                    f"from_sympy: states: {f} is not a dynamicsymbol besides the coordinates and speeds"
+                )
+            rates[f] = e.doit().xreplace(known)
+            circular = sorted((g for g in every if rates[f].has(g.diff(t))), key=str)
+            if circular:
+                raise DeclarationError(
+                    f"from_sympy: the rate of the state {f} contains that of {circular[0]}; solve the equations of the "
+                    "states for their rates"
+                )
+        return replace(self, q=(*self.q, *rates), kinematics={**self.kinematics, **rates}, states=rates)
 
 
-def source(model: Any) -> Source:
+def source(model: Any, states: Mapping[Any, Expression]) -> Source:
     """Read a SymPy model; its own equations of motion are neither formed nor needed if it has bodies.
+
+    `states` are {f: df/dt}; those of the muscles of a `System` join them.
 
     Raises DeclarationError for anything else, and for a model without bodies and equations.
     """
+    return _read(model).with_states(states)
+
+
+def _read(model: Any) -> Source:
     if isinstance(model, KanesMethod):
         return _kane(model)
     if isinstance(model, LagrangesMethod):
@@ -139,7 +175,14 @@ def _jointed(model: Any) -> Source:
         independent=tuple(model.u_ind),
         bodies=tuple(model.bodies),
         loads=tuple(loads),
+        states=_of_muscles(model.actuators),
     )
+
+
+def _of_muscles(actuators: Iterable[Any]) -> dict[Expression, Expression]:
+    """The states of muscles, which are activations and, of elastic tendons, lengths or forces, with their rates."""
+    muscles = [a for a in actuators if isinstance(a, MusculotendonBase)]
+    return {f: e for muscle in muscles for f, e in zip(muscle.x, muscle.rhs(), strict=True)}
 
 
 def _joints(model: Any) -> Source:
@@ -181,10 +224,10 @@ def _plain(mass: Any, force: Any, kinematics: Any, speeds: Iterable[Expression] 
     u = tuple(rates.values()) if speeds is None else tuple(speeds)
     mass, force = sp.Matrix(mass), sp.Matrix(force)
     k, extra = len(u), mass.cols - mass.rows
-    if mass.rows != k or force.shape != (k, 1) or extra < 0:
+    if mass.rows != k or force.shape != (k, 1) or not 0 <= extra < k:
         raise DeclarationError(
             f"from_sympy: M has shape {mass.shape} and f {force.shape} for {k} speeds; give ({k}, {k}) or, with "
-            f"columns of m multipliers, ({k}, {k} + m), and ({k}, 1)"
+            f"columns of m < {k} multipliers, ({k}, {k} + m), and ({k}, 1)"
         )
     # [M | -A^T]: each column of a multiplier is a constraint A u = 0.
     rows = tuple(tuple(-mass[i, k + s] for i in range(k)) for s in range(extra))

@@ -8,7 +8,7 @@ from typing import Any
 import sympy as sp
 from sympy.physics.mechanics import Particle, Point, ReferenceFrame, RigidBody, Vector
 
-from ..law import Motion
+from ..law import Load, Motion
 from ..symbols import DeclarationError
 from .names import Names
 
@@ -44,7 +44,7 @@ class Motions:
         self._turning: dict[Any, tuple[Any, ...]] = {}
 
     def of_bodies(self, bodies: Sequence[Any]) -> list[Motion]:
-        """Those of bodies with their inertia: one of a particle, two of a rigid body."""
+        """Those of bodies with their inertia, one of a particle, two of a rigid body, without those at rest."""
         for body in bodies:
             if not isinstance(body, (Particle, RigidBody)):
                 raise DeclarationError(
@@ -52,14 +52,15 @@ class Motions:
                 )
         names = [body.name for body in bodies]
         labels = [f"{name} {i + 1}" if names.count(name) > 1 else name for i, name in enumerate(names)]
-        return [m for label, body in zip(labels, bodies, strict=True) for m in self._of_body(label, body)]
+        found = [m for label, body in zip(labels, bodies, strict=True) for m in self._of_body(label, body)]
+        return [m for m in found if any(e != 0 for e in m.vector)]
 
     def _of_body(self, label: str, body: Any) -> list[Motion]:
         mass = self.names(f"mass of {label}", body.mass)
         found = [self._translation(label, body, sp.diag(mass, mass, mass))]
         return [*found, self._rotation(label, body)] if isinstance(body, RigidBody) else found
 
-    def of_load(self, given: Any) -> tuple[Motion, tuple[Any, ...]]:
+    def of_load(self, given: Any) -> Load:
         """The motion of the point or frame on which a load acts, and the load in the same axes."""
         place, load = given if isinstance(given, (tuple, list)) and len(given) == 2 else (None, None)
         if not isinstance(place, (Point, ReferenceFrame)) or not (load == 0 or isinstance(load, Vector)):
@@ -77,7 +78,7 @@ class Motions:
         frame = hub(vector, self.inertial)
         name = f"{'angular velocity' if turns else 'velocity'} of {place}"
         motion = Motion(name, self.names.listed(name, components(vector, frame)))
-        return motion, self.names.listed(where, components(load, frame))
+        return Load(where, motion, self.names.listed(where, components(load, frame)))
 
     def _translation(self, label: str, body: Any, tensor: Any) -> Motion:
         name = f"velocity of {label}"
@@ -123,14 +124,14 @@ def kinetic_energy(motions: Sequence[Motion]) -> Any:
 
 
 def generalised_forces(
-    loads: Sequence[tuple[Motion, Sequence[Any]]],
+    loads: Sequence[Load],
     velocities: Sequence[sp.Symbol],
     rates: Mapping[sp.Symbol, Any],
 ) -> dict[sp.Symbol, Any]:
     """Q_a = sum of load . dv/d eta_a, where `rates` of coordinates in v mean their kinematics."""
     total: dict[sp.Symbol, list[Any]] = {v: [] for v in velocities}
-    for motion, load in loads:
-        for v, force in zip(motion.vector, load, strict=True):
+    for load in loads:
+        for v, force in zip(load.motion.vector, load.components, strict=True):
             if force == 0 or v == 0:
                 continue
             moved = v.xreplace(rates)

@@ -73,8 +73,8 @@ def equations_of(
 def impose(g: Graph, system: System, form: str, wanted: Sequence[sp.Symbol] | None) -> Permitted:
     """Resolve the constraints of a system, if it has any.
 
-    `wanted` names the independent velocities; without it they are chosen at the example point. Raises FormError if
-    they do not determine the others.
+    `wanted` names the independent velocities; without it they are those that the system keeps, or are chosen at the
+    example point. Raises FormError if they do not determine the others.
     """
     nodes = system.nodes
     if system.parametrization:
@@ -105,8 +105,9 @@ def impose(g: Graph, system: System, form: str, wanted: Sequence[sp.Symbol] | No
 
 
 def _independent(system: System, form: str, wanted: Sequence[sp.Symbol] | None) -> tuple[sp.Symbol, ...]:
-    """The independent velocities: those wanted, or else the ones that leave the best pivots at the example point."""
+    """The independent velocities: those wanted or kept, or else those with the best pivots at the example point."""
     count = len(system.velocities) - len(system.independent_constraints)
+    wanted = system.kept or None if wanted is None else wanted
     if wanted is None:
         rows = [system.nodes.constraint_rows[s] for s in system.independent_constraints]
         values = numeric_matrix(system.nodes.graph, rows, example_point(system))
