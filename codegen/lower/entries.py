@@ -7,7 +7,6 @@ matrices, and a compiler needs a few seconds instead of a minute.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -60,7 +59,7 @@ def by_entries(
     leaves = [(n, to) for n in stores if not g.args[n] for to in stores[n]]
     cells += [((known.get(n, 0), 0), Cell([], [], [(n, to)], [])) for n, to in leaves]
     if kernel.pivots:
-        cells.append(((len(solves), math.inf), Cell([], [], [], list(kernel.pivots))))
+        cells.append(((len(solves), len(named)), Cell([], [], [], list(kernel.pivots))))
 
     def array(n: Node) -> str:
         if g.op[n] == "symbol":
