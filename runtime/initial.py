@@ -69,7 +69,12 @@ class InitialStates:
         return None if self.independent == "t" else self.independent
 
     def _prepare(
-        self, t0: float, initial: Any, parameters: Any, inputs: Any, atol: float = 0.0
+        self,
+        t0: float,
+        initial: Any,
+        parameters: Any,
+        inputs: Any,
+        atol: float = consistency.LARGEST_ATOL,
     ) -> tuple[Array, Array, signals.Inputs]:
         """Checked initial state (n,), parameters (np,) and inputs of a run, from the user's arguments.
 

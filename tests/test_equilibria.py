@@ -287,9 +287,54 @@ def test_a_wrong_number_of_points_is_named(bead: Any, points: Any) -> None:
 
 
 def test_a_branch_through_a_singular_point_says_where_it_ends() -> None:
-    """At m1 = 0 the double pendulum's mass matrix is singular where both arms hang."""
-    from chaplygin.generated.double_pendulum import model
-
-    hanging = model.equilibrium({"theta1": 0.1, "theta2": 0.1}, dict.fromkeys(model.parameters, 1.0))
+    """m x'' = -x has no equations of motion at m = 0."""
+    x, m = cg.coordinates("x"), cg.parameters("m")
+    system = cg.System("spring", coordinates=[x], kinetic=m * cg.rate(x) ** 2 / 2, potential=x**2 / 2)
+    still = system.compile().equilibrium({"x": 1}, {"m": 1})
     with pytest.raises(cg.ArgumentError, match=r"continuation: the branch cannot be followed .*singular"):
+        still.continuation("m", -5.0)
+
+
+def test_a_branch_to_a_value_against_its_assumption_is_refused() -> None:
+    hanging = pendulum.equilibrium({"theta1": 0.1, "theta2": 0.1}, dict.fromkeys(pendulum.parameters, 1.0))
+    with pytest.raises(cg.ArgumentError, match="continuation: to: m1 = -5, but m1 is declared positive"):
         hanging.continuation("m1", -5.0)
+
+
+def test_a_pendulum_in_x_and_y() -> None:
+    """At the angle atan(u / m g) it swings with w^2 = sqrt(g^2 + (u / m)^2) / l, and answers to u as l cos(angle).
+
+    Where it hangs straight down, d(y_dot)/dt = 0 is an identity, of terms that cancel.
+    """
+    x, y = cg.coordinates("x y")
+    m, l, g = cg.parameters("m l g", positive=True)  # noqa: E741
+    u = cg.inputs("u")
+    system = cg.System(
+        "pendulum_in_x_and_y",
+        coordinates=[x, y],
+        kinetic=m * (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
+        potential=m * g * y,
+        holonomic=[x**2 + y**2 - l**2],
+        forces={cg.rate(x): u},
+        outputs={"angle": sp.atan2(x, -y)},
+    )
+    model, numbers = system.compile("multipliers"), {"m": 2.0, "l": 1.5, "g": 9.81}
+    for push in (0.0, 5.0):
+        found = model.equilibrium({"x": 0.2 * push, "y": -1.4}, numbers, {"u": push})
+        angle, pull = np.arctan(push / (2 * 9.81)), np.hypot(9.81, push / 2)
+        assert abs(found["angle"] - angle) < 1e-14
+        (lin,) = model.linearize(0, found.state, numbers, {"u": np.array([push])})
+        response = lin.C @ np.linalg.solve(1.3j * np.eye(2) - lin.A, lin.B) + lin.D
+        exact = np.cos(angle) / (2 * 1.5) / (pull / 1.5 - 1.3**2)
+        assert abs(response[lin.outputs.index("angle"), 0] - exact) < 1e-14
+
+
+def test_a_sleeping_top_in_a_quaternion_is_told_to_use_angles() -> None:
+    from chaplygin.generated.heavy_top import model
+
+    spinning = dict.fromkeys(model.states, 0.0) | {"q0": 1.0, "w3": 20.0}
+    numbers = dict.fromkeys(model.parameters, 1.0) | {"r1": 0.0, "r2": 0.0}
+    with pytest.raises(
+        cg.ArgumentError, match=r"d\(q3\)/dt = .* A quaternion turns with the motion: use angles"
+    ):
+        model.steady_motion(spinning, numbers, keep=["w3"])

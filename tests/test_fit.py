@@ -111,6 +111,13 @@ def test_several_runs_share_parameters_and_have_their_own_initial_values() -> No
     assert [len(part["x"]) for part in found.residuals] == [40, 40]
 
 
+def test_data_without_any_derivative_at_the_first_guess_are_named() -> None:
+    """A mass that stays at rest says nothing about its spring."""
+    still = {"initial": {"x": 0, "x_dot": 0}, "parameters": {"m": 1, "k": 3.5}}
+    with pytest.raises(cg.ArgumentError, match="free: the data do not depend on k at the first guess"):
+        cg.fit(oscillator, {"x": (TIMES, np.cos(TIMES))}, free=["k"], **still)
+
+
 def test_a_table_without_times_is_named() -> None:
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"time": TIMES, "x": np.cos(TIMES)})

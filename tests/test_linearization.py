@@ -225,6 +225,23 @@ def test_symbolic_linear_equations_are_the_compiled_ones() -> None:
         system.equations("maggi").linearize({symbols["w1"]: 0}, about="steady")
 
 
+def test_a_kink_has_no_linear_equations() -> None:
+    """A spring against a drag -v |v| is linear near rest, one against the friction -sign(v) or a stop is not."""
+    x, drag, dry, stop = (cg.coordinates("x"), *cg.parameters("drag dry stop"))
+    v = cg.rate(x)
+    force = -drag * v * sp.Abs(v) - dry * sp.sign(v) - stop * sp.Max(0, x)
+    system = cg.System("kinks", coordinates=[x], kinetic=v**2 / 2, potential=2 * x**2, forces={v: force})
+    model, still = system.compile(), {"x": 0, "x_dot": 0}
+    numbers = {"drag": 1, "dry": 0, "stop": 0}
+    np.testing.assert_allclose(model.linearize(0, still, numbers).A, [[0, 1], [-4, 0]], atol=1e-15)
+    for changed in ({"dry": 1}, {"stop": 1}):
+        with pytest.raises(
+            cg.ArgumentError, match=r"kinks has no derivative at this state: kink_\d is zero there"
+        ):
+            model.linearize(0, still, numbers | changed)
+    assert "without linear equations" in repr(model.equilibrium(still, numbers | {"stop": 1}))
+
+
 def test_the_symbolic_point_by_names() -> None:
     """A pendulum at rest below: A = [[0, 1], [-k, 0]]."""
     q, k = cg.coordinates("q"), cg.parameters("k", positive=True)
@@ -311,7 +328,7 @@ def test_velocities_in_space_turn_with_the_motion() -> None:
     state = dict.fromkeys(model.states, 0.0) | {"alpha": lean, "psi_dot": turn, "theta_dot": spin}
     state = model.consistent(state, TORUS, keep=["psi_dot", "theta_dot", "alpha_dot"])
     with pytest.raises(
-        cg.ArgumentError, match="declare velocities in the body's frame, or compile the form 'maggi'"
+        cg.ArgumentError, match="declare them in the body's frame, or compile the form 'maggi'"
     ):
         model.linearize(0, state, TORUS, about="steady")
 

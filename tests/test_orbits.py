@@ -289,3 +289,20 @@ def test_keywords_of_exponents_and_periodic_motions() -> None:
         TypeError, match=r"periodic\(\) got an unexpected keyword argument 'rtl'; did you mean rtol"
     ):
         model.periodic(start[0], 3, start[1], rtl=1e-9)
+
+
+def test_periods_that_are_none_are_refused() -> None:
+    """y(T) = y(0) is not enough: T must be a period of the drive, and must not shrink to zero."""
+    angle, drive = cg.coordinates("angle"), cg.parameters("drive")
+    rate = cg.rate(angle)
+    push = drive * sp.cos(3 * cg.time) - rate / 10
+    system = cg.System(
+        "driven", coordinates=[angle], kinetic=rate**2 / 2, forces={rate: push - sp.sin(angle)}
+    )
+    with pytest.raises(
+        cg.ArgumentError, match=r"do not repeat themselves after it.*give the period of what drives"
+    ):
+        system.compile().periodic({"angle": 0, "angle_dot": 0}, 2.0, {"drive": 0.1})
+    free = cg.System("pendulum", coordinates=[angle], kinetic=rate**2 / 2, potential=-sp.cos(angle)).compile()
+    with pytest.raises(cg.ArgumentError, match=r"the period shrank from 1\.5 to .*by turns="):
+        free.periodic({"angle": 0, "angle_dot": 5.0}, 1.5)

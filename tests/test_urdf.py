@@ -132,6 +132,19 @@ def test_bad_files_are_refused_by_link_or_joint(tmp_path: Path, content: str, me
         cg.from_urdf(file)
 
 
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"base": "fee"}, "base is 'fee'; give 'fixed' or 'free'"),
+        ({"friction": "no"}, "friction is 'no'; give 'refuse' or 'ignore'"),
+        ({"motors": "no"}, "motors is 'no'; give True or False"),
+    ],
+)
+def test_wrong_options_are_named(option: dict[str, str], message: str) -> None:
+    with pytest.raises(DeclarationError, match=message):
+        cg.from_urdf("robot.urdf", **option)
+
+
 def test_names_become_identifiers(tmp_path: Path) -> None:
     file = tmp_path / "r.urdf"
     file.write_text(text(name="left-hip/roll"))

@@ -65,6 +65,8 @@ def from_urdf(
         raise DeclarationError(f"from_urdf: base is {base!r}; give 'fixed' or 'free'")
     if friction not in ("refuse", "ignore"):
         raise DeclarationError(f"from_urdf: friction is {friction!r}; give 'refuse' or 'ignore'")
+    if not isinstance(motors, bool):
+        raise DeclarationError(f"from_urdf: motors is {motors!r}; give True or False")
     return _Robot(Path(path)).system(base == "free", motors, friction == "ignore")
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import arguments
+from .. import arguments, assumptions
 from ..arguments import Array
 from ..errors import ArgumentError, KernelError
 from .field import Field
@@ -172,6 +172,7 @@ def follow(start: SteadyState, along: Any, to: Any, step: Any, max_points: Any) 
     known = (*start.keep, *(n for n in (*model.parameters, *model.inputs) if n not in start.free))
     if along not in known:
         raise arguments.unknown_entry("continuation: along", [along], known)
+    assumptions.check_row("continuation: to", along, model.variables[along].flags, end)
     arc = _Arc(start, along, end)
     if end == arc.begin:
         raise ArgumentError(f"continuation: {along} is {end:.6g} already; give another value of to")
@@ -252,7 +253,10 @@ def _special(arc: _Arc, place: _Place, following: _Place, length: float) -> list
     if _changes(advance, place, following):
         found.append(("fold", _zero(arc, place, (0.0, length), advance)))
     elif _changes(lowest, place, following):
-        found.append(("branch point", _zero(arc, place, (0.0, length), lowest)))
+        there = _zero(arc, place, (0.0, length), lowest)
+        if abs(lowest(there[1])) > max(abs(lowest(place)), abs(lowest(following))):
+            raise _singular(arc, place)  # a pole: an eigenvalue passes through infinity
+        found.append(("branch point", there))
     found += [("Hopf", there) for there in _crossings(arc, place, (0.0, place), (length, following))]
     found += [("Hamiltonian Hopf", there) for there in _partings(arc, place, following, length)]
     return [
@@ -332,12 +336,17 @@ def _zero(
     def point(s: float) -> _Place:
         found = arc.at(place, s) if s else place
         if found is None:
-            value = place.v[arc.places[-1]]
-            raise ArgumentError(
-                f"continuation: the branch cannot be followed from {arc.along} = {value:.10g} to the next point: the "
-                "equations are singular between them, or step is too long"
-            )
+            raise _singular(arc, place)
         return found
 
     s = float(brentq(lambda s: function(point(s)), *between, xtol=1e-15, rtol=1e-14))
     return s, point(s)
+
+
+def _singular(arc: _Arc, place: _Place) -> ArgumentError:
+    """The error for a step across a singular point."""
+    value = place.v[arc.places[-1]]
+    return ArgumentError(
+        f"continuation: the branch cannot be followed from {arc.along} = {value:.10g} to the next point: the "
+        "equations are singular between them, or step is too long"
+    )

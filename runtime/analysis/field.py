@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .. import inputs as signals
 from ..arguments import Array
+from ..consistency import share
 from ..derivatives import derivatives
 from ..errors import ArgumentError, KernelError
 
@@ -20,6 +21,18 @@ _PROBES = 4
 """Number of points near a state at which it is seen which derivatives vanish."""
 _ZERO = 1e-12
 """A derivative of this size, relative to the largest of its row, is one of cancelled terms."""
+WEAK = 1e-4
+"""An equation with derivatives below this share of the largest may be an identity, true up to rounding errors."""
+_AT_KINK = 1e-9
+"""A kink is where its argument is below this share of its terms."""
+_ASIDE, _JUMP = 1e-6, 1e-3
+"""How far from a kink its two sides are compared, and the relative difference of derivatives that makes it one."""
+
+TURNING = (
+    "A quaternion turns with the motion: use angles, of which those that go round are ignorable. Velocities that are "
+    "rates of coordinates in space turn too: declare them in the body's frame, or compile the form 'maggi'"
+)
+"""Why a motion may be steady, but not in the variables of a model."""
 
 Mask = NDArray[np.bool_]
 
@@ -74,6 +87,26 @@ class Field:
         """h and its derivatives by v."""
         value, slopes = self._kernel("invariants", v)
         return value[self.held] - self.levels, slopes[self.held]
+
+    def kink(self, v: Array) -> str | None:
+        """The name of a kink at v on whose two sides F or its derivatives differ; None if there is none."""
+        model = self.model
+        values, slopes = self._kernel("guards", v)
+        used = np.r_[1 : 1 + self._n, len(v) - len(model.inputs) : len(v)]
+        for i, name in enumerate(model.kinks, len(model.events)):
+            sizes = np.abs(slopes[i])
+            across = np.where(np.arange(len(v)) <= self._n, slopes[i], 0.0)
+            across[0] = 0.0
+            if share(values[i], sizes @ np.abs(v), sizes.sum()) > _AT_KINK or not across.any():
+                continue
+            aside = _ASIDE * (1.0 + np.abs(v).max()) * across / np.linalg.norm(across)
+            (f, one), (g, other) = self.motion(v + aside), self.motion(v - aside)
+            jump = np.abs(f - g - (one + other) @ aside).max()
+            one, other = one[:, used], other[:, used]
+            size = np.abs(one).max() + np.abs(other).max()
+            if np.abs(one - other).max() > _JUMP * size or jump > _JUMP * (size + 1.0) * np.abs(aside).max():
+                return str(name)
+        return None
 
     def conserved(self, v: Array) -> tuple[Array, Array]:
         """The invariants and h, and their derivatives by v."""

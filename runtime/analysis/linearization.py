@@ -19,7 +19,7 @@ from .. import arguments
 from ..arguments import Array
 from ..consistency import judge, share
 from ..errors import ArgumentError
-from .field import Field, named, plain, point
+from .field import TURNING, WEAK, Field, named, plain, point
 
 if TYPE_CHECKING:
     from ..compiled_model import CompiledModel
@@ -29,8 +29,6 @@ Complex = NDArray[np.complex128]
 ABOUT = ("equilibrium", "steady")
 NEUTRAL = 1e-7
 """Real parts below this share of `size` are taken as zero: what rounding makes of a double eigenvalue."""
-_SMALL = 1e-6
-"""An equation with derivatives below this share of the largest is an identity, with rounding errors."""
 _RANK = 1e-10
 """Pivots of dh/dy below this share of the largest are rows that repeat others."""
 
@@ -250,6 +248,12 @@ def linearized(
     field = Field(model, v, about)
     value, slopes = field.motion(v)
     _check_rest(field, v, value, slopes, about)
+    kink = field.kink(v)
+    if kink is not None:
+        raise ArgumentError(
+            f"linearize: {model.name} has no derivative at this state: {kink} is zero there, where Abs, sign, Min, Max "
+            "or a condition switches; write it with smooth functions, or linearize about a state beside it"
+        )
     _, closing = field.closure(v)
     inside = [1 + i for i in field.kept]
     names = [model.states[i] for i in field.kept]
@@ -317,7 +321,7 @@ def _check_rest(field: Field, v: Array, value: Array, slopes: Array, about: str)
     y, _, _ = field.split(v)
     inside = np.abs(slopes[:, 1 : 1 + len(y)])
     sizes = inside.sum(axis=1)
-    off = share(value, inside @ np.abs(y), np.fmax(sizes, _SMALL * sizes.max(initial=0.0)))
+    off = share(value, inside @ np.abs(y), np.fmax(sizes, WEAK * sizes.max(initial=0.0)))
     model = field.model
     worst = int(np.argmax(off)) if off.size else 0
     name = model.states[field.kept[worst]] if off.size else ""
@@ -333,13 +337,11 @@ def _check_rest(field: Field, v: Array, value: Array, slopes: Array, about: str)
         if field.kept[worst] < model.n_coordinates:
             return (
                 f"linearize: the motion is not steady in these variables, {rate}, and the equations depend on {name} "
-                f"(ignorable coordinates: {ignored}). Where velocities are rates of coordinates in space they turn "
-                "with the motion: declare velocities in the body's frame, or compile the form 'maggi'"
+                f"(ignorable coordinates: {ignored}). {TURNING}"
             )
         return (
             f"linearize: the motion is not steady, {rate} (ignorable coordinates: {ignored}): model.steady_motion "
-            "finds one. Velocities that are rates of coordinates in space turn with a steady motion: declare "
-            "velocities in the body's frame, or compile the form 'maggi'"
+            f"finds one. {TURNING}"
         )
 
     judge(off.max(initial=0.0, keepdims=True), text)

@@ -39,6 +39,12 @@ _ENOUGH = 1e-7
 does not become shorter is as short as the errors of the integration allow."""
 _STILL = 1e-8
 """A state that would change by less than this in a period, relative to its size, is at rest."""
+_COLLAPSED = 0.01
+"""A period below this share of the guess has shrunk towards zero, where y(T) = y(0) holds for any state."""
+_REPEATS = 1e-6
+"""Equations repeat themselves if they differ by less than this, relative to the largest rate, a period later."""
+_PHASES = (0.0, 0.13, 0.37, 0.59, 0.83)
+"""Parts of a period at which the equations are examined."""
 _VANISHES = 1e-12
 """A derivative of this share of the largest is zero."""
 _SPANS = 1e-6
@@ -118,7 +124,14 @@ def periodic(
         raise ArgumentError(f"period = {period:g} must be positive")
     tangents = Tangents(model, t, initial, parameters, inputs, how)
     search = _Search(tangents, t, period, keep, turns, drift)
-    y, period, moved = search.solve(tangents.y, period)
+    y, found, moved = search.solve(tangents.y, period)
+    if found < _COLLAPSED * period:
+        raise ArgumentError(
+            f"no periodic motion of {model.name} was found near the guess: the period shrank from {period:g} to "
+            f"{found:.3g}; give a closer state and period, and by turns={{...}} angles that go round"
+        )
+    period = found
+    search.check_drive(y, period)
     rates = np.abs(tangents.rates(t, y)[0])
     if not search.driven and rates.max() * period <= _STILL * (1.0 + np.abs(y).max()):
         raise ArgumentError(
@@ -190,12 +203,28 @@ class _Search:
     def _slopes(self, period: float) -> NDArray[np.bool_]:
         """Which rates depend on the time and on which states, at points along the first guess."""
         y, found = self.tangents.y, np.zeros((len(self.tangents.y), 1 + len(self.tangents.y)), bool)
-        times = self.t + period * np.array([0.0, 0.13, 0.37, 0.59, 0.83])
+        times = self.t + period * np.array(_PHASES)
         for begin, end in itertools.pairwise(times):
             slopes = np.abs(self.tangents.rates(begin, y)[1])
             found |= slopes > _VANISHES * max(1.0, slopes.max())
             y = self.flow(begin, end, y, np.eye(len(y)))[0]
         return found
+
+    def check_drive(self, y: Array, period: float) -> None:
+        """Reject a period after which the time in the equations does not give the same rates."""
+        tangents = self.tangents
+        points = [tangents.point(self.t + part * period, y) for part in _PHASES]
+        later = np.eye(len(points[0]))[0] * period
+        rates = np.array([tangents.field.motion(v)[0] for v in points])
+        after = np.array([tangents.field.motion(v + later)[0] for v in points])
+        off = np.abs(after - rates)
+        if off.max() > _REPEATS * np.abs(rates).max():
+            i, j = np.unravel_index(np.argmax(off), off.shape)
+            raise ArgumentError(
+                f"period = {period:g}: the equations of {tangents.model.name} depend on the time and do not repeat "
+                f"themselves after it: in one state d({self.states[j]})/dt is {rates[i, j]:.6g}, and a period later "
+                f"{after[i, j]:.6g}; give the period of what drives them, or a multiple of it"
+            )
 
     def gap(self, y: Array, end: Array) -> Array:
         """y(T) - y0, less the turns; zero for coordinates that drift."""

@@ -18,7 +18,7 @@ from .. import arguments, assumptions, inputs as signals
 from ..arguments import Array
 from ..consistency import share
 from ..errors import ArgumentError, KernelError
-from .field import Field, named, plain, point
+from .field import TURNING, WEAK, Field, named, plain, point
 from .linearization import Complex, Linearization, linearized
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ _CLOSE = 1e-11
 """Relative size of the last step but one: the last one doubles the number of digits."""
 _OFF = 1e-9
 """Relative size of a residual that is not zero."""
-_WEAK = 1e-4
-"""Equations with derivatives below this share of the largest are not made equal to the others."""
 _SINGULAR = 1e-9
 """Singular values below this share of the largest belong to directions that the equations leave open."""
 
@@ -120,7 +118,11 @@ class SteadyState:
     def __repr__(self) -> str:
         what = "equilibrium" if self.about == "equilibrium" else "steady motion"
         values = ", ".join(f"{name} = {round(self[name], 12) + 0.0:.6g}" for name in self.unknowns)
-        return f"<{what} of {self.model.name}: {values}; {self.stability}>"
+        try:
+            stability = self.stability
+        except ArgumentError:  # at a kink
+            stability = "without linear equations"
+        return f"<{what} of {self.model.name}: {values}; {stability}>"
 
 
 def equilibrium(
@@ -255,7 +257,7 @@ class Problem:
         values, slopes = self.at(v)
         sizes = np.abs(slopes[:, 1:])
         total = sizes.sum(axis=1)
-        floor = np.fmax(total, 1e-6 * total.max(initial=0.0))
+        floor = np.fmax(total, WEAK * total.max(initial=0.0))
         return values, share(values, sizes @ np.abs(v[1:]), floor)
 
     def _check_residual(self, v: Array) -> None:
@@ -271,6 +273,8 @@ class Problem:
         kept = [states[i] for i in self.field.kept if states[i] not in self.unknowns]
         held = f", with {', '.join(kept)} held" if kept else ""
         advice = ", hold less in keep, or solve for more in free" if kept else ""
+        if self.what == "steady_motion":
+            advice += f". {TURNING}"
         return ArgumentError(
             f"{self.what}: Newton's method did not converge: {where} the residual is {left}{held}; "
             f"start nearer{advice}"
@@ -317,7 +321,7 @@ class Problem:
         """The matrix by scaled unknowns, with rows divided by their sizes, which come second."""
         matrix = slopes[:, self.places] * self.scales(v)
         sizes = np.linalg.norm(matrix, axis=1)
-        sizes = np.fmax(sizes, _WEAK * sizes.max(initial=0.0))  # identities are only rounding errors
+        sizes = np.fmax(sizes, WEAK * sizes.max(initial=0.0))  # identities are only rounding errors
         sizes = np.where(sizes > 0, sizes, 1.0)
         return matrix / sizes[:, None], sizes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -114,8 +114,11 @@ class Fit:
         parts = ", ".join(f"{n} {v:.6g} +- {e:.2g}" for n, v, e in zip(self.names, self.values, self.errors))
         return f"<Fit: {parts}>"
 
-    def plot(self, run: int = 0, file: Any = None) -> Any:
-        """A figure of the samples of a run and the fitted motion, one panel for each quantity; needs ``[plot]``."""
+    def plot(self, file: Any = None, *, run: int = 0) -> Any:
+        """A figure of the samples of a run and the fitted motion, one panel for each quantity; needs ``[plot]``.
+
+        It is written to `file` if given.
+        """
         from ..plotting import finish, labelled, new_figure, title, unit_of_time
 
         measured, model = self.problem.runs[run], self.problem.model
@@ -216,6 +219,12 @@ def _check(problem: Residuals, low: Array, high: Array) -> None:
             f"data: {samples} cannot determine {len(problem.names)} free values and their errors"
         )
     problem.check()
+    if not problem.jacobian(problem.start).any():
+        raise _flat(problem.names, " at the first guess")
+
+
+def _flat(names: Sequence[str], where: str = "") -> ArgumentError:
+    return ArgumentError(f"free: the data do not depend on {', '.join(names)}{where}; leave it out of free")
 
 
 def _fitted(problem: Residuals, found: Any) -> Fit:
@@ -223,7 +232,7 @@ def _fitted(problem: Residuals, found: Any) -> Fit:
     scales = np.linalg.norm(jacobian, axis=0)
     flat = [name for name, scale in zip(problem.names, scales) if not scale > 0]
     if flat:
-        raise ArgumentError(f"free: the data do not depend on {', '.join(flat)}; leave it out of free")
+        raise _flat(flat)
     _, singular, directions = np.linalg.svd(jacobian / scales, full_matrices=False)
     if singular[-1] < _SAME * singular[0]:
         mixed = [n for n, part in zip(problem.names, directions[-1]) if abs(part) > 0.05]

@@ -11,6 +11,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from random import Random
 
 from ...graph.graph import Graph, Node
 from .factor import Tables
@@ -122,12 +123,16 @@ class Atoms:
         self.tables = Tables()
         self._grouped: dict[Frozen, list[Group]] = {}
         self._index: dict[Content, Atom] = {}
+        self._marks: list[int] = []
+        self._draw = Random(0)
+        self._marks_within: dict[Atom, list[int]] = {}
 
     def make(self, content: Content, fixed: bool) -> Atom:
         atom = self._index.get(content)
         if atom is None:
             atom = self._index[content] = len(self.contents)
             self.contents.append(content)
+            self._marks.append(self._draw.getrandbits(60))
             self.fixed.append(fixed)
         return atom
 
@@ -189,18 +194,31 @@ class Atoms:
     def settled(self, terms: Terms) -> Terms:
         """The terms with sums multiplied out where that leaves fewer terms: a + b - (a + c) = b - c."""
         while True:
+            marks = {self._mark(m) for m in terms}
             for m, c in terms.items():
-                found = self._opened(terms, m, c)
+                found = self._opened(terms, marks, m, c)
                 if found is not None:
                     terms = found
                     break
             else:
                 return terms
 
-    def _opened(self, terms: Terms, m: Monomial, c: Number) -> Terms | None:
+    def _mark(self, m: Monomial) -> int:
+        """A random number of a monomial: that of a product is the sum, so it is looked up without being formed."""
+        return sum(n * self._marks[atom] for atom, n in m)
+
+    def _may_cancel(self, atom: Atom, content: Whole, m: Monomial, marks: Collection[int]) -> bool:
+        """Whether at least half of a sum's terms, in the place of the sum in m, are among the marked ones."""
+        within = self._marks_within.get(atom)
+        if within is None:
+            within = self._marks_within[atom] = [self._mark(inner) for inner, _ in content.terms]
+        rest = self._mark(m) - self._marks[atom]
+        return sum(rest + mark in marks for mark in within) * 2 >= len(within)
+
+    def _opened(self, terms: Terms, marks: Collection[int], m: Monomial, c: Number) -> Terms | None:
         for atom, n in m:
             content = self.contents[atom]
-            if not isinstance(content, Whole) or n != 1:
+            if not isinstance(content, Whole) or n != 1 or not self._may_cancel(atom, content, m, marks):
                 continue
             rest = product(m, ((atom, -1),))
             parts = [(product(rest, inner), c * d) for inner, d in content.terms]
