@@ -313,6 +313,8 @@ def test_what_has_no_gradient_is_named(pendulum: Any) -> None:
     refused("rodas5p.*has no adjoint.*dop853", final, method="rodas5p")
     refused("peak.*not differentiable", cg.peak("x"))
     refused("'x' is not a loss: give cg.final", "x")
+    refused("loss: cg.loss takes values of cg.final or cg.series, not 'x'", cg.loss(len, "x"))
+    refused("cg.loss takes values of cg.final or cg.series, not integral", cg.loss(len, cg.integral("x")))
     refused("memory = -1; a positive number", final, memory=-1)
     refused("one quantity, or a function", cg.final("x", "x_dot"))
     refused("pair", cg.loss(lambda values: 1.0, final))

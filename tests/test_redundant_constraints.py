@@ -12,7 +12,9 @@ import sympy as sp
 from scipy.integrate import quad, solve_ivp
 
 import chaplygin as cg
+from chaplygin.codegen.derive.equations import Equations
 from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.codegen.lower import entries
 from chaplygin.runtime.errors import DeclarationError, EmitError, FormError
 
 BRICARD = cg.example("bricard")
@@ -356,3 +358,57 @@ def test_a_four_bar_passes_its_singular_positions_as_a_pendulum_or_stops_at_one(
             assert abs(np.cos(swing(float(stopped[1]))[0])) < 2e-3
         statuses.append(sol.status)
     assert set(statuses) == {0, -13}
+
+
+# ---- large matrices ----
+
+
+def off_the_singular_position(equations: Equations, seed: int) -> np.ndarray:
+    initial = cg.example("n_four_bars", n=(len(equations.states) // 2 - 2) // 2).initial
+    y = np.array([initial[name] for name in equations.states])
+    return y + np.random.default_rng(seed).uniform(-0.02, 0.02, len(y))
+
+
+@pytest.mark.parametrize("n", [2, pytest.param(24, marks=pytest.mark.slow)])
+def test_entries_of_matrices_in_loops_are_those_written_out(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if n == 2:  # a small model as a large one
+        monkeypatch.setattr(entries, "LONGEST", 0)
+        monkeypatch.setattr(entries, "SHARE", 0)
+        monkeypatch.setenv("CHAPLYGIN_BACKGROUND", "0")  # the kernels alone
+    bars = cg.example("n_four_bars", n=n)
+    equations = bars.system.equations("multipliers")
+    program = equations.program
+    looped = {name for name in program.kernels if program.schedule(name).rolled is not None}
+    assert looped >= {"rhs", "outputs", "correction", "rank", "closure"}
+    model, plain = cg.compile(equations), python_model(program, quiet=True)  # which has no loops
+    p, y = [bars.parameters[name] for name in model.parameters], off_the_singular_position(equations, 3)
+    expected = plain.rhs(0.0, y, p)
+    assert model.rhs(0.0, y, p) == pytest.approx(expected, rel=1e-10, abs=1e-12 * np.abs(expected).max())
+    values, others = model.evaluate(0.0, y, p), plain.evaluate(0.0, y, p)
+    assert [values[name] for name in others] == pytest.approx(list(others.values()), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.slow
+def test_code_of_many_loops_does_not_grow_with_their_matrices() -> None:
+    """40 four-bars have matrices of 81 rows: 16,849 entries at the start of a run, 3,321 in each of six others."""
+    equations = cg.example("n_four_bars", n=40).system.equations("multipliers")
+    program = equations.program
+    for name, longest in {"rank": 200, "closure": 200, "outputs": 400}.items():
+        found = program.schedule(name).rolled
+        assert found is not None
+        assert sum(len(t.schedule.statements) for t in found.templates) < longest
+
+
+@pytest.mark.slow
+def test_lanes_with_large_matrices_give_the_bits_of_single_runs() -> None:
+    bars = cg.example("n_four_bars", n=24)
+    model = bars.system.compile("multipliers", wait=True)
+    start = {
+        k: v * (1 + 0.1 * np.arange(4)) if k.endswith("_dot") else np.full(4, v)
+        for k, v in bars.initial.items()
+    }
+    how = {"method": "dop853", "rtol": 1e-6, "atol": 1e-6}
+    ensemble = cg.ensemble(model, (0, 0.3), 4, start, bars.parameters, lanes=4, **how)
+    for i in range(4):
+        alone = model.integrate((0, 0.3), {k: float(v[i]) for k, v in start.items()}, bars.parameters, **how)
+        assert (alone.y[:, -1] == ensemble.y[:, i]).all()

@@ -135,6 +135,7 @@ def random_chain(n: int) -> Equations:
     return cg.System("chain", bodies=bodies, interactions=[cg.Weight(9.81)]).equations("recursive")
 
 
+@pytest.mark.slow
 def test_signs_of_numbers_make_no_functions_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "KERNELS", kernels.KERNELS[:1])
     functions = []

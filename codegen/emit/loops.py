@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from ..graph.graph import Graph
 from ..lower.roll import Rolled, Run, Template
-from ..lower.schedule import Check
+from ..lower.schedule import Check, FactorSolve
 from .c_text import indented, wrapped
 from .expressions import LANES, C, Dialect, value_text
-from .statements import template_text
+from .statements import solved, template_text
 
 
 def loop_texts(
@@ -41,8 +41,11 @@ def loop_texts(
     arrays = {array for template in found.templates for array in template.frames.values()} - {"numbers"}
     arrays |= {"t"} if any(timed) else set()
     for run in found.runs:
+        if isinstance(run, FactorSolve):
+            calls += solved(run, dialect)
+            continue
         calls += _run(name, found.templates, run, tables, checked, timed, lanes, clock)
-    if any(checked) and not lanes:
+    if not lanes and any("status = " in line for line in calls):
         calls.insert(0, "int status;")
     return [*functions, *tables, *[""] * bool(tables)], calls, arrays
 
@@ -106,5 +109,6 @@ def _place(name: str, places: Sequence[int], tables: list[str]) -> str:
         turn = "i" if step == 1 else f"{step} * i" if step > 0 else f"({step}) * i"
         return f"({first} + {turn})" if first else f"({turn})" if step < 0 else turn
     label = f"{name}_places_{len(tables) + 1}"
-    tables.append(f"static const int {label}[] = {{{', '.join(map(str, places))}}};")
+    rows = [f"    {', '.join(map(str, places[i : i + 16]))}," for i in range(0, len(places), 16)]
+    tables.append("\n".join([f"static const int {label}[] = {{", *rows, "};"]))
     return f"{label}[i]"

@@ -158,7 +158,7 @@ def solver(dialect: Dialect, kernels: Iterable[Kernel]) -> str:
     return text + render("solver.c.in", values)
 
 
-def _solved(s: FactorSolve, dialect: Dialect) -> list[str]:
+def solved(s: FactorSolve, dialect: Dialect) -> list[str]:
     """The calls that factor and solve."""
     if s.rank:
         sizes = f"{s.size}, {s.rank}, cg_work + {s.matrix}"
@@ -215,7 +215,7 @@ def _piece(
                 load(s)
         elif isinstance(s, FactorSolve):
             arrays.add("work")
-            lines += _solved(s, dialect)
+            lines += solved(s, dialect)
         else:
             arrays |= {s.array} if isinstance(s, Store) else set()
             lines.append(_statement(g, s, names, dialect))

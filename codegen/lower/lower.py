@@ -11,7 +11,7 @@ from .dynamics import Dynamics
 from .optimise.arrange import BUDGET, arranged
 from .program import Kernel, Program
 from .quantities import contact_entries, event_entries, modes, variable
-from .schedule import Counts, count
+from .schedule import Counts, count, may_roll
 
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes
@@ -78,7 +78,7 @@ def arrange(program: Program) -> Program:
     g, shorter = program.graph, dict(program.kernels)
     for row in program.table:
         for kernel in program.of(row):
-            if kernel.cells and program.schedule(kernel.name).rolled is not None:
+            if may_roll(g, kernel) and program.schedule(kernel.name).rolled is not None:
                 continue  # its templates are arranged
             if row.effort == 1.0 or (row.effort and len(g.reachable(kernel.roots())) <= LARGEST_ARRANGED):
                 shorter[kernel.name] = replace(arranged(g, kernel, int(BUDGET * row.effort)), cells=())

@@ -9,7 +9,7 @@ Constants that differ between the instances are inputs too: elements of a table 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from .signs import with_signs
 
 if TYPE_CHECKING:
     from .program import Program
-    from .schedule import Schedule
+    from .schedule import FactorSolve, Schedule
 
 LONGEST_WRITTEN_OUT = 10_000
 """Operations up to which a kernel is written out if templates would be longer than three quarters of it.
@@ -65,10 +65,13 @@ class Run:
 
 @dataclass(frozen=True)
 class Rolled:
-    """A kernel as runs of templates; `work` is the length of the records, `numbers` the constants in the table."""
+    """A kernel as runs of templates, between which systems are solved.
+
+    `work` is the length of the records and of what is solved, `numbers` are the constants in the table.
+    """
 
     templates: tuple[Template, ...]
-    runs: tuple[Run, ...]
+    runs: tuple[Run | FactorSolve, ...]
     work: int
     numbers: tuple[Node, ...]
     operations: int
@@ -77,7 +80,7 @@ class Rolled:
 
 
 @dataclass
-class _Cell:
+class Cell:
     """A cell: its nodes in a canonical order, its inputs in order of appearance, what it must give.
 
     `places` are those of its nodes in the workspace, `number` the nodes' positions, and `table` has the places of the
@@ -86,7 +89,7 @@ class _Cell:
 
     nodes: list[Node]
     inputs: list[Node]
-    stores: list[tuple[Node, int]]
+    stores: list[tuple[Node, Place]]
     pivots: list[tuple[Node, Node]]
     key: object = None
     places: dict[int, int] = field(default_factory=dict)
@@ -94,7 +97,7 @@ class _Cell:
     table: dict[Node, int] = field(default_factory=dict)
 
 
-class _Kinds:
+class Kinds:
     """Small numbers for equal structures."""
 
     def __init__(self) -> None:
@@ -115,7 +118,7 @@ def rolled(
     g = program.graph
     kernel = with_signs(g, kernel, given)
     cells, home = _cells(g, kernel, given)
-    kinds = _Kinds()
+    kinds = Kinds()
 
     def array(n: Node) -> str:
         """The array that holds a node; "" for a constant whose value matters."""
@@ -126,55 +129,79 @@ def rolled(
         return "work" if n in home else ""
 
     for cell in cells:
-        _canonical(g, cell, array, kinds)
-    groups: dict[object, list[_Cell]] = {}
-    for cell in cells:
-        groups.setdefault(cell.key, []).append(cell)
+        canonical(g, cell, array, kinds)
+    kept = _groups(cells)
     whole = sum(len(cell.nodes) for cell in cells)
     short = whole <= LONGEST_WRITTEN_OUT or max(len(cell.nodes) for cell in cells) > LONGEST_CELL
-    if short and 4 * sum(len(found[0].nodes) for found in groups.values()) > 3 * whole:
+    if short and 4 * sum(len(found[0].nodes) for found in kept.values()) > 3 * whole:
         return None
-    numbers = _numbers(g, groups)
-    exports, work = _records(cells, groups)
-    several = sum(len(found) > 1 for found in groups.values())
+    several = sum(len(found) > 1 for found in kept.values())
     share = BUDGET // max(several, 1) if kernel.beforehand else 0  # the right-hand side is worth the search
+    return assembled(program, kernel, [cells], home, given, table, share)
+
+
+def _groups(cells: Iterable[Cell]) -> dict[object, list[Cell]]:
+    """The cells of each kind."""
+    groups: dict[object, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(cell.key, []).append(cell)
+    return groups
+
+
+def assembled(
+    program: Program,
+    kernel: Kernel,
+    phases: Sequence[Sequence[Cell]],
+    home: Mapping[Node, Cell],
+    given: Mapping[Node, int],
+    table: Mapping[str, Place],
+    share: int = 0,
+    solves: Sequence[FactorSolve] = (),
+    work: int = 0,
+) -> Rolled:
+    """The runs of the cells of each phase, with a solve after each but the last.
+
+    `share` is the budget for arranging a template, `work` the length of what is solved, before the records.
+    """
+    cells = [*chain.from_iterable(phases)]
+    groups = _groups(cells)
+    numbers = _numbers(program.graph, groups)
+    exports, work = _records(cells, groups, work)
     templates, frames = [], []
     counts = [0, 0, 0]
     for found in groups.values():
         budget = share if len(found) > 1 else min(share, 1)  # 1: the first arrangement, without a search
         template, places = _template(program, kernel, found, exports, home, given, table, budget)
         templates.append(template)
-        frames.append(places)
+        frames.append(iter(places))
         plan = template.schedule
         for i, n in enumerate((plan.operations, plan.divisions, plan.functions)):
             counts[i] += n * len(found)
     index = {key: i for i, key in enumerate(groups)}
-    seen = [0] * len(groups)
-    sequence = []
-    for cell in cells:
-        kind = index[cell.key]
-        sequence.append((kind, frames[kind][seen[kind]]))
-        seen[kind] += 1
-    return Rolled(tuple(templates), tuple(_runs(sequence)), work, numbers, *counts)
+    runs: list[Run | FactorSolve] = []
+    for number, phase in enumerate(phases):
+        kinds = [index[cell.key] for cell in phase]
+        runs += [*_runs([(kind, next(frames[kind])) for kind in kinds]), *solves[number : number + 1]]
+    return Rolled(tuple(templates), tuple(runs), work, numbers, *counts)
 
 
-def _cells(g: Graph, kernel: Kernel, given: Mapping[Node, int]) -> tuple[list[_Cell], dict[Node, _Cell]]:
+def _cells(g: Graph, kernel: Kernel, given: Mapping[Node, int]) -> tuple[list[Cell], dict[Node, Cell]]:
     """The cells of a kernel that it needs, the rest of it as a last cell, and the cell of each node."""
     wanted: dict[Node, list[int]] = {}
     for i, node in enumerate(kernel.outputs):
         wanted.setdefault(node, []).append(i)
     needed = set(g.reachable(kernel.roots(), stop=given))
     place: dict[Node, int] = {}
-    stores: list[list[tuple[Node, int]]] = []
+    stores: list[list[tuple[Node, Place]]] = []
     for roots in (*kernel.cells, tuple(kernel.roots())):
         kept = [n for n in dict.fromkeys(roots) if n in needed]
         place.update(dict.fromkeys(_below(g, kept, place, given), len(stores)))
-        stores.append([(n, i) for n in kept for i in wanted.pop(n, ())])
+        stores.append([(n, ("out", i)) for n in kept for i in wanted.pop(n, ())])
     _put_off(g, place, {n for n, _ in chain.from_iterable(stores)})
     members: list[list[Node]] = [[] for _ in stores]
     for n in sorted(place):
         members[place[n]].append(n)
-    cells = [_Cell(own, [], given_to, []) for own, given_to in zip(members, stores, strict=True)]
+    cells = [Cell(own, [], given_to, []) for own, given_to in zip(members, stores, strict=True)]
     for pair in kernel.pivots:
         at = max((place[n] for n in pair if n in place), default=0)
         cells[at].pivots.append(pair)
@@ -214,7 +241,7 @@ def _below(g: Graph, roots: Sequence[Node], known: Container[Node], given: Conta
     return sorted(seen)
 
 
-def _canonical(g: Graph, cell: _Cell, array_of: Callable[[Node], str], kinds: _Kinds) -> None:
+def canonical(g: Graph, cell: Cell, array_of: Callable[[Node], str], kinds: Kinds) -> None:
     """Put the nodes of a cell in an order that depends on its structure alone, and describe that structure.
 
     `array_of` gives the array of an input; for a constant, nothing.
@@ -252,13 +279,13 @@ def _canonical(g: Graph, cell: _Cell, array_of: Callable[[Node], str], kinds: _K
         else:
             stack.append((n, True))
             stack.extend((a, False) for a in reversed(args))
-    stores = tuple(name(n) for n, _ in cell.stores)
+    stores = tuple((name(n), to) for n, (to, _) in cell.stores)
     pivots = tuple((name(a), name(b)) for a, b in cell.pivots)
     cell.key = tuple(text), stores, pivots, tuple(map(array, inputs))
     cell.nodes, cell.inputs, cell.number = list(number), list(inputs), number
 
 
-def _shapes(g: Graph, cell: _Cell, array: Callable[[Node], str], kinds: _Kinds) -> dict[Node, int]:
+def _shapes(g: Graph, cell: Cell, array: Callable[[Node], str], kinds: Kinds) -> dict[Node, int]:
     """Numbers for the structures of a cell's nodes and inputs; the order of factors and summands does not matter."""
     shape: dict[Node, int] = {}
     for n in sorted(cell.nodes):
@@ -271,9 +298,9 @@ def _shapes(g: Graph, cell: _Cell, array: Callable[[Node], str], kinds: _Kinds) 
 
 
 def _records(
-    cells: Sequence[_Cell], groups: Mapping[object, list[_Cell]]
+    cells: Sequence[Cell], groups: Mapping[object, list[Cell]], work: int
 ) -> tuple[dict[object, list[int]], int]:
-    """The numbers of the nodes that the cells of each kind store, and the length of all records.
+    """The numbers of the nodes that the cells of each kind store, and the length of all records after `work` places.
 
     Places are used again once their last reader is done.
     """
@@ -287,7 +314,6 @@ def _records(
     chunks = {key: _chunks(exports[key], found, readers) for key, found in groups.items()}
     free: dict[int, list[int]] = {}
     read: dict[int, list[tuple[int, int]]] = {}
-    work = 0
     for at, cell in enumerate(cells):
         for chunk in chunks[cell.key]:
             size = len(chunk)
@@ -303,7 +329,7 @@ def _records(
     return exports, work
 
 
-def _chunks(stored: Sequence[int], found: Sequence[_Cell], readers: Mapping[Node, int]) -> list[list[int]]:
+def _chunks(stored: Sequence[int], found: Sequence[Cell], readers: Mapping[Node, int]) -> list[list[int]]:
     """The results that cells of one kind store, those together that are read last by the same cell."""
     chunks: dict[object, list[int]] = {}
     for i in stored:
@@ -311,7 +337,7 @@ def _chunks(stored: Sequence[int], found: Sequence[_Cell], readers: Mapping[Node
     return list(chunks.values())
 
 
-def _numbers(g: Graph, groups: Mapping[object, list[_Cell]]) -> tuple[Node, ...]:
+def _numbers(g: Graph, groups: Mapping[object, list[Cell]]) -> tuple[Node, ...]:
     """The table of the constants that differ between cells of one kind; the others are no longer inputs."""
     table: list[Node] = []
     for found in groups.values():
@@ -331,9 +357,9 @@ def _numbers(g: Graph, groups: Mapping[object, list[_Cell]]) -> tuple[Node, ...]
 def _template(
     program: Program,
     kernel: Kernel,
-    cells: Sequence[_Cell],
+    cells: Sequence[Cell],
     exports: Mapping[object, list[int]],
-    home: Mapping[Node, _Cell],
+    home: Mapping[Node, Cell],
     given: Mapping[Node, int],
     table: Mapping[str, Place],
     budget: int,
@@ -344,7 +370,7 @@ def _template(
     g, first = program.graph, cells[0]
     stored = exports[first.key]
 
-    def place(n: Node, reader: _Cell) -> Place:
+    def place(n: Node, reader: Cell) -> Place:
         if n in reader.table:
             return "numbers", reader.table[n]
         if n in given:
@@ -356,7 +382,7 @@ def _template(
 
     frames, where, places = _frames([[place(n, cell) for n in cell.inputs] for cell in cells], "a")
     of_results = [
-        [("out", i) for _, i in cell.stores] + [("work", cell.places[j]) for j in stored] for cell in cells
+        [to for _, to in cell.stores] + [("work", cell.places[j]) for j in stored] for cell in cells
     ]
     results, to, more = _frames(of_results, "b")
     slots = {n: g.symbol(f"cg_slot_{i}") for i, n in enumerate(first.inputs)}
@@ -369,7 +395,8 @@ def _template(
     part = Kernel(
         kernel.name,
         tuple(flat[: len(roots)]),
-        tuple(kernel.comments[i] if len(cells) == 1 else "" for _, i in first.stores) + ("",) * len(stored),
+        tuple(kernel.comments[i] if a == "out" and len(cells) == 1 else "" for _, (a, i) in first.stores)
+        + ("",) * len(stored),
         tuple(zip(tail, tail, strict=True)),
     )
     plan = scheduled(program, arranged(g, part, budget) if budget else part, names, to)

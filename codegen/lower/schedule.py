@@ -14,6 +14,7 @@ from itertools import count as count_from
 
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import CONDITIONS, LEAVES, RELATIONS, Graph, Node
+from .entries import by_entries, of_matrices
 from .fuse import FUSED, fused
 from .program import Kernel, Program, is_call
 from .roll import Rolled, rolled
@@ -175,6 +176,8 @@ def schedule(program: Program, kernel: Kernel, loops: bool = True) -> Schedule:
     With `loops` a long kernel of repeated cells has no statements, but the runs of `rolled`.
     """
     g = program.graph
+    if loops and _of_matrices(g, kernel):
+        return _whole(program, kernel, (), loops)
     # Conditions are not numbers, so they are not hoisted.
     fixed = {n for n in g.from_only(kernel.roots(), kernel.beforehand) if g.op[n] not in CONDITIONS}
     known = fixed | set(kernel.beforehand)
@@ -200,13 +203,28 @@ def schedule(program: Program, kernel: Kernel, loops: bool = True) -> Schedule:
 def _whole(program: Program, kernel: Kernel, given: Sequence[Node], loops: bool) -> Schedule:
     """The schedule of a kernel without what is hoisted."""
     table = variable_names(program, kernel)
+    found = None
     if loops and kernel.cells and not kernel.solves and is_long(program.graph, kernel):
         places = {name: (array, index) for name, (_, array, index) in table.items()}
         found = rolled(program, kernel, {n: i for i, n in enumerate(given)}, places)
-        if found is not None:
-            counts = found.operations, found.divisions, found.functions
-            return Schedule(kernel, (), {}, found.work, *counts, rolled=found)
+    elif loops and _of_matrices(program.graph, kernel):
+        solves = _placed(program.graph, kernel)
+        places = {name: (array, index) for name, (_, array, index) in (table | solves.results).items()}
+        found = by_entries(program, kernel, places, solves.statements, solves.work)
+    if found is not None:
+        operations, divisions = _of_solves(kernel)
+        counts = found.operations + operations, found.divisions + divisions, found.functions
+        return Schedule(kernel, (), {}, found.work, *counts, rolled=found)
     return _scheduled(program, kernel, given, table, [("out", i) for i in range(len(kernel.outputs))])
+
+
+def may_roll(g: Graph, kernel: Kernel) -> bool:
+    """Whether a kernel may be emitted as loops."""
+    return bool(kernel.cells) or _of_matrices(g, kernel)
+
+
+def _of_matrices(g: Graph, kernel: Kernel) -> bool:
+    return of_matrices(g, kernel, _of_solves(kernel)[0])
 
 
 def is_long(g: Graph, kernel: Kernel) -> bool:
@@ -234,29 +252,16 @@ def _scheduled(
     """The schedule of a kernel with multiply-adds; a multiply-add counts as the two operations that it was."""
     g, kernel = program.graph, fused(program.graph, unfused, set(given))
     writer = _Writer(program, kernel, given, table)
-    factored: dict[str, tuple[int, int]] = {}
     solves, divisions = _of_solves(kernel)
-    for solve in kernel.solves:
-        size = len(solve.rhs)
-        if solve.matrix:
-            rank = max(len(solve.pivots) - 1, 0)
-            # and the diagonal before factoring, or what cg_rank.h says
-            more = rank * (size + rank + 2) + 1 if rank else size
-            place = writer.reserve(len(solve.matrix) + more)
-            for i, node in enumerate(solve.matrix):
-                writer.store("work", place + i, node)
-            factored[solve.factors] = place, rank
-            for i, node in enumerate(solve.pivots):
-                name = str(g.value[node])
-                writer.table[name] = (emitted_name(name), "work", place + len(solve.matrix) + i)
-        right_at = writer.reserve(size)
+    found = _placed(g, kernel)
+    writer.reserve(found.work)
+    writer.table.update(found.results)
+    for solve, statement in zip(kernel.solves, found.statements, strict=True):
+        for i, node in enumerate(solve.matrix):
+            writer.store("work", statement.matrix + i, node)
         for i, node in enumerate(solve.rhs):
-            writer.store("work", right_at + i, node)
-        place, rank = factored[solve.factors]
-        writer.statements.append(FactorSolve(size, place, right_at, bool(solve.matrix), rank))
-        for i, node in enumerate(solve.results):
-            name = str(g.value[node])
-            writer.table[name] = (emitted_name(name), "work", right_at + i)
+            writer.store("work", statement.right + i, node)
+        writer.statements.append(statement)
     # One branch, after everything is computed: nothing traps, and the compiler can reorder what comes before it.
     for node in (*kernel.outputs, *(n for pair in kernel.pivots for n in pair)):
         writer.need(node)
@@ -275,6 +280,41 @@ def _scheduled(
         sum(map(is_call, computed)),
         tuple(given),
     )
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """The solves of a kernel at their places in the workspace, those of their results, and the length of all."""
+
+    statements: tuple[FactorSolve, ...]
+    results: dict[str, tuple[str, str, int]]
+    work: int
+
+
+def _placed(g: Graph, kernel: Kernel) -> _Placed:
+    factored: dict[str, tuple[int, int]] = {}
+    found: list[FactorSolve] = []
+    results: dict[str, tuple[str, str, int]] = {}
+    work = 0
+
+    def put(nodes: Sequence[Node], place: int) -> None:
+        for i, node in enumerate(nodes):
+            name = str(g.value[node])
+            results[name] = (emitted_name(name), "work", place + i)
+
+    for solve in kernel.solves:
+        size = len(solve.rhs)
+        if solve.matrix:
+            rank = max(len(solve.pivots) - 1, 0)
+            factored[solve.factors] = work, rank
+            put(solve.pivots, work + len(solve.matrix))
+            # and the diagonal before factoring, or what cg_rank.h says
+            work += len(solve.matrix) + (rank * (size + rank + 2) + 1 if rank else size)
+        place, rank = factored[solve.factors]
+        found.append(FactorSolve(size, place, work, bool(solve.matrix), rank))
+        put(solve.results, work)
+        work += size
+    return _Placed(tuple(found), results, work)
 
 
 def _of_solves(kernel: Kernel) -> tuple[int, int]:

@@ -117,6 +117,10 @@ def _samples(label: str, entry: Any, model: CompiledModel, t_span: tuple[float, 
     function = None
     if isinstance(entry, Composed):
         function, entry = entry.function, entry.entry
+        if type(entry) is not Recorded:
+            raise ArgumentError(
+                f"{label}: cg.loss takes values of cg.final or cg.series, not {arguments.short(entry)}"
+            )
     if type(entry) is not Recorded:
         raise ArgumentError(
             f"{label} = {arguments.short(entry)} is not a loss: give cg.final, cg.integral, cg.squares or cg.loss, or "
