@@ -7,7 +7,7 @@ energy, min (eta - eta^) M (eta - eta^) / 2 with A eta + A_0 = 0 and some eta_a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from . import arguments, inputs as signals
 from .arguments import Array
+from .assumptions import check_rows
 from .errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -56,22 +57,26 @@ def consistent(
     """See `BaseModel.consistent`."""
     if "closure" not in model.kernels:
         raise ArgumentError(f"{model.name} has no constraints; every start is consistent")
-    given = arguments.by_name("initial", initial)
     names = model.declared
+    if not isinstance(initial, Mapping):
+        raise ArgumentError(
+            f"initial = {arguments.short(initial)}: give values by name, a dict of {', '.join(names)}"
+        )
+    given = arguments.by_name("initial", initial)
     p = arguments.vector("parameters", parameters if parameters is not None else {}, model.parameters)
+    flags = [model.variables[name].flags for name in model.parameters]
+    check_rows("parameters", model.parameters, flags, p)
     u = signals.parse(inputs, model.inputs).values
     constraints = _Constraints(model, t, p, u)
     velocities = names[constraints.n :]
     start = arguments.vector("initial", {**dict.fromkeys(velocities, 0.0), **given}, names)
-    held = _held(names, keep)
+    held = _held(names, arguments.plain_names("keep", keep))
     x = _positions(constraints, start, held[: constraints.n], names)
     eta = _velocities(constraints, x, start[constraints.n :], held[constraints.n :], velocities)
     return dict(zip(names, map(float, (*x, *eta)), strict=True))
 
 
 def _held(names: Sequence[str], keep: Sequence[str]) -> Mask:
-    if isinstance(keep, str):
-        raise ArgumentError(f"keep = {keep!r}: give a list of names")
     for name in keep:
         if name not in names:
             raise arguments.unknown_entry("keep", [name], names)

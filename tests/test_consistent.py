@@ -34,6 +34,22 @@ def test_what_is_kept_stays() -> None:
     assert found["y_dot"] == pytest.approx(-0.5 * 0.3 / y, rel=1e-12)
 
 
+def test_symbols_are_names() -> None:
+    x = cg.coordinates("x")
+    assert compiled().consistent(GIVEN | {"x": 0.5}, NUMBERS, keep=x)["x"] == 0.5
+    assert compiled().consistent(GIVEN | {"x": 0.5}, NUMBERS, keep=[x])["x"] == 0.5
+
+
+def test_arguments_that_are_wrong_are_named() -> None:
+    with pytest.raises(
+        ArgumentError, match=r"initial = \[1.*\]: give values by name, a dict of x, y, x_dot, y_dot"
+    ):
+        compiled().consistent([1, 0.2, 0, 1], NUMBERS)
+    length = next(name for name in NUMBERS if NUMBERS[name] == 0.7)
+    with pytest.raises(ArgumentError, match=f"{length} = -0.5, but {length} is declared positive"):
+        compiled().consistent(GIVEN, NUMBERS | {length: -0.5})
+
+
 def test_velocities_that_are_not_given_count_as_zero() -> None:
     found = compiled().consistent({"x": 0.7, "y": 0}, NUMBERS)
     assert found == {"x": 0.7, "y": 0.0, "x_dot": 0.0, "y_dot": 0.0}
@@ -53,7 +69,7 @@ def test_velocities_that_are_not_given_count_as_zero() -> None:
             r"no velocities satisfy constraint_1 with x_dot, y_dot held: the residual",
         ),
         ({}, ["z"], r"keep: unknown z"),
-        ({}, "x", r"keep = 'x': give a list of names"),
+        ({}, 3, r"keep = 3: give a list of names"),
         ({"phi": 1.0}, [], r"phi"),
         ({"y": np.nan}, [], r"y"),
     ],
