@@ -172,6 +172,83 @@ static cg_mask_t fluid_cavity_rhs_lanes(const cg_real_t *restrict cg_clock, cons
     return cg_ok;
 }
 
+/* correction_all: 80 operations (2 divisions), 22 intermediates */
+static cg_mask_t fluid_cavity_correction_all_lanes(const cg_real_t *restrict cg_clock,
+                                                   const cg_real_t *restrict cg_x,
+                                                   const cg_real_t *restrict cg_p,
+                                                   const cg_real_t *restrict cg_u,
+                                                   const cg_real_t *restrict cg_v, cg_real_t *restrict cg_out,
+                                                   cg_real_t *restrict cg_work)
+{
+    (void)cg_clock;
+    (void)cg_p;
+    (void)cg_u;
+    (void)cg_work;
+    cg_mask_t cg_ok = cg_true();
+    /* inputs */
+    const cg_real_t q0 = cg_x[0];
+    const cg_real_t q1 = cg_x[1];
+    const cg_real_t q2 = cg_x[2];
+    const cg_real_t q3 = cg_x[3];
+    const cg_real_t s0 = cg_x[4];
+    const cg_real_t s1 = cg_x[5];
+    const cg_real_t s2 = cg_x[6];
+    const cg_real_t s3 = cg_x[7];
+    const cg_real_t cg_v_0 = cg_v[0];
+    const cg_real_t cg_v_1 = cg_v[1];
+    const cg_real_t cg_v_2 = cg_v[2];
+    const cg_real_t cg_v_3 = cg_v[3];
+    const cg_real_t cg_v_4 = cg_v[4];
+    const cg_real_t cg_v_5 = cg_v[5];
+    const cg_real_t cg_v_6 = cg_v[6];
+    const cg_real_t cg_v_7 = cg_v[7];
+
+    /* intermediates: 22 */
+    const cg_real_t z1 = q3*q3;
+    const cg_real_t z2 = q2*q2;
+    const cg_real_t z3 = q0*q0;
+    const cg_real_t z4 = q1*q1;
+    const cg_real_t z5 = z3 + z4;
+    const cg_real_t z6 = z2 + z5;
+    const cg_real_t z7 = z1 + z6;
+    const cg_real_t z8 = -1.0 + cg_fma(cg_v_3, cg_v_3, cg_fma(cg_v_2, cg_v_2, cg_fma(cg_v_0, cg_v_0,
+        cg_v_1*cg_v_1)));
+    const cg_real_t z9 = -1.0 + z7 - z8;
+    const cg_real_t z10 = z9/z7;
+    const cg_real_t z11 = s3*s3;
+    const cg_real_t z12 = s2*s2;
+    const cg_real_t z13 = s0*s0;
+    const cg_real_t z14 = s1*s1;
+    const cg_real_t z15 = z13 + z14;
+    const cg_real_t z16 = z12 + z15;
+    const cg_real_t z17 = z11 + z16;
+    const cg_real_t z18 = -1.0 + cg_fma(cg_v_7, cg_v_7, cg_fma(cg_v_6, cg_v_6, cg_fma(cg_v_4, cg_v_4,
+        cg_v_5*cg_v_5)));
+    const cg_real_t z19 = -1.0 + z17 - z18;
+    const cg_real_t z20 = z19/z17;
+    const cg_real_t z21 = cg_abs(cg_abs(4.0*z3) + cg_abs(4.0*z4) + cg_abs(4.0*z2) + cg_abs(4.0*z1));
+    const cg_real_t z22 = cg_abs(cg_abs(4.0*z13) + cg_abs(4.0*z14) + cg_abs(4.0*z12) + cg_abs(4.0*z11));
+    cg_ok &= cg_not(cg_le(cg_abs(4.0*z7), 1e-13*z21) | cg_le(cg_abs(4.0*z17), 1e-13*z22));
+
+    /* outputs */
+    cg_out[0] = -0.5*(q0*z10); /* correction of q0 */
+    cg_out[1] = -0.5*(q1*z10); /* correction of q1 */
+    cg_out[2] = -0.5*(q2*z10); /* correction of q2 */
+    cg_out[3] = -0.5*(q3*z10); /* correction of q3 */
+    cg_out[4] = -0.5*(s0*z20); /* correction of s0 */
+    cg_out[5] = -0.5*(s1*z20); /* correction of s1 */
+    cg_out[6] = -0.5*(s2*z20); /* correction of s2 */
+    cg_out[7] = -0.5*(s3*z20); /* correction of s3 */
+    cg_out[8] = cg_splat(0.0); /* correction of w1 */
+    cg_out[9] = cg_splat(0.0); /* correction of w2 */
+    cg_out[10] = cg_splat(0.0); /* correction of w3 */
+    cg_out[11] = cg_splat(0.0); /* correction of O1 */
+    cg_out[12] = cg_splat(0.0); /* correction of O2 */
+    cg_out[13] = cg_splat(0.0); /* correction of O3 */
+
+    return cg_ok;
+}
+
 #define CG_JOINED(a, b) a##b
 #define CG_NAMED(a, b) CG_JOINED(a, b)
 #define CG_LANE_SET CG_NAMED(fluid_cavity_lanes_, CG_LANES)
@@ -181,6 +258,7 @@ static cg_mask_t fluid_cavity_rhs_lanes(const cg_real_t *restrict cg_clock, cons
 #define CG_MODEL_HOISTED 24
 #define CG_MODEL_HOIST fluid_cavity_hoist_lanes
 #define CG_MODEL_RHS fluid_cavity_rhs_lanes
+#define CG_MODEL_CORRECTION_ALL fluid_cavity_correction_all_lanes
 #define CG_MODEL_OPERATIONS 102
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "5f3bd3dc50a63004cb6fa6190029e79bd0d65469b5a25784c4090e5bbf046626"

@@ -83,6 +83,59 @@ static cg_mask_t kovalevskaya_top_rhs_lanes(const cg_real_t *restrict cg_clock,
     return cg_ok;
 }
 
+/* correction_all: 41 operations (1 division), 12 intermediates */
+static cg_mask_t kovalevskaya_top_correction_all_lanes(const cg_real_t *restrict cg_clock,
+                                                       const cg_real_t *restrict cg_x,
+                                                       const cg_real_t *restrict cg_p,
+                                                       const cg_real_t *restrict cg_u,
+                                                       const cg_real_t *restrict cg_v,
+                                                       cg_real_t *restrict cg_out,
+                                                       cg_real_t *restrict cg_work)
+{
+    (void)cg_clock;
+    (void)cg_u;
+    (void)cg_work;
+    cg_mask_t cg_ok = cg_true();
+    /* inputs */
+    const cg_real_t q0 = cg_x[0];
+    const cg_real_t q1 = cg_x[1];
+    const cg_real_t q2 = cg_x[2];
+    const cg_real_t q3 = cg_x[3];
+    const cg_real_t I3 = cg_p[0];
+    const cg_real_t cg_v_0 = cg_v[0];
+    const cg_real_t cg_v_1 = cg_v[1];
+    const cg_real_t cg_v_2 = cg_v[2];
+    const cg_real_t cg_v_3 = cg_v[3];
+
+    /* intermediates: 12 */
+    const cg_real_t z1 = q3*q3;
+    const cg_real_t z2 = q2*q2;
+    const cg_real_t z3 = q0*q0;
+    const cg_real_t z4 = q1*q1;
+    const cg_real_t z5 = z3 + z4;
+    const cg_real_t z6 = z2 + z5;
+    const cg_real_t z7 = z1 + z6;
+    const cg_real_t z8 = -1.0 + cg_fma(cg_v_3, cg_v_3, cg_fma(cg_v_2, cg_v_2, cg_fma(cg_v_0, cg_v_0,
+        cg_v_1*cg_v_1)));
+    const cg_real_t z9 = -1.0 + z7 - z8;
+    const cg_real_t z10 = z9/z7;
+    const cg_real_t z11 = 2.0*I3;
+    const cg_real_t z12 = cg_abs(cg_abs(4.0*z3) + cg_abs(4.0*z4) + cg_abs(4.0*z2) + cg_abs(4.0*z1));
+    cg_ok &= cg_not(cg_le(cg_abs(z11), cg_splat(0.0)) | cg_le(cg_abs(z11), cg_splat(0.0)) | cg_le(cg_abs(I3),
+        cg_splat(0.0)) | cg_le(cg_abs(4.0*z7), 1e-13*z12));
+
+    /* outputs */
+    cg_out[0] = -0.5*(q0*z10); /* correction of q0 */
+    cg_out[1] = -0.5*(q1*z10); /* correction of q1 */
+    cg_out[2] = -0.5*(q2*z10); /* correction of q2 */
+    cg_out[3] = -0.5*(q3*z10); /* correction of q3 */
+    cg_out[4] = cg_splat(0.0); /* correction of p_w1 */
+    cg_out[5] = cg_splat(0.0); /* correction of p_w2 */
+    cg_out[6] = cg_splat(0.0); /* correction of p_w3 */
+
+    return cg_ok;
+}
+
 #define CG_JOINED(a, b) a##b
 #define CG_NAMED(a, b) CG_JOINED(a, b)
 #define CG_LANE_SET CG_NAMED(kovalevskaya_top_lanes_, CG_LANES)
@@ -92,6 +145,7 @@ static cg_mask_t kovalevskaya_top_rhs_lanes(const cg_real_t *restrict cg_clock,
 #define CG_MODEL_HOISTED 5
 #define CG_MODEL_HOIST kovalevskaya_top_hoist_lanes
 #define CG_MODEL_RHS kovalevskaya_top_rhs_lanes
+#define CG_MODEL_CORRECTION_ALL kovalevskaya_top_correction_all_lanes
 #define CG_MODEL_OPERATIONS 38
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "8d663595a7e484c15c3de1438e3d5a8380a5092a6da281fe6f1c75399c50055d"

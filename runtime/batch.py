@@ -89,7 +89,7 @@ class Batch:
         sensitivities: Any = None,
     ) -> None:
         count = positive("n", n)
-        apart = one_at_a_time(model, options, {})
+        apart = one_at_a_time(model, options, {}, starts=False)
         if apart is not None:
             raise ArgumentError(f"no batch of {model.name}: {apart}; use steppers or chaplygin.ensemble")
         controls = parse(inputs, model.inputs, count, model._input_flags)
@@ -115,7 +115,7 @@ class Batch:
             from .ensemble_sensitivities import BatchTangents
 
             self._tangents = BatchTangents(model, sensitivities, options, controls)
-        apart = one_at_a_time(model, options, {}, sensitivities=self._tangents is not None)
+        apart = one_at_a_time(model, options, {}, sensitivities=self._tangents is not None, starts=False)
         address, self.lanes = lane_set(model, lanes, count, apart)
         limit = cores() if threads is None else positive("threads", threads)
         self.threads = max(1, min(limit, count // SHARE if threads is None else count))

@@ -160,7 +160,10 @@ _MESSAGES: dict[int, str] = {
     -12: "the motion meets an event or a change of contact modes tangentially, where sensitivities do not exist",
     RANK_CHANGED: "the rank of the constraints changed: the loops are in a singular position, where constraints depend "
     "on others and several motions may go on",
-    UNCLOSED: "the end of a step cannot be brought back onto the constraints; tighten rtol and atol",
+    UNCLOSED: (
+        "the end of a step cannot be brought back onto the constraints; tighten rtol and atol, unless the "
+        "constraints contradict each other there"
+    ),
 }
 
 _AT_A_BRANCH: dict[int, str] = {

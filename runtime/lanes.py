@@ -27,9 +27,17 @@ _absent: set[tuple[str, int]] = set()
 
 
 def one_at_a_time(
-    model: Any, options: RunOptions, functions: Any, events: bool = False, sensitivities: bool = False
+    model: Any,
+    options: RunOptions,
+    functions: Any,
+    events: bool = False,
+    sensitivities: bool = False,
+    starts: bool = True,
 ) -> str | None:
-    """Why trajectories cannot run side by side in lanes; None if they can. `events`: events do not keep them apart."""
+    """Why trajectories cannot run side by side in lanes; None if they can.
+
+    `events`: events do not keep them apart. `starts`: the lanes have their states at the start.
+    """
     if not hasattr(model, "lane_sets"):
         return f"{model.name} is a pure-Python model"
     method = options.chosen
@@ -39,8 +47,9 @@ def one_at_a_time(
         "there are input functions": functions,
         "the lanes hold the directions of one trajectory's sensitivities": sensitivities,
         "kinks=True": options.kinks and model.kinks,
-        f"project='all' moves the coordinates of {model.name} back": corrects(model, options.project)
-        == "correction_all",
+        f"project='all' moves the coordinates of {model.name} back to those at the start": (
+            not starts and corrects(model, options.project) == "correction_all"
+        ),
         f"method {method!r} does not support lanes": not explicit,
     }
     return next((reason for reason, holds in reasons.items() if holds), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 Function = Callable[..., Any]
 Vector = list[float]
 
-CORRECTIONS, RANK_LOST, RANK_UNCLOSED = 8, 1e-8, 1e-6
-"""CG_MOST_CORRECTIONS of cg_step.h, CG_RANK_LOST and CG_RANK_UNCLOSED of cg_precision.h."""
+CORRECTIONS, MOST_UNMET, RANK_LOST, RANK_UNCLOSED = 8, 10.0, 1e-8, 1e-6
+"""CG_MOST_CORRECTIONS and CG_MOST_UNMET of cg_step.h, CG_RANK_LOST and CG_RANK_UNCLOSED of cg_precision.h."""
 EPSILON, TINY = sys.float_info.epsilon, sys.float_info.min
 
 
@@ -102,6 +102,7 @@ class Integrator:
         self.t_end = 0.0
         self.jacobian: Function
         self.correction: Function
+        self.unmet: Function | None
         self.unclosed: tuple[float, Vector]
 
     def run(
@@ -111,6 +112,7 @@ class Integrator:
         rhs, parameters = model.functions.python["rhs"], p.tolist()
         name = self.settings.correction
         move: Any = name and model.functions.python[name]
+        apart: Any = name and model.functions.python.get("unmet")
         reference = [record.last.tolist()] if name == "correction_all" else []
         exact: Any = model.functions.python.get("jacobian")  # only implicit methods need it
         self.has_jacobian = exact is not None
@@ -147,8 +149,12 @@ class Integrator:
             def correction(t: float, x: Any, controls: Function = controls) -> Any:
                 return move(t, x, parameters, controls(t, x), *reference)
 
+            def unmet(t: float, x: Any, controls: Function = controls) -> Any:
+                return apart(t, x, parameters, controls(t, x))
+
             self.jacobian = jacobian
             self.correction = correction
+            self.unmet = apart and unmet
             try:
                 status = self.segment(derivative, record, end, limit)
             except _InputFailed as error:
@@ -181,13 +187,21 @@ class Integrator:
         if self.settings.correction is None:
             return x
         for count in range(CORRECTIONS):
-            move = self.correction(t, x)
-            scales = self.settings.atol + self.settings.rtol * np.abs(x)
-            if float(np.max(np.abs(move) / scales)) <= close_enough(count):
+            try:
+                move = self.correction(t, x)
+            except (ArithmeticError, ValueError):
+                break
+            if self.size(move, x) <= close_enough(count):
+                if self.unmet is not None and not self.size(self.unmet(t, x), x) <= MOST_UNMET:
+                    break
                 return x
             x = [a + d for a, d in zip(x, move, strict=True)]
         self.unclosed = t, x
         raise KernelError("the constraints cannot be satisfied", UNCLOSED)
+
+    def size(self, move: Sequence[float], x: Vector) -> float:
+        """The largest component of a change of x in units of the tolerance."""
+        return float(np.max(np.abs(move) / (self.settings.atol + self.settings.rtol * np.abs(x))))
 
     def accept(
         self, record: Record, t: float, t_new: float, y: Vector, coefficients: Callable[[], Array]

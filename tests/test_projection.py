@@ -163,6 +163,29 @@ def test_invariants_of_coordinates_are_kept_on_request() -> None:
     assert drift["constraints"] == drift[None] > 1e-7
 
 
+@pytest.mark.filterwarnings("ignore:initial:chaplygin.ConsistencyWarning")
+def test_invariants_of_coordinates_are_kept_in_lanes() -> None:
+    """With the bits of single runs, whose |q|^2 is that of each start; trajectories move on to other lanes."""
+    entry = cg.example("heavy_top")
+    model = entry.system.compile()
+    how = {"rtol": 1e-6, "atol": 1e-6, "project": "all"}
+    sizes = np.linspace(0.9, 1.1, 11)
+    initial = entry.initial | {name: entry.initial[name] * sizes for name in ("q0", "q1", "q2", "q3")}
+    ends = cg.ensemble(
+        model, (0, 9), initial=initial, parameters=entry.parameters, progress=False, lanes=2, **how
+    )
+    assert ends.lanes == 2
+    found = sum(ends[f"q{i}"] ** 2 for i in range(4))
+    start = sum(entry.initial[f"q{i}"] ** 2 for i in range(4))
+    np.testing.assert_allclose(found, start * sizes**2, rtol=1e-9)
+    for i in (0, 5, 10):
+        alone = {name: float(np.broadcast_to(value, 11)[i]) for name, value in initial.items()}
+        sol = model.integrate((0, 9), alone, entry.parameters, **how)
+        np.testing.assert_array_equal(ends.y[:, i], sol.y[:, -1])
+    with pytest.raises(ArgumentError, match="project='all' moves the coordinates of heavy_top back"):
+        model.batch(3, entry.initial, entry.parameters, lanes=2, **how)
+
+
 def test_steppers_batches_and_pure_python_stay_on_the_constraints() -> None:
     model = compiled()
     how = {"rtol": 1e-6, "atol": 1e-6}

@@ -135,8 +135,8 @@ def test_lanes_choose_their_own_pivots_with_the_bits_of_a_single_run() -> None:
             np.testing.assert_array_equal(one.y[:, -1], ens.y[:, i])
 
 
-def held_twice(**more: Any) -> cg.System:
-    """A particle on the plane z = 0, and on the plane z = 0 or x = -1."""
+def held_twice(after: Any = 0, **more: Any) -> cg.System:
+    """A particle on the plane z = 0, and on the plane z = 0 or x = -1, unless `after` is not zero."""
     x, y, z = cg.coordinates("x y z")
     m, g = cg.parameters("m g", positive=True)
     return cg.System(
@@ -144,7 +144,7 @@ def held_twice(**more: Any) -> cg.System:
         coordinates=[x, y, z],
         kinetic=m * sum(cg.rate(q) ** 2 for q in (x, y, z)) / 2,
         potential=m * g * z,
-        holonomic=[z, z * (1 + x)],
+        holonomic=[z, z * (1 + x) + after],
         **more,
     )
 
@@ -215,6 +215,37 @@ def test_a_part_of_a_long_kernel_that_factors_is_not_repeated_for_wide_angles(
     functions = re.findall(r"^static .*?^}", text, re.S | re.M)
     (after,) = (f for f in functions if "cg_rank_solve(" in f and "(cg_widest" in f)
     assert "cg_widest = NULL" in after
+
+
+def test_constraints_that_come_to_contradict_each_other_end_the_run() -> None:
+    """z = 0 and c z + w = 0, with c = 1 + x and w = max(0, t - 1)^3, agree until t = 1.
+
+    Least squares give z = -c w / (1 + c^2). The residuals as moves of z are c w / (1 + c^2)^2 each, and ten tolerances
+    are allowed.
+    """
+    system = held_twice(after=sp.Max(0, cg.time - 1) ** 3)
+    assert system.redundancy == 1
+    given = {"x": 0.7, "y": 0.2, "z": 0, "x_dot": 1, "y_dot": 2, "z_dot": 0}, {"m": 2, "g": 10}
+    how: dict[str, Any] = {"rtol": 1e-9, "atol": 1e-9, "method": "dop853"}
+    model = system.compile("multipliers")
+    python = python_model(system.equations("multipliers").program, quiet=True)
+    runs = model.integrate((0, 3), *given, **how), python.integrate((0, 3), *given, **how)
+    c = 1.7 + runs[0].t[-1]
+    w = 1e-8 * (1 + c**2) ** 2 / (2 * c)
+    for sol in runs:
+        assert (sol.status, sol.success) == (-14, False)
+        assert sol.t[-1] < 1 + w ** (1 / 3)
+        assert "contradict each other" in sol.message
+        np.testing.assert_allclose(sol["z"], 0, atol=1.001 * c * w / (1 + c**2))
+    sol = runs[0]
+    assert sol.t[-1] == pytest.approx(1 + w ** (1 / 3), abs=1e-7)
+    assert f"stopped at t = {float(sol.t[-1])!r}" in sol.message
+    ens = cg.ensemble(model, (0, 3), 3, *given, lanes=2, progress=False, **how)
+    np.testing.assert_array_equal(ens.status, -14)
+    np.testing.assert_array_equal(ens.t, sol.t[-1])
+    np.testing.assert_array_equal(ens.y[:, 1], sol.y[:, -1])
+    np.testing.assert_array_equal(ens.n_steps, sol.n_steps)
+    assert model.integrate((0, 1), *given, **how).success
 
 
 def test_what_redundant_constraints_exclude_is_said() -> None:

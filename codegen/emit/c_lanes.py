@@ -13,6 +13,8 @@ from .method_headers import own_methods
 from .render import provenance, render
 from .statements import Body, Function, body, solver
 
+_CORRECTED = ("correction", "correction_all", "unmet")
+"""The kernels that move the end of a step onto the constraints."""
 _OBSERVED = ("guards", "contacts", "project")
 """The kernels that are called after every step of a model with events or contacts."""
 
@@ -21,7 +23,7 @@ def lane_files(program: Program, command: str) -> dict[str, str]:
     """`<name>_lanes.c`: the schedules of its kernels, printed again for vectors of lanes."""
     hybrid = program.events or program.contacts
     watched = tuple(k for k in _OBSERVED if hybrid and k in program.kernels)
-    corrected = tuple(k for k in ("correction",) if k in program.kernels)
+    corrected = tuple(k for k in _CORRECTED if k in program.kernels)
     kernels = ("rhs", *corrected, *watched)
     texts = {kernel: body(program.graph, program.schedule(kernel), LANE_KERNEL) for kernel in kernels}
     kernel_texts = {kernel: lane_kernel(program, kernel, text) for kernel, text in texts.items()}
@@ -33,7 +35,7 @@ def lane_files(program: Program, command: str) -> dict[str, str]:
         "solver": solver(LANES, (program.kernels[k] for k in kernels)),
         "kernel": "\n".join(kernel_texts.values()),
         "near": f"#define CG_MODEL_RHS_OF {near}\n" if f"{near}(" in kernel_texts["rhs"] else "",
-        "correction": f"#define CG_MODEL_CORRECTION {program.name}_correction_lanes\n" if corrected else "",
+        "corrected": "".join(f"#define CG_MODEL_{k.upper()} {program.name}_{k}_lanes\n" for k in corrected),
         "watched": _watched(program, watched),
         "n_work": str(max(text.work for text in texts.values())),
         "digest": c_string(program.digest),

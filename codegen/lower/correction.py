@@ -71,6 +71,28 @@ def rank(d: Dynamics) -> Iterator[Kernel]:
     yield Kernel("rank", (smallest,), ("smallest pivot / largest",), tuple(mass.checks()), tuple(solves))
 
 
+def unmet(d: Dynamics) -> Iterator[Kernel]:
+    """How far a state is from redundant holonomic equations: the moves along M^-1 A_s^T that f_s would take, added up.
+
+    What Newton's method leaves of them is a contradiction between them: the move of least squares is zero there.
+    """
+    eqs, g = d.eqs, d.graph
+    nodes, system = eqs.system.nodes, eqs.system
+    if not (_can_leave(eqs) and system.rank_of_loops < len(system.holonomic)):
+        return
+    solves = list[Solve]()
+    loops = nodes.constraint_rows[-len(system.holonomic) :]
+    mass = Mass(g, nodes.mass(g), "inertia")
+    columns = [mass.solve(row, f"m_{s}", solves) for s, row in enumerate(loops)]
+    scale = g.sum(g.dot(row, column) for row, column in zip(loops, columns, strict=True))
+    parts = [g.div(g.call("abs", f), scale) for f in nodes.holonomic]
+    moves = [g.dot([g.call("abs", a) for a in along], parts) for along in zip(*columns, strict=True)]
+    far = [g.dot([g.call("abs", a) for a in field], moves) for field in zip(*nodes.fields.along, strict=True)]
+    distances = (*far, *(g.zero for _ in eqs.velocities))
+    comments = tuple(f"distance of {s}" for s in eqs.states)
+    yield Kernel("unmet", distances, comments, tuple(mass.checks()), tuple(solves))
+
+
 def _can_leave(eqs: EquationNodes) -> bool:
     """Whether the equations leave their constraints by errors of integration: they are kept as rates only."""
     return bool(eqs.system.holonomic) and eqs.kept is None and eqs.independent is None

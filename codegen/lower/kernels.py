@@ -10,7 +10,7 @@ from ..graph.graph import Graph, Node
 from . import hybrid
 from .closure import closure
 from .consistency import consistency
-from .correction import correction, correction_all, rank
+from .correction import correction, correction_all, rank, unmet
 from .dynamics import Dynamics
 from .program import Kernel, KernelRow
 
@@ -103,6 +103,7 @@ KERNELS = (
     KernelRow("correction", "what brings the state back onto the constraints, one step of Newton's method", correction),
     KernelRow("correction_all", "the same, and the invariants of the coordinates back to those of the state v",
               correction_all, "direction"),
+    KernelRow("unmet", "how far the states are from redundant constraints", unmet),
     KernelRow("rank", "the smallest pivot of the constraints' matrix as a fraction of the largest", rank),
     KernelRow("initial", "the states and parameters for the declared variables x", initial, "declared", "initial"),
     KernelRow("closure", "f, df/dx, A and A_0 of the constraints, and M, for the declared variables x", closure,

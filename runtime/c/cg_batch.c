@@ -194,7 +194,7 @@ static int cg_columns_serve(const cg_batch_t *batch, cg_lanes_run_t *run, int64_
     }
     for (int32_t lane = 0; lane < run->lanes; lane++) {
         if (attention >> lane & 1u && run->active[lane]) {
-            int64_t status = run->status[lane];
+            int64_t status = cg_lane_status(run, lane, (int)run->status[lane]);
             const int there = run->t[lane] == run->t_stop[lane];
             if (status == CG_OK && !there && run->n_trials[lane] >= run->max_steps) {
                 status = CG_TOO_MANY_STEPS;
@@ -298,7 +298,8 @@ static int cg_lanes_ready(cg_lanes_run_t *lanes, const cg_run_t *run)
     int status = CG_OK;
     for (unsigned g = 0; g < 2 && status == CG_OK; g++) {
         cg_lanes_run_t *const group = cg_lanes_group(lanes, g);
-        status = run->detector != NULL ? CG_UNSUPPORTED : cg_lanes_configure(group, run);
+        const int starts = group->n_start > 0 && run->projection == CG_PROJECT_ALL; /* which a batch does not keep */
+        status = run->detector != NULL || starts ? CG_UNSUPPORTED : cg_lanes_configure(group, run);
         group->direction = 1.0;
         group->max_steps = run->max_steps;
         for (int32_t lane = 0; lane < group->lanes; lane++) {

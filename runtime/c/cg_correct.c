@@ -2,7 +2,9 @@
  *
  * An accepted step leaves the constraints by its local error, and over a long run that adds up. Here its end is moved
  * back by Newton's method, whose steps the model's kernel computes. The error estimate of the step is that of its end
- * before. The interpolant is made of the states and derivatives at both ends, so it ends in the moved state.
+ * before. The interpolant is made of the states and derivatives at both ends, so it ends in the moved state. If the end
+ * cannot be moved back, for whatever reason, the step is taken back and repeated with a quarter of its length, until
+ * that is short enough to say where the trouble lies; the run then ends at its start.
  */
 #include "cg_internal.h"
 #include "cg_step.h"
@@ -17,6 +19,17 @@ void cg_correct_begin(cg_run_t *run)
         entry = cg_kernel(run->model, "correction");
     }
     run->correction = entry;
+    run->unmet = entry != NULL ? cg_kernel(run->model, "unmet") : NULL;
+}
+
+/* The largest component of run->moved in units of the tolerance. */
+static double cg_moved(const cg_run_t *run)
+{
+    double size = 0.0;
+    for (int32_t i = 0; i < run->n_own; i++) {
+        size = cg_larger(size, fabs(run->moved[i]) / cg_step_scale(run->atol[i], run->rtol, run->x[i], run->x[i]));
+    }
+    return size;
 }
 
 /* run->moved becomes one step of Newton's method from run->x, and *size its largest component in units of the tolerance. */
@@ -30,11 +43,19 @@ static int cg_correction(cg_run_t *run, double *size)
     if (status != CG_OK) {
         return status;
     }
-    *size = 0.0;
-    for (int32_t i = 0; i < run->n_own; i++) {
-        *size = cg_larger(*size, fabs(run->moved[i]) / cg_step_scale(run->atol[i], run->rtol, run->x[i], run->x[i]));
-    }
+    *size = cg_moved(run);
     return cg_step_finite(run->moved, run->n) ? CG_OK : CG_NONFINITE;
+}
+
+/* Whether redundant constraints contradict each other at run->x. */
+static int cg_agreed(cg_run_t *run)
+{
+    if (run->unmet == NULL) {
+        return CG_OK;
+    }
+    const double t = cg_time_of_model(run, run->t);
+    const int status = ((cg_kernel_t)run->unmet->function)(t, run->x, run->p, run->u, run->moved, run->work);
+    return status != CG_OK || cg_moved(run) <= CG_MOST_UNMET ? status : CG_UNCLOSED;
 }
 
 /* Moves run->x onto the constraints. */
@@ -43,8 +64,11 @@ static int cg_correct(cg_run_t *run)
     for (int step = 0; step < CG_MOST_CORRECTIONS; step++) {
         double size;
         const int status = cg_correction(run, &size);
-        if (status != CG_OK || size <= cg_close_enough(step)) {
+        if (status != CG_OK) {
             return status;
+        }
+        if (size <= cg_close_enough(step)) {
+            return cg_agreed(run);
         }
         for (int32_t i = 0; i < run->n; i++) {
             run->x[i] += run->moved[i];
@@ -68,10 +92,41 @@ int cg_failure(const cg_model_t *model, int status, double t, const double *x, c
     return found == CG_OK && !(smallest > lost) ? CG_RANK_CHANGED : status; /* NaN: several are lost */
 }
 
+void cg_run_take_back(cg_run_t *run)
+{
+    double *const x = run->x;
+    double *const f = run->f;
+    run->x = run->x_old;
+    run->x_old = x;
+    run->f = run->f_old;
+    run->f_old = f;
+    run->t = run->t_old;
+    run->have_dense = 0;
+    run->n_steps--;
+    run->n_rejected++;
+}
+
 int cg_run_step(cg_run_t *run)
 {
-    const int status = run->step(run);
-    return status == CG_OK ? cg_run_correct(run) : status;
+    for (;;) {
+        int status = run->step(run);
+        if (status == CG_OK) {
+            status = cg_run_correct(run);
+        }
+        if (status != CG_UNCLOSED) {
+            return status;
+        }
+        const double length = fabs(run->t - run->t_old);
+        if (!run->adaptive || length <= cg_step_located(run->t_old)) {
+            const double t = cg_time_of_model(run, run->t);
+            status = cg_failure(run->model, status, t, run->x, run->p, run->u, run->work);
+            cg_run_take_back(run);
+            return status;
+        }
+        cg_run_take_back(run);
+        run->h = CG_SHRINK_UNCLOSED * length;
+        run->rejected = 1;
+    }
 }
 
 int cg_run_correct(cg_run_t *run)
@@ -81,12 +136,13 @@ int cg_run_correct(cg_run_t *run)
         return CG_OK;
     }
     int status = cg_run_inputs(run, run->t, run->x);
-    if (status == CG_OK) {
-        status = cg_correct(run);
+    if (status != CG_OK) {
+        return status;
     }
+    status = cg_correct(run);
     if (status == CG_OK && run->n_corrections > 0) {
         run->have_dense = 0;
         status = cg_run_probe(run, run->t, run->x, run->f);
     }
-    return status;
+    return status == CG_SINGULAR || status == CG_NONFINITE ? CG_UNCLOSED : status;
 }

@@ -336,8 +336,11 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
             if (status == CG_INTERRUPTED) {
                 return status;
             }
-            const double t = cg_time_of_model(run, run->t);
-            return run->status = cg_failure(run->model, status, t, run->x, run->p, run->u, run->work);
+            if (status != CG_UNCLOSED) { /* it has been asked where that came up: see cg_run_step */
+                const double t = cg_time_of_model(run, run->t);
+                status = cg_failure(run->model, status, t, run->x, run->p, run->u, run->work);
+            }
+            return run->status = status;
         }
         run->recorded = run->t == run->t_old; /* an event took the step back */
     }

@@ -29,7 +29,7 @@ int cg_detector_signs(cg_run_t *run, int fresh); /* the sides of zero after a ch
 void cg_detector_activate(cg_run_t *run);
 void cg_detector_log(cg_run_t *run, int32_t cause, const cg_record_t *record, const double *before);
 void cg_detector_before_step(cg_run_t *run);
-void cg_detector_take_back(cg_run_t *run); /* back to the start of the step; x_old and f_old are then free */
+void cg_detector_take_back(cg_run_t *run); /* cg_run_take_back, to repeat the step */
 /* Repeats the step up to the zero of the quantity `index`, near the time t, unless it ends there already. *landed is 0 if
  * the method required a shorter step: the event must then be searched for in that step. cg_locate_kink: the same for a
  * right-hand side that changes at the zero, near a fraction theta of the step; it ends on the far side. */
@@ -57,6 +57,7 @@ int cg_failure(const cg_model_t *model, int status, double t, const double *x, c
                double *work);
 int cg_run_step(cg_run_t *run); /* one accepted step that ends on the constraints */
 int cg_run_correct(cg_run_t *run); /* what it does after the step of the method */
+void cg_run_take_back(cg_run_t *run); /* back to the start of the last step, whose end is then in x_old and f_old */
 int cg_record_jump(cg_run_t *run, cg_record_t *record);      /* records the state after an event too */
 
 /* A short time in which the motion changes little, used to look ahead; run->f must be known. */

@@ -109,6 +109,7 @@ static size_t cg_layout(cg_lanes_run_t *run, char *base)
     run->k = cg_take(base, &offset, run->n_stages * run->n * lanes);
     run->coef = cg_take(base, &offset, run->n_dense * run->n * lanes);
     run->work = cg_take(base, &offset, run->set->n_work * lanes);
+    run->start = cg_take(base, &offset, run->n_start * lanes);
     run->moved = cg_take(base, &offset, run->n * lanes > alone ? run->n * lanes : alone);
     run->atol = cg_take(base, &offset, run->n);
     cg_layout_events(run, base, &offset);
@@ -137,6 +138,7 @@ static int cg_set_up(cg_lanes_run_t *run, const cg_model_t *model, const cg_lane
     run->dense = own->dense;
     run->lanes = set->n_lanes;
     run->n = model->n_states;
+    run->n_start = cg_kernel(model, "correction_all") != NULL ? run->n : 0;
     run->n_u = model->n_inputs + model->n_modes;
     run->n_stages = own->info.n_stages;
     run->n_dense = own->info.n_dense;

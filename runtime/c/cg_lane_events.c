@@ -62,7 +62,7 @@ typedef struct cg_twin {
     int32_t rows;
 } cg_twin_t;
 
-enum { TWINS = 9 };
+enum { TWINS = 10 };
 
 static void cg_twins(const cg_lanes_run_t *run, cg_twin_t *twins)
 {
@@ -70,6 +70,7 @@ static void cg_twins(const cg_lanes_run_t *run, cg_twin_t *twins)
     const cg_twin_t all[TWINS] = {
         {single->x, run->x, run->n},
         {single->x_old, run->x_old, run->n},
+        {single->x_start, run->start, run->n_start},
         {single->f, run->f, run->n},
         {single->f_old, run->f_old, run->n},
         {single->p, run->p, cg_lanes_p_rows(run)},

@@ -51,18 +51,19 @@ static void cg_lane_segment(cg_lanes_run_t *run, int32_t lane)
     run->n_anchor[lane] = 0.0;
 }
 
-/* The status of a lane's trajectory, as cg_drive has it; run->moved holds its numbers for the scalar kernel. */
-static int cg_lane_status(const cg_lanes_run_t *run, int32_t lane, int status)
+int cg_lane_status(const cg_lanes_run_t *run, int32_t lane, int status)
 {
     const int32_t n_p = run->model->n_parameters;
     double *const x = run->moved, *const p = x + run->n, *const u = p + n_p;
+    const int unclosed = status == CG_UNCLOSED; /* at the end of a step that was taken back */
+    const double t = unclosed ? run->t_old[lane] : run->t[lane];
     if (status == CG_OK) {
         return status;
     }
-    cg_gather(x, 1, run->x + lane, run->lanes, run->n);
+    cg_gather(x, 1, (unclosed ? run->x_old : run->x) + lane, run->lanes, run->n);
     cg_gather(p, 1, run->p + lane, run->lanes, n_p);
     cg_gather(u, 1, run->u + lane, run->lanes, run->n_u);
-    return cg_failure(run->model, status, run->t[lane], x, p, u, u + run->n_u);
+    return cg_failure(run->model, status, t, x, p, u, u + run->n_u);
 }
 
 /* Writes the end of the lane's trajectory and leaves the lane empty. */
@@ -107,6 +108,7 @@ static void cg_group_load(cg_group_t *group, int64_t first, int32_t count)
     const cg_model_t *const model = run->model;
     cg_rows_load(run->x, run->lanes, ensemble->x0 + first * ensemble->x0_row, ensemble->x0_row, ensemble->x0_col, run->n,
                  count);
+    memcpy(run->start, run->x, sizeof(double) * (size_t)run->n_start * (size_t)run->lanes);
     if (!run->same_p) {
         cg_rows_load(run->p, run->lanes, ensemble->p + first * ensemble->p_row, ensemble->p_row, ensemble->p_col,
                      model->n_parameters, count);
@@ -159,6 +161,7 @@ static void cg_lane_copy(cg_lanes_run_t *run, int32_t lane, const cg_lanes_run_t
     const double *const watched_of[3] = {source->sign, source->enabled, source->end};
     cg_carry(run->x + lane, source->x + from, lanes, run->n);
     cg_carry(run->f + lane, source->f + from, lanes, run->n);
+    cg_carry(run->start + lane, source->start + from, lanes, run->n_start);
     cg_carry(run->carried + lane, source->carried + from, lanes, run->n_carried);
     run->t_old[lane] = run->t[lane];
     for (int a = 0; run->watched && a < 3; a++) {
@@ -292,9 +295,6 @@ int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options)
 {
     if (!cg_options_valid(options) || options->stop == NULL) {
         return CG_BAD_ARGUMENT;
-    }
-    if (options->projection == CG_PROJECT_ALL && cg_kernel(run->model, "correction_all") != NULL) {
-        return CG_UNSUPPORTED;
     }
     for (int32_t i = 0; options->signals != NULL && i < run->model->n_inputs; i++) {
         if (options->signals[i].kind == CG_SIGNAL_CALL) {

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define CG_LANES_LAYOUT 10 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
+#define CG_LANES_LAYOUT 11 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
 
 struct cg_detector;
 
@@ -59,6 +59,8 @@ typedef struct cg_lanes_run {
     double *widest; /* [lanes] the widest angle of a trial step; see cg_math_trig.h */
     double *moved;  /* [n][lanes] scratch: corrections of the states, or one lane's numbers for a scalar kernel */
     double *atol;   /* [n]: shared by all lanes */
+    int32_t n_start; /* n if the model has invariants of the coordinates to which steps can be moved back, else 0 */
+    double *start;   /* [n_start][lanes] the states at the start */
     double *inside; /* [n][lanes] scratch: the states of one lane at some times inside its last step */
 
     /* Events and contacts: see cg_lanes_watch.h and cg_lane_events.c. Empty if the model has none. */

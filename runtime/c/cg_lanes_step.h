@@ -114,7 +114,45 @@ static CG_INLINE void CG_FN(accept)(cg_lanes_run_t *run, cg_real_t t_new, cg_mas
     }
 }
 
+#if defined(CG_MODEL_CORRECTION) || defined(CG_MODEL_CORRECTION_ALL)
+/* One step of Newton's method from x; the result is where it is regular. */
+static CG_INLINE cg_mask_t CG_FN(correction)(cg_lanes_run_t *run, cg_real_t t, const cg_real_t *x, cg_real_t *moved)
+{
+    const cg_real_t *const p = CG_REALS(run->p), *const u = CG_REALS(run->u);
+#ifdef CG_MODEL_CORRECTION_ALL
+    if (run->projection == CG_PROJECT_ALL) {
+        return CG_MODEL_CORRECTION_ALL(&t, x, p, u, CG_REALS(run->start), moved, CG_REALS(run->work));
+    }
+#endif
 #ifdef CG_MODEL_CORRECTION
+    return CG_MODEL_CORRECTION(&t, x, p, u, moved, CG_REALS(run->work));
+#else
+    return cg_true();
+#endif
+}
+
+/* Takes back the last step in the lanes of `bad`, to repeat it with a part of its length; where that is short enough
+ * already the trajectory ends, and what the step led to is in x_old and t_old. */
+static CG_COLD void CG_FN(unclosed)(cg_lanes_run_t *run, const cg_mask_t *bad)
+{
+    const cg_real_t t = CG_T(run), t_old = CG_T_OLD(run), length = cg_abs(t - t_old);
+    const cg_mask_t over = run->adaptive ? *bad & cg_le(length, cg_step_located(t_old)) : *bad;
+    const cg_mask_t why = CG_FN(code)(CG_UNCLOSED);
+    cg_real_t *const x = CG_REALS(run->x), *const x_old = CG_REALS(run->x_old), *const f = CG_REALS(run->f);
+    CG_FN(fail)(run, &over, &why);
+    CG_T(run) = cg_where(*bad, t_old, t);
+    CG_T_OLD(run) = cg_where(over, t, t_old);
+    *CG_REALS(run->h) = cg_where(*bad, CG_SHRINK_UNCLOSED * length, *CG_REALS(run->h));
+    *CG_TRUTHS(run->rejected) |= *bad;
+    *CG_TRUTHS(run->n_rejected) -= *bad;
+    for (int32_t i = 0; i < CG_N(run); i++) {
+        const cg_real_t end = x[i];
+        x[i] = cg_where(*bad, x_old[i], end);
+        x_old[i] = cg_where(over, end, x_old[i]);
+        f[i] = cg_where(*bad, CG_REALS(run->f_old)[i], f[i]);
+    }
+}
+
 /* Moves the ends of the accepted steps onto the constraints, as cg_correct.c does for one trajectory. */
 static void CG_FN(correct)(cg_lanes_run_t *run, cg_mask_t good)
 {
@@ -123,15 +161,14 @@ static void CG_FN(correct)(cg_lanes_run_t *run, cg_mask_t good)
     cg_real_t *const x = CG_REALS(run->x);
     cg_real_t *const f = CG_REALS(run->f);
     cg_real_t *const moved = CG_REALS(run->moved);
-    cg_mask_t off = good, ever = {0}, singular = {0}, nonfinite = {0};
+    cg_mask_t off = good, ever = {0}, bad = {0};
 
     for (int step = 0; step < CG_MOST_CORRECTIONS && cg_any(off); step++) {
-        const cg_mask_t ok = CG_MODEL_CORRECTION(&t, x, CG_REALS(run->p), CG_REALS(run->u), moved, CG_REALS(run->work));
+        const cg_mask_t ok = CG_FN(correction)(run, t, x, moved);
         const cg_mask_t finite = cg_step_finite(moved, n);
         const cg_real_t close = cg_splat(cg_close_enough(step));
         cg_mask_t far = {0};
-        singular |= off & cg_not(ok);
-        nonfinite |= off & ok & cg_not(finite);
+        bad |= off & cg_not(ok & finite);
         off &= ok & finite;
         for (int32_t i = 0; i < n; i++) {
             far |= cg_lt(close, cg_abs(moved[i]) / cg_step_scale(run->atol[i], run->rtol, x[i], x[i]));
@@ -142,29 +179,34 @@ static void CG_FN(correct)(cg_lanes_run_t *run, cg_mask_t good)
         }
         ever |= off;
     }
-    if (CG_RARE(cg_any(off))) {
-        const cg_mask_t why = CG_FN(code)(CG_UNCLOSED);
-        CG_FN(fail)(run, &off, &why);
+    bad |= off;
+#ifdef CG_MODEL_UNMET
+    bad |= good & cg_not(CG_MODEL_UNMET(&t, x, CG_REALS(run->p), CG_REALS(run->u), moved, CG_REALS(run->work)));
+    for (int32_t i = 0; i < n; i++) {
+        const cg_real_t distance = cg_abs(moved[i]) / cg_step_scale(run->atol[i], run->rtol, x[i], x[i]);
+        bad |= good & cg_not(cg_le(distance, cg_splat(CG_MOST_UNMET)));
     }
+#endif
     if (cg_any(ever)) {
         *CG_TRUTHS(run->failed) = CG_FN(code)(0);
         CG_FN(rhs)(run, t, x, moved);
-        const cg_mask_t failed = *CG_TRUTHS(run->failed);
-        const cg_mask_t called = ever & cg_not(singular | nonfinite | off);
-        singular |= called & failed;
-        nonfinite |= called & cg_not(failed) & cg_not(cg_step_finite(moved, n));
+        const cg_mask_t called = ever & cg_not(bad);
+        bad |= called & (*CG_TRUTHS(run->failed) | cg_not(cg_step_finite(moved, n)));
         *CG_TRUTHS(run->n_rhs) -= called;
         for (int32_t i = 0; i < n; i++) {
             f[i] = cg_where(called, moved[i], f[i]);
         }
     }
-    if (CG_RARE(cg_any(singular | nonfinite))) {
-        const cg_mask_t bad = singular | nonfinite;
-        const cg_mask_t why = CG_FN(choose)(singular, CG_FN(code)(CG_SINGULAR), CG_FN(code)(CG_NONFINITE));
-        CG_FN(fail)(run, &bad, &why);
+    if (CG_RARE(cg_any(bad))) {
+        const cg_mask_t unclosed = bad; /* a copy: a variable with its address taken would be kept in memory */
+        CG_FN(unclosed)(run, &unclosed);
     }
 }
+#ifdef CG_MODEL_CORRECTION
 #define CG_CORRECTS(run) ((run)->projection != CG_PROJECT_NONE)
+#else
+#define CG_CORRECTS(run) ((run)->projection == CG_PROJECT_ALL)
+#endif
 #define CG_CORRECT(run, good)                  \
     if (CG_CORRECTS(run) && cg_any(good)) {    \
         CG_FN(correct)(run, good);             \

@@ -6,21 +6,11 @@
 
 enum { TRIALS = 8 };
 
-/* Back to the start of the step; x_old and f_old are then free. */
 void cg_detector_take_back(cg_run_t *run)
 {
-    double *const x = run->x;
-    double *const f = run->f;
-    run->x = run->x_old;
-    run->x_old = x;
-    run->f = run->f_old;
-    run->f_old = f;
-    run->t = run->t_old;
+    cg_run_take_back(run);
     run->t_anchor = run->detector->anchor;
     run->n_anchor = run->detector->n_anchor;
-    run->have_dense = 0;
-    run->n_steps--;
-    run->n_rejected++;
 }
 
 /* Repeats the step, to t_new. The method may require a shorter step: see run->t. */

@@ -19,6 +19,7 @@
 #define CG_PIVOT 1e-13 /* a pivot below this fraction of its diagonal element is zero */
 #define CG_RANK_LOST 1e-8 /* constraints whose smallest pivot is below this fraction of the largest are dependent */
 #define CG_RANK_UNCLOSED 1e-6 /* the same where Newton's method fails: rounding, over this, exceeds fine tolerances */
+#define CG_LOCATED 1e-8 /* a step as short, in parts of the time, says where constraints cannot be satisfied */
 
 /* ---- search for events ---- */
 #define CG_SAME_TIME 1e-10 /* crossings closer than this fraction of the step are simultaneous */

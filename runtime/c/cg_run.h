@@ -22,7 +22,7 @@ extern "C" {
 
 /* Part of every method compiled into a model: one from another version of this header is not used. Increase it with
  * every change of cg_run_t or of the meaning of its members. */
-#define CG_RUN_LAYOUT 10
+#define CG_RUN_LAYOUT 11
 
 #define CG_ALIGN 64u /* of every block, in bytes */
 
@@ -94,6 +94,7 @@ typedef struct cg_run {
     cg_jump_t jump;                   /* NULL: none */
     struct cg_detector *detector;     /* NULL: no events are detected, and the modes in u do not change */
     const cg_kernel_entry_t *correction; /* the kernel for `projection`; NULL: there is nothing to move back to */
+    const cg_kernel_entry_t *unmet;      /* NULL: no constraints that are moved back to are redundant */
 
     /* Sizes, fixed by cg_run_init. */
     size_t size;      /* bytes of the whole block */

@@ -24,6 +24,9 @@
  * is left after three is accepted if it is below the tolerances. */
 enum { CG_MOST_CORRECTIONS = 8 };
 
+#define CG_MOST_UNMET 10.0 /* tolerances that redundant constraints may be apart: a few are rounding if those are fine */
+#define CG_SHRINK_UNCLOSED 0.25 /* h_new / h after a step whose end cannot be moved onto the constraints */
+
 static CG_INLINE double cg_close_enough(int corrections) { return corrections < 3 ? 1e-4 : 1.0; }
 
 /* True if all n values are finite: 0 * v is NaN for an infinity and for a NaN. Many are added in partial sums, since each
@@ -99,6 +102,12 @@ static CG_INLINE cg_real_t cg_step_scale(double atol, double rtol, cg_real_t x, 
 static CG_INLINE cg_real_t cg_step_smallest(cg_real_t t)
 {
     return 4.0 * DBL_EPSILON * cg_larger_size(t, cg_splat(CG_TIME_LEAST / DBL_EPSILON));
+}
+
+/* The length of a step from t that is short enough to say where a run fails. */
+static CG_INLINE cg_real_t cg_step_located(cg_real_t t)
+{
+    return cg_larger(CG_LOCATED * cg_abs(t), 2.0 * cg_step_smallest(t));
 }
 
 #endif /* CG_STEP_H */

@@ -21,6 +21,7 @@
 #define CG_PIVOT 5e-5f /* a pivot below this fraction of its diagonal element is zero */
 #define CG_RANK_LOST 1e-4f /* constraints whose smallest pivot is below this fraction of the largest are dependent */
 #define CG_RANK_UNCLOSED 2e-3f /* the same where Newton's method fails: rounding, over this, exceeds fine tolerances */
+#define CG_LOCATED 1e-4f /* a step as short, in parts of the time, says where constraints cannot be satisfied */
 
 /* ---- search for events ---- */
 #define CG_SAME_TIME 1e-5f /* crossings closer than this fraction of the step are simultaneous */
