@@ -82,7 +82,11 @@ def _fill(g: Graph, rows: Table, given: Sequence[int] | None = None) -> tuple[in
 
 def schur_complement(g: Graph, rows: Table, across: Table, symmetric: bool = False) -> Matrix:
     """C M^-1 B for the rows of C and the columns `across` of M^-1 B; if `symmetric`, the lower triangle alone."""
-    return [[g.dot(c, x) for x in across[: i + 1 if symmetric else None]] for i, c in enumerate(rows)]
+    sparse = [[(k, e) for k, e in enumerate(row) if e != g.zero] for row in rows]
+    return [
+        [g.sum(g.mul(e, x[k]) for k, e in row) for x in across[: i + 1 if symmetric else None]]
+        for i, row in enumerate(sparse)
+    ]
 
 
 def diagonal_sizes(g: Graph, rows: Table, across: Table) -> list[Node]:
