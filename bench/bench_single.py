@@ -115,7 +115,9 @@ def test_taylor(case: Case, turns: Any) -> None:
     """Taylor's method against heyoka's at 1e-13: at the same tolerance, and at the largest that is as accurate."""
     runs = scaled(40, 4)
     heyoka = available("heyoka", lambda: row(case, "heyoka Taylor 1e-13", taylor.single(case, TIGHT), runs))
-    rows = [own(case, Setting("taylor", factor * TIGHT), runs) for factor in (1, 1.25, 1.6, 2, 2.5, 3.2, 4, 8)]
+    rows = [
+        own(case, Setting("taylor", factor * TIGHT), runs) for factor in (1, 1.25, 1.6, 2, 2.5, 3.2, 4, 8)
+    ]
     ratios = []
     if heyoka:
         limit = heyoka.error or 0.0
