@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._core import StepperCore
 from .base_stepper import BaseStepper
 from .errors import ArgumentError
 from .event_record import MODES
 from .snapshots import Snapshot, check_snapshot
+
+if TYPE_CHECKING:
+    from .sensitivity_stepper import PointSensitivity
 
 
 class Stepper(StepperCore, BaseStepper):
@@ -45,6 +48,11 @@ class Stepper(StepperCore, BaseStepper):
     _varied: tuple[str, ...] = ()
 
     __reduce__ = BaseStepper.__reduce__  # not that of the compiled base
+
+    @property
+    def sensitivity(self) -> PointSensitivity | None:
+        """None without ``sensitivities=``."""
+        return None
 
     def set_state(self, values: Any = None, /, **named: Any) -> None:
         if not self._change(True, values, named):

@@ -35,6 +35,7 @@ def test_an_oscillator() -> None:
     assert run.evaluate() == pytest.approx({"x": run["x"], "x_dot": run["x_dot"], "energy": 2.0})
     with pytest.raises(cg.ArgumentError, match="'d_3' is not a quantity"):
         run["d_3"]
+    assert model.stepper(*start, **TIGHT).sensitivity is None
 
 
 def test_save_copy_and_pickle() -> None:

@@ -22,6 +22,8 @@ Pair = tuple[Literal, Literal]
 Key = tuple[Literals, Literals, int]
 """The sum u + sign * v."""
 Split = tuple[Literals, Literals, Literals, bool, int, int]
+COMMON = 40
+"""A factor of more terms of a sum than these does not make two of them worth comparing."""
 
 
 def multiplications(count: int) -> int:
@@ -182,7 +184,8 @@ class Factoring:
                 self._grown[product] = None
             product.holders[number] = None
         holding = self._holding[home]
-        near = {other: None for a in dict.fromkeys(literals) for other in holding.get(a, ())}
+        rare = [a for a in dict.fromkeys(literals) if len(holding.get(a, ())) <= COMMON]
+        near = {other: None for a in rare for other in holding.get(a, ())}
         self._mates[number] = {}
         self.terms[number] = (sign, literals)
         self._home[number] = home
