@@ -23,7 +23,7 @@ Key = tuple[Literals, Literals, int]
 """The sum u + sign * v."""
 Split = tuple[Literals, Literals, Literals, bool, int, int]
 COMMON = 40
-"""A factor of more terms of a sum than these does not make two of them worth comparing."""
+"""A factor that more terms of a sum than these share is no reason to compare two of them."""
 
 
 def multiplications(count: int) -> int:
