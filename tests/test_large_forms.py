@@ -82,6 +82,7 @@ def test_chetaev_of_many_links_is_as_long_as_lagrange() -> None:
     lagrange, chetaev = (system.equations(form) for form in ("lagrange", "chetaev"))
     assert chetaev.program.operations() <= 1.3 * lagrange.program.operations()
     assert chetaev.invariant_status == lagrange.invariant_status == {"energy": "proved"}
+    assert chetaev.program.kernels.keys() - {"initial"} == lagrange.program.kernels.keys()
 
 
 @pytest.mark.slow

@@ -159,6 +159,13 @@ class EquationNodes:
 
         return find(self)
 
+    @cached_property
+    def levels(self) -> tuple[Node, ...]:
+        """The invariants of the coordinates alone, as |q|^2. Implicit equations keep velocities that are not states."""
+        nodes = self.system.nodes
+        changing = [*self.velocity_nodes, *nodes.eta, *nodes.theta, self.independent_node]
+        return tuple(i.node for i in self.found_invariants if not self.graph.depends_on([i.node], changing))
+
     def view(self, nodes: Sequence[Node]) -> list[Any]:
         """Nodes as SymPy expressions."""
         return shown(self.graph, nodes, self.symbols)

@@ -111,12 +111,7 @@ def _observed(eqs: Equations, dropped: Sequence[int]) -> dict[str, Node]:
 
 def _closing(eqs: Equations) -> list[Node]:
     """The residuals, and the invariants of the coordinates."""
-    nodes, g = eqs.nodes, eqs.nodes.graph
-    changing = [*nodes.velocity_nodes, nodes.independent_node]
-    return [
-        *nodes.residuals_nodes.values(),
-        *(i.node for i in nodes.found_invariants if not g.depends_on([i.node], changing)),
-    ]
+    return [*eqs.nodes.residuals_nodes.values(), *eqs.nodes.levels]
 
 
 def _ignorable(eqs: Equations, closing: Sequence[Node]) -> list[int]:

@@ -34,11 +34,7 @@ def correction_all(d: Dynamics) -> Iterator[Kernel]:
     """The same, so that the invariants of the coordinates are also those of the state at the start: `cg_v_<i>`."""
     eqs, g = d.eqs, d.graph
     x = eqs.coordinate_nodes
-    levels = [
-        i.node
-        for i in eqs.found_invariants
-        if not g.depends_on([i.node], [*eqs.velocity_nodes, eqs.independent_node])
-    ]
+    levels = eqs.levels
     if not levels:
         return
     solves, checks = list[Solve](), list[tuple[Node, Node]]()
