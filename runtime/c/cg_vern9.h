@@ -78,7 +78,7 @@ static CG_INLINE cg_real_t CG_FN(vern9_error)(CG_RUN *run, cg_real_t h)
 
 static int CG_FN(vern9_step)(CG_RUN *run)
 {
-    const cg_control_t control = {0.0875, 0.05, 0.9, 0.2, 10.0, 0};
+    const cg_control_t control = {0.078, 0.044, 0.9, 0.2, 10.0, 0};
     return CG_FN(adaptive)(run, control, CG_FN(vern9_trial), CG_FN(vern9_error));
 }
 
