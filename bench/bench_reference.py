@@ -43,16 +43,21 @@ Maker = Callable[[Array, float], Many]
 
 
 def tuned(case: Case, make: Maker, halvings: int = 9, error: float = ERROR) -> float:
-    """The largest tolerance whose median error is at most `error`."""
+    """The largest tolerance whose median error is at most `error`: the error is no monotone function of it."""
     load = workload(case)
+
+    def reached(exponent: float) -> bool:
+        return load.error(make(load.first(SAMPLE), 10.0**exponent)()) <= error
+
     fine, coarse = -13.0, -5.0
     for _ in range(halvings):
         middle = (fine + coarse) / 2
-        if load.error(make(load.first(SAMPLE), 10.0**middle)()) <= error:
+        if reached(middle):
             fine = middle
         else:
             coarse = middle
-    return float(10.0**fine)
+    above = [fine + i / 40 for i in range(1, 13)]
+    return float(10.0 ** max([fine, *filter(reached, above)]))
 
 
 @cache

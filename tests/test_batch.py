@@ -7,17 +7,15 @@ import math
 import os
 import pickle
 import re
-import signal
 import subprocess
 import sys
-import threading
 from typing import Any
 
 import numpy as np
 import pytest
 import sympy as sp
 from lane_models import torque_sleigh
-from runtime_models import needs_core
+from runtime_models import ctrl_c_after, needs_core
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError, Batch, Model, core_available
@@ -109,11 +107,8 @@ def test_ctrl_c_leaves_whole_runs(threads: int) -> None:
     """Every run is where it was or where it was to go, and the batch can go on."""
     n = 100_000
     batch = oscillator().batch(n, {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, threads=threads)
-    timer = threading.Timer(0.03, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), ctrl_c_after(0.03):
         batch.advance(60.0)
-    timer.join()
     assert set(batch.t) == {0.0, 60.0}
     assert not batch.status.any()
     batch.advance(60.0)
