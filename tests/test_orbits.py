@@ -226,13 +226,16 @@ def test_exponents_of_a_rattleback_are_those_of_the_laws_of_momentum(celt: Any) 
 
 @pytest.mark.slow
 def test_a_rattleback_is_chaotic_and_loses_volume(celt: Any) -> None:
-    """Translations, the turn about the vertical, the flow and the energy: five exponents are zero."""
+    """Translations, the turn about the vertical, the flow and the energy: five exponents are zero.
+
+    Runs of more than 2700 come so near to alpha = pi/2, where the angles are singular, that they end there.
+    """
     start = rattleback.START | rattleback.SPIN
-    found = celt.lyapunov((0, 4000), start, rattleback.NUMBERS, rtol=1e-9, atol=1e-9)
-    off = np.abs(found.values) > 4 * found.errors + 20 / 4000
+    found = celt.lyapunov((0, 2500), start, rattleback.NUMBERS, rtol=1e-9, atol=1e-9)
+    off = np.abs(found.values) > 4 * found.errors + 20 / 2500
     assert off.tolist() == [True, *[False] * 5, True, True]
     sol = celt.integrate(
-        (0, 4000), start, rattleback.NUMBERS, rtol=1e-9, atol=1e-9, t_eval=np.arange(0, 4000, 0.2)
+        (0, 2500), start, rattleback.NUMBERS, rtol=1e-9, atol=1e-9, t_eval=np.arange(0, 2500, 0.2)
     )
     losses = [np.trace(rattleback.jacobian(y, rattleback.NUMBERS)) for y in sol.y.T]
     blocks = np.reshape(losses, (20, -1)).mean(axis=1)
