@@ -80,13 +80,11 @@ class PairIntegrator(Controlled):
                 e = reciprocal(scale) * weighted(row, k, i)
                 total[i % PAD] = fma(e, e, total[i % PAD])
         squares = [(a + b) + (c + d) for a, b, c, d in sums]
-        square = squares[0]
-        if len(squares) > 1:
-            *alone, high, low = squares
+        if len(squares) == 2:
+            high, low = squares
             mixed = fma(0.01, low, high)
-            square = mixed if mixed == 0.0 else (high * high) / mixed
-            square = alone[0] + square if alone else square
-        return (h * h) * square * (1.0 / len(x))
+            return mixed if mixed == 0.0 else (h * h) * (high * high) / (len(x) * mixed)
+        return (h * h) * squares[0] * (1.0 / len(x))
 
     def interpolant(
         self, field: Function, t: float, t_new: float, x: Vector, y: Vector, k: list[Vector], slope: Vector

@@ -83,19 +83,13 @@ def _pair_text(pair: Pair, title: str, made: str) -> str:
             "trial": _trial(pair),
             "last": _last(pair) if pair.border else "",
             "estimates": "\n".join(_weighted(label, row, end) for label, row in estimates.items()),
-            "passed": _passed([f"CG_FN({label})" for label in estimates]),
+            "norm": "pair_error" if len(estimates) == 1 else "pair_error_of_two",
+            "passed": ", ".join(f"CG_FN({label})" for label in estimates),
             "control": ", ".join([*map(repr, pair.step_control), str(int(uses_end))]),
             "bend": _bend(pair),
             "dense": _dense(pair),
         },
     )  # fmt: skip
-
-
-def _passed(estimates: list[str]) -> str:
-    """The estimates that pair_error of cg_pair.h takes: one that counts alone, and two that are combined."""
-    only = estimates[: len(estimates) % 2]
-    combined = estimates[len(only) :]
-    return ", ".join([*(only or ["NULL"]), *(combined or ["NULL", "NULL"])])
 
 
 def _source(text: str) -> str:

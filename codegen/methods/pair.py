@@ -30,9 +30,8 @@ class Pair:
     floats or fractions; zeros at the end of a row can be left out.
 
     `error` has the weights e of an error estimate h sum_j e[j] k_j by its order; an estimate can use the derivative at
-    the end. With two of them, the error is the combination of DOP853; with three, the first counts besides that
-    combination of the others: the squares are added. Without `control`, step lengths are proportional to
-    err^(-0.7 / order) err_old^(0.4 / order).
+    the end. With two of them, the error is the combination of DOP853. Without `control`, step lengths are proportional
+    to err^(-0.7 / order) err_old^(0.4 / order).
 
     The interpolant is x + theta (u + (1 - theta) (v + theta (w + (1 - theta) (z_0 + theta (z_1 + ...))))), of order
     `dense_order`: u, v and w are those of the cubic through both ends and their derivatives, and
@@ -105,8 +104,8 @@ class Pair:
         stages = len(self.c)
         if stages < 1 or len(self.a) != stages or len(self.b) > stages:
             raise self._wrong(f"c has {stages} nodes, a {len(self.a)} rows and b {len(self.b)} weights")
-        if not 1 <= len(self.error) <= 3:
-            raise self._wrong(f"error has {len(self.error)} estimates; 1 to 3 are needed")
+        if not 1 <= len(self.error) <= 2:
+            raise self._wrong(f"error has {len(self.error)} estimates; 1 or 2 are needed")
         rows = {f"a[{s}]": (row, s, self.c[s]) for s, row in enumerate(self.a)}
         rows["b"] = self.b, stages, 1.0
         rows |= {f"extra[{m}]": (row, stages + 1 + m, node) for m, (node, row) in enumerate(self.extra)}

@@ -72,7 +72,7 @@ CG_WEIGHTED(dop853_estimate3)
 
 static CG_INLINE cg_real_t CG_FN(dop853_error)(CG_RUN *run, cg_real_t h)
 {
-    return CG_FN(pair_error)(run, h, NULL, CG_FN(dop853_estimate5), CG_FN(dop853_estimate3));
+    return CG_FN(pair_error_of_two)(run, h, CG_FN(dop853_estimate5), CG_FN(dop853_estimate3));
 }
 
 static int CG_FN(dop853_step)(CG_RUN *run)

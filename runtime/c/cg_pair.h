@@ -122,20 +122,39 @@ typedef cg_real_t (*CG_FN(estimate_t))(const cg_real_t *k0, const cg_real_t *k, 
 typedef cg_block_t (*CG_FN(bend_t))(const double *d, const cg_block_t *k0, const cg_block_t *k, const cg_block_t *end,
                                     int32_t ld, int32_t i);
 
-/* The square of the error in units of the tolerance: of the root mean square of one estimate; of two estimates, of
- * higher and of lower order, combined as in E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations
- * I, section II.10: err = |h| e5^2 / sqrt(e5^2 + 0.01 e3^2), in root mean squares; of three, the sum of these squares.
- * NULL stands for an estimate that a method does not have. Sums use CG_PAD partial sums, so that their order does not
- * depend on how a compiler vectorises. */
-#define CG_SUMMED(sum, estimate)                                      \
-    if (estimate) {                                                   \
-        const cg_real_t e = weight * (estimate)(k0, k, end, ld, i);   \
-        (sum)[lane] = cg_fma(e, e, (sum)[lane]);                      \
-    }
-#define CG_SUM(sum) (((sum)[0] + (sum)[1]) + ((sum)[2] + (sum)[3]))
+/* The square of the error estimate's root mean square in units of the tolerance. Sums use CG_PAD partial sums, so
+ * that their order does not depend on how a compiler vectorises. */
+static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(estimate_t) estimate)
+{
+    const int32_t measured = CG_ROWS(CG_MEASURED(run)); /* more have so large an atol that they count for nothing */
+    const int32_t ld = CG_ROWS(CG_N(run));
+    const double rtol = run->rtol;
+    const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
+    const cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
+    const double *const CG_RESTRICT atol = run->atol;
+    cg_real_t sum[CG_PAD] = {0};
 
-static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(estimate_t) only, CG_FN(estimate_t) high,
-                                             CG_FN(estimate_t) low)
+    CG_UNROLL
+    for (int32_t block = 0; block < measured; block += CG_PAD) {
+        CG_UNROLL
+        for (int32_t lane = 0; lane < CG_PAD; lane++) {
+            const int32_t i = block + lane;
+            if (CG_LANES > 1 && i >= measured) {
+                break;
+            }
+            const cg_real_t weight = cg_step_reciprocal(cg_step_scale(atol[i], rtol, x[i], y[i]));
+            const cg_real_t e = weight * estimate(CG_REALS(run->f), CG_REALS(run->k), CG_REALS(run->f_old), ld, i);
+            sum[lane] = cg_fma(e, e, sum[lane]);
+        }
+    }
+    return (h * h) * ((sum[0] + sum[1]) + (sum[2] + sum[3])) * (1.0 / (double)CG_COUNTED(run));
+}
+
+/* The same for two estimates, of higher and of lower order. E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary
+ * Differential Equations I, section II.10: err = |h| e5^2 / sqrt(e5^2 + 0.01 e3^2), in root mean squares; here its
+ * square. */
+static CG_INLINE cg_real_t CG_FN(pair_error_of_two)(CG_RUN *run, cg_real_t h, CG_FN(estimate_t) high,
+                                                    CG_FN(estimate_t) low)
 {
     const int32_t measured = CG_ROWS(CG_MEASURED(run)); /* more have so large an atol that they count for nothing */
     const int32_t ld = CG_ROWS(CG_N(run));
@@ -146,7 +165,6 @@ static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(est
     const cg_real_t *const CG_RESTRICT k = CG_REALS(run->k);
     const cg_real_t *const CG_RESTRICT end = CG_REALS(run->f_old);
     const double *const CG_RESTRICT atol = run->atol;
-    cg_real_t sum[CG_PAD] = {0};
     cg_real_t sum5[CG_PAD] = {0};
     cg_real_t sum3[CG_PAD] = {0};
 
@@ -159,21 +177,16 @@ static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(est
                 break;
             }
             const cg_real_t weight = cg_step_reciprocal(cg_step_scale(atol[i], rtol, x[i], y[i]));
-            CG_SUMMED(sum, only)
-            CG_SUMMED(sum5, high)
-            CG_SUMMED(sum3, low)
+            const cg_real_t e5 = weight * high(k0, k, end, ld, i);
+            const cg_real_t e3 = weight * low(k0, k, end, ld, i);
+            sum5[lane] = cg_fma(e5, e5, sum5[lane]);
+            sum3[lane] = cg_fma(e3, e3, sum3[lane]);
         }
     }
-    if (!high) {
-        return (h * h) * CG_SUM(sum) * (1.0 / (double)CG_COUNTED(run));
-    }
-    const cg_real_t square5 = CG_SUM(sum5);
-    const cg_real_t both = cg_plus(square5, 0.01, CG_SUM(sum3));
-    cg_real_t square = cg_where(cg_eq(both, cg_splat(0.0)), both, (square5 * square5) / both);
-    if (only) {
-        square = CG_SUM(sum) + square;
-    }
-    return (h * h) * square * (1.0 / (double)CG_COUNTED(run));
+    const cg_real_t square5 = (sum5[0] + sum5[1]) + (sum5[2] + sum5[3]);
+    const cg_real_t square3 = (sum3[0] + sum3[1]) + (sum3[2] + sum3[3]);
+    const cg_real_t both = cg_plus(square5, 0.01, square3);
+    return cg_where(cg_eq(both, cg_splat(0.0)), both, (h * h) * (square5 * square5) / ((double)CG_COUNTED(run) * both));
 }
 
 /* The interpolant in the form of cg_dense_evaluate, with `bends` rows above the cubic; width: the row length of d. */

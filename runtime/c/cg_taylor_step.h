@@ -103,7 +103,7 @@ CG_WEIGHTED(taylor_defect)
 
 static CG_INLINE cg_real_t CG_FN(taylor_error)(CG_RUN *run, cg_real_t h)
 {
-    return CG_FN(pair_error)(run, h, CG_FN(taylor_defect), NULL, NULL);
+    return CG_FN(pair_error)(run, h, CG_FN(taylor_defect));
 }
 
 static int CG_FN(taylor_step)(CG_RUN *run)

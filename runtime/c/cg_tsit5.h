@@ -36,7 +36,7 @@ CG_WEIGHTED(tsit5_estimate4)
 
 static CG_INLINE cg_real_t CG_FN(tsit5_error)(CG_RUN *run, cg_real_t h)
 {
-    return CG_FN(pair_error)(run, h, CG_FN(tsit5_estimate4), NULL, NULL);
+    return CG_FN(pair_error)(run, h, CG_FN(tsit5_estimate4));
 }
 
 static int CG_FN(tsit5_step)(CG_RUN *run)

@@ -44,7 +44,7 @@ CG_WEIGHTED(vern7_estimate6)
 
 static CG_INLINE cg_real_t CG_FN(vern7_error)(CG_RUN *run, cg_real_t h)
 {
-    return CG_FN(pair_error)(run, h, CG_FN(vern7_estimate6), NULL, NULL);
+    return CG_FN(pair_error)(run, h, CG_FN(vern7_estimate6));
 }
 
 static int CG_FN(vern7_step)(CG_RUN *run)
