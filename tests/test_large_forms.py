@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,25 @@ def test_chetaev_of_many_links_is_as_long_as_lagrange() -> None:
     assert chetaev.program.operations() <= 1.3 * lagrange.program.operations()
     assert chetaev.invariant_status == lagrange.invariant_status == {"energy": "proved"}
     assert chetaev.program.kernels.keys() - {"initial"} == lagrange.program.kernels.keys()
+
+
+@pytest.mark.parametrize(("restitution", "kept"), [("1/2", False), (1, True)])
+def test_a_reset_ends_the_energy_of_implicit_equations_too(restitution: Any, kept: bool) -> None:
+    import sympy as sp
+
+    x = [cg.coordinates(f"x{i}") for i in range(13)]
+    v = [cg.rate(s) for s in x]
+    system = cg.System(
+        "bounces",
+        coordinates=x,
+        kinetic=sum(s**2 for s in v) / 2,
+        potential=sum((a - b) ** 2 for a, b in itertools.pairwise(x)) / 2 + x[0] ** 2 / 2,
+        events=[cg.Event(x[0], name="hit", direction=-1, reset={v[0]: -sp.Rational(restitution) * v[0]})],
+        example={s: 0.1 * (i + 1) for i, s in enumerate(x)} | dict(zip(v, [0.3, -0.2] * 7, strict=False)),
+    )
+    for form in ("lagrange", "chetaev"):
+        assert ("energy" in system.equations(form).invariant_status) == kept
+    assert system.equations("chetaev").nodes.implicit is not None
 
 
 @pytest.mark.slow

@@ -58,12 +58,15 @@ def find(eqs: EquationNodes) -> tuple[Invariant, ...]:
 
 
 def _reset(eqs: EquationNodes, node: Node) -> bool:
-    """Whether an event changes a function of the states."""
-    g = eqs.graph
-    for after in eqs.resets:
+    """Whether an event changes a function of the states, and of the velocities that implicit equations keep."""
+    g, nodes = eqs.graph, eqs.system.nodes
+    for event, after in zip(nodes.events, eqs.resets, strict=True):
         if after is None:
             continue
-        (moved,) = g.substitute([node], dict(zip(eqs.state_nodes, after, strict=True)))
+        new = dict(zip(eqs.state_nodes, after, strict=True))
+        if eqs.implicit is not None:
+            new |= {e: event.reset.get(v, e) for v, e in zip(eqs.system.velocities, nodes.eta, strict=True)}
+        (moved,) = g.substitute([node], new)
         if moved != node and not vanish_everywhere(g, [g.sub(moved, node)], eqs.points([moved, node], 3)):
             return True
     return False
