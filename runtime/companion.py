@@ -11,6 +11,7 @@ from typing import Any
 
 from .arguments import Array
 from .errors import ArgumentError
+from .sealing import open_library
 
 BUILDER = "chaplygin.codegen.build.companion"
 """The module that finds companions in the cache and compiles them, imported on demand."""
@@ -97,7 +98,7 @@ def library_of(model: Any, expressions: Sequence[Any], lanes: int, slopes: bool 
 def address_of(path: Path, name: str, lanes: int) -> int:
     """The table in a library, which is loaded if it is new."""
     if path not in _libraries:
-        library = ctypes.CDLL(str(path))
+        library = open_library(path)
         symbol = ctypes.c_char.in_dll(library, f"{name}_companion_{lanes}")
         _libraries[path] = library, ctypes.addressof(symbol)
     return _libraries[path][1]

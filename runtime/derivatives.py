@@ -12,6 +12,7 @@ import numpy as np
 from . import arguments
 from .arguments import Array
 from .errors import ArgumentError
+from .sealing import open_library
 
 BUILDER = "chaplygin.codegen.build.derivatives"
 """The module that finds derivatives in the cache and compiles them, imported on demand."""
@@ -114,7 +115,7 @@ class Derivatives:
         key = table, lanes
         if key not in self._tables:
             path = import_module(BUILDER).build_derivatives(self._model, kind, lanes)
-            library = _libraries.setdefault(path, ctypes.CDLL(str(path)))
+            library = _libraries.get(path) or _libraries.setdefault(path, open_library(path))
             symbol = ctypes.c_char.in_dll(library, f"{self._model.name}_{table}_{lanes}")
             self._tables[key] = ctypes.addressof(symbol)
         return self._tables[key]

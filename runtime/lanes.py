@@ -11,6 +11,7 @@ from typing import Any
 
 from .errors import ArgumentError, ChaplyginError, NoCompilerError
 from .options import RunOptions, corrects
+from .sealing import open_library
 from .variants import sources_of
 
 BUILDER = "chaplygin.codegen.build.extension"
@@ -117,7 +118,7 @@ def _library(model: Any, lanes: int, compiling: bool) -> int:
         )
         if path is None:
             return 0
-        library = ctypes.CDLL(str(path))
+        library = open_library(path)
         symbol = ctypes.c_char.in_dll(library, f"{model.name}_lanes_{lanes}")
         _libraries[key] = library, ctypes.addressof(symbol)
     address = _libraries[key][1]

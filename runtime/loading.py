@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import json
 import os
 import sys
 import threading
@@ -16,6 +14,7 @@ from types import ModuleType
 from .compiled_model import require_core
 from .errors import LoadError
 from .model import Model
+from .sealing import check_seal, open_library
 
 # A Cython module cannot be initialised twice in a process, so each file is loaded only once.
 _loaded: dict[tuple[int, int], ModuleType] = {}
@@ -28,8 +27,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     """Load the model of a built extension module, e.g. from the cache: neither SymPy nor a compiler is needed.
 
     Raises `LoadError` (an ImportError) if the file is missing, is not a compiled model, was built for another Python or
-    another version of the binary interface, or does not match the `entry.json` next to it. The file is code: load only
-    what you trust.
+    another version of the binary interface, or does not end with the digest of its content, as each compiled file does
+    from its build on. The digest detects truncation and damage; the file is code, so load only what you trust.
 
     >>> from chaplygin.generated import harmonic_oscillator
     >>> load_model(harmonic_oscillator.__file__).states
@@ -56,10 +55,10 @@ def load_library(path: str | os.PathLike[str], name: str) -> Model:
     The library stays loaded until the process ends, and its file can be removed. Raises `LoadError`.
     """
     require_core()
+    library = open_library(path)
     try:
-        library = ctypes.CDLL(os.fspath(path))
         table = ctypes.c_char.in_dll(library, f"{name}_model")
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise LoadError(f"{os.path.basename(path)} cannot be loaded: {error}") from error
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
@@ -96,29 +95,10 @@ def load_module(path: str | os.PathLike[str]) -> ModuleType:
     with _lock:
         module = _loaded.get(key) or _imported(file)
         if module is None:
-            _check_digest(file)
+            check_seal(file)
             module = _initialise(name, file)
         _loaded[key] = module
         return module
-
-
-def _check_digest(file: Path) -> None:
-    """Reject a file of the cache that has changed since it was stored; files elsewhere cannot be checked."""
-    entry = file.with_name("entry.json")
-    try:
-        facts = json.loads(entry.read_bytes())
-    except FileNotFoundError:
-        return
-    except (OSError, ValueError) as error:
-        raise LoadError(
-            f"{file.name}: the entry.json beside it is damaged ({error}); compile the model again"
-        ) from None
-    if not isinstance(facts, dict) or facts.get("file") != file.name or "sha256" not in facts:
-        return  # it describes another file
-    if hashlib.sha256(file.read_bytes()).hexdigest() != facts["sha256"]:
-        raise LoadError(
-            f"{file} is damaged: it does not match the entry.json beside it; compile the model again"
-        )
 
 
 def _imported(file: Path) -> ModuleType | None:

@@ -13,6 +13,10 @@ FOLDER = "x86_64_v3"
 """The extension modules for CPUs with AVX2 and FMA: x86-64-v3 in the System V ABI."""
 
 
+SHIPPED = Path(__file__).resolve().parents[1] / "generated"
+"""The modules that come with the package, and their sources; the packages are next to each other everywhere."""
+
+
 def has_fused_variant() -> bool:
     """Whether this CPU runs the modules in `FOLDER`."""
     try:
@@ -31,3 +35,8 @@ def search_path(package: Sequence[str]) -> list[str]:
 def sources_of(module: Path) -> Path:
     """The folder with the sources of a module, which both variants share."""
     return module.parent.parent if module.parent.name == FOLDER else module.parent
+
+
+def is_shipped(module: Path) -> bool:
+    """Whether a module is one of those that come with the package."""
+    return sources_of(module).resolve() == SHIPPED

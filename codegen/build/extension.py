@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from chaplygin.runtime.c_files import INCLUDE
 from chaplygin.runtime.errors import BuildError
-from chaplygin.runtime.variants import sources_of
+from chaplygin.runtime.sealing import seal
+from chaplygin.runtime.variants import is_shipped, sources_of
 
 from . import cache
 from .toolchain import Compiler
@@ -32,7 +33,6 @@ from .toolchain import Compiler
 if TYPE_CHECKING:
     from ..lower.sources import Sources
 
-SHIPPED = INCLUDE.parents[1] / "generated"
 _INCLUDE = (f"-I{INCLUDE}", "-I.")  # the methods of a model are included by a header of the runtime
 _TRANSLATION: threading.Lock  # Cython's compiler keeps state in its modules
 
@@ -219,7 +219,7 @@ def facts_of(module: Path) -> dict[str, Any]:
     Reproducible lanes give the same bits as the model on every CPU, so they can be tuned to this CPU even though a
     shipped module is built for any.
     """
-    if sources_of(module).resolve() == SHIPPED:
+    if is_shipped(module):
         return {"name": module.name.split(".")[0], "reproducible": True, "tuned": True}
     facts: dict[str, Any] = json.loads((module.parent / cache.ENTRY).read_bytes())
     return facts
@@ -255,6 +255,7 @@ class _Job:
                     done.cancel()
                 raise
         self._link(objects, module)
+        seal(self.work / module)
         for leftover in (*objects, wrapper, f"{self.name}_wrapper_api.h", f"{self.name}.lis"):
             (self.work / leftover).unlink(missing_ok=True)
 
@@ -262,6 +263,7 @@ class _Job:
         """Compile and link files that do not need Python."""
         objects = [self._compile(source, flags, _INCLUDE) for source in sources]
         self._link(objects, target)
+        seal(self.work / target)
         for compiled in objects:
             (self.work / compiled).unlink()
 

@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 from chaplygin.runtime.c_files import INCLUDE
+from chaplygin.runtime.sealing import seal
 
 from ..emit.folder import headers_of
 from . import cache
@@ -38,4 +39,5 @@ def build_jax_library() -> Path:
             for name, text in texts.items():
                 (work / name).write_bytes(text.encode())
             made = compile_library("cg_jax", work, compiler, [_SOURCE.name], flags, cache.log_path(key))
+            seal(made)
             return cache.publish(key, work, made.name, {"name": "cg_jax", "jax": jax.__version__})

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from chaplygin.runtime.errors import BuildError
-from chaplygin.runtime.variants import search_path, sources_of
+from chaplygin.runtime.variants import SHIPPED, is_shipped, search_path, sources_of
 
 from ..lower.sources import Sources
 from . import cache
-from .extension import SHIPPED, build, lane_library
+from .extension import build, lane_library
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Shipped:
 
 def package_of(file: Path) -> Package | Shipped | None:
     """What to send in place of a compiled file; None for one that is neither in a cache nor comes with the package."""
-    if sources_of(file).resolve() == SHIPPED:
+    if is_shipped(file):
         return Shipped(file.name, _digest(file))
     try:
         facts = json.loads((file.parent / cache.ENTRY).read_bytes())

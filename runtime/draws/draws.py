@@ -16,7 +16,7 @@ from ..assumptions import NOT_NEGATIVE, NOT_POSITIVE, assumption, holds
 from ..errors import ArgumentError
 from .derived import in_order
 from .joint import Copula, Joint, Normals, Samples
-from .laws import Law, law
+from .laws import Compiled, InSciPy, Law, Steps, law
 from .uniforms import Uniforms
 
 BLOCK = 8192
@@ -253,6 +253,17 @@ def _probability(source: _Source, flags: int) -> float | None:
     return below if flags & NOT_NEGATIVE else 1 - below
 
 
+_TAGS: dict[type, str] = {
+    Compiled: "compiled",
+    Steps: "discrete",
+    InSciPy: "scipy",
+    Normals: "normal",
+    Copula: "copula",
+    Samples: "samples",
+}
+"""What the manifests of studies call the laws."""
+
+
 def _described(value: Any) -> Any:
     """A law as JSON: its numbers in full or as a digest; what SciPy draws by the name and parameters there."""
     if isinstance(value, np.ndarray):
@@ -264,7 +275,7 @@ def _described(value: Any) -> Any:
         return [_described(each) for each in value]
     if is_dataclass(value):
         inner = {field.name: _described(getattr(value, field.name)) for field in fields(value)}
-        return {"law": type(value).__name__, **inner}
+        return {"law": _TAGS[type(value)], **inner}
     if isinstance(value, (int, float, str)):
         return value
     if hasattr(value, "dist"):

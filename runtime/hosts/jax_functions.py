@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base_model import arguments_of
 from ..errors import ArgumentError, MissingExtraError, optional
+from ..sealing import open_library
 from .lengths import lengths
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def _library() -> ctypes.CDLL:
     """The library of `cg_jax.c`, compiled for this JAX and registered with it."""
     import jax
 
-    library = ctypes.CDLL(str(import_module(f"{_BUILD}.jax_library").build_jax_library()))
+    library = open_library(import_module(f"{_BUILD}.jax_library").build_jax_library())
     jax.ffi.register_ffi_target(_TARGET, jax.ffi.pycapsule(library.cg_jax_call), platform="cpu")
     return library
 

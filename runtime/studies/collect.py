@@ -17,6 +17,7 @@ from ..ensemble_result import EventTimes
 from ..errors import ArgumentError
 from .collector import Collector
 from .observed import Condition, Extreme, Observed
+from .packing import Form
 from .results import Histogram, MomentsResult, Probability, Quantiles
 from .sketches import BLOCK, Counts, Moments
 from .trail import Running, early, marked
@@ -50,6 +51,9 @@ class Recorded(Collector):
     def part(self, chunk: Chunk) -> dict[str, Array]:
         return {name: self._column(chunk, each) for name, each in zip(self.names, self.what)}
 
+    def form(self, first: int, count: int) -> Any:
+        return {name: Form(np.float64, self.times, count) for name in self.names}
+
     @property
     def single(self) -> bool:
         return self.at is None
@@ -71,6 +75,8 @@ class Recorded(Collector):
 class _Table(Recorded):
     """Also parameters, and how the trajectories ended, failures included."""
 
+    timed = False
+
     def _check(self, entry: str, model: Any, name: str) -> None:
         if name not in _ENDS:
             super()._check(entry, model, name)
@@ -88,14 +94,19 @@ class _Along(Recorded):
     """One integral or extreme of every trajectory."""
 
     view = AlongView
+    alone, timed = True, False
 
     def part(self, chunk: Chunk) -> dict[str, Array]:
-        values, times = np.where(chunk.ok, chunk.ensemble.observed(*self.what[0].key), np.nan)
-        return (
-            {"value": values[None]}
-            if self.what[0].kind == "integral"
-            else {"value": values[None], "t": times[None]}
-        )
+        rows = np.where(chunk.ok, chunk.ensemble.observed(*self.what[0].key), np.nan)
+        return {name: row[None] for name, row in zip(self._rows, rows)}
+
+    @property
+    def _rows(self) -> tuple[str, ...]:
+        """An integral has no time."""
+        return ("value",) if self.names[0].startswith("integral(") else ("value", "t")
+
+    def form(self, first: int, count: int) -> Any:
+        return {name: Form(np.float64, 1, count) for name in self._rows}
 
     def result(self, total: dict[str, Array]) -> Any:
         value = total["value"][0]
@@ -120,6 +131,15 @@ class _Moments(Collector):
         among = use[-1, :BLOCK] & (np.arange(shape[2]) < few)
         return {"blocks": blocks, "early": Moments.of(np.broadcast_to(values[:, -1:, :BLOCK], shape), among)}
 
+    def form(self, first: int, count: int) -> Any:
+        def moments(times: int) -> Moments:
+            number = Form(np.float64, times, len(self.what))
+            products = Form(np.float64, times, len(self.what), len(self.what))
+            return Moments(Form(np.int64, times), number, products, number, number)  # type: ignore[arg-type]
+
+        blocks = [moments(self.times)] * len(range(0, count, BLOCK))
+        return {"blocks": blocks, "early": None if first else moments(len(early(count)))}
+
     def add(self, total: Running | None, part: dict[str, Any], first: int, count: int) -> Running:
         total = Running(None, []) if total is None else total
         if part["early"] is not None:
@@ -139,9 +159,10 @@ class _Quantiles(Collector):
     view = QuantilesView
     q: Any = ()
     estimate = "values"
+    alone = True
 
-    def bound(self, entry: str, model: Any, t_span: tuple[float, float]) -> _Quantiles:
-        found = super().bound(entry, model, t_span)
+    def checked(self, entry: str, t_span: tuple[float, float]) -> _Quantiles:
+        found = super().checked(entry, t_span)
         q = np.atleast_1d(arguments.array(f"collect: {entry}: q", self.q))
         if q.ndim != 1 or not len(q) or not ((q > 0) & (q < 1)).all():
             raise ArgumentError(
@@ -152,6 +173,9 @@ class _Quantiles(Collector):
     def part(self, chunk: Chunk) -> list[Counts]:
         rows = chunk.values(self.what[0], self.at)
         return [Counts.of(row[np.isfinite(row)], BITS) for row in rows]
+
+    def form(self, first: int, count: int) -> Any:
+        return [Counts(BITS, Form(np.int64, None), Form(np.int64, None))] * self.times  # type: ignore[arg-type]
 
     def add(self, total: list[Counts] | None, part: list[Counts], first: int, count: int) -> list[Counts]:
         return part if total is None else [one.add(other) for one, other in zip(total, part)]
@@ -164,9 +188,10 @@ class _Quantiles(Collector):
 class _Histogram(Collector):
     view = HistogramView
     edges: Any = ()
+    alone = True
 
-    def bound(self, entry: str, model: Any, t_span: tuple[float, float]) -> _Histogram:
-        found = super().bound(entry, model, t_span)
+    def checked(self, entry: str, t_span: tuple[float, float]) -> _Histogram:
+        found = super().checked(entry, t_span)
         edges = arguments.array(f"collect: {entry}: edges", self.edges)
         if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
             raise ArgumentError(f"collect: {entry}: edges must be at least two increasing numbers")
@@ -179,6 +204,9 @@ class _Histogram(Collector):
         places = [np.searchsorted(self.edges, row[np.isfinite(row)], side="right") for row in rows]
         return np.array([np.bincount(place, minlength=size) for place in places], dtype=np.int64)
 
+    def form(self, first: int, count: int) -> Any:
+        return Form(np.int64, self.times, len(self.edges) + 1)
+
     def add(self, total: Any, part: Any, first: int, count: int) -> Any:
         return part if total is None else total + part
 
@@ -190,6 +218,8 @@ class _Histogram(Collector):
 @dataclass(frozen=True, eq=False)
 class _Occurrences(Collector):
     """Entries about an event of the model."""
+
+    alone, timed = True, False
 
     def _quantity(self, entry: str, model: Any, what: Any) -> str:
         name = arguments.plain_name(what)
@@ -211,6 +241,9 @@ class _FirstPassage(_Occurrences):
     def part(self, chunk: Chunk) -> Array:
         return np.where(chunk.ok, chunk.events(self.names[0]).first, np.nan)
 
+    def form(self, first: int, count: int) -> Any:
+        return Form(np.float64, count)
+
     def add(self, total: Any, part: Array, first: int, count: int) -> Array:
         total = _wide(total, 1, count)
         total[0, first : first + len(part)] = part
@@ -229,6 +262,9 @@ class _Events(_Occurrences):
         use = chunk.ok[found.trajectory]
         return found.trajectory[use] + chunk.first, found.t[use]
 
+    def form(self, first: int, count: int) -> Any:
+        return Form(np.int64, None), Form(np.float64, None)
+
     def add(self, total: Any, part: tuple[Any, Array], first: int, count: int) -> Any:
         _, trajectories, times = (0, [], []) if total is None else total
         trajectories.append(part[0])
@@ -246,6 +282,7 @@ class _Probability(Collector):
 
     view = ProbabilityView
     estimate = "p"
+    alone = True
 
     def bound(self, entry: str, model: Any, t_span: tuple[float, float]) -> _Probability:
         condition = self.what[0]
@@ -271,6 +308,11 @@ class _Probability(Collector):
             "early": found[:, -1, :BLOCK].cumsum(axis=1)[:, few - 1],
         }
 
+    def form(self, first: int, count: int) -> Any:
+        marks = 0 if first else len(early(count))
+        blocks = len(range(0, count, BLOCK))
+        return {"blocks": Form(np.int64, 2, self.times, blocks), "early": Form(np.int64, 2, marks)}
+
     def add(self, total: Running | None, part: dict[str, Any], first: int, count: int) -> Running:
         total = Running(0, list(part["early"].T)) if total is None else total
         for i in range(part["blocks"].shape[2]):
@@ -288,7 +330,13 @@ def _wide(total: Array | None, rows: int, count: int) -> Array:
     """The array (rows, count) that begins with `total`, NaN elsewhere."""
     if total is not None and total.shape[1] == count:
         return total
-    wide = np.full((rows, count), np.nan)
+    try:
+        wide = np.full((rows, count), np.nan)
+    except (MemoryError, ValueError):
+        raise ArgumentError(
+            f"{rows} numbers of each of {count} trajectories do not fit into the memory; collect statistics, or give "
+            "out= and convert the study by to_zarr or to_parquet"
+        ) from None
     if total is not None:
         wide[:, : total.shape[1]] = total
     return wide
@@ -352,22 +400,15 @@ def _some(kind: str, what: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(what)
 
 
-def described(found: dict[str, Any]) -> Collector:
-    """The entry of a description, which makes results but has no compiled expressions."""
-    kinds = {kind.__name__.lstrip("_"): kind for kind in _KINDS}
-    rest = {name: np.array(value) if isinstance(value, list) else value for name, value in found.items()}
-    del rest["entry"], rest["what"]
-    return kinds[found["entry"]](tuple(found["what"]), **rest)
-
-
-_KINDS: tuple[type[Collector], ...] = (
-    Recorded,
-    _Table,
-    _Along,
-    _Moments,
-    _Quantiles,
-    _Histogram,
-    _Probability,
-    _FirstPassage,
-    _Events,
-)
+TAGS: dict[str, type[Collector]] = {
+    "columns": Recorded,
+    "table": _Table,
+    "along": _Along,
+    "moments": _Moments,
+    "quantiles": _Quantiles,
+    "histogram": _Histogram,
+    "probability": _Probability,
+    "first passage": _FirstPassage,
+    "events": _Events,
+}
+"""The kinds of entries, by what the manifests of studies call them."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -39,18 +39,26 @@ class Collector(ABC):
     """How pictures, tables and datasets see the result."""
     estimate: ClassVar[str] = ""
     """The attribute of the result with the numbers of which its `interval` has the confidence intervals."""
+    alone: ClassVar[bool] = False
+    """Whether it is of exactly one quantity."""
+    timed: ClassVar[bool] = True
+    """Whether it can be at given times."""
 
     def bound(self: Own, entry: str, model: Any, t_span: tuple[float, float]) -> Own:
         """The entry with its arguments checked for a model; raises ArgumentError naming `entry`."""
         what = tuple(self._quantity(f"collect: {entry}", model, each) for each in self.what)
-        if len(set(map(str, what))) < len(what):
-            raise ArgumentError(f"collect: {entry}: {', '.join(map(str, what))} must be different quantities")
+        return replace(self, what=what).checked(entry, t_span)
+
+    def checked(self: Own, entry: str, t_span: tuple[float, float]) -> Own:
+        """The entry with its numbers checked; raises ArgumentError naming `entry`."""
+        if len(set(self.names)) < len(self.names):
+            raise ArgumentError(f"collect: {entry}: {', '.join(self.names)} must be different quantities")
         if self.at is None:
-            return replace(self, what=what)
+            return self
         moments = np.atleast_1d(arguments.array(f"collect: {entry}: times", self.at))
         if not moments.size:
             raise ArgumentError(f"collect: {entry}: at least one time is needed")
-        return replace(self, what=what, at=arguments.times(f"collect: {entry}: times", moments, *t_span))
+        return replace(self, at=arguments.times(f"collect: {entry}: times", moments, *t_span))
 
     def _quantity(self, entry: str, model: Any, what: Any) -> str | Expression | Observed | Condition:
         """The name of a quantity, or its expression, which is compiled before anything runs."""
@@ -87,14 +95,6 @@ class Collector(ABC):
                 "cg.peak and cg.minimum know them"
             )
 
-    def description(self) -> dict[str, Any]:
-        """The entry as JSON, from which `described` makes it again."""
-        found = {"entry": type(self).__name__.lstrip("_")}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            found[field.name] = value.tolist() if isinstance(value, np.ndarray) else value
-        return {**found, "what": list(self.names)}
-
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(map(str, self.what))
@@ -104,6 +104,11 @@ class Collector(ABC):
         return self.view(self.names, self.at, read)
 
     @property
+    def times(self) -> int:
+        """T, or 1 at the end."""
+        return 1 if self.at is None else len(self.at)
+
+    @property
     def single(self) -> bool:
         """Whether the result has one number of each quantity for every trajectory."""
         return False
@@ -111,6 +116,10 @@ class Collector(ABC):
     @abstractmethod
     def part(self, chunk: Chunk) -> Any:
         """What a chunk contributes: arrays, and objects of them, that can be pickled."""
+
+    @abstractmethod
+    def form(self, first: int, count: int) -> Any:
+        """What the part of trajectories first <= i < first + count looks like: it with a `Form` for each array."""
 
     @abstractmethod
     def add(self, total: Any, part: Any, first: int, count: int) -> Any:

@@ -1,8 +1,8 @@
 """A folder that keeps a study: what it is, and the part of every chunk that has run, so that it can be resumed.
 
-``study.json`` describes the study. ``chunk-<first>-<digest>.zip`` is the part of the chunk that begins with the
-trajectory `first`; the digest is that of the file's bytes, so a damaged file is recognised. Files are written beside
-their place and renamed, so that none is ever half there.
+``study.json`` describes it (`manifest`). ``chunk-<first>-<digest>.zip`` is the part of the chunk that begins with
+the trajectory `first`; the digest is that of the file's bytes, so a damaged file is recognised. Files are written
+beside their place and renamed, so that none is ever half there.
 """
 
 from __future__ import annotations
@@ -15,27 +15,24 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from .. import arguments
-from ..errors import ArgumentError, ChaplyginError
-from .packing import pack, unpack
+from ..errors import ArgumentError
+from .collector import Collector
+from .manifest import MANIFEST, StudyFolderError, description, read_manifest, written
+from .packing import Form, fits, pack, unpack
+from .part import Part
+from .sketches import CHUNK
 
 if TYPE_CHECKING:
     from .study import StudyJob
 
-MANIFEST = "study.json"
-FORMAT = 2
 _NAME = re.compile(r"chunk-(\d{12})-([0-9a-f]{16})\.zip")
-
-
-class StudyFolderError(ChaplyginError):
-    """A folder of a study cannot be read or written, or belongs to something else."""
 
 
 class Folder:
@@ -61,23 +58,23 @@ class Folder:
         except OSError as error:
             raise StudyFolderError(f"out: {self._shown} cannot be used: {error.strerror or error}") from error
         try:
+            for leftover in self.path.glob(".writing-*"):
+                if leftover.is_file():
+                    leftover.unlink(missing_ok=True)
             self._open(job, seeded)
         except BaseException:
             self.close()
             raise
-        for leftover in self.path.glob(".writing-*"):
-            leftover.unlink(missing_ok=True)
-        self._files = _files(self.path)
+        self._chunks = Chunks(self.path, job.count, job.collect)
 
     def _open(self, job: StudyJob, seeded: bool) -> None:
-        manifest = self.path / MANIFEST
-        if not manifest.exists():
-            self._write(MANIFEST, (json.dumps(description(job), indent=1) + "\n").encode())
+        if not (self.path / MANIFEST).exists():
+            self._write(MANIFEST, written(job))
             return
         found = read_manifest(self.path)
-        if job.plan is not None and not seeded and isinstance(found.get("draws"), Mapping):
-            job.plan.seed = found["draws"].get("seed", job.plan.seed)
-        for place, there, here in _differences(found, json.loads(json.dumps(description(job)))):
+        if job.plan is not None and not seeded and found.seed is not None:
+            job.plan.seed = found.seed
+        for place, there, here in _differences(found.content, json.loads(json.dumps(description(job)))):
             if not place.startswith("versions"):
                 raise StudyFolderError(
                     f"out: {self._shown} belongs to another study: {place} is {arguments.short(there)} there and "
@@ -102,7 +99,7 @@ class Folder:
         """Give up the lock."""
         self._lock.release()
 
-    def keep(self, part: Any) -> None:
+    def keep(self, part: Part) -> None:
         """Write the part of a chunk."""
         content = pack({field.name: getattr(part, field.name) for field in fields(part)})
         digest = hashlib.sha256(content).hexdigest()[:16]
@@ -127,105 +124,106 @@ class Folder:
 
     def has(self, first: int) -> bool:
         """Whether there is a file of the chunk that begins with trajectory `first`."""
-        return first in self._files
+        return self._chunks.has(first)
 
-    def part(self, first: int) -> dict[str, Any] | None:
-        """The part of the chunk that begins with trajectory `first`; None if missing. A damaged file is removed."""
-        file = self._files.pop(first, None)
-        found = None if file is None else _read(file)
-        if file is not None and found is None:
-            file.unlink()
+    def part(self, first: int, last: int) -> Part | None:
+        """The part of trajectories first <= i < last; None if missing. A damaged file is removed."""
+        found = self._chunks.part(first, last)
+        if found is None:
+            self._chunks.remove_damaged(first)
         return found
 
 
-def _files(path: Path) -> dict[int, Path]:
-    """The file of each chunk by its first trajectory, in that order."""
-    found = ((_NAME.fullmatch(file.name), file) for file in sorted(path.glob("chunk-*.zip")))
-    return {int(name[1]): file for name, file in found if name is not None}
+class Chunks:
+    """The files of chunks in a folder, each read when its turn comes, of a study of `count` trajectories."""
 
+    def __init__(self, path: Path, count: int, collect: Mapping[str, Collector]) -> None:
+        self.path, self.count, self.collect = path, count, collect
+        self._files: dict[int, list[Path]] = {}
+        for file in sorted(path.glob("chunk-*.zip")):
+            name = _NAME.fullmatch(file.name)
+            if name is not None:
+                self._files.setdefault(int(name[1]), []).append(file)
 
-def stored(path: Path) -> Iterator[dict[str, Any]]:
-    """The parts of the undamaged chunk files, each read when its turn comes, in the order of the trajectories."""
-    for file in _files(path).values():
-        found = _read(file)
-        if found is not None:
-            yield found
+    def has(self, first: int) -> bool:
+        """Whether there is a file of the chunk that begins with trajectory `first`."""
+        return first in self._files
 
+    def part(self, first: int, last: int | None = None) -> Part | None:
+        """The part of the chunk that begins with trajectory `first`, and ends before `last` if that is given.
 
-def _read(file: Path) -> dict[str, Any] | None:
-    """The part in a file of a chunk; None, with a warning, if it is damaged."""
-    content = file.read_bytes()
-    name = _NAME.fullmatch(file.name)
-    try:
-        if name is None or hashlib.sha256(content).hexdigest()[:16] != name[2]:
-            raise ValueError
-        return unpack(content)  # type: ignore[no-any-return]
-    except (ValueError, KeyError, BadZipFile):
-        warnings.warn(
-            f"{file.name} of the study in {str(file.parent)!r} is damaged; the study makes it again",
-            RuntimeWarning,
-            4,
-        )
+        None if it is missing; with a warning if it is damaged.
+        """
+        for file in self._files.get(first, ()):
+            found = self._read(file, first, last)
+            if found is not None:
+                return found
+            warnings.warn(
+                f"{file.name} of the study in {str(self.path)!r} is damaged; the study makes it again",
+                RuntimeWarning,
+                4,
+            )
         return None
 
+    def parts(self) -> Iterator[Part]:
+        """The parts in the order of the trajectories, up to the first that is missing or damaged."""
+        first = 0
+        while first < self.count:
+            part = self.part(first)
+            if part is None:
+                return
+            first += part.count
+            yield part
 
-def read_manifest(path: Path) -> dict[str, Any]:
-    """The description of the study in a folder; raises StudyFolderError."""
-    try:
-        found = json.loads((path / MANIFEST).read_bytes())
-        if not isinstance(found, dict) or "format" not in found:
-            raise StudyFolderError(f"{str(path / MANIFEST)!r} does not describe a study")
-        if found["format"] != FORMAT:
-            raise StudyFolderError(f"{str(path)!r} has format {found['format']}; this version reads {FORMAT}")
-    except FileNotFoundError:
-        raise StudyFolderError(f"{str(path)!r} contains no study ({MANIFEST} is missing)") from None
-    except (OSError, ValueError) as error:
-        raise StudyFolderError(f"{str(path / MANIFEST)!r} cannot be read: {error}") from error
-    return found
+    def remove_damaged(self, first: int) -> None:
+        """Remove the files of a chunk that is to be made again."""
+        for file in self._files.pop(first, ()):
+            file.unlink(missing_ok=True)
 
+    def _read(self, file: Path, first: int, last: int | None) -> Part | None:
+        """The part in a file; None if it is damaged, or of other trajectories than its name says."""
+        try:
+            content = file.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StudyFolderError(
+                f"{str(file)!r} cannot be read as a chunk of the study: {error.strerror or error}; remove it, and the "
+                "study makes it again"
+            ) from error
+        name = _NAME.fullmatch(file.name)
+        if name is None or hashlib.sha256(content).hexdigest()[:16] != name[2]:
+            return None
+        try:
+            found = unpack(content)
+        except ValueError:
+            return None
+        return Part(**found) if self._fits(found, first, last) else None
 
-def description(job: StudyJob) -> dict[str, Any]:
-    """What a study is, as JSON: two studies with equal descriptions have equal chunks, `versions` apart."""
-    import scipy
-
-    import chaplygin
-
-    plan = job.plan
-    return {
-        "format": FORMAT,
-        "model": {
-            "name": job.model.name,
-            "form": job.model.form,
-            "digest": job.model.digest,
-            "along": job.model.along,
-            "units": job.model.units,
-        },
-        "t_span": list(job.t_span),
-        "n": job.count,
-        "options": {name: _plain(value) for name, value in vars(job.options).items()},
-        "given": {kind: _plain(value) for kind, value in job.given.items()},
-        "draws": None if plan is None else plan.description(),
-        "collect": {name: entry.description() for name, entry in job.collect.items()},
-        "until": None if job.until is None else asdict(job.until),
-        "versions": {"chaplygin": chaplygin.__version__, "numpy": np.__version__, "scipy": scipy.__version__},
-    }
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON; arrays by their digest, functions by their names."""
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, (float, np.floating)):
-        return float(value).hex()
-    if isinstance(value, Mapping):
-        return {arguments.plain_name(name): _plain(entry) for name, entry in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(entry) for entry in value]
-    if callable(value):
-        named = value if hasattr(value, "__qualname__") else type(value)
-        return f"{named.__module__}.{named.__qualname__}"
-    table = np.asarray(value, dtype=np.float64)
-    return f"{table.shape} {hashlib.sha256(np.ascontiguousarray(table).tobytes()).hexdigest()[:16]}"
+    def _fits(self, found: Any, first: int, last: int | None) -> bool:
+        """Whether what was read is the part of the chunk that begins with `first`."""
+        count = found.get("count") if isinstance(found, dict) else None
+        if type(count) is not int or not 0 < count <= min(CHUNK, self.count - first):
+            return False
+        if last is not None and first + count != last:
+            return False
+        form = {
+            "first": first,
+            "count": count,
+            "parts": {name: entry.form(first, count) for name, entry in self.collect.items()},
+            "failed": Form(np.int64, None),
+            "status": Form(np.int32, None),
+            "redrawn": found.get("redrawn"),
+            "warnings": found.get("warnings"),
+        }
+        return (
+            fits(form, found)
+            and len(found["failed"]) == len(found["status"])
+            and type(found["redrawn"]) is int
+            and isinstance(found["warnings"], tuple)
+            and all(isinstance(each, str) for each in found["warnings"])
+            and bool(((found["failed"] >= first) & (found["failed"] < first + count)).all())
+        )
 
 
 def _differences(there: Any, here: Any, place: str = "") -> Any:

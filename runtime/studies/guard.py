@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from ..ensemble_job import EnsemblePart
+from .part import Part
 from .payload import WorkerError, pack, unpack
-from .study import CRASHED, Part
+from .study import CRASHED
 
 MOST = 64
 """Trajectories of one chunk that may crash: after that many the rest of it is lost."""

@@ -1,18 +1,22 @@
-"""The part of a chunk as the bytes of a file: a zip archive of arrays in NumPy's format, the same for the same part."""
+"""The part of a chunk as the bytes of a file: a zip archive of arrays in NumPy's format, the same for the same part.
+
+``structure.json`` has the rest, in which an object with one name says what its value is: "array" the number of a file
+beside it, "list", "tuple" and "dict" what Python calls so, "moments" and "counts" the sketches.
+"""
 
 from __future__ import annotations
 
 import io
 import json
 import zipfile
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from .sketches import Counts, Moments
 
-_CLASSES = {"Moments": Moments, "Counts": Counts}
+_TAGS: dict[str, type[Any]] = {"moments": Moments, "counts": Counts}
 _DATE = (1980, 1, 1, 0, 0, 0)
 _STRUCTURE = "structure.json"
 
@@ -32,13 +36,48 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(content: bytes) -> Any:
-    """What `pack` was given; raises ValueError, KeyError or zipfile.BadZipFile for anything else."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+    """What `pack` was given; raises ValueError for anything else."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
 
-        def array(i: int) -> Any:
-            return np.lib.format.read_array(io.BytesIO(archive.read(f"{i}.npy")), allow_pickle=False)
+            def array(i: int) -> Any:
+                return np.lib.format.read_array(io.BytesIO(archive.read(f"{i}.npy")), allow_pickle=False)
 
-        return _built(json.loads(archive.read(_STRUCTURE)), array)
+            return _built(json.loads(archive.read(_STRUCTURE)), array)
+    except Exception as error:  # damaged archives and arrays raise errors of all kinds
+        raise ValueError(f"{type(error).__name__}: {error}") from error
+
+
+class Form:
+    """An array of some type and shape, in which None is any length."""
+
+    def __init__(self, dtype: Any, *shape: int | None) -> None:
+        self.dtype, self.shape = np.dtype(dtype), shape
+
+    def fits(self, value: Any) -> bool:
+        """Whether a value is such an array."""
+        return (
+            isinstance(value, np.ndarray)
+            and value.dtype == self.dtype
+            and value.ndim == len(self.shape)
+            and all(n in (None, size) for n, size in zip(self.shape, value.shape))
+        )
+
+
+def fits(form: Any, value: Any) -> bool:
+    """Whether a value has the types and shapes of `form`, in which a `Form` stands for each array."""
+    if isinstance(form, Form):
+        return form.fits(value)
+    if type(form) is not type(value):
+        return False
+    if isinstance(form, dict):
+        return form.keys() == value.keys() and all(fits(each, value[name]) for name, each in form.items())
+    if isinstance(form, (list, tuple)):
+        return len(form) == len(value) and all(map(fits, form, value))
+    if is_dataclass(form):
+        inner = all(fits(getattr(form, field.name), getattr(value, field.name)) for field in fields(form))
+        return inner and value.valid()
+    return bool(form == value)
 
 
 def _flattened(value: Any, arrays: list[Any]) -> Any:
@@ -50,9 +89,10 @@ def _flattened(value: Any, arrays: list[Any]) -> Any:
         return {type(value).__name__: [_flattened(each, arrays) for each in value]}
     if isinstance(value, dict):
         return {"dict": {name: _flattened(each, arrays) for name, each in value.items()}}
-    if type(value).__name__ in _CLASSES:
-        entries = {field.name: getattr(value, field.name) for field in fields(value)}
-        return {type(value).__name__: _flattened(entries, arrays)}
+    for tag, kind in _TAGS.items():
+        if type(value) is kind:
+            entries = {field.name: getattr(value, field.name) for field in fields(value)}
+            return {tag: _flattened(entries, arrays)}
     return value
 
 
@@ -64,7 +104,7 @@ def _built(found: Any, array: Any) -> Any:
         return array(content)
     if kind == "dict":
         return {name: _built(each, array) for name, each in content.items()}
-    if kind in _CLASSES:
-        return _CLASSES[kind](**_built(content, array))
+    if kind in _TAGS:
+        return _TAGS[kind](**_built(content, array))
     made = [_built(each, array) for each in content]
-    return tuple(made) if kind == "tuple" else made
+    return {"tuple": tuple, "list": list}[kind](made)

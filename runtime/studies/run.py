@@ -6,7 +6,6 @@ import os
 import warnings
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,13 @@ from ..compiled_model import prepare
 from ..errors import ArgumentError, ChaplyginError
 from ..options import RunOptions
 from ..progress import Progress
-from .collect import described
-from .folder import Folder, read_manifest, stored
-from .precision import Precision, pieces
+from .folder import Chunks, Folder
+from .manifest import read_manifest
+from .part import Part
+from .precision import pieces
 from .schedule import Schedule
 from .sketches import CHUNK
-from .study import CRASHED, ENDINGS, Part, Study, StudyJob, chunks
+from .study import CRASHED, ENDINGS, Study, StudyJob, chunks
 from .workers import Workers, workers_of
 
 ON_FAILURE = ("exclude", "raise", "nan")
@@ -126,30 +126,18 @@ def open_study(path: Any) -> Study:
     Numbers of every trajectory are read when they are used. It has no model, so `rerun` and `draws` are not available.
     Raises StudyFolderError.
     """
-    place = Path(os.fspath(path))
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentError(f"open_study: {arguments.short(path)} must be the path of a folder")
+    place = Path(path)
     found = read_manifest(place)
-    result = Study(
-        StudyJob(
-            SimpleNamespace(**found["model"]),
-            tuple(found["t_span"]),
-            None,
-            found["n"],
-            {},
-            None,
-            RunOptions(),
-            None,
-            {name: described(entry) for name, entry in found["collect"].items()},
-            None if found["until"] is None else Precision(**found["until"]),
-        ),
-        place,
+    job = StudyJob(
+        found.model, found.t_span, None, found.count, {}, None, RunOptions(), None, found.collect, found.until
     )
-    drawn = found["draws"] or {}
-    result.seed, result.sampling = drawn.get("seed"), drawn.get("sampling")
+    result = Study(job, place)
+    result.seed, result.sampling = found.seed, found.sampling
     result.interrupted = True
-    for part in stored(place):
-        if part["first"] != result.done:
-            break
-        result.take(Part(**part))
+    for part in Chunks(place, found.count, found.collect).parts():
+        result.take(part)
         if result.complete():
             result.interrupted = False
             break

@@ -9,8 +9,8 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass
 
 from .folder import Folder
+from .part import Part
 from .payload import WorkerError
-from .study import Part
 from .workers import PATIENCE, Done, Place, Workers
 
 AHEAD = 2
@@ -73,10 +73,9 @@ class Schedule:
 
     def _stored(self) -> _Task | None:
         """The next chunk if the folder has it."""
-        found = None if self.folder is None else self.folder.part(self.places[0][0])
-        if found is None:
+        part = None if self.folder is None else self.folder.part(*self.places[0][:2])
+        if part is None:
             return None
-        part = Part(**found)
         self.arrived(part, True)
         return _Task([self.places.popleft()], [part])
 

@@ -69,6 +69,10 @@ class Moments:
             np.maximum(self.maximum, other.maximum),
         )
 
+    def valid(self) -> bool:
+        """Whether the counts, of which the rest is divided, can be some; for what is read from files."""
+        return bool((self.count >= 0).all())
+
     def last(self) -> Moments:
         """Those at the last of the times."""
         return Moments(*(getattr(self, field.name)[-1:] for field in fields(self)))
@@ -106,6 +110,13 @@ class Counts:
         counts = np.zeros(len(keys), dtype=np.int64)
         np.add.at(counts, places, np.concatenate([self.counts, other.counts]))
         return Counts(self.bits, keys, counts)
+
+    def valid(self) -> bool:
+        """Whether these are cells of finite numbers in order, none empty; for what is read from files."""
+        bound = 0x7FF << self.bits
+        inside = ((self.keys >= -bound - 1) & (self.keys <= bound)).all()
+        ordered = len(self.keys) == len(self.counts) and (np.diff(self.keys) > 0).all()
+        return bool(inside and ordered and (self.counts > 0).all())
 
     @property
     def total(self) -> int:

@@ -28,6 +28,7 @@ from .collect import entry_of
 from .collector import Collector
 from .given import Given
 from .observed import observer_of
+from .part import Part
 from .precision import Precision, decisions
 from .results import Statistic
 from .sketches import BLOCK
@@ -44,19 +45,6 @@ CRASHED = -100
 
 ENDINGS = {**STATUS_NAMES, CRASHED: "crashed"}
 """Short names of how a trajectory of a study can end."""
-
-
-@dataclass(eq=False)
-class Part:
-    """What one chunk leaves: the part of each entry of `collect`, and its failures."""
-
-    first: int
-    count: int
-    parts: dict[str, Any]
-    failed: NDArray[np.int64]
-    status: NDArray[np.int32]
-    redrawn: int
-    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,15 +248,10 @@ class Study:
 
     def _parts(self) -> Iterator[Part]:
         """The parts in the folder, in the order of the trajectories, up to the first that is missing."""
-        from .folder import stored
+        from .folder import Chunks
 
         assert self._folder is not None
-        done = 0
-        for found in stored(self._folder):
-            if found["first"] != done or done == self.done:
-                return
-            done += found["count"]
-            yield Part(**found)
+        yield from Chunks(self._folder, self.done, self.job.collect).parts()
 
     def __len__(self) -> int:
         return self._count

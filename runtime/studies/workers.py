@@ -19,8 +19,9 @@ from ..errors import ArgumentError
 from ..executors import cores
 from ..model import Model
 from .guard import Without, guarded
+from .part import Part
 from .payload import WorkerError, opened, pack, unpack
-from .study import Part, StudyJob
+from .study import StudyJob
 
 Place = tuple[int, int]
 """The trajectories first <= i < last of a chunk."""
