@@ -48,7 +48,7 @@ class Expression:
     @classmethod
     def with_slopes(cls, model: Any, what: Any) -> Expression:
         """The expression, then its derivatives by x, p and the inputs; raises `ArgumentError` if it is not smooth."""
-        return cls(library_of(model, (what,), 1, slopes=True), model.name, str(what))
+        return cls(library_of(model, (what,), 1, "slopes"), model.name, str(what))
 
     @property
     def address(self) -> int:
@@ -70,14 +70,15 @@ class Expression:
         return self.text
 
 
-def library_of(model: Any, expressions: Sequence[Any], lanes: int, slopes: bool = False) -> Path:
+def library_of(model: Any, expressions: Sequence[Any], lanes: int, kind: str = "values") -> Path:
     """The library of expressions, and of quantities by name, from the cache or compiled.
 
-    With `slopes`: that of one expression, and then its derivatives by x, p and the inputs.
+    "slopes": that of one expression, and then its derivatives by x, p and the inputs; "observed": with the guards of
+    the expressions.
 
     Raises the errors of `companion`.
     """
-    key = tuple(expressions), lanes, slopes
+    key = tuple(expressions), lanes, kind
     known: dict[Any, Path] = model._companions
     try:
         if key in known:
@@ -90,7 +91,7 @@ def library_of(model: Any, expressions: Sequence[Any], lanes: int, slopes: bool 
             f"of declared quantities ({', '.join(model.quantities)}), or compile the System in this process"
         )
     known[key] = import_module(BUILDER).build_companion(
-        Path(model.owner.__file__), model.digest, model._equations, expressions, lanes, slopes=slopes
+        Path(model.owner.__file__), model.digest, model._equations, expressions, lanes, kind
     )
     return known[key]
 

@@ -32,7 +32,9 @@ class Observer:
         if model._equations is None and all(isinstance(what, str) for _, what in wanted):
             return cls(model.name, texts, {})
         expressions = [what for _, what in wanted]
-        return cls(model.name, texts, {n: library_of(model, expressions, n) for n in sorted({1, lanes})})
+        return cls(
+            model.name, texts, {n: library_of(model, expressions, n, "observed") for n in sorted({1, lanes})}
+        )
 
     @property
     def kinds(self) -> tuple[int, ...]:

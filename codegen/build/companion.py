@@ -5,15 +5,22 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..emit.c_companion import companion_file
-from ..lower.companion import checked, companion, fingerprint, slope
+from ..lower.companion import checked, companion, fingerprint, guarded, slope
 from . import cache
 from .extension import facts_of, lane_library
 
 if TYPE_CHECKING:
     from ..derive.equations import Equations
+
+
+_COMMANDS = {
+    "values": "batch.evaluate(...)",
+    "slopes": "model.gradient(...)",
+    "observed": "cg.ensemble(..., collect=...)",
+}
 
 
 def build_companion(
@@ -22,25 +29,30 @@ def build_companion(
     equations: Callable[[], Equations],
     wanted: Sequence[Any],
     lanes: int,
-    *,
-    slopes: bool = False,
+    kind: Literal["values", "slopes", "observed"],
 ) -> Path:
     """A shared library that defines `<name>_companion_<lanes>`, cached or newly compiled.
 
     `module` is the path of the model's module in the cache, `digest` that of the model. It is compiled with the flags
-    of the model, and the equations are derived only if it is not in the cache. With `slopes` it has one expression and
-    its derivatives. Raises ArgumentError, naming the
-    expression that is wrong, and the errors of `build_lanes`.
+    of the model, and the equations are derived only if it is not in the cache. "slopes": one expression and its
+    derivatives; "observed": the guards of the expressions too. Raises ArgumentError, naming the expression that is
+    wrong, and the errors of `build_lanes`.
     """
     expressions = checked(wanted)
     facts = facts_of(module)
-    own = hashlib.sha256(repr((facts["key"], fingerprint(expressions), lanes, slopes)).encode()).hexdigest()
+    own = hashlib.sha256(repr((facts["key"], fingerprint(expressions), lanes, kind)).encode()).hexdigest()
     key = cache.model_key(own, reproducible=facts["reproducible"], tuned=facts["tuned"])
 
     def texts() -> dict[str, bytes]:
         nodes = equations().nodes
-        made = slope(nodes, expressions[0], own) if slopes else companion(nodes, expressions, own)
-        files = companion_file(made, digest, "model.gradient(...)" if slopes else "batch.evaluate(...)")
+        owners: tuple[int, ...] = ()
+        if kind == "observed":
+            made, owners = guarded(nodes, expressions, own)
+        else:
+            made = (
+                slope(nodes, expressions[0], own) if kind == "slopes" else companion(nodes, expressions, own)
+            )
+        files = companion_file(made, digest, _COMMANDS[kind], owners)
         return {name: text.encode() for name, text in files.items()}
 
     return lane_library(key, f"{facts['name']}_companion", texts, lanes, facts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..lower.companion import VALUES
 from ..lower.program import Program, has_functions
 from ..lower.schedule import variable_names
@@ -12,8 +14,13 @@ from .render import provenance, render
 from .statements import body, solver
 
 
-def companion_file(program: Program, model_digest: str, command: str) -> dict[str, str]:
-    """`<name>_companion.c`, which is compiled once for each number of lanes, 1 included."""
+def companion_file(
+    program: Program, model_digest: str, command: str, guarded: Sequence[int] = ()
+) -> dict[str, str]:
+    """`<name>_companion.c`, which is compiled once for each number of lanes, 1 included.
+
+    `guarded` are the expressions to which the last results belong as guards; see `lower.companion.guarded`.
+    """
     kernel = program.kernels[VALUES.name]
     text = body(program.graph, program.schedule(VALUES.name), LANE_KERNEL)
     values = {
@@ -22,7 +29,8 @@ def companion_file(program: Program, model_digest: str, command: str) -> dict[st
         "functions": "cg_math.h" if has_functions(program, (VALUES.name,)) else "cg_real.h",
         "solver": solver(LANES, [kernel]),
         "kernel": lane_kernel(program, VALUES.name, text),
-        "n_values": str(len(kernel.outputs)),
+        "n_values": str(len(kernel.outputs) - len(guarded)),
+        "guarded": ", ".join(map(str, (*guarded, -1))),
         "n_work": str(text.work),
         "reads": ", ".join(map(str, (*_states_in(program), -1))),
         "digest": c_string(model_digest),

@@ -21,11 +21,12 @@ from ..declare.digest import numbered
 from ..declare.entry import Entry
 from ..declare.symbols import rate
 from ..graph.from_sympy import Lowering, UnsupportedExpression
-from ..graph.graph import CONDITIONS, Graph, Node
+from ..graph.graph import CONDITIONS, RELATIONS, Graph, Node
 from .derivatives import adjoint, kinks
 from .dynamics import Dynamics
 from .lower import given
 from .program import KernelRow, Program
+from .quantities import changing
 
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes
@@ -82,6 +83,48 @@ def companion(eqs: EquationNodes, expressions: Sequence[sp.Basic], digest: str) 
         kernels={kernel.name: kernel},
         table=(VALUES,),
     )
+
+
+def guarded(
+    eqs: EquationNodes, expressions: Sequence[sp.Basic], digest: str
+) -> tuple[Program, tuple[int, ...]]:
+    """The program of `companion` with the guards of its expressions as further results, and the expression of each.
+
+    Between the zeros of its guards an expression is smooth along a step of a run; see ``cg_corners.h``. Those that
+    change with parameters only are left out. A guard has the sign that its switch sees, whatever rounding does.
+    """
+    program = companion(eqs, expressions, digest)
+    g, kernel = eqs.graph, program.kernels[VALUES.name]
+    constant = {g.symbol(p.name) for p in program.parameters}
+    nodes, comments, owners = list(kernel.outputs), list(kernel.comments), list[int]()
+    for i, output in enumerate(kernel.outputs):
+        found: dict[Node, Node] = {}
+        for node in g.reachable([output]):
+            decisive = _guard(g, node)
+            if decisive is not None and any(
+                g.op[n] == "symbol" and n not in constant for n in g.reachable([decisive[0]])
+            ):
+                found.setdefault(*decisive)
+        nodes += found.values()
+        owners += [i] * len(found)
+        comments += [f"a guard of expression {i}"] * len(found)
+    kernel = replace(kernel, outputs=tuple(nodes), comments=tuple(comments))
+    return replace(program, kernels={VALUES.name: kernel}), tuple(owners)
+
+
+def _guard(g: Graph, node: Node) -> tuple[Node, Node] | None:
+    """What decides on a switch, and the guard; None if the node has no corner."""
+    op, args = g.op[node], g.args[node]
+    if op == "atan2":  # a jump where y changes sign and x is negative
+        return args[0], args[0]
+    decisive = changing(g, node)
+    if decisive is None or op in ("eq", "ne"):  # true or false in single points
+        return None
+    difference = decisive[0]
+    if op not in RELATIONS:
+        return difference, difference
+    size = g.call("abs", difference)
+    return node, g.select(node, g.neg(size), size)
 
 
 def slope(eqs: EquationNodes, expression: sp.Basic, digest: str) -> Program:

@@ -30,7 +30,7 @@ typedef struct cg_rule {
  * node where it is, and what no value between the nodes exceeds. */
 enum cg_surveyed { CG_SURVEY_MEAN, CG_SURVEY_BEST, CG_SURVEY_PLACE, CG_SURVEY_BOUND, CG_SURVEYED };
 
-/* found[CG_SURVEYED][n_values] from samples[n_nodes][n_values], over the lanes. */
+/* found[CG_SURVEYED][n_values] from samples[n_nodes][n_values + n_guards], over the lanes. */
 typedef void (*cg_survey_t)(const cg_rule_t *rule, const int32_t *kinds, const double *CG_RESTRICT samples,
                             double *CG_RESTRICT found);
 
@@ -40,6 +40,8 @@ typedef struct cg_companion {
     const char *digest;   /* of the model whose arrays it takes */
     int32_t n_lanes;      /* 1, 2, 4 or 8 */
     int32_t n_values;
+    int32_t n_guards;     /* of what is observed: rows of `values` after the expressions; see cg_corners.h */
+    const int32_t *guards; /* [n_guards] the expression to which each belongs, in ascending order, then -1 */
     int32_t n_work;       /* scratch, in numbers per lane */
     int32_t reserved;
     cg_lanes_t values;    /* out[i * n_lanes + lane] = expression i of the trajectory in a lane; p without the results of

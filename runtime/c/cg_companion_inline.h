@@ -1,7 +1,7 @@
 /* cg_companion_inline.h: the table of a companion. Included at the end of its file, which defines CG_COMPANION_VALUES
  * (the kernel over cg_real_t above), CG_COMPANION_COUNT, CG_COMPANION_WORK, CG_COMPANION_DIGEST and CG_COMPANION (the
- * name of the table to define), and CG_COMPANION_READS, the indices of the states that it contains, ended by -1; CG_LANES
- * comes from the command line.
+ * name of the table to define), CG_COMPANION_GUARDED, the expression of each guard, and CG_COMPANION_READS, the indices of
+ * the states that it contains, both ended by -1; CG_LANES comes from the command line.
  */
 #include "cg_companion.h"
 #include "cg_survey.h"
@@ -38,10 +38,14 @@ static void cg_companion_interpolate(const double *CG_RESTRICT theta, const doub
     }
 }
 
+static const int32_t cg_companion_guarded[] = {CG_COMPANION_GUARDED};
+enum { CG_COMPANION_GUARDS = sizeof cg_companion_guarded / sizeof *cg_companion_guarded - 1 };
+
 static void cg_companion_survey(const cg_rule_t *rule, const int32_t *kinds, const double *CG_RESTRICT samples,
                                 double *CG_RESTRICT found)
 {
-    cg_survey_all(rule, kinds, CG_COMPANION_COUNT, CG_GIVEN(samples), CG_WRITTEN(found));
+    cg_survey_all(rule, kinds, CG_COMPANION_COUNT, CG_COMPANION_COUNT + CG_COMPANION_GUARDS, CG_GIVEN(samples),
+                  CG_WRITTEN(found));
 }
 
 #ifndef CG_EXPORTED
@@ -54,6 +58,8 @@ const cg_companion_t CG_COMPANION = {
     .digest = CG_COMPANION_DIGEST,
     .n_lanes = CG_LANES,
     .n_values = CG_COMPANION_COUNT,
+    .n_guards = CG_COMPANION_GUARDS,
+    .guards = cg_companion_guarded,
     .n_work = CG_COMPANION_WORK,
     .values = cg_companion_values,
     .interpolate = cg_companion_interpolate,

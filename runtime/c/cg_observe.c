@@ -63,14 +63,20 @@ static size_t cg_observer_layout(cg_observer_t *observer, char *base)
 {
     const cg_model_t *const model = observer->model;
     const cg_companion_t *const companion = observer->companion;
-    const int64_t lanes = observer->lanes, values = observer->n_values * lanes;
+    const int64_t lanes = observer->lanes, values = observer->n_values * lanes, rows = observer->n_rows * lanes;
+    const int64_t parts = observer->n_rows > observer->n_values ? 1 : 0;
     size_t offset = CG_ALIGNED(sizeof(cg_observer_t));
     int32_t longest = model->n_outputs > model->n_invariants ? model->n_outputs : model->n_invariants;
     observer->value = cg_take(base, &offset, values);
     observer->more = cg_take(base, &offset, values);
-    observer->out = cg_take(base, &offset, values);
-    observer->samples = cg_take(base, &offset, CG_MOST_LOBATTO * values);
     observer->found = cg_take(base, &offset, CG_SURVEYED * values);
+    observer->out = cg_take(base, &offset, rows);
+    observer->samples = cg_take(base, &offset, CG_MOST_LOBATTO * rows);
+    observer->whole = cg_take(base, &offset, parts * CG_MOST_LOBATTO * rows);
+    observer->from = cg_take(base, &offset, lanes);
+    observer->to = cg_take(base, &offset, lanes);
+    observer->length = cg_take(base, &offset, lanes);
+    observer->cuts = (cg_cuts_t *)cg_take_bytes(base, &offset, sizeof(cg_cuts_t) * (size_t)(parts * lanes));
     observer->theta = cg_take(base, &offset, lanes);
     observer->t = cg_take(base, &offset, lanes);
     observer->x = cg_take(base, &offset, CG_PADDED(model->n_states) * lanes);
@@ -88,6 +94,7 @@ static int cg_observer_set_up(cg_observer_t *observer, const cg_model_t *model, 
     observer->model = model;
     observer->companion = companion;
     observer->n_values = n_values;
+    observer->n_rows = n_values;
     observer->lanes = companion != NULL ? companion->n_lanes : 1;
     if (companion == NULL) {
         return CG_OK;
@@ -95,6 +102,7 @@ static int cg_observer_set_up(cg_observer_t *observer, const cg_model_t *model, 
     const int fits = companion->abi_version == CG_ABI_VERSION && companion->struct_size == sizeof *companion
         && companion->n_values == n_values && companion->n_lanes <= CG_MOST_LANES
         && strcmp(companion->digest, model->digest) == 0;
+    observer->n_rows += fits ? companion->n_guards : 0;
     return fits ? CG_OK : CG_BAD_ARGUMENT;
 }
 
@@ -149,8 +157,16 @@ static double cg_time_within(const cg_observed_step_t *step, int32_t lane, doubl
     return step->t_old[lane] + theta * (step->t[lane] - step->t_old[lane]);
 }
 
-/* Where a kernel failed, its results are NaN. */
-static void cg_observer_spoil(const cg_observer_t *observer, double *values)
+/* A fraction of the part of the step that is taken in, as a fraction of the step; its ends exactly, since a jump may be
+ * one rounding error away. */
+static double cg_within(const cg_observer_t *observer, int32_t lane, double fraction)
+{
+    const double from = observer->from[lane], to = observer->to[lane];
+    return fraction == 1.0 ? to : from + fraction * (to - from);
+}
+
+/* Where a kernel failed, its `count` results are NaN. */
+static void cg_observer_spoil(const cg_observer_t *observer, double *values, int32_t count)
 {
     const int32_t lanes = observer->lanes;
     int32_t some = CG_OK;
@@ -158,7 +174,7 @@ static void cg_observer_spoil(const cg_observer_t *observer, double *values)
         some |= observer->status[lane];
     }
     for (int32_t lane = 0; some != CG_OK && lane < lanes; lane++) {
-        for (int32_t i = 0; observer->status[lane] != CG_OK && i < observer->n_values; i++) {
+        for (int32_t i = 0; observer->status[lane] != CG_OK && i < count; i++) {
             values[i * lanes + lane] = HUGE_VAL - HUGE_VAL;
         }
     }
@@ -181,7 +197,7 @@ static void cg_observer_meet(cg_observer_t *observer, int32_t i, int32_t lane, d
     }
 }
 
-/* Adds the quadrature of a step to the integral i: compensated summation, as W. Kahan has it. */
+/* Adds the quadrature of a part of the step to the integral i: compensated summation, as W. Kahan has it. */
 static void cg_observer_add(const cg_observed_step_t *step, int32_t i)
 {
     cg_observer_t *const observer = step->observer;
@@ -191,7 +207,7 @@ static void cg_observer_add(const cg_observed_step_t *step, int32_t i)
     double *const more = observer->more + i * lanes;
     for (int32_t lane = 0; lane < lanes; lane++) {
         if (observer->counted[lane]) {
-            const double term = (step->t[lane] - step->t_old[lane]) * mean[lane] - more[lane];
+            const double term = (step->t[lane] - step->t_old[lane]) * observer->length[lane] * mean[lane] - more[lane];
             const double total = value[lane] + term;
             more[lane] = (total - value[lane]) - term;
             value[lane] = total;
@@ -202,7 +218,7 @@ static void cg_observer_add(const cg_observed_step_t *step, int32_t i)
 /* The derivative of expression i in a lane at the end of the step, or at its start, per length of the step. */
 static double cg_observer_slope(const cg_observer_t *observer, const double *samples, int at_end)
 {
-    const int32_t row = observer->n_values * observer->lanes, last = observer->rule.n_nodes - 1;
+    const int32_t row = observer->n_rows * observer->lanes, last = observer->rule.n_nodes - 1;
     double sum = 0.0;
     for (int32_t j = 0; j <= last; j++) {
         sum += observer->rule.slope[j] * samples[(at_end ? j : last - j) * row];
@@ -213,7 +229,7 @@ static double cg_observer_slope(const cg_observer_t *observer, const double *sam
 /* How far a maximum next to node j can be above it; 0: there is none. sign * samples[j * row] is to be large. */
 static double cg_observer_rise(const cg_observer_t *observer, const double *samples, double sign, int32_t j)
 {
-    const int32_t row = observer->n_values * observer->lanes, last = observer->rule.n_nodes - 1;
+    const int32_t row = observer->n_rows * observer->lanes, last = observer->rule.n_nodes - 1;
     const double here = samples[j * row];
     const double left = j > 0 ? sign * (here - samples[(j - 1) * row]) : 0.0;
     const double right = j < last ? sign * (here - samples[(j + 1) * row]) : 0.0;
@@ -233,13 +249,13 @@ static double cg_observer_rise(const cg_observer_t *observer, const double *samp
 static int cg_observer_search(const cg_observed_step_t *step, int32_t i, int32_t j, const int64_t *wanted)
 {
     cg_observer_t *const observer = step->observer;
-    const int32_t lanes = observer->lanes, row = observer->n_values * lanes, last = observer->rule.n_nodes - 1;
+    const int32_t lanes = observer->lanes, row = observer->n_rows * lanes, last = observer->rule.n_nodes - 1;
     const double *const nodes = observer->rule.nodes;
     const double sign = cg_observed_sign(observer, i);
     cg_search_t searches[CG_MOST_LANES];
     int32_t open = 0;
     for (int32_t lane = 0; lane < lanes; lane++) {
-        const double *const here = observer->samples + (j * observer->n_values + i) * lanes + lane;
+        const double *const here = observer->samples + j * row + i * lanes + lane;
         if (j == 0 || j == last) {
             cg_search_begin(&searches[lane], nodes[j == 0 ? 0 : j - 1], nodes[j == 0 ? 1 : j]);
         } else {
@@ -251,7 +267,7 @@ static int cg_observer_search(const cg_observed_step_t *step, int32_t i, int32_t
     for (int32_t round = 0; open > 0 && round < CG_SEARCH_MOST; round++) {
         for (int32_t lane = 0; lane < lanes; lane++) {
             const int searching = wanted[lane] && !cg_search_done(&searches[lane]);
-            observer->theta[lane] = searching ? cg_search_next(&searches[lane]) : 0.5;
+            observer->theta[lane] = cg_within(observer, lane, searching ? cg_search_next(&searches[lane]) : 0.5);
         }
         const int status = step->evaluate(step, CG_INSIDE, observer->out);
         if (status != CG_OK) {
@@ -273,7 +289,7 @@ static int cg_observer_search(const cg_observed_step_t *step, int32_t i, int32_t
 static int cg_observer_refine(const cg_observed_step_t *step, int32_t i)
 {
     cg_observer_t *const observer = step->observer;
-    const int32_t lanes = observer->lanes, row = observer->n_values * lanes, last = observer->rule.n_nodes - 1;
+    const int32_t lanes = observer->lanes, row = observer->n_rows * lanes, last = observer->rule.n_nodes - 1;
     const double *const samples = observer->samples + i * lanes;
     const double sign = cg_observed_sign(observer, i);
     for (int32_t j = 0; j <= last; j++) {
@@ -305,7 +321,8 @@ static int cg_observer_follow(const cg_observed_step_t *step, int32_t i)
         if (observer->counted[lane]) {
             const double mean = found[CG_SURVEY_MEAN * row + lane];
             const int32_t j = (int32_t)found[CG_SURVEY_PLACE * row + lane];
-            const double t = j < last ? cg_time_within(step, lane, observer->rule.nodes[j]) : step->t[lane];
+            const double theta = cg_within(observer, lane, observer->rule.nodes[j]);
+            const double t = j < last || observer->to[lane] < 1.0 ? cg_time_within(step, lane, theta) : step->t[lane];
             const double best = sign * found[CG_SURVEY_BEST * row + lane];
             cg_observer_meet(observer, i, lane, mean != mean ? mean : best, t);
             some = some || found[CG_SURVEY_BOUND * row + lane] > sign * observer->value[i * lanes + lane];
@@ -314,31 +331,194 @@ static int cg_observer_follow(const cg_observed_step_t *step, int32_t i)
     return some ? cg_observer_refine(step, i) : CG_OK;
 }
 
-static int cg_observer_take(const cg_observed_step_t *step)
+/* Samples the expressions at the nodes of the parts of all lanes. */
+static int cg_observer_sample(const cg_observed_step_t *step, int whole)
 {
     cg_observer_t *const observer = step->observer;
-    const int32_t lanes = observer->lanes, row = observer->n_values * lanes, last = observer->rule.n_nodes - 1;
-    int status = CG_OK;
+    const int32_t lanes = observer->lanes, row = observer->n_rows * lanes, last = observer->rule.n_nodes - 1;
     for (int32_t j = 0; j <= last; j++) {
         for (int32_t lane = 0; lane < lanes; lane++) {
-            observer->theta[lane] = observer->rule.nodes[j];
+            observer->theta[lane] = cg_within(observer, lane, observer->rule.nodes[j]);
         }
-        const enum cg_place place = j == 0 ? CG_AT_START : j == last ? CG_AT_END : CG_INSIDE;
-        status = step->evaluate(step, place, observer->samples + j * row);
+        const enum cg_place place = whole && j == 0 ? CG_AT_START : whole && j == last ? CG_AT_END : CG_INSIDE;
+        const int status = step->evaluate(step, place, observer->samples + j * row);
         if (status != CG_OK) {
             return status;
         }
     }
+    return CG_OK;
+}
+
+static void cg_observer_survey(cg_observer_t *observer)
+{
     if (observer->companion != NULL) {
         observer->companion->survey(&observer->rule, observer->kinds, observer->samples, observer->found);
     } else {
-        cg_survey_all(&observer->rule, observer->kinds, observer->n_values, observer->samples, observer->found);
+        cg_survey_all(&observer->rule, observer->kinds, observer->n_values, observer->n_rows, observer->samples,
+                      observer->found);
     }
-    for (int32_t i = 0; i < observer->n_values && status == CG_OK; i++) {
-        if (observer->kinds[i] == CG_OBSERVED_INTEGRAL) {
-            cg_observer_add(step, i);
-        } else {
-            status = cg_observer_follow(step, i);
+}
+
+/* Takes in the survey of expression i. */
+static int cg_observer_count(const cg_observed_step_t *step, int32_t i)
+{
+    if (step->observer->kinds[i] == CG_OBSERVED_INTEGRAL) {
+        cg_observer_add(step, i);
+        return CG_OK;
+    }
+    return cg_observer_follow(step, i);
+}
+
+/* ---- a step with corners ---- */
+
+typedef struct cg_guard_place {
+    const cg_observed_step_t *step;
+    int32_t lane;
+    int32_t row;
+} cg_guard_place_t;
+
+static int cg_guard_value(void *context, double theta, double *g)
+{
+    const cg_guard_place_t *const place = context;
+    cg_observer_t *const observer = place->step->observer;
+    for (int32_t lane = 0; lane < observer->lanes; lane++) {
+        observer->theta[lane] = theta;
+    }
+    const int status = place->step->evaluate(place->step, CG_INSIDE, observer->out);
+    *g = observer->out[place->row * observer->lanes + place->lane];
+    return status;
+}
+
+/* Whether the samples of a guard leave no doubt that it has one sign in the step. */
+static int cg_guard_is_far(const cg_observer_t *observer, const double *samples)
+{
+    double least = samples[0], most = samples[0];
+    for (int32_t j = 1; j < observer->rule.n_nodes; j++) {
+        const double here = samples[j * observer->n_rows * observer->lanes];
+        least = here < least ? here : least;
+        most = here > most ? here : most;
+        if (here != here) {
+            return 0;
+        }
+    }
+    return least > most - least || most < least - most;
+}
+
+/* The cuts of the expression that has the guards first .. end - 1; the result in *most is the largest number of a lane. */
+static int cg_observer_cut(const cg_observed_step_t *step, int32_t first, int32_t end, int32_t *most)
+{
+    cg_observer_t *const observer = step->observer;
+    const int32_t lanes = observer->lanes, last = observer->rule.n_nodes - 1, row = observer->n_rows * lanes;
+    *most = 0;
+    for (int32_t lane = 0; lane < lanes; lane++) {
+        cg_cuts_t *const cuts = &observer->cuts[lane];
+        cuts->n = 0;
+        for (int32_t k = first; observer->counted[lane] && k < end; k++) {
+            cg_guard_place_t place = {step, lane, observer->n_values + k};
+            const cg_guard_t guard = {cg_guard_value, &place};
+            const double *const samples = observer->samples + place.row * lanes + lane;
+            const int status = cg_guard_is_far(observer, samples)
+                ? CG_OK : cg_cuts_add(cuts, &guard, samples[0], samples[last * row]);
+            if (status != CG_OK) {
+                return status;
+            }
+        }
+        cg_cuts_order(cuts);
+        *most = cuts->n > *most ? cuts->n : *most;
+    }
+    return CG_OK;
+}
+
+/* The part of the step after `number` cuts of a lane; the result is whether there is one. */
+static int cg_observer_part(cg_observer_t *observer, int32_t lane, int32_t number)
+{
+    const cg_cuts_t *const cuts = &observer->cuts[lane];
+    const int32_t n = cuts->n;
+    if (number > n) {
+        return 0;
+    }
+    /* the length goes to the middle of each cut, so that nothing is lost where there is only a corner */
+    const double begins = number > 0 ? 0.5 * (cuts->lo[number - 1] + cuts->hi[number - 1]) : 0.0;
+    const double ends = number < n ? 0.5 * (cuts->lo[number] + cuts->hi[number]) : 1.0;
+    observer->from[lane] = number > 0 ? cuts->hi[number - 1] : 0.0;
+    observer->to[lane] = number < n ? cuts->lo[number] : 1.0;
+    observer->length[lane] = ends - begins;
+    return observer->from[lane] < observer->to[lane];
+}
+
+/* The states at the ends of the step are known better than from its interpolant: a guard can be zero there. */
+static void cg_observer_keep_ends(cg_observer_t *observer, int32_t lane)
+{
+    const int32_t lanes = observer->lanes, last = observer->rule.n_nodes - 1, row = observer->n_rows * lanes;
+    for (int32_t at = lane; at < row; at += lanes) {
+        if (observer->from[lane] == 0.0) {
+            observer->samples[at] = observer->whole[at];
+        }
+        if (observer->to[lane] == 1.0) {
+            observer->samples[last * row + at] = observer->whole[last * row + at];
+        }
+    }
+}
+
+/* Takes in expression i part by part, in the lanes in which it has corners; those without follow as a whole. */
+static int cg_observer_parts(const cg_observed_step_t *step, int32_t i, int32_t most)
+{
+    cg_observer_t *const observer = step->observer;
+    const int32_t lanes = observer->lanes;
+    const size_t bytes = sizeof(double) * (size_t)(observer->rule.n_nodes * observer->n_rows * lanes);
+    int64_t counted[CG_MOST_LANES];
+    int status = CG_OK;
+    memcpy(counted, observer->counted, sizeof *counted * (size_t)lanes);
+    memcpy(observer->whole, observer->samples, bytes);
+    for (int32_t number = 0; number <= most && status == CG_OK; number++) {
+        for (int32_t lane = 0; lane < lanes; lane++) {
+            const int some = counted[lane] && observer->cuts[lane].n > 0 && cg_observer_part(observer, lane, number);
+            observer->counted[lane] = some ? -1 : 0;
+        }
+        status = cg_observer_sample(step, 0);
+        for (int32_t lane = 0; lane < lanes && status == CG_OK; lane++) {
+            if (observer->counted[lane]) {
+                cg_observer_keep_ends(observer, lane);
+            }
+        }
+        if (status == CG_OK) {
+            cg_observer_survey(observer);
+            status = cg_observer_count(step, i);
+        }
+    }
+    for (int32_t lane = 0; lane < lanes; lane++) {
+        observer->from[lane] = 0.0;
+        observer->to[lane] = observer->length[lane] = 1.0;
+        observer->counted[lane] = observer->cuts[lane].n > 0 ? 0 : counted[lane];
+    }
+    memcpy(observer->samples, observer->whole, bytes);
+    cg_observer_survey(observer);
+    status = status == CG_OK ? cg_observer_count(step, i) : status;
+    memcpy(observer->counted, counted, sizeof *counted * (size_t)lanes);
+    return status;
+}
+
+static int cg_observer_take(const cg_observed_step_t *step)
+{
+    cg_observer_t *const observer = step->observer;
+    const int32_t n_guards = observer->n_rows - observer->n_values;
+    for (int32_t lane = 0; lane < observer->lanes; lane++) {
+        observer->from[lane] = 0.0;
+        observer->to[lane] = observer->length[lane] = 1.0;
+    }
+    int status = cg_observer_sample(step, 1);
+    if (status == CG_OK) {
+        cg_observer_survey(observer);
+    }
+    for (int32_t i = 0, guard = 0; i < observer->n_values && status == CG_OK; i++) {
+        const int32_t first = guard;
+        int32_t most = 0;
+        while (guard < n_guards && observer->companion->guards[guard] == i) {
+            guard++;
+        }
+        status = guard > first ? cg_observer_cut(step, first, guard, &most) : CG_OK;
+        if (status == CG_OK) {
+            status = most > 0 ? cg_observer_parts(step, i, most) : cg_observer_count(step, i);
         }
     }
     return status;
@@ -381,7 +561,7 @@ static int cg_observe_at(cg_observer_t *observer, cg_run_t *run, double t, const
     } else {
         observer->companion->values(&model_t, x, run->p, run->u, out, observer->status, observer->work);
     }
-    cg_observer_spoil(observer, out);
+    cg_observer_spoil(observer, out, observer->n_rows);
     return CG_OK;
 }
 
@@ -418,7 +598,7 @@ int cg_observe_run(void *context, cg_run_t *run, int stepped)
     const int status = run->have_dense ? CG_OK : run->dense(run);
     if (status == CG_SINGULAR || status == CG_NONFINITE) { /* the step itself is good */
         observer->status[0] = status;
-        cg_observer_spoil(observer, observer->value);
+        cg_observer_spoil(observer, observer->value, observer->n_values);
         return CG_OK;
     }
     observer->counted[0] = -1;
@@ -446,7 +626,7 @@ static int cg_observe_in_lanes(const cg_observed_step_t *step, enum cg_place pla
         }
     }
     observer->companion->values(t, x, run->p, run->u, out, observer->status, observer->work);
-    cg_observer_spoil(observer, out);
+    cg_observer_spoil(observer, out, observer->n_rows);
     return CG_OK;
 }
 
@@ -466,6 +646,6 @@ void cg_observe_lanes(cg_observer_t *observer, cg_lanes_run_t *run)
         observer->status[lane] = observer->counted[lane] && run->failed[lane] ? CG_SINGULAR : CG_OK;
         run->n_rhs[lane] += !observer->counted[lane] ? 0 : run->failed[lane] ? run->failed_at[lane] : run->calls;
     }
-    cg_observer_spoil(observer, observer->value);
+    cg_observer_spoil(observer, observer->value, observer->n_values);
     cg_observer_take(&step);
 }

@@ -6,6 +6,7 @@
  *     kind and for steps that end at an event.
  *   - An extreme is the largest (smallest) value at the nodes, or between those around a node from which the expression
  *     descends to both sides. It is searched there, to 1e-7 of the step, if it can exceed the best value so far.
+ *   - An expression with corners or jumps in a step (cg_corners.h) is treated so in each of the parts between them.
  * Nothing of this takes part in the control of the steps. Where an input or a reset jumps, the values on both sides count.
  * A value is NaN if the expression cannot be computed somewhere along the motion.
  */
@@ -13,6 +14,7 @@
 #define CG_OBSERVE_H
 
 #include "cg_companion.h"
+#include "cg_corners.h"
 #include "cg_lanes.h"
 
 #ifdef __cplusplus
@@ -33,6 +35,7 @@ typedef struct cg_observer {
     const cg_quantity_t *quantities; /* [n_values] */
     const int32_t *kinds;            /* [n_values] enum cg_observed_kind */
     int32_t n_values;
+    int32_t n_rows; /* n_values, and the guards of the companion */
     int32_t lanes;
 
     cg_rule_t rule;
@@ -40,9 +43,18 @@ typedef struct cg_observer {
     /* [n_values][lanes] */
     double *value; /* the integral, or the extreme, so far */
     double *more;  /* what rounding has cost the integral, or the time of the extreme */
-    double *out;   /* at one node */
-    double *samples; /* [n_nodes][n_values][lanes] */
-    double *found;   /* [CG_SURVEYED][n_values][lanes] */
+    double *found; /* [CG_SURVEYED][n_values][lanes] */
+
+    /* [n_rows][lanes] */
+    double *out;     /* at one node */
+    double *samples; /* [n_nodes][n_rows][lanes] */
+    double *whole;   /* the samples of the whole step, while those of a part of it are in `samples` */
+    cg_cuts_t *cuts; /* [lanes] of one expression in the step */
+
+    /* [lanes] the part of the step that is taken in, as fractions of it, and its length between corners */
+    double *from;
+    double *to;
+    double *length;
 
     /* Of one node: the fraction of the step and the time [lanes], the states [n_states][lanes]. */
     double *theta;
@@ -50,7 +62,7 @@ typedef struct cg_observer {
     double *x;
     double *work; /* of the companion, or the result of the kernel of a quantity */
     int32_t *status;
-    int64_t *counted; /* [lanes] truth: the lane has made a step */
+    int64_t *counted; /* [lanes] truth: the lane has made a step, with the part that is taken in */
 } cg_observer_t;
 
 /* The observer of `n_values` expressions: its size, and its layout in a block from cg_run_new. `order`: of the method.

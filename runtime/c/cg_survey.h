@@ -37,19 +37,19 @@ static CG_INLINE void cg_survey_one(const cg_rule_t *rule, const cg_real_t *samp
     found[CG_SURVEY_BOUND * next] = bound;
 }
 
-/* found[CG_SURVEYED][n_values] from samples[n_nodes][n_values]. */
-static CG_INLINE void cg_survey_all(const cg_rule_t *rule, const int32_t *kinds, int32_t n_values,
+/* found[CG_SURVEYED][n_values] from samples[n_nodes][row]. */
+static CG_INLINE void cg_survey_all(const cg_rule_t *rule, const int32_t *kinds, int32_t n_values, int32_t row,
                                     const cg_real_t *samples, cg_real_t *found)
 {
     for (int32_t i = 0; i < n_values; i++) {
         cg_real_t sum = cg_splat(0.0);
         for (int32_t j = 0; j < rule->n_nodes; j++) {
-            sum += rule->weights[j] * samples[j * n_values + i];
+            sum += rule->weights[j] * samples[j * row + i];
         }
         found[CG_SURVEY_MEAN * n_values + i] = sum;
         if (kinds[i] != CG_OBSERVED_INTEGRAL) {
             const double sign = kinds[i] == CG_OBSERVED_MINIMUM ? -1.0 : 1.0;
-            cg_survey_one(rule, samples + i, n_values, sign, found + i, n_values);
+            cg_survey_one(rule, samples + i, row, sign, found + i, n_values);
         }
     }
 }
