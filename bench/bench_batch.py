@@ -39,7 +39,7 @@ def couples(n: int) -> Any:
 
 def batch(n: int, threads: int, steps: int) -> Callable[[], Any]:
     """Steps of a batch."""
-    runs = sleigh().batch(n, starts(n), NUMBERS, {"tau": 0}, method="rk4", step=DT, threads=threads)
+    runs = sleigh().batch(starts(n), NUMBERS, {"tau": 0}, n=n, method="rk4", step=DT, threads=threads)
     inputs = couples(n)
 
     def run() -> Any:

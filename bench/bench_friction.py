@@ -179,7 +179,7 @@ def test_bouncing_balls(turns: Any) -> None:
 
     def run(lanes: int) -> Any:
         how = {"rtol": TOLERANCE, "atol": TOLERANCE, "lanes": lanes, "threads": 1}
-        return cg.ensemble(model, (0, 3), len(heights), *given, **how)
+        return cg.ensemble(model, (0, 3), *given, n=len(heights), **how)
 
     def error(ens: Any) -> float:
         e, found = entry.parameters["e"], ens.t_events["bounce"]
@@ -199,7 +199,7 @@ def test_sliders(turns: Any) -> None:
 
     def ensemble(tolerance: float, lanes: int) -> Any:
         how = {"rtol": tolerance, "atol": tolerance, "lanes": lanes, "threads": 1}
-        return cg.ensemble(model, (0, T_END), count, initial, entry.parameters, **how)
+        return cg.ensemble(model, (0, T_END), initial, entry.parameters, n=count, **how)
 
     reference = ensemble(1e-12, 1).y
     _side_by_side(

@@ -48,7 +48,9 @@ def measured(name: str) -> dict[tuple[str, float], Point]:
 
     def many(method: str, tolerance: float) -> Any:
         how: dict[str, Any] = {"method": method, "rtol": tolerance, "atol": tolerance}
-        return cg.ensemble(model, entry.t_span, RUNS, entry.initial, spread, progress=False, threads=1, **how)
+        return cg.ensemble(
+            model, entry.t_span, entry.initial, spread, n=RUNS, progress=False, threads=1, **how
+        )
 
     def one(method: str, tolerance: float) -> Any:
         how: dict[str, Any] = {"method": method, "rtol": tolerance, "atol": tolerance}

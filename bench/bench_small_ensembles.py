@@ -26,11 +26,13 @@ def top(n: int) -> tuple[Any, dict[str, Any], dict[str, Any]]:
 
 def test_eight_tops(timed: Any) -> None:
     model, initial, parameters = top(8)
-    cg.ensemble(model, (0, 1e-3), WORTH, [*map(float, cg.example("heavy_top").initial.values())], parameters)
+    cg.ensemble(
+        model, (0, 1e-3), [*map(float, cg.example("heavy_top").initial.values())], parameters, n=WORTH
+    )
     assert timed(
         GROUP,
         "8 heavy tops over 0.001 s",
-        lambda: cg.ensemble(model, (0, 1e-3), 8, initial, parameters),
+        lambda: cg.ensemble(model, (0, 1e-3), initial, parameters, n=8),
         rounds=50,
         iterations=20,
     ).success
@@ -38,7 +40,7 @@ def test_eight_tops(timed: Any) -> None:
 
 def test_eight_tops_again(timed: Any) -> None:
     model, initial, parameters = top(8)
-    ens = cg.ensemble(model, (0, 1e-3), 8, initial, parameters)
+    ens = cg.ensemble(model, (0, 1e-3), initial, parameters, n=8)
     assert timed(GROUP, "ens.rerun(i)", lambda: ens.rerun(3), rounds=50, iterations=20).success
 
 
@@ -47,7 +49,7 @@ def test_many_tops(timed: Any) -> None:
     assert timed(
         GROUP,
         f"{N} heavy tops over 0.02 s",
-        lambda: cg.ensemble(model, (0, 0.02), N, initial, parameters),
+        lambda: cg.ensemble(model, (0, 0.02), initial, parameters, n=N),
         rounds=50,
         baseline=True,
     ).success
@@ -60,6 +62,6 @@ def test_many_oscillators_with_an_input_each(timed: Any) -> None:
     assert timed(
         GROUP,
         f"{N} oscillators over 0.02 s with an input each",
-        lambda: cg.ensemble(model, (0, 0.02), N, initial, {"m": 1.0, "k": 4.0}, inputs),
+        lambda: cg.ensemble(model, (0, 0.02), initial, {"m": 1.0, "k": 4.0}, inputs, n=N),
         rounds=50,
     ).success

@@ -59,7 +59,7 @@ def study(n: int, threads: int = CORES) -> Callable[[], Any]:
     def run() -> Any:
         start = {name: stats.norm(MEAN[name], SPREAD[name]) for name in STATES}
         return cg.ensemble(
-            SLEIGH.model, (0, T_END), n, start, numbers(), seed=7, collect=entries(), threads=threads, progress=False
+            SLEIGH.model, (0, T_END), start, numbers(), n=n, seed=7, collect=entries(), threads=threads, progress=False
         )  # fmt: skip
 
     return run
@@ -70,7 +70,7 @@ def given(n: int, threads: int = CORES) -> Callable[[], Any]:
     start = {name: np.array(column) for name, column in study(n)().draws.items()}
 
     def run() -> Any:
-        return cg.ensemble(SLEIGH.model, (0, T_END), n, start, numbers(), threads=threads, progress=False)
+        return cg.ensemble(SLEIGH.model, (0, T_END), start, numbers(), n=n, threads=threads, progress=False)
 
     return run
 

@@ -284,12 +284,12 @@ def many_runs(sleigh: Any, model: Any) -> None:
     result, seconds = None, []
     begin = time.perf_counter()
     cg.ensemble(
-        model, (0, 1e-3), COUNT, initial, sleigh.parameters, **options
+        model, (0, 1e-3), initial, sleigh.parameters, n=COUNT, **options
     )  # compiles the lanes if they are not cached
     preparation = time.perf_counter() - begin
     for _ in range(3):
         begin = time.perf_counter()
-        result = cg.ensemble(model, (0, T_END), COUNT, initial, sleigh.parameters, **options)
+        result = cg.ensemble(model, (0, T_END), initial, sleigh.parameters, n=COUNT, **options)
         seconds.append(time.perf_counter() - begin)
     assert result is not None
     exact = closed_form(sleigh.parameters, initial, T_END)
@@ -348,7 +348,7 @@ def scattered_picture(model: Any, initial: dict[str, Array], p: dict[str, float]
     few = {name: values[:shown_runs] for name, values in initial.items()}
     times = np.linspace(0, T_END, 201)
     few["x"] = few["y"] = np.zeros(shown_runs)
-    paths = cg.ensemble(model, (0, T_END), shown_runs, few, p, t_eval=times, progress=False)
+    paths = cg.ensemble(model, (0, T_END), few, p, n=shown_runs, t_eval=times, progress=False)
     figure = Figure(figsize=(11, 4.8), layout="constrained")
     plane, histogram = figure.subplots(1, 2, width_ratios=[1.1, 1])
     for i in range(shown_runs):

@@ -214,13 +214,12 @@ class BaseModel(InitialStates):
     def ensemble(
         self,
         t_span: tuple[float, float],
-        n: int | None = None,
         initial: Any = None,
         parameters: Any = None,
         inputs: Any = None,
         **options: Any,
     ) -> Any:
-        """Integrate n trajectories over `t_span`: `chaplygin.ensemble` of this model, with the same arguments.
+        """Integrate many trajectories over `t_span`: `chaplygin.ensemble` of this model, with the same arguments.
 
         >>> from chaplygin.generated.harmonic_oscillator import model
         >>> model.ensemble((0, 10), initial={"x": [0, 1], "x_dot": 0}, parameters={"m": 1, "k": 4})["x"].round(6)
@@ -228,7 +227,7 @@ class BaseModel(InitialStates):
         """
         from .ensemble import ensemble
 
-        return ensemble(self, t_span, n, initial, parameters, inputs, **options)
+        return ensemble(self, t_span, initial, parameters, inputs, **options)
 
     @shown(STEPPER)
     def stepper(
@@ -263,11 +262,11 @@ class BaseModel(InitialStates):
     @shown()
     def batch(
         self,
-        n: int,
         initial: Any = None,
         parameters: Any = None,
         inputs: Any = None,
         *,
+        n: int | None = None,
         t0: float = 0.0,
         threads: int | None = None,
         lanes: int | None = None,
@@ -276,15 +275,19 @@ class BaseModel(InitialStates):
     ) -> Batch:
         """n runs that persist and are advanced together; see `Batch`.
 
-        The entries of `initial`, `parameters` and `inputs` are numbers or arrays (n,); `threads` and `lanes` are as for
-        `ensemble`, the other keywords as for `integrate`. `max_steps` applies to each advance.
+        The entries of `initial`, `parameters` and `inputs` are numbers or arrays (n,); `n` can be left out if an array
+        determines it. `threads` and `lanes` are as for `ensemble`, the other keywords as for `integrate`. `max_steps`
+        applies to each advance.
         With `sensitivities` ``batch.sensitivity["x", "m"]`` is dx/dm of every run; their errors control no steps.
         """
         from .batch import Batch
+        from .ensemble_job import number_of_trajectories
 
         how = of_call(BaseModel.batch, options).checked(self)
         begin = arguments.number("t0", t0)
-        return Batch(self, n, initial, parameters, inputs, begin, threads, lanes, how, sensitivities)
+        given = {"initial": initial, "parameters": parameters, "inputs": inputs}
+        count = number_of_trajectories(n, given)
+        return Batch(self, count, initial, parameters, inputs, begin, threads, lanes, how, sensitivities)
 
     def _stepper(self, *given: Any) -> Stepper:
         """A stepper that starts at t0, x0, p, with inputs and options that have been checked."""

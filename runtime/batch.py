@@ -66,7 +66,7 @@ class Batch:
 
     >>> import numpy as np
     >>> from chaplygin.generated.harmonic_oscillator import model
-    >>> batch = model.batch(3, {"x": np.array([0, 1, 2]), "x_dot": 0}, {"m": 1, "k": 4}, method="rk4", step=0.001)
+    >>> batch = model.batch({"x": np.array([0, 1, 2]), "x_dot": 0}, {"m": 1, "k": 4}, method="rk4", step=0.001)
     >>> batch.advance_by(0.5)
     >>> batch["x"].round(6)    # 0, 1 and 2 times cos 1
     array([0.      , 0.540302, 1.080605])
@@ -78,7 +78,7 @@ class Batch:
     def __init__(
         self,
         model: Any,
-        n: Any,
+        count: int,
         initial: Any,
         parameters: Any,
         inputs: Any,
@@ -88,7 +88,6 @@ class Batch:
         options: RunOptions,
         sensitivities: Any = None,
     ) -> None:
-        count = positive("n", n)
         apart = one_at_a_time(model, options, {}, starts=False)
         if apart is not None:
             raise ArgumentError(f"no batch of {model.name}: {apart}; use steppers or chaplygin.ensemble")
@@ -317,7 +316,7 @@ class Batch:
         >>> import chaplygin as cg
         >>> x = cg.coordinates("x")
         >>> model = cg.System("falling", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, potential=10 * x).compile()
-        >>> batch = model.batch(3, {"x": [1, 2, 3], "x_dot": 2})
+        >>> batch = model.batch({"x": [1, 2, 3], "x_dot": 2})
         >>> batch.evaluate([cg.rate(x) ** 2 / 2, x > 1, "energy"])
         array([[ 2.,  2.,  2.],
                [ 0.,  1.,  1.],

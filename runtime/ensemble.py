@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 def ensemble(
     model: Any,
     t_span: tuple[float, float],
-    n: int | None = None,
     initial: Any = None,
     parameters: Any = None,
     inputs: Any = None,
     *,
+    n: int | None = None,
     collect: None = None,
     **options: Any,
 ) -> Ensemble: ...
@@ -43,11 +43,11 @@ def ensemble(
 def ensemble(
     model: Any,
     t_span: tuple[float, float],
-    n: int | None = None,
     initial: Any = None,
     parameters: Any = None,
     inputs: Any = None,
     *,
+    n: int | None = None,
     collect: Mapping[str, Collector],
     **options: Any,
 ) -> Study: ...
@@ -57,11 +57,11 @@ def ensemble(
 def ensemble(
     model: Any,
     t_span: tuple[float, float],
-    n: int | None = None,
     initial: Any = None,
     parameters: Any = None,
     inputs: Any = None,
     *,
+    n: int | None = None,
     collect: Mapping[str, Collector] | None = None,
     until: Precision,
     **options: Any,
@@ -72,11 +72,11 @@ def ensemble(
 def ensemble(
     model: Any,
     t_span: tuple[float, float],
-    n: int | None = None,
     initial: Any = None,
     parameters: Any = None,
     inputs: Any = None,
     *,
+    n: int | None = None,
     t_eval: Any = None,
     threads: int | None = None,
     chunk: int | None = None,
@@ -161,19 +161,19 @@ def ensemble(
     Raises `ArgumentError` naming the wrong entry.
 
     >>> from chaplygin.generated.harmonic_oscillator import model
-    >>> ens = ensemble(model, (0, 10), 3, {"x": [0, 1, 2], "x_dot": 0}, {"m": 1, "k": 4})
+    >>> ens = ensemble(model, (0, 10), {"x": [0, 1, 2], "x_dot": 0}, {"m": 1, "k": 4})
     >>> ens["x"].round(6)    # 0, 1 and 2 times cos 20
     array([0.      , 0.408082, 0.816164])
     >>> ens.failed
     array([], dtype=int64)
     >>> from scipy import stats
-    >>> ens = ensemble(model, (0, 10), 1000, {"x": stats.norm(1, 0.1), "x_dot": 0}, {"m": 1, "k": 4}, seed=1)
+    >>> ens = ensemble(model, (0, 10), {"x": stats.norm(1, 0.1), "x_dot": 0}, {"m": 1, "k": 4}, n=1000, seed=1)
     >>> float(ens.draws["x"].mean().round(2)), float(ens["x"].std().round(2))    # 1 and 0.1 |cos 20|
     (1.0, 0.04)
     >>> import chaplygin as cg
     >>> collect = {"spread": cg.moments("x"), "low": cg.quantiles("x", 0.05)}
     >>> draws = {"x": stats.norm(1, 0.1), "x_dot": 0}
-    >>> study = ensemble(model, (0, 10), 100_000, draws, {"m": 1, "k": 4}, seed=1, collect=collect)
+    >>> study = ensemble(model, (0, 10), draws, {"m": 1, "k": 4}, n=100_000, seed=1, collect=collect)
     >>> round(study.results["spread"].mean["x"], 3)    # cos 20
     0.408
     """

@@ -250,6 +250,7 @@ def positive(what: str, value: Any) -> int:
 
 def number_of_trajectories(n: Any, given: Mapping[str, Any]) -> int:
     """The number of trajectories: as given, or the length of the first array found."""
+    arguments.refuse_number("initial", given["initial"], "n", "The number of trajectories")
     if n is not None:
         return positive("n", n)
     for what, array in arrays(given):

@@ -88,7 +88,7 @@ class Episodes:
         given = dict(zip(self.actions, self.controls))
         if self.batch is None:
             inputs = {**self.inputs, **given}
-            self.batch = self.model.batch(self.n, initial, parameters, inputs, **self.options)
+            self.batch = self.model.batch(initial, parameters, inputs, n=self.n, **self.options)
             self.values = np.empty((len(self.wanted), self.n))
         else:
             self.batch.set_inputs(given)

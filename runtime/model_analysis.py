@@ -98,10 +98,11 @@ class ModelAnalysis(CompiledModel):
 
     def linearize(
         self,
-        t: float,
         state: Any,
         parameters: Any = None,
         inputs: Any = None,
+        *,
+        t: float = 0.0,
         about: Literal["equilibrium", "steady"] = "equilibrium",
     ) -> Any:
         """The linear equations near an equilibrium or a steady motion, a `Linearization`.
@@ -118,7 +119,7 @@ class ModelAnalysis(CompiledModel):
         friction; a state slightly off gives a `ConsistencyWarning`. The first use compiles the derivatives.
 
         >>> from chaplygin.generated.harmonic_oscillator import model
-        >>> lin = model.linearize(0, {"x": 0, "x_dot": 0}, {"m": 1, "k": 4})
+        >>> lin = model.linearize({"x": 0, "x_dot": 0}, {"m": 1, "k": 4})
         >>> lin.A
         array([[ 0.,  1.],
                [-4.,  0.]])
@@ -127,7 +128,7 @@ class ModelAnalysis(CompiledModel):
         """
         from .analysis.linearization import linearize
 
-        return linearize(self, t, state, parameters, inputs, about)
+        return linearize(self, state, parameters, inputs, t, about)
 
     def equilibrium(
         self,

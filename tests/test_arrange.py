@@ -581,7 +581,7 @@ def test_singular_parameters_in_an_ensemble_end_their_own_trajectories() -> None
     model = top_with_any_moments().compile()
     inertia = np.full(19, entry.parameters["I2"])
     inertia[[0, 5, 18]] = 0.0
-    ensemble = cg.ensemble(model, (0, 1), 19, entry.initial, {**entry.parameters, "I2": inertia}, threads=1)
+    ensemble = cg.ensemble(model, (0, 1), entry.initial, {**entry.parameters, "I2": inertia}, n=19, threads=1)
     assert ensemble.failed.tolist() == [0, 5, 18]
     single = model.integrate((0, 1), entry.initial, entry.parameters)
     for i in range(19):

@@ -118,7 +118,7 @@ def test_a_run_that_breaks_an_assumption_is_refused(
     with pytest.raises(ArgumentError, match=message):
         model.stepper(**given).advance(1.0)
     with pytest.raises(ArgumentError, match=message):
-        cg.ensemble(model, (0.0, 1.0), 3, **given)
+        cg.ensemble(model, (0.0, 1.0), n=3, **given)
     if kind != "inputs":
         names = model.states if kind == "initial" else model.parameters
         given[kind] = np.array([given[kind][n] for n in names])

@@ -61,7 +61,7 @@ def column(values: dict[str, Any], j: int) -> dict[str, float]:
 
 
 def sleighs(**options: Any) -> Batch:
-    return torque_sleigh().batch(N, starts(), NUMBERS, {"tau": 0.1}, **options)
+    return torque_sleigh().batch(starts(), NUMBERS, {"tau": 0.1}, n=N, **options)
 
 
 def how(method: str) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def test_threads_do_not_matter(threads: int) -> None:
 def test_ctrl_c_leaves_whole_runs(threads: int) -> None:
     """Every run is where it was or where it was to go, and the batch can go on."""
     n = 100_000
-    batch = oscillator().batch(n, {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, threads=threads)
+    batch = oscillator().batch({"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, n=n, threads=threads)
     with pytest.raises(KeyboardInterrupt), ctrl_c_after(0.03):
         batch.advance(60.0)
     assert set(batch.t) == {0.0, 60.0}
@@ -122,7 +122,7 @@ def test_threads_after_a_fork() -> None:
     program = """
 import os
 from chaplygin.generated.harmonic_oscillator import model
-batch = model.batch(64, {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, threads=2)
+batch = model.batch({"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, n=64, threads=2)
 batch.advance(1.0)
 child = os.fork()
 batch.advance(2.0)
@@ -138,7 +138,7 @@ def test_rk4_multiplies_by_its_polynomial(lanes: int) -> None:
     h, k = 0.05, 4.0
     amplitudes = np.linspace(-2, 2, N)
     batch = oscillator().batch(
-        N, {"x": amplitudes, "x_dot": 1}, {"m": 1, "k": k}, method="rk4", step=h, lanes=lanes
+        {"x": amplitudes, "x_dot": 1}, {"m": 1, "k": k}, n=N, method="rk4", step=h, lanes=lanes
     )
     for _ in range(10):
         batch.advance_by(2 * h)
@@ -150,7 +150,7 @@ def test_rk4_multiplies_by_its_polynomial(lanes: int) -> None:
 
 
 def test_times_of_runs_differ_after_a_reset() -> None:
-    batch = oscillator().batch(5, {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, rtol=1e-11, atol=1e-12)
+    batch = oscillator().batch({"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, n=5, rtol=1e-11, atol=1e-12)
     batch.advance(1.0)
     batch.reset([1, 3], initial={"x": [2, 3]})
     assert batch.t.tolist() == [1, 0, 1, 0, 1]
@@ -162,7 +162,7 @@ def test_times_of_runs_differ_after_a_reset() -> None:
 
 
 def test_reset_keeps_what_is_not_named() -> None:
-    batch = oscillator().batch(3, {"x": [1, 2, 3], "x_dot": 0}, {"m": 1, "k": [1, 4, 9]})
+    batch = oscillator().batch({"x": [1, 2, 3], "x_dot": 0}, {"m": 1, "k": [1, 4, 9]}, n=3)
     batch.reset(np.array([False, True, True]), parameters={"k": [16, 25]})
     batch.reset(batch["x"] > 2, initial={"x_dot": 6})
     assert batch.y.tolist() == [[1, 2, 3], [0, 0, 6]]
@@ -187,7 +187,7 @@ def test_momenta_follow_a_reset() -> None:
     x = cg.coordinates("x")
     m = cg.parameters("m", positive=True)
     system = cg.System("free", coordinates=[x], kinetic=m * cg.rate(x) ** 2 / 2)
-    batch = system.compile("chetaev").batch(2, {"x": 0, "x_dot": [1, 2]}, {"m": 3})
+    batch = system.compile("chetaev").batch({"x": 0, "x_dot": [1, 2]}, {"m": 3}, n=2)
     batch.reset([1], initial={"x_dot": 5}, parameters={"m": 4})
     assert batch["p_x_dot"].tolist() == [3, 20]
 
@@ -196,7 +196,7 @@ def test_momenta_follow_a_reset() -> None:
 def test_a_run_that_fails_waits_for_its_reset(lanes: int) -> None:
     sizes = np.full(N, 0.1)
     sizes[5] = 4.0
-    batch = explosive().batch(N, {"x": sizes, "x_dot": 0}, lanes=lanes)
+    batch = explosive().batch({"x": sizes, "x_dot": 0}, n=N, lanes=lanes)
     batch.advance_by(2.0)
     assert batch.failed.tolist() == [5]
     assert batch.status[5] < 0
@@ -218,7 +218,7 @@ def test_a_run_that_fails_waits_for_its_reset(lanes: int) -> None:
 
 def test_too_many_steps_end_a_run() -> None:
     batch = oscillator().batch(
-        20, {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, method="rk4", step=0.1, max_steps=5
+        {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, n=20, method="rk4", step=0.1, max_steps=5
     )
     batch.advance_by(0.5)  # in each call
     batch.advance_by(0.5)
@@ -273,7 +273,7 @@ def test_inputs_that_are_not_named_stay() -> None:
     force = {cg.rate(x): F, cg.rate(y): G}
     kinetic = (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2
     model = cg.System("pushed", coordinates=[x, y], kinetic=kinetic, forces=force).compile("lagrange")
-    batch = model.batch(4, [0, 0, 0, 0], inputs={"F": 1, "G": [1, 2, 3, 4]})
+    batch = model.batch([0, 0, 0, 0], n=4, inputs={"F": 1, "G": [1, 2, 3, 4]})
     batch.set_inputs(F=[2, 0, 0, 0])
     batch.advance_by(1.0)
     np.testing.assert_allclose(batch["x_dot"], [2, 0, 0, 0], rtol=1e-12)
@@ -309,7 +309,7 @@ WRONG: list[tuple[Any, str]] = [
     (lambda b: b.reset([1, 2], parameters={"m": [1, -2]}), "parameters: m = -2.*positive"),
     (lambda b: b.restore(None), "restore needs a snapshot"),
     (lambda b: b.restore(b.save([1, 2]), [3]), "the snapshot has 2 runs, to be restored to 1"),
-    (lambda b: b.restore(oscillator().batch(1, [1, 0], [1, 4]).save()), "another model"),
+    (lambda b: b.restore(oscillator().batch([1, 0], [1, 4], n=1).save()), "another model"),
     (lambda b: b.set_inputs([1], tau=1), "not several"),
 ]
 
@@ -327,19 +327,19 @@ def test_wrong_arguments_are_named(act: Any, text: str) -> None:
 def test_what_a_batch_cannot_run_is_refused() -> None:
     ball = cg.example("bouncing_ball")
     with pytest.raises(ArgumentError, match=r"no batch of bouncing_ball: .*events"):
-        ball.system.compile().batch(2, ball.initial, ball.parameters)
+        ball.system.compile().batch(ball.initial, ball.parameters, n=2)
     given = ([1, 0], [1, 4])
     with pytest.raises(ArgumentError, match="rodas5p"):
-        oscillator().batch(2, *given, method="rodas5p")
+        oscillator().batch(*given, n=2, method="rodas5p")
     with pytest.raises(ArgumentError, match="fixed-step method: give step="):
-        oscillator().batch(2, *given, method="rk4")
+        oscillator().batch(*given, n=2, method="rk4")
     for n in (0, 1.5, True):
         with pytest.raises(ArgumentError, match="n = "):
-            oscillator().batch(n, *given)
+            oscillator().batch(*given, n=n)
     with pytest.raises(ArgumentError, match="inputs: tau is a function of time"):
-        torque_sleigh().batch(2, starts(2), NUMBERS, {"tau": ([0, 1], [0, 1])})
+        torque_sleigh().batch(starts(2), NUMBERS, {"tau": ([0, 1], [0, 1])}, n=2)
     with pytest.raises(ArgumentError, match="missing"):
-        oscillator().batch(2, {"x": 1}, {"m": 1, "k": 4})
+        oscillator().batch({"x": 1}, {"m": 1, "k": 4}, n=2)
 
 
 def test_ten_thousand_pendulums_keep_their_energy() -> None:
@@ -349,7 +349,7 @@ def test_ten_thousand_pendulums_keep_their_energy() -> None:
     )
     angles = np.linspace(-3, 3, 10_000)
     batch = system.compile("lagrange").batch(
-        10_000, {"theta": angles, "theta_dot": 0}, rtol=1e-10, atol=1e-10
+        {"theta": angles, "theta_dot": 0}, n=10_000, rtol=1e-10, atol=1e-10
     )
     for _ in range(5):
         batch.advance_by(1.0)

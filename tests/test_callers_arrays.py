@@ -48,7 +48,7 @@ def test_times_asked_for(value: float, stride: int, dense: bool) -> None:
     assert np.array_equal(sol.t, asked)
     assert np.array_equal(sol.y, right.y)
     ens = cg.ensemble(
-        model("oscillator"), SPAN, 3, [1.0, 0.0], NUMBERS, {"F": spoiling(asked, value=value)}, t_eval=asked
+        model("oscillator"), SPAN, [1.0, 0.0], NUMBERS, {"F": spoiling(asked, value=value)}, n=3, t_eval=asked
     )
     assert np.array_equal(ens.y[:, :, 1], right.y)
     assert np.array_equal(ens["t"][:, 0], right.t)
@@ -85,8 +85,8 @@ def test_starts_of_ensembles(kind: str) -> None:
     start = {"phi": 0.0, "x": 0.0, "y": 0.0, "omega": omega, "v": 1.0 if kind == "plain" else np.float32(1.0)}
     given = [omega.copy(), J.copy()]
     numbers = {"m": 1.0, "a": 0.2, "J": J}
-    right = cg.ensemble(m, SPAN, 6, start | {"omega": given[0]}, numbers | {"J": given[1]}, {"tau": quiet})
-    ens = cg.ensemble(m, SPAN, 6, start, numbers, {"tau": spoiling(omega, J)}, threads=2)
+    right = cg.ensemble(m, SPAN, start | {"omega": given[0]}, numbers | {"J": given[1]}, {"tau": quiet}, n=6)
+    ens = cg.ensemble(m, SPAN, start, numbers, {"tau": spoiling(omega, J)}, n=6, threads=2)
     assert np.isnan(J).all()
     assert np.array_equal(ens.y, right.y)
     assert np.array_equal(ens["energy"], right["energy"])
@@ -102,7 +102,7 @@ def test_large_tables_of_an_ensemble_may_change_but_nothing_breaks(monkeypatch: 
     for value in (np.nan, np.inf, 0.0, -1.0):
         J[:], omega[:] = 0.5, 1.0
         spoil = spoiling(J, omega, value=value)
-        ens = cg.ensemble(m, SPAN, 6, start, {"m": 1.0, "a": 0.2, "J": J}, {"tau": spoil}, threads=1)
+        ens = cg.ensemble(m, SPAN, start, {"m": 1.0, "a": 0.2, "J": J}, {"tau": spoil}, n=6, threads=1)
         assert ens.status[0] == 0  # it had already begun, and states are always copied
         assert set(ens.status) <= {0, -1, -2, -3}
         assert np.isfinite(ens.y[:, 0]).all()

@@ -54,7 +54,7 @@ EXPRESSIONS: dict[str, tuple[Any, Any]] = {
 
 def sleighs(**options: Any) -> Batch:
     batch = torque_sleigh().batch(
-        N, starts(), NUMBERS, {"tau": np.linspace(-1, 1, N)}, method="tsit5", **options
+        starts(), NUMBERS, {"tau": np.linspace(-1, 1, N)}, n=N, method="tsit5", **options
     )
     batch.advance_by(0.3)
     return batch
@@ -114,7 +114,7 @@ def test_momenta_and_reactions() -> None:
     mass, length = cg.parameters("mass length", positive=True)
     kinetic = mass * (cg.rate(px) ** 2 + cg.rate(py) ** 2) / 2
     free = cg.System("free", coordinates=[px, py], kinetic=kinetic).compile("chetaev")
-    batch = free.batch(2, {"px": 0, "py": 0, "px_dot": [1, 2], "py_dot": 3}, {"mass": 2})
+    batch = free.batch({"px": 0, "py": 0, "px_dot": [1, 2], "py_dot": 3}, {"mass": 2}, n=2)
     assert batch.evaluate(cg.rate(px) * mass).tolist() == [2, 4]
     system = cg.System(
         "hanging",
@@ -126,7 +126,7 @@ def test_momenta_and_reactions() -> None:
     )
     model = system.compile("multipliers")
     start = {"px": 0, "py": -1, "px_dot": [0, 2], "py_dot": 0}
-    batch = model.batch(2, start, {"mass": 3, "length": 1})
+    batch = model.batch(start, {"mass": 3, "length": 1}, n=2)
     reaction = sp.Symbol("lambda_1")
     tension = 2 * sp.Abs(reaction)  # the gradient of the constraint has length 2
     np.testing.assert_allclose(batch.evaluate(tension), 3 * (10 + np.array([0, 4])), rtol=1e-13)
@@ -138,7 +138,7 @@ def test_a_singular_state_gives_nan() -> None:
     system = cg.System(
         "turning", kinematics={x: v, y: w}, kinetic=kinetic, constraints=[sp.cos(x) * w - v], example={x: 0.1}
     )
-    batch = system.compile("maggi", independent=[v]).batch(2, {"x": 0, "y": 0, "v": 3})
+    batch = system.compile("maggi", independent=[v]).batch({"x": 0, "y": 0, "v": 3}, n=2)
     batch._x[0, 1] = np.pi / 2  # no run goes there
     found = batch.evaluate([w + v, 2 * x])
     assert found[:, 0].tolist() == [6, 0]
@@ -171,7 +171,7 @@ def test_a_model_without_its_declaration_takes_names(tmp_path: Path) -> None:
     model = cg.example("harmonic_oscillator").system.compile(wait=True)
     shutil.copytree(Path(model.owner.__file__).parent, tmp_path / "copy")  # type: ignore[attr-defined]
     loaded: Model = load_model(tmp_path / "copy" / Path(model.owner.__file__).name)  # type: ignore[attr-defined]
-    batch = loaded.batch(2, [[1, 2], [0, 0]], [1, 4])
+    batch = loaded.batch([[1, 2], [0, 0]], [1, 4], n=2)
     assert batch.evaluate(["energy", "x"]).tolist() == [[2, 8], [1, 2]]
     with pytest.raises(
         ArgumentError, match=r"without its declaration.*names of declared quantities \(x, x_dot"

@@ -23,12 +23,12 @@ def test_every_kind_of_run_takes_it(rtol: float, atol: float, method: str) -> No
     named = oscillator.integrate((0, 5), START, NUMBERS, method=method, **how)
     assert np.array_equal(sol.y, named.y)
     stepper = oscillator.stepper(START, NUMBERS, **how)
-    batch = oscillator.batch(2, START, NUMBERS, **how)
-    ensemble = cg.ensemble(oscillator, (0, 5), 2, START, NUMBERS, **how)
+    batch = oscillator.batch(START, NUMBERS, n=2, **how)
+    ensemble = cg.ensemble(oscillator, (0, 5), START, NUMBERS, n=2, **how)
     assert stepper.method == batch.method == ensemble.method == method
     assert np.array_equal(stepper.advance(5.0), named.y[:, -1])
     assert np.array_equal(ensemble.y[:, 1], named.y[:, -1])
-    study = cg.ensemble(oscillator, (0, 5), 2, START, NUMBERS, collect={"x": cg.moments("x")}, **how)
+    study = cg.ensemble(oscillator, (0, 5), START, NUMBERS, n=2, collect={"x": cg.moments("x")}, **how)
     assert study.rerun(1).method == method
 
 

@@ -32,7 +32,7 @@ def sleighs(
 ) -> cg.Ensemble:
     from chaplygin.generated.chaplygin_sleigh import model
 
-    return cg.ensemble(model, (0, 1), n, initial, parameters, **options)
+    return cg.ensemble(model, (0, 1), initial, parameters, n=n, **options)
 
 
 def probabilities() -> np.ndarray[Any, Any]:
@@ -277,10 +277,10 @@ def test_inputs_and_vectors_can_be_drawn() -> None:
     ens = cg.ensemble(
         model,
         (0, 0.1),
-        50,
         [0, 0, 0, stats.norm(), 1],
         {"m": 1, "a": 0.2, "J": 0.5},
         {"tau": stats.uniform()},
+        n=50,
         seed=1,
     )
     assert list(ens.draws) == ["omega", "tau"]
@@ -307,16 +307,16 @@ def test_expressions_follow_from_what_is_drawn_and_given() -> None:
     ens = cg.ensemble(
         model,
         (0, 0.1),
-        N,
         {**FIXED, "v": stats.norm(1, 0.1), "omega": v * k / 2},
         {"k": b + 2 * a, "a": tall, "b": a / 4},
+        n=N,
         seed=1,
     )
     assert (ens.parameters["b"] == tall / 4).all()
     assert (ens.parameters["k"] == tall / 4 + 2 * tall).all()
     assert ens.draws["omega"] == pytest.approx(ens.draws["v"] * ens.parameters["k"] / 2, rel=1e-15)
     assert list(ens.draws) == ["v", "b", "k", "omega"]
-    alone = cg.ensemble(model, (0, 0.1), 3, FIXED, {**NUMBERS, "b": a / 4})
+    alone = cg.ensemble(model, (0, 0.1), FIXED, {**NUMBERS, "b": a / 4}, n=3)
     assert alone.parameters["b"].tolist() == [0.1] * 3
 
 
@@ -332,7 +332,7 @@ def test_wrong_expressions_are_named() -> None:
         ({**NUMBERS, "zz": 2 * a}, "parameters: unknown zz"),
     ):
         with pytest.raises(ArgumentError, match=re.escape(text)):
-            cg.ensemble(model, (0, 1), 3, FIXED, parameters)
+            cg.ensemble(model, (0, 1), FIXED, parameters, n=3)
 
 
 JOINT = cg.jointly(("omega", "v"), stats.multivariate_normal([0, 0]))

@@ -24,8 +24,8 @@ def test_more_trajectories_than_one_block_of_parameters() -> None:
     start = {name: random.random(n) for name in model.states}
     table = np.array([0.4 + 0.1 * random.random(n), np.full(n, 0.15), 0.6 + 0.1 * random.random(n)])
     options = {"method": "rk4", "step": 0.5}
-    ens = cg.ensemble(model, (0, 1), n, start, table, chunk=n, threads=1, **options)
-    again = cg.ensemble(model, (0, 1), n, start, table, chunk=977, lanes=1, **options)
+    ens = cg.ensemble(model, (0, 1), start, table, n=n, chunk=n, threads=1, **options)
+    again = cg.ensemble(model, (0, 1), start, table, n=n, chunk=977, lanes=1, **options)
     assert_same(ens, again)
     for i in (0, 4095, 4096, 16384, n - 1):
         sol = model.integrate((0, 1), {k: float(v[i]) for k, v in start.items()}, table[:, i], **options)
@@ -73,7 +73,7 @@ def test_progress_of_a_run_without_tqdm(
 ) -> None:
     monkeypatch.setitem(sys.modules, "tqdm", None)
     given = case("chaplygin_sleigh")
-    cg.ensemble(given.model, (0, 1), N, *given, progress=True)
+    cg.ensemble(given.model, (0, 1), *given, n=N, progress=True)
     shown = capsys.readouterr().err
     assert f"{N}/{N} trajectories (100 %), " in shown
     assert "per second" in shown
@@ -93,12 +93,12 @@ start |= {name: start[name] / length for name in ("q0", "q1", "q2", "q3")}
 parameters = {name: 1.0 + random.random(n) for name in model.parameters[:2]} | dict.fromkeys(model.parameters[2:], 1.0)
 options = {"method": "rk4", "step": 0.01, "t_eval": times, "threads": 2}
 few = ({k: v[:99] if np.ndim(v) else v for k, v in entries.items()} for entries in (start, parameters))
-cg.ensemble(model, (0, 0.01), 99, *few, **options)
+cg.ensemble(model, (0, 0.01), *few, n=99, **options)
 def memory(which):
     return next(1024 * int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(which))
 open("/proc/self/clear_refs", "w").write("5")  # forget the peak so far
 before = memory("VmRSS")
-ens = cg.ensemble(model, (0, 0.01), n, start, parameters, **options)
+ens = cg.ensemble(model, (0, 0.01), start, parameters, n=n, **options)
 assert ens.success
 results = sum(a.nbytes for a in (ens.y, ens.t, ens.status, ens.nfev, ens.n_steps))
 print((memory("VmHWM") - before - results) / 1e6)
@@ -121,7 +121,7 @@ def test_python_looks_at_stretches_of_trajectories(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(kind, "_initial", lambda *given: calls.append(1) or found(*given))
     n = 100_000
     start = {"phi": np.zeros(n), "x": 0.0, "y": 0.0, "omega": np.ones(n), "v": np.linspace(0, 1, n), "w": 0.0}
-    cg.ensemble(model, (0, 0.1), n, start, {"a": 0.4, "b": 0.15, "k": 0.6}, method="rk4", step=0.1)
+    cg.ensemble(model, (0, 0.1), start, {"a": 0.4, "b": 0.15, "k": 0.6}, n=n, method="rk4", step=0.1)
     assert len(calls) == 7
 
 
@@ -137,7 +137,7 @@ def test_given_arrays_may_change_afterwards(as_array: bool) -> None:
     if as_array:
         start = np.array([start[name] for name in model.states])
         table = np.array([np.broadcast_to(table[name], N) for name in model.parameters])
-    ens = cg.ensemble(model, (0, 1), N, start, table)
+    ens = cg.ensemble(model, (0, 1), start, table, n=N)
     energy = ens["energy"]
     for entries in (start, table):
         for values in entries.values() if isinstance(entries, dict) else entries:
@@ -155,20 +155,20 @@ def test_arrays_of_any_kind(kind: Any) -> None:
         else np.arange(5 * N).reshape(5, N) % 7
     )
     table = np.array([[0.4], [0.15], [0.6]]) + np.linspace(0, 0.1, N)
-    plain = cg.ensemble(model, (0, 1), N, values.astype(np.float64), table)
+    plain = cg.ensemble(model, (0, 1), values.astype(np.float64), table, n=N)
     if kind is list:
-        ens = cg.ensemble(model, (0, 1), N, values.tolist(), table.tolist())
+        ens = cg.ensemble(model, (0, 1), values.tolist(), table.tolist(), n=N)
     elif kind == "strided":
         ens = cg.ensemble(
-            model, (0, 1), N, np.repeat(values, 3, axis=1)[:, ::3], np.repeat(table, 2, axis=1)[:, ::2]
+            model, (0, 1), np.repeat(values, 3, axis=1)[:, ::3], np.repeat(table, 2, axis=1)[:, ::2], n=N
         )
     elif kind == "reversed":
         rows = {name: row[::-1].copy()[::-1] for name, row in zip(model.parameters, table)}
-        ens = cg.ensemble(model, (0, 1), N, values[:, ::-1].copy()[:, ::-1], rows)
+        ens = cg.ensemble(model, (0, 1), values[:, ::-1].copy()[:, ::-1], rows, n=N)
     elif kind == "fortran":
-        ens = cg.ensemble(model, (0, 1), N, np.asfortranarray(values), np.asfortranarray(table))
+        ens = cg.ensemble(model, (0, 1), np.asfortranarray(values), np.asfortranarray(table), n=N)
     else:
-        ens = cg.ensemble(model, (0, 1), N, values.astype(kind), table)
+        ens = cg.ensemble(model, (0, 1), values.astype(kind), table, n=N)
     assert_same(plain, ens)
 
 
@@ -188,13 +188,12 @@ def test_fields_of_packed_records(monkeypatch: pytest.MonkeyPatch, kept: int) ->
     odd[:] = packed[model.parameters[0]]
     parameters = {name: packed[name] for name in model.parameters}
     plain = cg.ensemble(
-        model, (0, 1), N,
-        {name: start[name].copy() for name in model.states},
-        {name: values.copy() for name, values in parameters.items()},
+        model, (0, 1), {name: start[name].copy() for name in model.states},
+        {name: values.copy() for name, values in parameters.items()}, n=N,
     )  # fmt: skip
     for changed in ({}, {model.parameters[0]: odd}):
         ens = cg.ensemble(
-            model, (0, 1), N, {name: start[name] for name in model.states}, parameters | changed
+            model, (0, 1), {name: start[name] for name in model.states}, parameters | changed, n=N
         )
         assert_same(plain, ens)
         assert bits(ens["energy"]) == bits(plain["energy"])
@@ -207,18 +206,18 @@ def test_an_error_far_behind_is_named_by_its_column() -> None:
     bad = np.ones(n)
     bad[30_001] = np.inf
     with pytest.raises(ArgumentError, match="initial: v = inf is not finite at column 30001"):
-        cg.ensemble(model, (0, 1), n, {**start, "v": bad}, parameters)
+        cg.ensemble(model, (0, 1), {**start, "v": bad}, parameters, n=n)
     with pytest.raises(ArgumentError, match="parameters: k = inf is not finite at column 30001"):
-        cg.ensemble(model, (0, 1), n, start, {**parameters, "k": bad})
+        cg.ensemble(model, (0, 1), start, {**parameters, "k": bad}, n=n)
     with pytest.raises(
         ArgumentError, match=r"initial has shape \(5, 3\); shape \(5,\) or \(5, 40000\) is needed"
     ):
-        cg.ensemble(model, (0, 1), n, np.ones((5, 3)), parameters)
+        cg.ensemble(model, (0, 1), np.ones((5, 3)), parameters, n=n)
     with pytest.raises(
         ArgumentError, match=r"initial has shape \(4,\); shape \(5,\) or \(5, 40000\) is needed"
     ):
-        cg.ensemble(model, (0, 1), n, np.ones(4), parameters)
+        cg.ensemble(model, (0, 1), np.ones(4), parameters, n=n)
     slip = np.zeros(n)
     slip[20_000] = 0.5
     with pytest.raises(ArgumentError, match=r"initial: w = 0.5 contradicts the other entries, which give 0"):
-        cg.ensemble(model, (0, 1), n, {**start, "w": slip}, parameters)
+        cg.ensemble(model, (0, 1), {**start, "w": slip}, parameters, n=n)

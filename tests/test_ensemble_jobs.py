@@ -114,8 +114,8 @@ def case(request: pytest.FixtureRequest) -> Any:
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
 def test_ranges_in_any_order_have_the_bits_of_the_whole(case: Any, t_eval: Any, order: Any) -> None:
     m, given, options = case
-    whole = cg.ensemble(m, (0.0, 2.0), N, *given, t_eval=t_eval, **options)
-    parts = cg.ensemble(m, (0.0, 2.0), N, *given, t_eval=t_eval, executor=Pieces(order), **options)
+    whole = cg.ensemble(m, (0.0, 2.0), *given, n=N, t_eval=t_eval, **options)
+    parts = cg.ensemble(m, (0.0, 2.0), *given, n=N, t_eval=t_eval, executor=Pieces(order), **options)
     assert_same(whole, parts)
     assert parts.lanes in (1, whole.lanes)
     for name, times in whole.t_events.items():
@@ -134,8 +134,8 @@ def test_starts_that_are_computed_have_the_same_bits_in_any_range(name: str, for
     m = entry.system.compile(form, **entry.options.get(form, {}))
     assert m.has_initial
     start = {**entry.initial, varied: entry.initial[varied] + np.linspace(0, 0.1, N)}
-    whole = cg.ensemble(m, (0.0, 1.0), N, start, entry.parameters)
-    parts = cg.ensemble(m, (0.0, 1.0), N, start, entry.parameters, executor=Pieces((1, 2, 0)))
+    whole = cg.ensemble(m, (0.0, 1.0), start, entry.parameters, n=N)
+    parts = cg.ensemble(m, (0.0, 1.0), start, entry.parameters, n=N, executor=Pieces((1, 2, 0)))
     assert_same(whole, parts)
     assert all(np.array_equal(whole.parameters[n], parts.parameters[n]) for n in m.parameters)
 
@@ -143,8 +143,8 @@ def test_starts_that_are_computed_have_the_same_bits_in_any_range(name: str, for
 def test_a_pure_python_model_runs_as_a_job() -> None:
     m = PythonModel(kernels(), quiet=True)
     given = [[1.0, 0.0], np.array([np.ones(N), np.linspace(1, 4, N)]), [0.0]]
-    whole = cg.ensemble(m, (0, 1), N, *given)
-    assert_same(whole, cg.ensemble(m, (0, 1), N, *given, executor=Pieces((0, 1, 2))))
+    whole = cg.ensemble(m, (0, 1), *given, n=N)
+    assert_same(whole, cg.ensemble(m, (0, 1), *given, n=N, executor=Pieces((0, 1, 2))))
 
 
 def test_two_processes_run_the_halves_of_a_pickled_job() -> None:
@@ -161,7 +161,7 @@ def test_two_processes_run_the_halves_of_a_pickled_job() -> None:
     for found, arguments in ((m, given), (driven, other)):
         processes = Processes()
         whole, parts = (
-            cg.ensemble(found, (0.0, 2.0), N, *arguments, method="vern9", rtol=1e-11, executor=executor)
+            cg.ensemble(found, (0.0, 2.0), *arguments, n=N, method="vern9", rtol=1e-11, executor=executor)
             for executor in (None, processes)
         )
         assert_same(whole, parts)
@@ -181,8 +181,8 @@ def test_one_piece_of_work_starts_no_thread(monkeypatch: pytest.MonkeyPatch) -> 
     before = threading.active_count()
     start, parameters, inputs = sleigh()
     one = [{**start, "omega": 1.0}, {**parameters, "J": 0.5}, {"tau": 0.1}]
-    assert cg.ensemble(model("sleigh"), (0, 3000), 1, *one, threads=4).success
-    assert cg.ensemble(model("sleigh"), (0, 300), N, start, parameters, inputs, threads=4, chunk=N).success
+    assert cg.ensemble(model("sleigh"), (0, 3000), *one, n=1, threads=4).success
+    assert cg.ensemble(model("sleigh"), (0, 300), start, parameters, inputs, n=N, threads=4, chunk=N).success
     assert threading.active_count() == before
 
 
@@ -191,7 +191,7 @@ def test_threads_belong_to_the_executor_that_uses_them() -> None:
         with pytest.raises(
             cg.ArgumentError, match="threads and chunk are not for a run with its own executor"
         ):
-            cg.ensemble(model("sleigh"), (0, 1), N, *sleigh(), executor=Pieces((0, 1, 2)), **options)
+            cg.ensemble(model("sleigh"), (0, 1), *sleigh(), n=N, executor=Pieces((0, 1, 2)), **options)
 
 
 def test_an_error_in_another_place_comes_through() -> None:

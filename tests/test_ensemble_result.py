@@ -25,7 +25,7 @@ NUMBERS = {"m": 1.0, "a": 0.2, "J": np.linspace(0.4, 0.6, 5)}
 
 
 def sleighs(**options: Any) -> cg.Ensemble:
-    return cg.ensemble(model("sleigh"), (0, 2), 5, START, NUMBERS, {"tau": 0.1}, **options)
+    return cg.ensemble(model("sleigh"), (0, 2), START, NUMBERS, {"tau": 0.1}, n=5, **options)
 
 
 def same(a: Any, b: Any) -> bool:
@@ -81,7 +81,7 @@ def test_events_with_resets_ends_and_times_asked_for() -> None:
                 assert same(ens.t_events[name][i], times)
     spring = hybrid("spring")
     stops = cg.ensemble(
-        spring, (0, 5), 3, {"x": [1.0, 0.4, 2.0], "v": 0.0}, {"w": 1.0, "level": 0.5, "stop": 1.0}
+        spring, (0, 5), {"x": [1.0, 0.4, 2.0], "v": 0.0}, {"w": 1.0, "level": 0.5, "stop": 1.0}, n=3
     )
     assert stops.status.tolist() == [1, 0, 1]
     assert stops.ok.all()
@@ -91,7 +91,7 @@ def test_events_with_resets_ends_and_times_asked_for() -> None:
 
 def test_a_model_without_events_has_none() -> None:
     assert sleighs().t_events == {}
-    block = cg.ensemble(hybrid("block"), (0, 1), 2, {"x": [0.5, 1.0], "v": 0.0}, BLOCK, {"F": 0.0})
+    block = cg.ensemble(hybrid("block"), (0, 1), {"x": [0.5, 1.0], "v": 0.0}, BLOCK, {"F": 0.0}, n=2)
     assert block.t_events == {}
 
 
@@ -129,7 +129,7 @@ def test_everything_by_name(t_eval: Any) -> None:
 
 
 def test_contacts_keep_their_outputs_to_single_runs() -> None:
-    ens = cg.ensemble(hybrid("block"), (0, 1), 2, {"x": [0.5, 1.0], "v": 0.0}, BLOCK, {"F": 0.0})
+    ens = cg.ensemble(hybrid("block"), (0, 1), {"x": [0.5, 1.0], "v": 0.0}, BLOCK, {"F": 0.0}, n=2)
     assert set(ens.evaluate()) == set(ens.names) - set(ens.model.outputs)
 
 
@@ -141,10 +141,10 @@ def test_ok_is_a_mask() -> None:
 
 
 def test_the_method_of_a_model() -> None:
-    ens = model("sleigh").ensemble((0, 2), 5, initial=START, parameters=NUMBERS, inputs={"tau": 0.1})
+    ens = model("sleigh").ensemble((0, 2), n=5, initial=START, parameters=NUMBERS, inputs={"tau": 0.1})
     assert same(ens.y, sleighs().y)
     assert isinstance(ens, cg.Ensemble)
-    positional = model("sleigh").ensemble((0, 2), 5, START, NUMBERS, {"tau": 0.1})
+    positional = model("sleigh").ensemble((0, 2), START, NUMBERS, {"tau": 0.1}, n=5)
     assert same(positional.y, sleighs().y)
 
 
@@ -159,7 +159,7 @@ def test_the_table_of_a_notebook_is_bounded(monkeypatch: pytest.MonkeyPatch) -> 
     assert f"{sleighs()['x'].mean():.6g}" in text
     assert sleighs(t_eval=[0.5, 2.0])._repr_html_() == text
     assert "<td>" not in sleighs(t_eval=[])._repr_html_()
-    failed = cg.ensemble(model("runaway"), (0, 2), 2, {"x": [4.0, 5.0]}, {"c": 0.0})
+    failed = cg.ensemble(model("runaway"), (0, 2), {"x": [4.0, 5.0]}, {"c": 0.0}, n=2)
     assert "<td>" not in failed._repr_html_()
     monkeypatch.setattr(notebook, "SHOWN", 3)
     assert "<tr><th>and 2 more</th></tr></table>" in sleighs()._repr_html_()

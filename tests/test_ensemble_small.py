@@ -53,7 +53,7 @@ def compiled() -> Any:
     """A model with its lanes cached and loaded."""
     given = case("sleigh with numbers")
     if WIDEST > 1:
-        cg.ensemble(given.model, (0, 0.1), N, *given, lanes=WIDEST)
+        cg.ensemble(given.model, (0, 0.1), *given, n=N, lanes=WIDEST)
     return given
 
 
@@ -71,9 +71,9 @@ def first(given: Any, count: int) -> list[dict[str, Any]]:
 def test_a_short_call_starts_no_thread(compiled: Any, threads: list[str]) -> None:
     """Neither for one piece of work, nor for several that finish before a thread would have started."""
     for count in (1, WIDEST, N):
-        cg.ensemble(compiled.model, (0, 1e-3), count, *first(compiled, count), threads=1)
+        cg.ensemble(compiled.model, (0, 1e-3), *first(compiled, count), n=count, threads=1)
     if WIDEST > 1:
-        cg.ensemble(compiled.model, (0, 1e-3), WIDEST, *first(compiled, WIDEST), threads=4)
+        cg.ensemble(compiled.model, (0, 1e-3), *first(compiled, WIDEST), n=WIDEST, threads=4)
     assert threads == []
 
 
@@ -81,9 +81,9 @@ def test_a_short_call_starts_no_thread(compiled: Any, threads: list[str]) -> Non
 def test_a_long_call_starts_threads_and_has_the_same_bits(
     compiled: Any, threads: list[str], lanes: int | None
 ) -> None:
-    alone = cg.ensemble(compiled.model, (0, 300), N, *compiled, threads=1, lanes=lanes)
+    alone = cg.ensemble(compiled.model, (0, 300), *compiled, n=N, threads=1, lanes=lanes)
     assert threads == []
-    several = cg.ensemble(compiled.model, (0, 300), N, *compiled, threads=3, lanes=lanes, chunk=3)
+    several = cg.ensemble(compiled.model, (0, 300), *compiled, n=N, threads=3, lanes=lanes, chunk=3)
     assert len(threads) == 2
     assert_same(alone, several)
     assert_single(alone, compiled, 5, (0, 300))
@@ -97,7 +97,7 @@ def test_errors_of_the_other_threads_come_through(
     with pytest.raises(
         cg.errors.ArgumentError, match=f"trajectories 0 to {2 * N} are not in an ensemble of {N}"
     ):
-        cg.ensemble(compiled.model, (0, 3000), N, *compiled, threads=2, lanes=1)
+        cg.ensemble(compiled.model, (0, 3000), *compiled, n=N, threads=2, lanes=1)
     assert len(threads) == 1
 
 
@@ -114,7 +114,7 @@ def test_ctrl_c_ends_one_piece_of_work(compiled: Any, count: int, lanes: int | N
     initial = SLEIGH | {"omega": np.linspace(1, 2, count)}
     with ctrl_c_after(0.3), pytest.warns(RuntimeWarning, match=f"interrupted: 0 of {count}"):
         ens = cg.ensemble(
-            compiled.model, (0, 1e7), count, initial, [1.0, 0.2, 0.5], [0.3], threads=1, lanes=lanes
+            compiled.model, (0, 1e7), initial, [1.0, 0.2, 0.5], [0.3], n=count, threads=1, lanes=lanes
         )
     assert ens.interrupted
     assert (ens.status == -5).all()
@@ -131,7 +131,7 @@ def test_ctrl_c_in_an_input_function_keeps_what_is_finished() -> None:
         return 0.3
 
     with ctrl_c_after(0.3), pytest.warns(RuntimeWarning, match="interrupted: [0-9]+ of 3000"):
-        ens = cg.ensemble(model("sleigh"), (0, 500), 3000, SLEIGH, [1.0, 0.2, 0.5], {"tau": tau}, threads=1)
+        ens = cg.ensemble(model("sleigh"), (0, 500), SLEIGH, [1.0, 0.2, 0.5], {"tau": tau}, n=3000, threads=1)
     assert ens.interrupted
     assert set(ens.status) == {0, -5}
     assert np.isfinite(ens.y[:, ens.ok]).all()
@@ -146,7 +146,7 @@ def test_an_input_function_that_fails_is_not_called_for_the_other_trajectories()
         raise ValueError("no signal")
 
     with pytest.raises(ValueError, match="no signal"):
-        cg.ensemble(model("sleigh"), (0, 500), 3000, SLEIGH, [1.0, 0.2, 0.5], {"tau": tau}, threads=1)
+        cg.ensemble(model("sleigh"), (0, 500), SLEIGH, [1.0, 0.2, 0.5], {"tau": tau}, n=3000, threads=1)
     assert calls[0] == 1
 
 
@@ -167,7 +167,7 @@ def test_another_signal_comes_through() -> None:
         signal.signal(signal.SIGALRM, ring)
         signal.setitimer(signal.ITIMER_REAL, 0.3)
         try:
-            cg.ensemble(model, (0, 1e7), 64, [0, 0, 0, 1, 1], [1, 0.2, 0.5], threads=2, chunk=8)
+            cg.ensemble(model, (0, 1e7), [0, 0, 0, 1, 1], [1, 0.2, 0.5], n=64, threads=2, chunk=8)
         except Alarm:
             print("rang", threading.active_count())
     """
@@ -189,9 +189,9 @@ def test_lanes_that_are_loaded_are_used_from_the_first_full_register_on(
     monkeypatch.setattr(lanes_of, "import_module", lambda *_: pytest.fail("looked for again"))
     for count in (1, WIDEST - 1, WIDEST, WIDEST + 1, N):
         given = first(compiled, count)
-        ens = cg.ensemble(compiled.model, (0, 1), count, *given)
+        ens = cg.ensemble(compiled.model, (0, 1), *given, n=count)
         assert ens.lanes == (WIDEST if count >= WIDEST else 1)
-        alone = cg.ensemble(compiled.model, (0, 1), count, *given, lanes=1)
+        alone = cg.ensemble(compiled.model, (0, 1), *given, n=count, lanes=1)
         assert alone.lanes == 1
         assert_same(alone, ens)
 
@@ -212,7 +212,7 @@ def test_lanes_are_found_in_the_cache_and_compiled_only_where_it_is_worth_it(tmp
             model = cg.load_model(sys.argv[1])
             print()
         for n in map(int, sys.argv[2:]):
-            ens = cg.ensemble(model, (0, 1), n, {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, {"F": 0.0})
+            ens = cg.ensemble(model, (0, 1), {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, {"F": 0.0}, n=n)
             print(ens.lanes, end=" ", flush=True)
             print("ensemble", file=open("calls", "a"))
     """
@@ -260,7 +260,7 @@ def test_plain_and_other_starts_have_the_same_bits(compiled: Any) -> None:
     count = 9
     initial, parameters, inputs = first(compiled, count)
     assert all(type(value) in (int, float, np.ndarray) for value in initial.values())
-    right = cg.ensemble(m, (0, 1), count, initial, parameters, inputs)
+    right = cg.ensemble(m, (0, 1), initial, parameters, inputs, n=count)
     table = np.array([np.broadcast_to(initial[name], count) for name in m.states])
     for start in (
         {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in initial.items()},
@@ -270,7 +270,7 @@ def test_plain_and_other_starts_have_the_same_bits(compiled: Any) -> None:
         table,
         np.asfortranarray(table),
     ):  # fmt: skip
-        other = cg.ensemble(m, (0, 1), count, start, parameters, inputs)
+        other = cg.ensemble(m, (0, 1), start, parameters, inputs, n=count)
         assert_same(right, other)
         for i in (0, count - 1):
             assert np.array_equal(right.rerun(i).y, other.rerun(i).y)
@@ -290,7 +290,7 @@ def test_a_long_start_is_read_in_c(kept: bool) -> None:
     for wrong in (np.nan, np.inf, -np.inf):
         omega[-1] = wrong
         with pytest.raises(ArgumentError, match="omega"):
-            cg.ensemble(m, (0, 1), None, given, numbers, {"tau": 0.0})
+            cg.ensemble(m, (0, 1), given, numbers, {"tau": 0.0})
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="counts pages given back by glibc")
@@ -306,7 +306,7 @@ def test_an_ensemble_uses_the_pages_of_the_one_before() -> None:
         faults = []
         for _ in range(5):
             before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-            cg.ensemble(model, (0, 1e-3), None, start, dict.fromkeys(model.parameters, 1.0), threads=1, lanes=1)
+            cg.ensemble(model, (0, 1e-3), start, dict.fromkeys(model.parameters, 1.0), threads=1, lanes=1)
             faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
         print(min(faults[2:]))
     """
@@ -322,7 +322,7 @@ def test_a_start_is_copied(compiled: Any) -> None:
     given = [
         {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in part.items()} for part in first(compiled, count)
     ]  # fmt: skip
-    ens = cg.ensemble(compiled.model, (0, 1), count, *given)
+    ens = cg.ensemble(compiled.model, (0, 1), *given, n=count)
     before = [ens.rerun(i).y.copy() for i in range(count)]
     for part in given:
         for value in part.values():
@@ -342,14 +342,14 @@ def test_few_parameters_are_copied_beside_many_states(compiled: Any, monkeypatch
     name, value = next(iter(parameters.items()))
     varied = np.full(count, value)
     monkeypatch.setattr(ensemble_start, "KEPT", varied.nbytes)
-    ens = cg.ensemble(compiled.model, (0, 1), count, states, {**parameters, name: varied}, {"tau": 0.1})
+    ens = cg.ensemble(compiled.model, (0, 1), states, {**parameters, name: varied}, {"tau": 0.1}, n=count)
     varied[:] = 2 * value
     assert np.array_equal(ens.rerun(3).y[:, -1], ens.y[:, 3])
 
 
 def test_hybrid_models_run_small() -> None:
     ens = cg.ensemble(
-        hybrid("spring"), (0, 5), 1, {"x": 1.0, "v": 0.0}, {"w": 1.0, "level": 0.5, "stop": 0.0}
+        hybrid("spring"), (0, 5), {"x": 1.0, "v": 0.0}, {"w": 1.0, "level": 0.5, "stop": 0.0}, n=1
     )
     assert ens.success
     assert ens.lanes == 1

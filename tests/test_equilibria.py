@@ -323,7 +323,7 @@ def test_a_pendulum_in_x_and_y() -> None:
         found = model.equilibrium({"x": 0.2 * push, "y": -1.4}, numbers, {"u": push})
         angle, pull = np.arctan(push / (2 * 9.81)), np.hypot(9.81, push / 2)
         assert abs(found["angle"] - angle) < 1e-14
-        (lin,) = model.linearize(0, found.state, numbers, {"u": np.array([push])})
+        (lin,) = model.linearize(found.state, numbers, {"u": np.array([push])})
         response = lin.C @ np.linalg.solve(1.3j * np.eye(2) - lin.A, lin.B) + lin.D
         exact = np.cos(angle) / (2 * 1.5) / (pull / 1.5 - 1.3**2)
         assert abs(response[lin.outputs.index("angle"), 0] - exact) < 1e-14

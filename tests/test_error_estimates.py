@@ -74,7 +74,6 @@ def worst(model: Any, expected: NDArray[np.float64], method: str, tolerance: flo
     ends = cg.ensemble(
         model,
         (0, T_END),
-        None,
         {"x": STARTS, "x_dot": 0.0},
         NUMBERS,
         method=method,

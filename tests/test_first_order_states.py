@@ -60,7 +60,7 @@ def test_current_of_a_motor() -> None:
         np.testing.assert_allclose([sol["i"][-1], sol["v"][-1]], expected, rtol=1e-9)
     slopes = model.jacobian(0, {"x": 1.0, "i": 0.75, "v": 3.0}, numbers, {"e": 4.0})
     np.testing.assert_allclose(slopes, [[0, 0, 1], [0, -6, -2], [0, 0.25, 0]], rtol=1e-15)
-    near = model.linearize(0, start, numbers, {"e": 0.0})
+    near = model.linearize(start, numbers, {"e": 0.0})
     np.testing.assert_allclose(near.B.ravel(), [0, 4, 0], rtol=1e-15)  # e moves the current alone, 1/L
     again = cg.from_sympy(found.to_sympy_system(), "again")
     assert (again.states, again.mass_matrix, again.forcing) == (

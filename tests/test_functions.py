@@ -147,7 +147,7 @@ def test_a_function_of_the_c_library_runs_lane_by_lane_with_the_bits_of_single_r
     model = system.compile("lagrange")
     start = dict(zip(model.states, STATE)) | {"y": np.linspace(-2, 2, 11)}
     alone, together = (
-        cg.ensemble(model, (0, 5), 11, start, {}, method="dop853", rtol=1e-8, lanes=lanes)
+        cg.ensemble(model, (0, 5), start, {}, n=11, method="dop853", rtol=1e-8, lanes=lanes)
         for lanes in (1, None)
     )
     assert alone.success

@@ -54,12 +54,12 @@ def compare(name: str, method: str, widths: Sequence[int | None]) -> None:
     span = (0.0, given.t_end)
     for t_eval in (None, np.linspace(0, given.t_end, 9)):
         options = options_of(method, rtol=1e-7, atol=1e-8)
-        alone = cg.ensemble(given.model, span, N, *given, t_eval=t_eval, lanes=1, **options)
+        alone = cg.ensemble(given.model, span, *given, n=N, t_eval=t_eval, lanes=1, **options)
         assert alone.success
         assert np.ptp(alone.y) > 0
         for lanes in widths if not METHODS[method].implicit else (None,):
             assert_same(
-                alone, cg.ensemble(given.model, span, N, *given, t_eval=t_eval, lanes=lanes, **options)
+                alone, cg.ensemble(given.model, span, *given, n=N, t_eval=t_eval, lanes=lanes, **options)
             )
         for i in (0, 12):
             assert_single(alone, given, i, span, **options)
@@ -82,10 +82,10 @@ def test_angles_that_are_wide_in_some_lanes_and_steps(method: str) -> None:
     omega[5] = 1e120
     wide = Case(given.model, {**given.initial, "phi": phi, "omega": omega}, given.parameters)
     options = {"method": method, "first_step": 0.5, "max_steps": 200}
-    alone = cg.ensemble(wide.model, (0, 1), N, *wide, lanes=1, **options)
+    alone = cg.ensemble(wide.model, (0, 1), *wide, n=N, lanes=1, **options)
     assert alone["phi"][2] > 2.0**30
     for lanes in LANES:
-        assert_same(alone, cg.ensemble(wide.model, (0, 1), N, *wide, lanes=lanes, **options))
+        assert_same(alone, cg.ensemble(wide.model, (0, 1), *wide, n=N, lanes=lanes, **options))
     for i in (2, 3, 5, 9, 17):
         assert_single(alone, wide, i, (0, 1), **options)
 
@@ -102,8 +102,8 @@ def test_every_trajectory_in_narrower_lanes(name: str) -> None:
 def test_a_chain_whose_equations_are_solved_by_a_loop(t_eval: Any) -> None:
     given = case("chain 14")
     span = (0.0, given.t_end)
-    alone = cg.ensemble(given.model, span, N, *given, t_eval=t_eval, lanes=1)
-    assert_same(alone, cg.ensemble(given.model, span, N, *given, t_eval=t_eval, lanes=WIDEST))
+    alone = cg.ensemble(given.model, span, *given, n=N, t_eval=t_eval, lanes=1)
+    assert_same(alone, cg.ensemble(given.model, span, *given, n=N, t_eval=t_eval, lanes=WIDEST))
     assert_single(alone, given, 7, span)
 
 
@@ -130,10 +130,10 @@ def test_a_chain_whose_equations_are_solved_by_a_loop(t_eval: Any) -> None:
 def test_options(name: str, span: tuple[float, float], options: dict[str, Any]) -> None:
     given = case(name)
     limited = "max_steps" in options
-    alone = cg.ensemble(given.model, span, N, *given, lanes=1, **options)
+    alone = cg.ensemble(given.model, span, *given, n=N, lanes=1, **options)
     assert alone.success != limited
     for lanes in LANES:
-        assert_same(alone, cg.ensemble(given.model, span, N, *given, lanes=lanes, **options))
+        assert_same(alone, cg.ensemble(given.model, span, *given, n=N, lanes=lanes, **options))
     single = {key: value for key, value in options.items() if key != "t_eval"}
     for i in (1, N - 1):
         assert_single(alone, given, i, span, **single)
@@ -146,10 +146,10 @@ def test_states_at_times_in_rows_of_whole_cache_lines_or_not(n: int, times: Any)
     initial = {**given.initial, "omega": np.linspace(0.1, 5, n), "v": np.linspace(3, 1, n)}
     initial = {name: value if name in ("omega", "v") else 0.0 for name, value in initial.items()}
     parameters = given.column(3)[1]
-    alone = cg.ensemble(given.model, (0, 2), n, initial, parameters, lanes=1, t_eval=times)
+    alone = cg.ensemble(given.model, (0, 2), initial, parameters, n=n, lanes=1, t_eval=times)
     for lanes, threads in itertools.product(LANES, (1, 2)):
         ens = cg.ensemble(
-            given.model, (0, 2), n, initial, parameters, lanes=lanes, threads=threads, t_eval=times
+            given.model, (0, 2), initial, parameters, n=n, lanes=lanes, threads=threads, t_eval=times
         )
         assert_same(alone, ens)
     for i in (0, 7, n - 1):
@@ -160,22 +160,22 @@ def test_states_at_times_in_rows_of_whole_cache_lines_or_not(n: int, times: Any)
 @pytest.mark.parametrize("lanes", [1, *LANES])
 def test_threads_and_chunks(lanes: int) -> None:
     given = case("sleigh with numbers")
-    alone = cg.ensemble(given.model, (0, 2), N, *given, threads=1, lanes=1)
+    alone = cg.ensemble(given.model, (0, 2), *given, n=N, threads=1, lanes=1)
     for threads, chunk in itertools.product((1, 2, 4), (1, 7, 4096)):
-        ens = cg.ensemble(given.model, (0, 2), N, *given, threads=threads, chunk=chunk, lanes=lanes)
+        ens = cg.ensemble(given.model, (0, 2), *given, n=N, threads=threads, chunk=chunk, lanes=lanes)
         assert_same(alone, ens)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 9])
 def test_fewer_trajectories_than_lanes(count: int) -> None:
     given = case("heavy_top")
-    whole = cg.ensemble(given.model, (0, 1), N, *given, lanes=1)
+    whole = cg.ensemble(given.model, (0, 1), *given, n=N, lanes=1)
     part = [
         {name: value[:count] if isinstance(value, np.ndarray) else value for name, value in entries.items()}
         for entries in given
     ]
     for lanes in LANES:
-        ens = cg.ensemble(given.model, (0, 1), count, *part, lanes=lanes)
+        ens = cg.ensemble(given.model, (0, 1), *part, n=count, lanes=lanes)
         assert bits(ens.y) == bits(whole.y[:, :count])
         assert bits(ens.nfev) == bits(whole.nfev[:count])
 
@@ -184,7 +184,7 @@ def test_fewer_trajectories_than_lanes(count: int) -> None:
 def expected() -> Any:
     """The catalogue's sleigh, one trajectory at a time: final states, and states at given times."""
     given = case("chaplygin_sleigh")
-    return [cg.ensemble(given.model, (0, 1), N, *given, t_eval=at, lanes=1) for at in (None, [0.25, 0.75])]
+    return [cg.ensemble(given.model, (0, 1), *given, n=N, t_eval=at, lanes=1) for at in (None, [0.25, 0.75])]
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_bits_do_not_depend_on_the_cpu_or_the_compiler(
     assert given.model.runs_lanes(address)
     monkeypatch.setattr(ensemble_job, "lane_set", lambda *_: (address, lanes))
     for alone in expected():
-        assert_same(alone, cg.ensemble(given.model, (0, 1), N, *given, t_eval=alone.t_eval))
+        assert_same(alone, cg.ensemble(given.model, (0, 1), *given, n=N, t_eval=alone.t_eval))
 
 
 def test_bits_of_a_model_tuned_to_this_cpu() -> None:
@@ -233,7 +233,7 @@ def test_bits_of_a_model_tuned_to_this_cpu() -> None:
     assert tuned.lane_sets == []
     for alone in expected():
         for lanes in (1, WIDEST):
-            assert_same(alone, cg.ensemble(tuned, (0, 1), N, *given, t_eval=alone.t_eval, lanes=lanes))
+            assert_same(alone, cg.ensemble(tuned, (0, 1), *given, n=N, t_eval=alone.t_eval, lanes=lanes))
 
 
 def test_lanes_of_shipped_models() -> None:
@@ -273,13 +273,13 @@ def test_wrong_lanes_are_named() -> None:
     given = case("chaplygin_sleigh")
     for lanes in (0, 3, 16, True, 2.0, "4"):
         with pytest.raises(ArgumentError, match=r"lanes = .* must be one of 1, 2, 4, 8, or None"):
-            cg.ensemble(given.model, (0, 1), N, *given, lanes=lanes)  # type: ignore[arg-type]
+            cg.ensemble(given.model, (0, 1), *given, n=N, lanes=lanes)  # type: ignore[arg-type]
 
 
 def test_input_functions_run_one_at_a_time() -> None:
     given = case("sleigh with a function")
     for lanes in (None, 1):
-        ens = cg.ensemble(given.model, (0, 2), N, *given, lanes=lanes)
+        ens = cg.ensemble(given.model, (0, 2), *given, n=N, lanes=lanes)
         assert_single(ens, given, 3, (0, 2))
 
 
@@ -313,10 +313,10 @@ def test_failures_disturb_no_neighbour(t_eval: Any, shift: int) -> None:
     assert len(set(bad)) == len(PERILS)
     well = np.setdiff1d(np.arange(n), bad)
     options: dict[str, Any] = {"t_eval": t_eval, "max_steps": 3000}
-    calm = cg.ensemble(model, (0, 2), n, good, plain, lanes=1, **options)
+    calm = cg.ensemble(model, (0, 2), good, plain, n=n, lanes=1, **options)
     assert calm.success
     for lanes in (1, *LANES):
-        ens = cg.ensemble(model, (0, 2), n, initial, parameters, lanes=lanes, threads=1, **options)
+        ens = cg.ensemble(model, (0, 2), initial, parameters, n=n, lanes=lanes, threads=1, **options)
         assert ens.failed.tolist() == bad
         assert bits(ens.y[..., well]) == bits(calm.y[..., well])
         assert bits(ens.nfev[well]) == bits(calm.nfev[well])
@@ -340,7 +340,7 @@ def test_ctrl_c_keeps_what_is_finished(t_eval: Any, monkeypatch: pytest.MonkeyPa
     initial = {name: value[ends] for name, value in given.initial.items()}
     with ctrl_c_at_progress(monkeypatch), pytest.warns(RuntimeWarning, match="interrupted: [0-9]+ of 50000"):
         ens = cg.ensemble(
-            given.model, (0, 400), len(ends), initial, cg.example("heavy_top").parameters,
+            given.model, (0, 400), initial, cg.example("heavy_top").parameters, n=len(ends),
             t_eval=t_eval, lanes=WIDEST, chunk=64,
         )  # fmt: skip
     assert ens.interrupted

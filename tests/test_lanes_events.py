@@ -49,7 +49,7 @@ def assert_same_events(a: Any, b: Any) -> None:
 
 def drop(heights: Any, span: tuple[float, float], **options: Any) -> Any:
     given = {"x": heights, "x_dot": 0.0}, {"m": 0.1, "g": G, "e": E}
-    return cg.ensemble(ball(), span, len(heights), *given, **TIGHT, **options)
+    return cg.ensemble(ball(), span, *given, n=len(heights), **TIGHT, **options)
 
 
 def test_bouncing_balls_in_lanes_bounce_when_the_closed_form_does() -> None:
@@ -97,7 +97,7 @@ def test_hybrid_systems_have_the_same_bits_in_all_lanes(name: str, method: str) 
     initial[first] = initial[first] + rng.uniform(0, 1e-3, 37)
     step = {"step": 0.011} if method == "rk4" else {}
     for times in (None, np.linspace(*entry.t_span, 40)):
-        given = (model, entry.t_span, 37, initial, entry.parameters)
+        given = (model, entry.t_span, initial, entry.parameters)
         alone = cg.ensemble(*given, lanes=1, t_eval=times, method=method, **step)
         for lanes in LANES:
             side_by_side = cg.ensemble(*given, lanes=lanes, t_eval=times, method=method, **step)
@@ -131,7 +131,7 @@ def test_ten_thousand_known_crossings_are_found_in_lanes() -> None:
     a, gap = rng.uniform(0.2, 3.5, n), np.exp(rng.uniform(np.log(1e-5), np.log(0.3), n))
     given = {"x": 0.0, "v": 1.0}, {"w": w, "phase": phase, "a": a, "gap": gap}
     options = {"max_step": 1.0, "rtol": 1e-9, "atol": 1e-9}
-    ens = cg.ensemble(clock(), (0, 4), n, *given, lanes=LANES[-1], **options)
+    ens = cg.ensemble(clock(), (0, 4), *given, n=n, lanes=LANES[-1], **options)
     assert ens.lanes == LANES[-1]
     assert ens.success
     found = 0
@@ -144,7 +144,7 @@ def test_ten_thousand_known_crossings_are_found_in_lanes() -> None:
             found += len(times)
     assert found > 10_000
     assert found == sum(len(times.t) for times in ens.t_events.values())
-    assert_same_events(cg.ensemble(clock(), (0, 4), n, *given, lanes=1, **options), ens)
+    assert_same_events(cg.ensemble(clock(), (0, 4), *given, n=n, lanes=1, **options), ens)
 
 
 def test_what_is_collected_of_events_in_lanes_is_that_of_single_runs() -> None:
@@ -184,7 +184,7 @@ def test_steps_in_lanes_are_moved_onto_the_constraints_before_events_are_searche
     """Pendulums released at rest pass the bottom after a quarter of their period, and then every half."""
     angle, length, end = np.linspace(0.5, 2.5, 37), 0.7, 5.0
     initial = {"x": length * np.sin(angle), "y": -length * np.cos(angle), "x_dot": 0.0, "y_dot": 0.0}
-    given = (rod(), (0, end), 37, initial, {"m": 1.3, "l": length, "g": G})
+    given = (rod(), (0, end), initial, {"m": 1.3, "l": length, "g": G})
     options = {"method": method, **({"step": 2e-3} if method == "rk4" else TIGHT)}
     alone, ens, left = (
         cg.ensemble(*given, lanes=lanes, project=project, **options)

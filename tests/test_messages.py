@@ -132,7 +132,7 @@ def test_methods_of_others(oscillator: Any, method: str, right: str) -> None:
     for call in (
         lambda: oscillator.integrate((0, 1), start, p, method=method),
         lambda: oscillator.stepper(start, p, method=method),
-        lambda: cg.ensemble(oscillator, (0, 1), 3, start, p, method=method),
+        lambda: cg.ensemble(oscillator, (0, 1), start, p, n=3, method=method),
     ):
         with pytest.raises(ArgumentError, match=right):
             call()
@@ -144,16 +144,35 @@ def test_arrays_and_dicts_the_other_way_round(oscillator: Any) -> None:
     many = [{"x": 1.0, "x_dot": 0.0}, {"x": 2.0, "x_dot": 0.0}]
     for n in (None, 5):
         with pytest.raises(ArgumentError, match=r"give the transpose, array\.T"):
-            cg.ensemble(oscillator, (0, 1), n, np.ones((5, 2)), p)
+            cg.ensemble(oscillator, (0, 1), np.ones((5, 2)), p, n=n)
     for n in (None, 2):
         with pytest.raises(ArgumentError, match="initial is a list of dicts; give one dict"):
-            cg.ensemble(oscillator, (0, 1), n, many, p)
+            cg.ensemble(oscillator, (0, 1), many, p, n=n)
     with pytest.raises(ArgumentError, match="parameters is a list of dicts"):
-        cg.ensemble(oscillator, (0, 1), 2, many[0], [p, p])
+        cg.ensemble(oscillator, (0, 1), many[0], [p, p], n=2)
     with pytest.raises(ArgumentError, match="initial is a list of dicts"):
         oscillator.integrate((0, 1), many, p)
     with pytest.raises(ArgumentError, match=r"initial has shape \(5, 2\).* use chaplygin\.ensemble"):
         oscillator.integrate((0, 1), np.ones((5, 2)), p)
+
+
+@needs_core
+@pytest.mark.parametrize("many", [1000, np.int64(1000)])
+def test_a_number_of_runs_in_the_place_of_their_start(oscillator: Any, many: Any) -> None:
+    start, p = {"x": [1.0, 2.0], "x_dot": 0.0}, {"m": 1.0, "k": 4.0}
+    for call in (
+        lambda *given: cg.ensemble(oscillator, (0, 1), *given),
+        lambda *given: oscillator.ensemble((0, 1), *given),
+        oscillator.batch,
+    ):
+        for given in ((many,), (many, start, p)):
+            with pytest.raises(ArgumentError, match=r"initial = .*1000\)? is a number; .* is n=.*1000"):
+                call(*given)
+        assert len(call(start, p)) == 2
+    with pytest.raises(ArgumentError, match=r"state = 0\.5 is a number; .*The time is t=0\.5"):
+        oscillator.linearize(0.5, start, p)
+    with pytest.raises(ArgumentError, match="n, the number of trajectories, is missing"):
+        oscillator.batch({"x": 1.0, "x_dot": 0.0}, p)
 
 
 def test_the_time_of_an_example_is_zero_unless_it_gives_one() -> None:

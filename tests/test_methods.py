@@ -107,7 +107,7 @@ def test_alone_in_lanes_and_in_a_stepper_it_gives_the_same_bits(oscillator: Any)
     ]
     for lanes in (1, 2, 4, None):
         found = cg.ensemble(
-            oscillator, (0, 2), None, START, {"m": 1.0, "k": stiffness}, t_eval=times, lanes=lanes, **options
+            oscillator, (0, 2), START, {"m": 1.0, "k": stiffness}, t_eval=times, lanes=lanes, **options
         )
         assert found.lanes == lanes or lanes is None
         assert np.array_equal(found.y, np.moveaxis(single, 0, -1))

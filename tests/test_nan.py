@@ -147,7 +147,7 @@ def test_lanes_stop_where_the_force_is_not_defined_and_only_there(lanes: int) ->
     count = len(cases())
     for j, x in enumerate(POINTS):
         ens = cg.ensemble(
-            model("compiled"), (0, 1e-3), count, [x, 0.0], {"which": np.arange(float(count))}, lanes=lanes
+            model("compiled"), (0, 1e-3), [x, 0.0], {"which": np.arange(float(count))}, n=count, lanes=lanes
         )
         for status, (name, (_, expected)) in zip(ens.status.tolist(), cases().items(), strict=True):
             assert status == (0 if math.isfinite(expected[j]) else -2), (name, x)

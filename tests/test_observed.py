@@ -48,7 +48,7 @@ AMPLITUDES = np.linspace(1, 2, 21)
 def swing(collect: dict[str, Any], t1: float = 5.3, **options: Any) -> Study:
     initial = {"x": AMPLITUDES * np.cos(PHASES), "x_dot": 2 * AMPLITUDES * np.sin(PHASES)}
     given: dict[str, Any] = {"initial": initial, "parameters": {"m": 1, "k": 4}, "inputs": {"F": 0}}
-    return cg.ensemble(oscillator(), (0, t1), 21, **{**given, **TIGHT, **options}, collect=collect)
+    return cg.ensemble(oscillator(), (0, t1), n=21, **{**given, **TIGHT, **options}, collect=collect)
 
 
 def times_of(phase: float, t1: float) -> np.ndarray[Any, Any]:
@@ -150,9 +150,9 @@ def test_a_ball_through_its_bounces() -> None:
         found = cg.ensemble(
             ball(),
             (0, t1),
-            1,
             {"z": height, "w": 0},
             {"g": g},
+            n=1,
             collect={
                 "area": cg.integral(z),
                 "square": cg.integral(w**2),
@@ -180,7 +180,11 @@ def test_the_state_after_the_last_reset_counts() -> None:
     floor = cg.Event(z, name="floor", terminal=True, reset={w: -3 * w})
     stone = cg.System("turned", kinematics={z: w}, kinetic=w**2 / 2, potential=z, events=[floor])
     found = cg.ensemble(
-        stone.compile("poincare"), (0, 9), 1, {"z": 2, "w": 0}, collect={"p": cg.peak(w), "i": cg.integral(w)}
+        stone.compile("poincare"),
+        (0, 9),
+        {"z": 2, "w": 0},
+        n=1,
+        collect={"p": cg.peak(w), "i": cg.integral(w)},
     ).results
     assert found["p"].value[0] == pytest.approx(6, rel=1e-8)
     assert found["p"].t[0] == pytest.approx(2, rel=1e-8)
@@ -202,7 +206,9 @@ def test_a_block_that_sticks_and_slips() -> None:
         "force": cg.peak(sp.Abs(sp.Symbol("friction_floor"))),
     }
     given = {"m": 2, "mu": 0.1, "g": 10, "k": 8}
-    found = cg.ensemble(model, (0, 20), 5, {"x": starts, "x_dot": 0}, given, collect=collect, **TIGHT).results
+    found = cg.ensemble(
+        model, (0, 20), {"x": starts, "x_dot": 0}, given, n=5, collect=collect, **TIGHT
+    ).results
     lost = 4 * starts**2 - 4 * found["end"]["x"] ** 2 - found["end"]["x_dot"] ** 2
     assert found["work"] == pytest.approx(-lost, rel=1e-9)
     assert 2 * found["way"] == pytest.approx(lost, rel=1e-9)
@@ -211,9 +217,9 @@ def test_a_block_that_sticks_and_slips() -> None:
         cg.ensemble(
             model,
             (0, 1),
-            1,
             {"x": 1, "x_dot": 0},
             given,
+            n=1,
             collect={"e": cg.moments(sp.Symbol("friction_floor") + v)},
         )
 
@@ -236,7 +242,7 @@ def test_inputs() -> None:
         (np.array([1.0, 2.0, -1.0] * 3), np.array([2.0, 4.0, -2.0] * 3), np.array([1.0, 2.0, -1.0] * 3)),
     ):
         found = cg.ensemble(
-            oscillator(), (0, 2), 9, inputs={"F": F_given}, **given, **TIGHT, collect=collect
+            oscillator(), (0, 2), n=9, inputs={"F": F_given}, **given, **TIGHT, collect=collect
         ).results
         assert found["impulse"] == pytest.approx(np.broadcast_to(impulse, 9), rel=1e-10)
         assert found["push"].value == pytest.approx(np.broadcast_to(push, 9), rel=1e-12)
@@ -261,7 +267,7 @@ def test_64_tops_equal_their_full_solutions() -> None:
     rng = np.random.default_rng(2)
     initial = {**example.initial, **{f"w{i}": rng.normal(0, 2, n) for i in (1, 2, 3)}}
     collect = {"i": cg.integral(RATE), "p": cg.peak(TILT), "l": cg.minimum(TILT), "end": cg.final("w1", "w2")}
-    study = cg.ensemble(top(), (0, 3), n, initial, example.parameters, **TIGHT, collect=collect)
+    study = cg.ensemble(top(), (0, 3), initial, example.parameters, n=n, **TIGHT, collect=collect)
     found = study.results
     model, p = top(), np.array([example.parameters[name] for name in top().parameters])
 
@@ -378,7 +384,7 @@ def test_failures_have_no_values() -> None:
         "n": cg.peak(sp.log(q - 0.15)),
     }
     for lanes in (1, 4):
-        found = cg.ensemble(model, (0, 2), 4, initial, **TIGHT, lanes=lanes, collect=collect)
+        found = cg.ensemble(model, (0, 2), initial, n=4, **TIGHT, lanes=lanes, collect=collect)
         assert found.failed.tolist() == [1, 3]
         assert np.isnan(found.results["i"]).tolist() == [False, True, False, True]
         assert np.isnan(found.results["p"].t).tolist() == [False, True, False, True]
@@ -408,7 +414,7 @@ def test_a_model_without_its_declaration_takes_names(tmp_path: Path) -> None:
     initial = {"x": AMPLITUDES * np.cos(PHASES), "x_dot": 2 * AMPLITUDES * np.sin(PHASES)}
 
     def run(**collect: Any) -> Any:
-        return cg.ensemble(model, (0, 5.3), 21, initial, **options, collect=collect).results
+        return cg.ensemble(model, (0, 5.3), initial, n=21, **options, collect=collect).results
 
     found = run(i=cg.integral("energy"), p=cg.peak("x"), f=cg.minimum("F"), t=cg.peak("t"))
     assert found["i"] == pytest.approx(5.3 * 2 * AMPLITUDES**2, rel=1e-9)
@@ -466,10 +472,10 @@ def test_draws_and_blocks() -> None:
     found = cg.ensemble(
         oscillator(),
         (0, 4),
-        5000,
         {"x": stats.norm(1, 0.1), "x_dot": 0},
         {"m": 1, "k": 4},
         {"F": 0},
+        n=5000,
         seed=1,
         collect={"p": cg.peak(x), "m": cg.moments(cg.peak(x)), "draw": cg.table("x")},
         rtol=1e-10,

@@ -183,7 +183,7 @@ def test_invariants_of_coordinates_are_kept_in_lanes() -> None:
         sol = model.integrate((0, 9), alone, entry.parameters, **how)
         np.testing.assert_array_equal(ends.y[:, i], sol.y[:, -1])
     with pytest.raises(ArgumentError, match="project='all' moves the coordinates of heavy_top back"):
-        model.batch(3, entry.initial, entry.parameters, lanes=2, **how)
+        model.batch(entry.initial, entry.parameters, n=3, lanes=2, **how)
 
 
 def test_steppers_batches_and_pure_python_stay_on_the_constraints() -> None:
@@ -191,7 +191,7 @@ def test_steppers_batches_and_pure_python_stay_on_the_constraints() -> None:
     how = {"rtol": 1e-6, "atol": 1e-6}
     alone = model.integrate((0, 20), START, NUMBERS, **how)
     run = model.stepper(START, NUMBERS, **how)
-    batch = model.batch(2, START, NUMBERS, **how)
+    batch = model.batch(START, NUMBERS, n=2, **how)
     for _ in range(40):
         run.advance_by(0.5)
         batch.advance_by(0.5)
@@ -226,11 +226,11 @@ def test_lanes_have_the_bits_of_a_single_run(method: str) -> None:
     start |= {"x_dot": 0.7 * spin * np.cos(angle), "y_dot": 0.7 * spin * np.sin(angle)}
     how = {"method": method} | ({"step": 0.02} if method == "rk4" else {"rtol": 1e-6, "atol": 1e-6})
     found = {
-        lanes: cg.ensemble(model, (0, 20), 37, start, NUMBERS, lanes=lanes, progress=False, **how)
+        lanes: cg.ensemble(model, (0, 20), start, NUMBERS, n=37, lanes=lanes, progress=False, **how)
         for lanes in (1, 2, 4, 8)
         if lanes
         <= cg.ensemble(
-            model, (0, 0.1), 600, {k: v[0] for k, v in start.items()}, NUMBERS, progress=False
+            model, (0, 0.1), {k: v[0] for k, v in start.items()}, NUMBERS, n=600, progress=False
         ).lanes
     }
     assert len(found) > 1
@@ -242,7 +242,7 @@ def test_lanes_have_the_bits_of_a_single_run(method: str) -> None:
     assert np.abs(x**2 + y**2 - 0.49).max() < 1e-9
     one = model.integrate((0, 20), {k: v[5] for k, v in start.items()}, NUMBERS, **how)
     np.testing.assert_array_equal(one.y[:, -1], found[1].y[:, 5])
-    left = cg.ensemble(model, (0, 20), 37, start, NUMBERS, project=None, progress=False, **how)
+    left = cg.ensemble(model, (0, 20), start, NUMBERS, n=37, project=None, progress=False, **how)
     assert np.abs(left["x"] ** 2 + left["y"] ** 2 - 0.49).max() > 1e-8
 
 

@@ -95,7 +95,7 @@ def test_without_a_seed_the_result_says_which_makes_it_again() -> None:
 def test_an_event_that_is_not_rare_is_a_study() -> None:
     found = probability(x > 0.5, 4000, seed=5)
     study = cg.ensemble(
-        spring(), (0, 1), 4000, START, UNIT, seed=5, collect={"p": cg.probability(x > 0.5)}
+        spring(), (0, 1), START, UNIT, n=4000, seed=5, collect={"p": cg.probability(x > 0.5)}
     ).results["p"]
     assert found.p == study.p
     assert found.runs == 4000

@@ -129,7 +129,9 @@ def test_lanes_choose_their_own_pivots_with_the_bits_of_a_single_run() -> None:
     parameters = BRICARD.parameters | {"g": weights}
     how = {"rtol": 1e-7, "atol": 1e-7, "method": "dop853"}
     for lanes in (2, 4):
-        ens = cg.ensemble(model, (0, 3), 11, BRICARD.initial, parameters, lanes=lanes, progress=False, **how)
+        ens = cg.ensemble(
+            model, (0, 3), BRICARD.initial, parameters, n=11, lanes=lanes, progress=False, **how
+        )
         for i in (0, 4, 10):
             one = model.integrate((0, 3), BRICARD.initial, BRICARD.parameters | {"g": weights[i]}, **how)
             np.testing.assert_array_equal(one.y[:, -1], ens.y[:, i])
@@ -240,7 +242,7 @@ def test_constraints_that_come_to_contradict_each_other_end_the_run() -> None:
     sol = runs[0]
     assert sol.t[-1] == pytest.approx(1 + w ** (1 / 3), abs=1e-7)
     assert f"stopped at t = {float(sol.t[-1])!r}" in sol.message
-    ens = cg.ensemble(model, (0, 3), 3, *given, lanes=2, progress=False, **how)
+    ens = cg.ensemble(model, (0, 3), *given, n=3, lanes=2, progress=False, **how)
     np.testing.assert_array_equal(ens.status, -14)
     np.testing.assert_array_equal(ens.t, sol.t[-1])
     np.testing.assert_array_equal(ens.y[:, 1], sol.y[:, -1])
@@ -290,7 +292,7 @@ def test_a_change_of_rank_is_located_and_named() -> None:
     assert f"stopped at t = {arc:.4f}" in sol.message
     assert "the rank of the constraints changed" in sol.message
     assert model.integrate((0, 0.99 * arc), start, {}, **how).success
-    lanes = cg.ensemble(model, (0, arc), 3, start, {}, lanes=2, progress=False, **how)
+    lanes = cg.ensemble(model, (0, arc), start, {}, n=3, lanes=2, progress=False, **how)
     np.testing.assert_array_equal(lanes.status, -13)
     np.testing.assert_array_equal(lanes.t, sol.t[-1])
 
@@ -411,7 +413,7 @@ def test_lanes_with_large_matrices_give_the_bits_of_single_runs() -> None:
         for k, v in bars.initial.items()
     }
     how = {"method": "dop853", "rtol": 1e-6, "atol": 1e-6}
-    ensemble = cg.ensemble(model, (0, 0.3), 4, start, bars.parameters, lanes=4, **how)
+    ensemble = cg.ensemble(model, (0, 0.3), start, bars.parameters, n=4, lanes=4, **how)
     for i in range(4):
         alone = model.integrate((0, 0.3), {k: float(v[i]) for k, v in start.items()}, bars.parameters, **how)
         assert (alone.y[:, -1] == ensemble.y[:, i]).all()

@@ -168,7 +168,7 @@ def test_lanes_of_a_rolled_kernel_read_the_same_numbers() -> None:
     equations = numbered_chain(24, False)
     model, y = equations.compile(), state(equations)
     start = {name: y[i] + 0.01 * np.arange(4) for i, name in enumerate(model.states)}
-    ensemble = cg.ensemble(model, (0, 0.2), 4, start, method="dop853", lanes=4)
+    ensemble = cg.ensemble(model, (0, 0.2), start, n=4, method="dop853", lanes=4)
     for i in (0, 3):
         alone = {name: float(v[i]) for name, v in start.items()}
         assert (model.integrate((0, 0.2), alone, method="dop853").y[:, -1] == ensemble.y[:, i]).all()
@@ -208,7 +208,7 @@ def test_lanes_of_a_rolled_kernel_give_the_bits_of_single_runs() -> None:
     names, y = model.states, state(equations)
     start = {name: y[i] + 0.01 * np.arange(4) for i, name in enumerate(names)}
     numbers = {s.name: v for s, v in NUMBERS.items()}
-    ensemble = cg.ensemble(model, (0, 0.2), 4, start, numbers, method="dop853", lanes=4)
+    ensemble = cg.ensemble(model, (0, 0.2), start, numbers, n=4, method="dop853", lanes=4)
     for i in (0, 3):
         alone = {name: float(v[i]) for name, v in start.items()}
         solution = model.integrate((0, 0.2), alone, numbers, method="dop853")

@@ -41,8 +41,8 @@ def calls(oscillator: Any) -> dict[str, Any]:
     return {
         "integrate": lambda **options: oscillator.integrate((0, 1), *given, **options),
         "stepper": lambda **options: oscillator.stepper(*given, **options),
-        "ensemble": lambda **options: cg.ensemble(oscillator, (0, 1), 2, *given, **options),
-        "rerun": lambda **options: cg.ensemble(oscillator, (0, 1), 2, *given).rerun(0, **options),
+        "ensemble": lambda **options: cg.ensemble(oscillator, (0, 1), *given, n=2, **options),
+        "rerun": lambda **options: cg.ensemble(oscillator, (0, 1), *given, n=2).rerun(0, **options),
     }
 
 
@@ -144,7 +144,7 @@ for m in (model, pure):
     right, sol = m.integrate((0, 1), *given), m.integrate((0, 1), *given, margin=0.25)
     assert np.array_equal(sol.y, right.y) and np.array_equal(sol._repeat().y, right.y)
     m.stepper(*given, margin=0.25).advance(1)
-    ens = cg.ensemble(m, (0, 1), 2, *given, margin=0.25)
+    ens = cg.ensemble(m, (0, 1), *given, n=2, margin=0.25)
     assert np.array_equal(ens.rerun(0, margin=0.75).y, right.y)
     try:
         m.integrate((0, 1), *given, margins=0.25)

@@ -113,7 +113,7 @@ def test_contacts_run_forward_only() -> None:
     with pytest.raises(ArgumentError, match="t_span: friction cannot be run backward; give t1 >= t0"):
         block.integrate((0, -1), start, BLOCK, [0.0])
     with pytest.raises(ArgumentError, match="t_span: friction cannot be run backward; give t1 >= t0"):
-        ensemble(block, (0, -1), 2, start, BLOCK, [0.0])
+        ensemble(block, (0, -1), start, BLOCK, [0.0], n=2)
     run = block.stepper(start, BLOCK, [0.0], t0=1.0)
     with pytest.raises(ArgumentError, match=r"t = 0\.5: friction cannot be run backward; give t >= 1"):
         run.advance(0.5)
@@ -132,7 +132,7 @@ def test_a_negative_coefficient_of_friction_is_refused_at_the_start() -> None:
         block.stepper(start, wrong, [0.0])
     several = BLOCK | {"mu": np.array([0.3, 0.0, -0.3])}
     with pytest.raises(ArgumentError, match=f"{words} in column 2"):
-        ensemble(block, (0, 1), None, start, several, [0.0])
+        ensemble(block, (0, 1), start, several, [0.0])
     assert block.integrate((0, 1), start, BLOCK | {"mu": 0.0}, [0.0]).success
 
 

@@ -25,7 +25,7 @@ PARAMETERS = {"m": 1.0, "a": 0.2, "J": np.linspace(0.4, 0.6, N)}
 @pytest.mark.parametrize("tau", [0.1, np.linspace(0, 1, N), ([0.3, 1.0], [0.1, 0.5], "linear")])
 def test_every_trajectory_is_the_single_run(threads: Any, chunk: Any, tau: Any) -> None:
     m = model("sleigh")
-    ens = cg.ensemble(m, (0, 5), N, INITIAL, PARAMETERS, {"tau": tau}, threads=threads, chunk=chunk)
+    ens = cg.ensemble(m, (0, 5), INITIAL, PARAMETERS, {"tau": tau}, n=N, threads=threads, chunk=chunk)
     assert ens.y.shape == (5, N)
     assert ens.success
     assert ens.failed.size == 0
@@ -60,8 +60,8 @@ def test_t_eval_and_arrays() -> None:
     with pytest.raises(ArgumentError, match=r"'speed' is not a quantity of oscillator; it has q, v, .*, F"):
         ens["speed"]
     assert ens["energy"] == pytest.approx(np.broadcast_to(2 * q0**2, (5, 9)), abs=1e-7)
-    assert cg.ensemble(m, (0, 3), 9, {"q": q0, "v": 0}, [1.0, 4.0], [0.0], t_eval=[]).y.shape == (2, 0, 9)
-    same = cg.ensemble(m, (0, 3), 4, [1.0, 0.0], [1.0, 4.0], [0.0])
+    assert cg.ensemble(m, (0, 3), {"q": q0, "v": 0}, [1.0, 4.0], [0.0], n=9, t_eval=[]).y.shape == (2, 0, 9)
+    same = cg.ensemble(m, (0, 3), [1.0, 0.0], [1.0, 4.0], [0.0], n=4)
     assert same.y == pytest.approx(np.repeat([[np.cos(6)], [-2 * np.sin(6)]], 4, axis=1), abs=1e-7)
 
 
@@ -71,7 +71,7 @@ def test_failures_are_kept_apart() -> None:
         model("runaway"), (0, 2), initial={"x": x0}, parameters={"c": 0.0}, t_eval=[0.0, 0.1, 2.0]
     )
     assert ens.failed.tolist() == [1, 3]
-    assert cg.ensemble(model("runaway"), (0, 2), 2, [0.1], [0.0])["t"].tolist() == [2.0, 2.0]
+    assert cg.ensemble(model("runaway"), (0, 2), [0.1], [0.0], n=2)["t"].tolist() == [2.0, 2.0]
     assert ens.t[ens.failed] == pytest.approx([1.0, 0.25], abs=1e-6)
     assert ens["x"][2, [0, 2, 4]] == pytest.approx(1 / (1 / x0[[0, 2, 4]] - 2), rel=1e-7)
     assert ens["x"][1] == pytest.approx(1 / (1 / x0 - 0.1), rel=1e-7)
@@ -94,7 +94,9 @@ def test_initial_kernel_over_columns() -> None:
 
 
 def test_input_functions_are_shared_and_their_errors_come_through() -> None:
-    ens = cg.ensemble(model("sleigh"), (0, 1), N, INITIAL, PARAMETERS, {"tau": lambda t, y: -y[3]}, threads=2)
+    ens = cg.ensemble(
+        model("sleigh"), (0, 1), INITIAL, PARAMETERS, {"tau": lambda t, y: -y[3]}, n=N, threads=2
+    )
     single = model("sleigh").integrate(
         (0, 1),
         INITIAL | {"omega": OMEGA[3]},
@@ -107,7 +109,7 @@ def test_input_functions_are_shared_and_their_errors_come_through() -> None:
         raise KeyError("sensor")
 
     with pytest.raises(KeyError, match="sensor"):
-        cg.ensemble(model("sleigh"), (0, 1), N, INITIAL, PARAMETERS, {"tau": broken}, threads=2)
+        cg.ensemble(model("sleigh"), (0, 1), INITIAL, PARAMETERS, {"tau": broken}, n=N, threads=2)
 
 
 def test_quantities_of_input_functions_beside_a_failed_trajectory() -> None:
@@ -120,7 +122,7 @@ def test_quantities_of_input_functions_beside_a_failed_trajectory() -> None:
 
     omega = np.array([1.0, 1e4, 2.0])
     ens = cg.ensemble(
-        model("sleigh"), (0, 1), 3, INITIAL | {"omega": omega}, [1.0, 0.2, 0.5], {"tau": tau},
+        model("sleigh"), (0, 1), INITIAL | {"omega": omega}, [1.0, 0.2, 0.5], {"tau": tau}, n=3,
         t_eval=[0.0, 0.5, 1.0], max_steps=40,
     )  # fmt: skip
     assert ens.failed.tolist() == [1]
@@ -154,15 +156,15 @@ def test_wrong_arguments_are_named(changed: dict[str, Any], says: str) -> None:
     with pytest.raises(ArgumentError, match=says):
         cg.ensemble(model("sleigh"), (0, 1), **(given | changed))
     with pytest.raises(ArgumentError, match="needs a model"):
-        cg.ensemble("sleigh", (0, 1), 3)
+        cg.ensemble("sleigh", (0, 1), n=3)
     with pytest.raises(ArgumentError, match="n, the number"):
         cg.ensemble(model("oscillator"), (0, 1), initial=[0, 0], parameters=[1, 1], inputs=[0])
 
 
 def test_progress_goes_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
-    cg.ensemble(model("sleigh"), (0, 1), N, INITIAL, PARAMETERS, [0.0], progress=True)
+    cg.ensemble(model("sleigh"), (0, 1), INITIAL, PARAMETERS, [0.0], n=N, progress=True)
     assert f"{N}/{N}" in capfd.readouterr().err
-    cg.ensemble(model("sleigh"), (0, 1), N, INITIAL, PARAMETERS, [0.0], progress=False)
+    cg.ensemble(model("sleigh"), (0, 1), INITIAL, PARAMETERS, [0.0], n=N, progress=False)
     assert capfd.readouterr().err == ""
 
 
@@ -172,10 +174,10 @@ def test_ctrl_c_keeps_what_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
         ens = cg.ensemble(
             model("sleigh"),
             (0, 2000),
-            100_000,
             {**INITIAL, "omega": 1.0},
             [1.0, 0.2, 0.5],
             [0.3],
+            n=100_000,
             chunk=64,
         )
     assert ens.interrupted

@@ -280,7 +280,7 @@ def test_ensemble_of_contacts_and_terminal_events() -> None:
         assert ens.rerun(i).modes == sol.modes
     with pytest.raises(ArgumentError, match="rerun"):
         ens["friction"]
-    stops = ensemble(hybrid("spring"), (0, 5), 3, {"x": [1.0, 0.4, 2.0], "v": 0.0}, SPRING | {"stop": 1.0})
+    stops = ensemble(hybrid("spring"), (0, 5), {"x": [1.0, 0.4, 2.0], "v": 0.0}, SPRING | {"stop": 1.0}, n=3)
     assert stops.status.tolist() == [1, 0, 1]
     assert stops.success
 

@@ -114,7 +114,7 @@ def test_a_run_needs_no_sympy(path: Path) -> None:
         import chaplygin as cg
         model = cg.load_model(sys.argv[1])
         sol = model.integrate((0, 1), {"q": 1, "q_dot": 0}, {"m": 1, "k": 4})
-        cg.ensemble(model, (0, 1), 10, {"q": 1, "q_dot": 0}, {"m": 1, "k": 4})
+        cg.ensemble(model, (0, 1), {"q": 1, "q_dot": 0}, {"m": 1, "k": 4}, n=10)
         model.stepper([1, 0], [1, 4]).advance(1.0)
         print(sorted(m for m in sys.modules if m.split(".")[0] in ("sympy", "scipy", "matplotlib", "Cython")))
         print([m for m in sys.modules if m.startswith("chaplygin.codegen")])

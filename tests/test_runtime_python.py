@@ -316,7 +316,7 @@ def test_ctrl_c_keeps_what_an_ensemble_has_finished(pure: PythonModel) -> None:
     at = 7 * len(calls) // 2
     calls.clear()
     with ctrl_c_heard(), pytest.warns(RuntimeWarning, match=f"interrupted: 3 of {n}"):
-        ens = cg.ensemble(pure, (0, 50), n, [1.0, 0.0], [1.0, 4.0], [force])
+        ens = cg.ensemble(pure, (0, 50), [1.0, 0.0], [1.0, 4.0], [force], n=n)
     assert ens.interrupted
     done = ens.status == 0
     assert done.tolist() == [True] * 3 + [False] * 6

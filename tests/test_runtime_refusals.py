@@ -12,7 +12,7 @@ from runtime_models import EVENTS, model, needs_core
 from test_runtime_python import kernels
 
 import chaplygin as cg
-from chaplygin.runtime import ArgumentError, PythonModel, lanes as lanes_of
+from chaplygin.runtime import ArgumentError, Model, PythonModel, lanes as lanes_of
 from chaplygin.runtime.ensemble_job import EnsembleJob, Results
 from chaplygin.runtime.inputs import parse
 from chaplygin.runtime.options import RunOptions
@@ -42,7 +42,7 @@ def test_options_are_looked_at_where_they_change_nothing(oscillator: Any, option
     with pytest.raises(ArgumentError, match=says):
         oscillator.stepper(START, PARAMETERS, INPUTS, **options)
     with pytest.raises(ArgumentError, match=says):
-        cg.ensemble(oscillator, (0, 1), 2, START, PARAMETERS, INPUTS, **options)
+        cg.ensemble(oscillator, (0, 1), START, PARAMETERS, INPUTS, n=2, **options)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,10 @@ def test_options_of_ensembles(oscillator: Any, options: dict[str, Any], says: st
     ],
 )
 def test_any_array_gives_the_number_of_trajectories(oscillator: Any, given: dict[str, Any]) -> None:
-    assert len(cg.ensemble(oscillator, (0, 1), **({"parameters": PARAMETERS, "inputs": INPUTS} | given))) == 3
+    given = {"parameters": PARAMETERS, "inputs": INPUTS} | given
+    assert len(cg.ensemble(oscillator, (0, 1), **given)) == 3
+    if isinstance(oscillator, Model):  # there are no batches in pure Python
+        assert len(oscillator.batch(**given)) == 3
 
 
 def test_spans_and_interpolants(oscillator: Any) -> None:
@@ -100,7 +103,7 @@ def test_spans_and_interpolants(oscillator: Any) -> None:
 
 
 def test_rerun_takes_the_number_of_a_trajectory(oscillator: Any) -> None:
-    ens = cg.ensemble(oscillator, (0, 1), 3, START, PARAMETERS, INPUTS)
+    ens = cg.ensemble(oscillator, (0, 1), START, PARAMETERS, INPUTS, n=3)
     for i in (True, 1.0, "1", None, slice(2), np.array([1])):
         with pytest.raises(ArgumentError, match=r"rerun: i = .* must be an integer"):
             ens.rerun(i)
@@ -143,23 +146,23 @@ def test_lanes_that_cannot_be_are_refused_and_not_built(
 ) -> None:
     given, span = case(name), (0, 0.1)
     with pytest.raises(ArgumentError, match=f"lanes = 2: {says}, so trajectories run one at a time"):
-        cg.ensemble(given.model, span, N, *given, lanes=2, **options)
+        cg.ensemble(given.model, span, *given, n=N, lanes=2, **options)
     monkeypatch.setattr(lanes_of, "WORTH", 1)
     monkeypatch.setattr(lanes_of, "_library", lambda *_: pytest.fail("a lane library was loaded needlessly"))
     for lanes in (None, 1):
-        assert cg.ensemble(given.model, span, N, *given, lanes=lanes, **options).success
+        assert cg.ensemble(given.model, span, *given, n=N, lanes=lanes, **options).success
 
 
 def test_kinks_of_a_model_without_any_leave_the_lanes() -> None:
     given = case("chaplygin_sleigh")
     assert not given.model.kinks
-    assert cg.ensemble(given.model, (0, 0.1), N, *given, lanes=2, kinks=True).success
+    assert cg.ensemble(given.model, (0, 0.1), *given, n=N, lanes=2, kinks=True).success
 
 
 def test_a_python_model_has_no_lanes() -> None:
     pure = PythonModel(kernels(), quiet=True)
     with pytest.raises(ArgumentError, match="lanes = 2: oscillator is a pure-Python model"):
-        cg.ensemble(pure, (0, 1), 2, START, PARAMETERS, INPUTS, lanes=2)
+        cg.ensemble(pure, (0, 1), START, PARAMETERS, INPUTS, n=2, lanes=2)
 
 
 def test_reproducible_is_a_boolean() -> None:

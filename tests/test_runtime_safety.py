@@ -167,7 +167,7 @@ def attempt(rng: random.Random, m: Any, run: Any) -> Callable[[], Any]:
     name = rng.choice(list(OPTIONS))
     value = rng.choice(OPTIONS[name])
     if which == 10:
-        return lambda: cg.ensemble(m, (0, 1), 3, y, p, u, **{name: value})
+        return lambda: cg.ensemble(m, (0, 1), y, p, u, n=3, **{name: value})
     return rng.choice(
         [lambda: m.integrate((0, 1), y, p, u, **{name: value}), lambda: m.stepper(y, p, u, **{name: value})]
     )
@@ -238,7 +238,7 @@ def test_nothing_leaks() -> None:
         run.restore(run.save())
         run.set_inputs(tau=([0.0], [1.0]))
         run.set_inputs(tau=0.1)
-        cg.ensemble(m, (0, 1), 3, y, p, u, threads=2)
+        cg.ensemble(m, (0, 1), y, p, u, n=3, threads=2)
         with pytest.raises(KernelError):
             m.jacobian(0.0, y, p, u)
         model("oscillator").stepper([1, 0], [1, 1], [0])
@@ -390,5 +390,5 @@ def test_tolerances_out_of_reach() -> None:
     assert tight.status == -3
     assert "tolerances that are too tight" in tight.message
     with pytest.warns(RuntimeWarning, match="rtol = 1e-20") as caught:
-        assert cg.ensemble(m, (0, 1), 9, [1.0, 0.0], [1.0, 4.0], [0.0], rtol=1e-20, chunk=1).success
+        assert cg.ensemble(m, (0, 1), [1.0, 0.0], [1.0, 4.0], [0.0], n=9, rtol=1e-20, chunk=1).success
     assert len(caught) == 1

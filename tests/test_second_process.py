@@ -42,10 +42,10 @@ def work(seed=0):
     model = example.system.compile()
     assert model.integrate((0, 1), example.initial, example.parameters).success
     for lanes in (None, {WIDEST}):
-        ens = cg.ensemble(model, (0, 1), {WORTH}, example.initial, example.parameters, lanes=lanes)
+        ens = cg.ensemble(model, (0, 1), example.initial, example.parameters, n={WORTH}, lanes=lanes)
         assert ens.success
     x = cg.coordinates("x")
-    assert (model.batch(2, example.initial, example.parameters).evaluate(x**2 < 0) == 0).all()
+    assert (model.batch(example.initial, example.parameters, n=2).evaluate(x**2 < 0) == 0).all()
     return float(ens.y[0, 0])
 
 def child(method):

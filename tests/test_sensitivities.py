@@ -112,7 +112,7 @@ def test_an_output_that_is_not_defined_has_no_derivative_either() -> None:
     model, start = system.compile("lagrange"), ({"x": 1, "x_dot": 0}, {})
     sol = model.integrate((0, 3), *start, t_eval=[0.5, 1.0, 2.0], rtol=1e-11, atol=1e-11, sensitivities=["x"])
     np.testing.assert_allclose(sol.sensitivity["log_x", "x"], [1.0, 1.0, np.nan], atol=1e-9)
-    ens = cg.ensemble(model, (0, 2), 2, {"x": [1, -1], "x_dot": 0}, {}, sensitivities=["x"])
+    ens = cg.ensemble(model, (0, 2), {"x": [1, -1], "x_dot": 0}, {}, n=2, sensitivities=["x"])
     np.testing.assert_allclose(ens.sensitivity["log_x", "x"], [np.nan, -1.0], atol=1e-7)
 
 

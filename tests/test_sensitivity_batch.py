@@ -31,7 +31,7 @@ def test_runs_that_are_advanced_pushed_reset_and_restored() -> None:
     masses = np.linspace(0.5, 2, n)
     start = {"q": 0, "q_dot": 1.5}, {"m": masses, "k": 4.0}
     names = ["m", "q_dot"]
-    batch = model.batch(n, *start, {"f": 0.0}, sensitivities=names, **TIGHT)
+    batch = model.batch(*start, {"f": 0.0}, n=n, sensitivities=names, **TIGHT)
     runs = [
         model.stepper({"q": 0, "q_dot": 1.5}, {"m": m, "k": 4.0}, {"f": 0.0}, sensitivities=names, **TIGHT)
         for m in masses
@@ -74,7 +74,7 @@ def test_threads_do_not_change_a_bit_and_expressions_see_the_states() -> None:
     model, n = pulled_spring(), 100
     start = {"q": 0, "q_dot": np.linspace(1, 2, n)}, {"m": 1.0, "k": 4.0}, {"f": 0.0}
     one, two = (
-        model.batch(n, *start, sensitivities=["f", "k", "m", "q", "q_dot"], threads=threads)
+        model.batch(*start, n=n, sensitivities=["f", "k", "m", "q", "q_dot"], threads=threads)
         for threads in (1, 2)
     )
     for batch in (one, two):
@@ -83,7 +83,7 @@ def test_threads_do_not_change_a_bit_and_expressions_see_the_states() -> None:
     np.testing.assert_allclose(one.sensitivity["q", "f"], (1 - np.cos(4)) / 4, atol=1e-8)
     np.testing.assert_allclose(one.evaluate(cg.coordinates("q") ** 2), one["q"] ** 2)
     assert (
-        model.batch(3, *(dict.fromkeys(names, 1.0) for names in (("q", "q_dot"), "mk", "f"))).sensitivity
+        model.batch(*(dict.fromkeys(names, 1.0) for names in (("q", "q_dot"), "mk", "f")), n=3).sensitivity
         is None
     )
 
@@ -94,7 +94,7 @@ def test_a_copy_continues_with_the_same_bits(again: Any, names: list[str] | None
     """Both go on alike through a change of inputs and a reset, and neither changes the other."""
     model, n = pulled_spring(), 12
     start = {"q": np.linspace(0, 1, n), "q_dot": 1.5}, {"m": np.linspace(0.5, 2, n), "k": 4.0}, {"f": 0.5}
-    batch = model.batch(n, *start, t0=0.25, sensitivities=names, **TIGHT)
+    batch = model.batch(*start, n=n, t0=0.25, sensitivities=names, **TIGHT)
     batch.advance(1.0)
     batch.reset([2], parameters={"k": 5.0})
     other = again(batch)
@@ -125,11 +125,11 @@ def test_what_is_refused() -> None:
     model = pulled_spring()
     start = {"q": 0, "q_dot": 1}, {"m": 1.0, "k": 4.0}, {"f": 0.0}
     with pytest.raises(cg.ArgumentError, match="lanes = 2: the lanes hold the directions"):
-        model.batch(8, *start, sensitivities=["k"], lanes=2)
+        model.batch(*start, n=8, sensitivities=["k"], lanes=2)
     with pytest.raises(cg.ArgumentError, match="sensitivities: unknown z"):
-        model.batch(8, *start, sensitivities=["z"])
-    batch = model.batch(8, *start, sensitivities=["f"])
+        model.batch(*start, n=8, sensitivities=["z"])
+    batch = model.batch(*start, n=8, sensitivities=["f"])
     with pytest.raises(cg.ArgumentError, match="set_inputs: the derivatives are by f"):
         batch.advance_by(0.1, inputs={"f": 1.0})
     with pytest.raises(cg.ArgumentError, match="or has other sensitivities"):
-        model.batch(8, *start, sensitivities=["k"]).restore(batch.save())
+        model.batch(*start, n=8, sensitivities=["k"]).restore(batch.save())

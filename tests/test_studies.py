@@ -463,7 +463,7 @@ def test_wilson_intervals_cover() -> None:
 def end(start: dict[str, Any], n: int, seed: int, **collect: Any) -> dict[str, Any]:
     """Results at the end of a motion x = x0 cos 2t + v0 sin 2t / 2 over a quarter of a turn: x = v0 / 2."""
     quarter = (0, math.pi / 4)
-    return cg.ensemble(spring(), quarter, n, start, {"m": 1, "k": 4}, seed=seed, collect=collect).results
+    return cg.ensemble(spring(), quarter, start, {"m": 1, "k": 4}, n=n, seed=seed, collect=collect).results
 
 
 @functools.cache

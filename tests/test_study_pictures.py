@@ -288,7 +288,9 @@ def test_integrals_extremes_and_events(tmp_path: Path, ax: Any) -> None:
         "hits": cg.events(hits),
         "first": cg.first_passage(hits),
     }
-    found = cg.ensemble(ball.system.compile(), (0, 2), 300, starts, ball.parameters, seed=1, collect=collect)
+    found = cg.ensemble(
+        ball.system.compile(), (0, 2), starts, ball.parameters, n=300, seed=1, collect=collect
+    )
     r, data = found.results, found.to_xarray()
     assert data["area"].values.tolist() == r["area"].tolist()
     assert data["top.value"].values.tolist() == r["top"].value.tolist()

@@ -36,7 +36,7 @@ def study(folder: Path | None = None) -> Study:
     initial = {"x": stats.norm(1, 0.2), "x_dot": 0.0}
     parameters = {"m": 1.0, "k": stats.gamma(4)}
     return cg.ensemble(
-        model, (0, 2), N, initial, parameters, seed=3, rtol=1e-5, atol=1e-5, collect=collect, out=folder
+        model, (0, 2), initial, parameters, n=N, seed=3, rtol=1e-5, atol=1e-5, collect=collect, out=folder
     )
 
 
@@ -142,7 +142,7 @@ def test_chunks_of_a_folder_are_converted_one_at_a_time(
 
 def test_converters_name_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     small = cg.ensemble(
-        model, (0, 1), 4, {"x": 1, "x_dot": 0}, {"m": 1, "k": 1}, collect={"m": cg.moments("x")}
+        model, (0, 1), {"x": 1, "x_dot": 0}, {"m": 1, "k": 1}, n=4, collect={"m": cg.moments("x")}
     )
     monkeypatch.setitem(sys.modules, "xarray", None)
     with pytest.raises(MissingExtraError, match=r"Study.to_xarray needs xarray.*chaplygin\[xarray\]"):
@@ -161,9 +161,15 @@ def test_the_summary_has_figures_failures_and_units(folder: Path) -> None:
     (mean,) = (line for line in lines if line.startswith("end "))
     assert f"mean {found.results['end']['x'].mean():.6g}" in mean
     failing = cg.ensemble(
-        model, (0, 50), 30, {"x": 1, "x_dot": 0}, {"m": 1, "k": 1}, max_steps=3, collect={"e": cg.final("x")}
+        model,
+        (0, 50),
+        {"x": 1, "x_dot": 0},
+        {"m": 1, "k": 1},
+        n=30,
+        max_steps=3,
+        collect={"e": cg.final("x")},
     )
     assert "too many steps: trajectories 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ..." in failing.summary()
     assert "<table>" in failing._repr_html_()
-    plain = cg.ensemble(model, (0, 50), 30, {"x": 1, "x_dot": 0}, {"m": 1, "k": 1}, max_steps=3)
+    plain = cg.ensemble(model, (0, 50), {"x": 1, "x_dot": 0}, {"m": 1, "k": 1}, n=30, max_steps=3)
     assert "too many steps: trajectories 0, 1, 2" in plain.summary()

@@ -199,7 +199,6 @@ def test_compiled_matrices_are_those_of_sympy(name: str) -> None:
     model = cg.from_sympy(case.model(), "linear", example=case.example).compile()
     state = {name_of(s): float(sp.sympify(e).subs(numbers)) for s, e in case.point.items()}
     found = model.linearize(
-        0,
         {n: state[n] for n in model.states},
         {str(p): v for p, v in numbers.items() if str(p) in model.parameters},
         about=case.about,
@@ -231,7 +230,7 @@ def test_disk_with_dependent_speeds() -> None:
     model = cg.from_sympy(kane, "centred", example={"r": 1, "q6": -1, "q2": 0}).compile()
     state = dict.fromkeys(model.states, 0.0) | {"u2": spin, "q6": -1.0, "u4": -spin}
     state = {n: state[n] for n in model.states}
-    found = model.linearize(0, state, {"m": 1, "r": 1, "g": 1}, about="steady")
+    found = model.linearize(state, {"m": 1, "r": 1, "g": 1}, about="steady")
     rows = [found.states.index(n) for n in ("q2", "u1", "u3")]
     columns = [found.states.index(n) for n in ("q2", "u1", "u2", "u3")]
     np.testing.assert_allclose(found.A[np.ix_(rows, columns)], expected, rtol=0, atol=1e-12)

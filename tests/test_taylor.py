@@ -273,7 +273,7 @@ def test_functions_as_inputs_are_refused_by_name(driven_model: Any) -> None:
     with wanted:
         driven_model.stepper(start, numbers, {"u": lambda t, y: 0.0}, **TIGHT)
     with wanted:
-        cg.ensemble(driven_model, (0, 1), 3, start, numbers, {"u": lambda t, y: 0.0}, **TIGHT)
+        cg.ensemble(driven_model, (0, 1), start, numbers, {"u": lambda t, y: 0.0}, n=3, **TIGHT)
 
 
 @pytest.mark.parametrize("ramp", [False, True])
@@ -288,7 +288,7 @@ def test_alone_in_lanes_and_in_a_stepper_it_gives_the_same_bits(driven_model: An
     ]
     for lanes in (1, 8):
         found = cg.ensemble(
-            driven_model, (0, 7), None, start, {"k": stiffness}, inputs, t_eval=times, lanes=lanes, **options
+            driven_model, (0, 7), start, {"k": stiffness}, inputs, t_eval=times, lanes=lanes, **options
         )
         assert found.lanes == lanes
         assert np.array_equal(found.y, np.moveaxis([s.y for s in single], 0, -1))

@@ -245,10 +245,10 @@ def test_equations_too_are_compiled_in_two_stages(place: Place) -> None:
 def test_large_ensembles_wait_and_small_ones_do_not(place: Place) -> None:
     place.tell("hold")
     example, model = oscillator()
-    small = cg.ensemble(model, (0, 1), 3, example.initial, example.parameters)
+    small = cg.ensemble(model, (0, 1), example.initial, example.parameters, n=3)
     assert not model.has_inlined_methods
     place.tell()
-    large = cg.ensemble(model, (0, 1), WORTH, example.initial, example.parameters)
+    large = cg.ensemble(model, (0, 1), example.initial, example.parameters, n=WORTH)
     assert model.has_inlined_methods
     assert (large.y == small.y[:, :1]).all()
     assert place.compiled("harmonic_oscillator_lanes.c") <= 1
@@ -303,7 +303,7 @@ def test_a_failure_in_the_second_stage_is_told_once(place: Place) -> None:
         assert "no room" in error.value.log.read_text()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # lanes are not available
-        assert cg.ensemble(model, (0, 1), WORTH, example.initial, example.parameters).success
+        assert cg.ensemble(model, (0, 1), example.initial, example.parameters, n=WORTH).success
     assert place.entries() == place.unfinished() == []
     # Another attempt starts from scratch.
     place.tell()

@@ -222,11 +222,12 @@ def size(a: Array) -> float:
 
 
 def linearize(
-    model: CompiledModel, t: float, state: Any, parameters: Any, inputs: Any, about: str
+    model: CompiledModel, state: Any, parameters: Any, inputs: Any, t: float, about: str
 ) -> Linearization | Family:
     """See `Model.linearize`."""
     if about not in ABOUT:
         raise ArgumentError(f"about = {arguments.short(about)}: give one of {', '.join(map(repr, ABOUT))}")
+    arguments.refuse_number("state", state, "t", "The time")
     time = arguments.number("t", t)
     given = {"state": plain(state), "parameters": parameters, "inputs": inputs}
     varied = _varied(given)
