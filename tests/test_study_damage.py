@@ -60,7 +60,7 @@ def study(folder: Path | None, **changed: Any) -> Study:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return cg.ensemble(
-            stone.compile(), (0, 1.2), N, start, {}, rtol=1e-3, atol=1e-3, out=folder, **given
+            stone.compile(), (0, 1.2), start, {}, n=N, rtol=1e-3, atol=1e-3, out=folder, **given
         )  # fmt: skip
 
 
