@@ -22,7 +22,7 @@ EXTRAS := $(VENV)/.extras-$(DECLARED)
 # Modules are compiled to bytecode on first import: most installed ones are never imported.
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := $(PY) -m pip install -q --no-compile --disable-pip-version-check
-COMPILED := $(wildcard runtime/core/*.px? runtime/c/*.[ch] generated/*.px? generated/*.[ch])
+COMPILED := $(wildcard runtime/core/*.p[xy]? runtime/c/*.[ch] generated/*.p[xy]? generated/*.[ch])
 PACKAGES := codegen generated runtime systems templates
 
 .PHONY: run test test-all test-sanitized bench lint clean setup

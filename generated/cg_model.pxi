@@ -30,6 +30,7 @@ cdef extern from "chaplygin.h" nogil:
 
     ctypedef struct cg_event_t:
         const char *name
+        int32_t terminal
 
     ctypedef struct cg_contact_t:
         const char *name

@@ -26,6 +26,7 @@ class KernelCore:
     kinks: tuple[str, ...]
     hybrid: bool
     _signs: tuple[int, ...]
+    _terminal: tuple[bool, ...]
     n_states: int
     n_parameters: int
     n_inputs: int
@@ -70,6 +71,7 @@ class VariationalTable:
     blocks: int
     width: int
     first: int
+    end: int
 
     def __init__(self, model: KernelCore, address: int, count: int) -> None: ...
 
@@ -155,6 +157,7 @@ def along_columns(
     u: Array,
     tangents: Array,
     seeds: Array,
+    delays: Array,
 ) -> Array: ...
 def companion_columns(model: Any, companion: int, t: Array, y: Array, p: list[Array], u: Array) -> Array: ...
 def explicit_method(method: str) -> bool: ...

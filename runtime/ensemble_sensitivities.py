@@ -72,8 +72,7 @@ class EnsembleTangents:
         variation = variation_of(job)
         starts = Starts(part.start, part.x0, part.inputs, job.sensitivities or (), part.count)
         self.seeds = starts.seeds
-        x0[len(model.states) : variation.first] = 0.0
-        x0[variation.first :] = variation.blocks(starts.y)
+        variation.fill(x0, starts.y)
         atol = job.options.tolerances(model.states)[1]
         self.atol = starts.tolerances(variation, atol) if job.sensitivity_control else None
         self.job = replace(job, options=variation.options(job.options))
@@ -84,13 +83,15 @@ class EnsembleTangents:
     def sensitivity(self, ensemble: Ensemble) -> EnsembleSensitivity:
         """The derivatives of the ensemble of these trajectories, when they have run."""
         job, results = self.job, self.results
-        y, at = variation_of(job).tangents(results.y), 0 if job.t_eval is None else slice(None)
+        ended = (results.status == 1) & (job.t_eval is None)
+        y, delays = variation_of(job).total(results.y, ended)
+        at = 0 if job.t_eval is None else slice(None)
         times = ensemble.t if job.t_eval is None else np.repeat(job.t_eval[:, None], len(ensemble), axis=1)
         runs = Runs(
             job.model, times, ensemble.y, self.start.parameters[: len(job.model.parameters)], self.inputs
         )
         return EnsembleSensitivity(
-            runs, job.sensitivities or (), y[:, :, at], self.seeds, job.sensitivity_control
+            runs, job.sensitivities or (), y[:, :, at], self.seeds, job.sensitivity_control, delays[:, at]
         )
 
 
@@ -108,8 +109,9 @@ class BatchTangents:
         """Write the start of the tangents of some runs to the table of the batch, for their states x0."""
         starts = Starts(start, x0, inputs, self.names, len(runs))
         x, variation = core.row["x"], self._variation
-        core.table[x + variation.n : x + variation.first, runs] = 0.0
-        core.table[x + variation.first : x + variation.size, runs] = variation.blocks(starts.y)
+        rows = np.empty((variation.size, len(runs)))
+        variation.fill(rows, starts.y)
+        core.table[x + variation.n : x + variation.size, runs] = rows[variation.n :]
         for i, row in enumerate(self._variation.rows(starts.seeds), core.row["p"] + len(start.parameters)):
             core.table[i, runs] = row
 
@@ -127,7 +129,8 @@ class BatchTangents:
         inputs = Inputs(model.inputs, u[: len(model.inputs)].copy(), {}, {}, model._input_flags)
         runs = Runs(model, batch.t.copy(), x[: larger.n], p[: len(model.parameters)], inputs)
         seeds = larger.seeds(p, len(model.parameters))
-        return EnsembleSensitivity(runs, self.names, larger.tangents(x), seeds, False)
+        y, delays = larger.total(x, batch.status == 1)
+        return EnsembleSensitivity(runs, self.names, y, seeds, False, delays)
 
 
 def variation_of(job: EnsembleJob) -> Variation:
@@ -141,11 +144,14 @@ class EnsembleSensitivity(NamedDerivatives):
 
     The first name is a state, declared variable, output, reaction, invariant or residual, the second one of `names`.
     `y` has the states' by all of them: (n_states, k, n) at the end, or with `t_eval` (n_states, k, n_times, n). NaN
-    where the ensemble has NaN.
+    where the ensemble has NaN. At the end of a trajectory that an event ended they are total derivatives, with the
+    change of its time, which is ``ens.sensitivity["t", "m"]``.
     """
 
-    def __init__(self, runs: Runs, names: tuple[str, ...], y: Array, seeds: Array, control: bool) -> None:
-        super().__init__(runs.model, names, y, control)
+    def __init__(
+        self, runs: Runs, names: tuple[str, ...], y: Array, seeds: Array, control: bool, delays: Array
+    ) -> None:
+        super().__init__(runs.model, names, y, control, delays)
         self._runs, self._seeds = runs, seeds
 
     def _of_kernel(self, kernel: str, rows: int) -> Array:
@@ -157,13 +163,13 @@ class EnsembleSensitivity(NamedDerivatives):
             )
         n, *shape = runs.y.shape
         times, y = runs.t.reshape(-1, shape[-1]), runs.y.reshape(n, -1, shape[-1])
-        tangents = self.y.reshape(n, k, *y.shape[1:])
+        tangents, delays = self.y.reshape(n, k, *y.shape[1:]), self.delays.reshape(k, *y.shape[1:])
         p = np.array(np.broadcast_arrays(*runs.parameters)) if len(runs.parameters) else np.empty((0, 1))
         result = np.empty((rows, k, *y.shape[1:]))
         for m, moments in enumerate(times):
             u = np.broadcast_to(runs.inputs.at(moments, y[:, m]), (len(self._model.inputs), shape[-1]))
             result[:, :, m] = along(
-                self._model, kernel, moments, y[:, m], p, u, tangents[:, :, m], self._seeds
+                self._model, kernel, moments, y[:, m], p, u, tangents[:, :, m], self._seeds, delays[:, m]
             )
         return result.reshape(rows, k, *shape)
 

@@ -20,11 +20,12 @@ from .consistency import Accepted
 from .derivatives import derivatives
 from .errors import ArgumentError
 from .event_record import HEAD, EventRecord, functions
-from .solution import Dense, Solution
+from .solution import Dense, Problem, Solution
 from .tangent_start import TangentStart, check_inputs, checked_names, start_of, values_at
 
 if TYPE_CHECKING:
     from .base_model import BaseModel
+    from .event_sensitivities import EventSensitivity
     from .inputs import Inputs
 
 UNMEASURED = 1e100
@@ -35,12 +36,16 @@ normal numbers still: a processor takes a hundred times as long for others."""
 class NamedDerivatives:
     """The derivatives of quantities by parameters and initial values, by the names of both: ``found["x", "m"]``.
 
-    `y` has those of the states, (n, k, ...), by each of `names`. `control`: whether their errors control the steps.
+    `y` has those of the states, (n, k, ...), by each of `names`, and `delays` (k, ...) those of the times of these
+    points, ``found["t", "m"]``: zero except where an event is at it. `control`: whether their errors control the steps.
     """
 
-    def __init__(self, model: BaseModel, names: tuple[str, ...], y: Array, control: bool) -> None:
+    def __init__(
+        self, model: BaseModel, names: tuple[str, ...], y: Array, control: bool, delays: Array | None = None
+    ) -> None:
         self.names, self.y, self.control = names, y, control
         self._model = model
+        self.delays: Array = np.zeros(y.shape[1:]) if delays is None else delays
         self._found: dict[str, Array] = {}
 
     def __getitem__(self, key: Any) -> Any:
@@ -58,6 +63,9 @@ class NamedDerivatives:
         if quantity in model.states:
             found: Array = self.y[model.states.index(quantity), column]
             return found
+        if quantity in ("t", model.along):
+            delay: Array = self.delays[column]
+            return delay
         for kernel, names in (("outputs", model.outputs), ("invariants", model._conserved)):
             if quantity in names:
                 if kernel not in self._found:
@@ -76,44 +84,84 @@ class NamedDerivatives:
 class Sensitivity(NamedDerivatives):
     """The derivatives of a run by parameters and initial values: ``sol.sensitivity["x", "m"]`` is dx/dm, shape (N,).
 
-    The first name is a state, declared variable, output, reaction, invariant or residual, the second one of `names`.
-    `y` (n, k, N) has the states' by all of them; at a reset or a mode change it has both sides, as `Solution.t`.
+    The first name is a state, declared variable, output, reaction, invariant or residual, or "t", the second one of
+    `names`. `y` (n, k, N) has the states' by all of them; at a reset or a mode change it has both sides, as
+    `Solution.t`. The derivatives are those at a fixed time, except in the last column of a run that an event ended
+    (without `t_eval`): there they are total derivatives, with the change of the time of the event. `events` has those
+    at each event.
     """
 
     def __init__(
         self,
         solution: Solution,
-        y: Array,
-        start: TangentStart,
-        control: bool,
+        given: VariedRun,
+        tangents: Array,
         dense: Callable[[Any], Array] | None,
+        record: EventRecord | None,
     ) -> None:
-        super().__init__(solution.model, start.names, y, control)
-        self._solution, self._start, self._dense = solution, start, dense
+        y = np.ascontiguousarray(tangents)
+        super().__init__(solution.model, given.start.names, y, given.variation.control)
+        self._solution, self._given, self._dense, self._record = solution, given, dense, record
+        self._events: dict[str, EventSensitivity] | None = None
+        problem = Problem(*solution._posed)
+        if record is not None and solution.status == 1 and problem.t_eval is None:
+            from .event_sensitivities import at_end
+
+            self.y[:, :, -1], self.delays[:, -1] = at_end(given, record, problem.events, self._step)
+
+    @property
+    def _step(self) -> float:
+        """A step of mean length."""
+        solution = self._solution
+        t0, n = Problem(*solution._posed).t_span[0], max(solution.n_steps, 1)
+        return (solution.t_reached - t0) / n or 1.0
+
+    @property
+    def events(self) -> dict[str, EventSensitivity]:
+        """By name of each event of the model, and of Python events as "events[0]": an `EventSensitivity`."""
+        if self._events is None:
+            from .event_sensitivities import at_events
+
+            called = Problem(*self._solution._posed).events
+            self._events = (
+                {} if self._record is None else at_events(self._given, self._record, called, self._step)
+            )
+        return self._events
 
     def at(self, t: Any) -> Array:
-        """dy/dtheta at times t inside a run with ``dense_output=True``: (n, k) for a number, (n, k, N) for (N,)."""
+        """dy/dtheta at times t inside a run with ``dense_output=True``: (n, k) for a number, (n, k, N) for (N,).
+
+        At the end too the time is fixed: where an event ended the run, `y` has the total derivatives.
+        """
         if self._dense is None:
             raise ArgumentError("sensitivity.at: the run was made without dense_output=True")
         return self._dense(t)
 
     def _of_kernel(self, kernel: str, rows: int) -> Array:
         solution = self._solution
-        seeds = self._start.seeds[:, :, None]
+        seeds, p = self._given.start.seeds[:, :, None], solution._p[:, None]
         return along(
-            self._model, kernel, solution.t, solution.y, solution._p[:, None], solution._u(), self.y, seeds
+            self._model, kernel, solution.t, solution.y, p, solution._u(), self.y, seeds, self.delays
         )
 
 
 def along(
-    model: Any, kernel: str, t: Array, y: Array, p: Array, u: Array, tangents: Array, seeds: Array
+    model: Any,
+    kernel: str,
+    t: Array,
+    y: Array,
+    p: Array,
+    u: Array,
+    tangents: Array,
+    seeds: Array,
+    delays: Array,
 ) -> Array:
     """The derivatives of the results of a kernel, (rows, k, N), as `along_columns` has them; u may be without modes."""
     from ._core import along_columns
 
     u = np.concatenate([u, np.zeros((len(model.inputs) + len(model.modes) - len(u), u.shape[1]))])
     address = derivatives(model).address("along", lanes_for(tangents.shape[1]))
-    return along_columns(model, address, kernel, t, y, p, u, tangents, seeds)
+    return along_columns(model, address, kernel, t, y, p, u, tangents, seeds, delays)
 
 
 def lanes_for(count: int) -> int:
@@ -222,7 +270,7 @@ class Variation:
         from ._core import VariationalTable
         from .model import Model
 
-        self.n, self.count, self.control = len(model.states), count, control
+        self.base, self.n, self.count, self.control = model, len(model.states), count, control
         lanes = lanes_for(count)
         found = derivatives(model)
         self.table = VariationalTable(model, found.variational(lanes), count)
@@ -243,11 +291,19 @@ class Variation:
     @property
     def size(self) -> int:
         """The number of states with those of the tangents."""
-        return self.first + self.n * self.table.width
+        return len(self.model.states)
+
+    def fill(self, states: Array, tangents: Array) -> None:
+        """Write tangents (n, count, ...) to states of the larger model (size, ...), which has those of the model."""
+        states[self.n :] = 0.0
+        states[self.first : self.table.end] = self.blocks(tangents)
 
     def state(self, y: Array, tangents: Array) -> Array:
         """The state of the larger model for y (n,) and tangents (n, count)."""
-        return np.concatenate([y, np.zeros(self.first - self.n), self.blocks(tangents)])
+        found = np.empty(self.size)
+        found[: self.n] = y
+        self.fill(found, tangents)
+        return found
 
     def vector(self, p: Array, seeds: Array) -> Array:
         """Its parameters for p and the derivatives of p and u by what is varied, (np + nu, count)."""
@@ -270,7 +326,7 @@ class Variation:
         found = np.full(self.size, UNMEASURED)
         found[: self.n] = atol
         if sizes is not None:
-            found[self.first :] = self.blocks(found[: self.n, None] / sizes, fill=UNMEASURED)
+            found[self.first : self.table.end] = self.blocks(found[: self.n, None] / sizes, fill=UNMEASURED)
         return found
 
     def blocks(self, columns: Array, fill: float = 0.0) -> Array:
@@ -282,8 +338,21 @@ class Variation:
         return np.ascontiguousarray(blocks).reshape(-1, *rest)
 
     def tangents(self, rows: Array) -> Array:
-        """The tangents (n, count, ...) in states of the larger model, (n (1 + width), ...)."""
-        return self._columns(rows[self.first :], self.n)
+        """The tangents (n, count, ...) in states of the larger model, (size, ...)."""
+        return self._columns(rows[self.first : self.table.end], self.n)
+
+    def total(self, rows: Array, ended: Any) -> tuple[Array, Array]:
+        """The derivatives (n, count, ...) of last states, and those of their times (count, ...).
+
+        They are total derivatives in the rows in which an event `ended` the run; the others are at a fixed time.
+        """
+        tangents, end = self.tangents(rows), self.table.end
+        if end == self.size:
+            return tangents, np.zeros(tangents.shape[1:])
+        first = self.size - self.table.width
+        delays = self._columns(rows[first:], 1)[0]
+        delays = np.where(ended, delays, np.zeros_like(delays))
+        return tangents + np.where(ended, rows[end : end + self.n, None] * delays, 0.0), delays
 
     def seeds(self, vector: Array, p: int) -> Array:
         """The derivatives of p and u (np + nu, count) in its parameters, the first `p` of which are the model's."""
@@ -294,7 +363,9 @@ class Variation:
         """The columns (rows, count, ...) of which these are the blocks."""
         rest = blocks.shape[1:]
         found: Array = (
-            blocks.reshape(-1, rows, self.table.lanes, *rest).swapaxes(0, 1).reshape(rows, -1, *rest)
+            blocks.reshape(self.table.blocks, rows, self.table.lanes, *rest)
+            .swapaxes(0, 1)
+            .reshape(rows, self.table.width, *rest)
         )
         return found[:, : self.count]
 
@@ -335,9 +406,8 @@ def _split(
         found = variation.tangents(arguments.wide(dense(t)))
         return found[:, :, 0] if np.ndim(t) == 0 else found
 
-    tangents = np.ascontiguousarray(variation.tangents(run.y))
     solution.sensitivity = Sensitivity(
-        solution, tangents, given.start, variation.control, at if dense is not None else None
+        solution, given, variation.tangents(run.y), at if dense is not None else None, run._event_record
     )
     return solution
 

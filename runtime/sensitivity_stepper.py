@@ -132,15 +132,19 @@ def _continued(caller: str) -> ArgumentError:
 
 
 class PointSensitivity(NamedDerivatives):
-    """The derivatives at one time: ``found["x", "m"]`` is dx/dm, a number; `y` has all of the states, (n, k)."""
+    """The derivatives at one time: ``found["x", "m"]`` is dx/dm, a number; `y` has all of the states, (n, k).
+
+    Where an event has just ended an advance they are total derivatives, with the change of the time of the event.
+    """
 
     def __init__(self, run: SensitivityStepper, state: Array, vector: Array) -> None:
         variation = run._variation
-        super().__init__(run.model, run._varied, variation.tangents(state), variation.control)
+        y, delays = variation.total(state, run.status == 1)
+        super().__init__(run.model, run._varied, y, variation.control, delays)
         u = np.concatenate([run.inputs.at(run.t, run.y), run._modes])
         self._point = run.t, run.y, run.p, u
         seeds = variation.seeds(vector, len(run.model.parameters))
-        self._direction = np.concatenate([np.zeros((1, seeds.shape[1])), self.y, seeds])
+        self._direction = np.concatenate([delays[None], self.y, seeds])
 
     def __getitem__(self, key: Any) -> float:
         return float(super().__getitem__(key))

@@ -39,7 +39,7 @@ def program_of(model: CompiledModel) -> Program:
         table=(),
         guards=tuple(Variable(name, "guard") for name in (*model.events, *model.kinks)),
         modes=tuple(Variable(name, "mode") for name in model.modes),
-        events=tuple(EventEntry(name, 0, False, False) for name in model.events),
+        events=tuple(EventEntry(name, 0, ends, False) for name, ends in zip(model.events, model._terminal)),
         contacts=tuple(ContactEntry(*entry) for entry in zip(model.contacts, model._signs, strict=True)),
         unarranged=unarranged,
     )

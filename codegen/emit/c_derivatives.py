@@ -122,6 +122,7 @@ def _variational(program: Program, work: int, plan: Schedule) -> str:
         "GUARDS": len(program.guards),
         "EVENTS": len(program.events),
         "CONTACTS": len(program.contacts),
+        "ENDS": int(any(event.terminal for event in program.events)),
     }
     lines = [f"#define CG_VARIATIONAL CG_NAMED({name}_variational_, CG_LANES)"]
     lines += [f"#define CG_MODEL_{label} {size}" for label, size in sizes.items()]

@@ -213,13 +213,18 @@ static int cg_jumped(cg_run_t *run)
 {
     const cg_detector_t *const detector = run->detector;
     const int32_t functions = detector->first_contact - detector->n_guards;
-    int status = CG_OK;
+    cg_jump_at_t at = {0, 0, cg_time_of_model(run, run->t), run->direction * CG_MOMENT_OF_RATE * run->h, run->moved,
+                       detector->modes, detector->x};
+    int status = CG_OK, ended = 0;
+    for (int32_t i = 0; i < run->n_own; i++) {
+        detector->x[i] = cg_step_scale(run->atol[i], run->rtol, run->moved[i], run->moved[i]);
+    }
     for (int32_t i = 0; i < detector->n_observed && status == CG_OK; i++) {
         if (detector->fired[i] != 0.0 && (i < detector->n_guards || i >= detector->first_contact)) {
-            const double length = fabs(run->t - run->t_old);
-            status = run->jump(i < detector->n_guards ? i : i - functions,
-                               length > 0.0 ? CG_TANGENTIAL * detector->scale[i] / length : 0.0,
-                               cg_time_of_model(run, run->t), run->moved, detector->modes, run->p, run->u, run->x, run->work);
+            at.cause = i < detector->n_guards ? i : i - functions;
+            at.ends = !ended && cg_detector_ends(detector, i);
+            ended = ended || at.ends;
+            status = run->jump(&at, run->p, run->u, run->x, run->work);
             run->have_f = 0;
         }
     }
@@ -241,7 +246,7 @@ static int cg_at_event(cg_run_t *run, const cg_record_t *record)
     for (int32_t i = 0; i < detector->n_observed && status == CG_OK; i++) {
         if (detector->fired[i] != 0.0) {
             detector->count[i] += 1.0;
-            terminal = terminal || (detector->limit[i] > 0.0 && detector->count[i] >= detector->limit[i]);
+            terminal = terminal || cg_detector_ends(detector, i);
             memcpy(detector->x, run->x, sizeof(double) * (size_t)run->n);
             status = cg_apply(run, i, &reset);
             cg_detector_log(run, i, record, detector->x);

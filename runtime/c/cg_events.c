@@ -126,6 +126,11 @@ int cg_detector_signs(cg_run_t *run, int fresh)
 
 /* ---- the start ---- */
 
+int cg_detector_ends(const cg_detector_t *detector, int32_t index)
+{
+    return detector->limit[index] > 0.0 && detector->count[index] >= detector->limit[index];
+}
+
 void cg_detector_log(cg_run_t *run, int32_t cause, const cg_record_t *record, const double *before)
 {
     cg_detector_t *const detector = run->detector;
@@ -137,7 +142,7 @@ void cg_detector_log(cg_run_t *run, int32_t cause, const cg_record_t *record, co
     row[0] = cg_time_of_model(run, run->t);
     row[1] = (double)cause;
     row[2] = record == NULL ? 0.0 : (double)record->n_rows;
-    row[3] = 0.0;
+    row[3] = cause >= 0 && cg_detector_ends(detector, cause) ? 1.0 : 0.0;
     row += CG_LOG_HEAD;
     memcpy(row, before, sizeof(double) * n);
     memcpy(row + n, run->x, sizeof(double) * n);
@@ -164,7 +169,8 @@ int cg_detector_begin(cg_run_t *run)
             status = cg_modes_choose(run);
         }
         if (status == CG_OK && run->jump != NULL) {
-            status = run->jump(-1, 0.0, cg_time_of_model(run, run->t), run->x, modes, run->p, run->u, run->x, run->work);
+            const cg_jump_at_t at = {-1, 0, cg_time_of_model(run, run->t), 0.0, run->x, modes, NULL};
+            status = run->jump(&at, run->p, run->u, run->x, run->work);
         }
         run->have_f = 0;
     }

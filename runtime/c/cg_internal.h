@@ -27,6 +27,7 @@ void cg_detector_again(cg_detector_t *detector); /* modes and signs must be dete
 int cg_detector_begin(cg_run_t *run);      /* modes and signs at the start */
 int cg_detector_signs(cg_run_t *run, int fresh); /* the sides of zero after a choice of modes; fresh: of all */
 void cg_detector_activate(cg_run_t *run);
+int cg_detector_ends(const cg_detector_t *detector, int32_t index); /* whether `index`, which is zero now, ends the run */
 void cg_detector_log(cg_run_t *run, int32_t cause, const cg_record_t *record, const double *before);
 void cg_detector_before_step(cg_run_t *run);
 void cg_detector_take_back(cg_run_t *run); /* cg_run_take_back, to repeat the step */

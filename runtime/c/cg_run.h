@@ -22,7 +22,7 @@ extern "C" {
 
 /* Part of every method compiled into a model: one from another version of this header is not used. Increase it with
  * every change of cg_run_t or of the meaning of its members. */
-#define CG_RUN_LAYOUT 11
+#define CG_RUN_LAYOUT 12
 
 #define CG_ALIGN 64u /* of every block, in bytes */
 
@@ -70,12 +70,21 @@ enum cg_projection {
     CG_PROJECT_ALL = 2          /* these, and the invariants of redundant coordinates, as |q|^2, to their start */
 };
 
-/* What a state that contains derivatives of others needs where the motion jumps: called after the observed quantity
- * `cause` (cg_events.h) was zero at t and its reset or the change of modes is done, with cause < 0 once the modes of the
- * start are known. `before` is the state and `modes` are the modes before; x is changed. u is left as it was.
- * CG_TANGENT_EVENT: the quantity changes by no more than `least` per time. */
-typedef int (*cg_jump_t)(int32_t cause, double least, double t, const double *before, const double *modes, const double *p,
-                         double *u, double *x, double *work);
+/* Where the motion may jump. */
+typedef struct cg_jump_at {
+    int32_t cause;           /* the observed quantity (cg_events.h) that is zero; < 0: the modes of the start are known */
+    int32_t ends;            /* 1: the run ends with it */
+    double t;
+    double moment;           /* with the sign of the direction: a short time compared with a step */
+    const double *before;    /* the state and */
+    const double *modes;     /* the modes before */
+    const double *tolerance; /* [n_own] of the state */
+} cg_jump_at_t;
+
+/* What a state that contains derivatives of others needs there, after the reset or the change of modes is done: changes x.
+ * u is left as it was. CG_TANGENT_EVENT: the motion only touches the zero of the quantity, so far as the tolerance of the
+ * state tells. */
+typedef int (*cg_jump_t)(const cg_jump_at_t *at, const double *p, double *u, double *x, double *work);
 
 struct cg_detector; /* events and contacts of one run: cg_events.h */
 

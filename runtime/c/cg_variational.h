@@ -4,6 +4,8 @@
  * one larger model. Directions come in blocks of n_lanes:
  *   x  n_states of the model, zeros up to a multiple of n_lanes, then for each block S[n_states][n_lanes], which vectors
  *      read and write as they lie in rows of the driver: a vector that overlaps two others in memory waits for both;
+ *      If events can end a run, then the rates F[n_states] at the end of the run, zeros up to a multiple of n_lanes, and for
+ *      each block the derivatives dt[n_lanes] of its time: the total derivatives of the last state are S + F dt;
  *   p  n_parameters, the number of blocks, then for each block P[n_parameters][n_lanes], U[n_inputs][n_lanes].
  * Modes and other inputs are as for the model. Where the right-hand side or the state jumps at g(t, x, p) = 0, the time of
  * the jump moves by dt = -(g_x S + g_p P) / (g_t + g_x F), and a reset R and fields F before and after give
@@ -31,7 +33,7 @@ typedef struct cg_variational {
     cg_jump_t jump;         /* NULL: neither events nor kinks nor contacts */
     cg_hoist_t hoist;       /* NULL: nothing; of each block n_hoisted vectors, and one to spare for alignment */
     int32_t n_hoisted;
-    int32_t reserved;
+    int32_t n_end; /* numbers after the tangents, before the derivatives of the time of the end; 0: neither */
 } cg_variational_t;
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* cg_variational_inline.h: the table of cg_variational.h. Included at the end of the file of a model's directional
  * derivatives, which defines CG_MODEL_N, CG_MODEL_NP, CG_MODEL_INPUTS, CG_MODEL_MODES, CG_MODEL_GUARDS, CG_MODEL_EVENTS,
- * CG_MODEL_CONTACTS, CG_MODEL_DIGEST, CG_MODEL_ALONG (the derivatives of the right-hand side), CG_MODEL_RHS and
+ * CG_MODEL_CONTACTS, CG_MODEL_ENDS (1: an event can end a run), CG_MODEL_DIGEST, CG_MODEL_ALONG (the derivatives of the right-hand side), CG_MODEL_RHS and
  * CG_MODEL_OPERATIONS (the kernel over lanes in it, if what it hoists stays the same during a run) and, if the model has the
  * kernel, CG_MODEL_ALONG_GUARDS, _CONTACTS, _PROJECT, _CORRECTION and _RESETS (an array with an entry for each event),
  * CG_MODEL_SIGNS (the index of each contact's sign mode, or -1), CG_MODEL_WORK, and CG_VARIATIONAL, the table's name.
@@ -12,7 +12,8 @@
 enum {
     CG_DIRECTIONS = 1 + CG_MODEL_N + CG_MODEL_NP + CG_MODEL_INPUTS, /* rows of a direction: t, x, p, u */
     CG_SEEDS = CG_MODEL_NP + CG_MODEL_INPUTS,
-    CG_FIRST_TANGENT = (CG_MODEL_N + CG_LANES - 1) / CG_LANES * CG_LANES
+    CG_FIRST_TANGENT = (CG_MODEL_N + CG_LANES - 1) / CG_LANES * CG_LANES,
+    CG_END = CG_MODEL_ENDS ? CG_FIRST_TANGENT : 0 /* the rates at the end of a run, after the tangents */
 };
 
 static CG_INLINE int32_t cg_blocks(const double *p) { return (int32_t)p[CG_MODEL_NP]; }
@@ -22,6 +23,21 @@ static CG_INLINE void cg_fill(double *out)
 {
     for (int32_t i = CG_MODEL_N; i < CG_FIRST_TANGENT; i++) {
         out[i] = 0.0;
+    }
+}
+
+/* The number of states from the first tangent on. */
+static CG_INLINE ptrdiff_t cg_carried(const double *p)
+{
+    return (ptrdiff_t)CG_LANES * cg_blocks(p) * (CG_MODEL_N + (CG_END > 0)) + CG_END;
+}
+
+/* Zeros where a change of the rates and times of the end would be. */
+static CG_INLINE void cg_end_unchanged(const double *p, double *out)
+{
+    const ptrdiff_t tangents = (ptrdiff_t)CG_LANES * cg_blocks(p) * CG_MODEL_N;
+    for (ptrdiff_t i = tangents; i < cg_carried(p); i++) {
+        out[CG_FIRST_TANGENT + i] = 0.0;
     }
 }
 
@@ -41,13 +57,14 @@ static CG_INLINE void cg_directions(const double *x, const double *p, int32_t bl
     memcpy(v + (1 + CG_MODEL_N) * CG_LANES, seeds, sizeof(double) * CG_SEEDS * CG_LANES);
 }
 
-/* The values and the derivatives of a kernel that gives a state. */
+/* The values and the derivatives of a kernel that gives a change of the state. */
 static CG_INLINE int cg_varied(cg_differential_t kernel, double t, const double *x, const double *p, const double *u,
                                double *out, double *work)
 {
     double v[CG_DIRECTIONS * CG_LANES];
     int status = CG_OK;
     cg_fill(out);
+    cg_end_unchanged(p, out);
     for (int32_t block = 0; block < cg_blocks(p) && status == CG_OK; block++) {
         cg_directions(x, p, block, v);
         status = kernel(t, x, p, u, v, out, cg_tangents(out, block), work);
@@ -91,6 +108,7 @@ CG_FLATTEN static int cg_varied_rhs(double t, const double *CG_RESTRICT x, const
     cg_real_t given[CG_DIRECTIONS], results[2 * CG_MODEL_N];
     given[0] = cg_splat(0.0);
     cg_fill(out);
+    cg_end_unchanged(p, out);
     for (int32_t block = 0; block < cg_blocks(p); block++) {
         const ptrdiff_t tangents = CG_FIRST_TANGENT + (ptrdiff_t)block * CG_MODEL_N * CG_LANES;
         cg_take_vectors(given + 1, x + tangents, CG_MODEL_N);
@@ -125,7 +143,7 @@ static int cg_varied_project(double t, const double *CG_RESTRICT x, const double
                              const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
 {
     const int status = cg_varied(CG_MODEL_ALONG_PROJECT, t, x, p, u, out, work);
-    memcpy(out + CG_FIRST_TANGENT, x + CG_FIRST_TANGENT, sizeof(double) * CG_MODEL_N * CG_LANES * (size_t)cg_blocks(p));
+    memcpy(out + CG_FIRST_TANGENT, x + CG_FIRST_TANGENT, sizeof(double) * (size_t)cg_carried(p));
     return status;
 }
 #endif
@@ -206,11 +224,12 @@ static int cg_varied_reset(int32_t event, double t, const double *CG_RESTRICT x,
     const cg_differential_t reset = resets[event];
     double v[CG_DIRECTIONS * CG_LANES], dt[CG_LANES], before[CG_MODEL_N], after[CG_MODEL_N], rate = 0.0;
     if (reset == NULL) {
-        memcpy(out, x, sizeof(double) * (size_t)(CG_FIRST_TANGENT + CG_MODEL_N * CG_LANES * cg_blocks(p)));
+        memcpy(out, x, sizeof(double) * (size_t)(CG_FIRST_TANGENT + cg_carried(p)));
         return CG_OK;
     }
     const cg_crossed_t guard = cg_guard(event);
     cg_fill(out);
+    cg_end_unchanged(p, out);
     int status = cg_field(t, x, p, u, before, work);
     if (status == CG_OK) {
         status = cg_rate(&guard, t, x, p, u, before, &rate, work);
@@ -338,14 +357,57 @@ static int cg_differ(const double *f, const double *g)
     return found;
 }
 
+/* How much the quantity changes if the state is off by its tolerance. */
+static int cg_slack(const cg_crossed_t *crossed, double t, const double *x, const double *p, const double *u,
+                    const double *tolerance, double *slack, double *work)
+{
+    double v[CG_DIRECTIONS * CG_LANES], slopes[CG_LANES];
+    int status = CG_OK;
+    *slack = 0.0;
+    for (int32_t first = 0; first < CG_MODEL_N && status == CG_OK; first += CG_LANES) {
+        memset(v, 0, sizeof v);
+        for (int32_t i = first; i < first + CG_LANES && i < CG_MODEL_N; i++) {
+            v[(1 + i) * CG_LANES + i - first] = tolerance[i];
+        }
+        status = cg_slopes(crossed, t, x, p, u, v, slopes, work);
+        for (int32_t lane = 0; lane < CG_LANES; lane++) {
+            *slack += fabs(slopes[lane]);
+        }
+    }
+    return status;
+}
+
+/* CG_TANGENT_EVENT if the motion with the field f only touches the zero of the quantity, so far as the tolerance of the
+ * state tells: moved by that, the parabola of the quantity over the time would not reach zero. So neither the units
+ * of the quantity nor the lengths of steps matter. */
+static int cg_touches(const cg_crossed_t *crossed, const cg_jump_at_t *at, const double *p, const double *u,
+                      const double *f, double rate, double *work)
+{
+    double earlier[CG_MODEL_N], field[CG_MODEL_N], rate_earlier = 0.0, slack = 0.0;
+    for (int32_t i = 0; i < CG_MODEL_N; i++) {
+        earlier[i] = at->before[i] - at->moment * f[i];
+    }
+    int status = cg_slack(crossed, at->t, at->before, p, u, at->tolerance, &slack, work);
+    if (status == CG_OK) {
+        status = cg_field(at->t - at->moment, earlier, p, u, field, work);
+    }
+    if (status == CG_OK) {
+        status = cg_rate(crossed, at->t - at->moment, earlier, p, u, field, &rate_earlier, work);
+    }
+    const double curvature = (rate - rate_earlier) / at->moment;
+    return status == CG_OK && !(rate * rate > 2.0 * fabs(curvature) * slack) ? CG_TANGENT_EVENT : status;
+}
+
 /* Called at the start of a run (cause < 0) and after an event, a kink or a change of modes. */
-static int cg_varied_jump(int32_t cause, double least, double t, const double *before, const double *modes,
-                          const double *p, double *u, double *x, double *work)
+static int cg_varied_jump(const cg_jump_at_t *at, const double *p, double *u, double *x, double *work)
 {
     double v[CG_DIRECTIONS * CG_LANES], dt[CG_LANES], fields[2 * CG_MODEL_N], own[CG_MODEL_N], rate = 0.0;
     double now[CG_MODEL_MODES + 1];
+    const int32_t cause = at->cause;
+    const double t = at->t, *const before = at->before, *const modes = at->modes;
     const size_t size = sizeof(double) * CG_MODEL_MODES;
     const int same = memcmp(u + CG_MODEL_INPUTS, modes, size) == 0;
+    const int ends = CG_MODEL_ENDS && at->ends;
     if (cause < 0) {
 #ifdef CG_MODEL_ALONG_PROJECT
         return cg_varied_start(t, p, u, x, work);
@@ -353,7 +415,8 @@ static int cg_varied_jump(int32_t cause, double least, double t, const double *b
         return CG_OK;
 #endif
     }
-    if (same && (cause >= CG_MODEL_GUARDS || (cause < CG_MODEL_EVENTS && memcmp(before, x, sizeof own) == 0))) {
+    const int stays = cause < CG_MODEL_EVENTS && memcmp(before, x, sizeof own) == 0 && !ends;
+    if (same && (cause >= CG_MODEL_GUARDS || stays)) {
         return CG_OK;
     }
     int status = cg_fields(cause, t, before, modes, p, u, x, fields, work);
@@ -371,8 +434,8 @@ static int cg_varied_jump(int32_t cause, double least, double t, const double *b
     if (status == CG_OK) {
         status = cg_rate(&crossed, t, before, p, u, own, &rate, work);
     }
-    if (status == CG_OK && !(fabs(rate) > least)) {
-        status = CG_TANGENT_EVENT;
+    if (status == CG_OK) {
+        status = cg_touches(&crossed, at, p, u, own, rate, work);
     }
     for (int32_t block = 0; block < cg_blocks(p) && status == CG_OK; block++) {
         cg_directions(before, p, block, v);
@@ -381,6 +444,12 @@ static int cg_varied_jump(int32_t cause, double least, double t, const double *b
         for (int32_t i = 0; i < CG_MODEL_N * CG_LANES; i++) {
             s[i] += (fields[i / CG_LANES] - fields[CG_MODEL_N + i / CG_LANES]) * dt[i % CG_LANES];
         }
+        if (ends) {
+            memcpy(cg_tangents(x, cg_blocks(p)) + CG_END + (ptrdiff_t)block * CG_LANES, dt, sizeof dt);
+        }
+    }
+    if (ends) {
+        memcpy(cg_tangents(x, cg_blocks(p)), fields + CG_MODEL_N, sizeof own);
     }
     memcpy(u + CG_MODEL_INPUTS, now, size);
     return status;
@@ -411,4 +480,5 @@ const cg_variational_t CG_VARIATIONAL = {
 #if CG_MODEL_GUARDS > 0 || CG_MODEL_CONTACTS > 0
     .jump = cg_varied_jump,
 #endif
+    .n_end = CG_END,
 };

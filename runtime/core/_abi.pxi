@@ -36,8 +36,8 @@ cdef extern from "cg_run.h" nogil:
 
     ctypedef int (*cg_input_fn_t)(void *, double, const double *, double *) noexcept
 
-    ctypedef int (*cg_jump_t)(int32_t, double, const double *, const double *, const double *, double *, double *,
-                              double *) noexcept
+    ctypedef struct cg_jump_at_t
+    ctypedef int (*cg_jump_t)(const cg_jump_at_t *, const double *, double *, double *, double *) noexcept
     ctypedef struct cg_detector_t
     ctypedef struct cg_run_t:
         cg_jump_t jump
@@ -122,6 +122,7 @@ cdef extern from "cg_variational.h" nogil:
         cg_jump_t jump
         cg_hoist_t hoist
         int32_t n_hoisted
+        int32_t n_end
 
 cdef extern from "cg_default.h" nogil:
     const char *cg_default_method(const cg_model_t *model, double rtol, double atol)

@@ -116,11 +116,11 @@ def slope_columns(ModelCore model, uintptr_t backward, str kernel, int64_t index
 
 def along_columns(ModelCore model, uintptr_t address, str kernel, const double[:] t, const double[:, :] y,
                   const double[:, :] p, const double[:, :] u, const double[:, :, :] tangents,
-                  const double[:, :, :] seeds):
-    """The derivatives of the results of a kernel, (rows, k, N), along `tangents` of the state and `seeds`.
+                  const double[:, :, :] seeds, const double[:, :] delays):
+    """The derivatives of the results of a kernel, (rows, k, N), along `tangents` of the state, `seeds` and `delays`.
 
-    t (N,), y (n, N), p (np, N or 1), u (nu and modes, N or 1), tangents (n, k, N), and seeds (np + nu, k, N or 1) of
-    parameters and inputs; `address` is that of a `cg_derivatives_t`. NaN where y or a result is not finite, or
+    t (N,), y (n, N), p (np, N or 1), u (nu and modes, N or 1), tangents (n, k, N), seeds (np + nu, k, N or 1) of
+    parameters and inputs, and delays (k, N) of the time; `address` is that of a `cg_derivatives_t`. NaN where y or a result is not finite, or
     the kernel cannot be computed.
     """
     cdef const cg_derivatives_t *table = _derivatives(address, model.digest)
@@ -134,7 +134,7 @@ def along_columns(ModelCore model, uintptr_t address, str kernel, const double[:
             y.shape[0] == n and y.shape[1] == count and p.shape[0] == n_p and (each_p or p.shape[1] == 1)
             and u.shape[0] == n_u and (each_u or u.shape[1] == 1) and tangents.shape[0] == n
             and tangents.shape[2] == count and seeds.shape[0] == n_seeds and seeds.shape[1] == k
-            and (each_seed or seeds.shape[2] == 1)):
+            and (each_seed or seeds.shape[2] == 1) and delays.shape[0] == k and delays.shape[1] == count):
         raise ArgumentError(f"{model.name}.{kernel}: the arguments of the derivatives have wrong lengths")
     result = np.empty((entry.n_found, k, count))
     cdef double[:, :, ::1] rows = result
@@ -158,6 +158,7 @@ def along_columns(ModelCore model, uintptr_t address, str kernel, const double[:
             while first < k:
                 for lane in range(lanes):
                     column = min(first + lane, k - 1)
+                    given[lane] = delays[column, j]
                     for i in range(n):
                         given[(1 + i) * lanes + lane] = tangents[i, column, j]
                     for i in range(n_seeds):
@@ -175,7 +176,8 @@ cdef class VariationalTable:
     """The `cg_model_t` of a model with its variational equations for `count` directions; see cg_variational.h.
 
     `capsule` is for `Model`; `width` is the number of directions, filled up to whole blocks of `lanes`, and `first` the
-    index of the first tangent among the states.
+    index of the first tangent among the states. `end` is the index of the rates at the end of a run, which the derivatives
+    of its time follow (cg_variational.h), or the number of states if there are none.
     """
 
     cdef cg_model_t table
@@ -183,7 +185,7 @@ cdef class VariationalTable:
     cdef cg_kernel_entry_t *entries
     cdef list kept  # what the table points to
     cdef readonly object capsule
-    cdef readonly int lanes, blocks, width, first
+    cdef readonly int lanes, blocks, width, first, end
 
     def __cinit__(self, KernelCore model, uintptr_t address, int count):
         cdef const cg_variational_t *found = <const cg_variational_t *> address
@@ -196,7 +198,8 @@ cdef class VariationalTable:
         self.width = self.blocks * self.lanes
         self.table = m[0]
         self.first = (m.n_states + self.lanes - 1) // self.lanes * self.lanes
-        self.table.n_states = self.first + m.n_states * self.width
+        self.end = self.first + m.n_states * self.width
+        self.table.n_states = self.end + (found.n_end + self.width if found.n_end else 0)
         self.table.n_parameters = m.n_parameters + 1 + (m.n_parameters + m.n_inputs) * self.width
         self.table.n_declared, self.table.n_hoisted = 0, (found.n_hoisted * self.blocks + 1) * self.lanes
         self.table.hoist = found.hoist

@@ -1,0 +1,181 @@
+"""Derivatives at the events of a run: of their times, and of the states and quantities before and after them.
+
+At an event g(t, y, theta) = 0 of a motion with the rates F and the sensitivities S,
+
+    dt*/dtheta = -(g_y S + g_theta) / (g_t + g_y F),
+
+and the state of the event, as a function of theta, has the total derivative S + F dt*/dtheta: P. I. Barton and C. K.
+Lee, ACM Transactions on Modeling and Computer Simulation 12 (2002) 256-289.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .arguments import Array
+from .event_record import HEAD, EventRecord, functions, value_of
+from .sensitivities import NamedDerivatives, VariedRun, along
+
+MOMENT = 1e-4
+"""The part of a mean step over which the change of a rate is measured."""
+
+
+class EventSensitivity:
+    """The derivatives at the m occurrences of one event, in the order of ``sol.t_events``.
+
+    `t` (m, k): those of the times, by each of `names`. ``found["x", "m"]`` (m,) is the total derivative of a quantity
+    at the event, before a reset, as ``sol.y_events`` has its states: of what is read off when the event occurs, at a
+    time that changes too. `before` and `after` the reset have the same for both sides, with those of the states by all
+    names in `y` (n, k, m). NaN where the motion touches the surface of the event tangentially: there is no derivative.
+
+    >>> import chaplygin as cg
+    >>> z, g = cg.coordinates("z"), cg.parameters("g", positive=True)
+    >>> floor = cg.Event(z, direction=-1, terminal=True, name="floor")
+    >>> stone = cg.System("stone", coordinates=[z], kinetic=cg.rate(z)**2/2, potential=g*z, events=[floor]).compile()
+    >>> sol = stone.integrate((0, 9), {"z": 5, "z_dot": 0}, {"g": 10}, sensitivities=["g", "z"])
+    >>> found = sol.sensitivity.events["floor"]
+    >>> found.t.round(9)    # t = sqrt(2 z / g) = 1: dt/dg = -t / 2g, dt/dz = t / 2z
+    array([[-0.05,  0.1 ]])
+    >>> found["z_dot", "g"].round(9)    # z_dot = -sqrt(2 g z)
+    array([-0.5])
+    """
+
+    def __init__(self, before: Side, after: Side) -> None:
+        self.names, self.before, self.after = before.names, before, after
+        self.t: Array = before.delays.T.copy()
+
+    def __getitem__(self, key: Any) -> Array:
+        found: Array = self.before[key]
+        return found
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __repr__(self) -> str:
+        return f"<EventSensitivity: {len(self)} occurrences, by {', '.join(self.names)}>"
+
+
+class Side(NamedDerivatives):
+    """The total derivatives on one side of the occurrences of an event."""
+
+    def __init__(
+        self, given: VariedRun, t: Array, y: Array, u: Array, tangents: Array, delays: Array
+    ) -> None:
+        super().__init__(given.variation.base, given.start.names, tangents, given.variation.control, delays)
+        self._given, self._point = given, (t, y, given.p[:, None], u)
+
+    def _of_kernel(self, kernel: str, rows: int) -> Array:
+        seeds = self._given.start.seeds[:, :, None]
+        return along(self._model, kernel, *self._point, self.y, seeds, self.delays)
+
+
+def at_events(given: VariedRun, record: EventRecord, called: Any, step: float) -> dict[str, EventSensitivity]:
+    """Those of every event of a run by name, from its log with tangents.
+
+    `called`: the Python events; `step`: a step of mean length, with the sign of the direction.
+    """
+    first = len(record.events) + len(record.kinks)
+    calls = dict(enumerate((each.call for each in functions(called)), first))
+    return {
+        record.name(cause): _Rows(given, record, record.causes == cause, step).found(_slope_of(cause, calls))
+        for cause in (*range(len(record.events)), *calls)
+    }
+
+
+def at_end(given: VariedRun, record: EventRecord, called: Any, step: float) -> tuple[Array, Array]:
+    """The total derivatives (n, k) of the last state of a run that an event ended, and those (k,) of its time."""
+    ending = int(np.flatnonzero(record.rows[:, 3])[0])
+    cause = int(record.causes[ending])
+    if cause < len(record.events):
+        last = record.rows[-1, HEAD + record.n : HEAD + 2 * record.n]
+        found, delays = given.variation.total(last, True)
+        return found, delays
+    first = len(record.events) + len(record.kinks)
+    calls = dict(enumerate((each.call for each in functions(called)), first))
+    delays = _Rows(given, record, [ending], step).delays(_slope_of(cause, calls))
+    return _Rows(given, record, [-1], step).total(1, delays)[:, :, 0], delays[:, 0]
+
+
+Slope = Callable[["_Rows", Array, Array, Array, Array, Array], Array]
+"""The derivatives (k, m) of an event's quantity at t (m,), y (n, m) along tangents (n, k, m), seeds, delays (k, m)."""
+
+
+def _slope_of(cause: int, calls: Mapping[int, Callable[[float, Array], Any]]) -> Slope:
+    """That of an event of the model from its kernel, of a Python event by differences of the fourth order."""
+
+    def compiled(rows: _Rows, t: Array, y: Array, tangents: Array, seeds: Array, delays: Array) -> Array:
+        found = along(rows.model, "guards", t, y, rows.p, rows.u[0], tangents, seeds, delays)
+        return np.asarray(found[cause])
+
+    def differences(rows: _Rows, t: Array, y: Array, tangents: Array, seeds: Array, delays: Array) -> Array:
+        size = np.abs(y).max(axis=0, initial=0.0) + (y == 0).all(axis=0)
+        fastest = np.abs(tangents).max(axis=0, initial=0.0)  # (k, m)
+        h = 1e-3 * size / np.where(fastest > 0, fastest, 1.0)
+
+        def at(moved: int) -> Array:
+            moments, states = t + moved * h * delays, y[:, None] + moved * h * tangents
+            found = [
+                value_of(calls[cause](moments[i, j], states[:, i, j].copy()), cause, moments[i, j])
+                for i, j in np.ndindex(h.shape)
+            ]
+            values: Array = np.array(found).reshape(h.shape)
+            return values
+
+        return np.asarray((8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * h))
+
+    return differences if cause in calls else compiled
+
+
+class _Rows:
+    """Some rows of the log of a run: times t (m,), and y, u and tangents before and after."""
+
+    def __init__(self, given: VariedRun, record: EventRecord, which: Any, step: float) -> None:
+        variation, log = given.variation, record.rows[which].T
+        n, modes = variation.n, len(record.contacts) + len(record.signs)
+        sides = [log[HEAD + i * record.n : HEAD + (i + 1) * record.n] for i in (0, 1)]
+        self.given, self.model, self.step, self.p = given, variation.base, step, given.p[:, None]
+        self.t = log[0].copy()
+        self.y = [np.ascontiguousarray(side[:n]) for side in sides]
+        self.tangents = [np.ascontiguousarray(variation.tangents(side)) for side in sides]
+        inputs = given.inputs.at(self.t, self.y[0])
+        first = HEAD + 2 * record.n
+        self.u = [np.concatenate([inputs, log[first + i * modes : first + (i + 1) * modes]]) for i in (0, 1)]
+        shared = np.append(record.rows[1:, 0] == record.rows[:-1, 0], False)[which]
+        self.u[1][:, shared] = self.u[0][:, shared]  # modes change after the last of several resets at a time
+        self.rates = [self._rates(self.t, y, u) for y, u in zip(self.y, self.u)]
+
+    def _rates(self, t: Array, y: Array, u: Array) -> Array:
+        return np.asarray(self.model._columns("rhs", t, y, self.p, u, None, False))
+
+    def delays(self, slope: Slope) -> Array:
+        """The derivatives (k, m) of the times; NaN at tangential events, as `cg_touches` (cg_variational_inline.h)."""
+        t, y, rates, n = self.t, self.y[0], self.rates[0], len(self.y[0])
+        seeds, none = self.given.start.seeds[:, :, None], np.zeros((len(self.given.start.seeds), 1, 1))
+        still, moving = np.zeros((len(self.given.start.names), len(t))), np.ones((1, len(t)))
+        rate = slope(self, t, y, rates[:, None], none, moving)[0]
+        tolerance = self.given.options.rtol * np.abs(y) + self.given.options.atol[:n, None]
+        errors = np.eye(n)[:, :, None] * tolerance[:, None]
+        slack = np.abs(slope(self, t, y, errors, np.repeat(none, n, axis=1), np.zeros((n, len(t))))).sum(
+            axis=0
+        )
+        moment = MOMENT * self.step
+        earlier = t - moment, y - moment * rates
+        rates_earlier = self._rates(*earlier, self.u[0])
+        curvature = (rate - slope(self, *earlier, rates_earlier[:, None], none, moving)[0]) / moment
+        crosses = rate**2 > 2.0 * np.abs(curvature) * slack
+        by_start = slope(self, t, y, self.tangents[0], seeds, still)
+        return np.where(crosses, -by_start / np.where(crosses, rate, 1.0), np.nan)
+
+    def total(self, side: int, delays: Array) -> Array:
+        """The total derivatives (n, k, m) of the states before (0) or after (1)."""
+        return np.asarray(self.tangents[side] + self.rates[side][:, None] * delays)
+
+    def found(self, slope: Slope) -> EventSensitivity:
+        delays = self.delays(slope)
+        before, after = (
+            Side(self.given, self.t, self.y[i], self.u[i], self.total(i, delays), delays) for i in (0, 1)
+        )
+        return EventSensitivity(before, after)
