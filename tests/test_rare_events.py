@@ -14,11 +14,13 @@ import pytest
 import sympy as sp
 from runtime_models import needs_core
 from scipy import stats
+from scipy.integrate import quad
 
 import chaplygin as cg
 from chaplygin.generated.harmonic_oscillator import model as oscillator
 from chaplygin.runtime import Model
 from chaplygin.runtime.errors import ArgumentError
+from chaplygin.runtime.studies.failures import ways
 
 pytestmark = needs_core
 
@@ -125,6 +127,112 @@ def test_conditions(name: str) -> None:
     assert within(probability(condition, 4000, seed=7), exact)
 
 
+def _none_of(a: float) -> float:
+    """P(x > a or y > a or x + y > a sqrt 2) of independent standard normal numbers."""
+    rest = quad(lambda u: stats.norm.pdf(u) * TAIL(min(a, a * math.sqrt(2) - u)), -12, a, epsrel=1e-10)
+    return float(TAIL(a) + rest[0])
+
+
+UNIONS = {  # conditions at the end, and their probabilities
+    "one of which is hidden": (
+        (x > 6) | (5 * (x_dot - 4.75) > 0),
+        TAIL(6) + TAIL(4.75) - TAIL(6) * TAIL(4.75),
+    ),
+    "one within another": ((x > 4) | (3 * x > 13.2), TAIL(4)),
+    "two as likely": (sp.Abs(x) > 4.5, 2 * TAIL(4.5)),
+    "three that overlap": ((x > 4.5) | (x_dot > 4.5) | (x + x_dot > 4.5 * math.sqrt(2)), _none_of(4.5)),
+    "three with a conjunction": (
+        (x > 4.2) | (20 * x_dot > 88) | ((x < -3) & (x_dot < -3.2)),
+        TAIL(4.2) + TAIL(4.4) - TAIL(4.2) * TAIL(4.4) + TAIL(3) * TAIL(3.2),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNIONS)
+def test_unions(name: str) -> None:
+    """The first condition of the issue was found as 1e-9, within a quarter."""
+    condition, exact = UNIONS[name]
+    found = probability(condition, 2000, seed=12)
+    assert within(found, exact)
+    assert found.variation < 0.5
+    assert len(found.failures) == (3 if "three" in name else 2)
+    assert found.p == pytest.approx(sum(each.p * each.share for each in found.failures))
+    assert found.runs == 2000 + 1800 * (len(found.levels) - len(found.failures))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", UNIONS)
+def test_intervals_of_unions_hold(name: str) -> None:
+    condition, exact = UNIONS[name]
+    found = [probability(condition, 2000, seed=seed) for seed in range(40)]
+    inside = [low < exact < high for low, high in (each.interval() for each in found)]
+    p = np.array([each.p for each in found])
+    print(
+        name,
+        exact,
+        p.mean(),
+        p.std(ddof=1) / p.mean(),
+        np.mean([each.variation for each in found]),
+        sum(inside),
+    )
+    assert sum(inside) >= 36
+    assert p.mean() == pytest.approx(exact, abs=3.5 * p.std(ddof=1) / math.sqrt(len(p)))
+
+
+def test_draws_of_a_union() -> None:
+    """As many of each kind as the kind is likely; where both hold, a trajectory counts once."""
+    found = probability((x > 2) | (10 * x_dot > 20), 10_000, seed=2)
+    turned = found.draws["x"] * math.cos(1) + found.draws["x_dot"] * math.sin(1)
+    speed = found.draws["x_dot"] * math.cos(1) - found.draws["x"] * math.sin(1)
+    assert ((turned > 2) | (speed > 2)).all()
+    both = TAIL(2) ** 2 / (2 * TAIL(2) - TAIL(2) ** 2)
+    assert np.mean((turned > 2) & (speed > 2)) == pytest.approx(both, abs=0.006)
+    assert np.mean(turned > 2) == pytest.approx((1 + both) / 2, abs=0.05)
+
+
+ALIKE = [
+    (sp.Max(x, x_dot) > 4, (x > 4) | (x_dot > 4)),
+    (2 * sp.Min(x, x_dot) < -8, (2 * x < -8) | (2 * x_dot < -8)),
+    (5 - sp.Max(x, x_dot) > 2, (5 - x > 2) & (5 - x_dot > 2)),
+    (~((x <= 4) & (x_dot <= 4)), (x > 4) | (x_dot > 4)),
+    (((x > 4) | (x_dot > 4)) & (x > 0), ((x > 4) & (x > 0)) | ((x_dot > 4) & (x > 0))),
+    (sp.Or(sp.Or(x > 4, x_dot > 4), x > 5, evaluate=False), (x > 4) | (x_dot > 4) | (x > 5)),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), ALIKE)
+def test_ways_of_writing_a_union(one: Any, other: Any) -> None:
+    """They give the same failures, in whichever order."""
+    first, second = ways(one, None, None)[1], ways(other, None, None)[1]
+    assert sorted(sorted(each.text.split(" & ")) for each in first) == sorted(
+        sorted(each.text.split(" & ")) for each in second
+    )
+
+
+def test_the_peak_of_a_maximum_is_a_union() -> None:
+    what, failures = ways(cg.peak(sp.Abs(x)) > 3, None, None)
+    assert sorted(map(str, what)) == ["peak(-x)", "peak(x)"]
+    assert sorted(each.text for each in failures) == ["peak(-x) > 3", "peak(x) > 3"]
+    assert len(ways(cg.minimum(sp.Min(x, x_dot)) < -3, None, None)[1]) == 2
+    assert len(ways(cg.minimum(sp.Max(x, x_dot)) < -3, None, None)[1]) == 1
+    turn = (0, math.pi)  # half a turn: |x| reaches the amplitude, x alone with half of the starts
+    found = cg.rare_event(spring(), turn, cg.peak(sp.Abs(x)) > 4.5, 2000, START, UNIT, seed=1)
+    assert within(found, math.exp(-(4.5**2) / 2))
+
+
+def test_a_failure_that_cannot_happen_is_named_and_in_the_interval() -> None:
+    bounded = {"x": stats.uniform(0, 1), "x_dot": 0}
+    with pytest.warns(RuntimeWarning, match=r"^x - 2 > 0 was not reached in .* levels; the last one"):
+        found = probability((x > 0.53) | (x > 2), 200, initial=bounded, seed=1)
+    assert found.reached
+    exact = 1 - 0.53 / math.cos(1)
+    assert within(found, exact)
+    missed = next(each for each in found.failures if not each.reached)
+    assert (missed.p, missed.bound < 1e-12) == (0, True)
+    low, high = found.interval()
+    assert low < exact < high
+
+
 def test_below_and_entries() -> None:
     by_name = probability("x", below=-4, seed=8)
     assert within(by_name, TAIL(4))
@@ -216,6 +324,13 @@ def wrong(**options: Any) -> dict[str, Any]:
         ("x", wrong(above=1, below=0), "above and below are both given"),
         ("x", wrong(above="1"), "above = '1' is not a real number"),
         (sp.Eq(x, 1), wrong(), "has no margin"),
+        ((x > 1) | sp.Eq(x, 1), wrong(), r"event: Eq\(x, 1\) has no margin"),
+        (sp.true, wrong(), "event: True has no margin"),
+        (
+            sp.Or(*(x > i + x_dot * i for i in range(33))),
+            wrong(),
+            "a union of 33 failures, each of which needs",
+        ),
         ("y", wrong(above=1), "event: 'y' is not a quantity"),
         (sp.Symbol("zz") > 1, wrong(), "'zz' is not a quantity of the model"),
         (cg.moments("x"), wrong(above=1), "event: this entry does not give one number for each run"),

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,8 +26,7 @@ from ..draws.uniforms import Uniforms
 from ..ensemble_job import positive
 from ..errors import ArgumentError
 from ..options import of_call, shown
-from .collector import Collector
-from .observed import Condition
+from .failures import Way, ways
 from .response import Response, of_model
 from .results import normal_half
 
@@ -56,42 +54,76 @@ class Level:
     acceptance: float
 
 
+@dataclass(frozen=True)
+class Failure:
+    """One of the failures of which an event is the union, with the levels that led to it.
+
+    p: its probability, whether or not others happen too. share: the mean of 1 / (number of failures that happen) where
+    it happens, so that the event has the probability sum p share. reached: whether it occurred often enough in the last
+    level; if not, p is 0, and `bound`, the probability of the last level, is above it.
+    """
+
+    condition: str
+    p: float
+    share: float
+    levels: tuple[Level, ...]
+    reached: bool
+
+    @property
+    def bound(self) -> float:
+        """The probability of the last level."""
+        return math.prod(level.probability for level in self.levels)
+
+
 @dataclass(frozen=True, eq=False)
 class RareEvent:
     """The result of `rare_event`.
 
-    p: the probability. variation: its coefficient of variation: the square root of the sum, over the runs r of the
-    first level, of (sum of (I - p_j) / (n_j p_j) over the runs of all levels j that descend from r)^2, I being 1 where
-    the condition of the next level holds and 0 elsewhere. It contains the dependence within chains and between levels,
-    which those of the `levels` do not. runs: how many trajectories ran, of which `failed` neither reached their end nor
-    a terminal event. reached: whether the event occurred often enough in the last level; if not, p is 0. draws: what
-    was drawn in the trajectories of the last level with the event, arrays by name: a sample of the conditional
-    distribution. seed: makes the result again.
+    p: the probability, sum_i P_i S_i over the `failures` i of which the event is the union. variation: its coefficient
+    of variation: the square root of the sum, over the runs r of the first level, of (sum_i P_i S_i / p times the sum of
+    (I - p_j) / (n_j p_j) over the runs of all levels j that led to i and descend from r)^2. I is 1 where the condition
+    of the next level holds and 0 elsewhere, and in the last level 1 / (number of failures that happen); p_j is its
+    mean. This contains the dependence within chains, between levels and between failures, which the variations of the
+    `levels` do not. runs: how many trajectories ran, of which `failed` neither reached their end nor a terminal event.
+    reached: whether a failure was reached; if not, p is 0. draws: what was drawn in trajectories with the event, arrays
+    by name: a sample of the conditional distribution. seed: makes the result again.
     """
 
     p: float
     variation: float
-    levels: tuple[Level, ...]
+    failures: tuple[Failure, ...]
     runs: int
     failed: int
-    reached: bool
     draws: dict[str, Array]
     seed: int
+
+    @property
+    def reached(self) -> bool:
+        """Whether any failure was reached."""
+        return any(failure.reached for failure in self.failures)
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """Those of all failures, one after the other; the first one of each is the same runs."""
+        return tuple(level for failure in self.failures for level in failure.levels)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The confidence interval p exp(+- z s), s^2 = log(1 + variation^2), as if p were lognormal.
 
-        Its lower end is 0 if the event was not reached; its upper end is then the probability of the last level.
+        Its lower end is 0 if the event was not reached. To its upper end the `bound` of each failure that was not
+        reached is added.
         """
         half = normal_half(level)
+        missed = sum(failure.bound for failure in self.failures if not failure.reached)
         if not self.reached:
-            return 0.0, math.prod(each.probability for each in self.levels)
+            return 0.0, min(missed, 1.0)
         factor = math.exp(half * math.sqrt(math.log1p(self.variation**2)))
-        return self.p / factor, min(self.p * factor, 1.0)
+        return self.p / factor, min(self.p * factor + missed, 1.0)
 
     def __repr__(self) -> str:
         low, high = self.interval()
-        ran = f"{self.runs} runs in {len(self.levels)} levels"
+        several = f" of {len(self.failures)} failures" if len(self.failures) > 1 else ""
+        ran = f"{self.runs} runs in {len(self.levels)} levels{several}"
         if not self.reached:
             return f"<RareEvent not reached, probability below {high:.3g}, {ran}>"
         return f"<RareEvent {self.p:.3g}, variation {self.variation:.2g}, 95 % interval {low:.3g} to {high:.3g}, {ran}>"
@@ -117,10 +149,13 @@ def rare_event(
 ) -> RareEvent:
     """The probability of a rare event, by subset simulation with `n` runs for each level.
 
-    `event`: a condition at the end of each run, such as ``x > 20`` with a symbol x, also with & and |, or along it,
+    `event`: a condition at the end of each run, such as ``x > 20`` with a symbol x, also with &, | and ~, or along it,
     such as ``cg.peak(x) > 20``; or a quantity, or an entry of `collect` with one number for each run, with the number
     that it is to be `above` or `below`. The margin of a condition is the difference of its two sides, the smallest of
-    several with &, the largest with |.
+    several with &. An event with |, Max, Min or Abs is written as the union of failures, at most 32, and each is looked
+    for by itself after a first level that they share; where several happen, each counts for its part. What a condition
+    does not show, such as a margin with several peaks of which the higher ones are rare, is missed if none of the runs
+    of a level lies on the way there; other seeds and a larger `n` show it.
 
     The first level is a study with random draws. Each level then takes as its condition the margin that a share `p0` of
     its runs exceed, and these runs start Markov chains, which stay within the condition, for the next level. A step of
@@ -129,6 +164,7 @@ def rare_event(
     a level make each step as one ensemble. The estimate has a bias of the order of 1/n. Its stated variation is itself
     an estimate, and too small if n is so small that the runs of the last level descend from a few of the first.
 
+    The sum over failures of p_i times the mean of 1 / (number of failures that happen) is the probability of the union.
     `n` is rounded up to a multiple of 1 / p0. `initial`, `parameters` and `inputs` are as in `ensemble`, without
     arrays: any distributions, `jointly` and expressions included. Draws that break a declared assumption are an error:
     truncate their distribution. A run that fails does not count: in the first level it is left out, later its step is
@@ -147,7 +183,7 @@ def rare_event(
     >>> bool(low < stats.norm.sf(5) < high)    # x cos 1 + x_dot sin 1 is standard normal
     True
     """
-    score, margin = _event(event, above, below)
+    score, failures = ways(event, above, below)
     share = arguments.number("p0", p0)
     if not 0.01 <= share <= 0.5:
         raise ArgumentError(f"p0 = {share} must lie between 0.01 and 0.5")
@@ -159,88 +195,31 @@ def rare_event(
     response = of_model(
         model, t_span, "event", score, given, lanes, threads, of_call(rare_event, options), seed
     )
-    return _Simulation(response, margin, chains, length).result()
-
-
-def _event(event: Any, above: Any, below: Any) -> tuple[Any, Callable[[Array], Array]]:
-    """The quantities of an event, and its margin (n,) as a function of these (k, n): positive where it occurs."""
-    symbolic = getattr(event, "is_Relational", False) or getattr(event, "is_Boolean", False)
-    if above is None and below is None:
-        if isinstance(event, Condition):
-            sign = 1 if event.comparison[0] == ">" else -1
-            return event.observed, _margin(
-                0, sign, arguments.number("event: the bound", event.level), "=" in event.comparison
-            )
-        return _condition(event)
-    if symbolic or isinstance(event, Condition):
-        raise ArgumentError("above and below are for a quantity; a condition says itself where it holds")
-    if above is not None and below is not None:
-        raise ArgumentError("above and below are both given; an event has one of them")
-    if isinstance(event, Collector) and len(event.names) != 1:
-        raise ArgumentError(f"event: {', '.join(event.names)} must be one quantity")
-    if below is None:
-        return event, _margin(0, 1, arguments.number("above", above))
-    return event, _margin(0, -1, arguments.number("below", below))
-
-
-def _margin(row: int, sign: int, bound: float = 0.0, closed: bool = False) -> Callable[[Array], Array]:
-    """sign * (quantity - bound), as a function of quantities (k, n) of which it is one `row`.
-
-    `closed`: whether the event includes the bound; the margin is then positive there.
-    """
-
-    def margin(rows: Array) -> Array:
-        found: Array = sign * (rows[row] - bound)
-        return np.where(found == 0, np.finfo(np.float64).tiny, found) if closed else found
-
-    return margin
-
-
-def _condition(event: Any) -> tuple[list[Any], Callable[[Array], Array]]:
-    """Of a relation between two expressions, or several with & and |."""
-    sides: dict[str, Any] = {}
-
-    def margin(condition: Any) -> Callable[[Array], Array]:
-        kind = type(condition).__name__
-        if kind in ("And", "Or"):
-            parts = [margin(each) for each in condition.args]
-            reduce = np.minimum.reduce if kind == "And" else np.maximum.reduce
-            return lambda rows: np.asarray(reduce([part(rows) for part in parts]))
-        if not hasattr(condition, "gts"):
-            raise ArgumentError(
-                f"event: {arguments.short(condition)} has no margin; give a condition such as x > 20 with a symbol x, "
-                "or a quantity with above= or below="
-            )
-        side = condition.gts - condition.lts
-        sides.setdefault(str(side), side)
-        return _margin(list(sides).index(str(side)), 1, closed="=" in condition.rel_op)
-
-    found = margin(event)
-    return list(sides.values()), found
+    return _Simulation(response, failures, chains, length).result()
 
 
 @dataclass(eq=False)
 class _Samples:
-    """Runs within a condition: normal numbers z (d, n), drawn numbers table (k, n), margin (n,).
+    """Runs within a condition: normal numbers z (d, n), drawn numbers table (k, n), margins (failures, n).
 
     root (n,): the run of the first level that each descends from.
     """
 
     z: Array
     table: Array
-    margin: Array
+    margins: Array
     root: NDArray[np.int64]
 
     def of(self, places: Any) -> _Samples:
         """Some of them."""
-        return _Samples(self.z[:, places], self.table[:, places], self.margin[places], self.root[places])
+        return _Samples(self.z[:, places], self.table[:, places], self.margins[:, places], self.root[places])
 
     def where(self, better: NDArray[np.bool_], other: _Samples) -> _Samples:
         """Those of `other` where it is better, which descend from these."""
         return _Samples(
             np.where(better, other.z, self.z),
             np.where(better, other.table, self.table),
-            np.where(better, other.margin, self.margin),
+            np.where(better, other.margins, self.margins),
             self.root,
         )
 
@@ -250,47 +229,86 @@ class _Samples:
         return cls(
             np.concatenate([part.z for part in parts], axis=1),
             np.concatenate([part.table for part in parts], axis=1),
-            np.concatenate([part.margin for part in parts]),
+            np.concatenate([part.margins for part in parts], axis=1),
             np.concatenate([part.root for part in parts]),
         )
+
+
+@dataclass(eq=False)
+class _Found:
+    """A failure with what its part of the union is: probability q, deviation (n,) of q by the runs of the first level,
+    and the drawn numbers table (k, m) of the runs with the event, with their weights (m,).
+    """
+
+    failure: Failure
+    q: float
+    deviation: Array
+    table: Array
+    weights: Array
 
 
 class _Simulation:
     """Chains of `length` states each, the first of which is given by the level before."""
 
-    def __init__(
-        self, response: Response, margin: Callable[[Array], Array], chains: int, length: int
-    ) -> None:
-        self.response, self.plan, self.margin = response, response.plan, margin
+    def __init__(self, response: Response, failures: tuple[Way, ...], chains: int, length: int) -> None:
+        self.response, self.plan, self.failures = response, response.plan, failures
         self.chains, self.length = chains, length
         self.normal = standard_normal(core_available())
         self.runs = self.failed = self.stream = 0
-        self.scale = FIRST_STEP
-        self.deviation = np.zeros(chains * length)
-        """Of the runs that descend from each run of the first level: the sum of (I - p_j) / (n_j p_j)."""
 
     def result(self) -> RareEvent:
-        """Add levels until enough runs of the last one have the event."""
+        """The levels of each failure, and their sum."""
         samples, ok = self._run(self._normals(self.chains * self.length))
-        samples = samples.of(ok)
         if not ok.any():
             raise ArgumentError(f"all {self.runs} runs of the first level fail; run one with model.integrate")
+        samples = samples.of(ok)
+        found = [self._search(i, samples) for i in range(len(self.failures))]
+        p = float(sum(each.q for each in found))
+        variation, draws = math.inf, {}
+        if p:
+            deviation = sum((each.q / p) * each.deviation for each in found)
+            variation = math.sqrt(float((np.asarray(deviation) ** 2).sum()))
+            draws = dict(zip(self.plan.names, _resampled(found)))
+        failures = tuple(each.failure for each in found)
+        for failure in failures:
+            if not failure.reached:
+                called = "the event" if len(failures) == 1 else failure.condition
+                many, last = len(failure.levels), failure.levels[-1].margin
+                warnings.warn(
+                    f"{called} was not reached in {many} levels; the last one has the margin {last:.6g}",
+                    RuntimeWarning,
+                    stacklevel=3,
+                )
+        return RareEvent(p, variation, failures, self.runs, self.failed, draws, self.plan.seed)
+
+    def _search(self, i: int, samples: _Samples) -> _Found:
+        """Add levels until enough runs of the last one have failure i."""
         levels: list[Level] = []
-        acceptance, probability = math.nan, 1.0
+        acceptance, probability, scale = math.nan, 1.0, FIRST_STEP
+        deviation = np.zeros(self.chains * self.length)
         while True:
-            some = np.sort(samples.margin)[-self.chains :]
+            margin = samples.margins[i]
+            some = np.sort(margin)[-self.chains :]
             limit = float(some[0]) if len(some) == self.chains else -math.inf
             final = limit > 0
-            inside = samples.margin > 0 if final else samples.margin >= limit
-            levels.append(self._level(samples.root, inside, 0.0 if final else limit, acceptance))
-            probability *= levels[-1].probability
+            inside = margin > 0 if final else margin >= limit
+            levels.append(self._level(inside, 0.0 if final else limit, acceptance))
+            weights = inside / np.maximum((samples.margins > 0).sum(axis=0), 1) if final else inside * 1.0
+            share = float(weights.mean())
+            if share:
+                deviation += np.bincount(
+                    samples.root, (weights - share) / (len(weights) * share), len(deviation)
+                )
             if final:
-                return self._found(probability, levels, samples.of(inside))
+                q, p = probability * share, probability * levels[-1].probability
+                failure = Failure(self.failures[i].text, p, q / p, tuple(levels), True)
+                return _Found(failure, q, deviation, samples.table[:, inside], weights[inside])
+            probability *= share
             if inside.all() or probability < SMALLEST:
-                return self._not_found(levels)
+                return self._not_found(i, levels, deviation, samples.table[:, :0])
             places = np.flatnonzero(inside)  # more than there are chains if some have the same margin
             starts = places[np.arange(self.chains) * len(places) // self.chains]
-            samples, acceptance = self._chains(samples.of(starts), limit)
+            samples, acceptance, scale = self._chains(samples.of(starts), i, limit, scale)
 
     def _run(self, z: Array) -> tuple[_Samples, NDArray[np.bool_]]:
         """The runs of normal numbers z (d, n), and which did not fail; those without a margin have -inf."""
@@ -298,8 +316,8 @@ class _Simulation:
         rows, ok = self.response.run(table)
         self.runs += len(ok)
         self.failed += int(np.sum(~ok))
-        margin = self.margin(rows)
-        return _Samples(z, table, np.where(np.isnan(margin), -np.inf, margin), np.arange(len(ok))), ok
+        margins = np.array([failure.margin(rows) for failure in self.failures])
+        return _Samples(z, table, np.where(np.isnan(margins), -np.inf, margins), np.arange(len(ok))), ok
 
     def _normals(self, count: int) -> Array:
         """The next standard normal numbers, (d, count)."""
@@ -308,41 +326,40 @@ class _Simulation:
         self.stream += 1
         return np.array([self.normal.quantile(row) for row in u])
 
-    def _chains(self, now: _Samples, limit: float) -> tuple[_Samples, float]:
-        """The states of the chains that start at `now`, one step of all after the other, and the acceptance."""
+    def _chains(self, now: _Samples, i: int, limit: float, scale: float) -> tuple[_Samples, float, float]:
+        """The states of the chains that start at `now`, one step of all after the other; acceptance and scale."""
         spread = now.z.std(axis=1)[:, None]
         states, taken = [now], 0
         for k in range(1, self.length):
-            step = np.minimum(self.scale * spread, 1.0)
+            step = np.minimum(scale * spread, 1.0)
             tried, _ = self._run(np.sqrt(1 - step**2) * now.z + step * self._normals(self.chains))
-            better = tried.margin >= limit
+            better = tried.margins[i] >= limit
             now = now.where(better, tried)
             states.append(now)
             taken += int(better.sum())
-            self.scale *= math.exp((better.mean() - WANTED_ACCEPTANCE) / math.sqrt(k))
-        return _Samples.joined(states), taken / (self.chains * (self.length - 1))
+            scale *= math.exp((better.mean() - WANTED_ACCEPTANCE) / math.sqrt(k))
+        return _Samples.joined(states), taken / (self.chains * (self.length - 1)), scale
 
-    def _level(self, root: Any, inside: NDArray[np.bool_], limit: float, acceptance: float) -> Level:
+    def _level(self, inside: NDArray[np.bool_], limit: float, acceptance: float) -> Level:
         """The conditional probability and its variation (Au and Beck 2001, equations 28 and 29)."""
         n, p = len(inside), float(inside.mean())
         gamma = 0.0 if math.isnan(acceptance) else _correlation(inside.reshape(self.length, self.chains), p)
         variation = math.sqrt((1 - p) / (p * n) * (1 + gamma)) if p else math.inf
-        if p:
-            self.deviation += np.bincount(root, (inside - p) / (n * p), len(self.deviation))
         return Level(limit, p, variation, gamma, acceptance)
 
-    def _found(self, p: float, levels: list[Level], event: _Samples) -> RareEvent:
-        variation = math.sqrt(float((self.deviation**2).sum()))
-        draws = dict(zip(self.plan.names, event.table))
-        return RareEvent(p, variation, tuple(levels), self.runs, self.failed, True, draws, self.plan.seed)
+    def _not_found(self, i: int, levels: list[Level], deviation: Array, nothing: Array) -> _Found:
+        failure = Failure(self.failures[i].text, 0.0, 1.0, tuple(levels), False)
+        return _Found(failure, 0.0, deviation, nothing, np.empty(0))
 
-    def _not_found(self, levels: list[Level]) -> RareEvent:
-        warnings.warn(
-            f"the event was not reached in {len(levels)} levels; the last one has the margin {levels[-1].margin:.6g}",
-            RuntimeWarning,
-            stacklevel=4,
-        )
-        return RareEvent(0.0, math.inf, tuple(levels), self.runs, self.failed, False, {}, self.plan.seed)
+
+def _resampled(found: list[_Found]) -> Array:
+    """The drawn numbers (k, m) of the runs with the event, so many times each as its weight says."""
+    table = np.concatenate([each.table for each in found], axis=1)
+    weights = np.concatenate([each.weights * (each.q / max(each.weights.sum(), 1e-300)) for each in found])
+    count = table.shape[1]
+    until = np.cumsum(weights)
+    wanted = (np.arange(count) + 0.5) * (until[-1] / count)
+    return np.asarray(table[:, np.minimum(np.searchsorted(until, wanted), count - 1)])
 
 
 def _correlation(inside: NDArray[np.bool_], p: float) -> float:
