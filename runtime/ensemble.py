@@ -146,9 +146,10 @@ def ensemble(
     threads it ends this process. `out`: a folder that keeps the part of each chunk of 65,536 trajectories as soon as it
     has run: the same call goes on where an earlier one ended, whatever ended it, and ``cg.open_study(folder)`` gives
     the results without running. Trajectories that fail are listed in `failed`, and NaN among numbers of each
-    trajectory. `on_failure`: "exclude" leaves them out of the statistics; with "nan" one of them makes all statistics
-    NaN, as one NaN does in NumPy; "raise" stops with an error. A trajectory that ends at a terminal event has no values
-    after it, which are left out in any case.
+    trajectory; with a warning, so are those that have a collected quantity that is NaN or infinite at a time that they
+    reached: their status is -101, "quantity not finite". `on_failure`: "exclude" leaves them out of the statistics;
+    with "nan" one of them makes all statistics NaN, as one NaN does in NumPy; "raise" stops with an error. A trajectory
+    that ends at a terminal event has no values after it, which are left out in any case.
 
     `sensitivities` and `sensitivity_control` are as in `integrate`: ``ens.sensitivity["x", "m"]`` is then dx/dm of each
     trajectory, bit for bit that of its single run, shaped as ``ens["x"]`` (see `EnsembleSensitivity`). Trajectories

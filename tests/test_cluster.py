@@ -28,11 +28,11 @@ from chaplygin.generated import harmonic_oscillator
 from chaplygin.runtime.errors import ArgumentError
 from chaplygin.runtime.studies import schedule, workers
 from chaplygin.runtime.studies.guard import Without
+from chaplygin.runtime.studies.part import CRASHED, Part
 from chaplygin.runtime.studies.payload import WorkerError, pack, unpack
 from chaplygin.runtime.studies.run import FailedTrajectoryError, run
 from chaplygin.runtime.studies.schedule import AHEAD, WAITING, Schedule
 from chaplygin.runtime.studies.sketches import CHUNK
-from chaplygin.runtime.studies.study import CRASHED, Part
 
 pytestmark = [needs_core, pytest.mark.skipif(os.name == "nt", reason="needs signals")]
 

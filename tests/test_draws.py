@@ -118,6 +118,32 @@ def test_tables_meet_the_distribution_functions(
 
 
 @pytest.mark.parametrize(
+    "source",
+    [
+        stats.beta(0.5, 0.05),
+        stats.beta(0.05, 0.5, loc=-3, scale=0.7),
+        stats.truncnorm(-1, 2, loc=0.1, scale=0.3),
+        stats.uniform(0.1, 0.2),
+        stats.uniform(-1e9, 1e9 + 0.1),
+        stats.gamma(0.3, loc=5),
+        stats.arcsine(),
+        stats.triang(0.3),
+        stats.powerlaw(0.1),
+    ],
+    ids=lambda source: source.dist.name,
+)
+@pytest.mark.parametrize("compiled", [True, False])
+def test_no_draw_is_out_of_the_support(source: Any, compiled: bool) -> None:
+    """Of beta(0.5, 0.05), 8 % of the draws were beyond 1, by 2e-15."""
+    law = laws.law("x", source, compiled=compiled)
+    lowest, highest = source.support()
+    assert law.support == (lowest, highest)
+    u = np.concatenate([probabilities(), np.linspace(laws.LOWEST, laws.HIGHEST, 100_001)])
+    found = law.quantile(u[:: 1 if compiled else 100])
+    assert lowest <= found.min() <= found.max() <= highest
+
+
+@pytest.mark.parametrize(
     "source", [stats.poisson(3.2), stats.binom(10, 0.3), stats.randint(2, 9), stats.geom(0.4)]
 )
 def test_discrete_draws(source: Any) -> None:

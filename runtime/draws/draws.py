@@ -276,6 +276,8 @@ def _described(value: Any) -> Any:
     if is_dataclass(value):
         inner = {field.name: _described(getattr(value, field.name)) for field in fields(value)}
         return {"law": _TAGS[type(value)], **inner}
+    if isinstance(value, float) and not np.isfinite(value):
+        return str(value)
     if isinstance(value, (int, float, str)):
         return value
     if hasattr(value, "dist"):

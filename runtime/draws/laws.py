@@ -4,14 +4,15 @@ A draw is the quantile at a uniform number, x = F^-1(u). Uniform, normal, lognor
 distributions are compiled. Of any other continuous one a table is made: the quantile as a function of the normal
 quantile z(u), which is smooth, by polynomials in cells of z, compared with SciPy's values between its nodes. A discrete
 distribution is a table of its distribution function. Where a table would be too large or not accurate enough, SciPy
-computes the draws themselves.
+computes the draws themselves. Draws that rounding carries out of the support are its ends.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,14 +33,23 @@ ACCURACY = 1e-11
 LARGEST_STEPS = 1 << 20
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Law(ABC):
-    """A distribution of one number, drawn from one uniform number."""
+    """A distribution of one number, drawn from one uniform number.
 
-    dimensions = 1
+    support: the least and the largest number, out of which rounding might carry draws.
+    """
 
-    @abstractmethod
+    support: tuple[float, float] = (-math.inf, math.inf)
+    dimensions: ClassVar[int] = 1
+
     def quantile(self, u: Array) -> Array:
         """x (n,) with F(x) = u, for uniform numbers u (n,)."""
+        found = self._quantile(u)
+        return np.clip(found, *self.support) if np.isfinite(self.support).any() else found
+
+    @abstractmethod
+    def _quantile(self, u: Array) -> Array: ...
 
     def draw(self, u: Array) -> Array:
         """(1, n) from uniform numbers (1, n)."""
@@ -53,7 +63,7 @@ class Compiled(Law):
     kind: int
     numbers: Array
 
-    def quantile(self, u: Array) -> Array:
+    def _quantile(self, u: Array) -> Array:
         from .._core import quantile
 
         return quantile(self.kind, self.numbers, u)
@@ -66,7 +76,7 @@ class Steps(Law):
     values: Array
     below: Array
 
-    def quantile(self, u: Array) -> Array:
+    def _quantile(self, u: Array) -> Array:
         found = np.searchsorted(self.below, u, side="left")
         return self.values[np.minimum(found, len(self.values) - 1)]
 
@@ -77,7 +87,7 @@ class InSciPy(Law):
 
     source: Any
 
-    def quantile(self, u: Array) -> Array:
+    def _quantile(self, u: Array) -> Array:
         return np.asarray(_quantile(self.source, u, 1 - u), dtype=np.float64)
 
 
@@ -123,9 +133,9 @@ def law(what: str, source: Any, compiled: bool) -> Law:
         raise ArgumentError(f"{what}: the median of the distribution is {median}; are its parameters valid?")
     if _discrete(source):
         return _steps(source)
-    if not compiled:
-        return InSciPy(source)
-    return _closed(source) or _table(source) or InSciPy(source)
+    found = (compiled and (_closed(source) or _table(source))) or InSciPy(source)
+    lowest, highest = map(float, source.support())
+    return replace(found, support=(lowest, highest))
 
 
 def _discrete(source: Any) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,33 +11,55 @@ from numpy.typing import NDArray
 from ..arguments import Array
 from ..ensemble_result import Ensemble, EventTimes
 from .observed import Condition, Observed
+from .part import UNDEFINED
+
+if TYPE_CHECKING:
+    from .collector import Collector
 
 
 class Chunk:
-    """Trajectories first <= i < first + count, which have run. ok (count,): whether each reached its end."""
+    """Trajectories first <= i < first + count, which have run, for some entries of `collect`.
 
-    def __init__(self, ensemble: Ensemble, first: int) -> None:
+    ok (count,): whether each reached its end, with all quantities of the entries finite where it was; status (count,).
+    """
+
+    def __init__(self, ensemble: Ensemble, first: int, entries: Iterable[Collector]) -> None:
         self.ensemble, self.first, self.count = ensemble, first, len(ensemble)
-        self.ok: NDArray[np.bool_] = ensemble.ok
         self._known: dict[tuple[str, int], Array] = {}
+        undefined = np.zeros(self.count, dtype=bool)
+        for entry in entries:
+            for what in entry.what if entry.finite else ():
+                for m in self._places(entry.at):
+                    undefined |= self._reached(m) & ~np.isfinite(self._quantity(what, m))
+        undefined &= ensemble.ok
+        self.ok: NDArray[np.bool_] = ensemble.ok & ~undefined
+        self.status = np.where(undefined, np.int32(UNDEFINED), ensemble.status)
 
     def values(self, what: Any, at: Array | None) -> Array:
         """A quantity at times, (T, count), or at the end, (1, count); NaN for failures and where not reached."""
+        rows = [np.where(self.ok, self._quantity(what, m), np.nan) for m in self._places(at)]
+        return np.array(rows).reshape(len(rows), self.count)
+
+    def _places(self, at: Array | None) -> list[int]:
+        """The indices of times, of which -1 is the end."""
         times = self.ensemble.t_eval
         if at is None or times is None:
-            return self._row(what, -1)[None]
-        places = np.searchsorted(times, at) if times[-1] >= times[0] else np.searchsorted(-times, -at)
-        return np.array([self._row(what, int(m)) for m in places]).reshape(len(at), self.count)
+            return [-1]
+        found = np.searchsorted(times, at) if times[-1] >= times[0] else np.searchsorted(-times, -at)
+        return [int(m) for m in found]
 
-    def _row(self, what: Any, m: int) -> Array:
-        """A quantity at time m, or for m = -1 at the end."""
+    def _reached(self, m: int) -> Any:
+        """Which trajectories were there at time m: states are NaN after a terminal event."""
+        return True if m < 0 else np.isfinite(self.ensemble.y[:, m]).all(axis=0)
+
+    def _quantity(self, what: Any, m: int) -> Array:
+        """A quantity of all trajectories, at time m or for m = -1 at the end."""
         key = str(what), m
         if key not in self._known:
             if isinstance(what, (Observed, Condition)):
-                found = what.of(self.ensemble)
+                self._known[key] = what.of(self.ensemble)
             else:
-                found = self.ensemble.quantity(what, None if m < 0 else m)
-            self._known[key] = np.where(self.ok, found, np.nan)
+                self._known[key] = self.ensemble.quantity(what, None if m < 0 else m)
         return self._known[key]
 
     def events(self, name: str) -> EventTimes:

@@ -1,6 +1,7 @@
 """What a study keeps of its trajectories: the entries of `collect` in `ensemble`; `collector` says what each can do.
 
-Only trajectories that reached the end or a terminal event count; after a terminal event a trajectory has no values.
+Only trajectories that reached the end or a terminal event count, with all collected quantities finite; after a terminal
+event a trajectory has no values.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class Recorded(Collector):
 class _Table(Recorded):
     """Also parameters, and how the trajectories ended, failures included."""
 
-    timed = False
+    timed = finite = False
 
     def _check(self, entry: str, model: Any, name: str) -> None:
         if name not in _ENDS:
@@ -83,6 +84,8 @@ class _Table(Recorded):
 
     def _column(self, chunk: Chunk, what: Any) -> Array:
         ensemble, name = chunk.ensemble, str(what)
+        if name == "status":
+            return chunk.status.astype(np.float64)[None]
         if name in _ENDS:
             return np.asarray(getattr(ensemble, name), dtype=np.float64)[None]
         if name in ensemble.model.parameters:
@@ -219,7 +222,7 @@ class _Histogram(Collector):
 class _Occurrences(Collector):
     """Entries about an event of the model."""
 
-    alone, timed = True, False
+    alone, timed, finite = True, False, False
 
     def _quantity(self, entry: str, model: Any, what: Any) -> str:
         name = arguments.plain_name(what)

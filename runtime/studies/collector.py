@@ -43,6 +43,8 @@ class Collector(ABC):
     """Whether it is of exactly one quantity."""
     timed: ClassVar[bool] = True
     """Whether it can be at given times."""
+    finite: ClassVar[bool] = True
+    """Whether a trajectory fails where one of the quantities is not finite."""
 
     def bound(self: Own, entry: str, model: Any, t_span: tuple[float, float]) -> Own:
         """The entry with its arguments checked for a model; raises ArgumentError naming `entry`."""

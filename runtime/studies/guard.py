@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from ..ensemble_job import EnsemblePart
-from .part import Part
+from .part import CRASHED, Part
 from .payload import WorkerError, pack, unpack
-from .study import CRASHED
 
 MOST = 64
 """Trajectories of one chunk that may crash: after that many the rest of it is lost."""

@@ -36,8 +36,8 @@ class Response:
 
     ``f(x)``: x (d, n) has a row for each of `names`; the result is (n,), or (k, n) for k quantities. ``f.evaluate(u)``:
     the same at the quantiles of probabilities u (n, d) in [0, 1]; the result is (n,) or (n, k). `dists`: the
-    distributions, in the order of `names`. `problem`: the dict with which SALib makes the probabilities u. Failed runs
-    are NaN, with a RuntimeWarning.
+    distributions, in the order of `names`. `problem`: the dict with which SALib makes the probabilities u. Runs that
+    fail, or have a quantity that is not finite, are NaN, with a RuntimeWarning.
     """
 
     job: StudyJob
@@ -99,9 +99,10 @@ class Response:
         job = replace(job, observer=observer_of(job))  # for as many lanes as so many runs take
         ensemble, _ = job.ensemble(0, count, self.threads)
         (entry,) = job.collect.values()
-        found = entry.result(entry.add(None, entry.part(Chunk(ensemble, 0)), 0, count))
+        chunk = Chunk(ensemble, 0, [entry])
+        found = entry.result(entry.add(None, entry.part(chunk), 0, count))
         rows = list(found.values()) if isinstance(found, dict) else [found]
-        return np.array(rows), ensemble.ok
+        return np.array(rows), chunk.ok
 
     def __repr__(self) -> str:
         (entry,) = self.job.collect.values()

@@ -18,14 +18,16 @@ from ..options import RunOptions
 from ..progress import Progress
 from .folder import Chunks, Folder
 from .manifest import read_manifest
-from .part import Part
+from .part import CRASHED, ENDINGS, UNDEFINED, Part
 from .precision import pieces
 from .schedule import Schedule
 from .sketches import CHUNK
-from .study import CRASHED, ENDINGS, Study, StudyJob, chunks
+from .study import Study, StudyJob, chunks
 from .workers import Workers, workers_of
 
 ON_FAILURE = ("exclude", "raise", "nan")
+_SAID = {CRASHED: "crashed their process", UNDEFINED: "have a quantity of collect that is not finite"}
+"""Failures of which a study warns, since single runs do not have them."""
 
 
 class FailedTrajectoryError(ChaplyginError):
@@ -68,13 +70,14 @@ def run(
             f"in {len(result.warnings)} of the chunks: {result.warnings[0]}", RuntimeWarning, stacklevel=3
         )
     result.finish(exclude=on_failure != "nan")
-    crashed = result.failed[result.failed_status == CRASHED]
-    if len(crashed):
-        warnings.warn(
-            f"{len(crashed)} of the trajectories crashed their process and count as failures: {_ranges(crashed)}",
-            RuntimeWarning,
-            stacklevel=3,
-        )
+    for status, what in _SAID.items():
+        which = result.failed[result.failed_status == status]
+        if len(which):
+            warnings.warn(
+                f"{len(which)} of the trajectories {what} and count as failures: {_ranges(which)}",
+                RuntimeWarning,
+                stacklevel=3,
+            )
     if result.precise is False:
         warnings.warn(f"until: {job.until}: not reached with n = {count}", RuntimeWarning, stacklevel=3)
     return result

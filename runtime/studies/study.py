@@ -17,7 +17,7 @@ from ..consistency import check_ensemble, held
 from ..draws.draws import Draws, Plan
 from ..ensemble_job import EnsembleJob
 from ..ensemble_result import Ensemble
-from ..errors import STATUS_NAMES, ArgumentError
+from ..errors import ArgumentError
 from ..executors import Executor, Threads
 from ..observer import Observer
 from ..options import RunOptions
@@ -39,12 +39,6 @@ if TYPE_CHECKING:
 
 ALONE = Threads(threads=1)
 """Runs trajectories in the calling thread."""
-
-CRASHED = -100
-"""Status of a trajectory that ended its process, or that was lost with one; the C library does not know it."""
-
-ENDINGS = {**STATUS_NAMES, CRASHED: "crashed"}
-"""Short names of how a trajectory of a study can end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,14 +109,14 @@ class StudyJob:
             raise ArgumentError(f"first = {first} must be a multiple of {BLOCK}")
         with held() as warnings:
             ensemble, draws = self.ensemble(first, last, executor, given)
-        chunk = Chunk(ensemble, first)
-        failed = ensemble.failed
+        chunk = Chunk(ensemble, first, self.collect.values())
+        failed = np.flatnonzero(~chunk.ok)
         return Part(
             first,
             last - first,
             {name: entry.part(chunk) for name, entry in self.collect.items()},
             failed + first,
-            ensemble.status[failed],
+            chunk.status[failed],
             draws.redrawn if draws is not None else 0,
             tuple(warnings[:1]),
         )
@@ -176,10 +170,11 @@ class Study:
     """The result of `ensemble` with `collect`.
 
     ``results[name]``: the result of each entry. ``len(study)``: the number of trajectories, of which those at the
-    indices `failed`, with the statuses `failed_status`, reached neither their end nor a terminal event; ``rerun(i)``
-    runs one trajectory again. ``draws[name]`` makes the drawn numbers again, arrays (n,). `redrawn`: trajectories drawn
-    again because they broke an assumption. ``interrupted``: whether Ctrl-C ended the study, so that only the
-    first `done` trajectories count. ``precise``: with `until`, whether that precision was reached; else None.
+    indices `failed`, with the statuses `failed_status`, reached neither their end nor a terminal event, or have a
+    quantity of `collect` that is not finite; ``rerun(i)`` runs one trajectory again. ``draws[name]`` makes the drawn
+    numbers again, arrays (n,). `redrawn`: trajectories drawn again because they broke an assumption.
+    ``interrupted``: whether Ctrl-C ended the study, so that only the first `done` trajectories count. ``precise``: with
+    `until`, whether that precision was reached; else None.
     """
 
     def __init__(self, job: StudyJob, folder: Path | None = None) -> None:

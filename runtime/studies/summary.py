@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..notebook import aligned, table
 from ..plotting import labelled
+from .part import ENDINGS
 
 if TYPE_CHECKING:
     from .study import Study
@@ -56,8 +57,6 @@ def failures(failed: NDArray[np.int64], status: NDArray[np.int32]) -> list[str]:
 
 def _kinds(status: NDArray[np.int32]) -> list[tuple[int, str]]:
     """The statuses that occur, with their names."""
-    from .study import ENDINGS
-
     return [(int(code), ENDINGS.get(int(code), str(code))) for code in np.unique(status)]
 
 
