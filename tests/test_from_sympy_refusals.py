@@ -41,6 +41,11 @@ K = sp.Symbol("k")
         (spring(K * X), {"names": {"k": "m"}}, "k and m would both be called 'm'"),
         (spring(X.diff().diff()), {}, "load on P contains .*an acceleration"),
         (spring(F.diff().diff().diff()), {}, "prescribed={f: an expression in t}"),
+        (
+            spring(me.dynamicsymbols("T") * sp.Function("T")(sp.Symbol("t", real=True)).diff()),
+            {},
+            r"contains Derivative\(T\(t\), t\).*or prescribed=\{T: an expression in t\}",
+        ),
         (spring(F), {"prescribed": {X: 0}}, "x.* is not a dynamicsymbol besides"),
         (spring(F), {"prescribed": {F: X}}, "is not an expression in t"),
         (spring(X), {"prescribed": {F: 1}}, r"prescribed: f\(t\) is not in the model"),
@@ -73,6 +78,30 @@ K = sp.Symbol("k")
 def test_refusals(model: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(cg.DeclarationError, match=message):
         cg.from_sympy(model, "refused", **options)
+
+
+@pytest.mark.parametrize("t", [cg.time, me.dynamicsymbols._t])
+@pytest.mark.parametrize("order", [0, 1])
+def test_functions_of_time_in_a_system(t: Any, order: int) -> None:
+    q, load = cg.coordinates("q"), sp.Function("T")(t).diff((t, order))
+    message = r"forces\[q_dot\]: .*is a function of time.*inputs\('T'\).*prescribed=\{T: an expression in t\}"
+    with pytest.raises(cg.DeclarationError, match=message):
+        cg.System("s", coordinates=[q], kinetic=cg.rate(q) ** 2 / 2, forces={cg.rate(q): 2 * load})
+
+
+def test_the_derivative_of_an_expression_is_carried_out() -> None:
+    model = cg.from_sympy(spring(sp.Derivative(F**2, me.dynamicsymbols._t)), "carried")
+    f, f_dot = model.inputs
+    assert model.forces[model.velocities[0]] == 2 * f * f_dot
+
+
+def test_a_spline_is_refused_by_the_reason_first() -> None:
+    q = cg.coordinates("q")
+    spline = sp.interpolating_spline(3, q, [1, 2, 4, 7, 8], [3, 6, 5, 7, 2])
+    message = r"^System 's': potential: a Piecewise does not cover all other cases, .*end it with \(expression, True\)"
+    with pytest.raises(cg.DeclarationError, match=message) as caught:
+        cg.System("s", coordinates=[q], kinetic=cg.rate(q) ** 2 / 2, potential=spline)
+    assert len(str(caught.value)) < 300
 
 
 def test_singular_matrices() -> None:

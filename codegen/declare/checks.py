@@ -16,6 +16,7 @@ from sympy.core.function import AppliedUndef
 from chaplygin.runtime import assumptions as held
 from chaplygin.runtime.errors import RangeError
 
+from ..graph.from_sympy import function_of_time
 from .entry import Entry
 from .symbols import (
     Coordinate,
@@ -65,7 +66,7 @@ def require_coordinates(symbols: Iterable[Any], entry: str) -> None:
         raise DeclarationError(f"{entry} is empty; name at least one coordinate")
     for s in symbols:
         if isinstance(s, (AppliedUndef, sp.Derivative)):
-            raise DeclarationError(f"{entry}: {not_a_function(s)}")
+            raise DeclarationError(f"{entry}: {function_of_time(s)}")
         if not isinstance(s, Coordinate):
             raise DeclarationError(
                 f"{entry}: {s!s} is not a coordinate; create it with coordinates({str(s)!r})"
@@ -73,15 +74,6 @@ def require_coordinates(symbols: Iterable[Any], entry: str) -> None:
         if s in seen:
             raise DeclarationError(f"{entry}: the coordinate {s} appears twice")
         seen.add(s)
-
-
-def not_a_function(s: Any) -> str:
-    """The message for a function of time, such as SymPy's `dynamicsymbols` returns, or its derivative."""
-    name = str(s.func if isinstance(s, AppliedUndef) else s.expr.func)
-    return (
-        f"{s!s} is a function of time, as dynamicsymbols returns; chaplygin takes plain symbols: {name} = "
-        f"coordinates({name!r}), and rate({name}) for its derivative (for a velocity, velocities({name!r}))"
-    )
 
 
 def scalar(where: Entry | str, value: Any) -> Any:
@@ -143,7 +135,7 @@ def by_velocity(entry: str, given: Any, velocities: Sequence[sp.Symbol]) -> dict
                     else f"a force F along {key} adds F times the coefficient of v in d{key}/dt to that of v"
                 )
             elif isinstance(key, (AppliedUndef, sp.Derivative)):
-                hint = f"; {not_a_function(key)}"
+                hint = f"; {function_of_time(key)}"
             raise DeclarationError(
                 f"{entry}: {key!s} is not a velocity of the system ({', '.join(names)}){hint}"
             )
@@ -224,7 +216,7 @@ def _unknown_symbol(declared: Declaration, entry: Entry, s: sp.Symbol) -> str:
     here = (f for place, e in declared.entries if place == entry for f in e.atoms(AppliedUndef))
     functions = sorted(here, key=str) if s.name == "t" else []
     if functions:
-        return f": {not_a_function(functions[0])}"
+        return f": {function_of_time(functions[0])}"
     if isinstance(s, Coordinate):
         hint = "it is a coordinate without kinematics; add it to kinematics"
     elif isinstance(s, Velocity):

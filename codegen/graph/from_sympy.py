@@ -14,6 +14,7 @@ from typing import Any
 
 import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
+from sympy.core.function import AppliedUndef
 
 from chaplygin.runtime.errors import RangeError
 
@@ -52,6 +53,22 @@ _MEANT: dict[type[sp.Basic], Callable[..., sp.Basic]] = {
     sp.Heaviside: _jump,
 }
 """What functions mean that the graph has no row for."""
+
+
+def function_of_time(s: Any) -> str:
+    """The message for a function of time, such as SymPy's `dynamicsymbols` returns, or its derivative."""
+    name = str((s.expr if isinstance(s, sp.Derivative) else s).func)
+    return (
+        f"{s!s} is a function of time, as dynamicsymbols returns; chaplygin takes plain symbols: {name} = "
+        f"coordinates({name!r}), and rate({name}) for its derivative (for a velocity, velocities({name!r}); for what "
+        f"is set during a run, inputs({name!r})). A known function is written in chaplygin.time, or given to "
+        f"from_sympy by prescribed={{{name}: an expression in t}}"
+    )
+
+
+def _is_function_of_time(e: sp.Basic) -> bool:
+    of = e.expr if isinstance(e, sp.Derivative) else e
+    return isinstance(of, AppliedUndef) and [str(a) for a in of.args] == ["t"]
 
 
 def _known_names() -> str:
@@ -130,7 +147,9 @@ class Lowering:
         meant = self._meaning(e)
         if meant is not None:
             return [meant]
-        if isinstance(e, ExprWithLimits):  # an integral or a sum: its own variable is no symbol of the system
+        if _is_function_of_time(e) or isinstance(
+            e, ExprWithLimits
+        ):  # an integral or a sum: its own variable is no symbol of the system
             return []
         return list(e.args)
 
@@ -175,6 +194,8 @@ class Lowering:
             return g.negation(args[0])
         if isinstance(e, sp.Symbol):
             raise UnsupportedExpression(f"unknown symbol {e.name!r}")
+        if _is_function_of_time(e):
+            raise UnsupportedExpression(function_of_time(e))
         raise UnsupportedExpression(
             f"{type(e).__name__} in {str(e)[:60]!r} is not supported; supported: + - * / powers, {_known_names()}, "
             "Piecewise with relations"
@@ -206,7 +227,10 @@ class Lowering:
 
     def _piecewise(self, e: sp.Piecewise) -> Node:
         if e.args[-1].args[1] != sp.true:
-            raise UnsupportedExpression(f"{e} does not cover all other cases: end it with (expression, True)")
+            raise UnsupportedExpression(
+                "a Piecewise does not cover all other cases, as interpolating_spline returns it for its knots alone: "
+                f"end it with (expression, True); it is {str(e)[:60]}"
+            )
         result = self._memo[e.args[-1].args[0]]
         for pair in reversed(e.args[:-1]):
             result = self.graph.select(self._memo[pair.args[1]], self._memo[pair.args[0]], result)

@@ -15,7 +15,7 @@ from ...graph.from_sympy import Lowering, UnsupportedExpression
 from ...graph.graph import Graph
 from ..checks import mapping, naming
 from ..law import Kane, Lagrangian, Law, Matrices
-from ..symbols import DeclarationError, Input, Rate, check_name, rate, time
+from ..symbols import DeclarationError, Input, Rate, check_name, rate
 from ..system import System
 from .names import Names
 from .positions import are_rates_of_positions
@@ -183,13 +183,12 @@ class _Model:
         """
         if not self.holonomic or not self.given.rates_given:
             return
-        terms = [[*(f.diff(x) * v for x, v in self.kinematics.items()), f.diff(time)] for f in self.holonomic]
-        count = len(terms)
-        flat = self._rows([*(e for row in terms for e in row), *self.velocity], example)
-        parts = flat[: sum(map(len, terms))].reshape(count, -1, flat.shape[1])
+        count = len(self.holonomic)
+        slopes, moved, rows = self._slopes(example)
+        parts = slopes[:, :, None] * moved  # df/dx dx/d eta, by constraint, coordinate and velocity
         rates, sizes = parts.sum(axis=1), np.linalg.norm(parts, axis=2).sum(axis=1)
         constant = np.linalg.norm(rates, axis=1) <= _DEPENDENT * sizes
-        rows = np.concatenate([np.where(constant[:, None], 0, rates), flat[sum(map(len, terms)) :]])
+        rows = np.concatenate([np.where(constant[:, None], 0, rates), rows])
         size = np.linalg.norm(rows, axis=1, keepdims=True)
         rows = rows / np.where(size == 0, 1, size)
         if np.linalg.matrix_rank(rows, tol=_DEPENDENT) > len(self.velocity):
@@ -203,16 +202,23 @@ class _Model:
         self.holonomic = [f for f, c in zip(self.holonomic, constant, strict=True) if not c]
         self.velocity = [self.velocity[i - count] for i in kept if i >= count]
 
-    def _rows(self, constraints: Sequence[Expression], example: Mapping[sp.Symbol, float]) -> Any:
-        """The coefficients of the velocities in constraints, at the example or a generic point."""
+    def _slopes(self, example: Mapping[sp.Symbol, float]) -> tuple[Any, Any, Any]:
+        """Derivatives at the example or a generic point: of holonomic constraints by coordinates, of the rates of the
+        coordinates and of velocity constraints by velocities."""
         g, draw = Graph(), np.random.default_rng(1)
-        resolved = [e.xreplace(self._substituted()) for e in constraints]
-        symbols = sorted({s for e in resolved for s in e.free_symbols} | set(self.names.velocities), key=str)
-        known = {s: g.symbol(s.name) for s in symbols}
-        try:
-            nodes = Lowering(g, known).lower(resolved)
-        except UnsupportedExpression as error:
-            raise DeclarationError(f"from_sympy: a constraint: {error}") from None
-        point = {s.name: example.get(s, draw.uniform(0.3, 0.9)) for s in symbols}
-        columns = partials(g, nodes, [known[v] for v in self.names.velocities])
-        return np.array([evaluate(g, column, point) for column in columns], float).T
+        by_x, by_eta = list(self.kinematics), self.names.velocities
+        given = [self.holonomic, list(self.kinematics.values()), self.velocity]
+        resolved = [[e.xreplace(self._substituted()) for e in group] for group in given]
+        symbols = {s for group in resolved for e in group for s in e.free_symbols} | {*by_x, *by_eta}
+        known = {s: g.symbol(s.name) for s in sorted(symbols, key=str)}
+        point = {s.name: example.get(s, draw.uniform(0.3, 0.9)) for s in known}
+        lowering, found = Lowering(g, known), []
+        for group, by in zip(resolved, (by_x, by_eta, by_eta), strict=True):
+            try:
+                nodes = lowering.lower(group)
+            except UnsupportedExpression as error:
+                raise DeclarationError(f"from_sympy: a constraint: {error}") from None
+            columns = partials(g, nodes, [known[s] for s in by])
+            found.append(np.array([evaluate(g, column, point) for column in columns], float).T)
+        slopes, moved, rows = found
+        return slopes, moved, rows.reshape(-1, len(by_eta))

@@ -62,6 +62,8 @@ class Names:
         if self._prescribed and e.has(*self._prescribed):
             self._met |= {f for f in self._prescribed if e.has(f)}
             e = e.subs(self._prescribed).doit()
+        if any(not isinstance(part.expr, AppliedUndef) for part in e.atoms(sp.Derivative)):
+            e = e.doit()  # the derivative of an expression
         for part in sorted(e.atoms(sp.Derivative), key=str):
             if part not in self._known:
                 self._known[part] = self._derivative(where, part)
