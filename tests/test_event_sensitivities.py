@@ -82,7 +82,6 @@ def test_the_ends_of_ensembles_and_steppers(thrown: Any) -> None:
     ens = cg.ensemble(
         thrown,
         (0, 1.4),
-        None,
         {**initial, "y_dot": np.array([8.0, 20.0])},
         parameters,
         sensitivities=NAMES,
