@@ -103,8 +103,8 @@ def judge(off: Array, text: Callable[[int], str]) -> None:
     warn(said)
 
 
-def warn(text: str) -> None:
-    """Issue a `ConsistencyWarning` at the line that called the package."""
+def warn(text: str, category: type[Warning] = ConsistencyWarning) -> None:
+    """Issue a warning at the line that called the package."""
     texts = _held.get()
     if texts is not None:
         texts.append(text)
@@ -112,7 +112,7 @@ def warn(text: str) -> None:
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("chaplygin."):
         level, frame = level + 1, frame.f_back
-    warnings.warn(text, ConsistencyWarning, stacklevel=level)
+    warnings.warn(text, category, stacklevel=level)
 
 
 _held: ContextVar[list[str] | None] = ContextVar("_held", default=None)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
-from . import arguments
+from . import arguments, pivots
 from .arguments import Array
 from .assumptions import ZERO_AT_START
 from .base_model import BaseModel, KernelEntry, Variable
@@ -211,10 +211,12 @@ class PythonModel(BaseModel):
             note_end(self, float(record.t[-1]), y[:, -1], p, controls)
         sol = run.dense(t0, x0) if dense else None
         problem = Problem((t0, t1), x0, moments, vars(how), None)
-        return Solution(
+        solution = Solution(
             self, np.array(record.t), y, status, record.at, p, controls, run.nfev, run.n_steps, run.n_rejected, sol,
             problem, run.njev, run.nlu,
         )  # fmt: skip
+        pivots.report(solution)
+        return solution
 
     @staticmethod
     def _integrator(method: str, settings: Settings) -> Integrator:

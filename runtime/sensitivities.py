@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from . import arguments, options
+from . import arguments, options, pivots
 from .arguments import Array
 from .consistency import Accepted
 from .derivatives import derivatives
@@ -409,6 +409,7 @@ def _split(
     solution.sensitivity = Sensitivity(
         solution, given, variation.tangents(run.y), at if dense is not None else None, run._event_record
     )
+    pivots.report(solution)
     return solution
 
 

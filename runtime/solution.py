@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from . import plotting
+from . import pivots, plotting
 from .arguments import Array, array, plain_name, unknown_quantity
 from .consistency import Accepted
 from .errors import ArgumentError, message_of, optional
@@ -152,10 +152,16 @@ class Solution:
 
     @property
     def message(self) -> str:
-        """How the run ended, and when; with redundant constraints also which multipliers were computed."""
+        """How the run ended, and when.
+
+        With redundant constraints also which multipliers were computed, and where the velocities kept as states do not
+        determine the others.
+        """
         end = message_of(self.status, self.t_reached, self.model.independent, self.paradox)
-        redundant = self.model.has_redundant_constraints
-        return end + "; constraints are redundant: their multipliers are those of least norm" * redundant
+        if self.model.has_redundant_constraints:
+            end += "; constraints are redundant: their multipliers are those of least norm"
+        lost = pivots.loss(self)
+        return f"{end}; {lost}" if lost else end
 
     @property
     def modes(self) -> list[Mode]:

@@ -78,7 +78,7 @@ def independent_constraints(system: System, first: int = 0) -> tuple[int, ...]:
     everything = tuple(range(first, len(nodes.constraint_rows)))
     best: list[int] = []
     for point in _near(system) if system.holonomic else ():
-        at = _satisfying(system, g, nodes.holonomic, point)
+        at = satisfying(system, g, nodes.holonomic, point)
         if at is None:
             continue
         values = np.array(numeric_matrix(g, rows, at))
@@ -103,7 +103,7 @@ def _contradicts(system: System, g: Graph, s: int, weights: np.ndarray, point: P
     nodes = system.nodes
     declared = len(system.constraints) - len(system.holonomic)
     kept = [nodes.holonomic[i] for i in range(max(0, s - declared))]
-    at = _satisfying(system, g, kept, point)
+    at = satisfying(system, g, kept, point)
     if at is None:
         return False
     if s >= declared and not weights[:declared].any():
@@ -119,7 +119,7 @@ def _contradicts(system: System, g: Graph, s: int, weights: np.ndarray, point: P
     return bool(abs(rest) > 1e-8 * (abs(offsets[s]) + np.abs(there) @ np.abs(offsets[:s])))
 
 
-def _satisfying(system: System, g: Graph, equations: Sequence[Node], point: Point) -> Point | None:
+def satisfying(system: System, g: Graph, equations: Sequence[Node], point: Point) -> Point | None:
     """A point near `point` where the equations hold, by Gauss-Newton in the coordinates; None if none is found."""
     if not equations:
         return point

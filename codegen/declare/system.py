@@ -16,6 +16,7 @@ from ..graph.to_sympy import expressions
 from .checks import naming
 from .declaration import Declaration, declare, with_events
 from .digest import digest
+from .independence import Independence
 from .mechanism import Screws
 from .redundancy import independent_constraints
 from .regularity import check
@@ -65,10 +66,12 @@ class System(Declaration):
     events : `Event` objects: functions whose zeros are located, and what happens there.
     outputs : {name: expression}.
     units, descriptions : {symbol: text}.
-    example : {symbol: number}, a representative point at which the declaration is checked and pivots are chosen.
+    example : {symbol: number}, a representative point at which the declaration is checked and from which
+        independent velocities are chosen.
         `chaplygin.time` is a valid key; its default is 0, where runs start. Other variables default to random values.
     kept : the velocities that equations keep as states where constraints determine the others. By default they are
-        chosen at the example; `system.equations(form, independent=[...])` asks for others.
+        velocities that do so wherever the system moves, if there are any; `system.equations(form, independent=[...])`
+        asks for others.
 
     Coordinates are ordered as in the kinematics, then as the links of `bodies`; velocities, parameters and inputs as in
     `example`, then velocities as the links, the rest by name.
@@ -200,6 +203,11 @@ class System(Declaration):
         """The rank of the rates of the holonomic equations, without other constraints, where they hold."""
         return len(independent_constraints(self, len(self.constraints) - len(self.holonomic)))
 
+    @cached_property
+    def independence(self) -> Independence:
+        """Which velocities determine the others under the constraints."""
+        return Independence(self)
+
     # -- energies and forces, including those of the bodies -----------------------------------------------------
     @cached_property
     def kinetic(self) -> Expression:
@@ -283,7 +291,8 @@ class System(Declaration):
 
         The default is the simplest form that fits: `lagrange` if the velocities are coordinate rates, otherwise
         `poincare`, and `recursive` for a tree of bodies with 12 velocities or more and no constraints; `maggi` with
-        constraints or a parametrization; `multipliers` if the declaration contains a multiplier.
+        constraints or a parametrization; `multipliers` if the declaration contains a multiplier, or if no velocities
+        determine the others wherever the system moves and the declaration keeps none.
 
         `events` are added after those of the system, `methods` to the integration methods of the runtime: pairs, see
         `chaplygin.Pair`, or "taylor", see docs/taylor.md. The model can run as soon as its kernels are compiled; the

@@ -28,6 +28,8 @@ class EquationNodes:
     """Equations of motion of a system in one form, as nodes of a graph; see `Equations`.
 
     `mass` is M by rows: its lower triangle, or whole rows if M need not be symmetric; empty for the unit matrix.
+    `resolved` are the pivots, with their limits, on which it depends whether the velocities kept as states determine
+    the others; empty where they do wherever the system moves.
     """
 
     system: System
@@ -43,6 +45,7 @@ class EquationNodes:
     declared: Mapping[sp.Symbol, Node]
     residuals_nodes: Mapping[str, Node] = field(default_factory=dict)
     pivots: tuple[tuple[Node, Node], ...] = ()
+    resolved: tuple[tuple[Node, Node], ...] = ()
     kept: tuple[int, ...] | None = None
     parameters: tuple[sp.Symbol, ...] = ()
     initial_nodes: tuple[Node, ...] | None = None

@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+import numpy as np
 from mpmath import mp, mpc, mpf
 
 from .functions import FUNCTIONS, NAMED, real
@@ -53,6 +54,13 @@ _SHARED: dict[str, Function] = {
     "and": _both,
     "or": _either,
     "select": _select,
+}
+
+
+_ARRAYS: dict[str, Function] = {
+    **{name: getattr(operator, name) for name in RELATIONS},
+    "and": np.logical_and,
+    "or": np.logical_or,
 }
 
 
@@ -98,6 +106,25 @@ def evaluate(
     """
     found = _values(g, roots, values, precise, shrink)
     return [found[r] for r in roots]
+
+
+def evaluate_many(g: Graph, roots: Sequence[Node], values: Mapping[str, Any]) -> list[Any]:
+    """The values (N,) of the roots at N points, with variables given as arrays (N,) or numbers; NaN where undefined."""
+    found: dict[Node, Any] = {}
+    shape = np.broadcast_shapes(*(np.shape(v) for v in values.values()))
+    with np.errstate(all="ignore"):
+        for node in g.reachable(roots):
+            op, args = g.op[node], [found[a] for a in g.args[node]]
+            if not args:
+                found[node] = np.asarray(_leaf(g, node, values, False))
+            elif op in FUNCTIONS:
+                function = FUNCTIONS[op]
+                found[node] = (function.array or np.vectorize(function.value, otypes=[float]))(*args)
+            elif op == "select":
+                found[node] = np.where(*args)
+            else:
+                found[node] = _ARRAYS.get(op, _SHARED[op])(*args)
+    return [np.broadcast_to(np.asarray(found[r], float), shape) for r in roots]
 
 
 def has_exponentials(g: Graph, roots: Sequence[Node]) -> bool:

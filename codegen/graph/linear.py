@@ -185,6 +185,93 @@ def solve(
     return b, pivots
 
 
+def solve_whole(g: Graph, matrix: Matrix, right: Matrix) -> tuple[Matrix, list[tuple[Node, Node]]]:
+    """Solve matrix @ X = right on the graph for a matrix that is regular, though its entries may vanish anywhere.
+
+    Only constant entries are pivots. What they leave is solved by Cramer's rule, from four rows on by normal equations.
+    Returns X and the divisors that are not constant, each with its limit.
+    """
+    a, b = [list(row) for row in matrix], [list(row) for row in right]
+    scale = [g.sum(g.call("abs", e) for e in row) for row in a]
+    rows, columns = list(range(len(a))), list(range(len(a)))
+    order: list[tuple[int, int]] = []
+    while (found := _constant_entry(g, a, rows, columns)) is not None:
+        r, c = found
+        order.append(found)
+        rows.remove(r)
+        columns.remove(c)
+        for i in rows:
+            if a[i][c] != g.zero:
+                factor = g.div(a[i][c], a[r][c])
+                a[i] = [g.sub(x, g.mul(factor, y)) for x, y in zip(a[i], a[r], strict=True)]
+                b[i] = [g.sub(x, g.mul(factor, y)) for x, y in zip(b[i], b[r], strict=True)]
+    block, rest = [[a[r][c] for c in columns] for r in rows], [b[r] for r in rows]
+    if len(block) <= 3:
+        solved, checks = _by_cramer(g, block, rest, [scale[r] for r in rows])
+    else:
+        turned = [list(column) for column in zip(*block, strict=True)]
+        factors = LDL(g, [[g.dot(turned[i], turned[j]) for j in range(i + 1)] for i in range(len(turned))])
+        moved = [factors.solve([g.dot(row, side) for row in turned]) for side in zip(*rest, strict=True)]
+        solved, checks = [list(row) for row in zip(*moved, strict=True)], factors.checks()
+    solution: Matrix = [[] for _ in a]
+    for c, values in zip(columns, solved, strict=True):
+        solution[c] = values
+    known = list(columns)
+    for r, c in reversed(order):
+        solution[c] = [
+            g.div(g.sub(e, g.dot([a[r][k] for k in known], [solution[k][j] for k in known])), a[r][c])
+            for j, e in enumerate(b[r])
+        ]
+        known.append(c)
+    return solution, checks
+
+
+def _constant_entry(
+    g: Graph, a: Matrix, rows: Sequence[int], columns: Sequence[int]
+) -> tuple[int, int] | None:
+    """A number that is not small beside the others, in the row with the fewest entries."""
+    found = []
+    for r in rows:
+        numbers = {c: g.constant_value(a[r][c]) for c in columns if a[r][c] != g.zero}
+        largest = max((abs(v) for v in numbers.values() if v is not None), default=0)
+        found += [
+            (len(numbers), r, c)
+            for c, v in numbers.items()
+            if v is not None and abs(v) > Fraction(1, 1000) * Fraction(largest)
+        ]
+    return min(found)[1:] if found else None
+
+
+def _by_cramer(
+    g: Graph, matrix: Matrix, right: Matrix, scale: Sequence[Node]
+) -> tuple[Matrix, list[tuple[Node, Node]]]:
+    every = tuple(range(len(matrix)))
+
+    def minor(rows: Sequence[int], columns: Sequence[int]) -> Node:
+        if not rows:
+            return g.one
+        total = g.zero
+        for k, c in enumerate(columns):
+            term = g.mul(matrix[rows[0]][c], minor(rows[1:], (*columns[:k], *columns[k + 1 :])))
+            total = g.sub(total, term) if k % 2 else g.add(total, term)
+        return total
+
+    if not every:
+        return [], []
+    determinant = minor(every, every)
+    solution: Matrix = []
+    for c in every:
+        cofactors = [minor((*every[:r], *every[r + 1 :]), (*every[:c], *every[c + 1 :])) for r in every]
+        signed = [g.neg(m) if (r + c) % 2 else m for r, m in zip(every, cofactors, strict=True)]
+        solution.append([g.div(g.dot(signed, side), determinant) for side in zip(*right, strict=True)])
+    size = g.one
+    for s in scale:
+        size = g.mul(size, s)
+    if g.constant_value(determinant) is not None:
+        return solution, []
+    return solution, [(determinant, limit(g, size, CONSTRAINT_THRESHOLD))]
+
+
 def eliminate(
     g: Graph,
     matrix: Matrix,

@@ -7,6 +7,7 @@ from itertools import islice
 
 from ..graph.differentiate import forward
 from ..graph.graph import Graph, Node
+from ..graph.linear import CONSTRAINT_THRESHOLD
 from . import hybrid
 from .closure import closure
 from .consistency import consistency
@@ -82,6 +83,20 @@ def invariants(d: Dynamics) -> Iterator[Kernel]:
         yield Kernel("invariants", nodes, comments, d.eqs.pivots, solves, cells=d.eqs.cells)
 
 
+def pivot(d: Dynamics) -> Iterator[Kernel]:
+    """How well the velocities kept as states determine the others, where that depends on the state.
+
+    The determinant of the dependent velocities' coefficients, with rows of length 1.
+    """
+    if d.eqs.resolved:
+        g = d.graph
+        size = g.one
+        for value, least in d.eqs.resolved:
+            size = g.mul(size, g.div(g.mul(g.const(CONSTRAINT_THRESHOLD), value), least))
+        kept = ", ".join(v.name for v in d.eqs.velocities)
+        yield Kernel("pivot", (size,), (f"pivots of {kept}",))
+
+
 def initial(d: Dynamics) -> Iterator[Kernel]:
     """The states and parameters of a form whose states are not declared variables, such as momenta."""
     eqs = d.eqs
@@ -105,6 +120,7 @@ KERNELS = (
               correction_all, "direction"),
     KernelRow("unmet", "how far the states are from redundant constraints", unmet),
     KernelRow("rank", "the smallest pivot of the constraints' matrix as a fraction of the largest", rank),
+    KernelRow("pivot", "how well the velocities kept as states determine the others", pivot),
     KernelRow("initial", "the states and parameters for the declared variables x", initial, "declared", "initial"),
     KernelRow("closure", "f, df/dx, A and A_0 of the constraints, and M, for the declared variables x", closure,
               "declared"),

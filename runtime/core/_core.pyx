@@ -23,7 +23,7 @@ from dataclasses import replace
 from time import perf_counter
 from types import MappingProxyType
 
-from . import arguments, options
+from . import arguments, options, pivots
 from .base_model import KINDS, TAKES, KernelEntry, Method
 from .errors import ArgumentError, KernelError, LoadError, kernel_failed, message_of
 from .inputs import Inputs

@@ -212,9 +212,12 @@ cdef class ModelCore(StartCore):
         interpolant = None
         if dense:
             interpolant = Dense(spans[:record.n_coef].copy(), coef[:record.n_coef].copy(), t0, x0, interpolated)
-        return Solution(self, times, rows.T, status, run.t, p, u if controls is None else controls, run.n_rhs, run.n_steps,
-                        run.n_rejected, interpolant, problem, run.n_jac, run.n_lu,
-                        None if detector is None else detector.event_record(status, run.t, _copy(run.x, n)))
+        solution = Solution(self, times, rows.T, status, run.t, p, u if controls is None else controls, run.n_rhs,
+                            run.n_steps, run.n_rejected, interpolant, problem, run.n_jac, run.n_lu,
+                            None if detector is None else detector.event_record(status, run.t, _copy(run.x, n)))
+        if pivots.KERNEL in self._entries:
+            pivots.report(solution)
+        return solution
 
 
 cdef void _point(cg_record_t *record, times, rows, coef, spans) noexcept:

@@ -72,8 +72,8 @@ def derive(system: System, form: str, **options: Any) -> Equations:
 def fitting(system: System) -> str:
     """The default form: of those that fit, as far as the declaration shows it, one that is preferred or the first."""
     fits = (name for name in FORMS if _form(name).failing(system) is None)
-    if not system.bodies:
-        return next(fits)  # only bodies have a form that is preferred: the others need not be imported
+    if not (system.bodies or system.constraints):
+        return next(fits)  # no form is preferred: the others need not be imported
     found = list(fits)
     return next((name for name in found if _form(name).preferred(system)), found[0])
 

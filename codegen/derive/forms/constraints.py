@@ -10,13 +10,13 @@ import sympy as sp
 
 from chaplygin.runtime.errors import FormError
 
-from ...declare.fields import are_constant, numeric_matrix
+from ...declare.fields import are_constant
 from ...declare.points import example_point
 from ...declare.system import System
 from ...graph.differentiate import partials
 from ...graph.evaluate import evaluate
 from ...graph.graph import Graph, Node
-from ...graph.linear import choose_pivots, solve
+from ...graph.linear import solve, solve_whole
 from ..equation_nodes import EquationNodes
 from .reduction import Motion
 
@@ -25,8 +25,9 @@ from .reduction import Motion
 class Permitted:
     """The independent velocities (or parameters) theta, and the declared velocities as functions of them.
 
-    `permitted` maps eta to beta(t, x, theta), None for a free system; `pivots` come from resolving the constraints;
-    `residuals` are the constraints at the resolved velocities, zero up to rounding.
+    `permitted` maps eta to beta(t, x, theta), None for a free system; `pivots` come from resolving the constraints,
+    `resolved` are those that may vanish somewhere; `residuals` are the constraints at the resolved velocities, zero up
+    to rounding.
     """
 
     velocities: tuple[sp.Symbol, ...]
@@ -36,6 +37,7 @@ class Permitted:
     pivots: tuple[tuple[Node, Node], ...] = ()
     residuals: Mapping[str, Node] = field(default_factory=dict)
     options: Mapping[str, object] = field(default_factory=dict)
+    resolved: tuple[tuple[Node, Node], ...] = ()
 
     def affine(self, g: Graph) -> bool:
         """Whether the permitted velocities are affine in theta."""
@@ -66,6 +68,7 @@ def equations_of(
         declared=choice.declared,
         residuals_nodes=choice.residuals,
         pivots=choice.pivots,
+        resolved=choice.resolved,
         **more,
     )
 
@@ -73,8 +76,8 @@ def equations_of(
 def impose(g: Graph, system: System, form: str, wanted: Sequence[sp.Symbol] | None) -> Permitted:
     """Resolve the constraints of a system, if it has any.
 
-    `wanted` names the independent velocities; without it they are those that the system keeps, or are chosen at the
-    example point. Raises FormError if they do not determine the others.
+    `wanted` names the independent velocities; without it they are those that the system keeps, or the best choice of
+    `codegen.declare.independence`. Raises FormError if they do not determine the others.
     """
     nodes = system.nodes
     if system.parametrization:
@@ -92,7 +95,8 @@ def impose(g: Graph, system: System, form: str, wanted: Sequence[sp.Symbol] | No
         declared = dict(zip(system.velocities, nodes.eta, strict=True))
         return Permitted(system.velocities, nodes.eta, None, declared)
     kept = _independent(system, form, wanted)
-    resolved, pivots = _resolve(g, system, form, kept)
+    sound = system.independence.is_sound([system.velocities.index(v) for v in kept])
+    resolved, pivots = _resolve(g, system, form, kept, sound)
     return Permitted(
         kept,
         tuple(nodes.eta[system.velocities.index(v)] for v in kept),
@@ -101,18 +105,16 @@ def impose(g: Graph, system: System, form: str, wanted: Sequence[sp.Symbol] | No
         tuple(pivots),
         residuals(g, system, resolved),
         {"independent": tuple(s.name for s in kept)},
+        () if sound else tuple(pivots),
     )
 
 
 def _independent(system: System, form: str, wanted: Sequence[sp.Symbol] | None) -> tuple[sp.Symbol, ...]:
-    """The independent velocities: those wanted or kept, or else those with the best pivots at the example point."""
+    """The independent velocities: those wanted or kept, or else the best choice."""
     count = len(system.velocities) - len(system.independent_constraints)
     wanted = system.kept or None if wanted is None else wanted
     if wanted is None:
-        rows = [system.nodes.constraint_rows[s] for s in system.independent_constraints]
-        values = numeric_matrix(system.nodes.graph, rows, example_point(system))
-        dependent = {c for _, c in choose_pivots(values)}
-        return tuple(v for a, v in enumerate(system.velocities) if a not in dependent)
+        return tuple(system.velocities[a] for a in system.independence.velocities)
     names = {v.name: v for v in system.velocities}
     kept = tuple(names.get(getattr(s, "name", s), s) for s in wanted)
     for s in kept:
@@ -124,9 +126,13 @@ def _independent(system: System, form: str, wanted: Sequence[sp.Symbol] | None) 
 
 
 def _resolve(
-    g: Graph, system: System, form: str, kept: Sequence[sp.Symbol]
+    g: Graph, system: System, form: str, kept: Sequence[sp.Symbol], sound: bool
 ) -> tuple[dict[Node, Node], list[tuple[Node, Node]]]:
-    """eta as functions of the independent velocities, from A eta + A_0 = 0, and the pivots of the elimination."""
+    """eta as functions of the independent velocities, from A eta + A_0 = 0, and the pivots of the elimination.
+
+    A minor that stays away from zero does not mean that the pivots do: a rotation matrix has a zero in any place at
+    some attitude. Then the rows are solved without pivots that depend on the state.
+    """
     nodes = system.nodes
     free = [system.velocities.index(v) for v in kept]
     bound = [a for a in range(len(system.velocities)) if a not in free]
@@ -145,6 +151,8 @@ def _resolve(
             f"{form}: independent: {', '.join(v.name for v in kept)} do not determine the other velocities of "
             f"{system.name!r} at the example point; choose others"
         ) from None
+    if sound and not system.independence.are_even(g, pivots):
+        solution, pivots = solve_whole(g, matrix, right)
     permitted = {nodes.eta[a]: nodes.eta[a] for a in free}
     for a, row in zip(bound, solution, strict=True):
         permitted[nodes.eta[a]] = g.add(g.dot(row[:-1], [nodes.eta[i] for i in free]), row[-1])

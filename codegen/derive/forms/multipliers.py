@@ -85,7 +85,12 @@ def _refusal(system: System) -> str | None:
     return f"'constraints as equations' fails ({given})"
 
 
-FORM = Form("multipliers", derive, _refusal, contacts=True, multipliers=True)
+def _safest(system: System) -> bool:
+    """Whether no choice of independent velocities, which the other forms need, determines the others everywhere."""
+    return not (system.kept or (system.contacts and system.redundancy) or system.independence.sound)
+
+
+FORM = Form("multipliers", derive, _refusal, contacts=True, multipliers=True, preferred=_safest)
 
 
 def solved(
