@@ -16,6 +16,7 @@ from .errors import ArgumentError
 from .inputs import parse
 
 if TYPE_CHECKING:
+    from .guard import Guard
     from .inputs import Inputs
     from .options import RunOptions
     from .snapshots import Snapshot
@@ -26,6 +27,7 @@ class BaseStepper:
 
     model: Any
     _options: RunOptions
+    _alone: Guard  # held by every public method, so that none is called while another one is under way
 
     if TYPE_CHECKING:  # each class defines these itself
 
@@ -40,6 +42,9 @@ class BaseStepper:
         @property
         def inputs(self) -> Inputs: ...
         def save(self) -> Snapshot: ...
+        def _now(self) -> tuple[float, Array, Array, Inputs]: ...
+        def _everything(self) -> dict[str, float]: ...
+        def evaluate(self, name: Any = None) -> Any: ...
 
     @property
     def method(self) -> str:
@@ -83,10 +88,15 @@ class BaseStepper:
         >>> run.y
         array([1., 3.])
         """
+        with self._alone:
+            self._set_state(values, named)
+
+    def _set_state(self, values: Any, named: Mapping[str, Any]) -> None:
+        _, y, p, _ = self._now()
         if values is not None and not isinstance(values, Mapping):
             if named:
                 raise ArgumentError("set_state takes a vector or names, not both")
-            self._begin("set_state", values, self.p)
+            self._begin("set_state", values, p)
             return
         model: BaseModel = self.model
         given = _numbers("set_state", values, named)
@@ -95,7 +105,7 @@ class BaseStepper:
         unknown = [name for name in given if name not in known]
         if unknown:
             raise arguments.unknown_entry("set_state", unknown, known)
-        start = dict(zip(model.states, self.y.tolist()))
+        start = dict(zip(model.states, y.tolist()))
         if model.has_initial:
             own = [name for name in given if name not in model.declared]
             other = [name for name in given if name not in model.states]
@@ -109,7 +119,7 @@ class BaseStepper:
                     x, p = self._from_declared(self._declared() | given, self._independent_parameters())
                 self._begin("set_state", x, p)
                 return
-        self._begin("set_state", start | given, self.p)
+        self._begin("set_state", start | given, p)
 
     def set_parameters(self, values: Any = None, /, **named: Any) -> None:
         """Continue with other parameters, given by keyword, as a dict, or as a vector of all of them.
@@ -128,6 +138,10 @@ class BaseStepper:
         >>> run["energy"]
         4.5
         """
+        with self._alone:
+            self._set_parameters(values, named)
+
+    def _set_parameters(self, values: Any, named: Mapping[str, Any]) -> None:
         model: BaseModel = self.model
         if values is not None and not isinstance(values, Mapping):
             if named:
@@ -139,7 +153,7 @@ class BaseStepper:
         unknown = [name for name in given if name not in model.parameters]
         if unknown:
             raise arguments.unknown_entry("set_parameters", unknown, model.parameters)
-        x, p = self.y, self.p
+        _, x, p, _ = self._now()
         if model.has_initial:
             free = self._independent_parameters()
             plain = {name: value for name, value in given.items() if name in free}
@@ -152,56 +166,33 @@ class BaseStepper:
 
     def _begin(self, caller: str, initial: Any, p: Array) -> None:
         """Continue from another state, checked like the start of a run."""
+        t, _, _, inputs = self._now()
         with _naming(caller):
-            x, p, _ = self.model._prepare(self.t, initial, p, self.inputs, self._options.smallest_atol)
+            x, p, _ = self.model._prepare(t, initial, p, inputs, self._options.smallest_atol)
         self._put(x, p)
 
     def _from_declared(self, declared: dict[str, float], parameters: dict[str, float]) -> tuple[Array, Array]:
         """State and parameters, if the form has a kernel for them."""
         model: BaseModel = self.model
-        x, p = model._initial(self.t, declared, parameters, self.inputs, None)
+        t, y, _, inputs = self._now()
+        x, p = model._initial(t, declared, parameters, inputs, None)
         if model.along is not None:  # the time is then a state, and keeps its value
-            x[model.states.index("t")] = self["t"]
+            x[model.states.index("t")] = y[model.states.index("t")]
         return x, p
 
     def _declared(self) -> dict[str, float]:
         """The current declared coordinates and velocities, except those that the form has eliminated."""
         model: BaseModel = self.model
-        values = self.evaluate()
+        values = self._everything()
         return {name: values[name] for name in model.declared if name in values and name != model.along}
 
     def _independent_parameters(self) -> dict[str, float]:
         """The current parameters, without those that follow from the declared variables (`h`, `a_...`)."""
         model: BaseModel = self.model
-        following = model._following(self.t, self._declared(), self.p, self.inputs)
-        return {name: value for name, value in self.parameters.items() if name not in following}
-
-    def evaluate(self, name: Any = None) -> Any:
-        """One quantity at `t` by name, as a float, or without a name a dict of everything in ``model.evaluate``."""
-        if name is not None:
-            return self[name]
-        model: BaseModel = self.model
-        return model.evaluate(self.t, self.y, self.p, self.inputs.at(self.t, self.y))
-
-    @property
-    def outputs(self) -> dict[str, float]:
-        """The outputs at `t`: a dict of declared variables, named outputs and reactions."""
-        values = self.evaluate()
-        return {name: values[name] for name in self.model.outputs}
-
-    def __getitem__(self, name: Any) -> float:
-        model: BaseModel = self.model
-        key = arguments.plain_name(name)
-        if key in model.states:
-            return float(self.y[model.states.index(key)])
-        if key in ("t", model.along):
-            return self.t
-        if key in model.inputs:
-            return float(self.inputs.at(self.t, self.y)[model.inputs.index(key)])
-        if key not in model.quantities:
-            raise arguments.unknown_quantity(name, model.name, model.quantities)
-        value: float = self.evaluate()[key]
-        return value
+        t, _, p, inputs = self._now()
+        following = model._following(t, self._declared(), p, inputs)
+        known = zip(model.parameters, p.tolist())
+        return {name: value for name, value in known if name not in following}
 
     def __copy__(self) -> Any:
         return _resumed(self.model, self._options, self.save())

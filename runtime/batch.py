@@ -23,6 +23,7 @@ from .ensemble_job import positive
 from .ensemble_start import Start
 from .errors import ArgumentError
 from .executors import cores
+from .guard import Guard
 from .inputs import Inputs, parse
 from .lanes import await_build, lane_set, one_at_a_time
 
@@ -58,7 +59,9 @@ class Batch:
 
     A batch can be pickled and copied: the other one continues bit for bit, and its `reset` starts as this one's does.
 
-    A batch belongs to one thread at a time. Ctrl-C leaves each run where it was before the call, or where it was to go.
+    A batch belongs to one thread at a time: a call that comes while another one is under way, from another thread, a
+    signal handler or a finalizer, raises `BusyError`. Ctrl-C leaves each run where it was before the call, or where it
+    was to go.
 
     The model has neither events nor contacts, and the method is explicit. With a model compiled with
     ``reproducible=True`` every run is bit for bit that of a stepper with the same calls, for any `threads` and
@@ -125,7 +128,7 @@ class Batch:
             (model, options) if self._tangents is None else (self._tangents.model, self._tangents.options)
         )
         self._core = BatchCore(whole, count, how, address, self._team)
-        self._lock = threading.Lock()
+        self._alone = Guard("batch")  # held by every public method
         self._views(count)
 
     def _views(self, n: int) -> None:
@@ -149,9 +152,10 @@ class Batch:
         return f"<Batch of {len(self)} runs of {self.model.name} ({self.method}){failed}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        parameters = {name: values.copy() for name, values in self._parameters.items()}
-        made = self.model, self.t0, self._options, self._asked, self._initial
-        return _resumed, (*made, parameters, self._farthest, self.save())
+        with self._alone:
+            parameters = {name: values.copy() for name, values in self._parameters.items()}
+            made = self.model, self.t0, self._options, self._asked, self._initial
+            return _resumed, (*made, parameters, self._farthest, self._saved(None))
 
     @property
     def method(self) -> str:
@@ -176,7 +180,10 @@ class Batch:
     @property
     def sensitivity(self) -> EnsembleSensitivity | None:
         """With ``sensitivities=[...]`` the derivatives of every run at its time, which stay as they are; else None."""
-        return None if self._tangents is None else self._tangents.sensitivity(self)
+        if self._tangents is None:
+            return None
+        with self._alone:
+            return self._tangents.sensitivity(self)
 
     # ---- advancing ----
 
@@ -186,14 +193,15 @@ class Batch:
         Raises `ArgumentError` if t is before the time of a run that has not failed: a batch does not go backward.
         """
         end = arguments.number("t", t)
-        if end < self._farthest:  # rarely, so that no call reads all times
-            latest = float(self.t[self.status == 0].max(initial=-math.inf))
-            if end < latest:
-                raise ArgumentError(
-                    f"t = {end:.17g}: a batch does not go backward; t >= {latest:.17g} is needed"
-                )
-        self._farthest = max(self._farthest, abs(end))
-        self._advance(end, math.nan, inputs)
+        with self._alone:
+            if end < self._farthest:  # rarely, so that no call reads all times
+                latest = float(self.t[self.status == 0].max(initial=-math.inf))
+                if end < latest:
+                    raise ArgumentError(
+                        f"t = {end:.17g}: a batch does not go backward; t >= {latest:.17g} is needed"
+                    )
+            self._farthest = max(self._farthest, abs(end))
+            self._advance(end, math.nan, inputs)
 
     def advance_by(self, dt: float, inputs: Any = None) -> None:
         """Advance each run by the duration dt from its own time; `inputs` as for `set_inputs`.
@@ -203,23 +211,19 @@ class Batch:
         duration = arguments.number("dt", dt)
         if duration < 0:
             raise ArgumentError(f"dt = {duration:.17g}: a batch does not go backward; dt >= 0 is needed")
-        if duration and self._farthest + duration == self._farthest:
-            largest = float(np.abs(self.t).max())
-            if largest + duration == largest:
-                raise arguments.no_duration(duration, largest)
-        self._farthest += duration
-        self._advance(math.nan, duration, inputs)
+        with self._alone:
+            if duration and self._farthest + duration == self._farthest:
+                largest = float(np.abs(self.t).max())
+                if largest + duration == largest:
+                    raise arguments.no_duration(duration, largest)
+            self._farthest += duration
+            self._advance(math.nan, duration, inputs)
 
     def _advance(self, time: float, duration: float, inputs: Any) -> None:
-        if not self._lock.acquire(blocking=False):
-            raise RuntimeError("this batch is advancing in another thread")
-        try:
-            changes = [] if inputs is None else self._changes(inputs)
-            self._staff()
-            if not self._core.advance(time, duration, changes):
-                self._check(changes)
-        finally:
-            self._lock.release()
+        changes = [] if inputs is None else self._changes(inputs)
+        self._staff()
+        if not self._core.advance(time, duration, changes):
+            self._check(changes)
 
     def _staff(self) -> None:
         """Start the threads of the team; again after a fork, which copies none."""
@@ -238,10 +242,11 @@ class Batch:
         """
         if named and values is not None:
             raise ArgumentError("set_inputs takes an array, a dict or names, not several of them")
-        changes = self._changes(named if values is None else values)
-        self._check(changes)
-        for i, row in changes:
-            self._u[i], self._fresh[:] = row, -1
+        with self._alone:
+            changes = self._changes(named if values is None else values)
+            self._check(changes)
+            for i, row in changes:
+                self._u[i], self._fresh[:] = row, -1
 
     def _check(self, changes: list[tuple[int, Array]]) -> None:
         """Refuse values that are not finite."""
@@ -278,7 +283,8 @@ class Batch:
     # ---- quantities ----
 
     def __getitem__(self, name: Any) -> Any:
-        return self._named([name])[0]
+        with self._alone:
+            return self._named([name])[0]
 
     def _named(self, names: Iterable[Any]) -> list[Array]:
         """Declared quantities by name: views where the batch has them, the others computed together."""
@@ -334,10 +340,11 @@ class Batch:
             if not isinstance(e, str) and getattr(e, "name", None) not in self.names
         ]
         names = [i for i in range(len(wanted)) if i not in new]
-        for i, row in zip(names, self._named(wanted[i] for i in names)):
-            rows[i] = row
-        if new:
-            self._compute([wanted[i] for i in new], rows, new)
+        with self._alone:
+            for i, row in zip(names, self._named(wanted[i] for i in names)):
+                rows[i] = row
+            if new:
+                self._compute([wanted[i] for i in new], rows, new)
         if not direct:
             result[:] = rows.reshape(result.shape)
         return result
@@ -363,12 +370,13 @@ class Batch:
         runs = chosen("where", where, len(self))
         if not runs.size:
             return
-        start = {name: values[runs] for name, values in self._initial.items()}
-        own = {name: values[runs] for name, values in self._parameters.items()}
-        changed = start_by_name("parameters", parameters, self.model.parameters)
-        self._begin(runs, start | start_by_name("initial", initial, self.model.states), own | changed)
-        for name, values in changed.items():
-            self._parameters.setdefault(name, np.full(len(self), np.nan))[runs] = values
+        with self._alone:
+            start = {name: values[runs] for name, values in self._initial.items()}
+            own = {name: values[runs] for name, values in self._parameters.items()}
+            changed = start_by_name("parameters", parameters, self.model.parameters)
+            self._begin(runs, start | start_by_name("initial", initial, self.model.states), own | changed)
+            for name, values in changed.items():
+                self._parameters.setdefault(name, np.full(len(self), np.nan))[runs] = values
 
     def _begin(self, runs: Runs, initial: dict[str, Any], parameters: dict[str, Any]) -> None:
         """Start these runs from checked states and parameters."""
@@ -387,6 +395,10 @@ class Batch:
 
     def save(self, where: Any = None) -> BatchSnapshot:
         """The runs of a mask or of indices (None: all), with everything needed to continue them bit for bit."""
+        with self._alone:
+            return self._saved(where)
+
+    def _saved(self, where: Any) -> BatchSnapshot:
         runs = chosen("where", where, len(self))
         return BatchSnapshot(
             self.model.name, self.model.digest, self.method, runs, self._core.table[:, runs], self._varied
@@ -408,8 +420,9 @@ class Batch:
         runs = chosen("where", snapshot.runs if where is None else where, len(self))
         if snapshot.columns.shape != (len(self._core.table), len(runs)):
             raise ArgumentError(f"the snapshot has {len(snapshot.runs)} runs, to be restored to {len(runs)}")
-        self._core.table[:, runs] = snapshot.columns
-        self._farthest = max(self._farthest, float(np.abs(self.t).max()))
+        with self._alone:
+            self._core.table[:, runs] = snapshot.columns
+            self._farthest = max(self._farthest, float(np.abs(self.t).max()))
 
 
 def _resumed(

@@ -15,6 +15,7 @@ from .assumptions import NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO
 from .base_model import BaseModel
 from .ensemble_job import positive
 from .errors import ArgumentError
+from .guard import Guard
 
 Flags = NDArray[np.bool_]
 
@@ -76,6 +77,7 @@ class Episodes:
         self.rest = np.clip(0.0, *self.action_bounds.T)
         self.steps = np.zeros(n, dtype=np.int64)
         self.batch: Any = None
+        self.alone = Guard("environment")  # held by every method of an environment
         self.controls = np.empty((len(self.actions), n))
 
     def __len__(self) -> int:

@@ -39,6 +39,13 @@ class KernelError(ChaplyginError, ArithmeticError):
         return type(self), (*self.args, self.status)
 
 
+class BusyError(ChaplyginError, RuntimeError):
+    """A stepper, a batch or an environment was called while another call of it was under way.
+
+    It belongs to one thread at a time; the other call may also come from a signal handler or an input function.
+    """
+
+
 class LoadError(ChaplyginError, ImportError):
     """A compiled model cannot be loaded: not a model, another ABI version, or built for another Python."""
 
@@ -189,6 +196,14 @@ def message_of(status: int, t: float, independent: str = "t", found: object = No
     if status == 0:
         return f"reached the end of the interval, t = {t:.17g}"
     return f"stopped at t = {t:.17g}: {_meaning(status, independent) if found is None else found}"
+
+
+def busy(what: str) -> BusyError:
+    """The error for a call that comes while another one is under way."""
+    return BusyError(
+        f"this {what} is in use: a call from another thread, a signal handler or an input function has to wait until "
+        "the one under way has ended"
+    )
 
 
 def kernel_failed(

@@ -111,11 +111,12 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         `seed`: one for each episode, or the first of consecutive ones; None continues the random numbers.
         """
         mask = (options or {}).get("reset_mask", np.ones(self.num_envs, dtype=bool))
-        runs = self._chosen(mask)
-        self._reseed(seed, runs)
-        self._ended[runs] = False
-        self._episodes.start(runs, [self._generators[i] for i in runs])
-        return self._episodes.observe().observations, {}
+        with self._episodes.alone:
+            runs = self._chosen(mask)
+            self._reseed(seed, runs)
+            self._ended[runs] = False
+            self._episodes.start(runs, [self._generators[i] for i in runs])
+            return self._episodes.observe().observations, {}
 
     def _chosen(self, mask: Any) -> NDArray[np.intp]:
         given = isinstance(mask, np.ndarray) and mask.dtype == bool and mask.shape == (self.num_envs,)
@@ -144,6 +145,10 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         mode "next_step" an episode that has ended is started again instead; "same_step" starts it at the end of the
         step and gives its last observation as ``infos["final_obs"]``.
         """
+        with self._episodes.alone:
+            return self._step(actions)
+
+    def _step(self, actions: Any) -> tuple[Any, Array, Flags, Flags, dict[str, Any]]:
         if not self._generators:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         if self._mode == AUTORESET["disabled"] and self._ended.any():
@@ -231,9 +236,10 @@ class Env(gymnasium.Env[Any, Any]):
         """Start again; a `seed` makes the random numbers reproducible."""
         if seed is None and self._np_random is None:
             seed = self._seed
-        super().reset(seed=seed)
-        self._episodes.start(np.arange(1), [self.np_random])
-        return self._episodes.observe().observations[0], {}
+        with self._episodes.alone:
+            super().reset(seed=seed)
+            self._episodes.start(np.arange(1), [self.np_random])
+            return self._episodes.observe().observations[0], {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Advance by dt: observation, reward, terminated, truncated, info."""
@@ -242,8 +248,9 @@ class Env(gymnasium.Env[Any, Any]):
         given = arguments.unchanged("action", action)
         if given.shape != self.action_space.shape:
             raise ArgumentError(f"action has shape {given.shape}; {self.action_space.shape} is needed")
-        self._episodes.advance(given[None])
-        found = self._episodes.observe()
+        with self._episodes.alone:
+            self._episodes.advance(given[None])
+            found = self._episodes.observe()
         about = {"failed": True} if found.failed[0] else {}
         end = bool(found.terminated[0]), bool(found.truncated[0])
         return found.observations[0], float(found.rewards[0]), *end, about

@@ -64,7 +64,8 @@ class SensitivityStepper(Stepper):
     @property
     def sensitivity(self) -> PointSensitivity:
         """The derivatives at `t`, which stay as they are when the stepper goes on."""
-        return PointSensitivity(self, super().y, super().p)
+        with self._alone:
+            return PointSensitivity(self, *self._point())
 
     def advance(self, t: float) -> Array:
         return super().advance(t)[: len(self.model.states)]
@@ -137,13 +138,13 @@ class PointSensitivity(NamedDerivatives):
     Where an event has just ended an advance they are total derivatives, with the change of the time of the event.
     """
 
-    def __init__(self, run: SensitivityStepper, state: Array, vector: Array) -> None:
-        variation = run._variation
+    def __init__(self, run: SensitivityStepper, t: float, state: Array, vector: Array, u: Array) -> None:
+        """From the time, the state and the parameters with their tangents, and the inputs with the modes."""
+        variation, model = run._variation, run.model
         y, delays = variation.total(state, run.status == 1)
-        super().__init__(run.model, run._varied, y, variation.control, delays)
-        u = np.concatenate([run.inputs.at(run.t, run.y), run._modes])
-        self._point = run.t, run.y, run.p, u
-        seeds = variation.seeds(vector, len(run.model.parameters))
+        super().__init__(model, run._varied, y, variation.control, delays)
+        self._point = t, state[: len(model.states)], vector[: len(model.parameters)], u
+        seeds = variation.seeds(vector, len(model.parameters))
         self._direction = np.concatenate([delays[None], self.y, seeds])
 
     def __getitem__(self, key: Any) -> float:

@@ -31,6 +31,10 @@ class Stepper(StepperCore, BaseStepper):
     event: then ``run.status`` is 1 and ``run.t`` the time of the event; the next `advance` continues from there.
     ``run.events`` lists (time, name) of the events in the last `advance`, ``run.modes`` the current modes.
 
+    A stepper belongs to one thread at a time: a call that comes while another one is under way, from another thread, a
+    signal handler or an input function, raises `BusyError`. ``run.t``, ``run["x"]`` of a state x, and counters can be
+    read at any time.
+
     >>> from chaplygin.generated.harmonic_oscillator import model
     >>> run = model.stepper({"x": 1, "x_dot": 0}, {"m": 1, "k": 4})
     >>> snapshot = run.save()
@@ -55,29 +59,36 @@ class Stepper(StepperCore, BaseStepper):
         return None
 
     def set_state(self, values: Any = None, /, **named: Any) -> None:
-        if not self._change(True, values, named):
-            super().set_state(values, **named)
+        with self._alone:
+            if not self._change(True, values, named):
+                self._set_state(values, named)
 
     def set_parameters(self, values: Any = None, /, **named: Any) -> None:
-        if not self._change(False, values, named):
-            super().set_parameters(values, **named)
+        with self._alone:
+            if not self._change(False, values, named):
+                self._set_parameters(values, named)
 
     @property
     def modes(self) -> dict[str, str]:
         """The current mode of each contact by name: "stick", "slip+" or "slip-"."""
-        return {name: MODES[int(mode)] for name, mode in zip(self.model.contacts, self._modes)}
+        with self._alone:
+            modes = self._modes()
+        return {name: MODES[int(mode)] for name, mode in zip(self.model.contacts, modes)}
 
     def save(self) -> Snapshot:
         """Everything needed to continue from here, bit for bit."""
-        return Snapshot(
-            self.t, self.model.name, self.model.digest, self.method, self.inputs, self._save(), self._varied
-        )
+        model = self.model
+        with self._alone:
+            return Snapshot(
+                self.t, model.name, model.digest, self.method, self._inputs(), self._save(), self._varied
+            )
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot of this stepper, or of another one of the same model and method."""
         check_snapshot(snapshot, self.model, self.method, self._varied)
-        before = self.inputs
-        self._attach(snapshot.inputs)
-        if self._restore(snapshot.block) < 0:
-            self._attach(before)
-            raise ArgumentError("the snapshot does not match this model, or is damaged")
+        with self._alone:
+            before = self._inputs()
+            self._attach(snapshot.inputs)
+            if self._restore(snapshot.block) < 0:
+                self._attach(before)
+                raise ArgumentError("the snapshot does not match this model, or is damaged")

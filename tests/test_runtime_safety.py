@@ -18,6 +18,7 @@ from runtime_models import ctrl_c_after, model, needs_core
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError, KernelError, MissingExtraError
+from chaplygin.runtime.errors import BusyError
 
 pytestmark = needs_core
 
@@ -301,7 +302,7 @@ def test_a_stepper_refuses_to_be_used_while_it_advances() -> None:
             lambda: box[0].set_inputs(tau=1.0),
             lambda: box[0].save(),
         ):
-            with pytest.raises(RuntimeError, match="advancing") as caught:
+            with pytest.raises(BusyError, match="this stepper is in use") as caught:
                 action()
             seen.append(str(caught.value))
         return 0.0

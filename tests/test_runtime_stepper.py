@@ -14,6 +14,7 @@ from test_runtime_python import kernels
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError, KernelError, Model, PythonModel, snapshots
+from chaplygin.runtime.errors import BusyError
 
 pytestmark = needs_core
 
@@ -131,7 +132,7 @@ def test_quantities_are_computed_between_calls_and_not_inside() -> None:
         if box and not seen:
             seen.append((box[0]["q"], box[0].t))
             for ask in (lambda: box[0]["pull"], lambda: box[0].evaluate(), lambda: box[0].set_state(q=2)):
-                with pytest.raises(RuntimeError, match="advancing"):
+                with pytest.raises(BusyError, match="this stepper is in use"):
                     ask()
         return 0.0
 

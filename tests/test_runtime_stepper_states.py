@@ -86,7 +86,7 @@ def test_plain_numbers_are_taken_in_compiled_code(monkeypatch: pytest.MonkeyPatc
             run.advance_by(0.3)
             getattr(way, name)(run, given)
         if way is BaseStepper:
-            for name in ("set_state", "set_parameters"):
+            for name in ("_set_state", "_set_parameters"):
                 monkeypatch.setattr(
                     BaseStepper, name, lambda *_, **__: pytest.fail("the slow path was taken")
                 )

@@ -25,7 +25,7 @@ from types import MappingProxyType
 
 from . import arguments, options, pivots
 from .base_model import KINDS, TAKES, KernelEntry, Method
-from .errors import ArgumentError, KernelError, LoadError, kernel_failed, message_of
+from .errors import ArgumentError, KernelError, LoadError, busy, kernel_failed, message_of
 from .inputs import Inputs
 from .solution import Dense, Solution
 
@@ -111,11 +111,10 @@ cdef class KernelCore:
     """The table of a compiled model, and calls of its kernels."""
 
     cdef const cg_model_t *model
-    cdef double *scratch        # x, p, u, u_now, out, work in sequence: used only with the GIL held
+    cdef double *scratch        # x, p, u, out, work in sequence: used only with the GIL held
     cdef double *x
     cdef double *p
     cdef double *u              # inputs, then the modes, which stay zero
-    cdef double *u_now          # inputs and modes of a stepper at its current time
     cdef double *out            # output of any kernel except the Jacobian
     cdef double *work
     cdef readonly int n_states, n_parameters, n_inputs
@@ -189,14 +188,13 @@ cdef class KernelCore:
                                  if m.outputs[i].kind == CG_DECLARED and self.outputs[i] not in self.states])
         n_x = max(n_x, 1)
         n_out = max(m.n_outputs, m.n_invariants, 5 * m.n_contacts, 3 * m.n_consistency)
-        self.scratch = <double *> calloc(n_x + m.n_parameters + 2 * n_u + n_out + m.n_work, sizeof(double))
+        self.scratch = <double *> calloc(n_x + m.n_parameters + n_u + n_out + m.n_work, sizeof(double))
         if self.scratch is NULL:
             raise MemoryError
         self.x = self.scratch
         self.p = self.x + n_x
         self.u = self.p + m.n_parameters
-        self.u_now = self.u + n_u
-        self.out = self.u_now + n_u
+        self.out = self.u + n_u
         self.work = self.out + n_out
         self.places, self.settable = _places(self), _settable(self)
 
@@ -386,6 +384,7 @@ include "_options.pxi"
 include "_signals.pxi"
 include "_events.pxi"
 include "_runs.pxi"
+include "_guard.pxi"
 include "_stepper.pxi"
 include "_observe.pxi"
 include "_ensemble.pxi"

@@ -2,14 +2,19 @@
 
 
 cdef class StepperCore:
-    """One integration advanced by the caller; `chaplygin.runtime.Stepper` adds the rest."""
+    """One integration advanced by the caller; `chaplygin.runtime.Stepper` adds the rest.
+
+    Public methods hold `_alone`; those that begin with an underscore are called by them. Only single numbers (the time,
+    counters, a state by name) are read while another call is under way.
+    """
 
     cdef cg_run_t *run
     cdef _Signals signals
     cdef _Detector detector
     cdef object given          # the inputs, except numbers that were later changed in run.u
     cdef bint given_is_stale
-    cdef bint busy
+    cdef double *u_now         # inputs that vary and modes, at the current time
+    cdef readonly Guard _alone
     cdef readonly int status   # of the last advance: 1 after a terminal event
     cdef readonly list events  # (time, name) of the events in the last advance
     cdef readonly ModelCore model
@@ -21,7 +26,10 @@ cdef class StepperCore:
         cdef given_t given = BY_DEFAULT
         if start.shape[0] != model.n_states or values.shape[0] != model.n_parameters:
             raise ArgumentError("a stepper needs vectors of all states and parameters")
-        self.model, self.events = model, []
+        self.model, self.events, self._alone = model, [], Guard("stepper")
+        self.u_now = <double *> calloc(model.n_inputs + model.model.n_modes + 1, sizeof(double))
+        if self.u_now is NULL:
+            raise MemoryError
         _read(vars(options), &given)
         self.run = model._take_run(options.method)
         self._options = replace(options, **_configure(model, self.run, &given, vars(options)))
@@ -38,13 +46,9 @@ cdef class StepperCore:
         pass
 
     def __dealloc__(self):
+        free(self.u_now)
         if self.run is not NULL:
             cg_run_delete(self.run)
-
-    cdef int _free(self) except -1:
-        if self.busy:
-            raise RuntimeError("this stepper is advancing in another thread or in an input function")
-        return 0
 
     # ---- advancing ----
 
@@ -59,9 +63,13 @@ cdef class StepperCore:
         cdef double end
         if not _number(t, &end):
             end = arguments.number("t", t)
-        if end < self.run.t and self.model.model.n_contacts > 0:
-            raise arguments.backward(f"t = {end:.17g}", f"t >= {self.run.t:.17g}")
-        return self._reach(end)
+        self._alone.enter()
+        try:
+            if end < self.run.t and self.model.model.n_contacts > 0:
+                raise arguments.backward(f"t = {end:.17g}", f"t >= {self.run.t:.17g}")
+            return self._reach(end)
+        finally:
+            self._alone.leave()
 
     def advance_by(self, dt):
         """Integrate over the duration dt, from `self.t` to ``self.t + dt``, and return the state there, shape (n,).
@@ -74,21 +82,24 @@ cdef class StepperCore:
         cdef double duration, end
         if not _number(dt, &duration):
             duration = arguments.number("dt", dt)
-        end = self.run.t + duration
-        if not isfinite(end) or (end == self.run.t and duration != 0.0):
-            raise arguments.no_duration(duration, self.run.t)
-        if duration < 0.0 and self.model.model.n_contacts > 0:
-            raise arguments.backward(f"dt = {duration:.17g}", "dt >= 0")
-        return self._reach(end)
+        self._alone.enter()
+        try:
+            end = self.run.t + duration
+            if not isfinite(end) or (end == self.run.t and duration != 0.0):
+                raise arguments.no_duration(duration, self.run.t)
+            if duration < 0.0 and self.model.model.n_contacts > 0:
+                raise arguments.backward(f"dt = {duration:.17g}", "dt >= 0")
+            return self._reach(end)
+        finally:
+            self._alone.leave()
 
     cdef object _reach(self, double end):
         cdef int status
-        self._free()
         self.events = []
         status = self._drive(end)
         event_record = None
         if self.detector is not None and (self.detector.logged() or status == CG_PARADOX):
-            event_record = self.detector.event_record(status, self.run.t, self.y)
+            event_record = self.detector.event_record(status, self.run.t, _copy(self.run.x, self.model.n_states))
             self.detector.kept = []
             causes = event_record.causes.tolist()
             self.events = [(float(row[0]), event_record.name(i)) for row, i in zip(event_record.rows, causes) if i >= 0]
@@ -106,19 +117,15 @@ cdef class StepperCore:
         if status < 0:
             return status
         before = None
-        self.busy = True
-        try:
-            while True:
-                with nogil:
-                    status = cg_drive(self.run, NULL, budget)
-                if status == CG_EVENTS_FULL:
-                    self.detector.drain()
-                elif status == CG_BUDGET_USED:
-                    before, budget = _pause(before, budget)
-                else:
-                    break
-        finally:
-            self.busy = False
+        while True:
+            with nogil:
+                status = cg_drive(self.run, NULL, budget)
+            if status == CG_EVENTS_FULL:
+                self.detector.drain()
+            elif status == CG_BUDGET_USED:
+                before, budget = _pause(before, budget)
+            else:
+                break
         if self.signals is not None and self.signals.error is not None:
             error, self.signals.error = self.signals.error, None
             raise error
@@ -135,10 +142,16 @@ cdef class StepperCore:
         Inputs that are not named stay unchanged. Each can be anything that `integrate` accepts. Raises `ArgumentError`
         naming the entry that is unknown or invalid; all inputs then stay unchanged.
         """
+        self._alone.enter()
+        try:
+            self._take_inputs(values, named)
+        finally:
+            self._alone.leave()
+
+    cdef int _take_inputs(self, values, dict named) except -1:
         cdef const double *found
         cdef double *staged = self.model.u
         cdef bint plain
-        self._free()
         if named and values is None:
             values, named = named, {}
         if PyDict_CheckExact(values):
@@ -149,11 +162,12 @@ cdef class StepperCore:
             plain = self.signals is None and _vector(values, self.model.inputs, self.model.n_inputs, staged, &found)
         if named or not plain or not _as_assumed(self.model.model.inputs, found, self.model.n_inputs):
             from .snapshots import changed_inputs
-            self._set(changed_inputs(self.inputs, values, named))
-            return
+            self._set(changed_inputs(self._inputs(), values, named))
+            return 0
         memcpy(self.run.u, found, self.model.n_inputs * sizeof(double))
         self.given_is_stale = True
         cg_run_changed(self.run)
+        return 0
 
     cdef bint _are_numbers(self, dict values):
         """Whether the named inputs are currently numbers, not samples or functions."""
@@ -173,7 +187,6 @@ cdef class StepperCore:
         cdef const double *x = self.run.x
         cdef const double *p = self.run.p
         cdef bint plain
-        self._free()
         if named and values is None:
             values, named = named, {}
         if named or self.signals is not None or model.model.initial is not NULL:
@@ -206,7 +219,6 @@ cdef class StepperCore:
 
     def _attach(self, inputs):
         """Point the run to its signals and functions, which are stored outside its block."""
-        self._free()
         self.run.signals, self.run.input_fn, self.signals = NULL, NULL, None
         if not inputs.constant:
             self.signals = _Signals(inputs, self.model.n_states)
@@ -217,15 +229,13 @@ cdef class StepperCore:
         """Continue from the state x (n,) with the parameters p (np,)."""
         cdef const double[::1] state = x
         cdef const double[::1] values = p
-        self._free()
         if state.shape[0] != self.model.n_states or values.shape[0] != self.model.n_parameters:
             raise ArgumentError("a stepper needs vectors of all states and parameters")
         memcpy(self.run.x, &state[0], self.model.n_states * sizeof(double))
         memcpy(self.run.p, cnp.PyArray_DATA(p), self.model.n_parameters * sizeof(double))
         cg_run_moved(self.run)
 
-    @property
-    def inputs(self):
+    def _inputs(self):
         """The current inputs, as `Inputs`."""
         cdef Py_ssize_t i
         if self.given_is_stale:
@@ -244,15 +254,46 @@ cdef class StepperCore:
         """The time reached."""
         return self.run.t
 
+    def _now(self):
+        """Time, copies of the state and the parameters, and the inputs: where another run could go on."""
+        return self.run.t, _copy(self.run.x, self.model.n_states), _copy(self.run.p, self.model.n_parameters), self._inputs()
+
+    def _point(self):
+        """Time, state, parameters, and inputs with modes, as numbers."""
+        cdef const double *u = self._u()
+        return (self.run.t, _copy(self.run.x, self.model.n_states), _copy(self.run.p, self.model.n_parameters),
+                _copy(u, self.model.n_inputs + self.model.model.n_modes))
+
+    def _everything(self):
+        """All quantities at `t` by name."""
+        return _quantities(self.model, self.run.t, self.run.x, self.run.p, self._u())
+
     @property
     def y(self):
         """The state at `t`, shape (n,): a copy."""
-        return _copy(self.run.x, self.model.n_states)
+        self._alone.enter()
+        try:
+            return _copy(self.run.x, self.model.n_states)
+        finally:
+            self._alone.leave()
 
     @property
     def p(self):
         """The parameters, shape (np,): a copy."""
-        return _copy(self.run.p, self.model.n_parameters)
+        self._alone.enter()
+        try:
+            return _copy(self.run.p, self.model.n_parameters)
+        finally:
+            self._alone.leave()
+
+    @property
+    def inputs(self):
+        """The current inputs, as `Inputs`."""
+        self._alone.enter()
+        try:
+            return self._inputs()
+        finally:
+            self._alone.leave()
 
     @property
     def nfev(self):
@@ -264,11 +305,9 @@ cdef class StepperCore:
         """Accepted steps so far."""
         return self.run.n_steps
 
-    @property
     def _modes(self):
         """The modes at `t`, (n_modes,)."""
-        if not self.busy:
-            self._settle()
+        self._settle()
         return _copy(self.run.u + self.model.n_inputs, self.model.model.n_modes)
 
     cdef int _settle(self) except -1:
@@ -286,18 +325,13 @@ cdef class StepperCore:
     cdef const double *_u(self) except NULL:
         """The inputs at `t`, then the modes."""
         cdef Py_ssize_t n = self.model.n_inputs
-        self._free()
         self._settle()
         if self.signals is None:
             return self.run.u
-        self.busy = True
-        try:
-            now = self.inputs.at(self.run.t, self.y)
-        finally:
-            self.busy = False
-        memcpy(self.model.u_now, cnp.PyArray_DATA(now), n * sizeof(double))
-        memcpy(self.model.u_now + n, self.run.u + n, self.model.model.n_modes * sizeof(double))
-        return self.model.u_now
+        now = self._inputs().at(self.run.t, _copy(self.run.x, self.model.n_states))
+        memcpy(self.u_now, cnp.PyArray_DATA(now), n * sizeof(double))
+        memcpy(self.u_now + n, self.run.u + n, self.model.model.n_modes * sizeof(double))
+        return self.u_now
 
     def __getitem__(self, key):
         cdef long place = _place(self.model, key)
@@ -307,11 +341,15 @@ cdef class StepperCore:
             return self.run.x[index]
         if kind == TIME:
             return self.run.t
-        u = self._u()
-        if kind == INPUT:
-            return u[index]
-        _fill(self.model, "outputs" if kind == OUTPUT else "invariants", self.run.t, self.run.x, self.run.p, u)
-        return self.model.out[index]
+        self._alone.enter()
+        try:
+            u = self._u()
+            if kind == INPUT:
+                return u[index]
+            _fill(self.model, "outputs" if kind == OUTPUT else "invariants", self.run.t, self.run.x, self.run.p, u)
+            return self.model.out[index]
+        finally:
+            self._alone.leave()
 
     def evaluate(self, name=None):
         """One quantity at `t` by name, as a float, or without a name a dict of everything in ``model.evaluate``.
@@ -320,17 +358,24 @@ cdef class StepperCore:
         """
         if name is not None:
             return self[name]
-        return _quantities(self.model, self.run.t, self.run.x, self.run.p, self._u())
+        self._alone.enter()
+        try:
+            return self._everything()
+        finally:
+            self._alone.leave()
 
     @property
     def outputs(self):
         """The outputs at `t`: a dict of declared variables, named outputs and reactions."""
-        return _quantities(self.model, self.run.t, self.run.x, self.run.p, self._u(), True)
+        self._alone.enter()
+        try:
+            return _quantities(self.model, self.run.t, self.run.x, self.run.p, self._u(), True)
+        finally:
+            self._alone.leave()
 
     # ---- snapshots ----
 
     def _save(self):
-        self._free()
         block = (<char *> self.run)[:self.run.size]
         if self.detector is None:
             return block
@@ -339,7 +384,6 @@ cdef class StepperCore:
         return block + bytes(memory)
 
     def _restore(self, bytes block):
-        self._free()
         cdef size_t size = self.run.size, rest = 0
         cdef const char *start = block
         if self.detector is not None:

@@ -40,6 +40,7 @@ from chaplygin.runtime.errors import (
     ArgumentError as ArgumentError,
     BranchWarning as BranchWarning,
     BuildError as BuildError,
+    BusyError as BusyError,
     CacheError as CacheError,
     ChaplyginError as ChaplyginError,
     ConsistencyWarning as ConsistencyWarning,
