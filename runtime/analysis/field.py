@@ -49,6 +49,7 @@ class Field:
         them: those of which nothing depends, with their rows, then those that only these rows held, and so on.
     kept : the other states.
     held : the rows of the kernel `invariants` that are h.
+    timed : whether F depends on the time, at some state.
     """
 
     def __init__(self, model: CompiledModel, v: Array, about: str) -> None:
@@ -61,6 +62,7 @@ class Field:
         probes = self._probes(v)
         moving = self._pattern("rhs", probes)
         constant = self._pattern("invariants", probes)
+        self.timed = bool(moving[:, 0].any())
         self.held = [i for i, row in enumerate(constant) if self._is_held(i, row)]
         self.levels = self._levels(v)
         rests = about == "equilibrium"

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from .. import arguments
 from ..arguments import Array
+from ..consistency import Accepted
 from ..errors import ArgumentError
 from .field import named
 from .tangents import Tangents, null_space
@@ -33,12 +34,22 @@ _STEPS = 50
 _HALVINGS = 10
 _SINGULAR = 1e-7
 """Singular values below this share of the largest belong to repeated equations."""
-_CLOSE = 1e-12
-_ENOUGH = 1e-7
-"""Relative sizes of the last step: at the first one Newton's method has converged; below the second one a step that
-does not become shorter is as short as the errors of the integration allow."""
-_STILL = 1e-8
-"""A state that would change by less than this in a period, relative to its size, is at rest."""
+_CLOSE = 1e-13
+_CLOSED = 1e-9
+"""Gaps, in parts of how far each state moves along the motion: below the first one there is nothing left to gain, and
+what does not come below the second one does not close."""
+_LONGEST, _STRETCH = 1.0, 0.3
+"""The longest step of a state, in the same units, and of the period, in parts of it."""
+_SAMPLES = 400
+"""Times in a period at which a motion is examined."""
+_WINDOW = 0.4
+"""A return to the start is looked for at times that differ from the guess of the period by up to this share."""
+_STILL = 1e-6
+"""A motion of this size, in parts of that of the guess, is a rest."""
+_MOVES = 1e-9
+"""A state that changes by less than this share of its value does not move, but for rounding errors."""
+_SHRUNK = 0.1
+"""Below this size another motion is looked for, of the size of the guess: linear equations have motions of any size."""
 _COLLAPSED = 0.01
 """A period below this share of the guess has shrunk towards zero, where y(T) = y(0) holds for any state."""
 _REPEATS = 1e-6
@@ -124,7 +135,13 @@ def periodic(
         raise ArgumentError(f"period = {period:g} must be positive")
     tangents = Tangents(model, t, initial, parameters, inputs, how)
     search = _Search(tangents, t, period, keep, turns, drift)
-    y, found, moved = search.solve(tangents.y, period)
+    begin = search.nearest_return(period)
+    y, found, moved = search.solve(tangents.y, begin)
+    if search.rests(y, found, _SHRUNK) and not search.rests(tangents.y, period):
+        search.hold_size()
+        held = search.solve(tangents.y, begin)
+        if search.closes(held[0], held[2]):
+            y, found, moved = held
     if found < _COLLAPSED * period:
         raise ArgumentError(
             f"no periodic motion of {model.name} was found near the guess: the period shrank from {period:g} to "
@@ -132,12 +149,12 @@ def periodic(
         )
     period = found
     search.check_drive(y, period)
-    rates = np.abs(tangents.rates(t, y)[0])
-    if not search.driven and rates.max() * period <= _STILL * (1.0 + np.abs(y).max()):
+    if search.rests(y, period):
         raise ArgumentError(
             f"what was found near the guess is an equilibrium of {model.name}, not a periodic motion: give a state "
             "farther from it; model.equilibrium and model.linearize are for equilibria"
         )
+    search.check_closed(y, period, moved)
     closed = [i for i in range(len(y)) if i not in search.drifting]
     monodromy = moved[1][np.ix_(closed, closed)]
     multipliers, ones = search.multipliers(y, monodromy, closed)
@@ -148,7 +165,7 @@ def periodic(
 
 
 class _Search:
-    """The equations of a periodic motion."""
+    """The equations of a periodic motion, in units of how far each state moves along the guess, `sizes`."""
 
     def __init__(
         self,
@@ -162,8 +179,11 @@ class _Search:
         model = tangents.model
         self.tangents, self.t, self.states = tangents, t, model.states
         self.flow = tangents.flow(len(tangents.y), control=True)
+        self.guess = self.path(tangents.y, 1.5 * period)
+        self.sizes, self.moving = self._sizes(period)
         slopes = self._slopes(period)
-        self.driven = tangents.driven or bool(slopes[:, 0].any())
+        self.driven = tangents.driven or tangents.field.timed or bool(slopes[:, 0].any())
+        self.held_states: list[int] = []
         ignorable = [i for i in range(model.n_coordinates) if not slopes[:, 1 + i].any()]
         self.drifting = [self._place("drift", name) for name in arguments.plain_names("drift", drift)]
         for i in self.drifting:
@@ -186,6 +206,64 @@ class _Search:
             if name not in (known := (*self.states, *model.invariants)):
                 raise arguments.unknown_entry("keep", [name], known)
         self.levels = self._kept(tangents.y)[0]
+        rows = np.concatenate([tangents.held(t, tangents.y)[1], self._kept(tangents.y)[1]])
+        weights = np.linalg.norm(rows * self.sizes, axis=1)
+        self.weights = np.where(weights > 0, weights, 1.0)
+
+    def path(self, y: Array, span: float) -> tuple[Array, Array]:
+        """Times (N,) and states (n, N) from y on, as far as the run goes."""
+        of, times = self.tangents, np.linspace(0.0, span, _SAMPLES)
+        run = of.model.integrate(
+            (self.t, self.t + span), Accepted(y), of.p, of.inputs, t_eval=self.t + times, **vars(of.how)
+        )
+        count = run.y.shape[1]
+        return times[:count], run.y
+
+    def _sizes(self, period: float) -> tuple[Array, NDArray[np.bool_]]:
+        """How far each state moves in a period of the guess, and whether it does.
+
+        A state that does not gets the size to which the others could move it, in any units; at rest all have size 1.
+        """
+        y = self.tangents.y
+        inside = self.guess[1][:, self.guess[0] <= period]
+        found = np.ptp(inside, axis=1)
+        moving = found > _MOVES * np.abs(inside).max(axis=1)
+        found = np.where(moving, found, 0.0)
+        if not moving.all() and moving.any():
+            slopes = np.abs(self.tangents.rates(self.t, y)[1][:, 1:]) * period
+            for _ in range(len(y)):
+                reached = np.max(slopes * found, axis=1)
+                found = np.where(found > 0, found, reached)
+        return np.where(found > 0, found, 1.0), moving
+
+    def nearest_return(self, period: float) -> float:
+        """The time near the guess of the period at which the guess of the motion comes nearest to its start."""
+        times, states = self.guess
+        off = np.abs(states - states[:, :1] - self.shift[:, None]) / self.sizes[:, None]
+        off[self.drifting] = 0.0
+        distance = off.max(axis=0)
+        near = np.abs(times - period) <= _WINDOW * period
+        if self.driven or not self.moving.any() or not near.any():
+            return period
+        places = np.flatnonzero(near)
+        best = int(places[np.argmin(distance[places])])
+        inside = 0 < best < len(times) - 1 and distance[best] < min(distance[best - 1], distance[best + 1])
+        return float(times[best]) if inside else period
+
+    def rests(self, y: Array, period: float, share: float = _STILL) -> bool:
+        """Whether the motion from y is a rest: below a share of the guess."""
+        if self.driven:
+            return False
+        extent = np.ptp(self.path(y, period)[1], axis=1)
+        moves = (extent > share * self.sizes) & (extent > _MOVES * np.abs(y))
+        return not (moves & self.moving).any()
+
+    def hold_size(self) -> None:
+        """Keep the state that is farthest from its mean in the guess, in place of the condition on the phase."""
+        inside = self.guess[1]
+        off = np.abs(inside[:, 0] - inside.mean(axis=1)) / self.sizes
+        off[self.drifting] = 0.0
+        self.held_states = [int(np.argmax(np.where(self.moving, off, 0.0)))]
 
     def _kept(self, y: Array) -> tuple[Array, Array]:
         """The values of what is kept, and their gradients."""
@@ -204,26 +282,49 @@ class _Search:
         """Which rates depend on the time and on which states, at points along the first guess."""
         y, found = self.tangents.y, np.zeros((len(self.tangents.y), 1 + len(self.tangents.y)), bool)
         times = self.t + period * np.array(_PHASES)
+        units = np.append(period, self.sizes)
         for begin, end in itertools.pairwise(times):
-            slopes = np.abs(self.tangents.rates(begin, y)[1])
+            slopes = np.abs(self.tangents.rates(begin, y)[1]) * units * period / self.sizes[:, None]
             found |= slopes > _VANISHES * max(1.0, slopes.max())
             y = self.flow(begin, end, y, np.eye(len(y)))[0]
         return found
 
     def check_drive(self, y: Array, period: float) -> None:
-        """Reject a period after which the time in the equations does not give the same rates."""
-        tangents = self.tangents
+        """Reject a period after which the time in the equations does not give the same rates and derivatives."""
+        tangents, sizes = self.tangents, self.sizes
         points = [tangents.point(self.t + part * period, y) for part in _PHASES]
         later = np.eye(len(points[0]))[0] * period
-        rates = np.array([tangents.field.motion(v)[0] for v in points])
-        after = np.array([tangents.field.motion(v + later)[0] for v in points])
-        off = np.abs(after - rates)
-        if off.max() > _REPEATS * np.abs(rates).max():
-            i, j = np.unravel_index(np.argmax(off), off.shape)
+        columns = slice(1, 1 + len(y))
+
+        def both(v: Array) -> Array:
+            value, slopes = tangents.field.motion(v)
+            return np.column_stack([value, slopes[:, columns] * sizes]) * (period / sizes)[:, None]
+
+        before, after = (np.array([both(v + shift) for v in points]) for shift in (0 * later, later))
+        off = np.abs(after - before)
+        if off.max() > _REPEATS * np.abs(before).max():
+            i, j, k = np.unravel_index(np.argmax(off), off.shape)
+            what = f"d({self.states[j]})/dt" + (f", by {self.states[k - 1]}," if k else "")
+            unit = period / sizes[j] * (sizes[k - 1] if k else 1.0)
             raise ArgumentError(
                 f"period = {period:g}: the equations of {tangents.model.name} depend on the time and do not repeat "
-                f"themselves after it: in one state d({self.states[j]})/dt is {rates[i, j]:.6g}, and a period later "
-                f"{after[i, j]:.6g}; give the period of what drives them, or a multiple of it"
+                f"themselves after it: in one state {what} is {before[i, j, k] / unit:.6g}, and a period later "
+                f"{after[i, j, k] / unit:.6g}; give the period of what drives them, or a multiple of it"
+            )
+
+    def closes(self, y: Array, moved: tuple[Array, Array]) -> bool:
+        """Whether a motion comes back to its start."""
+        limit = max(_CLOSED, 10.0 * self.tangents.how.tolerances(self.states)[0])
+        return bool((np.abs(self.gap(y, moved[0])) <= limit * self.sizes).all())
+
+    def check_closed(self, y: Array, period: float, moved: tuple[Array, Array]) -> None:
+        """Reject a motion that does not come back to its start."""
+        if not self.closes(y, moved):
+            off = np.abs(self.gap(y, moved[0]))
+            worst = int(np.argmax(off / self.sizes))
+            raise ArgumentError(
+                f"no periodic motion of {self.tangents.model.name} was found near the guess: with T = {period:g}, "
+                f"{self.states[worst]} comes back to within {off[worst]:.3g} only; give a closer state and period"
             )
 
     def gap(self, y: Array, end: Array) -> Array:
@@ -236,75 +337,88 @@ class _Search:
         return self.flow(self.t, self.t + period, y, np.eye(len(y)))
 
     def solve(self, y: Array, period: float) -> tuple[Array, float, tuple[Array, Array]]:
-        """The start, the period, and y(T) with its derivatives. Raises `ArgumentError` if there is no convergence."""
-        moved, last = self._moved(y, period), np.inf
+        """The start, the period, and y(T) with its derivatives, when Newton's method gets no closer."""
+        moved = self._moved(y, period)
         for _ in range(_STEPS):
-            step = self._step(y, period, moved)
-            scale = 1.0 + np.append(np.abs(y), period)
-            size = float(np.abs(step / scale).max())
-            if size <= _CLOSE or (size <= _ENOUGH and size >= 0.5 * last):
-                return y, float(period), moved
-            y, period, moved = self._shorter(y, period, moved, step)
-            last = size
-        residual = np.abs(self.gap(y, moved[0])).max()
-        raise ArgumentError(
-            f"no periodic motion of {self.tangents.model.name} was found near the guess: y(T) - y0 is still "
-            f"{residual:.3g} with T = {period:g}; give a closer state and period"
-        )
+            size = self._size(y, moved)
+            if size <= _CLOSE:
+                break
+            nearer = self._nearer(y, period, size, self._step(y, period, moved))
+            if nearer is None:
+                break
+            y, period, moved = nearer[0], period if self.driven else nearer[1], nearer[2]
+        return y, float(period), moved
 
-    def _shorter(
-        self, y: Array, period: float, moved: tuple[Array, Array], step: Array
-    ) -> tuple[Array, float, tuple[Array, Array]]:
-        """The step, halved until it makes the gap smaller."""
-        before = self._size(y, moved)
-        for _ in range(_HALVINGS):
-            there, time = y + step[:-1], period + step[-1]
-            if time > 0.1 * period:
+    def _nearer(
+        self, y: Array, period: float, before: float, step: Array
+    ) -> tuple[Array, float, tuple[Array, Array]] | None:
+        """The step, halved until it makes what is left smaller; None if it does not."""
+        far = max(
+            np.abs(step[:-1] / self.sizes).max(initial=0.0) / _LONGEST,
+            abs(step[-1]) / (_STRETCH * period),
+            1.0,
+        )
+        part = 1.0 / float(far)
+        for _ in range(1 if before <= _CLOSED else _HALVINGS):
+            there, time = y + part * step[:-1], period + part * step[-1]
+            try:
                 found = self._moved(there, time)
-                if self._size(there, found) < max(before, 1e-12):
-                    return there, time, found
-            step = step / 2
-        return there, time, self._moved(there, max(time, 0.1 * period))
+            except ArgumentError:  # the run from there ends early
+                part /= 2.0
+                continue
+            if self._size(there, found) < (1.0 - 1e-3 * part) * before:
+                return there, time, found
+            part /= 2.0
+        return None
+
+    def _residual(self, y: Array, end: Array) -> Array:
+        held, kept = self.tangents.held(self.t, y)[0], self._kept(y)[0] - self.levels
+        return np.concatenate([self.gap(y, end) / self.sizes, np.concatenate([held, kept]) / self.weights])
 
     def _size(self, y: Array, moved: tuple[Array, Array]) -> float:
-        gap, held = self.gap(y, moved[0]), self.tangents.held(self.t, y)[0]
-        kept = self._kept(y)[0] - self.levels
-        return float(np.linalg.norm(np.concatenate([gap / (1.0 + np.abs(y)), held, kept])))
+        found = float(np.linalg.norm(self._residual(y, moved[0])))
+        return found if np.isfinite(found) else np.inf
 
     def _step(self, y: Array, period: float, moved: tuple[Array, Array]) -> Array:
-        """Newton's step of (y0, T)."""
+        """Newton's step of (y0, T), the shortest one in units of `sizes` and T."""
         end, slopes = moved
         n = len(y)
+        units = np.append(self.sizes, period)
         close = np.column_stack([slopes - np.eye(n), self.tangents.rates(self.t + period, end)[0]])
         close[self.drifting] = 0.0
-        values, gradients = self.tangents.held(self.t, y)
-        kept, normals = self._kept(y)
-        rows = [close, *(np.column_stack([g, np.zeros(len(g))]) for g in (gradients, normals))]
-        aims = [-self.gap(y, end), -values, self.levels - kept]
-        fixed = np.zeros((len(self.drifting) + 1, n + 1))
-        for row, i in zip(fixed, self.drifting, strict=False):
-            row[i] = 1.0
-        if self.driven:
-            fixed[-1, n] = 1.0
-        else:
-            flow = self.tangents.rates(self.t, y)[0]
-            fixed[-1, :n] = flow / max(float(np.linalg.norm(flow)), 1e-300)
-        matrix, aim = np.concatenate([*rows, fixed]), np.concatenate([*aims, np.zeros(len(fixed))])
-        scale = 1.0 + np.append(np.abs(y), period)
-        found = np.linalg.lstsq(matrix * scale, aim, rcond=_SINGULAR)[0]
-        return np.asarray(scale * found)
+        gradients = np.concatenate([self.tangents.held(self.t, y)[1], self._kept(y)[1]])
+        rows = [
+            close * units / self.sizes[:, None],
+            np.column_stack([gradients, np.zeros(len(gradients))]) * units / self.weights[:, None],
+            np.eye(n + 1)[[*self.drifting, *([n] if self.driven else [])]],
+        ]
+        if not self.driven and not self.held_states:
+            flow = self.tangents.rates(self.t, y)[0] / self.sizes
+            rows.append(np.append(flow / max(float(np.linalg.norm(flow)), 1e-300), 0.0)[None])
+        matrix = np.concatenate(rows)
+        matrix[:, self.held_states] = 0.0  # then the shortest step leaves them as they are
+        aim = np.zeros(len(matrix))
+        aim[: n + len(gradients)] = -self._residual(y, end)
+        return np.asarray(units * np.linalg.lstsq(matrix, aim, rcond=_SINGULAR)[0])
 
     def multipliers(self, y: Array, monodromy: Array, closed: list[int]) -> tuple[Complex, int]:
         """The eigenvalues that integrals, symmetries and the flow leave open, and the number of those that are 1."""
-        gradients = self.tangents.invariants(self.t, y)[1]
-        inside = [g for g in gradients if not np.abs(g[self.drifting]).max(initial=0.0) > _VANISHES]
+        sizes = self.sizes[closed]
+        monodromy = monodromy * sizes / sizes[:, None]
+        gradients = self.tangents.invariants(self.t, y)[1] * self.sizes
+        lengths = np.linalg.norm(gradients, axis=1)
+        inside = [
+            g
+            for g, length in zip(gradients, lengths, strict=True)
+            if not np.abs(g[self.drifting]).max(initial=0.0) > _VANISHES * length
+        ]
         rows = np.array(inside).reshape(-1, len(y))[:, closed]
         level = null_space(rows)
-        held = self.tangents.held(self.t, y)[1][:, closed]
+        held = (self.tangents.held(self.t, y)[1] * self.sizes)[:, closed]
         n_integrals = null_space(held).shape[1] - level.shape[1]
         directions = [np.eye(len(y))[i][closed] for i in self.symmetric]
         if not self.driven:
-            directions.append(self.tangents.rates(self.t, y)[0][closed])
+            directions.append((self.tangents.rates(self.t, y)[0] / self.sizes)[closed])
         along = np.array([d / np.linalg.norm(d) for d in directions]).reshape(-1, len(closed))
         outside = np.linalg.norm(along - along @ level @ level.T, axis=1)
         along = (along @ level)[outside < _SPANS]
