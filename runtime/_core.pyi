@@ -176,7 +176,11 @@ def explicit_method(method: str) -> bool: ...
 
 class Trail:
     states: Array
+    modes: Array
     status: int
+    n_stops: int
+    record: Any
+    at_events: NDArray[np.int64]
     def __init__(
         self,
         model: ModelCore,
@@ -199,5 +203,9 @@ class Trail:
     @property
     def n_rhs(self) -> int: ...
     def back(
-        self, backward: int, integrands: Sequence[tuple[str | None, Array | None, int]], jumps: Array
+        self,
+        backward: int,
+        integrands: Sequence[tuple[str | None, Array | None, int]],
+        jumps: Array,
+        across: Callable[[int, int, Array, Array], None] | None = None,
     ) -> tuple[Array, Array, float]: ...

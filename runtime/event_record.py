@@ -140,6 +140,12 @@ class EventRecord:
         named = (*self.events, *self.kinks, *(f"events[{i}]" for i in range(self.functions)))
         return named[cause] if cause < len(named) else self.contacts[(cause - len(named)) // WATCHED]
 
+    def modes_before(self, row: int) -> Array:
+        """The modes before a row, (n_modes,)."""
+        first = HEAD + 2 * self.n
+        found: Array = self.rows[row, first : first + len(self.contacts) + len(self.signs)].copy()
+        return found
+
     def of(self, cause: int) -> tuple[Array, Array]:
         """Times and states (before the reset) of one event: (k,) and (k, n)."""
         rows = self.rows[self.causes == cause]

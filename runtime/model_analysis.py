@@ -40,18 +40,22 @@ class ModelAnalysis(CompiledModel):
         """The derivatives of a loss along a run by parameters, initial values and constant inputs.
 
         The loss is an entry or a list of entries, which are added: ``cg.final(f)`` for a quantity or a SymPy expression
-        at the end, ``cg.integral(f)`` for its integral over the run, ``cg.squares(data)`` for the squares of residuals
-        against measured series, and ``cg.loss(function, entry)`` for a Python function of samples that returns its
-        value and its derivatives. `by` names what to differentiate by; without it, all parameters, then all initial
-        values. The rest is as for `integrate`; steps end at the times of samples. The result is a `Gradient`.
+        at the end, ``cg.at_event(event, f)`` for one at an occurrence of an event, ``cg.first_passage(event)`` for the
+        time of the first one, ``cg.integral(f)`` for its integral over the run, ``cg.squares(data)`` for the squares of
+        residuals against measured series, and ``cg.loss(function, entry)`` for a Python function of samples that
+        returns its value and its derivatives. `by` names what to differentiate by; without it, all parameters, then all
+        initial values. The rest is as for `integrate`; steps end at the times of samples. The result is a `Gradient`.
 
         It is that of the steps as they were taken, to rounding errors, for all explicit Runge-Kutta methods: one run
         forward, and one backward with the adjoint right-hand side, whatever the number of names. `memory` is a bound
         in bytes on what is kept of the steps; those that do not fit are taken again, as in Griewank and Walther's
         Algorithm 799. docs/fitting.md has the equations.
 
-        Raises `ArgumentError` for a model with events, contacts or kinks, a loss that is not differentiable, inputs
-        that vary, and a method or a projection without an adjoint; `KernelError` if the run fails.
+        Events, contacts and jumps of the forces are gone back over by the transposed jumps of the sensitivities. Where
+        an event ends the run, what is at the end is differentiated with the time of the event.
+
+        Raises `ArgumentError` for a loss that is not differentiable, inputs that vary, and a method or a projection
+        without an adjoint; `KernelError` if the run fails, or touches the surface of an event tangentially.
 
         >>> import chaplygin as cg
         >>> from chaplygin.generated.harmonic_oscillator import model

@@ -353,18 +353,9 @@ int cg_adjoint_begin(cg_adjoint_t *a)
     return a->backward->hoist(a->run->p, parts.q);
 }
 
-/* The derivatives by the terms of the right-hand side become derivatives by the parameters. */
-static int cg_to_parameters(cg_adjoint_t *a)
-{
-    const cg_parts_t parts = cg_parts(a);
-    const int status = a->backward->parameters(a->run->p, parts.terms, parts.found, parts.rest);
-    cg_add(a->gradient, parts.found, a->run->model->n_parameters);
-    return status;
-}
-
 int cg_adjoint_sweep(cg_adjoint_t *a, int64_t budget)
 {
-    while (a->step > 0) {
+    while (a->step > a->until) {
         if (budget-- == 0) {
             return CG_BUDGET_USED;
         }
@@ -375,5 +366,13 @@ int cg_adjoint_sweep(cg_adjoint_t *a, int64_t budget)
         a->step--;
         cg_jump(a);
     }
-    return cg_to_parameters(a);
+    return CG_OK;
+}
+
+int cg_adjoint_end(cg_adjoint_t *a)
+{
+    const cg_parts_t parts = cg_parts(a);
+    const int status = a->backward->parameters(a->run->p, parts.terms, parts.found, parts.rest);
+    cg_add(a->gradient, parts.found, a->run->model->n_parameters);
+    return status;
 }

@@ -9,10 +9,14 @@
  * Newton's method, lambda <- lambda + c_x^T lambda for each of these, the last one first. E. Hairer, C. Lubich, G.
  * Wanner, Geometric Numerical Integration, 2nd ed., Springer 2006, section VI.4.
  *
+ * A run with events is gone back over piece by piece. Where the motion jumps, the caller ends a piece with `until`, changes
+ * lambda and the modes in run->u as the jump requires, and sets `until` and `after` for the piece before.
+ *
  *     record.watch = cg_trail_watch, record.watch_context = &trail;
  *     cg_run_start(...), then cg_drive(run, &record, free rows of trail.t) to each time at which the loss has a term;
  *     fill adjoint.lambda and adjoint.gradient with zeros, and adjoint.jumps;
- *     cg_adjoint_begin(&adjoint), then cg_adjoint_sweep(&adjoint, budget) until it is not CG_BUDGET_USED
+ *     cg_adjoint_begin(&adjoint), then cg_adjoint_sweep(&adjoint, budget) until it is not CG_BUDGET_USED, and at the start
+ *     of the run cg_adjoint_end(&adjoint)
  * Steps whose slopes f(Y_i) the trail has no room for are repeated, with the same bits. If it has no room for all states
  * either, it keeps those at equal distances, and the sweep stores more of them where that saves most repetitions.
  */
@@ -87,6 +91,8 @@ typedef struct cg_adjoint {
     double rtol;      /* of the run */
     int64_t step;     /* steps that are left */
     int64_t stop;     /* stops that are left */
+    int64_t until;    /* [0] the sweep pauses when so many steps are left */
+    const double *after; /* NULL, or the state [n] at the beginning of step `until`, after a jump */
     const char *failed; /* after an error: the kernel that it is from, NULL if a step could not be repeated, */
     double failed_at;   /* and the time of its call */
 } cg_adjoint_t;
@@ -97,8 +103,11 @@ size_t cg_adjoint_work(const cg_adjoint_t *adjoint);
 /* A status as that of the right-hand side. */
 int cg_adjoint_begin(cg_adjoint_t *adjoint);
 
-/* Goes back over at most `budget` steps. CG_OK: the start is reached; CG_BUDGET_USED: call it again; or an error. */
+/* Goes back over at most `budget` steps. CG_OK: `until` is reached; CG_BUDGET_USED: call it again; or an error. */
 int cg_adjoint_sweep(cg_adjoint_t *adjoint, int64_t budget);
+
+/* The derivatives by the terms of the right-hand side become derivatives by the parameters. */
+int cg_adjoint_end(cg_adjoint_t *adjoint);
 
 #ifdef __cplusplus
 }

@@ -37,6 +37,9 @@ static void cg_trail_thin(cg_trail_t *trail, int32_t n)
 int cg_trail_watch(void *context, cg_run_t *run, int stepped)
 {
     cg_trail_t *const trail = context;
+    if (!stepped && trail->n_kept > 0) { /* after a jump: see `after` of cg_adjoint_t */
+        return CG_OK;
+    }
     if (trail->n_steps + stepped > trail->capacity) {
         return CG_BAD_ARGUMENT;
     }
@@ -91,6 +94,10 @@ int cg_trail_repeat(cg_adjoint_t *a, int64_t step)
     if (run->adaptive) { /* up to its end at once */
         run->t_stop = a->trail->t[step + 1];
         run->h = fabs(run->t_stop - run->t);
+    } else if (a->run->detector != NULL) { /* events are beside the grid */
+        run->t_stop = a->trail->t[step + 1];
+        run->t_anchor = run->t;
+        run->n_anchor = 0;
     } else { /* on the grid that begins at the last stop */
         run->t_stop = a->trail->t[a->stops[stop]];
         run->t_anchor = a->trail->t[first];
@@ -134,7 +141,12 @@ int cg_trail_bring(cg_adjoint_t *a, int64_t step)
     cg_trail_t *const trail = a->trail;
     while (trail->at[trail->n_kept - 1] > step) trail->n_kept--;
     int64_t now = trail->at[trail->n_kept - 1];
-    cg_go_to(a, trail->x + (trail->n_kept - 1) * a->run->n, now);
+    if (a->after != NULL && now <= a->until) { /* the state kept there is that before the jump */
+        now = a->until;
+        cg_go_to(a, a->after, now);
+    } else {
+        cg_go_to(a, trail->x + (trail->n_kept - 1) * a->run->n, now);
+    }
     int64_t next = now + cg_next_kept(step + 1 - now, trail->n_slots - trail->n_kept);
     while (now < step) {
         const int status = cg_trail_repeat(a, now);

@@ -280,12 +280,15 @@ cdef extern from "cg_adjoint.h" nogil:
         double *gradient
         double *integral
         double *work
+        int64_t until
+        const double *after
         const char *failed
         double failed_at
 
     size_t cg_adjoint_work(const cg_adjoint_t *adjoint)
     int cg_adjoint_begin(cg_adjoint_t *adjoint)
     int cg_adjoint_sweep(cg_adjoint_t *adjoint, int64_t budget)
+    int cg_adjoint_end(cg_adjoint_t *adjoint)
 
 cdef extern from "cg_batch.h" nogil:
     enum: CG_BATCH_BLOCK
@@ -313,6 +316,7 @@ cdef extern from "cg_batch.h" nogil:
                           int64_t last, double *out, int64_t stride)
 
 cdef extern from "cg_events.h" nogil:
+    enum: CG_LOG_HEAD
     enum: CG_WATCH_KINKS
     enum: CG_SOLUTIONS
     ctypedef int (*cg_event_fn_t)(void *, int32_t, double, const double *, double *) noexcept

@@ -23,7 +23,9 @@ cdef class Trail:
     It starts at t0, x0 with parameters p and inputs u, which are contiguous arrays of float64, and ends a step at each
     of `stops`, which are ordered from t0 to the end of the run. Of `memory` bytes one half is for the slopes of the first
     steps, the other one for states, of which at least 4 are kept.
-    `states` (stops, n) has those at the stops, `status` and `t` say how and where the run ended.
+    `states` (stops, n) and `modes` (stops, n_modes) are those at the stops, `status` and `t` say how and where the run ended; an event may end it
+    before the last stops, and then ends at `n_stops` of them, the last one being the event. `record` is the `EventRecord` of
+    a model with events, contacts or kinks, else None, and `at_events` (rows) the steps taken before each of its rows.
     """
 
     cdef ModelCore model
@@ -32,8 +34,10 @@ cdef class Trail:
     cdef const cg_tableau_t *tableau
     cdef object at_stops
     cdef int64_t most_slopes, most_slots  # steps and states for which there is memory
-    cdef readonly object states
+    cdef _Detector detector
+    cdef readonly object states, modes, record, at_events
     cdef readonly int status
+    cdef readonly Py_ssize_t n_stops
 
     def __cinit__(self, ModelCore model, dict fields, double t0, x0, p, u, stops, double memory):
         cdef given_t given = BY_DEFAULT
@@ -57,12 +61,17 @@ cdef class Trail:
             self.run.p[i] = parameters[i]
         for i in range(model.n_inputs):
             self.run.u[i] = inputs[i]
+        self.detector = _detector_of(model, None, &given)
+        if self.detector is not None:
+            self.detector.attach(self.run)
         row = 8.0 * model.n_states
         self.most_slots = max(int(memory / 2 / row), CG_LEAST_SLOTS)
         self.most_slopes = int(memory / 2 / row / self.tableau.n_stages)
         self.trail.n_stages, self.trail.stride = self.tableau.n_stages, 1
         self._extend(FIRST_STEPS)
         self._forward(t0, x0, stops)
+        if self.detector is not None:
+            self._events(t0)
 
     def __dealloc__(self):
         cg_run_delete(self.run)
@@ -97,6 +106,7 @@ cdef class Trail:
         record.watch, record.watch_context = cg_trail_watch, &self.trail
         self.at_stops = np.zeros(len(stops), dtype=np.int64)
         self.states = np.full((len(stops), self.model.n_states), np.nan)
+        self.modes = np.zeros((len(stops), self.model.model.n_modes))
         before = None
         for k in range(ends.shape[0]):
             status = cg_run_extend(self.run, ends[k]) if k else cg_run_start(self.run, t0, &start[0], ends[k])
@@ -104,18 +114,33 @@ cdef class Trail:
                 free = min(budget, self.trail.capacity - self.trail.n_steps)
                 with nogil:
                     status = cg_drive(self.run, &record, free)
-                if status != CG_BUDGET_USED:
+                if status == CG_EVENTS_FULL:
+                    self.detector.drain()
+                elif status != CG_BUDGET_USED:
                     break
                 status = CG_OK
                 if self.trail.n_steps == self.trail.capacity:
                     self._extend(2 * self.trail.capacity)
                 if free == budget:
                     before, budget = _pause(before, budget)
-            if status != CG_OK:
+            if status < CG_OK:
                 break
             self.at_stops[k] = self.trail.n_steps
             self.states[k] = _copy(self.run.x, self.model.n_states)
+            self.modes[k] = _copy(self.run.u + self.model.n_inputs, self.model.model.n_modes)
+            self.n_stops = k + 1
+            if status != CG_OK:
+                break
         self.status = status
+        return 0
+
+    cdef int _events(self, double t0) except -1:
+        """Find the steps at whose ends something occurred: they end at its time."""
+        cdef cnp.npy_intp n = self.trail.n_steps + 1
+        self.record = self.detector.event_record(self.status, self.run.t, _copy(self.run.x, self.model.n_states))
+        t = cnp.PyArray_SimpleNewFromData(1, &n, cnp.NPY_DOUBLE, self.trail.t)
+        sign = -1.0 if self.trail.t[n - 1] < t0 else 1.0
+        self.at_events = np.searchsorted(sign * t, sign * self.record.rows[:, 0])
         return 0
 
     @property
@@ -164,20 +189,41 @@ cdef class Trail:
             integrand.weights = <const double *> cnp.PyArray_DATA(weights)
         return weights
 
-    def back(self, uintptr_t backward, integrands, jumps):
+    cdef object _modes(self, Py_ssize_t row, int side):
+        """Take the modes before (0) or after (1) a row of the record; the state (n,) there."""
+        cdef const double[::1] numbers = self.record.rows[row]
+        cdef Py_ssize_t n = self.model.n_states, n_modes = self.model.model.n_modes
+        if n_modes:
+            memcpy(self.run.u + self.model.n_inputs, &numbers[CG_LOG_HEAD + 2 * n + side * n_modes], n_modes * sizeof(double))
+        return _copy(&numbers[CG_LOG_HEAD + side * n], n)
+
+    cdef int _sweep(self, cg_adjoint_t *adjoint) except? -1:
+        """Go back to ``adjoint.until``; returns a status."""
+        cdef int64_t budget = FIRST_BUDGET
+        cdef int status
+        before = None
+        while True:
+            with nogil:
+                status = cg_adjoint_sweep(adjoint, budget)
+            if status != CG_BUDGET_USED:
+                return status
+            before, budget = _pause(before, budget)
+
+    def back(self, uintptr_t backward, integrands, jumps, across=None):
         """Go back to the start, once: the gradient by the initial state (n,), that by parameters and inputs, and the
         sum of the integrals.
 
         `backward` is the address of the `cg_backward_t` of the model, `jumps` (stops, n) has the derivatives by the state
         at each stop. An integrand is (kernel, weights, 0): the sum of the results of a kernel, or of t, x, p and u
         if it is None, with weights; or (None, None, address of a `cg_companion_t` of it and its derivatives).
-        Raises KernelError.
+        ``across(first, last, by_state, by_rest)`` goes back over the rows first <= i < last of `record`, which are at one
+        time, by changing the two arrays. Raises KernelError.
         """
         cdef cg_adjoint_t adjoint
         cdef const double[:, ::1] rows = jumps
         cdef double integral = 0.0
         cdef int status
-        cdef int64_t budget = FIRST_BUDGET
+        cdef Py_ssize_t first, last
         cdef bytearray memory = bytearray(max(len(integrands), 1) * sizeof(cg_integrand_t))
         cdef cg_integrand_t *entries = <cg_integrand_t *> <char *> memory
         memset(&adjoint, 0, sizeof(adjoint))
@@ -190,25 +236,35 @@ cdef class Trail:
         kept = [self._integrand(&entries[i], adjoint.backward, each) for i, each in enumerate(integrands)]
         adjoint.integrands, adjoint.n_integrands = entries, len(kept)
         n, rest = self.model.n_states, self.model.n_parameters + self.model.n_inputs
-        if (rows.shape[0] != len(self.at_stops) or rows.shape[1] != n or self.trail.n_repeated
+        if (rows.shape[0] != self.n_stops or rows.shape[1] != n or self.trail.n_repeated
                 or (self.run.correction is not NULL and adjoint.correction is NULL)):
             raise ArgumentError("the derivatives or the jumps do not fit the run")
         by_state, by_rest = np.zeros(n), np.zeros(rest + 1)
         adjoint.run, adjoint.trail, adjoint.tableau = self.run, &self.trail, self.tableau
-        adjoint.stops, adjoint.n_stops = <int64_t *> cnp.PyArray_DATA(self.at_stops), len(self.at_stops)
+        adjoint.stops, adjoint.n_stops = <int64_t *> cnp.PyArray_DATA(self.at_stops), self.n_stops
         adjoint.jumps = &rows[0, 0]
         work = np.empty(cg_adjoint_work(&adjoint))
         adjoint.work = <double *> cnp.PyArray_DATA(work)
         adjoint.lambda_, adjoint.gradient = <double *> cnp.PyArray_DATA(by_state), <double *> cnp.PyArray_DATA(by_rest)
         adjoint.integral = &integral
-        before, status = None, cg_adjoint_begin(&adjoint)
-        while status == CG_OK:
-            with nogil:
-                status = cg_adjoint_sweep(&adjoint, budget)
-            if status != CG_BUDGET_USED:
-                break
-            before, budget = _pause(before, budget)
-            status = CG_OK
+        status = cg_adjoint_begin(&adjoint)
+        last = 0 if self.record is None else len(self.record.rows)
+        while status == CG_OK and last > 0:
+            first = last - 1
+            while first > 0 and self.record.rows[first - 1, 0] == self.record.rows[first, 0]:
+                first -= 1
+            after, adjoint.until = self._modes(last - 1, 1), self.at_events[last - 1]
+            adjoint.after = <const double *> cnp.PyArray_DATA(after)
+            status = self._sweep(&adjoint)
+            if status == CG_OK:
+                self._modes(first, 0)
+                across(first, last, by_state, by_rest[:rest])
+            last = first
+        if status == CG_OK:
+            adjoint.until, adjoint.after = 0, NULL
+            status = self._sweep(&adjoint)
+        if status == CG_OK:
+            status = cg_adjoint_end(&adjoint)
         if status != CG_OK:
             kernel = "rhs" if adjoint.failed is NULL else adjoint.failed.decode()
             t = self.run.t if adjoint.failed is NULL else adjoint.failed_at

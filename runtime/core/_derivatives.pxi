@@ -82,7 +82,7 @@ def kink_of(ModelCore model, uintptr_t backward, str kernel, int64_t index):
 def slope_columns(ModelCore model, uintptr_t backward, str kernel, int64_t index, t, y, p, u):
     """One result of a kernel, (N,), and its derivatives by x, p and the inputs, (n + np + nu, N); NaN where it fails.
 
-    t (N,), y (n, N), p (np,) and u (nu,) are contiguous arrays of float64; `backward` is the address of a
+    t (N,), y (n, N), p (np,) and u (nu and modes, N or 1) are arrays of float64; `backward` is the address of a
     `cg_backward_t`.
     """
     cdef const cg_backward_t *table = <const cg_backward_t *> backward
@@ -91,10 +91,11 @@ def slope_columns(ModelCore model, uintptr_t backward, str kernel, int64_t index
     cdef const double[::1] ts = t
     cdef const double[:, ::1] columns = np.ascontiguousarray(y.T)
     cdef const double[::1] ps = p
-    cdef const double[::1] us = u
+    cdef const double[:, ::1] us = np.ascontiguousarray(u.T)
+    cdef bint each_u = us.shape[0] == count
     if table.digest.decode() != model.digest or entry is NULL or not 0 <= index < entry.n_values or not (
             columns.shape[0] == count and columns.shape[1] == model.n_states and len(p) == model.n_parameters
-            and len(u) == model.n_inputs):
+            and us.shape[1] == model.n_inputs + model.model.n_modes and (each_u or us.shape[0] == 1)):
         raise ArgumentError(f"{model.name}.{kernel}: the arguments of the derivatives have wrong lengths")
     result = np.empty((entry.n_found, count))
     cdef double[:, ::1] rows = result
@@ -106,8 +107,9 @@ def slope_columns(ModelCore model, uintptr_t backward, str kernel, int64_t index
     cdef double[::1] slopes = found
     cdef double *scratch = <double *> cnp.PyArray_DATA(work)
     for j in range(count):
-        failed = entry.function(ts[j], &columns[j, 0], &ps[0] if ps.shape[0] else NULL, &us[0] if us.shape[0] else NULL,
-                                &v[0], &values[0], &slopes[0], scratch) != CG_OK
+        failed = entry.function(ts[j], &columns[j, 0], &ps[0] if ps.shape[0] else NULL,
+                                &us[j if each_u else 0, 0] if us.shape[1] else NULL, &v[0], &values[0], &slopes[0],
+                                scratch) != CG_OK
         rows[0, j] = NAN if failed else values[index]  # in the place of the derivative by the time
         for i in range(1, entry.n_found):
             rows[i, j] = NAN if failed else slopes[i]

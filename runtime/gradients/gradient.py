@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +11,11 @@ from .. import arguments
 from ..arguments import Array
 from ..derivatives import derivatives, require_compiled
 from ..errors import ArgumentError, KernelError, message_of
+from ..event_record import HEAD
 from ..options import RunOptions, corrects
-from .loss import Terms, terms_of
-from .quantities import integrand_of, sampled
+from .jumps import Jumps, Part
+from .loss import Samples, Terms, terms_of
+from .quantities import integrand_of, sampled, slope_in_time
 from .start import Start
 
 if TYPE_CHECKING:
@@ -49,17 +51,6 @@ def check_smooth(what: str, model: CompiledModel, options: RunOptions) -> RunOpt
     from .._core import explicit_method
 
     require_compiled(what, model)
-    for kind, names in (("event", model.events), ("contact", model.contacts)):
-        if names:
-            raise ArgumentError(
-                f"{what}: {model.name} has the {kind} {names[0]}; the adjoint goes through smooth runs only: leave it "
-                "out of the system"
-            )
-    if model.kinks:
-        raise ArgumentError(
-            f"{what}: the right-hand side of {model.name} has kinks, where it is not differentiable; write it with "
-            "smooth functions in place of Abs, sign, Min, Max and Piecewise"
-        )
     checked = options.checked(model)
     if not explicit_method(checked.chosen):
         raise ArgumentError(
@@ -70,7 +61,7 @@ def check_smooth(what: str, model: CompiledModel, options: RunOptions) -> RunOpt
         raise ArgumentError(
             f"{what}: project='all' has no derivative by the start of a run; use 'constraints'"
         )
-    return checked
+    return replace(checked, kinks=checked.kinks or bool(model.kinks))
 
 
 def check_memory(memory: Any) -> float:
@@ -116,26 +107,109 @@ def backward(
     from .._core import Trail
 
     model, t0 = start.model, start.t
-    n, np_ = len(start.x), len(start.p)
-    times = np.concatenate([*(part.times for part in terms.samples), [t1]])
+    np_ = len(start.p)
+    timed = [part for part in terms.samples if part.event is None]
+    times = np.concatenate([*(part.times for part in timed), [t1]])
     sign = 1.0 if t1 >= t0 else -1.0
     stops = sign * np.unique(sign * times)
     trail = Trail(model, vars(options), t0, start.x, start.p, start.u, stops, memory)
-    if trail.status != 0:
+    if trail.status < 0:
         text = message_of(trail.status, trail.t, model.independent)
         raise KernelError(f"gradient: the run of {model.name} {text}", trail.status)
-    jumps = np.zeros((len(stops), n))
-    rest = np.zeros(np_ + len(start.u))
-    value = 0.0
+    stops = stops[: trail.n_stops]
+    if trail.status > 0:  # an event ended it
+        stops[-1] = trail.t
+    sums = _Sums(start, trail, stops)
     for part in terms.samples:
-        at = np.searchsorted(sign * stops, sign * part.times)
-        rows = [sampled(what, model, part.times, trail.states[at].T, start.p, start.u) for what in part.what]
-        term, weights = part.function(np.array([row for row, _ in rows]))
-        value += term
-        for weight, (_, slopes) in zip(weights, rows):
-            np.add.at(jumps, at, (slopes[:n] * weight).T)
-            rest += slopes[n:] @ weight
+        sums.add(part)
     integrands = [integrand_of(what, model) for what in terms.integrands]
-    by_x, by_rest, integral = trail.back(derivatives(model).backward(), integrands, jumps)
-    by_rest = by_rest + rest
-    return value + integral, start.back(by_x, by_rest[:np_], by_rest[np_:]), trail
+    across = None
+    if trail.record is not None:
+        rtol, atol = options.tolerances(model.states)
+
+        def integrand(t: float, y: Array, u: Array) -> float:
+            at = np.array([t]), y[:, None], start.p, u[:, None]
+            return sum(float(sampled(what, model, *at)[0][0]) for what in terms.integrands)
+
+        end = (sums.jumps[-1].copy(), sums.end_by_t) if trail.status > 0 else None
+        step = (trail.t - t0) / max(trail.n_steps, 1) or 1.0
+        across = Jumps(
+            start, trail.record, sums.parts, end, integrand, step, lambda y: atol + rtol * np.abs(y)
+        )
+    by_x, by_rest, integral = trail.back(derivatives(model).backward(), integrands, sums.jumps, across)
+    by_rest = by_rest + sums.rest
+    return sums.value + integral, start.back(by_x, by_rest[:np_], by_rest[np_:]), trail
+
+
+class _Sums:
+    """The samples of a loss, added up.
+
+    Its `value`, its derivatives `jumps` (stops, n) by the states at the stops, `rest` by parameters and inputs,
+    `end_by_t` by the time of an end that an event made, and `parts` at events, by row of their record.
+    """
+
+    def __init__(self, start: Start, trail: Any, stops: Array) -> None:
+        self.start, self.trail, self.stops = start, trail, stops
+        self.sign = 1.0 if len(stops) and stops[-1] >= start.t else -1.0
+        self.value, self.end_by_t = 0.0, 0.0
+        self.jumps = np.zeros((len(stops), len(start.x)))
+        self.rest = np.zeros(len(start.p) + len(start.u))
+        self.parts: dict[int, list[Part]] = {}
+
+    def add(self, part: Samples) -> None:
+        """Add the samples of a part: at an event, at the end, or at times."""
+        start, trail = self.start, self.trail
+        n = len(start.x)
+        if part.event is not None:
+            row = _row_of(part, start, trail)
+            t, y = trail.record.rows[row, :1].copy(), trail.record.rows[row, HEAD : HEAD + n, None].copy()
+            u = np.concatenate([start.u, trail.record.modes_before(row)])[:, None]
+            weights, slopes = self._sampled(part, t, y, u)
+            total = sum((w[0] * s[:, 0] for w, s in zip(weights, slopes)), np.zeros(n + len(self.rest)))
+            by_t = self._by_t(part, weights, t, y, u)
+            self.parts.setdefault(row, []).append(Part(by_t, total[:n]))
+            self.rest += total[n:]
+            return
+        ended = trail.status > 0
+        times = self.stops[-1:] if part.at_end else part.times
+        late = self.sign * times > self.sign * self.stops[-1]
+        if late.any():
+            raise ArgumentError(
+                f"{part.label}: the run ended at an event at t = {trail.t:.6g}, before the sample at t = "
+                f"{times[late][0]:.6g}"
+            )
+        at = np.searchsorted(self.sign * self.stops, self.sign * times)
+        y = trail.states[at].T
+        inputs = np.repeat(start.u[:, None], len(times), axis=1)
+        u = np.concatenate([inputs, trail.modes[at].T])
+        weights, slopes = self._sampled(part, times, y, u)
+        for weight, rows in zip(weights, slopes):
+            np.add.at(self.jumps, at, (rows[:n] * weight).T)
+            self.rest += rows[n:] @ weight
+        if ended and part.at_end:
+            self.end_by_t += self._by_t(part, weights, times, y, u)
+
+    def _sampled(self, part: Samples, t: Array, y: Array, u: Array) -> tuple[Array, list[Array]]:
+        """Add the part at states y (n, T): the derivatives by its values, and those of these by x, p and the inputs."""
+        found = [sampled(what, self.start.model, t, y, self.start.p, u) for what in part.what]
+        term, weights = part.function(np.array([row for row, _ in found]))
+        self.value += term
+        return weights, [rows for _, rows in found]
+
+    def _by_t(self, part: Samples, weights: Array, t: Array, y: Array, u: Array) -> float:
+        """The derivative of a part at one time by that, with the state as it is."""
+        at = self.start.model, t, y, self.start.p, u
+        return float(sum(w[0] * slope_in_time(what, *at) for what, w in zip(part.what, weights)))
+
+
+def _row_of(part: Samples, start: Start, trail: Any) -> int:
+    """The row of the record with the occurrence of an event that a part is at."""
+    assert part.event is not None
+    name, which = part.event
+    rows = np.flatnonzero(trail.record.causes == start.model.events.index(name))
+    if not -len(rows) <= which < len(rows):
+        raise ArgumentError(
+            f"{part.label}: the event {name} occurs {len(rows)} times in the run, which ends at t = {trail.t:.6g}; "
+            f"there is no occurrence {which}"
+        )
+    return int(rows[which])

@@ -4,8 +4,10 @@ A loss is an entry or a sequence of entries, which are added:
 
 - ``cg.final(f)``: a quantity or a SymPy expression of quantities at the end of the run;
 - ``cg.integral(f)``: its integral over the run, summed by the weights of the method, so to the method's order;
+- ``cg.at_event(event, f)``: f at an occurrence of an event; ``cg.first_passage(event)``: the time of its first one;
 - ``cg.squares(data)``: the sum of the squares of ((quantity at t - value) / sigma) over measured series;
-- ``cg.loss(function, entry)``: a function of what ``cg.final(...)`` or ``cg.series(..., times=...)`` gives.
+- ``cg.loss(function, entry)``: a function of what ``cg.final(...)``, ``cg.at_event(...)`` or
+  ``cg.series(..., times=...)`` gives.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import numpy as np
 from .. import arguments
 from ..arguments import Array
 from ..errors import ArgumentError
-from ..studies.collect import Recorded
+from ..studies.collect import FirstPassage, Recorded
 from ..studies.observed import Observed
 from .data import Series, series_of
 from .quantities import Quantity, quantity_of
@@ -45,11 +47,39 @@ class Squares:
     data: Any
 
 
+@dataclass(frozen=True)
+class AtEvent:
+    """Quantities at an occurrence of an event; see `at_event`."""
+
+    event: Any
+    what: tuple[Any, ...]
+    which: Any
+
+
+def at_event(event: Any, *what: Any, which: int = 0) -> AtEvent:
+    """A loss: a quantity at an occurrence of an event of the model, before its reset.
+
+    `event` is its name, `which` counts from 0, and -1 is the last one of the run. The time of an event, which is
+    ``"t"``, changes with what the run is differentiated by, and with it what is read off there. Several quantities are
+    for `loss`.
+
+    >>> import chaplygin as cg
+    >>> z, g = cg.coordinates("z"), cg.parameters("g", positive=True)
+    >>> floor = cg.Event(z, direction=-1, terminal=True, name="floor")
+    >>> stone = cg.System("stone", coordinates=[z], kinetic=cg.rate(z)**2/2, potential=g*z, events=[floor]).compile()
+    >>> found = stone.gradient(cg.at_event("floor", "t"), (0, 9), {"z": 5, "z_dot": 0}, {"g": 10})
+    >>> round(found.value, 9), round(found["z"], 9)    # t = sqrt(2 z / g), dt/dz = t / 2 z
+    (1.0, 0.1)
+    """
+    return AtEvent(event, what, which)
+
+
 def loss(function: Function, entry: Any) -> Composed:
     """A loss that is a Python function of samples of a run.
 
-    `entry` is ``cg.final(a, b, ...)`` or ``cg.series(a, b, ..., times=...)``. `function` gets their values, (m,) or
-    (m, T) for m quantities at T times, and returns the loss and its derivatives by the values, of the same shape.
+    `entry` is ``cg.final(a, b, ...)``, ``cg.at_event(event, a, b, ...)`` or
+    ``cg.series(a, b, ..., times=...)``. `function` gets their values, (m,) or (m, T) for m quantities at T times, and
+    returns the loss and its derivatives by the values, of the same shape.
 
     >>> import chaplygin as cg
     >>> from chaplygin.generated.harmonic_oscillator import model
@@ -80,6 +110,10 @@ class Samples:
     times: Array
     function: Function
     label: str
+    at_end: bool = False
+    """They are at the end of the run, also if an event makes it."""
+    event: tuple[str, int] | None = None
+    """They are at this occurrence of this event."""
 
 
 @dataclass(frozen=True)
@@ -117,14 +151,18 @@ def _samples(label: str, entry: Any, model: CompiledModel, t_span: tuple[float, 
     function = None
     if isinstance(entry, Composed):
         function, entry = entry.function, entry.entry
-        if type(entry) is not Recorded:
+        if type(entry) not in (Recorded, AtEvent):
             raise ArgumentError(
-                f"{label}: cg.loss takes values of cg.final or cg.series, not {arguments.short(entry)}"
+                f"{label}: cg.loss takes values of cg.final, cg.at_event or cg.series, not {arguments.short(entry)}"
             )
+    elif type(entry) is FirstPassage:
+        entry = AtEvent(entry.what[0], ("t",), 0)
+    if type(entry) is AtEvent:
+        return [_at_event(label, function, entry, model)]
     if type(entry) is not Recorded:
         raise ArgumentError(
-            f"{label} = {arguments.short(entry)} is not a loss: give cg.final, cg.integral, cg.squares or cg.loss, or "
-            "a list of them"
+            f"{label} = {arguments.short(entry)} is not a loss: give cg.final, cg.at_event, cg.integral, cg.squares or "
+            "cg.loss, or a list of them"
         )
     what = tuple(quantity_of(label, model, each) for each in entry.what)
     ends = np.array([t_span[1]])
@@ -134,11 +172,33 @@ def _samples(label: str, entry: Any, model: CompiledModel, t_span: tuple[float, 
             raise ArgumentError(
                 f"{label} is not one number; give one quantity, or a function of all by cg.loss"
             )
-        return [Samples(what, times, _plain, label)]
-    if not callable(function):
-        raise ArgumentError(f"{label}: {arguments.short(function)} is not a function")
+        return [Samples(what, times, _plain, label, at_end=True)]
     called = _called(label, function, single=entry.at is None)
-    return [Samples(what, times, called, label)]
+    return [Samples(what, times, called, label, at_end=entry.at is None)]
+
+
+def _at_event(label: str, function: Function | None, entry: AtEvent, model: CompiledModel) -> Samples:
+    """The checked samples at an occurrence of an event."""
+    name = arguments.plain_name(entry.event)
+    if name not in model.events:
+        raise ArgumentError(
+            f"{label}: {model.name} has no event {name!r}; "
+            + (f"its events are {', '.join(model.events)}" if model.events else "it has no events")
+        )
+    which = arguments.number(f"{label}: which", entry.which)
+    if which != int(which):
+        raise ArgumentError(
+            f"{label}: which = {which:g}; a whole number is needed, 0 for the first occurrence"
+        )
+    times = {"t", model.independent}
+    what = tuple(
+        quantity_of(label, model, model.independent if isinstance(each, str) and each in times else each)
+        for each in entry.what
+    )
+    if not what or (function is None and len(what) != 1):
+        raise ArgumentError(f"{label} is not one number; give one quantity, or a function of all by cg.loss")
+    called = _plain if function is None else _called(label, function, single=True)
+    return Samples(what, np.empty(0), called, label, event=(name, int(which)))
 
 
 def _plain(values: Array) -> tuple[float, Array]:
@@ -155,6 +215,8 @@ def _squares(series: Series) -> Function:
 
 def _called(label: str, function: Function, single: bool) -> Function:
     """A user's function, with what it returns checked."""
+    if not callable(function):
+        raise ArgumentError(f"{label}: {arguments.short(function)} is not a function")
 
     def of(values: Array) -> tuple[float, Array]:
         given = values[:, 0] if single else values

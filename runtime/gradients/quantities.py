@@ -74,18 +74,37 @@ def integrand_of(what: Quantity, model: CompiledModel) -> tuple[str | None, Arra
     return what.kernel, weights, 0
 
 
+def slope_in_time(what: Quantity, model: CompiledModel, t: Array, y: Array, p: Array, u: Array) -> float:
+    """The derivative of a quantity by the time at t (1,), y (n, 1), with the state as it is."""
+    if isinstance(
+        what, Expression
+    ):  # whose compiled derivatives leave the time out: differences of the fourth order
+        h = 1e-3 * (1.0 + abs(float(t[0])))
+        at = [float(sampled(what, model, t + k * h, y, p, u)[0][0]) for k in (-2, -1, 1, 2)]
+        return (8.0 * (at[2] - at[1]) - (at[3] - at[0])) / (12.0 * h)
+    if what.kernel is None:
+        return float(what.index == 0)
+    weights = np.zeros(len(model.outputs if what.kernel == "outputs" else model._conserved))
+    weights[what.index] = 1.0
+    return float(derivatives(model).adjoint(what.kernel, float(t[0]), y[:, 0], p, u[:, 0], weights)[0])
+
+
 def sampled(
     what: Quantity, model: CompiledModel, t: Array, y: Array, p: Array, u: Array
 ) -> tuple[Array, Array]:
-    """A quantity at states y (n, T): values (T,), and the derivatives by x, p and the inputs (n + np + nu, T)."""
+    """A quantity at states y (n, T): values (T,), and the derivatives by x, p and the inputs (n + np + nu, T).
+
+    u (nu and modes, T or 1) are the inputs, which are constant, and the modes of contacts.
+    """
+    inputs = u[: len(model.inputs), 0]
     if isinstance(what, Expression):
         columns = np.ascontiguousarray(y)
-        rows = what.rows(model, t, columns, [p[i : i + 1] for i in range(len(p))], u[:, None])
+        rows = what.rows(model, t, columns, [p[i : i + 1] for i in range(len(p))], np.ascontiguousarray(u))
         found = rows[0], rows[1:]
     elif what.kernel is None:
-        slopes = np.zeros((1 + len(y) + len(p) + len(u), len(t)))
+        slopes = np.zeros((1 + len(y) + len(p) + len(inputs), len(t)))
         slopes[what.index] = 1.0
-        constants = np.broadcast_to(np.concatenate([p, u])[:, None], (len(p) + len(u), len(t)))
+        constants = np.broadcast_to(np.concatenate([p, inputs])[:, None], (len(p) + len(inputs), len(t)))
         return np.concatenate([t[None], y, constants])[what.index], slopes[1:]
     else:
         from .._core import slope_columns

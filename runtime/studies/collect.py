@@ -237,7 +237,7 @@ class _Occurrences(Collector):
             )
 
 
-class _FirstPassage(_Occurrences):
+class FirstPassage(_Occurrences):
     view = PassageView
     single = True
 
@@ -384,7 +384,7 @@ def probability(condition: Any, at: Any = None) -> Collector:
 
 def first_passage(event: str) -> Collector:
     """The time of the first occurrence of an event of the model, (n,); NaN where there is none."""
-    return _FirstPassage((event,))
+    return FirstPassage((event,))
 
 
 def events(event: str) -> Collector:
@@ -411,7 +411,7 @@ TAGS: dict[str, type[Collector]] = {
     "quantiles": _Quantiles,
     "histogram": _Histogram,
     "probability": _Probability,
-    "first passage": _FirstPassage,
+    "first passage": FirstPassage,
     "events": _Events,
 }
 """The kinds of entries, by what the manifests of studies call them."""

@@ -58,7 +58,7 @@ from chaplygin.runtime.errors import (
     UnknownSystemError as UnknownSystemError,
 )
 from chaplygin.runtime.gradients.fit import Fit as Fit, fit as fit
-from chaplygin.runtime.gradients.loss import loss as loss, squares as squares
+from chaplygin.runtime.gradients.loss import at_event as at_event, loss as loss, squares as squares
 from chaplygin.runtime.gradients.residuals import residuals as residuals
 from chaplygin.runtime.loading import load_model as load_model
 from chaplygin.runtime.model import Model as Model
