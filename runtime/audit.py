@@ -15,7 +15,7 @@ import numpy as np
 from . import arguments
 from .arguments import Array
 from .errors import ArgumentError
-from .inputs import Inputs
+from .series import Inside
 
 if TYPE_CHECKING:
     from .base_model import BaseModel
@@ -124,34 +124,13 @@ class _Quantities:
         return cls(name, "outputs", model.outputs.index(name), model.outputs.index(power))
 
 
-class _Run:
-    """The motion inside the steps, with the inputs as each step used them."""
+class _Run(Inside):
+    """The motion inside the steps, with its power balance."""
 
     def __init__(self, sol: Solution, dense: Any) -> None:
-        self.model, self.dense, self.event_record = sol.model, dense, sol._event_record
+        super().__init__(sol, dense)
         self.p = sol._p[:, None]
-        self.inputs = sol._inputs if isinstance(sol._inputs, Inputs) else None
-        self.constant = sol._inputs if isinstance(sol._inputs, np.ndarray) else sol._inputs.values
         self.quantities = _Quantities.of(sol.model)
-
-    def u(self, t: Array, y: Array, begin: Array, end: Array) -> Array:
-        """Inputs (nu, N) at times t inside the steps begin..end, each (N,); at a jump, the value inside the step."""
-        u = np.repeat(self.constant[:, None], len(t), axis=1)
-        if self.inputs is None:
-            return self.with_modes(u, begin, end)
-        for i, signal in self.inputs.signals.items():
-            first, second = 0.75 * begin + 0.25 * end, 0.25 * begin + 0.75 * end
-            low, high = signal.at(first), signal.at(second)
-            u[i] = low + (high - low) * (t - first) / (second - first)
-        self.inputs.call_functions(t, y, u)
-        return self.with_modes(u, begin, end)
-
-    def with_modes(self, u: Array, begin: Array, end: Array) -> Array:
-        """The inputs, followed by the contact modes during the steps begin..end."""
-        if self.event_record is None or not self.event_record.contacts:
-            return u
-        sign = 1.0 if self.dense.ts[-1] >= self.dense.ts[0] else -1.0
-        return np.concatenate([u, self.event_record.modes_at(0.5 * (begin + end), sign)])
 
     def evaluate(self, t: Array, y: Array, u: Array) -> tuple[Array, Array]:
         """T2 - T0 + V and the power, each (N,); NaN where the model cannot be evaluated."""
@@ -174,7 +153,7 @@ def audit(sol: Solution, tolerance: float | None = None) -> Audit:
         tolerance = arguments.number("tolerance", tolerance)
         if not tolerance > 0:
             raise ArgumentError(f"tolerance = {tolerance} must be positive")
-    dense = sol.sol if sol.sol is not None else _again(sol)
+    dense = sol.interpolant()
     run = _Run(sol, dense)
     ends = np.asarray(dense.ts, dtype=np.float64)
     count = len(ends) - 1
@@ -213,18 +192,6 @@ def audit(sol: Solution, tolerance: float | None = None) -> Audit:
     return Audit(
         sol.model.name, run.quantities.name, ends, value, change, work, change - work, allowed, scale
     )
-
-
-def _again(sol: Solution) -> Any:
-    """The interpolant of a run made without one: repeats the run, which must give the same bits."""
-    repeated = sol._repeat()
-    same = repeated.t_reached == sol.t_reached and np.array_equal(repeated.y, sol.y, equal_nan=True)
-    if not same:
-        raise ArgumentError(
-            f"the run of {sol.model.name} gave different numbers when it was repeated (does an input function depend "
-            "on more than (t, y)?): integrate with dense_output=True to audit the run itself"
-        )
-    return repeated.sol
 
 
 def _powers(run: _Run, moments: Array, begin: Array, end: Array) -> Array:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .plotting import title
+from .series import drawn
 
 if TYPE_CHECKING:
     from .base_model import BaseModel
@@ -86,14 +87,15 @@ def _picture(sol: Solution) -> str:
     names = sol.model.states[:PANELS]
     if len(sol.t) < 2:
         return ""
-    shown = np.unique(np.linspace(0, len(sol.t) - 1, POINTS).round().astype(int))
     try:
+        series = drawn(sol, POINTS)
+        shown = np.unique(np.linspace(0, len(series.t) - 1, max(POINTS, 2 * sol.n_steps)).round().astype(int))
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(4.5, 0.4 + 0.9 * len(names)), layout="constrained")
         panels = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
-        for panel, name, row in zip(panels, names, sol.y):
-            panel.plot(sol.t[shown], row[shown], linewidth=1.0)
+        for panel, name, row in zip(panels, names, series.y):
+            panel.plot(series.t[shown], row[shown], linewidth=1.0)
             panel.set_ylabel(name, fontsize=8, parse_math=False)
             panel.tick_params(labelsize=7)
         panels[-1].set_xlabel(sol.model.along or "t", fontsize=8, parse_math=False)

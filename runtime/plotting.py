@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import ArgumentError, optional
+from .series import drawn
 
 if TYPE_CHECKING:
     from .base_model import BaseModel
@@ -50,19 +51,36 @@ def plane_of(model: BaseModel) -> tuple[str, str] | None:
     return ("x", "y") if {"x", "y"} <= set(model.states[: model.n_coordinates]) else None
 
 
-def draw(sol: Solution, names: Sequence[str], file: Any, path: bool) -> Any:
-    """The figure of `Solution.plot`; with `path`, the second of two names over the first."""
+def draw(sol: Solution, names: Sequence[str], file: Any, path: bool, ax: Any = None) -> Any:
+    """The figure of `Solution.plot`; with `path`, the second of two names over the first; in the axes `ax` if given."""
     model = sol.model
-    if len(names) > PANELS and not path:
+    if ax is not None:
+        axes = _axes(ax, 1 if path else len(names))
+        figure = axes[0].figure
+    elif len(names) > PANELS and not path:
         raise ArgumentError(
             f"plot: {len(names)} names; a figure has at most {PANELS} panels: give the names to draw"
         )
-    figure = new_figure("Solution.plot", (5.5, 5.0) if path else (7.0, 1.0 + 1.4 * len(names)), file)
-    if path:
-        _path(figure.subplots(), sol, names)
     else:
-        _panels(figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0], sol, names)
-    return finish(figure, title(model), file)
+        figure = new_figure("Solution.plot", (5.5, 5.0) if path else (7.0, 1.0 + 1.4 * len(names)), file)
+        axes = list(figure.subplots(1 if path else len(names), 1, sharex=True, squeeze=False)[:, 0])
+    if path:
+        _path(axes[0], sol, names)
+    else:
+        _panels(axes, sol, names)
+    shown = finish(figure, title(model) if ax is None else None, file)
+    return shown if ax is None else ax
+
+
+def _axes(given: Any, count: int) -> list[Any]:
+    """Axes of Matplotlib: one, or `count` of them."""
+    import numpy as np
+
+    axes = np.array(given, dtype=object).ravel().tolist()
+    if len(axes) not in (1, count) or not all(hasattr(a, "plot") and hasattr(a, "axvline") for a in axes):
+        some = "Matplotlib axes" if count == 1 else f"one of Matplotlib's axes, or {count}"
+        raise ArgumentError(f"plot: ax is {type(given).__name__}; give {some}, as from plt.subplots()")
+    return axes
 
 
 def new_figure(what: str, size: tuple[float, float], file: Any) -> Any:
@@ -76,9 +94,10 @@ def new_figure(what: str, size: tuple[float, float], file: Any) -> Any:
     return figure_class(figsize=size, layout="constrained")
 
 
-def finish(figure: Any, text: str, file: Any) -> Any:
-    """The figure with its title, written to `file` if there is one."""
-    figure.suptitle(text)
+def finish(figure: Any, text: str | None, file: Any) -> Any:
+    """The figure with its title if it has one, written to `file` if there is one."""
+    if text is not None:
+        figure.suptitle(text)
     if file is not None:
         figure.savefig(file, dpi=130)
     return figure
@@ -89,32 +108,39 @@ def title(model: Any) -> str:
     return f"{model.name} ({model.form})" if model.form else str(model.name)
 
 
-def _panels(panels: Any, sol: Solution, names: Sequence[str]) -> None:
-    for panel, name in zip(panels, names):
-        panel.plot(sol.t, sol[name], linewidth=1.2)
-        panel.set_ylabel(labelled(name, sol.model.units.get(name, "")))
+def _panels(panels: Sequence[Any], sol: Solution, names: Sequence[str]) -> None:
+    """Quantities over time, each in its panel, or all in one."""
+    series, marks, shared = drawn(sol), _marks(sol), len(panels) < len(names)
+    for i, name in enumerate(names):
+        panel, text = panels[0 if shared else i], labelled(name, sol.model.units.get(name, ""))
+        panel.plot(series.t, series[name], linewidth=1.2, label=text if shared else None)
+        if not shared:
+            panel.set_ylabel(text)
+    for panel in panels:
         panel.grid(visible=True, alpha=0.3)
-        for _, times, style in _marks(sol):
+        for _, times, style in marks:
             for t in times:
                 panel.axvline(t, linewidth=0.8, **style)
-    marks = _marks(sol)
-    if marks:
+    if marks or shared:
         from matplotlib.lines import Line2D
 
+        curves = panels[0].get_legend_handles_labels()[0] if shared else []
         handles = [Line2D([], [], linewidth=0.8, label=label, **style) for label, _, style in marks]
-        panels[0].legend(handles=handles, loc="best", fontsize=8)
+        panels[0].legend(handles=[*curves, *handles], loc="best", fontsize=8)
     panels[-1].set_xlabel(labelled(sol.model.along or "t", unit_of_time(sol.model)))
 
 
 def _path(panel: Any, sol: Solution, names: Sequence[str]) -> None:
     import numpy as np
 
-    x, y = (sol[name] for name in names)
+    series = drawn(sol)
+    x, y = (series[name] for name in names)
     panel.plot(x, y, linewidth=1.2)
     panel.plot(x[:1], y[:1], "o", color="black", markersize=4, label="start")
     panel.plot(x[-1:], y[-1:], "s", color="black", markersize=4, label="end")
+    sign = 1.0 if len(series.t) == 0 or series.t[-1] >= series.t[0] else -1.0
     for label, times, style in _marks(sol):
-        at = np.clip(np.searchsorted(sol.t, times), 0, len(sol.t) - 1)
+        at = np.clip(np.searchsorted(sign * series.t, sign * np.asarray(times)), 0, len(series.t) - 1)
         panel.plot(x[at], y[at], "x", color=style["color"], markersize=5, label=label)
     panel.set_aspect("equal", adjustable="datalim")
     for name, label in zip(names, (panel.set_xlabel, panel.set_ylabel)):

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import pivots, plotting
-from .arguments import Array, array, plain_name, unknown_quantity
+from .arguments import Array, array
 from .consistency import Accepted
 from .errors import ArgumentError, message_of, optional
 from .inputs import Inputs
 from .options import RunOptions
+from .series import Series
 
 if TYPE_CHECKING:
     from .audit import Audit
@@ -114,8 +115,8 @@ class Solution:
     """
 
     __slots__ = (
-        "_event_record", "_extra", "_inputs", "_p", "_posed", "model", "n_rejected", "n_steps", "nfev", "njev", "nlu",
-        "sensitivity", "sol", "status", "t", "t_events", "t_reached", "y", "y_events",
+        "_dense", "_event_record", "_inputs", "_named", "_p", "_posed", "model", "n_rejected", "n_steps", "nfev",
+        "njev", "nlu", "sensitivity", "sol", "status", "t", "t_events", "t_reached", "y", "y_events",
     )  # fmt: skip
 
     def __init__(
@@ -136,7 +137,7 @@ class Solution:
         self.y_events: list[Array] | None = None
         if event_record is not None and (event_record.events or event_record.functions):
             self.t_events, self.y_events = event_record.events_of_all()
-        self._extra: dict[str, Array] | None = None
+        self._named: Series | None = None
         self.sensitivity: Sensitivity | None = None
 
     @property
@@ -192,25 +193,55 @@ class Solution:
         return self.model.quantities
 
     def __getitem__(self, name: Any) -> Array:
-        key = plain_name(name)
-        states = self.model.states
-        if key in states:
-            state: Array = self.y[states.index(key)]
-            return state
-        if key in ("t", self.model.along):
-            return self.t
-        if key in self.model.inputs:
-            row: Array = self._u()[self.model.inputs.index(key)]
-            return row
-        values: Array = self._all(name)[key]
-        return values
+        return self._series()[name]
+
+    def __call__(self, t: Any) -> Array:
+        """The states at any time of the run, (n,) for a number and (n, N) for times (N,), by the method's interpolant.
+
+        At a reset it is the state before. A run without ``dense_output=True`` is repeated with it on the first call,
+        and must give the same bits.
+
+        Raises `ArgumentError` for times outside the run, or a run that cannot be repeated.
+
+        >>> from chaplygin.generated.harmonic_oscillator import model
+        >>> sol = model.integrate((0, 10), {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, rtol=1e-9)
+        >>> x, x_dot = sol(0.5)
+        >>> round(float(x), 6)  # cos 1
+        0.540302
+        """
+        moments, dense = array("t", t), self.interpolant()
+        low, high = float(np.min(dense.ts)), float(np.max(dense.ts))
+        if moments.ndim > 1:
+            raise ArgumentError(f"t has shape {moments.shape}; a number or a 1-D array is needed")
+        if not ((moments >= low) & (moments <= high)).all():
+            raise ArgumentError(f"t must lie inside the run, [{low:.17g}, {high:.17g}]")
+        return np.asarray(dense(moments))
+
+    def interpolant(self) -> Any:
+        """`sol`, or where the run was made without it, that of the same run repeated; it is kept.
+
+        Raises `ArgumentError` for a run that gives other numbers when it is repeated.
+        """
+        if self.sol is not None:
+            return self.sol
+        if getattr(self, "_dense", None) is None:
+            repeated = self._repeat()
+            same = repeated.t_reached == self.t_reached and np.array_equal(repeated.y, self.y, equal_nan=True)
+            if not same:
+                raise ArgumentError(
+                    f"the run of {self.model.name} gave different numbers when it was repeated (does an input function "
+                    "depend on more than (t, y)?): integrate with dense_output=True, which keeps what is between its "
+                    "points"
+                )
+            self._dense = repeated.sol
+        return self._dense
 
     def evaluate(self, name: str | None = None) -> Any:
         """One quantity over `t` by name, shape (N,), or without a name a dict of all of them.
 
         Raises `ArgumentError` for an unknown name and `KernelError` if a quantity cannot be computed.
         """
-        return self._all(None) | {} if name is None else self[name]
+        return self._series().all() | {} if name is None else self[name]
 
     def audit(self, tolerance: float | None = None) -> Audit:
         """Check the run against Painlevé's equation, d/dt (T2 - T0 + V) = power, over each of its steps.
@@ -277,35 +308,57 @@ class Solution:
             return rows
         return np.concatenate([rows, self._event_record.modes_of_rows(len(self.t))])
 
-    def _all(self, name: Any) -> dict[str, Array]:
-        if name is not None and plain_name(name) not in self.names:
-            raise unknown_quantity(name, self.model.name, self.names)
-        if self._extra is None:
-            self._extra = self.model._values(self.t, self.y, self._p, self._u(), strict=False)
-        return self._extra
+    def _series(self) -> Series:
+        if self._named is None:
+            self._named = Series(self.model, self.t, self.y, self._p, self._u)
+        return self._named
 
     def plot(
-        self, names: str | Sequence[str] | None = None, *, path: Sequence[str] | None = None, file: Any = None
+        self,
+        names: str | Sequence[str] | None = None,
+        *,
+        path: Sequence[str] | None = None,
+        file: Any = None,
+        ax: Any = None,
     ) -> Any:
         """Draw quantities over time, one panel each: the states (the first 24) unless `names` says otherwise.
 
-        ``path=("x", "y")`` instead draws the second quantity over the first, with equal axis scales. Events that
-        occurred and contact mode changes are marked. Returns the Matplotlib figure, and writes it to `file` if given.
+        ``path=("x", "y")`` instead draws the second quantity over the first, with equal axis scales. Curves are drawn
+        from the interpolant of the run, which is repeated for it if it was made without (see ``sol(t)``). Events that
+        occurred and contact mode changes are marked. ``ax=``: Matplotlib axes to draw in, one for all names, or one for
+        each; they are returned then, else the Matplotlib figure. It is written to `file` if one is given.
 
-        Raises ArgumentError for an invalid name or file, optional without the extra ``[plot]``.
+        Raises ArgumentError for an invalid name, file or axes, optional without the extra ``[plot]``.
         """
         if path is not None:
             if names is not None or isinstance(path, str) or len(path) != 2:
                 raise ArgumentError("plot: path must be two names, and cannot be combined with names")
-            return plotting.draw(self, tuple(path), file, True)
+            return plotting.draw(self, tuple(path), file, True, ax)
         if names is None:
-            return plotting.draw(self, self.model.states[: plotting.PANELS], file, False)
+            return plotting.draw(self, self.model.states[: plotting.PANELS], file, False, ax)
         chosen = (names,) if isinstance(names, str) else tuple(names)
         if not chosen:
             raise ArgumentError(
                 f"plot: no names; give None for the states, or some of {', '.join(self.names)}"
             )
-        return plotting.draw(self, chosen, file, False)
+        return plotting.draw(self, chosen, file, False, ax)
+
+    def to_pandas(self) -> Any:
+        """Everything as a `pandas.DataFrame`, a row for each point, by time. Needs the extra ``[pandas]``.
+
+        Its `attrs` have the units, the parameters and what the run was of. At a reset a time occurs twice, before and
+        after.
+
+        Raises `MissingExtraError` without pandas.
+        """
+        pandas = optional("pandas", "Solution.to_pandas", "pandas")
+        index = pandas.Index(self.t, name=self.model.along or "t")
+        frame = pandas.DataFrame({name: self[name] for name in self.names}, index=index)
+        units = {name: unit for name in self.names if (unit := self.model.units.get(name))}
+        frame.attrs = {
+            "model": self.model.name, "form": self.model.form, "parameters": self.parameters, "units": units,
+        }  # fmt: skip
+        return frame
 
     def to_xarray(self) -> Any:
         """Everything as an `xarray.Dataset` over t, units as attributes. Needs the extra ``[xarray]``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -70,6 +71,8 @@ bint object Py_ssize_t size_t self cython chaplygin""".split()
 RESERVED = frozenset([*_C_WORDS, *_CPP_WORDS, *_CYTHON_WORDS, *keyword.kwlist, *keyword.softkwlist])
 
 
+_LONGEST_RANGE = 10_000
+
 ASSUMPTIONS = "positive negative nonnegative nonpositive nonzero zero integer even odd".split()
 """The SymPy assumptions accepted in declarations: those that can be checked when a model runs."""
 
@@ -135,8 +138,10 @@ def _declare(
     split = names.replace(",", " ").split() if isinstance(names, str) else list(names)
     if not split:
         raise DeclarationError(f"no {what} names given: separate names by spaces, e.g. 'phi x y'")
-    if ";" in str(names) or "(" in str(names):
+    if ";" in str(names) or ("(" in str(names) and ":" not in str(names)):
         check_name(str(names), what)
+    ranged = any(":" in str(name) for name in split)
+    split = [each for name in split for each in _expanded(name, what)]
     for name in split:
         check_name(name, what)
     if len(set(split)) != len(split):
@@ -147,11 +152,31 @@ def _declare(
     except InconsistentAssumptions:
         given = ", ".join(f"{key}={value!r}" for key, value in assumptions.items())
         raise DeclarationError(f"{what} {names!r}: the assumptions {given} contradict one another") from None
-    return symbols[0] if len(symbols) == 1 else symbols
+    return symbols[0] if len(symbols) == 1 and not ranged else symbols
+
+
+def _expanded(name: Any, what: str) -> list[Any]:
+    """The names of a range such as q1:4, by the rules of `sympy.symbols`; other names as they are."""
+    if not isinstance(name, str) or ":" not in name:
+        return [name]
+    wrong = f"{what} {name!r}: a range of names is q1:4 for q1, q2, q3, or q(a:c) for qa, qb, qc, as in sympy.symbols"
+    spans = [(int(low or 0), int(high)) for low, high in re.findall(r"([0-9]*):([0-9]+)", name)]
+    if math.prod(max(high - low, 1) for low, high in spans) > _LONGEST_RANGE:
+        raise DeclarationError(f"{wrong}; this one has more than {_LONGEST_RANGE} names")
+    try:
+        found = [s.name for s in sp.symbols(name, seq=True)]
+    except (ValueError, TypeError, IndexError):
+        found = []
+    if not found:
+        raise DeclarationError(wrong)
+    return found
 
 
 def coordinates(names: str | Sequence[str], **assumptions: Any) -> Any:
     """Declare generalised coordinates: one name gives one symbol, several give a tuple.
+
+    A range of names is written as in `sympy.symbols`: ``"q1:4"`` is q1, q2, q3 (always a tuple), for velocities,
+    parameters and inputs too.
 
     SymPy's assumptions (`positive=True` ...) can be given. A run must start where they hold; whether the motion
     preserves them is not checked.
@@ -160,6 +185,8 @@ def coordinates(names: str | Sequence[str], **assumptions: Any) -> Any:
     cannot be checked.
 
     >>> phi, x, y = coordinates("phi x y")
+    >>> coordinates("q1:4 z")
+    (q1, q2, q3, z)
     """
     return _declare(Coordinate, names, "coordinate", assumptions)
 
