@@ -122,6 +122,10 @@ class SizeWarning(UserWarning):
     """Equations are so long that emitting and compiling them takes a minute or more."""
 
 
+class CacheWarning(UserWarning):
+    """Compiled models are not kept, since the user's cache folder cannot be written."""
+
+
 class PurePythonWarning(RuntimeWarning):
     """A pure-Python model runs instead of a compiled one."""
 

@@ -76,7 +76,7 @@ def _axes(given: Any, count: int) -> list[Any]:
     """Axes of Matplotlib: one, or `count` of them."""
     import numpy as np
 
-    axes = np.array(given, dtype=object).ravel().tolist()
+    axes: list[Any] = np.array(given, dtype=object).ravel().tolist()
     if len(axes) not in (1, count) or not all(hasattr(a, "plot") and hasattr(a, "axvline") for a in axes):
         some = "Matplotlib axes" if count == 1 else f"one of Matplotlib's axes, or {count}"
         raise ArgumentError(f"plot: ax is {type(given).__name__}; give {some}, as from plt.subplots()")

@@ -503,3 +503,44 @@ def test_what_is_found_in_the_cache_loads_nothing_that_derives() -> None:
     assert first == second == "-4.0"
     assert derived == set(DERIVING)
     assert found == set()
+
+
+READ_ONLY = """
+import os, sys, warnings
+import chaplygin as cg
+x = cg.coordinates("x")
+def swing(k):
+    return cg.System("swing", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, potential=k * x**2 / 2)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for k in (1, 2):
+        sol = swing(k).compile().integrate((0, 1), {"x": 1, "x_dot": 0})
+        assert type(sol.model).__name__ != "PythonModel" and sol.success, sol
+assert [w.category for w in caught] == [cg.CacheWarning], [str(w.message) for w in caught]
+print(caught[0].message)
+print(os.environ["CHAPLYGIN_CACHE"])
+"""
+
+
+def test_a_read_only_home_gets_a_temporary_cache_and_one_warning() -> None:
+    """Folders cannot be made in /proc, by root neither."""
+    if not os.path.isdir("/proc/self"):
+        pytest.skip("no /proc")
+    kept = {k: v for k, v in os.environ.items() if k != "CHAPLYGIN_CACHE"}
+    given = kept | {"XDG_CACHE_HOME": "/proc/self/home", "CHAPLYGIN_BACKGROUND": "0"}
+    found = subprocess.run(
+        [sys.executable, "-c", READ_ONLY], env=given, capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stderr
+    message, folder = found.stdout.splitlines()
+    assert message.startswith("cache folder /proc/self/home/chaplygin/models: cannot be created")
+    assert "set CHAPLYGIN_CACHE to a folder that you can write" in message
+    assert not os.path.exists(folder)  # removed when the process ended
+
+
+def test_a_folder_that_was_asked_for_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not os.path.isdir("/proc/self"):
+        pytest.skip("no /proc")
+    monkeypatch.setenv("CHAPLYGIN_CACHE", "/proc/self/home")
+    with pytest.raises(CacheError, match="cannot be created"):
+        cache.cache_folder()

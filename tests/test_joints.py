@@ -197,6 +197,104 @@ def test_bad_joints_are_named(make: Any, message: str) -> None:
         make()
 
 
+def test_a_plate_that_moves_in_a_plane_needs_one_moment() -> None:
+    """(0, 0, J) is no body's inertia, but in a plane the two other moments are of no consequence."""
+    m, J, g = cg.parameters("m J g", positive=True)
+
+    def arm(inertia: Any) -> Any:
+        upper = joint.revolute(None, "z", name="a", mass=m, inertia=inertia, center=(0, -1, 0))
+        lower = joint.revolute(
+            upper, "z", name="b", at=(0, -2, 0), mass=m, inertia=inertia, center=(0, -1, 0)
+        )
+        weight = cg.Weight(g, direction=(0, -1, 0))
+        numbers = {"m": 2, "J": 0.3, "g": 9.81, "a": 0.3, "b": -0.2}
+        return cg.System(
+            "arm",
+            bodies=[upper, lower],
+            interactions=[weight],
+            example=symbols(numbers, m, J, g, upper, lower),
+        )
+
+    flat, whole = arm((0, 0, J)), arm((J, J, J))
+    for form in ("lagrange", "recursive"):
+        values = [
+            python_model(s.equations(form).program, quiet=True).rhs(
+                0, [0.4, -0.7, 1.1, 0.6], [0.3, 9.81, 2.0]
+            )
+            for s in (flat, whole)
+        ]
+        np.testing.assert_allclose(*values, rtol=1e-13)
+
+
+def symbols(numbers: dict[str, float], *given: Any) -> dict[Any, float]:
+    every = [s for item in given for s in (item.coordinates if isinstance(item, joint.Link) else [item])]
+    return {s: numbers[s.name] for s in every}
+
+
+def test_springs_dampers_and_motors_of_joints() -> None:
+    """The same as V and Q in the joints' coordinates, in every form that fits."""
+    k, c, m = cg.parameters("k c m", positive=True)
+    couple, push = cg.inputs("couple push")
+    body: Any = {"mass": m, "inertia": (1, 1, 1), "center": (0.1, 0.3, -0.4)}
+    hinge = joint.revolute(None, (1, 2, 2), name="hinge", turned=cg.turn("x", 0.3), **body)
+    slide = joint.prismatic(hinge, "y", name="slide", at=(0.2, 0, 1), turned=cg.turn("z", 0.7), **body)
+    rod = joint.cylindrical(slide, "x", name="rod", **body)
+    nut = joint.helical(rod, (0, 3, 4), pitch=0.2, name="nut", **body)
+    q = [s for link in (hinge, slide, rod, nut) for s in link.coordinates]
+    loads = [
+        hinge.spring(k, 0.2), slide.spring(2 * k), rod.spring(k, of="rod_shift"), nut.spring(3 * k, 1),
+        hinge.damper(c), slide.damper(2 * c), rod.damper(c, of=q[3]), nut.damper(c),
+        hinge.motor(couple), slide.motor(push), rod.motor(couple * q[0], of="rod_angle"), nut.motor(push),
+    ]  # fmt: skip
+    bodies, rates = [hinge, slide, rod, nut], [cg.rate(x) for x in q]
+    assert [x.name for x in q] == ["hinge", "slide", "rod_shift", "rod_angle", "nut"]
+    potential = k * (
+        (q[0] - sp.Rational(1, 5)) ** 2 / 2 + q[1] ** 2 + q[2] ** 2 / 2 + sp.Rational(3, 2) * (q[4] - 1) ** 2
+    )
+    forces = dict(zip(rates, [couple, push, 0, couple * q[0], push], strict=True))
+    for v, factor in zip(rates, [1, 2, 0, 1, 1], strict=True):
+        forces[v] -= factor * c * v
+    ours = cg.System("ours", bodies=bodies, interactions=loads)
+    theirs = cg.System("theirs", bodies=bodies, potential=potential, forces=forces)
+    draw = np.random.default_rng(4)
+    y, p, u = draw.uniform(-1, 1, 10), draw.uniform(0.5, 1.5, 3), draw.uniform(-1, 1, 2)
+    expected = python_model(theirs.equations("poincare").program, quiet=True).rhs(0, y, p, u)
+    for form in ("poincare", "recursive", "chetaev"):
+        if form != "chetaev":
+            assert python_model(ours.equations(form).program, quiet=True).rhs(0, y, p, u) == pytest.approx(
+                expected, rel=1e-11
+            )
+        assert ours.equations(form).states
+
+
+def test_joints_without_an_angle_of_their_own_are_refused() -> None:
+    ball = joint.ball(None, name="hip", mass=1, inertia=(1, 1, 1))
+    with pytest.raises(
+        DeclarationError, match="Body 'hip': spring: its joint has no angle or travel of its own"
+    ):
+        ball.spring(1)
+    rod = joint.cylindrical(None, "x", name="rod", mass=1, inertia=(1, 1, 1))
+    for of in (None, "rod", 3):
+        with pytest.raises(
+            DeclarationError, match=r"Body 'rod': motor: of is .*; give rod_shift or rod_angle"
+        ):
+            rod.motor(1, of=of)
+    with pytest.raises(DeclarationError, match="Body 'rod': damper"):
+        rod.damper("c", of="rod_shift")
+
+
+def test_the_axis_of_a_motor_by_its_letter() -> None:
+    arm = joint.revolute(None, "y", name="arm", mass=1, inertia=(1, 2, 2))
+    tau = cg.inputs("tau")
+    by_letter, by_vector = (
+        cg.System("s", bodies=[arm], interactions=[cg.Motor(None, arm, axis, tau)])
+        for axis in ("y", (0, 1, 0))
+    )
+    assert by_letter.equations().forcing == by_vector.equations().forcing == sp.Matrix([tau])
+    with pytest.raises(DeclarationError, match='Motor: axis is \'w\'; give "x", "y", "z" or a vector'):
+        cg.Motor(None, arm, "w", tau)
+
+
 def test_an_inertia_that_no_body_has_is_refused() -> None:
     with pytest.raises(DeclarationError, match=r"Body 'b': inertia .* larger than the sum of the two others"):
         cg.System("top", bodies=[joint.ball(None, name="b", mass=1, inertia=(1, 1, 3))])

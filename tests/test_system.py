@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 import sympy as sp
@@ -245,6 +246,16 @@ def test_a_name_made_by_hand_is_checked_too() -> None:
     evil = Parameter('a;system("x")', real=True)
     with pytest.raises(DeclarationError, match="a name is a letter"):
         sleigh(kinetic=KINETIC * evil)
+
+
+@pytest.mark.parametrize("declare", [cg.coordinates, cg.velocities, cg.parameters, cg.inputs])
+def test_ranges_of_names(declare: Callable[[object], tuple[sp.Symbol, ...]]) -> None:
+    for names in ("q1:4 z", "q:3", "x(a:c)", "q1:2"):
+        assert [s.name for s in declare(names)] == [s.name for s in sp.symbols(names, seq=True)]
+    assert [s.name for s in declare(["q1:3", "z"])] == ["q1", "q2", "z"]
+    for wrong in ("q:", "a:", ":", "q4:1", "q1:99999999999", "1:3"):
+        with pytest.raises(DeclarationError, match=r"a range of names|a name is a letter"):
+            declare(wrong)
 
 
 def test_one_name_for_two_things() -> None:

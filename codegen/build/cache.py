@@ -6,6 +6,7 @@ entry appears complete, by renaming a finished folder, so readers need no lock. 
 
 from __future__ import annotations
 
+import atexit
 import functools
 import hashlib
 import json
@@ -16,18 +17,20 @@ import shutil
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
-from chaplygin.runtime.errors import CacheError
+from chaplygin.runtime.errors import CacheError, CacheWarning
 
-from .private import disk_errors, private_folder
+from .private import UnwritableFolder, disk_errors, private_folder
 from .toolchain import Compiler, cpu_features, find_compiler
 
 ENTRY = "entry.json"
 FORMAT = 1
+_OVERRIDE = "CHAPLYGIN_CACHE"
 _LOCKS = "locks"
 _MAKING = ".making-"
 _DAMAGED = ".damaged-"
@@ -38,15 +41,41 @@ def cache_folder() -> Path:
     """The folder of compiled models, created with mode 0700 if missing.
 
     `CHAPLYGIN_CACHE`, an absolute path, overrides the user's cache folder; an empty value counts as unset. Compiled
-    code is loaded from here, so a folder that another user owns, can write to or can replace is refused.
+    code is loaded from here, so a folder that another user owns, can write to or can replace is refused. Where the
+    user's own cannot be written, as in a read-only home, a temporary one stands in until the process ends, with a
+    warning.
 
     Raises CacheError.
     """
-    return private_folder(_folder_name())
+    name = _folder_name()
+    try:
+        folder = private_folder(name)
+    except UnwritableFolder as error:
+        if os.environ.get(_OVERRIDE):
+            raise
+        return _temporary_folder(str(error))
+    if os.access(folder, os.W_OK) or os.environ.get(_OVERRIDE):
+        return folder
+    return _temporary_folder(f"cache folder {folder}: cannot be written")
+
+
+@functools.cache
+def _temporary_folder(reason: str) -> Path:
+    """A folder for this process and those that it starts, which find it in their environment."""
+    folder, owner = tempfile.mkdtemp(prefix="chaplygin-"), os.getpid()
+    warnings.warn(
+        f"{reason.partition(';')[0]}: models are compiled into the temporary folder {folder}, which is removed when "
+        f"this process ends; set {_OVERRIDE} to a folder that you can write to keep them",
+        CacheWarning,
+        stacklevel=2,
+    )
+    os.environ[_OVERRIDE] = folder
+    atexit.register(lambda: os.getpid() == owner and shutil.rmtree(folder, ignore_errors=True))
+    return private_folder(Path(folder))
 
 
 def _folder_name() -> Path:
-    override = os.environ.get("CHAPLYGIN_CACHE", "")
+    override = os.environ.get(_OVERRIDE, "")
     if not override:
         return _user_folder()
     try:

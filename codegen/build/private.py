@@ -22,6 +22,10 @@ _WORDS = {
 }
 
 
+class UnwritableFolder(CacheError):
+    """The folder cannot be created or written, as in a read-only home."""
+
+
 def private_folder(folder: Path) -> Path:
     """The folder with symbolic links resolved; it and its missing parents are created with mode 0700.
 
@@ -40,7 +44,9 @@ def private_folder(folder: Path) -> Path:
                 missing.mkdir(mode=0o700)
         found = real.stat()
     except OSError as error:
-        raise CacheError(f"cache folder {shown}: cannot be created ({error.strerror}); {_ADVICE}") from None
+        raise UnwritableFolder(
+            f"cache folder {shown}: cannot be created ({error.strerror}); {_ADVICE}"
+        ) from None
     except ValueError as error:  # a NUL
         raise CacheError(f"cache folder {shown}: is not a path ({error}); {_ADVICE}") from None
     if not stat.S_ISDIR(found.st_mode):

@@ -9,7 +9,7 @@ import sympy as sp
 
 from . import checks
 from .entry import Entry
-from .symbols import Coordinate, DeclarationError, Input, Parameter, Time, Velocity, check_name
+from .symbols import AXES, Coordinate, DeclarationError, Input, Parameter, Time, Velocity, check_name
 
 Expression = Any
 Vector = Any
@@ -109,8 +109,10 @@ class Body:
         return f"Body({self.name!r}, mass={self.mass}{of})"
 
 
-def turn(axis: int | Sequence[Expression], angle: Expression) -> Any:
-    """The rotation matrix about an axis (1, 2, 3 or a unit vector) by an angle; its columns are the rotated axes.
+def turn(axis: int | str | Sequence[Expression], angle: Expression) -> Any:
+    """The rotation matrix about an axis by an angle; its columns are the rotated axes.
+
+    axis : 1, 2, 3, the same as "x", "y", "z", or a unit vector.
 
     >>> turn(3, sp.pi / 2) * sp.Matrix([1, 0, 0])
     Matrix([
@@ -122,6 +124,10 @@ def turn(axis: int | Sequence[Expression], angle: Expression) -> Any:
         if axis not in (1, 2, 3):
             raise DeclarationError(f"turn: axis is {axis}; give 1, 2, 3 or a unit vector")
         axis = [int(i == axis) for i in (1, 2, 3)]
+    if isinstance(axis, str):
+        if axis not in AXES:
+            raise DeclarationError(f'turn: axis is {axis!r}; give "x", "y", "z" or a unit vector')
+        axis = AXES[axis]
     n = vector("turn", "axis", axis)
     c, s = sp.cos(angle), sp.sin(angle)
     return c * sp.eye(3) + s * hat(n) + (1 - c) * n * n.T

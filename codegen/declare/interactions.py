@@ -15,7 +15,7 @@ import sympy as sp
 from ..graph.dropping import dropped
 from ..graph.vectors import Vector, minus, times, transpose
 from .bodies import Body, scalar, vector
-from .symbols import Coordinate, DeclarationError
+from .symbols import AXES, Coordinate, DeclarationError
 
 if TYPE_CHECKING:
     from ..graph.graph import Node
@@ -235,35 +235,136 @@ class Motor(Interaction):
 
     Q_a = couple n . (omega_a of the second - omega_a of the first).
 
-    first : the body that carries the motor, None for the ground; axis : n, a unit vector in the axes of the first;
-    couple : a function of (t, x, eta, u), such as an input.
+    first : the body that carries the motor, None for the ground; axis : n, a unit vector in the axes of the first, or
+    "x", "y", "z"; couple : a function of (t, x, eta, u), such as an input. For the hinge of a link use
+    `link.motor(couple)`, which needs no axis.
     """
 
     declared = ("axis", "couple")
 
     def __init__(
-        self, first: Body | None, second: Body, axis: Sequence[Expression], couple: Expression
+        self, first: Body | None, second: Body, axis: str | Sequence[Expression], couple: Expression
     ) -> None:
         self.first = None if first is None else _body("Motor", "first", first)
         self.second = _body("Motor", "second", second)
         if self.first is self.second:
             raise DeclarationError(f"Motor: first and second are the same body {second.name!r}")
+        if isinstance(axis, str):
+            if axis not in AXES:
+                raise DeclarationError(f'Motor: axis is {axis!r}; give "x", "y", "z" or a vector')
+            axis = AXES[axis]
         self.axis, self.couple = vector("Motor", "axis", axis), scalar("Motor", "couple", couple, moving=True)
         self.bodies = tuple(b for b in (self.first, self.second) if b is not None)
 
     def loads(self, flow: Flow) -> Loads:
-        g, first, second = flow.graph, self.first, self.second
         (couple,) = flow.lowering.lower([self.couple])
-        if second.parent is first:
-            pose = flow.pose(second)
-            relative = times(g, pose.rotation, flow.spin(second))
-            relative = tuple(dropped(g, relative, pose.turned_by))
-        else:
-            relative = flow.turning(second)
-            if first is not None:
-                relative = times(g, transpose(flow.attitude(first)), relative)
-                relative = minus(g, relative, flow.omega(first))
-        return [(couple, g.dot(flow.nodes(self.axis), relative))]
+        spin = _relative_spin(flow, self.first, self.second)
+        return [(couple, flow.graph.dot(flow.nodes(self.axis), spin))]
+
+
+def _relative_spin(flow: Flow, first: Body | None, second: Body) -> Vector:
+    """The angular velocity of the second body relative to the first, in axes of the first."""
+    g = flow.graph
+    if second.parent is first:
+        pose = flow.pose(second)
+        relative = times(g, pose.rotation, flow.spin(second))
+        return tuple(dropped(g, relative, pose.turned_by))
+    relative = flow.turning(second)
+    if first is not None:
+        relative = times(g, transpose(flow.attitude(first)), relative)
+        relative = minus(g, relative, flow.omega(first))
+    return relative
+
+
+class JointLoad(Interaction):
+    """A load on the angle or travel q of a joint: `link.spring`, `link.damper` and `link.motor` make them.
+
+    Q_a = F X_a q with the force or couple F, since the joint alone moves q. `axis` is that of the joint, in the axes of
+    the body that carries it.
+    """
+
+    def __init__(self, link: Any, coordinate: Coordinate, axis: Any, turns: bool) -> None:
+        self.link, self.coordinate, self.axis, self.turns = link, coordinate, axis, turns
+        self.bodies = (link,)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.coordinate})"
+
+    def _place_and_rate(self, flow: Flow) -> tuple[Node, Node]:
+        (place,) = flow.lowering.lower([self.coordinate])
+        return place, flow.rate([place])[0]
+
+    def _force(self, flow: Flow) -> Node:
+        """F, if it is no derivative of a potential."""
+        return flow.graph.zero
+
+    def loads(self, flow: Flow) -> Loads:
+        return [(self._force(flow), self._place_and_rate(flow)[1])]
+
+    def actions(self, flow: Flow, every: Sequence[Body]) -> Loads:
+        """The same by what the joint does to the bodies, whose velocities may be virtual."""
+        g, link, axis = flow.graph, self.link, flow.nodes(self.axis)
+        if self.turns:
+            return [(self._force(flow), g.dot(axis, _relative_spin(flow, link.parent, link)))]
+        arm = flow.nodes(link.origin)
+        moved, carrier = flow.at(link, arm), link.parent
+        if carrier is not None:
+            moved = minus(g, moved, flow.at_place(carrier, flow.point(link, arm)))
+            moved = times(g, transpose(flow.attitude(carrier)), moved)
+        return [(self._force(flow), g.dot(axis, moved))]
+
+
+class JointSpring(JointLoad):
+    """V = k (q - q_0)^2 / 2."""
+
+    declared = ("coordinate", "stiffness", "rest")
+
+    def __init__(self, stiffness: Expression, rest: Expression, *joint: Any) -> None:
+        super().__init__(*joint)
+        where = f"Body {self.link.name!r}: spring"
+        self.stiffness, self.rest = scalar(where, "stiffness", stiffness), scalar(where, "rest", rest)
+
+    def _stretch(self, flow: Flow) -> tuple[Node, Node]:
+        stiffness, rest = flow.lowering.lower([self.stiffness, self.rest])
+        return stiffness, flow.graph.sub(self._place_and_rate(flow)[0], rest)
+
+    def potential(self, flow: Flow, every: Sequence[Body]) -> Node:
+        g, (stiffness, stretch) = flow.graph, self._stretch(flow)
+        return g.mul(g.div(stiffness, g.two), g.mul(stretch, stretch))
+
+    def loads(self, flow: Flow) -> Loads:
+        return []
+
+    def _force(self, flow: Flow) -> Node:
+        return flow.graph.neg(flow.graph.mul(*self._stretch(flow)))
+
+
+class JointDamper(JointLoad):
+    """F = -c dq/dt."""
+
+    declared = ("coordinate", "coefficient")
+
+    def __init__(self, coefficient: Expression, *joint: Any) -> None:
+        super().__init__(*joint)
+        self.coefficient = scalar(f"Body {self.link.name!r}: damper", "coefficient", coefficient)
+
+    def _force(self, flow: Flow) -> Node:
+        (coefficient,) = flow.lowering.lower([self.coefficient])
+        return flow.graph.neg(flow.graph.mul(coefficient, self._place_and_rate(flow)[1]))
+
+
+class JointMotor(JointLoad):
+    """F = a couple about a hinge, or a force along a slide."""
+
+    declared = ("coordinate", "effort")
+
+    def __init__(self, effort: Expression, *joint: Any) -> None:
+        super().__init__(*joint)
+        self.effort = scalar(f"Body {self.link.name!r}: motor", "effort", effort, moving=True)
+
+    def _force(self, flow: Flow) -> Node:
+        (effort,) = flow.lowering.lower([self.effort])
+        return effort
 
 
 def _body(where: str, entry: str, value: Any) -> Body:

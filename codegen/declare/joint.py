@@ -24,13 +24,13 @@ import sympy as sp
 from chaplygin.runtime.arguments import nearest
 
 from .bodies import ONE_PARENT, Body, matrix, scalar, turn, vector
+from .interactions import JointDamper, JointLoad, JointMotor, JointSpring
 from .quaternions import quaternion_rates, rotation
-from .symbols import DeclarationError, check_name, coordinates, rate, velocities
+from .symbols import AXES, DeclarationError, check_name, coordinates, rate, velocities
 
 Expression = Any
 Axis = Union[str, int, "Sequence[Expression]"]
 
-_NAMED = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 _ANGLE, _LENGTH = ("rad", "rad/s"), ("m", "m/s")
 
 
@@ -48,9 +48,64 @@ class Link(Body):
     units: Mapping[sp.Symbol, str]
     origin: Any
 
+    axes: Mapping[sp.Symbol, tuple[Any, bool]]
+    """{angle or travel of a hinge or slide: its axis in the axes of the parent, whether it turns}."""
+
     @property
     def coordinates(self) -> tuple[sp.Symbol, ...]:
         return tuple(self.kinematics)
+
+    def spring(self, stiffness: Expression, rest: Expression = 0, *, of: Any = None) -> JointLoad:
+        """A spring on the joint's own angle or travel q: V = k (q - q_0)^2 / 2, an item of `interactions`.
+
+        stiffness : k, rest : q_0, functions of (t, x); of : the coordinate, for a joint of two, by name or symbol.
+
+        Raises DeclarationError for a joint without an angle or travel of its own, as a ball joint.
+
+        >>> import chaplygin as cg
+        >>> k, m, l = cg.parameters("k m l", positive=True)
+        >>> arm = cg.joint.revolute(None, "y", name="arm", mass=m, center=(0, 0, -l))
+        >>> cg.System("swing", bodies=[arm], interactions=[arm.spring(k)]).equations().forcing
+        Matrix([[-arm*k]])
+        """
+        return JointSpring(stiffness, rest, *self._axis("spring", of))
+
+    def damper(self, coefficient: Expression, *, of: Any = None) -> JointLoad:
+        """A damper on the joint's own angle or travel q: a couple or force -c dq/dt, an item of `interactions`.
+
+        coefficient : c; of : as of `spring`, with the same errors.
+
+        >>> import chaplygin as cg
+        >>> lift = cg.joint.prismatic(None, "z", name="lift", mass=1)
+        >>> cg.System("lift", bodies=[lift], interactions=[lift.damper(3)]).equations().forcing
+        Matrix([[-3*lift_dot]])
+        """
+        return JointDamper(coefficient, *self._axis("damper", of))
+
+    def motor(self, effort: Expression, *, of: Any = None) -> JointLoad:
+        """A motor at the joint: a couple about its hinge, or a force along its slide, an item of `interactions`.
+
+        effort : a function of (t, x, eta, u), such as an input; of : as of `spring`, with the same errors.
+
+        >>> import chaplygin as cg
+        >>> lift, F = cg.joint.prismatic(None, "z", name="lift", mass=1), cg.inputs("F")
+        >>> cg.System("lift", bodies=[lift], interactions=[lift.motor(F)]).equations().forcing
+        Matrix([[F]])
+        """
+        return JointMotor(effort, *self._axis("motor", of))
+
+    def _axis(self, what: str, of: Any) -> tuple[Link, sp.Symbol, Any, bool]:
+        names = [q.name for q in self.axes]
+        if not names:
+            raise DeclarationError(
+                f"{_where(self.name)}: {what}: its joint has no angle or travel of its own; joints that have are "
+                "revolute, prismatic, helical and cylindrical: for others, use potential= and forces= of the System"
+            )
+        chosen = names[0] if of is None and len(names) == 1 else str(of)
+        if chosen not in names:
+            raise DeclarationError(f"{_where(self.name)}: {what}: of is {of!r}; give {' or '.join(names)}")
+        q = next(q for q in self.axes if q.name == chosen)
+        return self, q, *self.axes[q]
 
 
 Joint = TypeVar("Joint", bound=Callable[..., Link])
@@ -87,6 +142,18 @@ class _Motion:
         self.velocities: list[sp.Symbol] = []
         self.rest: dict[str, float] = {}
         self.units: dict[sp.Symbol, str] = {}
+        self.axes: dict[sp.Symbol, tuple[Any, bool]] = {}
+
+    def turn(self, suffix: str, axis: Any) -> sp.Symbol:
+        """A rotation about an axis, by its angle."""
+        q = self.rate(suffix, _ANGLE)
+        self.rotation, self.axes[q] = turn(axis, q), (axis, True)
+        return q
+
+    def slide(self, suffix: str, axis: Any) -> None:
+        """A translation along an axis, by its length."""
+        q = self.rate(suffix, _LENGTH)
+        self.shift, self.axes[q] = q * axis, (axis, False)
 
     def rate(self, suffix: str, units: tuple[str, str]) -> sp.Symbol:
         """A coordinate whose velocity is its rate."""
@@ -135,7 +202,7 @@ def revolute(parent: Body | None, axis: Axis, *, name: str, joint: str | None = 
     {arm: arm_dot}
     """
     motion = _Motion(name, joint)
-    motion.rotation = turn(_direction(name, "axis", axis), motion.rate("", _ANGLE))
+    motion.turn("", _direction(name, "axis", axis))
     return _link(parent, name, motion, **link)
 
 
@@ -147,7 +214,7 @@ def prismatic(parent: Body | None, axis: Axis, *, name: str, joint: str | None =
     Matrix([[0, 0, lift]])
     """
     motion = _Motion(name, joint)
-    motion.shift = motion.rate("", _LENGTH) * _direction(name, "axis", axis)
+    motion.slide("", _direction(name, "axis", axis))
     return _link(parent, name, motion, **link)
 
 
@@ -163,8 +230,7 @@ def helical(
     Matrix([[2*nut, 0, 0]])
     """
     motion, along = _Motion(name, joint), _direction(name, "axis", axis)
-    angle = motion.rate("", _ANGLE)
-    motion.rotation, motion.shift = turn(along, angle), scalar(_where(name), "pitch", pitch) * angle * along
+    motion.shift = scalar(_where(name), "pitch", pitch) * motion.turn("", along) * along
     return _link(parent, name, motion, **link)
 
 
@@ -176,8 +242,8 @@ def cylindrical(parent: Body | None, axis: Axis, *, name: str, joint: str | None
     (rod_shift, rod_angle)
     """
     motion, along = _Motion(name, joint), _direction(name, "axis", axis)
-    motion.shift = motion.rate("_shift", _LENGTH) * along
-    motion.rotation = turn(along, motion.rate("_angle", _ANGLE))
+    motion.slide("_shift", along)
+    motion.turn("_angle", along)
     return _link(parent, name, motion, **link)
 
 
@@ -246,7 +312,7 @@ def planar(
     >>> planar(None, name="sledge", mass=1).center.T
     Matrix([[sledge_1, sledge_2, 0]])
     """
-    if not isinstance(normal, str) or normal not in _NAMED:
+    if not isinstance(normal, str) or normal not in AXES:
         raise DeclarationError(f'{_where(name)}: normal is {normal!r}; give "x", "y" or "z"')
     motion, third = _Motion(name, joint), "xyz".index(normal)
     for i in (1, 2):
@@ -320,6 +386,7 @@ def _link(
     link.kinematics, link.rest, link.units = motion.kinematics, motion.rest, motion.units
     link.velocities = tuple(motion.velocities)
     link.origin = -arm
+    link.axes = {q: (frame * along, turns) for q, (along, turns) in motion.axes.items()}
     return link
 
 
@@ -343,9 +410,9 @@ def _where(name: Any) -> str:
 def _direction(name: str, entry: str, axis: Axis) -> Any:
     """The unit vector along an axis."""
     if isinstance(axis, str):
-        if axis not in _NAMED:
+        if axis not in AXES:
             raise DeclarationError(f'{_where(name)}: {entry} is {axis!r}; give "x", "y", "z" or a vector')
-        axis = _NAMED[axis]
+        axis = AXES[axis]
     elif isinstance(axis, int):
         raise DeclarationError(f'{_where(name)}: {entry} is {axis}; give "x", "y", "z" or a vector')
     v = vector(_where(name), entry, axis)

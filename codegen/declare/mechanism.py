@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from ..graph.differentiate import partials
 from ..graph.evaluate import evaluate
 from ..graph.from_sympy import Lowering
 from ..graph.graph import Graph, Node
@@ -191,7 +192,8 @@ def check_bodies(system: System) -> None:
             )
         inertia = numbers(f"{where}: inertia", _Matrix(body.inertia))
         if inertia is not None:
-            _check_moments(where, inertia, {s.name for s in body.inertia.free_symbols} <= given)
+            meant = {s.name for s in body.inertia.free_symbols} <= given
+            _check_moments(where, inertia, meant and not _turns_in_a_plane(system, body, inertia, near))
         rotation = _Matrix(body.rotation)
         r = numbers(f"{where}: rotation", rotation)
         if r is None:
@@ -217,6 +219,25 @@ def _check_moments(where: str, inertia: Any, meant: bool) -> None:
         )
     if meant and moments[0] + moments[1] < (1 - 1e-9) * moments[2]:
         raise DeclarationError(f"{found}; in a body none is larger than the sum of the two others")
+
+
+def _turns_in_a_plane(system: System, body: Body, inertia: Any, near: Sequence[Mapping[str, float]]) -> bool:
+    """Whether a body only turns about the axis of its largest moment: the two others are of no consequence then."""
+    import numpy as np
+
+    flow, eta = system.nodes.mechanism.flow, list(system.nodes.eta)
+    g = flow.graph.copy()
+    omega = flow.on(g).omega(body)
+    rows = [n for column in [*partials(g, omega, eta), omega] for n in column]
+    try:
+        turning = np.array([evaluate(g, rows, point) for point in near], float).reshape(-1, 3)
+    except (ArithmeticError, ValueError):
+        return False
+    _, sizes, axes = np.linalg.svd(turning)
+    if sizes[0] == 0 or sizes[1] > 1e-9 * sizes[0]:
+        return False
+    largest = np.linalg.eigvalsh(inertia)[-1]
+    return bool(np.abs(inertia @ axes[0] - largest * axes[0]).max() <= 1e-9 * largest)
 
 
 class _Matrix:

@@ -73,6 +73,8 @@ RESERVED = frozenset([*_C_WORDS, *_CPP_WORDS, *_CYTHON_WORDS, *keyword.kwlist, *
 
 _LONGEST_RANGE = 10_000
 
+AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
+
 ASSUMPTIONS = "positive negative nonnegative nonpositive nonzero zero integer even odd".split()
 """The SymPy assumptions accepted in declarations: those that can be checked when a model runs."""
 

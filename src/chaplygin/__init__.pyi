@@ -42,6 +42,7 @@ from chaplygin.runtime.errors import (
     BuildError as BuildError,
     BusyError as BusyError,
     CacheError as CacheError,
+    CacheWarning as CacheWarning,
     ChaplyginError as ChaplyginError,
     ConsistencyWarning as ConsistencyWarning,
     CoreMissingError as CoreMissingError,
