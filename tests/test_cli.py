@@ -649,3 +649,48 @@ def test_wrong_studies(name: str, text: str, capsys: Captured, tmp_path: Path) -
     file.write_text(STUDY)
     assert main(["study", f"{file}{name}"]) == 2
     assert text in capsys.readouterr().err
+
+
+UNSET = """
+import chaplygin as cg
+q = cg.coordinates("q")
+m, k = cg.parameters("m k", positive=True)
+s = cg.System("spring", coordinates=[q], kinetic=m * cg.rate(q) ** 2 / 2, potential=k * q**2 / 2)
+"""
+
+
+@pytest.mark.parametrize("command", [("run",), ("ensemble", "-n", "3")])
+def test_missing_numbers_are_named_before_anything_is_compiled(
+    command: tuple[str, ...],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = tmp_path / "spring.py"
+    file.write_text(UNSET)
+    monkeypatch.setattr(cg.System, "compile", lambda *given, **options: pytest.fail("compiled"))
+    name, *more = command
+    assert main([name, f"{file}:s", *more, "--set", "m=2"]) == 2
+    message = capsys.readouterr().err
+    assert (
+        "spring.py:s: no numbers for k, q, q_dot: give each by --set k=VALUE, or all in example={...}"
+        in message
+    )
+
+
+def test_a_state_that_chaos_made_is_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    text = output(capsys, "run", "heavy_top", "--t-end", "100")
+    assert "no digits of the state at the end are known: a run at rtol = 1e-13 differs by" in text
+    assert "q0  " not in text
+    assert "vertical_momentum" in text
+
+
+def test_the_command_of_the_readme_prints_digits_that_are_right(capsys: pytest.CaptureFixture[str]) -> None:
+    """The end of Lagrange's top in closed form."""
+    readme = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
+    command = next(line for line in readme.splitlines() if line.startswith("chaplygin run "))
+    words = command.split()[1 : command.split().index("--plot")]
+    text = output(capsys, *words)
+    rows = [line.split() for line in text.splitlines() if line.startswith(("  q", "  w"))]
+    assert len(rows) == 7
+    assert all(abs(float(row[1]) - float(row[2])) < 1e-6 for row in rows)

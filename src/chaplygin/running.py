@@ -30,6 +30,7 @@ def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any], str, f
     found = find(arguments.system, arguments.n)
     form, options = form_options(found.system, arguments.form, arguments.option)
     found = found.changed(arguments.set)
+    found.require_numbers(form)
     with progress(f"compiling {found.label} ({form})", compiling=True):
         model = found.system.compile(form, wait=True, **options)
     t0, t_end, axis = found.t_span[0], arguments.t_end, "t"
@@ -197,11 +198,14 @@ def _end_states(model: Any, solution: Any, against: str, known: dict[str, float]
     for name, value in ends.items():
         beside = [f"{known[name]:.15g}", f"{value - known[name]:.1e}"] if name in known else ["", ""]
         rows.append((name, f"{value:.15g}", beside[0], beside[1], unit.get(name, "")))
-    text = table(rows, right=[1, 2, 3])
-    parted = max((abs(ends[n] - known[n]) for n in known if n in ends), default=0.0)
-    if against != CLOSED and parted > PARTED:
-        text += "\n  (the two runs have diverged: chaotic motion loses accuracy, its invariants do not)"
-    return text
+    apart = {n: abs(ends[n] - known[n]) for n in known if n in ends}
+    if against != CLOSED and max(apart.values(), default=0.0) > PARTED:
+        name = max(apart, key=lambda n: apart[n])
+        return (
+            f"  no digits of the state at the end are known: a run {against} differs by {apart[name]:.1g} in {name}."
+            "\n  Chaotic motion forgets its start but keeps its invariants; a smaller --t-end has a state to show"
+        )
+    return table(rows, right=[1, 2, 3])
 
 
 class Drift(NamedTuple):

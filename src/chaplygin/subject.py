@@ -57,6 +57,22 @@ class Subject:
             return None
         return {name: float(value[0]) for name, value in values.items()}
 
+    def require_numbers(self, form: str) -> None:
+        """Raise SubjectError, naming them, for parameters and states without numbers, before anything is compiled.
+
+        Velocities can follow from constraints, or from the energy in Whittaker's form.
+        """
+        system = self.system
+        independent = not (system.constraints or system.independent) and form not in ("whittaker", "routh")
+        states = [*system.coordinates, *(system.velocities if independent else ())]
+        missing = [s.name for s in system.parameters if s.name not in self.parameters]
+        missing += [s.name for s in states if s.name not in self.initial]
+        if missing:
+            raise SubjectError(
+                f"{self.label}: no numbers for {', '.join(missing)}: give each by --set {missing[0]}=VALUE, or all in "
+                "example={...} of the System"
+            )
+
     def changed(self, settings: Sequence[str]) -> Subject:
         """A copy with parameters, initial values and inputs changed by NAME=VALUE settings."""
         tables: dict[str, Any] = {k: dict(getattr(self, k)) for k in ("parameters", "initial", "inputs")}
