@@ -18,6 +18,7 @@ from typing import Any
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.editable_wheel import editable_wheel
 from setuptools.errors import CompileError
 
 try:
@@ -200,6 +201,34 @@ class BuildSideBySide(build_ext):
         return self.pool.submit(work)
 
 
+class InRealFolder(editable_wheel):
+    """`pip install -e` by a package in site-packages that takes its modules from this checkout.
+
+    The finder that setuptools would install comes after the path is searched: a script beside a clone in a folder
+    called chaplygin would import that folder, as a namespace package without contents.
+    """
+
+    def _select_strategy(self, name: str, tag: str, build_lib: Any) -> Any:
+        return self
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        pass
+
+    def __call__(self, wheel: Any, files: Any, mapping: Any) -> None:
+        wheel.writestr("chaplygin/__init__.py", REAL.format(root=str(ROOT)))
+
+
+REAL = """# The package is in a checkout, see its setup.py.
+__path__ = [{root!r} + "/src/chaplygin", {root!r}]
+__file__ = __path__[0] + "/__init__.py"
+__spec__.origin, __spec__.submodule_search_locations = __file__, __path__
+with open(__file__, encoding="utf-8") as source:
+    exec(compile(source.read(), __file__, "exec"))
+del source
+"""
 PACKAGES = packages()
 setup(
     packages=sorted(PACKAGES),
@@ -219,6 +248,6 @@ setup(
         ],
     },
     ext_modules=extensions(),
-    cmdclass={"build_ext": BuildSideBySide},
+    cmdclass={"build_ext": BuildSideBySide, "editable_wheel": InRealFolder},
     zip_safe=False,
 )

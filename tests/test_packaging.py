@@ -256,3 +256,18 @@ assert library.nan(math.nan) == 1
 assert call("product", 1e-300, 1e-10) > 0
 """
         subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
+
+
+def test_a_clone_beside_a_script_does_not_hide_the_package(tmp_path: Path) -> None:
+    """A folder called chaplygin without __init__.py, as a clone is, next to a script that imports the package."""
+    (tmp_path / "chaplygin").symlink_to(Path(__file__).resolve().parents[1], target_is_directory=True)
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import chaplygin as cg, chaplygin.systems\n"
+        "from chaplygin.generated.harmonic_oscillator import model\n"
+        "print(cg.coordinates('q'), cg.__version__, model.name)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["q", "0.1.0", "harmonic_oscillator"], done.stderr

@@ -70,8 +70,13 @@ def _temporary_folder(reason: str) -> Path:
         stacklevel=2,
     )
     os.environ[_OVERRIDE] = folder
-    atexit.register(lambda: os.getpid() == owner and shutil.rmtree(folder, ignore_errors=True))
+    atexit.register(_remove, folder, owner)
     return private_folder(Path(folder))
+
+
+def _remove(folder: str, owner: int) -> None:
+    if os.getpid() == owner:  # not in a fork
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _folder_name() -> Path:
