@@ -146,6 +146,49 @@ def test_equations_with_the_time_are_refused() -> None:
         driven.compile().equilibrium({"x": 1})
 
 
+@pytest.fixture(scope="module")
+def shaken() -> Any:
+    """A pendulum on a pivot that is shaken, phi from the top: phi'' = (g - a cos(30 t)) sin(phi) - c phi'."""
+    phi, (g, a, c) = cg.coordinates("phi"), cg.parameters("g a c")
+    rate = cg.rate(phi)
+    push = (g - a * sp.cos(30 * cg.time)) * sp.sin(phi) - c * rate
+    return cg.System("shaken", coordinates=[phi], kinetic=rate**2 / 2, forces={rate: push}).compile()
+
+
+@pytest.mark.parametrize("t", [0.0, 0.05, 1.3])
+def test_a_rest_whose_neighbourhood_depends_on_the_time_is_no_question_of_eigenvalues(
+    shaken: Any, t: float
+) -> None:
+    """At t = 0 the eigenvalues are those of a stable rest, whether or not the shaking suffices to hold it."""
+    numbers = {"g": 1.0, "a": 9.0, "c": 0.1}
+    with pytest.raises(
+        cg.ArgumentError, match=r"near it d\(phi_dot\)/dt depends on the time.*model\.periodic\(state, T"
+    ):
+        shaken.equilibrium({"phi": 0.0}, numbers, t=t)
+    linear = shaken.linearize({"phi": 0.0, "phi_dot": 0.0}, numbers, t=t)
+    assert linear.A[1, 0] == pytest.approx(1 - 9 * np.cos(30 * t))  # that of the moment
+    assert "at t = " in repr(linear)
+    with pytest.raises(
+        cg.ArgumentError, match=r"equation of phi_dot depends on the time.*do not decide on stability"
+    ):
+        linear.stability  # noqa: B018
+    orbit = shaken.periodic({"phi": 0, "phi_dot": 0}, 2 * np.pi / 30, numbers)
+    assert not orbit.stable  # 9 / 30 < sqrt(2)
+    held = shaken.equilibrium({"phi": 0.1}, numbers | {"a": 0.0}, t=t)  # nothing is shaken
+    assert held.stability == "unstable"
+
+
+def test_a_rest_of_a_moment_is_refused() -> None:
+    """x'' = 1 - cos(t) - x: at t = 0 neither the rate nor its derivative by the time shows it."""
+    x = cg.coordinates("x")
+    push = 1 - sp.cos(cg.time) - x
+    model = cg.System("pushed_later", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, forces={cg.rate(x): push})
+    with pytest.raises(
+        cg.ArgumentError, match=r"d\(x_dot\)/dt depends on the time, so the state rests for a moment"
+    ):
+        model.compile().equilibrium({"x": 0})
+
+
 def test_values_against_their_assumptions_are_named() -> None:
     """Masses of the double pendulum are declared positive: a negative one is refused, as in runs."""
     guess = {"theta1": 0.1, "theta2": 0.1}

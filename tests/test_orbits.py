@@ -264,6 +264,13 @@ def test_a_saddle_has_the_exponents_of_its_linear_equations() -> None:
     assert "1 +- " in repr(found)
 
 
+@pytest.mark.parametrize("span", [1.5, 2.0, 3.0, 8.0, 40.0])
+def test_errors_of_exponents_over_short_intervals(hill: Any, span: float) -> None:
+    """Along exp(mu t + a sin t) the growth has the mean mu + a sin(T) / T; the parts of a short run all share it."""
+    found = hill.lyapunov((0, span), {"x": 0, "x_dot": 0}, {"mu": 0.1, "a": 0.7}, n=1, transient=6 * np.pi)
+    assert abs(found.values[0] - 0.1) <= 2 * found.errors[0]
+
+
 def test_what_is_wrong_with_exponents_is_named() -> None:
     from chaplygin.generated.double_pendulum import model
 

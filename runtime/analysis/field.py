@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,10 @@ WEAK = 1e-4
 """An equation with derivatives below this share of the largest may be an identity, true up to rounding errors."""
 _AT_KINK = 1e-9
 """A kink is where its argument is below this share of its terms."""
+_OTHER_TIMES = 17
+"""Number of times, before and after a point, at which it is seen what depends on the time."""
+_CHANGES, _ROUNDING = 1e-9, 1e-13
+"""A derivative changes if it does so by this share of itself, and of the largest of its row."""
 _ASIDE, _JUMP = 1e-6, 1e-3
 """How far from a kink its two sides are compared, and the relative difference of derivatives that makes it one."""
 
@@ -89,6 +93,33 @@ class Field:
         """h and its derivatives by v."""
         value, slopes = self._kernel("invariants", v)
         return value[self.held] - self.levels, slopes[self.held]
+
+    def at_other_times(self, v: Array) -> Iterator[Array]:
+        """v at times whose distances from its own are spread over the scales of the equations, far to both sides."""
+        rates = np.abs(self.motion(v)[1][:, [1 + i for i in self.kept]])
+        fastest = float(
+            np.sqrt(np.abs(rates @ rates).max(initial=0.0))
+        )  # in 1 / time, whatever the units of states
+        scale = 1.0 / fastest if fastest > 0 else 1.0 + abs(float(v[0]))
+        for i in range(_OTHER_TIMES):
+            for way in (1.0, -1.0):
+                yield np.concatenate([[v[0] + way * 0.037 * scale * 2.3**i], v[1:]])
+
+    def changing(self, v: Array) -> str | None:
+        """The name of a kept state whose rate has derivatives by the states that depend on the time; None: nothing."""
+        columns = [1 + i for i in self.kept]
+        here = self.motion(v)[1][:, columns]
+        for other in self.at_other_times(v):
+            try:
+                there = self.motion(other)[1][:, columns]
+            except KernelError:
+                continue
+            sizes = np.abs(here) + np.abs(there)
+            limit = np.fmax(_CHANGES * sizes, _ROUNDING * sizes.max(axis=1, keepdims=True, initial=0.0))
+            rows = np.flatnonzero((np.abs(there - here) > limit).any(axis=1))
+            if len(rows):
+                return self.model.states[self.kept[int(rows[0])]]
+        return None
 
     def kink(self, v: Array) -> str | None:
         """The name of a kink at v on whose two sides F or its derivatives differ; None if there is none."""

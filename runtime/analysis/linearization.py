@@ -29,6 +29,7 @@ Complex = NDArray[np.complex128]
 ABOUT = ("equilibrium", "steady")
 NEUTRAL = 1e-7
 """Real parts below this share of `size` are taken as zero: what rounding makes of a double eigenvalue."""
+FLOQUET = "If it repeats itself after a period T, model.periodic(state, T, ...) gives the Floquet multipliers, which do"
 _RANK = 1e-10
 """Pivots of dh/dy below this share of the largest are rows that repeat others."""
 
@@ -54,6 +55,7 @@ class Linearization:
     dropped : the ignorable coordinates, in steady motions; their rates ``der(x)`` are in z, if they are constant.
     inputs, outputs : the names of u and z.
     point : the state, parameters and inputs by name; `t`, the time; `about`, "equilibrium" or "steady".
+    changing : the name of a state whose row of A depends on the time, so that A is that of the time t only; or None.
     """
 
     title: str
@@ -69,6 +71,7 @@ class Linearization:
     B: Array
     C: Array
     D: Array
+    changing: str | None = None
 
     @cached_property
     def eigenvalues(self) -> Complex:
@@ -91,7 +94,15 @@ class Linearization:
 
     @property
     def stability(self) -> str:
-        """ "asymptotically stable", "unstable", or "neutral": the linear equations do not decide."""
+        """ "asymptotically stable", "unstable", or "neutral": the linear equations do not decide.
+
+        Raises `ArgumentError` if A depends on the time.
+        """
+        if self.changing is not None:
+            raise ArgumentError(
+                f"{self.title}: the linear equation of {self.changing} depends on the time, so the eigenvalues of A at "
+                f"t = {self.t:g} do not decide on stability. {FLOQUET}"
+            )
         return stability(self.A, self.eigenvalues)
 
     def to_scipy(self) -> Any:
@@ -116,8 +127,9 @@ class Linearization:
         return values.astype(np.complex128)[order], vectors.astype(np.complex128)[:, order]
 
     def __repr__(self) -> str:
+        stability = self.stability if self.changing is None else f"at t = {self.t:g} only"
         return (
-            f"<Linearization of {self.title}, {self.about}: states {', '.join(self.states)}; {self.stability}; "
+            f"<Linearization of {self.title}, {self.about}: states {', '.join(self.states)}; {stability}; "
             f"eigenvalues {', '.join(f'{e:.6g}' for e in self.eigenvalues)}>"
         )
 
@@ -280,6 +292,7 @@ def linearized(
         B=slopes[free][:, driven],
         C=c,
         D=d,
+        changing=field.changing(v),
     )
 
 

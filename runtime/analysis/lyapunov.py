@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from ..options import RunOptions
 
 _BLOCKS = 20
-"""Number of equal parts of a run whose means are compared for the statistical errors."""
+_PARTS = (20, 10, 5, 4, 2)
+"""Numbers of equal parts of a run whose means are compared for the statistical errors. Short parts are not independent
+of each other if the run is short beside the times in which the motion forgets, and show too small an error."""
 _WIDE, _NARROW = np.log(1e6), np.log(1e2)
 """Ratios of the growth of tangents between two factorizations: above the first one they are no longer independent."""
 
@@ -34,7 +36,7 @@ class LyapunovExponents:
     Attributes
     ----------
     values (k,) : the exponents, the largest first, in 1 / unit of time.
-    errors (k,) : the standard errors of their means, from 20 equal parts of the run.
+    errors (k,) : the standard errors of their means, the largest of those from 20, 10, 5, 4 and 2 equal parts.
     t (N,), running (k, N) : the times of the factorizations and the means up to each.
     final : the state at the end, by name.
     """
@@ -98,14 +100,19 @@ def lyapunov(
     begin = bundle.t
     times, sums = bundle.advance(begin + (t1 - t0))
     spans = times - begin
-    parts = np.linspace(0.0, spans[-1], _BLOCKS + 1)
-    means = np.array([np.diff(np.interp(parts, spans, row)) for row in sums]) * _BLOCKS / spans[-1]
-    errors = means.std(axis=1, ddof=1) / np.sqrt(_BLOCKS)
+    errors = np.max([_error(spans, sums, count) for count in _PARTS], axis=0)
     running = sums[:, 1:] / spans[1:]
     order = np.argsort(-running[:, -1], kind="stable")
     return LyapunovExponents(
         running[order, -1], errors[order], times[1:], running[order], named(model.states, bundle.y)
     )
+
+
+def _error(spans: Array, sums: Array, count: int) -> Array:
+    """The standard errors (k,) of the means over all spans, from as many equal parts."""
+    ends = np.linspace(0.0, spans[-1], count + 1)
+    means = np.array([np.diff(np.interp(ends, spans, row)) for row in sums]) * count / spans[-1]
+    return np.asarray(means.std(axis=1, ddof=1) / np.sqrt(count))
 
 
 class _Bundle:

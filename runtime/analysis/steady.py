@@ -19,7 +19,7 @@ from ..arguments import Array
 from ..consistency import share
 from ..errors import ArgumentError, KernelError
 from .field import TURNING, WEAK, Field, named, plain, point
-from .linearization import Complex, Linearization, linearized
+from .linearization import FLOQUET, Complex, Linearization, linearized
 
 if TYPE_CHECKING:
     from ..compiled_model import CompiledModel
@@ -169,8 +169,8 @@ def _found(
     problem = Problem(Field(model, v, about), what, keep, free)
     v = problem.solve(v)
     problem.refuse_family(v)
-    values, slopes = problem.at(v)
-    _check_autonomous(problem, slopes)
+    values, _ = problem.at(v)
+    _check_autonomous(problem, v)
     _check_assumed(model, what, v, problem.unknowns)
     return SteadyState(
         model,
@@ -252,7 +252,7 @@ class Problem:
             raise ArgumentError(f"{self.what}: the equations are not finite at the guess")
         return values, slopes
 
-    def _ratios(self, v: Array) -> tuple[Array, Array]:
+    def ratios(self, v: Array) -> tuple[Array, Array]:
         """The residuals, and their ratios to the terms of the equations."""
         values, slopes = self.at(v)
         sizes = np.abs(slopes[:, 1:])
@@ -261,12 +261,12 @@ class Problem:
         return values, share(values, sizes @ np.abs(v[1:]), floor)
 
     def _check_residual(self, v: Array) -> None:
-        _, off = self._ratios(v)
+        _, off = self.ratios(v)
         if off.max(initial=0.0) > _OFF:
             raise self._failed(v, "where no step makes them smaller")
 
     def _failed(self, v: Array, where: str) -> ArgumentError:
-        values, off = self._ratios(v)
+        values, off = self.ratios(v)
         worst = [i for i in np.argsort(-off)[:3] if off[i] > _OFF]
         left = ", ".join(f"{self.rows[i]} = {values[i]:.6g}" for i in worst)
         states = self.field.model.states
@@ -356,14 +356,25 @@ def _names(kind: str, given: Any, known: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _check_autonomous(problem: Problem, slopes: Array) -> None:
-    """Reject equations that change with the time: the state is at rest for a moment only."""
-    moved = np.abs(slopes[:, 0]) > _OFF * np.abs(slopes[:, 1:]).max(initial=0.0)
-    if moved.any():
-        names = ", ".join(name for name, m in zip(problem.rows, moved, strict=True) if m)
+def _check_autonomous(problem: Problem, v: Array) -> None:
+    """Reject equations that change with the time: in the state itself, or in their derivatives by the state."""
+    for other in problem.field.at_other_times(v):
+        try:
+            _, off = problem.ratios(other)
+        except KernelError:
+            continue
+        moved = np.flatnonzero(off > _OFF)
+        if len(moved):
+            raise ArgumentError(
+                f"{problem.what}: {', '.join(problem.rows[i] for i in moved)} depends on the time, so the state rests "
+                "for a moment only; take the time out of the equations, by coordinates in which the drive is steady "
+                "or an input in its place"
+            )
+    changing = problem.field.changing(v)
+    if changing is not None:
         raise ArgumentError(
-            f"{problem.what}: {names} depends on the time, so the state rests for a moment only; take the time out of "
-            "the equations, by coordinates in which the drive is steady or an input in its place"
+            f"{problem.what}: the state rests, but near it d({changing})/dt depends on the time, so the eigenvalues of "
+            f"a moment do not decide on its stability. {FLOQUET}"
         )
 
 
