@@ -21,6 +21,9 @@ from .symbols import DeclarationError, Rate, time
 if TYPE_CHECKING:
     from .system import System
 
+_SINGULAR = 1e-11
+"""An eigenvalue of the scaled mass matrix below this fraction of the largest counts as zero."""
+
 
 def check(system: System) -> None:
     """Run the numerical checks: vector fields, potential, constraints, mass matrix, span of the brackets."""
@@ -110,6 +113,27 @@ def _check_at_example(system: System, g: Graph, at: Point) -> None:
 
 
 def _check_mass(system: System, g: Graph, at: Point) -> None:
+    values = mass_at(system, g, at)
+    if not np.isfinite(values).all():
+        raise DeclarationError("the mass matrix is not finite at the example point")
+    permitted = _permitted_directions(system, g, at)
+    if permitted is not None and _is_singular(values):
+        _check_permitted(system, values, permitted)
+        return
+    scaled = _scaled(values)
+    _check_regular(system, values, scaled)
+    left = scaled.copy()
+    for a in range(len(left)):  # the emitted code factors M in this order, without pivoting
+        if abs(left[a, a]) < 1e-13:
+            raise DeclarationError(
+                f"the mass matrix is indefinite: its block for the first {a + 1} velocities is singular at "
+                "the example point; a kinetic energy must be positive definite"
+            )
+        left[a + 1 :, a + 1 :] -= np.outer(left[a + 1 :, a], left[a, a + 1 :]) / left[a, a]
+
+
+def mass_at(system: System, g: Graph, at: Point) -> Any:
+    """M at a point; infinite or NaN entries are left."""
     nodes = system.nodes
     momenta = gradient(g, nodes.kinetic, nodes.eta)
     k = len(momenta)
@@ -121,20 +145,53 @@ def _check_mass(system: System, g: Graph, at: Point) -> None:
     with np.errstate(all="ignore"):
         for a, row in enumerate(evaluate(g, moved, {**at, **directions})):
             values[a] = row
-    if not np.isfinite(values).all():
-        raise DeclarationError("the mass matrix is not finite at the example point")
+    return values
+
+
+def needs_constraints(system: System) -> bool:
+    """Whether M is singular at the example point, so that only constraints make the accelerations unique."""
+    if system.law is not None or not system.constraints:
+        return False
+    return _is_singular(mass_at(system, system.nodes.graph.copy(), example_point(system)))
+
+
+def _scaled(values: Any) -> Any:
     scale = np.sqrt(np.abs(np.diag(values)))
     scale[scale == 0] = 1.0
-    scaled = values / np.outer(scale, scale)
-    _check_regular(system, values, scaled)
-    left = scaled.copy()
-    for a in range(k):  # the emitted code factors M in this order, without pivoting
-        if abs(left[a, a]) < 1e-13:
-            raise DeclarationError(
-                f"the mass matrix is indefinite: its block for the first {a + 1} velocities is singular at "
-                "the example point; a kinetic energy must be positive definite"
-            )
-        left[a + 1 :, a + 1 :] -= np.outer(left[a + 1 :, a], left[a, a + 1 :]) / left[a, a]
+    return values / np.outer(scale, scale)
+
+
+def _is_singular(values: Any) -> bool:
+    return bool(np.linalg.matrix_rank(_scaled(values), tol=_SINGULAR) < len(values))
+
+
+def _permitted_directions(system: System, g: Graph, at: Point) -> Any:
+    """Columns that span the velocities which the constraints permit at a point; None without constraints."""
+    nodes = system.nodes
+    if nodes.beta:
+        return np.array(numeric_matrix(g, partials(g, nodes.beta, nodes.theta), at)).T
+    if not nodes.constraint_rows:
+        return None
+    rows = np.array(numeric_matrix(g, nodes.constraint_rows, at))
+    return np.linalg.svd(rows)[2][len(system.independent_constraints) :].T
+
+
+def _check_permitted(system: System, values: Any, permitted: Any) -> None:
+    """Refuse an M that is singular at the example point unless it is positive on the permitted velocities."""
+    scale = np.sqrt(np.abs(np.diag(values)))
+    scale[scale == 0] = scale[scale > 0].min(initial=1.0)
+    basis = np.linalg.qr(permitted * scale[:, None])[0]
+    sizes, directions = np.linalg.eigh(basis.T @ (values / np.outer(scale, scale)) @ basis)
+    if sizes[0] > _SINGULAR * abs(sizes[-1]):
+        return
+    still = np.abs(basis @ directions[:, 0]) / scale
+    names = ", ".join(
+        v.name for v, share in zip(system.velocities, still, strict=True) if share > 1e-6 * still.max()
+    )
+    raise DeclarationError(
+        f"the mass matrix is singular at the example point, on the velocities that the constraints permit too: kinetic "
+        f"is not positive for a permitted motion in {names}"
+    )
 
 
 def _check_regular(system: System, values: Any, scaled: Any) -> None:
@@ -153,7 +210,7 @@ def _check_regular(system: System, values: Any, scaled: Any) -> None:
         )
         wrong = reason if moved else f". T must contain every velocity; {advice}"
         raise DeclarationError(f"{singular}: kinetic has no inertia along {v}{wrong}")
-    if np.linalg.matrix_rank(scaled, tol=1e-11) == len(values):
+    if np.linalg.matrix_rank(scaled, tol=_SINGULAR) == len(values):
         return
     still = np.abs(np.linalg.svd(scaled)[2][-1])
     among = [v for v, share in zip(system.velocities, still, strict=True) if share > 1e-6 * still.max()]

@@ -19,7 +19,7 @@ from .digest import digest
 from .independence import Independence
 from .mechanism import Screws
 from .redundancy import independent_constraints
-from .regularity import check
+from .regularity import check, needs_constraints
 from .symbols import Parameter, check_name
 from .system_nodes import SystemNodes, lowered
 
@@ -49,7 +49,8 @@ class System(Declaration):
     kinematics : {coordinate: dx/dt}, each right-hand side affine in the velocities. Fewer velocities than coordinates
         are allowed iff every bracket [X_a, X_b], [X_0, X_b] stays in the span of the X_a.
     coordinates : instead of `kinematics`, if the velocities are the coordinate rates, `chaplygin.rate(x)`.
-    kinetic : T(t, x, eta), with no constraint substituted; with `bodies`, a term added to their T.
+    kinetic : T(t, x, eta), with no constraint substituted; with `bodies`, a term added to their T. It must be positive
+        for every motion that the constraints permit.
     bodies : `Body` objects instead of (or in addition to) `kinetic`: König's theorem gives T from their masses,
         inertias and poses. Links made by `chaplygin.joint` bring their kinematics with them.
     potential : V(t, x).
@@ -79,7 +80,8 @@ class System(Declaration):
     Raises
     ------
     DeclarationError : naming the entry, for unknown symbols, bad names, right-hand sides that are not affine,
-        dependent constraints, a mass matrix singular at the example point, brackets that leave the span.
+        dependent constraints, a mass matrix singular at the example point (with constraints, on the velocities that
+        they permit), brackets that leave the span.
 
     Source: H. Poincaré (1901), N. G. Chetaev; Encyclopedia of Mathematics, "Poincaré equations", (1).
 
@@ -207,6 +209,11 @@ class System(Declaration):
     def independence(self) -> Independence:
         """Which velocities determine the others under the constraints."""
         return Independence(self)
+
+    @cached_property
+    def needs_constraints(self) -> bool:
+        """Whether the mass matrix of all velocities is singular, and regular on those that the constraints permit."""
+        return needs_constraints(self)
 
     # -- energies and forces, including those of the bodies -----------------------------------------------------
     @cached_property

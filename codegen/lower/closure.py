@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..declare.inertia import inertia
 from ..graph.differentiate import gradient
 from ..graph.linear import upper
 from .dynamics import Dynamics
@@ -25,4 +26,4 @@ def closure(d: Dynamics) -> Iterator[Kernel]:
     comments += [f"A of constraint {s + 1}, {v}" for s in range(len(system.constraints)) for v in names]
     comments += [f"A_0 of constraint {s + 1}" for s in range(len(system.constraints))]
     comments += [f"M of {v}, {w}" for i, v in enumerate(names) for w in names[i:]]
-    yield Kernel("closure", (*outputs, *upper(nodes.mass(g))), tuple(comments))
+    yield Kernel("closure", (*outputs, *upper(inertia(g, system))), tuple(comments))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ..declare.inertia import inertia
 from ..derive.equation_nodes import EquationNodes
 from ..graph.differentiate import gradient
 from ..graph.graph import Graph, Node
@@ -57,7 +58,7 @@ def rank(d: Dynamics) -> Iterator[Kernel]:
         return
     nodes, solves = eqs.system.nodes, list[Solve]()
     rows = nodes.constraint_rows
-    mass = Mass(g, nodes.mass(g), "inertia")
+    mass = Mass(g, inertia(g, eqs.system), "inertia")
     across = [mass.solve(row, f"m_{s}", solves) for s, row in enumerate(rows)]
     matrix = upper(schur_complement(g, rows, across, symmetric=True))
     count = len(eqs.system.independent_constraints)
@@ -78,7 +79,7 @@ def unmet(d: Dynamics) -> Iterator[Kernel]:
         return
     solves = list[Solve]()
     loops = nodes.constraint_rows[-len(system.holonomic) :]
-    mass = Mass(g, nodes.mass(g), "inertia")
+    mass = Mass(g, inertia(g, eqs.system), "inertia")
     columns = [mass.solve(row, f"m_{s}", solves) for s, row in enumerate(loops)]
     scale = g.sum(g.dot(row, column) for row, column in zip(loops, columns, strict=True))
     parts = [g.div(g.call("abs", f), scale) for f in nodes.holonomic]
@@ -104,7 +105,7 @@ def _onto_constraints(eqs: EquationNodes, solves: list[Solve], checks: Checks) -
     g, system = eqs.graph, eqs.system
     nodes = system.nodes
     rows = nodes.constraint_rows
-    mass = Mass(g, nodes.mass(g), "inertia")
+    mass = Mass(g, inertia(g, eqs.system), "inertia")
     checks += mass.checks()
     across = [mass.solve(row, f"m_{s}", solves) for s, row in enumerate(rows)]
     closing = len(rows) - len(system.holonomic)  # the rates of the holonomic equations come last

@@ -3,9 +3,10 @@
 d/dt dL/d eta_a - (c_0a^b + c_ca^b eta_c) dL/d eta_b - X_a L - Q_a = A_sa lambda_s,   A_sa eta_a + A_s0 = 0.
 
 With M eta' = f + A^T lambda and d/dt of the constraints, (A M^-1 A^T) lambda = -(A M^-1 f + g), where g is the
-derivative of A eta + A_0 along the flow at fixed eta. M and the Schur complement are factored as L D L^T. With Coulomb
-contacts, or if a loop solves for the accelerations, the lambda remain symbols here: they are computed together with
-the friction forces (`codegen.derive.friction`) and the accelerations (`codegen.lower.dynamics`).
+derivative of A eta + A_0 along the flow at fixed eta. M and the Schur complement are factored as L D L^T. A singular M
+is made regular by the constraints (`codegen.declare.inertia`). With Coulomb contacts, or if a loop solves for the
+accelerations, the lambda remain symbols here: they are computed together with the friction forces
+(`codegen.derive.friction`) and the accelerations (`codegen.lower.dynamics`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sympy as sp
 
 from chaplygin.runtime.errors import FormError
 
+from ...declare.inertia import augmented, weights
 from ...declare.symbols import Coordinate, rate
 from ...declare.system import System
 from ...graph.differentiate import forward
@@ -26,7 +28,7 @@ from ..equation_nodes import EquationNodes
 from ..friction import Friction, multiplier_symbols, together
 from .constraints import Permitted, equations_of, impose, residuals
 from .form import Form, misfit
-from .reduction import balance, project
+from .reduction import Motion, balance, project
 
 
 def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = None) -> EquationNodes:
@@ -41,6 +43,8 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
     nodes = system.nodes
     g = nodes.graph.copy()
     motion = project(g, system, balance(g, system), nodes.eta)
+    if system.needs_constraints:
+        motion = _with_constraints(g, system, motion)
     unknown: Friction | None = None
     pivots: tuple[tuple[Node, Node], ...] = ()
     if system.redundancy and system.contacts:
@@ -83,6 +87,14 @@ def _refusal(system: System) -> str | None:
         return None
     given = "a parametrization is given" if system.parametrization else "none is given"
     return f"'constraints as equations' fails ({given})"
+
+
+def _with_constraints(g: Graph, system: System, motion: Motion) -> Motion:
+    """The same accelerations and multipliers by a regular matrix (`codegen.declare.inertia`)."""
+    rows, bias = system.nodes.constraint_rows, biases(g, system, motion.rates)
+    pushes = [g.mul(w, b) for w, b in zip(weights(g, system, motion.mass), bias, strict=True)]
+    force = [g.sub(f, g.dot([row[a] for row in rows], pushes)) for a, f in enumerate(motion.force)]
+    return Motion(motion.rates, augmented(g, system, motion.mass), force)
 
 
 def _safest(system: System) -> bool:
