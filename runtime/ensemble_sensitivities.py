@@ -129,8 +129,7 @@ class BatchTangents:
         inputs = Inputs(model.inputs, u[: len(model.inputs)].copy(), {}, {}, model._input_flags)
         runs = Runs(model, batch.t.copy(), x[: larger.n], p[: len(model.parameters)], inputs)
         seeds = larger.seeds(p, len(model.parameters))
-        y, delays = larger.total(x, batch.status == 1)
-        return EnsembleSensitivity(runs, self.names, y, seeds, False, delays)
+        return EnsembleSensitivity(runs, self.names, larger.tangents(x), seeds, False)
 
 
 def variation_of(job: EnsembleJob) -> Variation:
@@ -149,7 +148,13 @@ class EnsembleSensitivity(NamedDerivatives):
     """
 
     def __init__(
-        self, runs: Runs, names: tuple[str, ...], y: Array, seeds: Array, control: bool, delays: Array
+        self,
+        runs: Runs,
+        names: tuple[str, ...],
+        y: Array,
+        seeds: Array,
+        control: bool,
+        delays: Array | None = None,
     ) -> None:
         super().__init__(runs.model, names, y, control, delays)
         self._runs, self._seeds = runs, seeds
