@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -381,3 +382,38 @@ def test_a_sleeping_top_in_a_quaternion_is_told_to_use_angles() -> None:
         cg.ArgumentError, match=r"d\(q3\)/dt = .* A quaternion turns with the motion: use angles"
     ):
         model.steady_motion(spinning, numbers, keep=["w3"])
+
+
+@pytest.mark.parametrize("seconds", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("metres", [1e-3, 1.0, 1e3])
+def test_units_decide_neither_on_isolation_nor_on_stability(metres: float, seconds: float) -> None:
+    """A pendulum on a sprung cart that is pushed, with and without damping, down and up, in other units."""
+    model = sprung_cart()
+    for kilograms in (1e-3, 1e3):
+        force = kilograms * metres / seconds**2
+        numbers = {
+            "m": kilograms,
+            "k": 2 * force / metres,
+            "g": 9.81 * metres / seconds**2,
+            "l": metres,
+            "F": force,
+        }
+        for damping, start, expected in (
+            (0.0, 0.1, "neutral"), (0.2, 0.1, "asymptotically stable"), (0.0, 3.0, "unstable"), (0.2, 3.0, "unstable"),
+        ):  # fmt: skip
+            given = numbers | {"c": damping * kilograms / seconds}
+            found = model.equilibrium({"x": 0.3 * metres, "phi": start}, given)
+            assert found["x"] == pytest.approx(0.5 * metres, rel=1e-9)  # F / k
+            assert found.stability == expected, (metres, seconds, kilograms, damping)
+
+
+@functools.cache
+def sprung_cart() -> Any:
+    x, phi = cg.coordinates("x phi")
+    m, k, c, g, l, force = cg.parameters("m k c g l F")  # noqa: E741
+    u, w = cg.rate(x), cg.rate(phi)
+    bob = (u + l * sp.cos(phi) * w) ** 2 + (l * sp.sin(phi) * w) ** 2
+    return cg.System(
+        "sprung_cart", coordinates=[x, phi], kinetic=m * (u**2 + bob) / 2,
+        potential=k * x**2 / 2 - m * g * l * sp.cos(phi) - force * x, forces={u: -c * u},
+    ).compile()  # fmt: skip

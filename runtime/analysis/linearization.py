@@ -19,7 +19,7 @@ from .. import arguments
 from ..arguments import Array
 from ..consistency import judge, share
 from ..errors import ArgumentError
-from .field import TURNING, WEAK, Field, named, plain, point
+from .field import TURNING, WEAK, Field, exact, named, plain, point
 
 if TYPE_CHECKING:
     from ..compiled_model import CompiledModel
@@ -222,15 +222,10 @@ def stability(a: Array, eigenvalues: Complex) -> str:
 
 
 def size(a: Array) -> float:
-    """The norm of A in units of the states in which it is balanced, so that it is a rate whatever their units are.
-
-    Entries below the square of `NEUTRAL`, relative to |A|, are rounding errors, which units must not magnify.
-    """
+    """The norm of A in units of the states in which it is balanced, so that it is a rate whatever their units are."""
     from scipy.linalg import matrix_balance
 
-    sizes = np.abs(a)
-    clean = np.where(sizes > NEUTRAL**2 * sizes.max(initial=0.0), a, 0.0)
-    return float(np.linalg.norm(matrix_balance(clean)[0], 2))
+    return float(np.linalg.norm(matrix_balance(a)[0], 2))
 
 
 def linearize(
@@ -275,6 +270,13 @@ def linearized(
     n = np.zeros((len(names), len(free)))
     n[free], n[follow] = np.eye(len(free)), across
     driven = slice(len(v) - len(model.inputs), None)
+
+    def matrix(near: Array) -> Array:
+        moved = np.zeros((len(names), len(free)))
+        moved[free] = np.eye(len(free))
+        moved[follow] = _across(field.closure(near)[1][:, inside], free, follow, names)
+        return np.asarray(field.motion(near)[1][free][:, inside] @ moved)
+
     observed = field.observed(v)
     c = np.concatenate([across, observed[:, inside] @ n])
     d = np.concatenate([np.zeros((len(follow), len(model.inputs))), observed[:, driven]])
@@ -288,7 +290,7 @@ def linearized(
         dropped=tuple(model.states[i] for i in field.dropped),
         inputs=tuple(model.inputs),
         outputs=(*(names[i] for i in follow), *field.outputs),
-        A=slopes[free][:, inside] @ n,
+        A=exact(matrix, v),
         B=slopes[free][:, driven],
         C=c,
         D=d,

@@ -18,7 +18,7 @@ from .. import arguments, assumptions, inputs as signals
 from ..arguments import Array
 from ..consistency import share
 from ..errors import ArgumentError, KernelError
-from .field import TURNING, WEAK, Field, named, plain, point
+from .field import TURNING, WEAK, Field, exact, named, plain, point
 from .linearization import FLOQUET, Complex, Linearization, linearized
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ _OFF = 1e-9
 """Relative size of a residual that is not zero."""
 _SINGULAR = 1e-9
 """Singular values below this share of the largest belong to directions that the equations leave open."""
+_BALANCINGS = 40
+"""Steps of the balancing of rows and columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,8 +284,7 @@ class Problem:
 
     def refuse_family(self, v: Array) -> None:
         """Reject solutions that are not isolated: name the directions that the equations leave open."""
-        _, slopes = self.at(v)
-        open_ = self.open_directions(slopes, v)
+        open_, units = self.open_directions(v)
         if not len(open_):
             return
         from scipy.linalg import qr
@@ -291,7 +292,7 @@ class Problem:
         _, upper, order = qr(open_, pivoting=True)
         count = len(open_)
         # One direction for each pivot, in which the other pivots do not change.
-        directions = np.linalg.solve(upper[:, :count], upper)[:, np.argsort(order)] * self.scales(v)
+        directions = np.linalg.solve(upper[:, :count], upper)[:, np.argsort(order)] * units
         told = []
         for direction, pivot in zip(directions, order[:count], strict=True):
             direction = direction / direction[pivot]
@@ -308,14 +309,23 @@ class Problem:
             "bifurcation a single point is singular: go there by continuation)"
         )
 
-    def open_directions(self, slopes: Array, v: Array) -> Array:
-        """Directions (k, unknowns), in units of `scales`, along which the equations do not change."""
-        matrix, _ = self._scaled(slopes, v)
+    def open_directions(self, v: Array) -> tuple[Array, Array]:
+        """Directions (k, unknowns) along which the equations do not change, and the units of the unknowns in them.
+
+        The units are those in which the largest entry of each row and column is about 1, so that they follow the units
+        of length, mass and time; entries that are only rounding errors, which this would magnify, are zero before.
+        """
+        matrix = exact(lambda near: self.at(near)[1][:, self.places], v)
+        rows, units = np.ones(matrix.shape[0]), np.ones(matrix.shape[1])
         if not matrix.size:
-            return np.eye(len(self.places))
-        _, sizes, rows = np.linalg.svd(matrix)
+            return np.eye(len(units)), units
+        for _ in range(_BALANCINGS):
+            sizes = np.abs(matrix) * units * rows[:, None]
+            for scale, largest in ((rows, sizes.max(axis=1)), (units, sizes.max(axis=0))):
+                scale /= np.sqrt(np.where(largest > 0, largest, 1.0))
+        _, sizes, found = np.linalg.svd(matrix * units * rows[:, None])
         rank = int((sizes > _SINGULAR * sizes.max(initial=0.0)).sum())
-        return np.asarray(rows[rank:])
+        return np.asarray(found[rank:]), units
 
     def _scaled(self, slopes: Array, v: Array) -> tuple[Array, Array]:
         """The matrix by scaled unknowns, with rows divided by their sizes, which come second."""
