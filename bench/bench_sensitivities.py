@@ -45,8 +45,8 @@ def test_directions(case: Case, method: str, turns: Any) -> None:
 
     def with_directions(k: int) -> Callable[[], Any]:
         variation = sensitivities.Variation.of(model, k, False)
-        state = variation.state(x0, rng.normal(size=(len(x0), k)))
-        vector = variation.vector(p, rng.normal(size=(len(p), k)))
+        state = variation.state(x0, rng.normal(size=(len(x0), k)), np.ones(k))
+        vector = variation.vector(p, rng.normal(size=(len(p), k)), np.ones(k))
         larger = vars(variation.options(RunOptions(**options)))
         given = (ends, sensitivities.Accepted(state), vector)
         return lambda: variation.model.integrate(*given, t_eval=ends, **larger)

@@ -183,7 +183,7 @@ class Trail:
     at_events: NDArray[np.int64]
     def __init__(
         self,
-        model: ModelCore,
+        whole: ModelCore,
         fields: dict[str, Any],
         t0: float,
         x0: Array,
@@ -191,11 +191,14 @@ class Trail:
         u: Array,
         stops: Array,
         memory: float,
+        own: ModelCore | None = None,
     ) -> None: ...
     @property
     def t(self) -> float: ...
     @property
     def n_steps(self) -> int: ...
+    @property
+    def times(self) -> Array: ...
     @property
     def n_repeated(self) -> int: ...
     @property

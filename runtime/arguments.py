@@ -57,9 +57,9 @@ def text(what: str, value: Any) -> str:
 
 
 def sensitivity_control(value: Any, sensitivities: Any) -> bool:
-    """The argument of this name, which counts only with sensitivities."""
+    """The argument of this name, which can be False only with sensitivities."""
     found = boolean("sensitivity_control", value)
-    if found and sensitivities is None:
+    if not found and sensitivities is None:
         raise ArgumentError(
             "sensitivity_control: the run has no sensitivities; name them by sensitivities=[...]"
         )

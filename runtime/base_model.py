@@ -238,7 +238,7 @@ class BaseModel(InitialStates):
         *,
         t0: float = 0.0,
         sensitivities: Any = None,
-        sensitivity_control: bool = False,
+        sensitivity_control: bool = True,
         **options: Unpack[RunKeywords],
     ) -> Stepper:
         """A stepper, for a caller that owns the clock; see `Stepper`. Arguments are as for `integrate`.
@@ -271,6 +271,7 @@ class BaseModel(InitialStates):
         threads: int | None = None,
         lanes: int | None = None,
         sensitivities: Any = None,
+        sensitivity_control: bool = True,
         **options: Unpack[RunKeywords],
     ) -> Batch:
         """n runs that persist and are advanced together; see `Batch`.
@@ -278,16 +279,17 @@ class BaseModel(InitialStates):
         The entries of `initial`, `parameters` and `inputs` are numbers or arrays (n,); `n` can be left out if an array
         determines it. `threads` and `lanes` are as for `ensemble`, the other keywords as for `integrate`. `max_steps`
         applies to each advance.
-        With `sensitivities` ``batch.sensitivity["x", "m"]`` is dx/dm of every run; their errors control no steps.
+        With `sensitivities` ``batch.sensitivity["x", "m"]`` is dx/dm of every run.
         """
         from .batch import Batch
         from .ensemble_job import number_of_trajectories
 
         how = of_call(BaseModel.batch, options).checked(self)
         begin = arguments.number("t0", t0)
-        given = {"initial": initial, "parameters": parameters, "inputs": inputs}
-        count = number_of_trajectories(n, given)
-        return Batch(self, count, initial, parameters, inputs, begin, threads, lanes, how, sensitivities)
+        control = arguments.sensitivity_control(sensitivity_control, sensitivities)
+        given = initial, parameters, inputs
+        count = number_of_trajectories(n, dict(zip(("initial", "parameters", "inputs"), given)))
+        return Batch(self, count, *given, begin, threads, lanes, how, sensitivities, control)
 
     def _stepper(self, *given: Any) -> Stepper:
         """A stepper that starts at t0, x0, p, with inputs and options that have been checked."""

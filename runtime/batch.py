@@ -90,13 +90,19 @@ class Batch:
         lanes: Any,
         options: RunOptions,
         sensitivities: Any = None,
+        sensitivity_control: bool = True,
     ) -> None:
         apart = one_at_a_time(model, options, {}, starts=False)
         if apart is not None:
             raise ArgumentError(f"no batch of {model.name}: {apart}; use steppers or chaplygin.ensemble")
         controls = parse(inputs, model.inputs, count, model._input_flags)
         self._refuse_signals(controls)
-        self.model, self.t0, self._options, self._asked = model, t0, options, (threads, lanes)
+        self.model, self.t0, self._options, self._asked = (
+            model,
+            t0,
+            options,
+            (threads, lanes, sensitivity_control),
+        )
         self._farthest = abs(t0)  # no run has a larger |t|
         self._open(count, sensitivities, controls)
         self._u[:] = controls.values if controls.values.ndim == 2 else controls.values[:, None]
@@ -110,13 +116,13 @@ class Batch:
         """Get the memory, the lanes and the threads of `count` runs."""
         from ._core import BatchCore, Team
 
-        model, options, (threads, lanes) = self.model, self._options, self._asked
+        model, options, (threads, lanes, control) = self.model, self._options, self._asked
         await_build(model, count)
         self._tangents = None
         if sensitivities is not None:
             from .ensemble_sensitivities import BatchTangents
 
-            self._tangents = BatchTangents(model, sensitivities, options, controls)
+            self._tangents = BatchTangents(model, sensitivities, control, options, controls)
         apart = one_at_a_time(model, options, {}, sensitivities=self._tangents is not None, starts=False)
         address, self.lanes = lane_set(model, lanes, count, apart)
         limit = cores() if threads is None else positive("threads", threads)
@@ -429,7 +435,7 @@ def _resumed(
     model: Any,
     t0: float,
     options: RunOptions,
-    asked: tuple[Any, Any],
+    asked: tuple[Any, Any, bool],
     initial: dict[str, Array],
     parameters: dict[str, Array],
     farthest: float,

@@ -20,7 +20,7 @@ from __future__ import annotations
 import sys
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -134,6 +134,20 @@ class Accepted:
     """A state (n,) that a previous run started from: it is not checked again."""
 
     y: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """A start by name whose run begins at the nearest state that satisfies the constraints; see `runtime.nearest`."""
+
+    given: Any
+
+    @classmethod
+    def of(cls, model: InitialStates, given: Any) -> Nearest:
+        """From a start as for `integrate`: velocities that follow from the states are left out."""
+        if isinstance(given, Mapping) and given.keys() >= set(model.states):
+            given = {name: value for name, value in given.items() if not model._dependent(name)}
+        return cls(given)
 
 
 def check_start(model: InitialStates, t0: float, x0: Array, p: Array, controls: Inputs, atol: float) -> None:

@@ -28,7 +28,7 @@ _CLOSE = 1e-13
 """Relative size of a residual that counts as zero, and of a step that changes nothing any more."""
 
 
-class _Constraints:
+class Constraints:
     """The kernel `closure` of a model, taken apart."""
 
     def __init__(self, model: BaseModel, t: float, p: Array, u: Array) -> None:
@@ -67,7 +67,7 @@ def consistent(
     flags = [model.variables[name].flags for name in model.parameters]
     check_rows("parameters", model.parameters, flags, p)
     u = signals.parse(inputs, model.inputs).values
-    constraints = _Constraints(model, t, p, u)
+    constraints = Constraints(model, t, p, u)
     velocities = names[constraints.n :]
     start = arguments.vector("initial", {**dict.fromkeys(velocities, 0.0), **given}, names)
     held = _held(names, arguments.plain_names("keep", keep))
@@ -89,7 +89,7 @@ def _with_held(names: Sequence[str], held: Mask) -> str:
     return f" with {kept} held" if kept else ""
 
 
-def _positions(constraints: _Constraints, start: Array, held: Mask, names: Sequence[str]) -> Array:
+def _positions(constraints: Constraints, start: Array, held: Mask, names: Sequence[str]) -> Array:
     n = constraints.n
     wanted, eta, free = start[:n], start[n:], ~held
     x: Array = wanted.copy()
@@ -116,9 +116,7 @@ def _positions(constraints: _Constraints, start: Array, held: Mask, names: Seque
     return x
 
 
-def _velocities(
-    constraints: _Constraints, x: Array, wanted: Array, held: Mask, names: Sequence[str]
-) -> Array:
+def _velocities(constraints: Constraints, x: Array, wanted: Array, held: Mask, names: Sequence[str]) -> Array:
     _, _, rows, offsets, mass = constraints.at(x, wanted)
     free = ~held
     off = rows @ wanted + offsets

@@ -92,7 +92,7 @@ def ensemble(
     out: Any = None,
     on_failure: str = "exclude",
     sensitivities: Any = None,
-    sensitivity_control: bool = False,
+    sensitivity_control: bool = True,
     **options: Any,
 ) -> Ensemble | Study:
     """Integrate n trajectories of `model` over `t_span`, each with its own step control.

@@ -106,13 +106,13 @@ class EnsembleJob:
     observer: Observer | None = None
     sensitivities: tuple[str, ...] | None = None
     """What the states are differentiated by; `Results.y` then has the tangents after the states (`Variation`)."""
-    sensitivity_control: bool = False
+    sensitivity_control: bool = True
 
     @classmethod
     def of(
         cls, model: Any, t_span: Any, n: Any, initial: Any, parameters: Any, inputs: Any, t_eval: Any, lanes: Any,
         options: RunOptions, draws: Draws | None = None, keep_end: bool = False, observer: Observer | None = None,
-        sensitivities: Any = None, sensitivity_control: Any = False,
+        sensitivities: Any = None, sensitivity_control: Any = True,
     ) -> EnsembleJob:  # fmt: skip
         """The job of a call of `ensemble`, with its arguments checked, except the starts."""
         t0, t1 = arguments.span(t_span)
@@ -179,9 +179,6 @@ class EnsemblePart:
     `core` runs them: ``core.run(pieces, attend)`` may be called from several threads, ``core.stop()`` ends it,
     ``core.done`` counts; the arrays of `results` are filled in place. `width` is the number of lanes.
     """
-
-    atol: Array | None = None
-    """Absolute tolerances (n, N) of each trajectory; None: those of the options."""
 
     def __init__(self, job: EnsembleJob, first: int, last: int) -> None:
         model, options, times = job.model, job.options, job.t_eval

@@ -12,8 +12,9 @@ import numpy as np
 from .arguments import Array
 from .errors import ArgumentError
 from .inputs import Inputs
+from .nearest import constrained
 from .sensitivities import NamedDerivatives, Variation, along, varied
-from .tangent_start import TangentStart, fixed_input, start_of, values_at
+from .tangent_start import TangentStart, fixed_input, size_of, start_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,15 +30,17 @@ if TYPE_CHECKING:
 class Starts:
     """The start of the tangents of `count` trajectories, from the `Start` and the states x0 (n, count) of these.
 
-    `each` has one for each trajectory, or one for all if it is the same; `y` (n, k, 1 or count) and `seeds`
-    (np + nu, k, 1 or count) are the derivatives of states, and of parameters and inputs.
+    `y` (n, k, 1 or count) and `seeds` (np + nu, k, 1 or count) are the derivatives of states, and of parameters and
+    inputs, for each trajectory, or one for all if they are the same; `sizes` (k, ...) are those of what is varied.
     """
 
     def __init__(self, start: Start, x0: Array, inputs: Inputs, names: tuple[str, ...], count: int) -> None:
-        self.start, self.x0, self.inputs, self.count = start, x0, inputs, count
-        self.each = [self._of(j, names) for j in range(1 if start.linear else count)]
-        self.y = np.stack([each.y for each in self.each], axis=-1)
-        self.seeds = np.stack([each.seeds for each in self.each], axis=-1)
+        self.start, self.x0, self.inputs = start, x0, inputs
+        alike = start.linear and not constrained(start.model)
+        each = [self._of(j, names) for j in range(1 if alike else count)]
+        self.y = np.stack([one.y for one in each], axis=-1)
+        self.seeds = np.stack([one.seeds for one in each], axis=-1)
+        self.sizes = self._sizes(names) if alike else np.stack([one.sizes for one in each], axis=-1)
 
     def _of(self, j: int, names: tuple[str, ...]) -> TangentStart:
         initial, parameters = self.start.given_of(j)
@@ -47,19 +50,25 @@ class Starts:
         """The state, the parameters and the inputs of trajectory j."""
         return self.x0[:, j].copy(), column(self.start.parameters, j), self.inputs.column(j)
 
-    def tolerances(self, variation: Variation, atol: Array) -> Array:
-        """The absolute tolerances of each trajectory, (n (1 + width), count), for those of its states."""
-        start, each = self.start, self.each * (self.count // len(self.each))
-        values = [values_at(start.model, start.t0, *self._point(j)) for j in range(self.count)]
-        sizes = [tangents.sizes(found) for tangents, found in zip(each, values)]
-        return np.stack([variation.tolerances(atol, row) for row in sizes], axis=-1)
+    def _sizes(self, names: tuple[str, ...]) -> Array:
+        """Those of parameters, states and constant inputs, as in single runs."""
+        model, u = self.start.model, np.atleast_2d(self.inputs.values.T).T
+        places = (
+            ("inputs", model.inputs, u),
+            ("parameters", model.parameters, self.start.parameters),
+            ("initial", model.states, self.x0),
+        )
+        rows = []
+        for name in names:
+            kind, row = next((kind, rows[known.index(name)]) for kind, known, rows in places if name in known)
+            rows.append(size_of(kind, row))
+        return np.array(np.broadcast_arrays(*rows))
 
 
 class EnsembleTangents:
     """The tangents of the trajectories of a part, and the part of the larger model that contains them (`Variation`).
 
-    Each trajectory runs as it does alone. `core` runs them; `seeds` (np + nu, k, N or 1) are the derivatives of their
-    parameters and inputs.
+    Each trajectory runs as it does alone. `core` runs them.
     """
 
     lane_set = 0
@@ -68,39 +77,39 @@ class EnsembleTangents:
         """`x0` has room for the start of the larger model, and contains that of the states."""
         from ._core import EnsembleCore
 
-        job, model = part.job, part.job.model
+        job = part.job
         variation = variation_of(job)
         starts = Starts(part.start, part.x0, part.inputs, job.sensitivities or (), part.count)
-        self.seeds = starts.seeds
-        variation.fill(x0, starts.y)
-        atol = job.options.tolerances(model.states)[1]
-        self.atol = starts.tolerances(variation, atol) if job.sensitivity_control else None
+        self._starts = starts
+        variation.fill(x0, starts.y * starts.sizes)
         self.job = replace(job, options=variation.options(job.options))
         self.x0, self.inputs, self.results = x0, part.inputs, part.results
-        self.start = SimpleNamespace(parameters=[*part.start.parameters, *variation.rows(self.seeds)])
+        self.start = SimpleNamespace(
+            parameters=[*part.start.parameters, *variation.rows(starts.seeds, starts.sizes)]
+        )
         self.core = EnsembleCore(variation.model, self)
 
     def sensitivity(self, ensemble: Ensemble) -> EnsembleSensitivity:
         """The derivatives of the ensemble of these trajectories, when they have run."""
         job, results = self.job, self.results
         ended = (results.status == 1) & (job.t_eval is None)
-        y, delays = variation_of(job).total(results.y, ended)
-        at = 0 if job.t_eval is None else slice(None)
+        starts, at = self._starts, 0 if job.t_eval is None else slice(None)
+        y, delays = variation_of(job).total(results.y, starts.sizes[:, None], ended)
         times = ensemble.t if job.t_eval is None else np.repeat(job.t_eval[:, None], len(ensemble), axis=1)
         runs = Runs(
             job.model, times, ensemble.y, self.start.parameters[: len(job.model.parameters)], self.inputs
         )
         return EnsembleSensitivity(
-            runs, job.sensitivities or (), y[:, :, at], self.seeds, job.sensitivity_control, delays[:, at]
+            runs, job.sensitivities or (), y[:, :, at], starts.seeds, job.sensitivity_control, delays[:, at]
         )
 
 
 class BatchTangents:
     """The tangents of the runs of a batch, which are those of a larger `model` with its `options`."""
 
-    def __init__(self, model: Any, names: Any, how: RunOptions, controls: Inputs) -> None:
-        self.names = varied(model, names, how, controls)
-        self._variation = Variation.of(model, len(self.names), False)
+    def __init__(self, model: Any, names: Any, control: bool, how: RunOptions, controls: Inputs) -> None:
+        self.names, self.control = varied(model, names, how, controls), control
+        self._variation = Variation.of(model, len(self.names), control)
         self.model, self.options = self._variation.model, self._variation.options(how)
 
     def begin(
@@ -109,10 +118,11 @@ class BatchTangents:
         """Write the start of the tangents of some runs to the table of the batch, for their states x0."""
         starts = Starts(start, x0, inputs, self.names, len(runs))
         x, variation = core.row["x"], self._variation
-        rows = np.empty((variation.size, len(runs)))
-        variation.fill(rows, starts.y)
-        core.table[x + variation.n : x + variation.size, runs] = rows[variation.n :]
-        for i, row in enumerate(self._variation.rows(starts.seeds), core.row["p"] + len(start.parameters)):
+        states = np.empty((variation.size, len(runs)))
+        variation.fill(states, starts.y * starts.sizes)
+        core.table[x + variation.n : x + variation.size, runs] = states[variation.n :]
+        rows = variation.rows(starts.seeds, starts.sizes)
+        for i, row in enumerate(rows, core.row["p"] + len(start.parameters)):
             core.table[i, runs] = row
 
     def refuse(self, names: Iterable[str]) -> None:
@@ -129,7 +139,8 @@ class BatchTangents:
         inputs = Inputs(model.inputs, u[: len(model.inputs)].copy(), {}, {}, model._input_flags)
         runs = Runs(model, batch.t.copy(), x[: larger.n], p[: len(model.parameters)], inputs)
         seeds = larger.seeds(p, len(model.parameters))
-        return EnsembleSensitivity(runs, self.names, larger.tangents(x), seeds, False)
+        tangents = larger.tangents(x, larger.sizes(p))
+        return EnsembleSensitivity(runs, self.names, tangents, seeds, self.control)
 
 
 def variation_of(job: EnsembleJob) -> Variation:

@@ -91,7 +91,7 @@ def at_end(given: VariedRun, record: EventRecord, called: Any, step: float) -> t
     cause = int(record.causes[ending])
     if cause < len(record.events):
         last = record.rows[-1, HEAD + record.n : HEAD + 2 * record.n]
-        found, delays = given.variation.total(last, True)
+        found, delays = given.variation.total(last, given.start.sizes, True)
         return found, delays
     first = len(record.events) + len(record.kinks)
     calls = dict(enumerate((each.call for each in functions(called)), first))
@@ -135,11 +135,12 @@ class _Rows:
     def __init__(self, given: VariedRun, record: EventRecord, which: Any, step: float) -> None:
         variation, log = given.variation, record.rows[which].T
         n, modes = variation.n, len(record.contacts) + len(record.signs)
+        sizes = given.start.sizes[:, None]
         sides = [log[HEAD + i * record.n : HEAD + (i + 1) * record.n] for i in (0, 1)]
         self.given, self.model, self.step, self.p = given, variation.base, step, given.p[:, None]
         self.t = log[0].copy()
         self.y = [np.ascontiguousarray(side[:n]) for side in sides]
-        self.tangents = [np.ascontiguousarray(variation.tangents(side)) for side in sides]
+        self.tangents = [np.ascontiguousarray(variation.tangents(side, sizes)) for side in sides]
         inputs = given.inputs.at(self.t, self.y[0])
         first = HEAD + 2 * record.n
         self.u = [np.concatenate([inputs, log[first + i * modes : first + (i + 1) * modes]]) for i in (0, 1)]

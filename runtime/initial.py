@@ -13,6 +13,7 @@ from . import arguments, assumptions, consistency, inputs as signals
 from .arguments import Array, wide
 from .declared import solve, terms
 from .errors import ArgumentError
+from .nearest import nearest
 
 if TYPE_CHECKING:
     from .base_model import KernelEntry, Variable
@@ -83,6 +84,11 @@ class InitialStates:
         controls = signals.parse(inputs, self.inputs, flags=self._input_flags)
         if isinstance(initial, consistency.Accepted):
             x0, p = self._initial(t0, initial.y, parameters, controls, None)
+            return x0, p, controls
+        if isinstance(initial, consistency.Nearest):
+            x0, p = self._initial(t0, initial.given, parameters, controls, None)
+            x0, _ = nearest(self, t0, x0, p, self._start(t0, x0, controls))
+            consistency.check_start(self, t0, x0, p, controls, atol)
             return x0, p, controls
         x0, p = self._initial(t0, initial, parameters, controls, None)
         consistency.check_start(self, t0, x0, p, controls, atol)

@@ -56,7 +56,7 @@ class Model(ModelAnalysis, ModelExports):
 
         `sensitivities` names parameters, initial values or constant inputs: ``sol.sensitivity["x", "m"]`` is then dx/dm
         along the run, shape (N,), from the variational equations, integrated in the same steps. With
-        ``sensitivity_control=True`` their errors control the steps too. See docs/sensitivities.md.
+        ``sensitivity_control=False`` their errors do not control the steps. See docs/sensitivities.md.
 
     ``default_method(rtol=1e-9, atol=1e-9)``
         The method that every kind of run takes by default, by the larger of `rtol` and the smallest `atol`: "vern9" up

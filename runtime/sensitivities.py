@@ -21,16 +21,12 @@ from .derivatives import derivatives
 from .errors import ArgumentError
 from .event_record import HEAD, EventRecord, functions
 from .solution import Dense, Problem, Solution
-from .tangent_start import TangentStart, check_inputs, checked_names, start_of, values_at
+from .tangent_start import TangentStart, check_inputs, checked_names, start_of
 
 if TYPE_CHECKING:
     from .base_model import BaseModel
     from .event_sensitivities import EventSensitivity
     from .inputs import Inputs
-
-UNMEASURED = 1e100
-"""An absolute tolerance so large that errors of a component count for nothing. The squares of errors in units of it are
-normal numbers still: a processor takes a hundred times as long for others."""
 
 
 class NamedDerivatives:
@@ -231,8 +227,9 @@ def varied_run(
     check_inputs(controls)
     start = start_of(model, t0, initial, parameters, (x0, p, controls), names)
     variation = Variation.of(model, len(start.names), control)
-    larger = variation.options(how, start.sizes(values_at(model, t0, x0, p, controls)) if control else None)
-    state, vector = variation.state(x0, start.y), variation.vector(p, start.seeds)
+    larger = variation.options(how)
+    state = variation.state(x0, start.y, start.sizes)
+    vector = variation.vector(p, start.seeds, start.sizes)
     return VariedRun(variation, start, x0, p, state, vector, controls, larger)
 
 
@@ -263,7 +260,9 @@ def checked(model: Any, how: options.RunOptions) -> options.RunOptions:
 class Variation:
     """The equations of a model with `count` tangents: one larger `model`, which every driver runs.
 
-    With `control` the errors of the tangents count in the choice of steps.
+    With `control` the errors of the tangents count in the choice of steps. The larger model has each tangent times the
+    size of what it is a derivative by, so that the tolerances of the states are those of its tangents. Sizes are powers
+    of two: no bit of a tangent depends on them.
     """
 
     def __init__(self, model: Any, count: int, control: bool) -> None:
@@ -298,36 +297,30 @@ class Variation:
         states[self.n :] = 0.0
         states[self.first : self.table.end] = self.blocks(tangents)
 
-    def state(self, y: Array, tangents: Array) -> Array:
-        """The state of the larger model for y (n,) and tangents (n, count)."""
+    def state(self, y: Array, tangents: Array, sizes: Array) -> Array:
+        """The state of the larger model for y (n,), tangents (n, count) and the sizes of what is varied (count,)."""
         found = np.empty(self.size)
         found[: self.n] = y
-        self.fill(found, tangents)
+        self.fill(found, tangents * sizes)
         return found
 
-    def vector(self, p: Array, seeds: Array) -> Array:
+    def vector(self, p: Array, seeds: Array, sizes: Array) -> Array:
         """Its parameters for p and the derivatives of p and u by what is varied, (np + nu, count)."""
-        return np.concatenate([p, [self.table.blocks], self.blocks(seeds)])
+        return np.concatenate([p, *self.rows(seeds[..., None], sizes[:, None])], axis=None)
 
-    def rows(self, seeds: Array) -> list[Array]:
-        """Its parameters after those of the model, (1,) or (N,), for seeds (np + nu, count, 1 or N)."""
-        return [np.array([float(self.table.blocks)]), *self.blocks(seeds)]
+    def rows(self, seeds: Array, sizes: Array) -> list[Array]:
+        """Its parameters after those of the model, (1,) or (N,), from seeds (np + nu, count, 1 or N) and sizes."""
+        scaled = seeds * sizes
+        filled = self.blocks(np.broadcast_to(sizes, (1, *sizes.shape)), 1.0)
+        return [np.array([float(self.table.blocks)]), *self.blocks(scaled), *filled]
 
-    def options(self, how: options.RunOptions, sizes: Array | None = None) -> options.RunOptions:
-        """The options of its runs; `sizes` as for `tolerances`."""
-        atol = self.tolerances(how.tolerances(self.model.states[: self.n])[1], sizes)
-        return replace(how, atol=atol, kinks=how.kinks or bool(self.model.kinks))
-
-    def tolerances(self, atol: Array, sizes: Array | None = None) -> Array:
-        """Its absolute tolerances: `atol` (n,), and those of the tangents, which without `sizes` count for nothing.
-
-        That of a tangent is that of the state over the size (k,) of what is varied.
-        """
-        found = np.full(self.size, UNMEASURED)
-        found[: self.n] = atol
-        if sizes is not None:
-            found[self.first : self.table.end] = self.blocks(found[: self.n, None] / sizes, fill=UNMEASURED)
-        return found
+    def options(self, how: options.RunOptions) -> options.RunOptions:
+        """The options of its runs."""
+        atol = how.tolerances(self.model.states[: self.n])[1]
+        whole = np.ones(self.size)
+        whole[: self.n] = atol
+        whole[self.first : self.table.end] = self.blocks(np.repeat(atol[:, None], self.count, axis=1), 1.0)
+        return replace(how, atol=whole, kinks=how.kinks or bool(self.model.kinks))
 
     def blocks(self, columns: Array, fill: float = 0.0) -> Array:
         """Columns (rows, count, ...) in blocks (rows, lanes), one after the other, filled up: (width * rows, ...)."""
@@ -337,27 +330,31 @@ class Variation:
         blocks = filled.reshape(len(columns), table.blocks, table.lanes, *rest).swapaxes(0, 1)
         return np.ascontiguousarray(blocks).reshape(-1, *rest)
 
-    def tangents(self, rows: Array) -> Array:
-        """The tangents (n, count, ...) in states of the larger model, (size, ...)."""
-        return self._columns(rows[self.first : self.table.end], self.n)
+    def tangents(self, rows: Array, sizes: Array) -> Array:
+        """The tangents (n, count, ...) in states of the larger model, (size, ...); sizes (count, ...)."""
+        return self._columns(rows[self.first : self.table.end], self.n) / sizes
 
-    def total(self, rows: Array, ended: Any) -> tuple[Array, Array]:
+    def total(self, rows: Array, sizes: Array, ended: Any) -> tuple[Array, Array]:
         """The derivatives (n, count, ...) of last states, and those of their times (count, ...).
 
         They are total derivatives in the rows in which an event `ended` the run; the others are at a fixed time.
         """
-        tangents, end = self.tangents(rows), self.table.end
+        tangents, end = self.tangents(rows, sizes), self.table.end
         if end == self.size:
             return tangents, np.zeros(tangents.shape[1:])
         first = self.size - self.table.width
-        delays = self._columns(rows[first:], 1)[0]
+        delays = self._columns(rows[first:], 1)[0] / sizes
         delays = np.where(ended, delays, np.zeros_like(delays))
         return tangents + np.where(ended, rows[end : end + self.n, None] * delays, 0.0), delays
 
+    def sizes(self, vector: Array) -> Array:
+        """The sizes of what is varied (count, ...), in its parameters."""
+        return vector[len(vector) - self.table.width :][: self.count]
+
     def seeds(self, vector: Array, p: int) -> Array:
         """The derivatives of p and u (np + nu, count) in its parameters, the first `p` of which are the model's."""
-        blocks = vector[p + 1 :]
-        return self._columns(blocks, len(blocks) // self.table.width)
+        blocks = vector[p + 1 : len(vector) - self.table.width]
+        return self._columns(blocks, len(blocks) // self.table.width) / self.sizes(vector)
 
     def _columns(self, blocks: Array, rows: int) -> Array:
         """The columns (rows, count, ...) of which these are the blocks."""
@@ -390,7 +387,7 @@ def _split(
     problem: tuple[Any, ...],
 ) -> Solution:
     """The solution of the model and the sensitivities from that of the larger model."""
-    n, variation = len(model.states), given.variation
+    n, variation, sizes = len(model.states), given.variation, given.start.sizes[:, None]
     record, dense = run._event_record, run.sol
     if record is not None:
         record = _states_alone(record, n)
@@ -403,11 +400,15 @@ def _split(
     )  # fmt: skip
 
     def at(t: Any) -> Array:
-        found = variation.tangents(arguments.wide(dense(t)))
+        found = variation.tangents(arguments.wide(dense(t)), sizes)
         return found[:, :, 0] if np.ndim(t) == 0 else found
 
     solution.sensitivity = Sensitivity(
-        solution, given, variation.tangents(run.y), at if dense is not None else None, run._event_record
+        solution,
+        given,
+        variation.tangents(run.y, sizes),
+        at if dense is not None else None,
+        run._event_record,
     )
     pivots.report(solution)
     return solution

@@ -141,7 +141,7 @@ class PointSensitivity(NamedDerivatives):
     def __init__(self, run: SensitivityStepper, t: float, state: Array, vector: Array, u: Array) -> None:
         """From the time, the state and the parameters with their tangents, and the inputs with the modes."""
         variation, model = run._variation, run.model
-        y, delays = variation.total(state, run.status == 1)
+        y, delays = variation.total(state, variation.sizes(vector), run.status == 1)
         super().__init__(model, run._varied, y, variation.control, delays)
         self._point = t, state[: len(model.states)], vector[: len(model.parameters)], u
         seeds = variation.seeds(vector, len(model.parameters))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,28 +11,46 @@ import numpy as np
 from . import arguments
 from .arguments import Array
 from .assumptions import FLAGS
+from .consistency import Nearest
 from .derivatives import derivatives
 from .errors import ArgumentError
 from .inputs import Inputs
+from .nearest import GivenVelocities, constrained, moved_tangents, nearest, on_constraints
+
+_LARGEST_EXPONENT = 200
+"""Of sizes: tangents times them, and the squares of these, are normal numbers."""
 
 
 @dataclass(frozen=True)
 class TangentStart:
-    """The start of the tangents: dy0/dtheta (n, k), dp/dtheta (np, k) and du/dtheta (nu, k)."""
+    """The start of the tangents: dy0/dtheta (n, k), dp/dtheta (np, k) and du/dtheta (nu, k).
+
+    `sizes` (k,) are those of what is varied, to which the tolerances of the tangents refer; see `size_of`.
+    """
 
     names: tuple[str, ...]
     y: Array
     p: Array
     u: Array
+    sizes: Array
 
     @property
     def seeds(self) -> Array:
         """The derivatives of parameters and inputs, (np + nu, k)."""
         return np.concatenate([self.p, self.u])
 
-    def sizes(self, values: Mapping[str, float]) -> Array:
-        """The sizes of what is varied (k,), or 1 where it is 0: tolerances of tangents are relative to them."""
-        return np.array([abs(values.get(name, 1.0)) or 1.0 for name in self.names])
+
+def size_of(kind: str, values: Any) -> Array:
+    """The sizes of numbers that are varied: powers of two.
+
+    A parameter or an input has its own size, 1 if it is zero; an initial value that is smaller than 1 has the size 1,
+    since the same derivatives belong to all small motions.
+    """
+    sizes = np.abs(np.asarray(values, dtype=np.float64))
+    sizes = np.maximum(sizes, 1.0) if kind == "initial" else np.where(sizes > 0, sizes, 1.0)
+    exponents = np.rint(np.log2(np.where(np.isfinite(sizes), sizes, 1.0)))
+    found: Array = np.exp2(np.clip(exponents, -_LARGEST_EXPONENT, _LARGEST_EXPONENT))
+    return found
 
 
 def values_at(model: Any, t0: float, x0: Array, p: Array, controls: Inputs) -> dict[str, float]:
@@ -46,9 +64,14 @@ def values_at(model: Any, t0: float, x0: Array, p: Array, controls: Inputs) -> d
 def start_of(
     model: Any, t0: float, initial: Any, parameters: Any, found: tuple[Array, Array, Inputs], names: Any
 ) -> TangentStart:
-    """The derivatives of the start of a run by `names`."""
+    """The derivatives of the start of a run by `names`: of the nearest one on the constraints, where there are any."""
     x0, p, controls = found
-    wanted = checked_names(model, names)
+    wanted, points = checked_names(model, names), on_constraints(x0)
+    if isinstance(initial, Nearest):
+        initial = initial.given
+        x0, _ = model._initial(t0, initial, parameters, controls, None)
+        _, points = nearest(model, t0, x0, p, model._start(t0, x0, controls))
+        points += on_constraints(found[0])
     given = arguments.by_name("initial", initial) if isinstance(initial, Mapping) else None
     through = given is not None and model.has_initial and not model._direct(given, parameters)
     entries = model.declared if through else model.states
@@ -67,11 +90,18 @@ def start_of(
         np.zeros((len(x0), len(wanted))),
         np.zeros((len(p), len(wanted))),
         np.zeros((len(model.inputs), len(wanted))),
+        np.ones(len(wanted)),
     )
+    known = {**dict(zip(model.states, x0.tolist())), **values}
     for j, name in enumerate(wanted):
         if name in model.inputs:
             _check_constant(controls, name)
             result.u[model.inputs.index(name), j] = 1.0
+            result.sizes[j] = size_of("inputs", point.u[model.inputs.index(name)])
+        elif name in model.parameters:
+            result.sizes[j] = size_of("parameters", p[model.parameters.index(name)])
+        else:
+            result.sizes[j] = size_of("initial", known.get(name, 1.0))
         if name in model.parameters and name in follow:
             result.p[model.parameters.index(name), j] = 1.0
         elif name in model.parameters or name in entries or name in dependent or name in model.inputs:
@@ -82,6 +112,13 @@ def start_of(
             result.y[model.states.index(name), j] = 1.0
         else:
             raise _follows(name, given or dict.fromkeys(model.states))
+    if constrained(model):
+        y = moved_tangents(model, t0, points, p, point.u, result.y, result.seeds)
+        velocities = GivenVelocities.of(model, given, t0, found[0], p, point.u)
+        if velocities is not None:
+            columns = np.array([[float(name == by) for by in wanted] for name in velocities.names])
+            y = velocities.along(y, result.seeds, columns)
+        result = replace(result, y=y)
     return result
 
 

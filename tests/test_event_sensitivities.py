@@ -88,7 +88,7 @@ def test_the_ends_of_ensembles_and_steppers(thrown: Any) -> None:
         **TIGHT,
     )
     assert list(ens.status) == [1, 0]
-    sol = thrown.integrate((0, 9), *THROWN, sensitivities=NAMES, **TIGHT)
+    sol = thrown.integrate((0, 1.4), *THROWN, sensitivities=NAMES, **TIGHT)
     for name, row in landing().items():
         for by, expected in zip(NAMES, row):
             assert ens.sensitivity[name, by][0] == pytest.approx(expected, abs=1e-10), (name, by)

@@ -75,23 +75,21 @@ class Flow:
     """What a state and its tangents become from one time to another."""
 
     def __init__(self, of: Tangents, k: int, control: bool) -> None:
-        n, self._inputs = len(of.y), of.inputs
+        self._inputs, self._sizes = of.inputs, np.ones(k)
         self._variation = Variation(of.model, k, control)
-        self._p = self._variation.vector(of.p, np.zeros((len(of.p) + len(of.model.inputs), k)))
-        atol = np.broadcast_to(of.how.tolerances(of.model.states)[1], n)
-        tolerances = self._variation.tolerances(atol, np.ones(k) if control else None)
-        kinks = of.how.kinks or bool(of.model.kinks)
-        self._how = {**vars(of.how), "atol": tolerances, "kinks": kinks}
+        seeds = np.zeros((len(of.p) + len(of.model.inputs), k))
+        self._p = self._variation.vector(of.p, seeds, self._sizes)
+        self._how = vars(self._variation.options(of.how))
 
     def __call__(self, t0: float, t1: float, y: Array, tangents: Array) -> tuple[Array, Array]:
         """y(t1) (n,) and the tangents at t1 (n, k). Raises `ArgumentError` if the run ends early."""
-        state = Accepted(self._variation.state(y, tangents))
+        state = Accepted(self._variation.state(y, tangents, self._sizes))
         run = self._variation.model.integrate(
             (t0, t1), state, self._p, self._inputs, t_eval=[t1], **self._how
         )
         if run.status != 0:
             raise ArgumentError(f"the run that starts at t = {t0:g} ended early: {run.message}")
-        return run.y[: len(y), -1], self._variation.tangents(run.y)[:, :, -1]
+        return run.y[: len(y), -1], self._variation.tangents(run.y[:, -1], self._sizes)
 
 
 def null_space(rows: Array) -> Array:

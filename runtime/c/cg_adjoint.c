@@ -46,7 +46,7 @@ typedef struct {
 
 static size_t cg_found(const cg_adjoint_t *a)
 {
-    const cg_model_t *const model = a->run->model;
+    const cg_model_t *const model = a->model;
     const int32_t terms = a->backward->n_terms, by_p = model->n_parameters;
     return 1u + (size_t)(2 * model->n_states + model->n_inputs + (terms > by_p ? terms : by_p));
 }
@@ -54,7 +54,7 @@ static size_t cg_found(const cg_adjoint_t *a)
 /* The most results of any kernel that is called. */
 static size_t cg_values(const cg_adjoint_t *a)
 {
-    int32_t most = a->run->n;
+    int32_t most = a->run->n_own;
     for (int64_t i = 0; i < a->n_integrands; i++) {
         const cg_derivative_t *const kernel = a->integrands[i].kernel;
         most = kernel != NULL && kernel->n_values > most ? kernel->n_values : most;
@@ -64,7 +64,7 @@ static size_t cg_values(const cg_adjoint_t *a)
 
 static cg_parts_t cg_parts(const cg_adjoint_t *a)
 {
-    const size_t n = (size_t)a->run->n, rows = n * (size_t)a->tableau->n_stages;
+    const size_t n = (size_t)a->run->n_own, rows = n * (size_t)a->tableau->n_stages;
     cg_parts_t parts;
     parts.y = a->work;
     parts.w = parts.y + CG_MOST_CORRECTIONS * n;
@@ -81,12 +81,13 @@ static cg_parts_t cg_parts(const cg_adjoint_t *a)
 size_t cg_adjoint_work(const cg_adjoint_t *a)
 {
     int32_t most = a->backward->derivatives->n_work;
-    most = a->run->model->n_work > most ? a->run->model->n_work : most;
+    most = a->model->n_work > most ? a->model->n_work : most;
     for (int64_t i = 0; i < a->n_integrands; i++) {
         const cg_companion_t *const expression = a->integrands[i].expression;
         most = expression != NULL && expression->n_work > most ? expression->n_work : most;
     }
-    return (size_t)a->run->n * (size_t)(2 * a->tableau->n_stages + CG_MOST_CORRECTIONS + 1) + cg_values(a) + cg_found(a)
+    const size_t rows = (size_t)(2 * a->tableau->n_stages + CG_MOST_CORRECTIONS + 1);
+    return (size_t)a->run->n_own * rows + cg_values(a) + cg_found(a)
         + (size_t)(a->backward->n_hoisted + a->backward->n_terms + most);
 }
 
@@ -164,15 +165,15 @@ static void cg_advance(const cg_adjoint_t *a, const cg_taken_t *step, const doub
     cg_sum_t sum;
     sum.count = 0;
     for (int32_t j = 0; j < count; j++) {
-        cg_term(&sum, step->h * weights[j], step->slopes + (ptrdiff_t)j * a->run->n);
+        cg_term(&sum, step->h * weights[j], step->slopes + (ptrdiff_t)j * a->run->n_own);
     }
-    cg_sum(to, step->x, &sum, a->run->n);
+    cg_sum(to, step->x, &sum, a->run->n_own);
 }
 
 /* Writes w_i to parts->w; 0: it is zero. */
 static int cg_weights(const cg_adjoint_t *a, const cg_parts_t *parts, int32_t i, double h)
 {
-    const int32_t n = a->run->n, stages = a->tableau->n_stages;
+    const int32_t n = a->run->n_own, stages = a->tableau->n_stages;
     cg_sum_t sum;
     int some = 0;
     sum.count = 0;
@@ -190,7 +191,7 @@ static int cg_weights(const cg_adjoint_t *a, const cg_parts_t *parts, int32_t i,
 /* The sum of t, the stage, the parameters and the inputs with weights. */
 static double cg_weighted(const cg_adjoint_t *a, const cg_parts_t *parts, double t, const double *weights)
 {
-    const cg_model_t *const model = a->run->model;
+    const cg_model_t *const model = a->model;
     const double *const vectors[] = {&t, parts->y, a->run->p, a->run->u};
     const int32_t lengths[] = {1, model->n_states, model->n_parameters, model->n_inputs};
     double sum = 0.0;
@@ -234,8 +235,8 @@ static int cg_integrand(cg_adjoint_t *a, const cg_parts_t *parts, const cg_integ
     }
     if (status == CG_OK) {
         *a->integral += weight * value;
-        cg_add_weighted(l, weight, slopes, run->n);
-        cg_add_weighted(a->gradient, weight, slopes + run->n, run->model->n_parameters + run->model->n_inputs);
+        cg_add_weighted(l, weight, slopes, run->n_own);
+        cg_add_weighted(a->gradient, weight, slopes + run->n_own, a->model->n_parameters + a->model->n_inputs);
     }
     return cg_noted(a, status, g->kernel != NULL ? g->kernel->kernel : "integrand", t);
 }
@@ -244,19 +245,19 @@ static int cg_integrand(cg_adjoint_t *a, const cg_parts_t *parts, const cg_integ
 static int cg_transposed(cg_adjoint_t *a, const cg_parts_t *parts, double t, double *l)
 {
     const cg_run_t *const run = a->run;
-    const cg_model_t *const model = run->model;
-    const double *const found = parts->found + run->n + 1; /* after f and f_t */
+    const cg_model_t *const model = a->model;
+    const double *const found = parts->found + run->n_own + 1; /* after f and f_t */
     const int status = a->backward->rhs(t, parts->y, run->p, parts->q, run->u, parts->w, parts->found, parts->rest);
-    memcpy(l, found, sizeof(double) * (size_t)run->n);
-    cg_add(a->gradient + model->n_parameters, found + run->n, model->n_inputs);
-    cg_add(parts->terms, found + run->n + model->n_inputs, a->backward->n_terms);
+    memcpy(l, found, sizeof(double) * (size_t)run->n_own);
+    cg_add(a->gradient + model->n_parameters, found + run->n_own, model->n_inputs);
+    cg_add(parts->terms, found + run->n_own + model->n_inputs, a->backward->n_terms);
     return cg_noted(a, status, "rhs", t);
 }
 
 /* Back over a step: from the derivatives at its end to those at its beginning. */
 static int cg_back(cg_adjoint_t *a, const cg_parts_t *parts, const cg_taken_t *step)
 {
-    const int32_t n = a->run->n, stages = a->tableau->n_stages;
+    const int32_t n = a->run->n_own, stages = a->tableau->n_stages;
     for (int32_t i = stages - 1; i >= 0; i--) {
         double *const l = parts->l + (ptrdiff_t)i * n;
         const double t = step->t + a->tableau->c[i] * step->h;
@@ -288,20 +289,20 @@ static int cg_back(cg_adjoint_t *a, const cg_parts_t *parts, const cg_taken_t *s
 static int cg_back_to_unmoved(cg_adjoint_t *a, const cg_parts_t *parts, const cg_taken_t *step, int32_t count)
 {
     const cg_run_t *const run = a->run;
-    const cg_model_t *const model = run->model;
+    const cg_model_t *const model = a->model;
     const double t = step->t + step->h;
     int status = CG_OK;
     cg_advance(a, step, a->tableau->b, a->tableau->n_stages, parts->y);
     for (int32_t i = 1; i < count && status == CG_OK; i++) {
-        double *const y = parts->y + (ptrdiff_t)i * run->n;
-        status = ((cg_kernel_t)run->correction->function)(t, y - run->n, run->p, run->u, y, parts->rest);
-        cg_add(y, y - run->n, run->n);
+        double *const y = parts->y + (ptrdiff_t)i * run->n_own;
+        status = ((cg_kernel_t)a->move->function)(t, y - run->n_own, run->p, run->u, y, parts->rest);
+        cg_add(y, y - run->n_own, run->n_own);
     }
     for (int32_t i = count - 1; i >= 0 && status == CG_OK; i--) {
-        status = a->correction->function(t, parts->y + (ptrdiff_t)i * run->n, run->p, run->u, a->lambda, parts->value,
-                                         parts->found, parts->rest);
-        cg_add(a->lambda, parts->found + 1, run->n);
-        cg_add(a->gradient, parts->found + 1 + run->n, model->n_parameters + model->n_inputs);
+        const double *const y = parts->y + (ptrdiff_t)i * run->n_own;
+        status = a->correction->function(t, y, run->p, run->u, a->lambda, parts->value, parts->found, parts->rest);
+        cg_add(a->lambda, parts->found + 1, run->n_own);
+        cg_add(a->gradient, parts->found + 1 + run->n_own, model->n_parameters + model->n_inputs);
     }
     return cg_noted(a, status, a->correction->kernel, t);
 }
@@ -316,7 +317,7 @@ static int cg_take_back(cg_adjoint_t *a)
     cg_taken_t step = {trail->t[k], trail->t[k + 1] - trail->t[k], NULL, NULL};
     int status = cg_trail_bring(a, k);
     if (status == CG_OK && k < trail->n_slopes) {
-        step.slopes = trail->slopes + k * trail->n_stages * run->n;
+        step.slopes = trail->slopes + k * trail->n_stages * run->n_own;
         step.x = run->x;
     } else if (status == CG_OK) {
         status = cg_trail_repeat(a, k);
@@ -333,7 +334,7 @@ static int cg_take_back(cg_adjoint_t *a)
 /* The terms of the loss where a run has taken a->step steps. */
 static void cg_jump(cg_adjoint_t *a)
 {
-    const int32_t n = a->run->n;
+    const int32_t n = a->run->n_own;
     while (a->stop > 0 && a->stops[a->stop - 1] == a->step) {
         a->stop--;
         cg_add(a->lambda, a->jumps + a->stop * n, n);
@@ -344,6 +345,8 @@ int cg_adjoint_begin(cg_adjoint_t *a)
 {
     const cg_parts_t parts = cg_parts(a);
     a->run->status = CG_OK;
+    a->run->n_tangents = 0; /* steps that are taken again end where they did */
+    a->move = a->run->correction == NULL ? NULL : cg_kernel(a->model, a->run->correction->name);
     a->rtol = a->run->rtol;
     a->step = a->trail->n_steps;
     a->stop = a->n_stops;
@@ -373,6 +376,6 @@ int cg_adjoint_end(cg_adjoint_t *a)
 {
     const cg_parts_t parts = cg_parts(a);
     const int status = a->backward->parameters(a->run->p, parts.terms, parts.found, parts.rest);
-    cg_add(a->gradient, parts.found, a->run->model->n_parameters);
+    cg_add(a->gradient, parts.found, a->model->n_parameters);
     return status;
 }

@@ -17,6 +17,8 @@
  *     fill adjoint.lambda and adjoint.gradient with zeros, and adjoint.jumps;
  *     cg_adjoint_begin(&adjoint), then cg_adjoint_sweep(&adjoint, budget) until it is not CG_BUDGET_USED, and at the start
  *     of the run cg_adjoint_end(&adjoint)
+ * The steps of a run that rests have no error, however long they are, while what differs from it grows: tangents whose
+ * errors control the steps bound them to what the adjoint bears. They are not kept: n below are the states of the motion.
  * Steps whose slopes f(Y_i) the trail has no room for are repeated, with the same bits. If it has no room for all states
  * either, it keeps those at equal distances, and the sweep stores more of them where that saves most repetitions.
  */
@@ -53,7 +55,7 @@ typedef struct cg_trail {
     int64_t n_slopes;
     int32_t n_stages;  /* of the tableau */
     int32_t reserved;
-    double *x;         /* [n_slots][n] */
+    double *x;         /* [n_slots][n], n = run->n_own */
     int64_t *at;       /* [n_slots] the steps that begin in these states, in order; the first is 0 */
     int64_t n_slots;   /* at least CG_LEAST_SLOTS */
     int64_t n_kept;    /* initially 0 */
@@ -74,7 +76,8 @@ typedef struct cg_integrand {
 } cg_integrand_t;
 
 typedef struct cg_adjoint {
-    cg_run_t *run;
+    cg_run_t *run;            /* of the model, or of the model with tangents (cg_variational.h), which bound the steps */
+    const cg_model_t *model;  /* without tangents */
     cg_trail_t *trail;
     const cg_tableau_t *tableau;
     const cg_backward_t *backward;   /* the adjoint of the right-hand side */
@@ -88,6 +91,7 @@ typedef struct cg_adjoint {
     double *gradient; /* [n_parameters + n_inputs] that by the parameters and the inputs */
     double *integral; /* the sum of the integrals */
     double *work;     /* [cg_adjoint_work] */
+    const cg_kernel_entry_t *move; /* the model's kernel of run->correction */
     double rtol;      /* of the run */
     int64_t step;     /* steps that are left */
     int64_t stop;     /* stops that are left */

@@ -28,7 +28,7 @@
 
 static double CG_FN(auto_square)(const cg_run_t *run, const double *v)
 {
-    return CG_FN(squares)(run, v, run->x_old, run->x);
+    return CG_FN(squares)(run, v, run->x_old, run->x, 0, CG_N(run));
 }
 
 /* The square of h rho over the step of dop853 just taken. */

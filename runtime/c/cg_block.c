@@ -40,7 +40,7 @@ static size_t cg_layout(cg_run_t *run, char *base, const cg_model_t *model)
 static void cg_set_sizes(cg_run_t *run, const cg_model_t *model, const cg_method_info_t *info)
 {
     run->n = model->n_states;
-    run->n_measured = run->n_counted = run->n_own = model->n_states;
+    run->n_own = model->n_states;
     run->ld = CG_PADDED(model->n_states);
     run->n_u = model->n_inputs + model->n_modes;
     run->n_stages = info->n_stages;
@@ -142,9 +142,8 @@ static int cg_small_valid(int32_t counter) { return counter >= 0 && counter <= 1
 static int cg_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
 {
     const double times[4] = {saved->t, saved->t_old, saved->t_stop, saved->t_anchor};
-    int valid = saved->size == run->size && saved->n == run->n && saved->n_measured == run->n_measured
-        && saved->n_counted == run->n_counted && saved->n_own == run->n_own && saved->ld == run->ld
-        && saved->n_u == run->n_u && saved->n_stages == run->n_stages && saved->n_dense == run->n_dense && saved->order == run->order
+    int valid = saved->size == run->size && saved->n == run->n && saved->n_own == run->n_own
+        && saved->n_tangents == run->n_tangents && saved->ld == run->ld && saved->n_u == run->n_u && saved->n_stages == run->n_stages && saved->n_dense == run->n_dense && saved->order == run->order
         && saved->adaptive == run->adaptive && saved->implicit == run->implicit
         && saved->projection >= CG_PROJECT_NONE && saved->projection <= CG_PROJECT_ALL;
     for (int i = 0; i < 4; i++) {

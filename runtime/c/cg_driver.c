@@ -8,8 +8,8 @@
 
 #define CG_FN(name) cg_table_##name
 #define CG_N(run) ((run)->n)
-#define CG_MEASURED(run) ((run)->n_measured)
-#define CG_COUNTED(run) ((run)->n_counted)
+#define CG_OWN(run) ((run)->n_own)
+#define CG_TANGENTS(run) ((run)->n_tangents)
 #define CG_NU(run) ((run)->n_u)
 #define CG_RHS(run, t, x, out) (run)->rhs(t, x, (run)->p, (run)->u, out, (run)->work)
 #define CG_FLATTEN
@@ -34,8 +34,8 @@ static const cg_method_t cg_methods[] = {
 #undef CG_APART
 #undef CG_RHS
 #undef CG_NU
-#undef CG_MEASURED
-#undef CG_COUNTED
+#undef CG_OWN
+#undef CG_TANGENTS
 #undef CG_N
 #undef CG_FN
 

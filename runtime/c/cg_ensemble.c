@@ -70,9 +70,6 @@ static void cg_begin_trajectory(const cg_ensemble_t *ensemble, cg_run_t *run, cg
     if (ensemble->u != NULL) {
         cg_gather(run->u, 1, ensemble->u + j * ensemble->u_row, ensemble->u_col, run->model->n_inputs);
     }
-    if (ensemble->atol != NULL) {
-        cg_gather(run->atol, 1, ensemble->atol + j * ensemble->atol_row, ensemble->atol_col, run->n);
-    }
     /* run->x_old is free before the first step */
     cg_gather(run->x_old, 1, ensemble->x0 + j * ensemble->x0_row, ensemble->x0_col, run->n);
     cg_run_start(run, ensemble->t0, run->x_old, ensemble->t_end);

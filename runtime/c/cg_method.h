@@ -2,8 +2,8 @@
  * these macros before including it:
  *   CG_FN(name)     prefixed name of a function
  *   CG_N(run)       number of states: a literal, or run->n
- *   CG_MEASURED(run) the first states, whose errors control the steps: all of them if it is not defined
- *   CG_COUNTED(run)  over how many of them the mean is taken: the others of them count for nothing
+ *   CG_OWN(run)     the first states, those of the motion: all of them if it is not defined
+ *   CG_TANGENTS(run) how many of the components after them are tangents whose errors control the steps too
  *   CG_NU(run)      number of inputs and modes: a literal, or run->n_u
  *   CG_RHS(run, t, x, out)  a call of the right-hand side: a kernel of the model, or run->rhs. Returns a status; over
  *                   lanes, a mask of the regular ones
@@ -19,10 +19,10 @@
  * entry of method_list.h.in.
  */
 
-#ifndef CG_MEASURED
-#define CG_MEASURED(run) CG_N(run)
-#define CG_COUNTED(run) CG_N(run)
-#define CG_ALL_MEASURED
+#ifndef CG_OWN
+#define CG_OWN(run) CG_N(run)
+#define CG_TANGENTS(run) 0
+#define CG_WITHOUT_TANGENTS
 #endif
 
 #if CG_LANES > 1
@@ -156,10 +156,10 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 #define CG_METHOD_END {CG_NO_METHOD, NULL, NULL}
 #define CG_NO_METHOD {NULL, NULL, 0, 0, 0, 0, 0, 0}
 
-#ifdef CG_ALL_MEASURED
-#undef CG_ALL_MEASURED
-#undef CG_MEASURED
-#undef CG_COUNTED
+#ifdef CG_WITHOUT_TANGENTS
+#undef CG_WITHOUT_TANGENTS
+#undef CG_OWN
+#undef CG_TANGENTS
 #endif
 #undef CG_KNOT
 #undef CG_ROWS

@@ -122,11 +122,10 @@ typedef cg_real_t (*CG_FN(estimate_t))(const cg_real_t *k0, const cg_real_t *k, 
 typedef cg_block_t (*CG_FN(bend_t))(const double *d, const cg_block_t *k0, const cg_block_t *k, const cg_block_t *end,
                                     int32_t ld, int32_t i);
 
-/* The square of the error estimate's root mean square in units of the tolerance. Sums use CG_PAD partial sums, so
- * that their order does not depend on how a compiler vectorises. */
-static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(estimate_t) estimate)
+/* The sum of the squares of an error estimate, divided by h and in units of the tolerance, over some components. It uses
+ * CG_PAD partial sums, so that their order does not depend on how a compiler vectorises. */
+static CG_INLINE cg_real_t CG_FN(pair_sum)(const CG_RUN *run, CG_FN(estimate_t) estimate, int32_t first, int32_t last)
 {
-    const int32_t measured = CG_ROWS(CG_MEASURED(run)); /* more have so large an atol that they count for nothing */
     const int32_t ld = CG_ROWS(CG_N(run));
     const double rtol = run->rtol;
     const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
@@ -135,11 +134,11 @@ static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(est
     cg_real_t sum[CG_PAD] = {0};
 
     CG_UNROLL
-    for (int32_t block = 0; block < measured; block += CG_PAD) {
+    for (int32_t block = first; block < last; block += CG_PAD) {
         CG_UNROLL
         for (int32_t lane = 0; lane < CG_PAD; lane++) {
             const int32_t i = block + lane;
-            if (CG_LANES > 1 && i >= measured) {
+            if (CG_LANES > 1 && i >= last) {
                 break;
             }
             const cg_real_t weight = cg_step_reciprocal(cg_step_scale(atol[i], rtol, x[i], y[i]));
@@ -147,16 +146,26 @@ static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(est
             sum[lane] = cg_fma(e, e, sum[lane]);
         }
     }
-    return (h * h) * ((sum[0] + sum[1]) + (sum[2] + sum[3])) * (1.0 / (double)CG_COUNTED(run));
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* The same for two estimates, of higher and of lower order. E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary
- * Differential Equations I, section II.10: err = |h| e5^2 / sqrt(e5^2 + 0.01 e3^2), in root mean squares; here its
- * square. */
-static CG_INLINE cg_real_t CG_FN(pair_error_of_two)(CG_RUN *run, cg_real_t h, CG_FN(estimate_t) high,
-                                                    CG_FN(estimate_t) low)
+/* The square of the error estimate's root mean square in units of the tolerance; with tangents, the larger one of the
+ * states' and of theirs, so that a run with tangents takes no longer steps than one without. */
+static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(estimate_t) estimate)
 {
-    const int32_t measured = CG_ROWS(CG_MEASURED(run)); /* more have so large an atol that they count for nothing */
+    const int32_t own = CG_ROWS(CG_OWN(run));
+    cg_real_t square = (h * h) * CG_FN(pair_sum)(run, estimate, 0, own) * (1.0 / (double)CG_OWN(run));
+    if (CG_TANGENTS(run) > 0) {
+        const cg_real_t sum = CG_FN(pair_sum)(run, estimate, own, CG_ROWS(CG_N(run)));
+        square = cg_larger(square, (h * h) * sum * (1.0 / (double)CG_TANGENTS(run)));
+    }
+    return square;
+}
+
+/* `pair_error_of_two` of some components, `count` of which are not zeros. */
+static CG_INLINE cg_real_t CG_FN(pair_square_of_two)(const CG_RUN *run, cg_real_t h, CG_FN(estimate_t) high,
+                                                     CG_FN(estimate_t) low, int32_t first, int32_t last, int32_t count)
+{
     const int32_t ld = CG_ROWS(CG_N(run));
     const double rtol = run->rtol;
     const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
@@ -169,11 +178,11 @@ static CG_INLINE cg_real_t CG_FN(pair_error_of_two)(CG_RUN *run, cg_real_t h, CG
     cg_real_t sum3[CG_PAD] = {0};
 
     CG_UNROLL
-    for (int32_t block = 0; block < measured; block += CG_PAD) {
+    for (int32_t block = first; block < last; block += CG_PAD) {
         CG_UNROLL
         for (int32_t lane = 0; lane < CG_PAD; lane++) {
             const int32_t i = block + lane;
-            if (CG_LANES > 1 && i >= measured) {
+            if (CG_LANES > 1 && i >= last) {
                 break;
             }
             const cg_real_t weight = cg_step_reciprocal(cg_step_scale(atol[i], rtol, x[i], y[i]));
@@ -186,7 +195,23 @@ static CG_INLINE cg_real_t CG_FN(pair_error_of_two)(CG_RUN *run, cg_real_t h, CG
     const cg_real_t square5 = (sum5[0] + sum5[1]) + (sum5[2] + sum5[3]);
     const cg_real_t square3 = (sum3[0] + sum3[1]) + (sum3[2] + sum3[3]);
     const cg_real_t both = cg_plus(square5, 0.01, square3);
-    return cg_where(cg_eq(both, cg_splat(0.0)), both, (h * h) * (square5 * square5) / ((double)CG_COUNTED(run) * both));
+    return cg_where(cg_eq(both, cg_splat(0.0)), both, (h * h) * (square5 * square5) / ((double)count * both));
+}
+
+/* The same for two estimates, of higher and of lower order. E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary
+ * Differential Equations I, section II.10: err = |h| e5^2 / sqrt(e5^2 + 0.01 e3^2), in root mean squares; here its
+ * square. */
+static CG_INLINE cg_real_t CG_FN(pair_error_of_two)(CG_RUN *run, cg_real_t h, CG_FN(estimate_t) high,
+                                                    CG_FN(estimate_t) low)
+{
+    const int32_t own = CG_ROWS(CG_OWN(run));
+    cg_real_t square = CG_FN(pair_square_of_two)(run, h, high, low, 0, own, CG_OWN(run));
+    if (CG_TANGENTS(run) > 0) {
+        const cg_real_t theirs =
+            CG_FN(pair_square_of_two)(run, h, high, low, own, CG_ROWS(CG_N(run)), CG_TANGENTS(run));
+        square = cg_larger(square, theirs);
+    }
+    return square;
 }
 
 /* The interpolant in the form of cg_dense_evaluate, with `bends` rows above the cubic; width: the row length of d. */

@@ -99,7 +99,8 @@ static CG_INLINE double CG_FN(rodas5p_error)(cg_run_t *run, double h)
 {
     const int32_t n = CG_N(run);
     (void)h;
-    return CG_FN(squares)(run, run->k + (CG_RODAS5P_STAGES - 1) * CG_PADDED(n), run->x, run->x_trial) / (double)n;
+    const double *const estimate = run->k + (CG_RODAS5P_STAGES - 1) * CG_PADDED(n);
+    return CG_FN(squares)(run, estimate, run->x, run->x_trial, 0, n) / (double)n;
 }
 
 /* run->jacobian at the start of the step. */

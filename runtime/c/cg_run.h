@@ -22,7 +22,7 @@ extern "C" {
 
 /* Part of every method compiled into a model: one from another version of this header is not used. Increase it with
  * every change of cg_run_t or of the meaning of its members. */
-#define CG_RUN_LAYOUT 12
+#define CG_RUN_LAYOUT 13
 
 #define CG_ALIGN 64u /* of every block, in bytes */
 
@@ -108,9 +108,9 @@ typedef struct cg_run {
     /* Sizes, fixed by cg_run_init. */
     size_t size;      /* bytes of the whole block */
     int32_t n;        /* states */
-    int32_t n_measured; /* [n] the first states, whose errors control the steps; the caller can set it */
-    int32_t n_counted;  /* [n] over how many of these the mean of errors is taken; the caller can set it */
     int32_t n_own;      /* [n] the first states, those of the motion; tangents follow them; the caller can set it */
+    int32_t n_tangents; /* [0] components of tangents whose errors control the steps too, from CG_PADDED(n_own) on, with
+                         * zeros between and after them; the caller can set it */
     int32_t ld;       /* CG_PADDED(n) */
     int32_t n_u;      /* inputs and modes */
     int32_t n_stages; /* rows of k, including the stages of the interpolant */

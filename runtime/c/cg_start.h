@@ -7,23 +7,28 @@
 
 #define CG_LOG_TENTH -3.321928094887362 /* to base 2 */
 
-/* The sum of the squares of v in units of the tolerance between x and y. */
+/* The sum of the squares of some components of v in units of the tolerance between x and y. */
 static CG_INLINE cg_real_t CG_FN(squares)(const CG_RUN *run, const cg_real_t *v, const cg_real_t *x,
-                                          const cg_real_t *y)
+                                          const cg_real_t *y, int32_t from, int32_t to)
 {
     cg_real_t sum = cg_splat(0.0);
-    for (int32_t i = 0; i < CG_MEASURED(run); i++) {
+    for (int32_t i = from; i < to; i++) {
         const cg_real_t scaled = v[i] * cg_step_reciprocal(cg_step_scale(run->atol[i], run->rtol, x[i], y[i]));
         sum = cg_fma(scaled, scaled, sum);
     }
     return sum;
 }
 
-/* The mean square of v in units of the tolerance at x. */
+/* The mean square of v in units of the tolerance at x; with tangents, the larger one of the states and of these. */
 static CG_INLINE cg_real_t CG_FN(mean_square)(const CG_RUN *run, const cg_real_t *v)
 {
     const cg_real_t *const x = CG_REALS(run->x);
-    return CG_FN(squares)(run, v, x, x) * (1.0 / (double)CG_COUNTED(run));
+    cg_real_t square = CG_FN(squares)(run, v, x, x, 0, CG_OWN(run)) * (1.0 / (double)CG_OWN(run));
+    if (CG_TANGENTS(run) > 0) {
+        const cg_real_t sum = CG_FN(squares)(run, v, x, x, CG_ROWS(CG_OWN(run)), CG_N(run));
+        square = cg_larger(square, sum * (1.0 / (double)CG_TANGENTS(run)));
+    }
+    return square;
 }
 
 /* The first step, from x and f; sizes are squared, which saves roots and quotients. */

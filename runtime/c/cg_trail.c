@@ -9,16 +9,16 @@
 
 static void cg_trail_keep(cg_trail_t *trail, const cg_run_t *run, int64_t step)
 {
-    memcpy(trail->x + trail->n_kept * run->n, run->x, sizeof(double) * (size_t)run->n);
+    memcpy(trail->x + trail->n_kept * run->n_own, run->x, sizeof(double) * (size_t)run->n_own);
     trail->at[trail->n_kept++] = step;
 }
 
 void cg_trail_slopes(const cg_run_t *run, int32_t n_stages, double *to)
 {
-    const size_t size = sizeof(double) * (size_t)run->n;
+    const size_t size = sizeof(double) * (size_t)run->n_own;
     memcpy(to, run->f_old, size);
     for (int32_t i = 1; i < n_stages; i++) {
-        memcpy(to + (ptrdiff_t)i * run->n, run->k + (ptrdiff_t)i * run->ld, size);
+        memcpy(to + (ptrdiff_t)i * run->n_own, run->k + (ptrdiff_t)i * run->ld, size);
     }
 }
 
@@ -44,7 +44,7 @@ int cg_trail_watch(void *context, cg_run_t *run, int stepped)
         return CG_BAD_ARGUMENT;
     }
     if (stepped && trail->n_steps < trail->n_slopes) {
-        cg_trail_slopes(run, trail->n_stages, trail->slopes + trail->n_steps * trail->n_stages * run->n);
+        cg_trail_slopes(run, trail->n_stages, trail->slopes + trail->n_steps * trail->n_stages * run->n_own);
     }
     if (stepped) {
         trail->n_moved[trail->n_steps] = (int8_t)run->n_corrections;
@@ -56,7 +56,7 @@ int cg_trail_watch(void *context, cg_run_t *run, int stepped)
     }
     /* Where not all states fit, half of the slots are left to the sweep. */
     while (trail->n_kept >= (trail->stride == 1 ? trail->n_slots : trail->n_slots / 2)) {
-        cg_trail_thin(trail, run->n);
+        cg_trail_thin(trail, run->n_own);
     }
     if (trail->n_steps % trail->stride == 0) {
         cg_trail_keep(trail, run, trail->n_steps);
@@ -68,7 +68,8 @@ int cg_trail_watch(void *context, cg_run_t *run, int stepped)
 
 static void cg_go_to(const cg_adjoint_t *a, const double *x, int64_t step)
 {
-    memcpy(a->run->x, x, sizeof(double) * (size_t)a->run->n);
+    memcpy(a->run->x, x, sizeof(double) * (size_t)a->run->n_own);
+    memset(a->run->x + a->run->n_own, 0, sizeof(double) * (size_t)(a->run->n - a->run->n_own));
     a->run->t = a->trail->t[step];
     a->run->have_f = 0;
 }
@@ -145,7 +146,7 @@ int cg_trail_bring(cg_adjoint_t *a, int64_t step)
         now = a->until;
         cg_go_to(a, a->after, now);
     } else {
-        cg_go_to(a, trail->x + (trail->n_kept - 1) * a->run->n, now);
+        cg_go_to(a, trail->x + (trail->n_kept - 1) * a->run->n_own, now);
     }
     int64_t next = now + cg_next_kept(step + 1 - now, trail->n_slots - trail->n_kept);
     while (now < step) {

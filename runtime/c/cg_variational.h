@@ -2,11 +2,14 @@
  *
  * For k directions theta the state x(t) and its tangents S = dx/dtheta, dS/dt = F_x S + F_p P + F_u U, are the state of
  * one larger model. Directions come in blocks of n_lanes:
- *   x  n_states of the model, zeros up to a multiple of n_lanes, then for each block S[n_states][n_lanes], which vectors
- *      read and write as they lie in rows of the driver: a vector that overlaps two others in memory waits for both;
- *      If events can end a run, then the rates F[n_states] at the end of the run, zeros up to a multiple of n_lanes, and for
+ *   x  n_states of the model, zeros up to a multiple of CG_PAD and of n_lanes, then for each block S[n_states][n_lanes],
+ *      which vectors read and write as they lie in rows of the driver: a vector that overlaps two others in memory waits
+ *      for both;
+ *      If events can end a run, then the rates F[n_states] at the end of the run, zeros up to such a multiple, and for
  *      each block the derivatives dt[n_lanes] of its time: the total derivatives of the last state are S + F dt;
- *   p  n_parameters, the number of blocks, then for each block P[n_parameters][n_lanes], U[n_inputs][n_lanes].
+ *   p  n_parameters, the number of blocks, for each block P[n_parameters][n_lanes], U[n_inputs][n_lanes], then for each
+ *      direction its size, which no kernel reads: S, P and U are multiplied by it, so that the tolerances of the states are
+ *      those of S.
  * Modes and other inputs are as for the model. Where the right-hand side or the state jumps at g(t, x, p) = 0, the time of
  * the jump moves by dt = -(g_x S + g_p P) / (g_t + g_x F), and a reset R and fields F before and after give
  *   S after = R_x S + R_p P + (R_x F_before + R_t - F_after) dt.

@@ -12,7 +12,8 @@
 enum {
     CG_DIRECTIONS = 1 + CG_MODEL_N + CG_MODEL_NP + CG_MODEL_INPUTS, /* rows of a direction: t, x, p, u */
     CG_SEEDS = CG_MODEL_NP + CG_MODEL_INPUTS,
-    CG_FIRST_TANGENT = (CG_MODEL_N + CG_LANES - 1) / CG_LANES * CG_LANES,
+    CG_TANGENTS_AT = CG_LANES > CG_PAD ? CG_LANES : CG_PAD, /* multiples of it */
+    CG_FIRST_TANGENT = (CG_MODEL_N + CG_TANGENTS_AT - 1) / CG_TANGENTS_AT * CG_TANGENTS_AT,
     CG_END = CG_MODEL_ENDS ? CG_FIRST_TANGENT : 0 /* the rates at the end of a run, after the tangents */
 };
 
@@ -73,11 +74,11 @@ static CG_INLINE int cg_varied(cg_differential_t kernel, double t, const double 
 }
 
 #ifdef CG_MODEL_HOISTED
-/* What depends on the parameters and the seeds alone comes after them in p, where the driver has model->hoist put it. */
+/* What depends on the parameters and the seeds alone comes after all of p, where the driver has model->hoist put it. */
 static CG_INLINE const cg_real_t *cg_hoisted(const double *p, int32_t block)
 {
-    const ptrdiff_t seeds = (ptrdiff_t)CG_SEEDS * CG_LANES * cg_blocks(p);
-    return cg_aligned((double *)(uintptr_t)(p + CG_MODEL_NP + 1 + seeds)) + (ptrdiff_t)block * CG_MODEL_HOISTED;
+    const ptrdiff_t rest = (ptrdiff_t)(CG_SEEDS + 1) * CG_LANES * cg_blocks(p); /* seeds and sizes */
+    return cg_aligned((double *)(uintptr_t)(p + CG_MODEL_NP + 1 + rest)) + (ptrdiff_t)block * CG_MODEL_HOISTED;
 }
 
 static int cg_varied_hoist(const double *CG_RESTRICT p, double *CG_RESTRICT q)

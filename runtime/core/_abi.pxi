@@ -26,6 +26,7 @@ cdef extern from "chaplygin.h" nogil:
 
 cdef extern from "cg_run.h" nogil:
     enum: CG_RUN_LAYOUT
+    enum: CG_PAD
     enum: CG_SIGNAL_CONSTANT
     enum: CG_SIGNAL_CALL
     ctypedef struct cg_signal_t:
@@ -41,9 +42,8 @@ cdef extern from "cg_run.h" nogil:
     ctypedef struct cg_detector_t
     ctypedef struct cg_run_t:
         cg_jump_t jump
-        int32_t n_measured
-        int32_t n_counted
         int32_t n_own
+        int32_t n_tangents
         cg_detector_t *detector
         const cg_kernel_entry_t *correction
         cg_input_fn_t input_fn
@@ -188,9 +188,6 @@ cdef extern from "cg_ensemble.h" nogil:
         const double *u
         int64_t u_row
         int64_t u_col
-        const double *atol
-        int64_t atol_row
-        int64_t atol_col
         const double *t_eval
         int64_t n_eval
         double *y
@@ -267,6 +264,7 @@ cdef extern from "cg_adjoint.h" nogil:
         const double *weights
     ctypedef struct cg_adjoint_t:
         cg_run_t *run
+        const cg_model_t *model
         cg_trail_t *trail
         const cg_tableau_t *tableau
         const cg_backward_t *backward

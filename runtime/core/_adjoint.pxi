@@ -22,13 +22,14 @@ cdef class Trail:
 
     It starts at t0, x0 with parameters p and inputs u, which are contiguous arrays of float64, and ends a step at each
     of `stops`, which are ordered from t0 to the end of the run. Of `memory` bytes one half is for the slopes of the first
-    steps, the other one for states, of which at least 4 are kept.
+    steps, the other one for states, of which at least 4 are kept. With `own`, `whole` is that model with tangents.
     `states` (stops, n) and `modes` (stops, n_modes) are those at the stops, `status` and `t` say how and where the run ended; an event may end it
     before the last stops, and then ends at `n_stops` of them, the last one being the event. `record` is the `EventRecord` of
     a model with events, contacts or kinks, else None, and `at_events` (rows) the steps taken before each of its rows.
     """
 
-    cdef ModelCore model
+    cdef ModelCore whole  # which runs
+    cdef ModelCore model  # without tangents
     cdef cg_run_t *run
     cdef cg_trail_t trail
     cdef const cg_tableau_t *tableau
@@ -39,25 +40,27 @@ cdef class Trail:
     cdef readonly int status
     cdef readonly Py_ssize_t n_stops
 
-    def __cinit__(self, ModelCore model, dict fields, double t0, x0, p, u, stops, double memory):
+    def __cinit__(self, ModelCore whole, dict fields, double t0, x0, p, u, stops, double memory, ModelCore own=None):
         cdef given_t given = BY_DEFAULT
         cdef const double[::1] parameters = p
         cdef const double[::1] inputs = u
+        cdef ModelCore model = whole if own is None else own
         cdef Py_ssize_t i
         _read(fields, &given)
         method = <object> given.method
-        self.model = model
+        self.whole, self.model = whole, model
         self.tableau = cg_tableau(PyUnicode_AsUTF8(method))
         if self.tableau is NULL:
             raise ArgumentError(f"method {method!r} is no explicit Runge-Kutta method")
-        size = cg_run_size(model.model, PyUnicode_AsUTF8(method))
+        size = cg_run_size(whole.model, PyUnicode_AsUTF8(method))
         self.run = cg_run_new(size)
         if self.run is NULL:
             raise MemoryError
-        if cg_run_init(self.run, size, model.model, PyUnicode_AsUTF8(method), 0) != CG_OK:
+        if cg_run_init(self.run, size, whole.model, PyUnicode_AsUTF8(method), 0) != CG_OK:
             raise ArgumentError(f"the integrator refused {model.name} with method {method!r}")
-        _configure(model, self.run, &given, fields)
-        for i in range(model.n_parameters):
+        _configure(whole, self.run, &given, fields)
+        whole._with_tangents(self.run)
+        for i in range(whole.n_parameters):
             self.run.p[i] = parameters[i]
         for i in range(model.n_inputs):
             self.run.u[i] = inputs[i]
@@ -153,6 +156,11 @@ cdef class Trail:
         return self.trail.n_steps
 
     @property
+    def times(self):
+        """The start and the ends of the steps, (n_steps + 1,)."""
+        return _copy(self.trail.t, self.trail.n_steps + 1)
+
+    @property
     def n_repeated(self):
         """The steps that were taken again to go back."""
         return self.trail.n_repeated
@@ -240,7 +248,8 @@ cdef class Trail:
                 or (self.run.correction is not NULL and adjoint.correction is NULL)):
             raise ArgumentError("the derivatives or the jumps do not fit the run")
         by_state, by_rest = np.zeros(n), np.zeros(rest + 1)
-        adjoint.run, adjoint.trail, adjoint.tableau = self.run, &self.trail, self.tableau
+        adjoint.run, adjoint.model = self.run, self.model.model
+        adjoint.trail, adjoint.tableau = &self.trail, self.tableau
         adjoint.stops, adjoint.n_stops = <int64_t *> cnp.PyArray_DATA(self.at_stops), self.n_stops
         adjoint.jumps = &rows[0, 0]
         work = np.empty(cg_adjoint_work(&adjoint))

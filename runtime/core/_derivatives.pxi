@@ -199,10 +199,11 @@ cdef class VariationalTable:
         self.blocks = (count + self.lanes - 1) // self.lanes
         self.width = self.blocks * self.lanes
         self.table = m[0]
-        self.first = (m.n_states + self.lanes - 1) // self.lanes * self.lanes
+        at = max(self.lanes, CG_PAD)
+        self.first = (m.n_states + at - 1) // at * at
         self.end = self.first + m.n_states * self.width
         self.table.n_states = self.end + (found.n_end + self.width if found.n_end else 0)
-        self.table.n_parameters = m.n_parameters + 1 + (m.n_parameters + m.n_inputs) * self.width
+        self.table.n_parameters = m.n_parameters + 1 + (m.n_parameters + m.n_inputs + 1) * self.width
         self.table.n_declared, self.table.n_hoisted = 0, (found.n_hoisted * self.blocks + 1) * self.lanes
         self.table.hoist = found.hoist
         self.table.n_work = max(m.n_work, found.n_work)

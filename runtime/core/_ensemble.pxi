@@ -47,8 +47,6 @@ cdef class EnsembleCore:
         self.model, self.options, self.found, self.lanes = model, vars(job.options), [], 1
         self.lane_set = <const cg_lane_set_t *> <uintptr_t> part.lane_set
         self._take(part.x0, part.start.parameters, u, job.t_eval, results)
-        if part.atol is not None:
-            self._take_tolerances(part.atol)
         self.job.t0, self.job.t_end = job.t_span
         if job.observer is not None:
             self.observed = _Observed(model, job.observer, results.observed, self.n)
@@ -105,15 +103,6 @@ cdef class EnsembleCore:
         self.job.n_steps = <int64_t *> cnp.PyArray_DATA(results.n_steps)
         return 0
 
-    cdef int _take_tolerances(self, atol) except -1:
-        """Point the job to the absolute tolerances of each trajectory, (n_states, n)."""
-        if not _doubles(atol, 2) or atol.shape != (self.model.n_states, self.n):
-            raise ArgumentError("an ensemble needs the absolute tolerances of every state and trajectory")
-        self.arrays = *self.arrays, atol
-        self.job.atol = <const double *> cnp.PyArray_DATA(atol)
-        self.job.atol_row, self.job.atol_col = _way(atol, 1), _way(atol, 0)
-        return 0
-
     def __dealloc__(self):
         free(self.rows)
         free(self.strides)
@@ -168,8 +157,6 @@ cdef class EnsembleCore:
         job.x0 += first * job.x0_row
         if job.u is not NULL:
             job.u += first * job.u_row
-        if job.atol is not NULL:
-            job.atol += first * job.atol_row
         job.y += first * job.y_row
         if job.end is not NULL:
             job.end += first * job.end_row

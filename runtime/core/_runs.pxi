@@ -23,9 +23,8 @@ cdef class ModelCore(StartCore):
     cdef cg_run_t *spare        # an unused run of method `spare_method`
     cdef object spare_method
     cdef cg_jump_t jump         # of the tangents among the states, NULL without any
-    cdef int measured           # how many states control the steps; 0: all
-    cdef int counted            # how many of these have a meaning; 0: all
-    cdef int own                # how many are those of the motion, before their tangents; 0: all
+    cdef int own                # how many states are those of the motion, before their tangents; 0: all
+    cdef int tangents           # how many components of tangents control the steps
     cdef object last_p          # parameters and inputs of the last run, which those with the same numbers share
     cdef object last_u
 
@@ -70,11 +69,12 @@ cdef class ModelCore(StartCore):
             if status == CG_UNSUPPORTED:
                 raise arguments.no_jacobian(method, self.name)
             raise ArgumentError(f"the integrator refused {self.name} with method {method!r}")
-        run.jump = self.jump
-        run.n_measured = self.measured or run.n
-        run.n_counted = self.counted or run.n
-        run.n_own = self.own or run.n
+        self._with_tangents(run)
         return run
+
+    cdef void _with_tangents(self, cg_run_t *run) noexcept:
+        """Tell a run of the tangents among its states."""
+        run.jump, run.n_own, run.n_tangents = self.jump, self.own or run.n, self.tangents
 
     def _carry(self, uintptr_t variational, int own, int count, bint control):
         """Take the jumps of `count` tangents from a `cg_variational_t`; they follow the first `own` states.
@@ -82,8 +82,7 @@ cdef class ModelCore(StartCore):
         With `control` their errors count in the choice of steps.
         """
         self.jump, self.own = (<const cg_variational_t *> variational).jump, own
-        self.measured = 0 if control else own
-        self.counted = own * (1 + count) if control else own
+        self.tangents = own * count if control else 0
 
     cdef void _give_run(self, cg_run_t *run, method) noexcept:
         if self.spare is not NULL:
@@ -91,7 +90,7 @@ cdef class ModelCore(StartCore):
         self.spare, self.spare_method = run, method
 
     def integrate(self, t_span, initial=None, parameters=None, inputs=None, *, t_eval=None, dense_output=False,
-                  events=None, sensitivities=None, sensitivity_control=False, **keywords):
+                  events=None, sensitivities=None, sensitivity_control=True, **keywords):
         """Integrate over ``t_span = (t0, t1)``; t1 can be before t0, except in models with contacts. See `Model`."""
         cdef double t0, t1
         cdef const double *x0 = NULL
@@ -106,7 +105,7 @@ cdef class ModelCore(StartCore):
             from .sensitivities import integrate
             return integrate(self, t_span, initial, parameters, inputs, sensitivities, sensitivity_control, t_eval,
                              dense_output, events, keywords)
-        if sensitivity_control is not False:
+        if sensitivity_control is not True:
             arguments.sensitivity_control(sensitivity_control, None)
         _read(keywords, &given)
         detector = _detector_of(self, events, &given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,14 @@ from ..derivatives import derivatives, require_compiled
 from ..errors import ArgumentError, KernelError, message_of
 from ..event_record import HEAD
 from ..options import RunOptions, corrects
+from ..sensitivities import Variation
 from .jumps import Jumps, Part
 from .loss import Samples, Terms, terms_of
 from .quantities import integrand_of, sampled, slope_in_time
 from .start import Start
 
 if TYPE_CHECKING:
+    from .._core import Trail
     from ..compiled_model import CompiledModel
 
 
@@ -90,7 +93,7 @@ def gradient(
     start = Start.of("gradient", model, t0, initial, parameters, inputs, checked.smallest_atol)
     names = start.chosen("by", by)
     terms = terms_of(loss, model, (t0, t1))
-    value, slopes, trail = backward(start, terms, t1, checked, size)
+    value, slopes, trail = backward(start, names, terms, t1, checked, size)
     vector = np.array([slopes[name] for name in names])
     if not np.isfinite(vector).all():
         wrong = names[int(np.flatnonzero(~np.isfinite(vector))[0])]
@@ -100,19 +103,55 @@ def gradient(
     return Gradient(value, names, vector, trail.n_steps, trail.n_repeated)
 
 
-def backward(
-    start: Start, terms: Terms, t1: float, options: RunOptions, memory: float
-) -> tuple[float, dict[str, float], Any]:
-    """The loss, its derivatives by every name of the start, and the trail of the run. Raises KernelError."""
-    from .._core import Trail
+_MOST_DIRECTIONS = 4
+"""How many tangents bound the steps of a run: as many as fill a vector register cost as much as one."""
 
+
+def steps(start: Start, names: Sequence[str], options: RunOptions, stops: Array, memory: float) -> Trail:
+    """The run of a start, in steps that also bear the derivatives by `names`.
+
+    Where the motion rests, its own errors bound no step. Four tangents do: the derivatives by up to four names, or sums
+    of them, with signs and weights that no symmetry of a system has. Runs with events, contacts or kinks have the steps
+    of their states alone.
+    """
+    from .._core import Trail, methods
+
+    model = start.model
+    fields = vars(options)
+    jumps = model.events or model.contacts or model.kinks
+    if jumps or not methods()[options.chosen].adaptive:
+        return Trail(model, fields, start.t, start.x, start.p, start.u, stops, memory)
+    order = np.arange(len(names))
+    weights = np.cos(1.0 + order**2) if len(names) > _MOST_DIRECTIONS else np.ones(len(names))
+    tangents = start.along(names, order % _MOST_DIRECTIONS, weights)
+    variation = Variation.of(model, len(tangents.sizes), True)
+    return Trail(
+        variation.model,
+        vars(variation.options(options)),
+        start.t,
+        variation.state(start.x, tangents.y, tangents.sizes),
+        variation.vector(start.p, tangents.seeds, tangents.sizes),
+        start.u,
+        stops,
+        memory,
+        model,
+    )
+
+
+def backward(
+    start: Start, names: Sequence[str], terms: Terms, t1: float, options: RunOptions, memory: float
+) -> tuple[float, dict[str, float], Any]:
+    """The loss, its derivatives by every name of the start, and the trail of the run. Raises KernelError.
+
+    The steps are those for the derivatives by `names`.
+    """
     model, t0 = start.model, start.t
     np_ = len(start.p)
     timed = [part for part in terms.samples if part.event is None]
     times = np.concatenate([*(part.times for part in timed), [t1]])
     sign = 1.0 if t1 >= t0 else -1.0
     stops = sign * np.unique(sign * times)
-    trail = Trail(model, vars(options), t0, start.x, start.p, start.u, stops, memory)
+    trail = steps(start, names, options, stops, memory)
     if trail.status < 0:
         text = message_of(trail.status, trail.t, model.independent)
         raise KernelError(f"gradient: the run of {model.name} {text}", trail.status)

@@ -42,7 +42,9 @@ class Objective:
         self._memory = check_memory(memory)
         self._options = check_smooth("objective", model, options)
         t0, self._end = arguments.span(t_span)
-        first = Start.of("objective", model, t0, initial, parameters, inputs, self._options.smallest_atol)
+        first = Start.of(
+            "objective", model, t0, initial, parameters, inputs, self._options.smallest_atol, move=True
+        )
         self.model, self.names = model, first.chosen("free", free)
         self._terms = terms_of(loss, model, (t0, self._end))
         self._given = t0, named(first, "initial"), named(first, "parameters"), named(first, "inputs")
@@ -61,8 +63,8 @@ class Objective:
             {name: point.get(name, value) for name, value in part.items()} for part in parts
         )
         atol = self._options.smallest_atol
-        start = Start.of("objective", self.model, t0, initial, parameters, inputs, atol)
-        value, slopes, _ = backward(start, self._terms, self._end, self._options, self._memory)
+        start = Start.of("objective", self.model, t0, initial, parameters, inputs, atol, move=True)
+        value, slopes, _ = backward(start, self.names, self._terms, self._end, self._options, self._memory)
         return value, np.array([slopes[name] for name in self.names])
 
     def to_jax(self) -> Any:

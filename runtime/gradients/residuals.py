@@ -10,8 +10,10 @@ import numpy as np
 
 from .. import arguments
 from ..arguments import Array
+from ..consistency import Nearest
 from ..derivatives import require_compiled
 from ..errors import ArgumentError, KernelError
+from ..nearest import constrained
 from .data import Series, series_of
 from .objective import bounds
 
@@ -39,6 +41,8 @@ class Measured:
 
 class Residuals:
     """(quantity at t - value) / sigma of all samples (n,), as a function of the values (k,) of what is free.
+
+    A run begins at the start on the constraints that is nearest to the given one; see `docs/sensitivities.md`.
 
     For ``scipy.optimize.least_squares(residuals, residuals.start, residuals.jacobian, bounds=residuals.bounds)``. The
     Jacobian (n, k) is that of the variational equations, integrated with the run. `names` has the free parameters
@@ -74,9 +78,12 @@ class Residuals:
         return last[1].copy(), last[2].copy()
 
     def _of(self, run: Measured, point: Array) -> tuple[Array, Array]:
-        solution = self.solution(run, point, sensitivities=run.free)
         count = sum(len(s.times) for s in run.series)
         slopes = np.zeros((count, len(self.names)))
+        try:
+            solution = self.solution(run, point, sensitivities=run.free)
+        except KernelError:  # no start satisfies the constraints
+            return np.full(count, np.inf), slopes
         if solution.status < 0 or len(solution.t) < len(run.times):
             return np.full(count, np.inf), slopes
         sensitivity = solution.sensitivity
@@ -99,6 +106,8 @@ class Residuals:
             for place, part in run.given.items()
         }
         moments = run.times if t_eval is None else t_eval
+        if constrained(self.model):
+            given["initial"] = Nearest.of(self.model, given["initial"])
         return self.model.integrate(run.t_span, **given, t_eval=moments, **more, **self._options)
 
     def check(self) -> None:

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import arguments
 from ..arguments import Array
+from ..consistency import Nearest
 from ..derivatives import derivatives
 from ..errors import ArgumentError
-from ..tangent_start import is_integer, no_derivative_by
+from ..nearest import GivenVelocities, constrained, moved_tangents, moved_weights, nearest, on_constraints
+from ..tangent_start import TangentStart, is_integer, no_derivative_by, size_of
 
 if TYPE_CHECKING:
     from ..compiled_model import CompiledModel
@@ -32,6 +35,9 @@ class Start:
     p: Array
     u: Array
     declared: Array | None
+    points: Sequence[Array] = ()
+    """Where the derivative of the move onto the constraints is taken; see `runtime.nearest`."""
+    velocities: GivenVelocities | None = None
 
     @classmethod
     def of(
@@ -43,9 +49,22 @@ class Start:
         parameters: Any,
         inputs: Any,
         atol: float,
+        move: bool = False,
     ) -> Start:
-        """From the arguments of a run; raises the errors of `integrate`, and `ArgumentError` for inputs that vary."""
-        x, p, controls = model._prepare(t, initial, parameters, inputs, atol)
+        """From the arguments of a run; raises the errors of `integrate`, and `ArgumentError` for inputs that vary.
+
+        With `move` the start can be off the constraints, and the run begins at the nearest one on them.
+        """
+        points: Sequence[Array] = ()
+        if move and constrained(model):
+            begin = Nearest.of(model, initial)
+            x, p, controls = model._prepare(t, begin, parameters, inputs, atol)
+            before, _ = model._initial(t, begin.given, parameters, controls, None)
+            _, through = nearest(model, t, before, p, model._start(t, before, controls))
+            points = [*through, *on_constraints(x)]
+        else:
+            x, p, controls = model._prepare(t, initial, parameters, inputs, atol)
+            points = on_constraints(x) if constrained(model) else ()
         for i in (*controls.signals, *controls.functions):
             raise ArgumentError(
                 f"{what}: the input {controls.names[i]} varies along the run; gradients need constant inputs: give a "
@@ -54,10 +73,11 @@ class Start:
         u = controls.values.copy()
         given = arguments.by_name("initial", initial) if isinstance(initial, Mapping) else None
         if given is None or not model.has_initial or model._direct(given, parameters):
-            return cls(model, t, x, p, u, None)
+            velocities = None if move else GivenVelocities.of(model, given, t, x, p, u)
+            return cls(model, t, x, p, u, None, points, velocities)
         known = model.evaluate(t, x, p, u) | {model.independent: t} | given
         declared = [float(known.get(name, np.nan)) for name in model.declared]
-        return cls(model, t, x, p, u, np.array(declared))
+        return cls(model, t, x, p, u, np.array(declared), points)
 
     @property
     def initial_names(self) -> tuple[str, ...]:
@@ -120,10 +140,47 @@ class Start:
             raise ArgumentError(f"{what} = {names}; one name or several different ones are needed")
         return names
 
+    def along(self, names: Sequence[str], columns: NDArray[np.intp], weights: Array) -> TangentStart:
+        """The start of tangents: column j is the sum of weights[i] times the derivatives by names[i], columns[i] = j.
+
+        Each is times the size of what it is by, so that the sizes of the columns are 1.
+        """
+        model, k = self.model, int(columns.max()) + 1
+        kinds = {
+            "initial": (model.states, self.x) if self.declared is None else (model.declared, self.declared),
+            "parameters": (model.parameters, self.p),
+            "inputs": (model.inputs, self.u),
+        }
+        parts = {kind: np.zeros((len(known), k)) for kind, (known, _) in kinds.items()}
+        for name, j, weight in zip(names, columns, weights):
+            kind = next(kind for kind, (known, _) in kinds.items() if name in known)
+            row = kinds[kind][0].index(name)
+            parts[kind][row, j] = weight * size_of(kind, kinds[kind][1][row])
+        x, p, u = parts["initial"], parts["parameters"], parts["inputs"]
+        if self.declared is not None:
+            moved = np.concatenate([np.zeros((1, k)), x, p, u])
+            known = np.nan_to_num(self.declared)
+            x, p = np.split(
+                derivatives(model).along("initial", self.t, known, self.p, self.u, moved), [len(self.x)]
+            )
+        seeds = np.concatenate([p, u])
+        x = moved_tangents(model, self.t, self.points, self.p, self.u, x, seeds)
+        if self.velocities is not None:
+            rows = [
+                parts["initial"][model.states.index(n)] if n in model.states else np.zeros(k)
+                for n in self.velocities.names
+            ]
+            x = self.velocities.along(x, seeds, np.array(rows))
+        return TangentStart(tuple(names), x, p, u, np.ones(k))
+
     def back(self, by_x: Array, by_p: Array, by_u: Array) -> dict[str, float]:
         """The derivatives by every name of a start, from those by the states, the parameters and the inputs."""
         model = self.model
-        by_initial = by_x
+        if self.velocities is not None:
+            by_x, of_p, of_u = self.velocities.back(by_x)
+            by_p, by_u = by_p + of_p, by_u + of_u
+        by_x, of_p, of_u = moved_weights(model, self.t, self.points, self.p, self.u, by_x)
+        by_initial, by_p, by_u = by_x, by_p + of_p, by_u + of_u
         if self.declared is not None:
             weights = np.concatenate([by_x, by_p])
             known = np.nan_to_num(self.declared)

@@ -1,0 +1,143 @@
+"""Derivatives along runs whose states bear steps of any length, since nothing moves: against exponentials.
+
+The variational equations dS/dt = A S + B have constant coefficients there, so that S is an exponential; A is
+written down in the tests.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from runtime_models import needs_core
+from scipy.linalg import expm
+
+import chaplygin as cg
+from chaplygin.generated.double_pendulum import model as double_pendulum
+
+pytestmark = needs_core
+
+SPAN = (0.0, 30.0)
+HELD: Any = {"x": 0.5, "x_dot": 0.0}, {"m": 1.0, "k": 4.0, "c": 0.05}, {"u": 2.0}
+NAMES = ["x", "x_dot", "k", "c", "u"]
+
+
+@pytest.fixture(scope="module")
+def held() -> Any:
+    """A damped oscillator with the input force u; it rests at x = u / k."""
+    x, u = cg.coordinates("x"), cg.inputs("u")
+    m, k, c = cg.parameters("m k c", positive=True)
+    v = cg.rate(x)
+    system = cg.System(
+        "held", coordinates=[x], kinetic=m * v**2 / 2, potential=k * x**2 / 2, forces={v: u - c * v}
+    )
+    return system.compile("lagrange")
+
+
+def held_exactly(t: Any) -> Any:
+    """The derivatives of x at rest by NAMES: exponentials."""
+    w, d = np.sqrt(4 - 0.025**2), 0.025
+    by_speed = np.exp(-d * t) * np.sin(w * t) / w
+    by_x = np.exp(-d * t) * (np.cos(w * t) + d / w * np.sin(w * t))
+    by_u = (1 - by_x) / 4  # of x'' = -4 x - 0.05 x' + u
+    return np.array([by_x, by_speed, -0.5 * by_u, 0 * by_x, by_u])
+
+
+def close(found: Any, exact: Any) -> None:
+    exact = np.asarray(exact)
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-6 * np.abs(exact).max())
+
+
+def test_a_held_oscillator_in_every_kind_of_run(held: Any) -> None:
+    t = np.linspace(3, 30, 10)
+    sol = held.integrate(SPAN, *HELD, t_eval=t, sensitivities=NAMES)
+    close(sol.sensitivity.y[0], held_exactly(t))
+    exact = held_exactly(30.0)
+    run = held.stepper(*HELD, sensitivities=NAMES)
+    run.advance(30.0)
+    close(run.sensitivity.y[0], exact)
+    batch = held.batch(*HELD, n=3, sensitivities=NAMES)
+    batch.advance_by(30.0)
+    close(batch.sensitivity.y[0, :, 2], exact)
+    for given in (HELD, ({"x": [0.5, 0.5, 0.5], "x_dot": 0.0}, *HELD[1:])):
+        ens = cg.ensemble(held, SPAN, *given, n=3, sensitivities=NAMES)
+        close(ens.sensitivity.y[0, :, 1], exact)
+    found = held.gradient(cg.final("x"), SPAN, *HELD, by=NAMES)
+    close(found.vector, exact)
+    objective = held.objective(cg.final("x"), SPAN, *HELD, free=["x_dot", "k"])
+    close(objective(objective.start)[1], exact[[1, 2]])
+
+
+@pytest.mark.parametrize("method", ["tsit5", "dop853", "vern7", "vern9"])
+def test_without_control_the_steps_are_too_long(held: Any, method: str) -> None:
+    """The step control is what makes them right: the same runs without it are off by orders of magnitude."""
+    exact = held_exactly(30.0)
+    close(held.integrate(SPAN, *HELD, sensitivities=NAMES, method=method).sensitivity.y[0, :, -1], exact)
+    free = held.integrate(SPAN, *HELD, sensitivities=NAMES, method=method, sensitivity_control=False)
+    assert np.abs(free.sensitivity.y[0, :, -1] - exact).max() > 1e3
+    close(held.gradient(cg.final("x"), SPAN, *HELD, by=NAMES, method=method).vector, exact)
+
+
+def test_many_names_share_the_tangents_that_bound_the_steps() -> None:
+    """25 masses on springs at rest: the gradient by all 50 initial values is a row of the matrix exponential."""
+    n = 25
+    q = cg.coordinates(" ".join(f"q_{i}" for i in range(n)))
+    stretch = [q[0], *(b - a for a, b in pairwise(q)), q[-1]]
+    kinetic = sum((1 + sp.Rational(i, 50)) * cg.rate(x) ** 2 for i, x in enumerate(q)) / 2
+    system = cg.System("row", coordinates=list(q), kinetic=kinetic, potential=2 * sum(d**2 for d in stretch))
+    model = system.compile("lagrange")
+    stiffness = 4 * (2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1))
+    a = np.zeros((2 * n, 2 * n))
+    a[:n, n:] = np.eye(n)
+    a[n:, :n] = -stiffness / (1 + np.arange(n) / 50)[:, None]
+    found = model.gradient(cg.final("q_7"), (0, 20), dict.fromkeys(model.states, 0.0))
+    close(found.vector, expm(20 * a)[7])
+
+
+def test_a_double_pendulum_that_hangs() -> None:
+    """Against the exponential of its linear equations."""
+    start = dict.fromkeys(("theta1", "theta2", "theta1_dot", "theta2_dot"), 0.0)
+    numbers = {"m1": 1.0, "m2": 0.7, "l1": 1.0, "l2": 0.6, "g": 9.81}
+    mass = np.array([[1.7, 0.7 * 0.6], [0.7 * 0.6, 0.7 * 0.36]])  # M theta'' = -K theta
+    stiffness = np.diag([1.7 * 9.81, 0.7 * 9.81 * 0.6])
+    a = np.zeros((4, 4))
+    a[:2, 2:], a[2:, :2] = np.eye(2), -np.linalg.solve(mass, stiffness)
+    exact = expm(20 * a)
+    names = list(start)
+    sol = double_pendulum.integrate((0, 20), start, numbers, sensitivities=[*names, "l1"])
+    assert (sol.y == 0).all()
+    close(sol.sensitivity.y[:, :4, -1], exact)
+    assert (sol.sensitivity.y[:, 4] == 0).all()
+    ens = cg.ensemble(double_pendulum, (0, 20), start, numbers, n=2, sensitivities=names)
+    close(ens.sensitivity.y[:, :, 0], exact)
+    found = double_pendulum.gradient(cg.final("theta2"), (0, 20), start, numbers, by=names)
+    close(found.vector, exact[1])
+
+
+def test_a_drive_whose_amplitude_is_zero() -> None:
+    """x'' = -x + p sin 9 t at rest with p = 0: no state and no other derivative sees the drive."""
+    x, p = cg.coordinates("x"), cg.parameters("p")
+    v = cg.rate(x)
+    system = cg.System(
+        "undriven",
+        coordinates=[x],
+        kinetic=v**2 / 2,
+        potential=x**2 / 2,
+        forces={v: p * sp.sin(9 * cg.time)},
+    )
+    model = system.compile("lagrange")
+    exact = (9 * np.sin(20.0) - np.sin(180.0)) / 80
+    start = {"x": 0, "x_dot": 0}, {"p": 0}
+    found = model.integrate((0, 20), *start, sensitivities=["p"]).sensitivity["x", "p"][-1]
+    assert found == pytest.approx(exact, rel=1e-6)
+    assert model.gradient(cg.final("x"), (0, 20), *start)["p"] == pytest.approx(exact, rel=1e-6)
+
+
+def test_exponents_of_a_rest(held: Any) -> None:
+    """Lyapunov exponents of the held oscillator are the real parts of its eigenvalues, -c / 2m."""
+    found = held.lyapunov((0, 400), *HELD)
+    assert found.values.sum() == pytest.approx(-0.05, abs=1e-8)  # of log det S, exactly
+    np.testing.assert_allclose(found.values, -0.025, atol=1 / 400)
