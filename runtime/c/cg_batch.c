@@ -244,6 +244,7 @@ static void cg_columns_load(const cg_batch_t *batch, cg_lanes_run_t *run, int64_
     memset(run->n_anchor, 0, size);
     memset(run->rejected, 0, size);
     memset(run->n_trials, 0, size);
+    memset(run->n_rejected, 0, size);
     run->attention = 0u;
     for (int32_t lane = 0; lane < lanes; lane++) {
         const double end = cg_goal_end(goal, t[lane]);

@@ -171,7 +171,7 @@ int cg_run_start(cg_run_t *run, cg_time_t t0, const double *x0, cg_time_t t_end)
     }
     cg_time_begin(run, t0);
     run->t_old = run->t;
-    run->n_steps = 0;
+    run->n_steps = run->n_before = 0;
     run->n_rejected = 0;
     run->n_rhs = 0;
     run->n_jac = 0;
@@ -200,6 +200,7 @@ int cg_run_extend(cg_run_t *run, cg_time_t t_end)
         return CG_BAD_ARGUMENT;
     }
     run->status = CG_OK;
+    run->n_before = run->n_steps; /* as in a batch, whose runs keep no more than their columns */
     cg_set_end(run, t_end);
     if (run->detector != NULL && run->detector->memory.direction != run->direction) {
         cg_detector_again(run->detector);

@@ -240,9 +240,7 @@ static int cg_at_event(cg_run_t *run, const cg_record_t *record)
     if (modes > 0) {
         memcpy(detector->modes, run->u + detector->n_inputs, sizeof(double) * modes);
     }
-    if (run->jump != NULL) {
-        memcpy(run->moved, run->x, sizeof(double) * (size_t)run->n);
-    }
+    memcpy(run->moved, run->x, sizeof(double) * (size_t)run->n);
     for (int32_t i = 0; i < detector->n_observed && status == CG_OK; i++) {
         if (detector->fired[i] != 0.0) {
             detector->count[i] += 1.0;
@@ -266,7 +264,8 @@ static int cg_at_event(cg_run_t *run, const cg_record_t *record)
                    run->u + detector->n_inputs, sizeof(double) * modes);
         }
     }
-    const int changed = reset || (modes > 0 && memcmp(detector->modes, run->u + detector->n_inputs, sizeof(double) * modes) != 0);
+    const int changed = reset || (modes > 0 && memcmp(detector->modes, run->u + detector->n_inputs, sizeof(double) * modes) != 0)
+        || memcmp(run->moved, run->x, sizeof(double) * (size_t)run->n_own) != 0; /* a slip may have been made exactly zero */
     if (reset) {
         run->have_f = 0;
         run->have_dense = 0;

@@ -146,20 +146,26 @@ static void cg_lane_put_back(cg_lanes_run_t *run, int32_t lane, int status)
     run->status[lane] = status;
 }
 
-/* The interpolant over a step that has changed, for the times to be recorded in it. `repeated`: by the run, so that the
- * stages are in it. */
-static int cg_lane_interpolant(cg_lanes_run_t *run, int32_t lane, int repeated)
+/* Copies rows of a lane, with one entry for each state, into the run that serves it; or back. */
+static void cg_lane_rows(const cg_lanes_run_t *run, int32_t lane, double *lanes, double *single, int32_t rows, int back)
+{
+    for (int32_t row = 0; row < rows; row++) {
+        double *const own = lanes + (int64_t)row * run->n * run->lanes + lane;
+        double *const alone = single + (ptrdiff_t)row * run->single->ld;
+        if (back) {
+            cg_gather(own, run->lanes, alone, 1, run->n);
+        } else {
+            cg_gather(alone, 1, own, run->lanes, run->n);
+        }
+    }
+}
+
+/* The interpolant over a step that has changed, for the times to be recorded in it. */
+static int cg_lane_interpolant(cg_lanes_run_t *run, int32_t lane)
 {
     cg_run_t *const single = run->single;
-    for (int32_t s = 0; !repeated && s < run->info->n_stages; s++) {
-        cg_gather(single->k + (ptrdiff_t)s * single->ld, 1, run->k + (int64_t)s * run->n * run->lanes + lane, run->lanes,
-                  run->n);
-    }
     const int status = single->have_dense ? CG_OK : single->dense(single);
-    for (int32_t j = 0; j < run->n_dense; j++) {
-        cg_gather(run->coef + (int64_t)j * run->n * run->lanes + lane, run->lanes, single->coef + (ptrdiff_t)j * single->ld,
-                  1, run->n);
-    }
+    cg_lane_rows(run, lane, run->coef, single->coef, run->n_dense, 1);
     run->have_dense = 1; /* that of the other lanes is known if their step is over */
     run->counted |= 1u << lane;
     return status;
@@ -207,11 +213,13 @@ void cg_lane_events_handle(cg_lanes_run_t *run, int32_t lane, cg_cursor_t *curso
     }
 }
 
-/* The step of a lane in which something may have happened. */
+/* The step of a lane in which something may have happened. Its stages come along, for they make the interpolant, and a
+ * method may keep something in them from one step to the next. Lanes may have more rows after them, for scratch. */
 static int cg_lane_meet(cg_lanes_run_t *run, int32_t lane)
 {
     const double goal = run->t_stop[lane];
     cg_run_t *const single = cg_lane_take_out(run, lane);
+    cg_lane_rows(run, lane, run->k, single->k, single->n_stages, 0);
     single->detector->anchor = run->adaptive ? run->t_anchor[lane] : run->anchor_kept[lane];
     single->detector->n_anchor = (int64_t)(run->adaptive ? run->n_anchor[lane] : run->count_kept[lane]);
     if (run->landing[lane]) {
@@ -220,10 +228,7 @@ static int cg_lane_meet(cg_lanes_run_t *run, int32_t lane)
         single->h = run->h_kept[lane];
         return single->t == goal ? cg_detector_arrive(single, (int32_t)run->index[lane]) : cg_detector_after_step(single);
     }
-    for (int32_t j = 0; j < run->n_dense; j++) {
-        cg_gather(single->coef + (ptrdiff_t)j * single->ld, 1, run->coef + (int64_t)j * run->n * run->lanes + lane,
-                  run->lanes, run->n);
-    }
+    cg_lane_rows(run, lane, run->coef, single->coef, run->n_dense, 0);
     single->have_dense = 1;
     return cg_detector_after_step(single);
 }
@@ -237,9 +242,12 @@ void cg_lane_events_meet(cg_lanes_run_t *run, cg_cursor_t *cursor, const cg_prog
         const int landing = run->landing[lane] != 0;
         int status = cg_lane_meet(run, lane);
         const double ahead = run->mark[lane] - run->direction * run->single->t;
+        const int repeated = run->single->n_rejected != run->n_rejected[lane];
+        if (repeated) {
+            cg_lane_rows(run, lane, run->k, run->single->k, run->single->n_stages, 1);
+        }
         if (status == CG_OK && ahead <= 0.0) { /* what occurs is handled once the step is recorded */
-            const int repeated = run->single->n_rejected != run->n_rejected[lane];
-            status = ahead < 0.0 && (landing || repeated) ? cg_lane_interpolant(run, lane, repeated) : CG_OK;
+            status = ahead < 0.0 && (landing || repeated) ? cg_lane_interpolant(run, lane) : CG_OK;
         } else if (status == CG_OK && run->single->detector->pending) {
             status = cg_single_handle(run->single, cursor, progress->trajectory[lane]);
         }

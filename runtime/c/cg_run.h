@@ -135,7 +135,7 @@ typedef struct cg_run {
     double *u_slope; /* [n_u] */
     double *work;    /* [n_work] scratch space for the kernels */
     double *x_start; /* [ld] the state at which the run started */
-    double *moved;   /* [ld] scratch: a correction of the state; the state before an event, if there is a jump */
+    double *moved;   /* [ld] scratch: a correction of the state; the state before an event */
 
     /* More arrays, empty unless `implicit`. Only `fastest` is kept between steps. */
     double *jacobian; /* [n][n] by rows: d f_i / d x_j at the start of the last step */
@@ -164,6 +164,7 @@ typedef struct cg_run {
     double t_anchor;   /* fixed step: times are t_anchor + n_anchor * h, to avoid drift */
     int64_t n_anchor;
     int64_t n_steps;    /* accepted */
+    int64_t n_before;   /* of them before the run was last extended: what a method keeps from step to step is from later ones */
     int64_t n_rejected;
     int64_t n_rhs;      /* calls of the right-hand side */
     int64_t n_jac;      /* calls of the Jacobian */

@@ -42,7 +42,8 @@ static CG_INLINE cg_real_t CG_FN(taylor_length)(CG_RUN *run, int order)
     return cg_step_exp2(-cg_larger(last, before) - cg_taylor_inverse[order - 1]);
 }
 
-/* What rounding took from the state in the steps before, if this is where the last one ended. */
+/* What rounding took from the state in the steps before, if this is where the last one ended. It is known already if the
+ * last trial was rejected. */
 static CG_INLINE void CG_FN(taylor_lost)(CG_RUN *run)
 {
     const int32_t ld = CG_ROWS(CG_N(run));
@@ -52,11 +53,13 @@ static CG_INLINE void CG_FN(taylor_lost)(CG_RUN *run)
     cg_real_t *const lost = CG_REALS(run->k) + CG_TAYLOR_LOST * ld;
 #if CG_LANES > 1
     const cg_mask_t begun = *CG_TRUTHS(run->n_trials) > *CG_TRUTHS(run->n_rejected);
+    const cg_mask_t known = *CG_TRUTHS(run->rejected);
 #else
-    const cg_mask_t begun = run->n_steps > 0;
+    const cg_mask_t begun = run->n_steps > run->n_before;
+    const cg_mask_t known = run->rejected;
 #endif
     for (int32_t i = 0; i < CG_N(run); i++) {
-        lost[i] = cg_where(begun & cg_eq(x[i], end[i]), after[i], cg_splat(0.0));
+        lost[i] = cg_where(known, lost[i], cg_where(begun & cg_eq(x[i], end[i]), after[i], cg_splat(0.0)));
     }
 }
 
