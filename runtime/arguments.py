@@ -178,7 +178,7 @@ def span(value: Any) -> tuple[float, float]:
     """The two ends of the interval of integration."""
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         raise ArgumentError(f"t_span = {short(value)} is not a pair (t0, t1)")
-    ends = list(value)
+    ends = entries("t_span", value, "a pair (t0, t1)")
     if len(ends) != 2:
         raise ArgumentError(f"t_span has {len(ends)} entries; a pair (t0, t1) is needed")
     t0, t1 = number("t_span[0]", ends[0]), number("t_span[1]", ends[1])
@@ -282,20 +282,45 @@ def unknown_quantity(given: Any, model: str, known: Sequence[str]) -> ArgumentEr
 
 def plain_name(key: Any) -> str:
     """The name of a key of ``sol[key]``: a string, or the name of a SymPy symbol."""
-    return key if isinstance(key, str) else str(getattr(key, "name", key))
+    if isinstance(key, str):
+        return key
+    name = getattr(key, "name", None)
+    return name if isinstance(name, str) else short(key)
 
 
 def plain_names(what: str, given: Any) -> tuple[str, ...]:
     """The names in `given`: a name, a symbol, or several of them."""
     if isinstance(given, str) or hasattr(given, "name"):
         given = (given,)
-    if isinstance(given, Mapping) or not isinstance(given, Iterable):
-        raise ArgumentError(f"{what} = {short(given)}: give a list of names")
-    return tuple(map(plain_name, given))
+    return tuple(map(plain_name, entries(what, given, "a list of names")))
+
+
+def entries(what: str, given: Any, right: str) -> list[Any]:
+    """The entries of a list, a tuple, an array or another iterable, as a list; `right` says in errors what is needed.
+
+    >>> entries("keep", ("x", "y"), "a list of names")
+    ['x', 'y']
+    """
+    if isinstance(given, (str, bytes, bytearray, Mapping)):
+        raise ArgumentError(f"{what} = {short(given)}: give {right}")
+    try:
+        return list(given)
+    except Exception as error:  # an array without axes is iterable by its type alone
+        raise ArgumentError(f"{what} = {short(given)}: give {right}") from error
+
+
+def choice(what: str, given: Any, known: Iterable[str]) -> str:
+    """Return `given` if it is one of the known words; raise ArgumentError if not."""
+    known = tuple(known)
+    if not isinstance(given, str) or given not in known:
+        raise ArgumentError(f"{what} = {short(given)}: give one of {', '.join(map(repr, known))}")
+    return given
 
 
 def by_name(kind: str, value: Mapping[Any, Any]) -> dict[str, Any]:
     """The mapping with plain names as keys; SymPy symbols and other objects with a `name` are replaced by it."""
+    if not isinstance(value, Mapping):
+        raise ArgumentError(f"{kind} = {short(value)}: give a dict by name")
     result: dict[str, Any] = {}
     for key, entry in value.items():
         name = key if isinstance(key, str) else getattr(key, "name", None)
@@ -361,7 +386,7 @@ def sequence(kind: str, value: Any, names: Sequence[str]) -> Any:
         and not isinstance(value, (np.ndarray, Sequence))
         and not hasattr(value, "__array__")
     ):
-        return list(value)
+        return entries(kind, value, "a dict by name, or a vector")
     return value
 
 

@@ -166,7 +166,7 @@ class BaseModel(InitialStates):
 
     def _entry(self, kernel: str) -> KernelEntry:
         """The entry of a kernel; raises `ArgumentError` if the model does not have it."""
-        entry = self._entries.get(kernel)
+        entry = self._entries.get(arguments.text("kernel", kernel))
         if entry is None:
             hint = arguments.nearest(str(kernel), tuple(self._entries))
             raise ArgumentError(
@@ -203,7 +203,7 @@ class BaseModel(InitialStates):
 
     def attributes(self, name: str) -> dict[str, str]:
         """Unit, description and kind of one quantity, without empty ones."""
-        found = self.variables.get(name)
+        found = self.variables.get(arguments.text("name", name))
         if found is None:
             raise ArgumentError(
                 f"{name!r} is not a quantity of {self.name}; it has {', '.join(self.variables)}"

@@ -61,7 +61,12 @@ def chosen(what: str, where: Any, n: int) -> Runs:
     """Indices of runs, from a mask (n,) or indices; None: all of them."""
     if where is None:
         return np.arange(n)
-    given = np.atleast_1d(np.asarray(where))
+    try:
+        given = np.atleast_1d(np.asarray(where))
+    except Exception as error:  # entries of different lengths
+        raise ArgumentError(
+            f"{what} = {arguments.short(where)} is neither a mask nor a list of indices"
+        ) from error
     if given.dtype == bool:
         if given.shape != (n,):
             raise ArgumentError(f"{what}: the mask has shape {given.shape}; ({n},) is needed")

@@ -76,10 +76,13 @@ def functions(events: Any) -> tuple[Function, ...]:
         return ()
     if not callable(events) and (isinstance(events, (str, bytes)) or not isinstance(events, Iterable)):
         raise ArgumentError(
-            f"events = {events!r}: callables of (t, y) are needed; pass expressions to System or compile instead"
+            f"events = {arguments.short(events)}: callables of (t, y) are needed; pass expressions to System or "
+            "compile instead"
         )
     found = []
-    for event in (events,) if callable(events) else tuple(events):
+    for event in (
+        (events,) if callable(events) else arguments.entries("events", events, "callables of (t, y)")
+    ):
         if not callable(event):
             raise ArgumentError(
                 f"events: {event!r} cannot be called with (t, y); pass expressions to System or compile instead"

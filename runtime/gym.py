@@ -87,8 +87,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         autoreset: str = "next_step",
         **options: Any,
     ) -> None:
-        if autoreset not in AUTORESET:
-            raise ArgumentError(f"autoreset = {arguments.short(autoreset)}; it can be {', '.join(AUTORESET)}")
+        arguments.choice("autoreset", autoreset, AUTORESET)
         self._episodes = Episodes(
             model, positive("n", n), dt, actions, observations, reward, terminated, initial, parameters, inputs,
             max_episode_steps, options,

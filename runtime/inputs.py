@@ -169,7 +169,7 @@ def specs(value: Any, names: tuple[str, ...], count: int | None) -> list[Any]:
         raise ArgumentError(f"inputs must be a dict by name, or a sequence in the order {_order(names)}")
     if isinstance(value, np.ndarray) and value.ndim != 1 and (value.ndim != 2 or count is None):
         raise ArgumentError(f"inputs has shape {value.shape}; shape ({len(names)},) is needed")
-    specs = list(value)
+    specs = arguments.entries("inputs", value, f"a dict by name, or a sequence in the order {_order(names)}")
     if len(specs) != len(names):
         if not specs:
             raise ArgumentError(f"inputs: missing {', '.join(names)}")

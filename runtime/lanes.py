@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from . import arguments
 from .errors import ArgumentError, ChaplyginError, NoCompilerError
 from .options import RunOptions, corrects
 from .sealing import open_library
@@ -73,7 +74,9 @@ def lane_set(model: Any, wanted: int | None, count: int, apart: str | None = Non
     failed.
     """
     if wanted is not None and (type(wanted) is not int or wanted not in WIDTHS):
-        raise ArgumentError(f"lanes = {wanted!r} must be one of {', '.join(map(str, WIDTHS))}, or None")
+        raise ArgumentError(
+            f"lanes = {arguments.short(wanted)} must be one of {', '.join(map(str, WIDTHS))}, or None"
+        )
     if wanted not in (None, 1) and apart is not None:
         raise ArgumentError(f"lanes = {wanted}: {apart}, so trajectories run one at a time; leave lanes out")
     if wanted == 1 or apart is not None or (wanted is None and count < 2):

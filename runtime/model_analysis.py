@@ -263,4 +263,6 @@ class ModelAnalysis(CompiledModel):
         from .analysis.periodic import periodic
 
         how = of_call(ModelAnalysis.periodic, options, PERIODIC)
-        return periodic(self, initial, period, parameters, inputs, t, keep, turns or {}, drift, how)
+        return periodic(
+            self, initial, period, parameters, inputs, t, keep, {} if turns is None else turns, drift, how
+        )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import arguments
 from .compiled_model import CompiledModel
 from .errors import ArgumentError
 
@@ -93,7 +94,8 @@ class ModelExports(CompiledModel):
         if isinstance(initial, Mapping):  # the example starts where the independent variable is 0
             initial = {name: value for name, value in initial.items() if name != self.along}
         start = self._exported_start("export_c", known, initial, parameters, inputs)
-        return export_c(self, folder, methods, scalar, single_header, start)
+        alone = arguments.boolean("single_header", single_header)
+        return export_c(self, folder, methods, scalar, alone, start)
 
     def _exported_start(
         self, what: str, known: Mapping[str, float], initial: Any, parameters: Any, inputs: Any

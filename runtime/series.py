@@ -40,7 +40,7 @@ class Series:
         if key in model.inputs:
             row: Array = self._u()[model.inputs.index(key)]
             return row
-        return self.all(name)[key]
+        return self.all(key if name is None else name)[key]
 
     def all(self, name: Any = None) -> dict[str, Array]:
         """Every quantity; raises `ArgumentError` if `name` is not one of them."""

@@ -75,13 +75,13 @@ def example(name: str, **options: Any) -> Example:
     >>> example("n_link_pendulum", n=3).initial["theta3"]
     0.5
     """
-    if name not in _SYSTEMS:
-        from chaplygin.runtime.arguments import nearest
+    if not isinstance(name, str) or name not in _SYSTEMS:
+        from chaplygin.runtime.arguments import nearest, short
         from chaplygin.runtime.errors import UnknownSystemError
 
         hint = nearest(name, _SYSTEMS) if isinstance(name, str) else ""
         raise UnknownSystemError(
-            f"the catalogue has no system {name!r}{hint or ';'} it has {', '.join(_SYSTEMS)}"
+            f"the catalogue has no system {short(name)}{hint or ';'} it has {', '.join(_SYSTEMS)}"
         )
     make = import_module(f".{name}", __name__).example
     known = list(signature(make).parameters)

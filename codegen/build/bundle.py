@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chaplygin.runtime.arguments import SERIES, no_jacobian, unknown_method
+from chaplygin.runtime.arguments import SERIES, choice, no_jacobian, unknown_method
 from chaplygin.runtime.errors import ArgumentError, EmitError
 
 from ..emit.bundle import GROUPS, TAKEN, Bundle
@@ -34,8 +34,7 @@ def export_c(
     start: Mapping[str, float],
 ) -> Path:
     """Write the C bundle of a model; see `Model.export_c`. `start`: the start values of its example by name."""
-    if scalar not in SCALARS:
-        raise ArgumentError(f"export_c: scalar is {scalar!r}; it can be {', '.join(SCALARS)}")
+    choice("export_c: scalar", scalar, SCALARS)
     if model.name in TAKEN:
         raise ArgumentError(
             f"export_c: {model.name!r} is the name of a header of the C library, of a file of the bundle, or of a "

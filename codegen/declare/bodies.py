@@ -77,7 +77,10 @@ class Body:
             if about is not None:
                 raise DeclarationError(f"{where}: about is given without inertia")
             return sp.zeros(3)
-        moments = isinstance(inertia, Iterable) and not isinstance(inertia, sp.MatrixBase)
+        axes = getattr(
+            inertia, "ndim", 1
+        )  # an array without any is a number, although its type can be iterated over
+        moments = isinstance(inertia, Iterable) and not isinstance(inertia, sp.MatrixBase) and axes != 0
         rows = list(inertia) if moments else inertia
         if moments and not any(isinstance(r, Iterable) and not isinstance(r, str) for r in rows):
             rows = sp.diag(*vector(where, "inertia", rows))
@@ -165,7 +168,10 @@ def vector(where: str, entry: str, value: Any, moving: bool = False) -> Vector:
     sequence = isinstance(value, (sp.MatrixBase, sp.Tuple)) or (
         hasattr(value, "__iter__") and not isinstance(value, str)
     )
-    items = list(value) if sequence else None
+    try:
+        items = list(value) if sequence else None
+    except Exception:  # an array without axes is iterable by its type alone
+        items = None
     if items is None or len(items) != 3:
         found = f"is {type(value).__name__}" if items is None else f"has {len(items)} entries"
         raise DeclarationError(f"{where}: {entry} {found}; give 3 components")
@@ -175,7 +181,7 @@ def vector(where: str, entry: str, value: Any, moving: bool = False) -> Vector:
 def matrix(where: str, entry: str, value: Any) -> Any:
     try:
         given = sp.Matrix(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, NotImplementedError):
         raise DeclarationError(f"{where}: {entry} = {value!r} is not a 3x3 matrix") from None
     if given.shape != (3, 3):
         raise DeclarationError(f"{where}: {entry} has shape {given.shape}; give shape (3, 3)")

@@ -232,8 +232,7 @@ def linearize(
     model: CompiledModel, state: Any, parameters: Any, inputs: Any, t: float, about: str
 ) -> Linearization | Family:
     """See `Model.linearize`."""
-    if about not in ABOUT:
-        raise ArgumentError(f"about = {arguments.short(about)}: give one of {', '.join(map(repr, ABOUT))}")
+    arguments.choice("about", about, ABOUT)
     arguments.refuse_number("state", state, "t", "The time")
     time = arguments.number("t", t)
     given = {"state": plain(state), "parameters": parameters, "inputs": inputs}

@@ -131,7 +131,8 @@ class _Bundle:
             self.interval = arguments.number("interval", interval)
             if not 0 < self.interval <= self.longest:
                 raise ArgumentError(
-                    f"interval = {interval:g}: it must be positive, and at most {self.longest:g}, a {2 * _BLOCKS}th of "
+                    f"interval = {self.interval:g}: it must be positive and at most "
+                    f"{self.longest:g}, a {2 * _BLOCKS}th of "
                     "the span"
                 )
         self.flow = start.flow(tangents.shape[1], control=True)

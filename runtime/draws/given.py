@@ -29,10 +29,10 @@ def split(
     rest = {kind: _without(model, kind, value, sources, expressions) for kind, value in given.items()}
     if sources:
         return rest, Plan(model, sources, expressions, seed, sampling, reject)
-    if not (seed is None and reject is False and sampling == "random"):
+    if not (seed is None and reject is False and isinstance(sampling, str) and sampling == "random"):
         options = {"seed": (seed, None), "sampling": (sampling, "random"), "reject": (reject, False)}
         for name, (value, default) in options.items():
-            if value != default:
+            if value is not default and (not isinstance(value, type(default)) or value != default):
                 raise ArgumentError(
                     f"{name} = {arguments.short(value)} is given, but no argument is a distribution"
                 )

@@ -60,8 +60,7 @@ def jointly(names: Any, source: Any, correlation: Any = None) -> Joint:
     >>> jointly(("v", "phi"), stats.multivariate_normal([1, 0], [[0.1, 0.05], [0.05, 0.2]]))
     jointly(('v', 'phi'), multivariate_normal_frozen)
     """
-    given = (names,) if isinstance(names, str) else tuple(names)
-    plain = tuple(arguments.plain_name(name) for name in given)
+    plain = arguments.plain_names("jointly: names", names)
     if len(set(plain)) != len(plain) or not plain:
         raise ArgumentError(f"jointly: names = {arguments.short(names)} must be different names")
     return Joint(plain, source, correlation)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.random import Generator, Philox, SeedSequence
 from numpy.typing import NDArray
 
-from ..arguments import Array, nearest
+from ..arguments import Array, nearest, short
 from ..errors import ArgumentError
 from .laws import HIGHEST, LOWEST
 
@@ -31,9 +31,9 @@ class Uniforms:
     """`dimensions` numbers in (0, 1) for each of `count` trajectories."""
 
     def __init__(self, seed: int, sampling: str, count: int, dimensions: int) -> None:
-        if sampling not in SAMPLING:
-            hint = nearest(str(sampling), tuple(SAMPLING)) or f"; known are {', '.join(SAMPLING)}"
-            raise ArgumentError(f"sampling = {sampling!r} is unknown{hint}")
+        if not isinstance(sampling, str) or sampling not in SAMPLING:
+            hint = nearest(short(sampling), tuple(SAMPLING)) or f"; known are {', '.join(SAMPLING)}"
+            raise ArgumentError(f"sampling = {short(sampling)} is unknown{hint}")
         self.seed, self.count, self.dimensions = seed, count, dimensions
         self._make: Callable[[Uniforms, int, int], Array] = SAMPLING[sampling]
         self._engine: Any = None

@@ -102,7 +102,7 @@ def named(start: Start, kind: str) -> dict[str, float]:
 
 def bounds(model: CompiledModel, names: Any, given: Mapping[str, Any] | None = None) -> tuple[Array, Array]:
     """Lower and upper bounds (k,): as `given` by name, else by the assumptions about each variable."""
-    stated = arguments.by_name("bounds", given or {})
+    stated = arguments.by_name("bounds", {} if given is None else given)
     unknown = [name for name in stated if name not in names]
     if unknown:
         raise arguments.unknown_entry("bounds", unknown, tuple(names))
