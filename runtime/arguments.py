@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import ArgumentError
+from .shortened import ROOM, listed, short
 
 Array = NDArray[np.float64]
 
@@ -335,7 +336,8 @@ def by_name(kind: str, value: Mapping[Any, Any]) -> dict[str, Any]:
 def unknown_entry(kind: str, unknown: Sequence[str], names: Sequence[str]) -> ArgumentError:
     """The error for entries of a dict that are not among `names`."""
     known = f"; known names are {', '.join(names)}" if names else "; the model has none"
-    return ArgumentError(f"{kind}: unknown {', '.join(unknown)}{nearest(unknown[0], names) or known}")
+    shown = listed(name[:ROOM] for name in unknown)
+    return ArgumentError(f"{kind}: unknown {shown}{nearest(unknown[0][:ROOM], names) or known}")
 
 
 def check_names(kind: str, given: Iterable[str], names: Sequence[str]) -> None:
@@ -414,13 +416,3 @@ def _all_numbers(raw: NDArray[Any]) -> bool:
         else hasattr(type(entry), "__float__") and not isinstance(entry, np.ndarray)
         for entry in raw.flat
     )
-
-
-def short(value: Any) -> str:
-    """A value in an error message, never longer than a line."""
-    try:
-        text = repr(value)
-    except Exception:
-        text = f"<{type(value).__name__}>"
-    text = " ".join(text.split())
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -12,6 +12,7 @@ from .arguments import Array, wide
 from .errors import ArgumentError
 from .initial import InitialStates
 from .options import DEFAULTS, STEPPER, RunKeywords, of_call, shown
+from .shortened import short
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -170,7 +171,7 @@ class BaseModel(InitialStates):
         if entry is None:
             hint = arguments.nearest(str(kernel), tuple(self._entries))
             raise ArgumentError(
-                f"{kernel!r} is not a kernel of {self.name}; it has {', '.join(self._entries)}{hint}"
+                f"{short(kernel)} is not a kernel of {self.name}; it has {', '.join(self._entries)}{hint}"
             )
         return entry
 

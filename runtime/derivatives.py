@@ -13,6 +13,7 @@ from . import arguments
 from .arguments import Array
 from .errors import ArgumentError
 from .sealing import open_library
+from .shortened import short
 
 BUILDER = "chaplygin.codegen.build.derivatives"
 """The module that finds derivatives in the cache and compiles them, imported on demand."""
@@ -131,7 +132,7 @@ class Derivatives:
         if kernel not in known:
             hint = arguments.nearest(str(kernel), tuple(known))
             raise ArgumentError(
-                f"{kernel!r} is not a kernel of {model.name} with derivatives; these are {', '.join(known)}{hint}"
+                f"{short(kernel)} is not a kernel of {model.name} with derivatives; these are {', '.join(known)}{hint}"
             )
         names = model.declared if kernel == "initial" else model.states
         controls, of_controls = model._with_modes(u)

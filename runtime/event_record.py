@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from . import arguments
 from .arguments import Array
 from .errors import ArgumentError
+from .shortened import short
 
 RULES = ("stop", "keep", "stick_first")
 """What to do if several contact modes fit; the indices are those of cg_paradox_rule in cg_events.h."""
@@ -85,14 +86,16 @@ def functions(events: Any) -> tuple[Function, ...]:
     ):
         if not callable(event):
             raise ArgumentError(
-                f"events: {event!r} cannot be called with (t, y); pass expressions to System or compile instead"
+                f"events: {short(event)} cannot be called with (t, y); pass expressions to System or compile instead"
             )
         terminal = getattr(event, "terminal", None)
         limit = arguments.number(
             "events: terminal", int(terminal) if isinstance(terminal, bool) else terminal or 0
         )
         if limit < 0 or limit != int(limit):
-            raise ArgumentError(f"events: terminal = {terminal!r} must be a boolean or a positive integer")
+            raise ArgumentError(
+                f"events: terminal = {short(terminal)} must be a boolean or a positive integer"
+            )
         direction = arguments.number("events: direction", getattr(event, "direction", 0) or 0)
         found.append(Function(event, direction, limit))
     return tuple(found)

@@ -23,6 +23,7 @@ from . import arguments
 from .arguments import Array
 from .assumptions import check_row
 from .errors import ArgumentError
+from .shortened import short
 
 InputFunction = Callable[[float, Array], float]
 
@@ -186,7 +187,7 @@ def _signal(name: str, spec: Sequence[Any]) -> Signal:
         )
     hold = spec[2] if len(spec) == 3 else "zoh"
     if not isinstance(hold, str) or hold not in ("zoh", "linear"):
-        raise ArgumentError(f"inputs: {name} is sampled with {hold!r}; give 'zoh' or 'linear'")
+        raise ArgumentError(f"inputs: {name} is sampled with {short(hold)}; give 'zoh' or 'linear'")
     moments = arguments.array(f"inputs: times of {name}", spec[0])
     samples = arguments.array(f"inputs: values of {name}", spec[1])
     if moments.ndim != 1 or moments.shape != samples.shape or not moments.size:

@@ -15,6 +15,7 @@ from .compiled_model import require_core
 from .errors import LoadError
 from .model import Model
 from .sealing import check_seal, open_library
+from .shortened import short
 
 # A Cython module cannot be initialised twice in a process, so each file is loaded only once.
 _loaded: dict[tuple[int, int], ModuleType] = {}
@@ -82,7 +83,7 @@ def load_module(path: str | os.PathLike[str]) -> ModuleType:
         file = Path(os.fspath(path)).resolve()
         found = file.stat()
     except (OSError, TypeError, ValueError) as error:
-        raise LoadError(f"no compiled model at {path!r}: {error}") from error
+        raise LoadError(f"no compiled model at {short(path)}: {error}") from error
     if not file.is_file():
         raise LoadError(f"no compiled model at {file}: it is not a file")
     suffix = next((suffix for suffix in EXTENSION_SUFFIXES if file.name.endswith(suffix)), None)

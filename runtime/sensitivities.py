@@ -20,6 +20,7 @@ from .consistency import Accepted
 from .derivatives import derivatives
 from .errors import ArgumentError
 from .event_record import HEAD, EventRecord, functions
+from .shortened import short
 from .solution import Dense, Problem, Solution
 from .tangent_start import TangentStart, check_inputs, checked_names, start_of
 
@@ -52,7 +53,7 @@ class NamedDerivatives:
         quantity, by = map(arguments.plain_name, key)
         if by not in self.names:
             raise ArgumentError(
-                f"sensitivity: the run has none by {by!r}, but by {', '.join(self.names)}"
+                f"sensitivity: the run has none by {short(by)}, but by {', '.join(self.names)}"
                 f"{arguments.nearest(by, self.names)}"
             )
         model, column = self._model, self.names.index(by)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import chaplygin as cg
 from chaplygin.codegen.declare.symbols import DeclarationError
@@ -132,6 +136,22 @@ def test_bad_files_are_refused_by_link_or_joint(tmp_path: Path, content: str, me
         cg.from_urdf(file)
 
 
+@pytest.mark.parametrize("encoding", ["klingon", "utf-7", "shift_jis", "utf-32"])
+def test_unknown_encodings_are_refused(tmp_path: Path, encoding: str) -> None:
+    file = tmp_path / "r.urdf"
+    file.write_text(f"<?xml version='1.0' encoding='{encoding}'?>{text()}")
+    with pytest.raises(
+        DeclarationError, match=r"from_urdf\(r.urdf\): (its encoding cannot be read|it is not XML)"
+    ):
+        cg.from_urdf(file)
+
+
+@pytest.mark.parametrize("path", [None, 3, b"r.urdf", ["r.urdf"]])
+def test_what_is_no_path_is_named(path: Any) -> None:
+    with pytest.raises(DeclarationError, match=r"from_urdf: path is .*; give the path of a file"):
+        cg.from_urdf(path)
+
+
 @pytest.mark.parametrize(
     ("option", "message"),
     [
@@ -154,3 +174,58 @@ def test_names_become_identifiers(tmp_path: Path) -> None:
 def test_a_missing_file_is_an_error_of_the_system(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         cg.from_urdf(tmp_path / "missing.urdf")
+
+
+def chain(n: int, kind: str, first: str = "continuous", backward: bool = False) -> str:
+    """Links of a chain, also with each child before the link that carries it."""
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+    parts = [f'<link name="l{i}">{inertial}</link>' for i in range(n)]
+    parts += [
+        JOINT.format(
+            name=f"j{i}", kind=first if i == 1 else kind, parent=f"l{i - 1}", child=f"l{i}",
+            more='<origin xyz="0 0 0.1" rpy="0 0 0.01"/> <axis xyz="1 0 0"/>',
+        )
+        for i in range(1, n)
+    ]  # fmt: skip
+    return f"<robot name='r'>{''.join(reversed(parts) if backward else parts)}</robot>"
+
+
+def test_links_that_are_fixed_to_one_another(tmp_path: Path) -> None:
+    """Along a chain of fixed links the work grows with their number, as numbers stay short; so do their poses."""
+    file = tmp_path / "r.urdf"
+    file.write_text(chain(40, "fixed"))
+    system = cg.from_urdf(file)
+    last = system.bodies[-1]
+    q, n = system.coordinates[0], 38
+    spiral = sp.Matrix([0, 0, 0.1 * n])
+    turned = sp.Matrix(
+        [[sp.cos(0.01 * n), -sp.sin(0.01 * n), 0], [sp.sin(0.01 * n), sp.cos(0.01 * n), 0], [0, 0, 1]]
+    )
+    for value in (0.0, 0.7):
+        hinge = sp.Matrix(cg.turn(3, 0.01) * cg.turn(1, value))
+        where, attitude = _in_space(last, {q: value})
+        assert float((attitude - hinge * turned).norm()) < 1e-13
+        assert float((where - sp.Matrix([0, 0, 0.1]) - hinge * spiral).norm()) < 1e-13
+    assert last.parent is system.bodies[1]
+
+
+def _in_space(body: Any, values: Any) -> tuple[Any, Any]:
+    """The mass centre and the attitude of a link, composed along the links that carry it."""
+    where, attitude = body.center.subs(values), body.rotation.subs(values)
+    while (body := body.parent) is not None:
+        carried = body.rotation.subs(values)
+        where, attitude = body.center.subs(values) + carried * where, carried * attitude
+    return where.evalf(), attitude.evalf()
+
+
+@pytest.mark.parametrize(("n", "kind"), [(120, "fixed"), (110, "prismatic")])
+def test_long_chains_with_the_child_first(tmp_path: Path, n: int, kind: str) -> None:
+    file = tmp_path / "r.urdf"
+    file.write_text(chain(n, kind, backward=True))
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack()) + 350)
+    try:
+        system = cg.from_urdf(file)
+    finally:
+        sys.setrecursionlimit(limit)
+    assert len(system.bodies) == n

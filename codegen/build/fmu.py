@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from chaplygin.runtime.arguments import nearest
 from chaplygin.runtime.c_files import DRIVER, INCLUDE
 from chaplygin.runtime.errors import ArgumentError, EmitError
+from chaplygin.runtime.shortened import short
 
 from ..emit.c_text import c_string
 from ..emit.dependencies import dependencies
@@ -51,7 +52,7 @@ def export_fmu(
     for what, given, known in (("version", version, VERSIONS), ("kind", kind, tuple(KINDS))):
         if given not in known:
             raise ArgumentError(
-                f"export_fmu: {what} is {given!r}; it can be {', '.join(known)}{nearest(str(given), known)}"
+                f"export_fmu: {what} is {short(given)}; it can be {', '.join(known)}{nearest(str(given), known)}"
             )
     for name in (platforms := tuple(platforms)):
         if name not in PLATFORMS:

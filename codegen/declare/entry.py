@@ -8,6 +8,8 @@ from typing import Any
 
 import sympy as sp
 
+from chaplygin.runtime.shortened import short
+
 from .symbols import Input, Multiplier, Velocity
 
 _OTHERWISE: Mapping[type[sp.Symbol], str] = {
@@ -100,7 +102,7 @@ class Entry:
         return (contents.otherwise.get(kind) or _OTHERWISE[kind]).format(s)
 
     def __str__(self) -> str:
-        text = self.argument if self.key is None else f"{self.argument}[{self.key!r}]"
+        text = self.argument if self.key is None else f"{self.argument}[{short(self.key)}]"
         if self.attribute:
             text += f" ({self.kind}): {self.attribute}" if self.kind else f".{self.attribute}"
         return text if self.index is None else f"{text}[{self.index}]"

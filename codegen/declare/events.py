@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from chaplygin.runtime.shortened import short
+
 from . import checks
 from .entry import Entry
 from .symbols import Coordinate, DeclarationError, Parameter, Velocity, check_name
@@ -55,9 +57,9 @@ class Event:
         if self.name is not None:
             check_name(self.name, "event")
         if type(self.direction) is not int or self.direction not in (-1, 0, 1):
-            raise DeclarationError(f"{where}: direction = {self.direction!r}; give -1, 0 or 1")
+            raise DeclarationError(f"{where}: direction = {short(self.direction)}; give -1, 0 or 1")
         if not isinstance(self.terminal, (bool, int)) or self.terminal not in (False, True):
-            raise DeclarationError(f"{where}: terminal = {self.terminal!r}; give True or False")
+            raise DeclarationError(f"{where}: terminal = {short(self.terminal)}; give True or False")
         object.__setattr__(self, "direction", int(self.direction))
         object.__setattr__(self, "terminal", bool(self.terminal))
         object.__setattr__(self, "expr", checks.scalar(f"{where}: expr", self.expr))

@@ -22,6 +22,7 @@ from typing import Any, TypeVar, Union, cast
 import sympy as sp
 
 from chaplygin.runtime.arguments import nearest
+from chaplygin.runtime.shortened import short
 
 from .bodies import ONE_PARENT, Body, matrix, scalar, turn, vector
 from .interactions import JointDamper, JointLoad, JointMotor, JointSpring
@@ -121,7 +122,7 @@ def _spelled(joint: Joint) -> Joint:
         for word in named:
             if word not in known:
                 raise TypeError(
-                    f"joint.{joint.__name__}: unknown argument {word!r}{nearest(word, known) or ';'} it takes "
+                    f"joint.{joint.__name__}: unknown argument {short(word)}{nearest(word, known) or ';'} it takes "
                     f"{', '.join(known)}"
                 )
         return joint(*given, **named)
@@ -135,7 +136,7 @@ class _Motion:
     def __init__(self, name: Any, joint: str | None) -> None:
         check_name(name, "Body name")
         if joint is not None and not isinstance(joint, str):
-            raise DeclarationError(f"{_where(name)}: joint is {joint!r}; give a name")
+            raise DeclarationError(f"{_where(name)}: joint is {short(joint)}; give a name")
         self.name = name if joint is None else joint
         self.rotation, self.shift = sp.eye(3), sp.zeros(3, 1)
         self.kinematics: dict[sp.Symbol, Expression] = {}
@@ -293,7 +294,7 @@ def ball(
     axes = [_direction(name, f"angles[{i}]", axis) for i, axis in enumerate(listed)]
     if len(axes) != 3 or any(a.cross(b).is_zero_matrix for a, b in pairwise(axes)):
         raise DeclarationError(
-            f"{_where(name)}: angles = {angles!r}; give three axes, neighbours different, such as 'zxz'"
+            f"{_where(name)}: angles = {short(angles)}; give three axes, neighbours different, such as 'zxz'"
         )
     for i, axis in enumerate(axes, 1):
         motion.rotation = motion.rotation * turn(axis, motion.rate(f"_{i}", _ANGLE))
@@ -313,7 +314,7 @@ def planar(
     Matrix([[sledge_1, sledge_2, 0]])
     """
     if not isinstance(normal, str) or normal not in AXES:
-        raise DeclarationError(f'{_where(name)}: normal is {normal!r}; give "x", "y" or "z"')
+        raise DeclarationError(f'{_where(name)}: normal is {short(normal)}; give "x", "y" or "z"')
     motion, third = _Motion(name, joint), "xyz".index(normal)
     for i in (1, 2):
         shift = motion.rate(f"_{i}", _LENGTH)
@@ -411,7 +412,9 @@ def _direction(name: str, entry: str, axis: Axis) -> Any:
     """The unit vector along an axis."""
     if isinstance(axis, str):
         if axis not in AXES:
-            raise DeclarationError(f'{_where(name)}: {entry} is {axis!r}; give "x", "y", "z" or a vector')
+            raise DeclarationError(
+                f'{_where(name)}: {entry} is {short(axis)}; give "x", "y", "z" or a vector'
+            )
         axis = AXES[axis]
     elif isinstance(axis, int):
         raise DeclarationError(f'{_where(name)}: {entry} is {axis}; give "x", "y", "z" or a vector')

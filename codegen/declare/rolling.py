@@ -7,6 +7,8 @@ from typing import Any
 
 import sympy as sp
 
+from chaplygin.runtime.shortened import short
+
 from ..graph.dropping import dropped
 from ..graph.rational import vanishes
 from ..graph.to_sympy import expressions
@@ -40,7 +42,9 @@ def rolling(
     """
     where = f"rolling({body.name})"
     if axes is not None and axes is not body:
-        raise DeclarationError(f"{where}: axes is {axes!r}; give the rolling body itself, or None for space")
+        raise DeclarationError(
+            f"{where}: axes is {short(axes)}; give the rolling body itself, or None for space"
+        )
     place = vector(where, "contact", contact)
     along = [vector(where, f"directions[{i}]", d) for i, d in enumerate(directions or ())]
     used = _symbols([body, on], place, *along)

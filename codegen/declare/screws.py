@@ -77,6 +77,22 @@ class _Pose:
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
+_FAR = 20
+"""A body that is carried by more others waits for their values."""
+
+
+def _inner(flow: Flow, key: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """The same of the bodies that carry the one in `key`, inwards, as far as they are not known."""
+    found: list[tuple[Any, ...]] = []
+    name, *rest = key
+    while rest and (parent := getattr(rest[0], "parent", None)) is not None:
+        rest = [parent, *rest[1:]]
+        if (name, *rest) in flow._known:
+            break
+        found.append((name, *rest))
+    return found
+
+
 def _once(method: Method) -> Method:
     """A method of `Flow` that is computed once for the same arguments."""
 
@@ -84,6 +100,12 @@ def _once(method: Method) -> Method:
     def known(self: Flow, *args: Any) -> Any:
         key = (method.__name__, *args)
         if key not in self._known:
+            inner = _inner(self, key)
+            if (
+                len(inner) > _FAR
+            ):  # a method asks for its parent's value, and so on: not deeper than Python can
+                for each in reversed(inner):
+                    self._known[each] = method(self, *each[1:])
             self._known[key] = method(self, *args)
         return self._known[key]
 

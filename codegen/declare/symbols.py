@@ -13,6 +13,7 @@ from sympy.core.facts import InconsistentAssumptions
 
 from chaplygin.runtime import assumptions as held
 from chaplygin.runtime.errors import DeclarationError as DeclarationError
+from chaplygin.runtime.shortened import short
 
 
 class Named(sp.Symbol):
@@ -100,7 +101,7 @@ def check_text(text: str, where: str) -> None:
     """Raise DeclarationError for text that C strings and UTF-8 cannot represent."""
     if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
         raise DeclarationError(
-            f"{where} = {text!r} contains a NUL character or half of a surrogate pair; give plain text"
+            f"{where} = {short(text)} contains a NUL character or half of a surrogate pair; give plain text"
         )
 
 
@@ -130,12 +131,12 @@ def _declare(
             f"{what} names are {type(names).__name__}; give a string such as 'phi x y', or a list of names"
         )
     if "real" in assumptions:
-        raise DeclarationError(f"{what} {names!r}: all symbols are real; omit the assumption real=")
+        raise DeclarationError(f"{what} {short(names)}: all symbols are real; omit the assumption real=")
     for key, value in assumptions.items():
         if key not in ASSUMPTIONS or (key in ("integer", "even", "odd") and not value):
             raise DeclarationError(
-                f"{what} {names!r}: the assumption {key}={value!r} cannot be checked when a model runs; those that can "
-                f"are {', '.join(ASSUMPTIONS)}"
+                f"{what} {short(names)}: the assumption {key}={short(value)} cannot be checked when a model runs; "
+                f"those that can are {', '.join(ASSUMPTIONS)}"
             )
     split = names.replace(",", " ").split() if isinstance(names, str) else list(names)
     if not split:
@@ -152,8 +153,10 @@ def _declare(
     try:
         symbols = tuple(kind(name, real=True, **assumptions) for name in split)
     except InconsistentAssumptions:
-        given = ", ".join(f"{key}={value!r}" for key, value in assumptions.items())
-        raise DeclarationError(f"{what} {names!r}: the assumptions {given} contradict one another") from None
+        given = ", ".join(f"{key}={short(value)}" for key, value in assumptions.items())
+        raise DeclarationError(
+            f"{what} {short(names)}: the assumptions {given} contradict one another"
+        ) from None
     return symbols[0] if len(symbols) == 1 and not ranged else symbols
 
 
@@ -161,7 +164,7 @@ def _expanded(name: Any, what: str) -> list[Any]:
     """The names of a range such as q1:4, by the rules of `sympy.symbols`; other names as they are."""
     if not isinstance(name, str) or ":" not in name:
         return [name]
-    wrong = f"{what} {name!r}: a range of names is q1:4 for q1, q2, q3, or q(a:c) for qa, qb, qc, as in sympy.symbols"
+    wrong = f"{what} {short(name)}: a range of names is q1:4 for q1, q2, q3, or q(a:c) for qa, qb, qc, as in sympy.symbols"
     spans = [(int(low or 0), int(high)) for low, high in re.findall(r"([0-9]*):([0-9]+)", name)]
     if math.prod(max(high - low, 1) for low, high in spans) > _LONGEST_RANGE:
         raise DeclarationError(f"{wrong}; this one has more than {_LONGEST_RANGE} names")
@@ -232,7 +235,7 @@ def multiplier(number: int) -> Multiplier:
     """
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
         raise DeclarationError(
-            f"multiplier({number!r}): the argument is the number of a constraint: 1, 2, ..."
+            f"multiplier({short(number)}): the argument is the number of a constraint: 1, 2, ..."
         )
     return Multiplier(f"lambda_{number}", real=True)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from chaplygin.runtime.errors import ArgumentError
+from chaplygin.runtime.shortened import short
 
 from ..graph.graph import Node
 from ..graph.to_sympy import expressions
@@ -156,7 +157,7 @@ class System(Declaration):
         return self
 
     def __setattr__(self, key: str, value: Any) -> None:
-        raise AttributeError(f"a System is immutable: create a new one instead of setting {key!r}")
+        raise AttributeError(f"a System is immutable: create a new one instead of setting {short(key)}")
 
     def __repr__(self) -> str:
         def names(symbols: Iterable[sp.Symbol]) -> str:
@@ -336,5 +337,5 @@ class System(Declaration):
                 "emit: folder is missing; give the folder to write to, as in emit('maggi', 'out')"
             )
         if form is not None and not isinstance(form, str):
-            raise ArgumentError(f"emit: form = {form!r} is not the name of a form")
+            raise ArgumentError(f"emit: form = {short(form)} is not the name of a form")
         return self.equations(form, **options).emit(folder, force=force, targets=targets)

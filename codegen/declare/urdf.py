@@ -5,6 +5,7 @@ Source: the URDF specification of ROS, elements `robot`, `link`, `inertial`, `jo
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 import sympy as sp
+
+from chaplygin.runtime.shortened import listed, short
 
 from . import joint
 from .bodies import turn
@@ -62,11 +65,13 @@ def from_urdf(
     System('pendulum', coordinates=(pin), velocities=(pin_dot), parameters=(g))
     """
     if base not in ("fixed", "free"):
-        raise DeclarationError(f"from_urdf: base is {base!r}; give 'fixed' or 'free'")
+        raise DeclarationError(f"from_urdf: base is {short(base)}; give 'fixed' or 'free'")
     if friction not in ("refuse", "ignore"):
-        raise DeclarationError(f"from_urdf: friction is {friction!r}; give 'refuse' or 'ignore'")
+        raise DeclarationError(f"from_urdf: friction is {short(friction)}; give 'refuse' or 'ignore'")
     if not isinstance(motors, bool):
-        raise DeclarationError(f"from_urdf: motors is {motors!r}; give True or False")
+        raise DeclarationError(f"from_urdf: motors is {short(motors)}; give True or False")
+    if not isinstance(path, (str, os.PathLike)):
+        raise DeclarationError(f"from_urdf: path is {short(path)}; give the path of a file")
     return _Robot(Path(path)).system(base == "free", motors, friction == "ignore")
 
 
@@ -83,7 +88,10 @@ class _Robot:
         if not self.links:
             raise DeclarationError(f"{self.where}: no link")
         self.made: dict[str, Link] = {}
+        self.poses: dict[str, tuple[Link, Any, Any]] = {}
+        """Of each link: the link with which it moves, and its position and rotation in the frame of that one."""
         self.above = self._tree()
+        self.outward = self._outward()
 
     def _parsed(self, text: bytes) -> Element:
         """The root element. A document type is refused before anything is expanded."""
@@ -100,19 +108,25 @@ class _Robot:
             root = ElementTree.fromstring(text)
         except (expat.ExpatError, ElementTree.ParseError) as error:
             raise DeclarationError(f"{self.where}: it is not XML: {error}") from None
+        except (LookupError, ValueError) as error:  # of the codec that the declaration names
+            raise DeclarationError(
+                f"{self.where}: its encoding cannot be read: {error}; save it as UTF-8"
+            ) from None
         if root.tag != "robot":
             raise DeclarationError(f"{self.where}: its root element is <{root.tag}>; a URDF has <robot>")
         return root
 
     def _named(self, root: Element, tag: str) -> dict[str, Element]:
         found: dict[str, Element] = {}
+        known: set[str] = set()
         for element in root.findall(tag):
             name = element.get("name")
             if not name:
                 raise DeclarationError(f"{self.where}: a <{tag}> has no name")
             check_name(_plain(name), f"{self.where}: {tag}")
-            if _plain(name) in {_plain(other) for other in found}:
+            if _plain(name) in known:
                 raise DeclarationError(f"{self.where}: two {tag}s are named {name!r}")
+            known.add(_plain(name))
             found[name] = element
         return found
 
@@ -134,17 +148,31 @@ class _Robot:
                 )
             above[child] = name
         roots = [link for link in self.links if link not in above]
-        for link in self.links:
-            seen = [link]
-            while seen[-1] in above:
-                seen.append(self._end(above[seen[-1]], "parent"))
-                if seen[-1] in seen[:-1]:
-                    raise DeclarationError(f"{self.where}: a cycle of links: {' - '.join(seen)}")
         if len(roots) > 1:
             raise DeclarationError(
                 f"{self.where}: no joint carries the links {', '.join(map(repr, roots))}; only one can be the root"
             )
         return above
+
+    def _outward(self) -> list[str]:
+        """The links, each after the one that carries it."""
+        found: dict[str, None] = {}
+        for link in self.links:
+            way = {link: None}  # inwards, as far as it is new
+            while (inner := self._carrier(link)) is not None and inner not in found:
+                if inner in way:
+                    cycle = [*way][[*way].index(inner) :]
+                    raise DeclarationError(
+                        f"{self.where}: a cycle of links: {listed([*cycle, inner], 20, ' - ')}"
+                    )
+                way[inner] = None
+                link = inner
+            found |= dict.fromkeys(reversed(way))
+        return list(found)
+
+    def _carrier(self, link: str) -> str | None:
+        """The link that carries a link; None for the root."""
+        return self._end(self.above[link], "parent") if link in self.above else None
 
     def _end(self, name: str, end: str) -> str:
         element = self.joints[name].find(end)
@@ -178,7 +206,10 @@ class _Robot:
         """Position and rotation R = R_z(yaw) R_y(pitch) R_x(roll) of an <origin>."""
         place = self._numbers(where, element, "origin", "xyz", 3, "0 0 0")
         roll, pitch, yaw = self._numbers(where, element, "origin", "rpy", 3, "0 0 0")
-        return place, turn(3, yaw) * turn(2, pitch) * turn(1, roll)
+        turned = sp.eye(3)
+        for axis, angle in ((3, yaw), (2, pitch), (1, roll)):
+            turned = turned * turn(axis, angle) if angle else turned
+        return place, turned
 
     def _body(self, name: str) -> dict[str, Any]:
         """Mass, inertia and mass centre of a link."""
@@ -196,8 +227,8 @@ class _Robot:
         return {"mass": mass, "center": center, "inertia": (inertia + inertia.T) / 2}
 
     def system(self, floating: bool, motors: bool, friction: bool) -> System:
-        for name in self.links:
-            self.link(name, floating)
+        for name in self.outward:
+            self.made[name] = self._link(name, floating)
         if not any(link.coordinates for link in self.made.values()):
             raise DeclarationError(
                 f'{self.where}: nothing moves: it has no joint but fixed ones; pass base="free" to let it float'
@@ -212,21 +243,33 @@ class _Robot:
             units={s: unit for link in self.made.values() for s, unit in link.units.items()},
         )
 
-    def link(self, name: str, floating: bool) -> Link:
-        """A link, made after those that carry it."""
-        if name not in self.made:
-            carried = self.above.get(name)
-            if carried is not None:
-                parent = self.link(self._end(carried, "parent"), floating)
-                self.made[name] = self._joined(name, carried, parent)
-            else:
-                make = joint.free if floating else joint.fixed
-                self.made[name] = make(None, name=_plain(name), **self._body(name))
-        return self.made[name]
+    def _link(self, name: str, floating: bool) -> Link:
+        """A link, of which those that carry it are made."""
+        parent = self._carrier(name)
+        if parent is not None:
+            return self._joined(name, self.above[name], parent)
+        found = (joint.free if floating else joint.fixed)(None, name=_plain(name), **self._body(name))
+        self.poses[name] = found, sp.zeros(3, 1), sp.eye(3)
+        return found
 
-    def _joined(self, name: str, carried: str, parent: Link) -> Link:
+    def _joined(self, name: str, carried: str, inner: str) -> Link:
+        """A link on the joint that carries it.
+
+        Links that are fixed to one another are placed in the frame of the one that moves with them: their poses are
+        numbers, which are rounded, while the graph of a chain of frames would multiply them exactly.
+        """
         element, where = self.joints[carried], f"{self.where}: joint {carried!r}"
         place, turned = self._origin(f"joint {carried!r}", element)
+        parent, at, attitude = self.poses[inner]
+        place, turned = at + attitude * sp.Matrix(place), attitude * turned
+        found = self._moved(name, carried, element, where, parent, place, turned)
+        rigid = element.get("type") == "fixed"
+        self.poses[name] = (parent, place, turned) if rigid else (found, sp.zeros(3, 1), sp.eye(3))
+        return found
+
+    def _moved(
+        self, name: str, carried: str, element: Element, where: str, parent: Link, place: Any, turned: Any
+    ) -> Link:
         given = {"joint": _plain(carried), "at": place, "turned": turned, **self._body(name)}
         kind, own = element.get("type"), _plain(name)
         axis = self._numbers(f"joint {carried!r}", element, "axis", "xyz", 3, "1 0 0")
@@ -268,20 +311,20 @@ class _Robot:
 
     def _check_masses(self) -> None:
         """A joint that moves nothing but massless links has no equation of motion."""
+        heavy: set[str] = set()
+        for name in reversed(self.outward):
+            inner = self._carrier(name)
+            if self.made[name].mass != 0:
+                heavy.add(name)
+            if name in heavy and inner is not None:
+                heavy.add(inner)
         for name in self.joints:
-            link = self.made[self._end(name, "child")]
-            carried = [other for other in self.made.values() if _carries(link, other)]
-            if link.velocities and all(other.mass == 0 for other in carried):
+            child = self._end(name, "child")
+            if self.made[child].velocities and child not in heavy:
                 raise DeclarationError(
-                    f"{self.where}: joint {name!r} carries no mass; give its link {link.name!r} an <inertial>, or make "
-                    "the joint fixed"
+                    f"{self.where}: joint {name!r} carries no mass; give its link {self.made[child].name!r} an "
+                    "<inertial>, or make the joint fixed"
                 )
-
-
-def _carries(link: Link, other: Any) -> bool:
-    while other is not None and other is not link:
-        other = other.parent
-    return other is link
 
 
 def _plain(name: str) -> str:

@@ -14,6 +14,7 @@ import sympy as sp
 
 from chaplygin.runtime import arguments
 from chaplygin.runtime.errors import FormError
+from chaplygin.runtime.shortened import short
 
 from ..graph.differentiate import gradient
 from ..graph.graph import Node
@@ -38,7 +39,7 @@ def linearized(eqs: Equations, point: Mapping[Any, Any], about: str) -> LinearEq
     """See `Equations.linearize`."""
     nodes, g = eqs.nodes, eqs.nodes.graph
     if about not in ("equilibrium", "steady"):
-        raise FormError(f"linearize: about = {about!r}: give 'equilibrium' or 'steady'")
+        raise FormError(f"linearize: about = {short(about)}: give 'equilibrium' or 'steady'")
     if eqs.independent is not None or nodes.friction is not None or nodes.implicit is not None:
         raise FormError(
             f"linearize: {eqs.form!r} of {eqs.system.name!r} has another independent variable than the time, or forces "

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from chaplygin.runtime.arguments import nearest
 from chaplygin.runtime.errors import ArgumentError
+from chaplygin.runtime.shortened import short
 
 from ..lower.program import Program
 from ..lower.sources import Sources
@@ -45,7 +46,7 @@ def emit(program: Program, targets: Sequence[str] = DEFAULT, command: str | None
     for target in (targets,) if isinstance(targets, str) else targets:
         if target not in TARGETS:
             hint = nearest(str(target), tuple(TARGETS)) or f"; known targets are {', '.join(TARGETS)}"
-            raise ArgumentError(f"emit: unknown target {target!r}{hint}")
+            raise ArgumentError(f"emit: unknown target {short(target)}{hint}")
         files |= TARGETS[target](program, command)
     return Sources(program.name, program.digest, files)
 

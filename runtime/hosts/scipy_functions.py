@@ -11,6 +11,7 @@ import numpy as np
 from .. import arguments
 from .._core import Integrand
 from ..errors import ArgumentError, optional
+from ..shortened import short
 
 if TYPE_CHECKING:
     from ..compiled_model import CompiledModel
@@ -69,7 +70,7 @@ def _free(over: Any, places: Mapping[str, int]) -> list[str]:
     if unknown:
         raise arguments.unknown_entry("over", unknown, tuple(places))
     if not names or len(set(names)) < len(names):
-        raise ArgumentError(f"over = {over!r}; one name or several different ones are needed")
+        raise ArgumentError(f"over = {short(over)}; one name or several different ones are needed")
     return names
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chaplygin.runtime.errors import ChaplyginError
+from chaplygin.runtime.shortened import short
 
 if TYPE_CHECKING:
     from chaplygin.codegen.declare.system import System
@@ -91,7 +92,7 @@ class Subject:
             try:
                 tables[homes[name]][name] = float(value)
             except ValueError:
-                raise SubjectError(f"--set {setting}: {value!r} is not a number") from None
+                raise SubjectError(f"--set {setting}: {short(value)} is not a number") from None
         return replace(self, **tables)
 
 
@@ -129,7 +130,7 @@ def _from_catalogue(text: str, size: int | None) -> Subject:
         match = re.fullmatch(r"(\w+?)[:_](\d+)", text)
         if match is None or match[1] not in examples():
             raise SubjectError(
-                f"no system {text!r} in the catalogue{meant(re.split(r'[:/]', text)[0], examples())}; it has "
+                f"no system {short(text)} in the catalogue{meant(re.split(r'[:/]', text)[0], examples())}; it has "
                 f"{', '.join(examples())}; use path/to/model.py:name for a system of your own"
             )
         if size is not None and match[2] != str(size):
@@ -231,7 +232,7 @@ def form_options(system: System, form: str | None, given: Sequence[str]) -> tupl
     chosen = form or forms.fitting(system)
     if chosen not in forms.forms():
         raise SubjectError(
-            f"unknown form {chosen!r}{meant(chosen, forms.forms())}; known forms are {', '.join(forms.forms())}"
+            f"unknown form {short(chosen)}{meant(chosen, forms.forms())}; known forms are {', '.join(forms.forms())}"
         )
     symbols = system.symbols
     known = forms.options_of(chosen)

@@ -11,6 +11,7 @@ from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
 from chaplygin.runtime.errors import FormError as FormError
+from chaplygin.runtime.shortened import short
 
 if TYPE_CHECKING:
     from ...declare.system import System
@@ -55,7 +56,7 @@ def derive(system: System, form: str, **options: Any) -> Equations:
     for option in options:
         if option not in chosen.options:
             raise FormError(
-                f"form {form!r} has no option {option!r}; its options: {', '.join(chosen.options) or 'none'}"
+                f"form {short(form)} has no option {short(option)}; its options: {', '.join(chosen.options) or 'none'}"
             )
     failing = chosen.failing(system)
     if failing is not None:

@@ -19,6 +19,7 @@ from typing import Any
 import sympy as sp
 
 from chaplygin.runtime.errors import FormError
+from chaplygin.runtime.shortened import short
 
 from ...declare.symbols import Parameter, Velocity, time
 from ...declare.system import System
@@ -52,7 +53,7 @@ def derive(
     with the status `singular` where it vanishes); (iv) L is of second degree in the velocities.
     """
     if branch not in (1, -1):
-        raise FormError(f"whittaker: branch is {branch!r}; it must be the sign of eta_1, 1 or -1")
+        raise FormError(f"whittaker: branch is {short(branch)}; it must be the sign of eta_1, 1 or -1")
     nodes, g, fields = system.nodes, system.nodes.graph.copy(), system.nodes.fields
     _steady(g, system)
     constants = new_symbols(system, Parameter, ["h"], "the energy")
