@@ -245,11 +245,11 @@ int euler_rigid_body_outputs(double t, const double *CG_RESTRICT cg_x, const dou
     const double I3 = cg_p[2];
 
     /* intermediates: 13 */
-    const double z1 = I2*w2;
+    const double z1 = w2*I2;
     const double z2 = q1*q2;
-    const double z3 = I3*w3;
+    const double z3 = w3*I3;
     const double z4 = q1*q3;
-    const double z5 = I1*w1;
+    const double z5 = w1*I1;
     const double z6 = q1*q1;
     const double z7 = q3*q3;
     const double z8 = cg_fma(q0, q0, z6) - cg_fma(q2, q2, z7);
@@ -258,7 +258,6 @@ int euler_rigid_body_outputs(double t, const double *CG_RESTRICT cg_x, const dou
     const double z11 = cg_fms(q2, q2, z7);
     const double z12 = z10 + z11;
     const double z13 = z10 - z11;
-    if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = cg_fma(-2.0, cg_fms(z1, cg_fms(q0, q3, z2), z3*cg_fma(q0, q2, z4)), z5*z8); /* momentum_x */

@@ -629,7 +629,7 @@ int fluid_cavity_jacobian(double t, const double *CG_RESTRICT cg_x, const double
     return CG_OK;
 }
 
-/* outputs: 160 operations (3 divisions), 54 intermediates */
+/* outputs: 141 operations, 45 intermediates */
 int fluid_cavity_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                          const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                          double *CG_RESTRICT cg_work)
@@ -660,76 +660,63 @@ int fluid_cavity_outputs(double t, const double *CG_RESTRICT cg_x, const double 
     const double a2 = cg_p[5];
     const double a3 = cg_p[6];
 
-    /* intermediates: 54 */
+    /* intermediates: 45 */
     const double z1 = 0.2*m;
     const double z2 = a3*a3;
     const double z3 = cg_fma(a2, a2, z2);
-    const double z4 = cg_fma(z1, z3, I1);
-    const double z5 = 0.4*a3;
-    const double z6 = m*a2;
-    const double z7 = z6*O1;
-    const double z8 = cg_fma(w1, z4, z5*z7);
-    const double z9 = a1*a1;
-    const double z10 = cg_fma(a2, a2, z9);
-    const double z11 = cg_fma(z1, z10, I3);
-    const double z12 = 0.4*a1;
-    const double z13 = z6*O3;
-    const double z14 = cg_fma(w3, z11, z12*z13);
-    const double z15 = z2 + z9;
-    const double z16 = cg_fma(z1, z15, I2);
-    const double z17 = z5*a1;
-    const double z18 = cg_fma(w2, z16, m*O2*z17);
-    const double z19 = 0.2*z15;
-    const double z20 = cg_fma(z19, O2, z17*w2);
-    const double z21 = 0.2*z3;
-    const double z22 = cg_fma(z21, O1, a2*w1*z5);
-    const double z23 = 0.2*z10;
-    const double z24 = cg_fma(z23, O3, a2*w3*z12);
-    const double z25 = 2.0*z18;
-    const double z26 = q2*q1;
-    const double z27 = 2.0*z14;
-    const double z28 = q1*q3;
-    const double z29 = q2*q2;
-    const double z30 = cg_fms(q0, q0, z29);
-    const double z31 = q3*q3;
-    const double z32 = cg_fms(q1, q1, z31);
-    const double z33 = z30 + z32;
-    const double z34 = 2.0*z8;
-    const double z35 = q2*q3;
-    const double z36 = cg_fma(q0, q0, z29) - cg_fma(q1, q1, z31);
-    const double z37 = z30 - z32;
-    const double z38 = 2.0*m;
-    const double z39 = z38*z20;
-    const double z40 = s2*s1;
-    const double z41 = z38*z24;
-    const double z42 = s1*s3;
-    const double z43 = s2*s2;
-    const double z44 = cg_fms(s0, s0, z43);
-    const double z45 = s3*s3;
-    const double z46 = cg_fms(s1, s1, z45);
-    const double z47 = z44 + z46;
-    const double z48 = z38*z22;
-    const double z49 = s2*s3;
-    const double z50 = cg_fma(s0, s0, z43) - cg_fma(s1, s1, z45);
-    const double z51 = z44 - z46;
-    const double z52 = 0.16*a2;
-    const double z53 = z6*z52;
-    const double z54 = 0.16*m*z2;
-    if (fabs(z4) <= 0.0 || fabs(z16) <= 0.0 || fabs(z11) <= 0.0 || fabs(m) <= 0.0 || fabs(z2*z53/z4 - z21) <=
-        2e-14*fabs(z3) || fabs(z9*z54/z16 - z19) <= 2e-14*fabs(z15) || fabs(z9*z53/z11 - z23) <= 2e-14*fabs(z10))
-        return CG_SINGULAR;
+    const double z4 = 0.4*a3;
+    const double z5 = m*a2;
+    const double z6 = z5*O1;
+    const double z7 = cg_fma(w1, cg_fma(z1, z3, I1), z4*z6);
+    const double z8 = a1*a1;
+    const double z9 = cg_fma(a2, a2, z8);
+    const double z10 = 0.4*a1;
+    const double z11 = z10*O3;
+    const double z12 = cg_fma(w3, cg_fma(z1, z9, I3), z5*z11);
+    const double z13 = z8 + z2;
+    const double z14 = z10*a3;
+    const double z15 = cg_fma(w2, cg_fma(z1, z13, I2), m*O2*z14);
+    const double z16 = cg_fma(0.2*O2, z13, z14*w2);
+    const double z17 = cg_fma(0.2*O1, z3, a2*w1*z4);
+    const double z18 = cg_fma(0.2*O3, z9, w3*a2*z10);
+    const double z19 = 2.0*z15;
+    const double z20 = q2*q1;
+    const double z21 = 2.0*z12;
+    const double z22 = q1*q3;
+    const double z23 = q2*q2;
+    const double z24 = cg_fms(q0, q0, z23);
+    const double z25 = q3*q3;
+    const double z26 = cg_fms(q1, q1, z25);
+    const double z27 = z24 + z26;
+    const double z28 = 2.0*z7;
+    const double z29 = q2*q3;
+    const double z30 = cg_fma(q0, q0, z23) - cg_fma(q1, q1, z25);
+    const double z31 = z24 - z26;
+    const double z32 = 2.0*m;
+    const double z33 = z32*z16;
+    const double z34 = s2*s1;
+    const double z35 = s2*s2;
+    const double z36 = cg_fms(s0, s0, z35);
+    const double z37 = s3*s3;
+    const double z38 = cg_fms(s1, s1, z37);
+    const double z39 = z36 + z38;
+    const double z40 = z32*z18;
+    const double z41 = s1*s3;
+    const double z42 = z32*z17;
+    const double z43 = cg_fma(s0, s0, z35) - cg_fma(s1, s1, z37);
+    const double z44 = s2*s3;
+    const double z45 = z36 - z38;
 
     /* outputs */
-    cg_out[0] = cg_fma(z8, z8, cg_fma(z14, z14, z18*z18)); /* momentum_squared */
-    cg_out[1] = m*m*cg_fma(z20, z20, cg_fma(z22, z22, z24*z24)); /* vortex_squared */
-    cg_out[2] = cg_fnma(z25, cg_fms(q0, q3, z26), cg_fma(z27, cg_fma(q0, q2, z28), z33*z8)); /* momentum_x */
-    cg_out[3] = cg_fma(z34, cg_fma(q0, q3, z26), cg_fnma(z27, cg_fms(q0, q1, z35), z36*z18)); /* momentum_y */
-    cg_out[4] = cg_fnma(z34, cg_fms(q0, q2, z28), cg_fma(z25, cg_fma(q0, q1, z35), z37*z14)); /* momentum_z */
-    cg_out[5] = cg_fma(z39, cg_fma(s0, s3, z40), cg_fnma(z41, cg_fms(s0, s2, z42), m*z47*z22)); /* circulation_1
+    cg_out[0] = cg_fma(z7, z7, cg_fma(z12, z12, z15*z15)); /* momentum_squared */
+    cg_out[1] = m*m*cg_fma(z16, z16, cg_fma(z17, z17, z18*z18)); /* vortex_squared */
+    cg_out[2] = cg_fnma(z19, cg_fms(q0, q3, z20), cg_fma(z21, cg_fma(q0, q2, z22), z27*z7)); /* momentum_x */
+    cg_out[3] = cg_fma(z28, cg_fma(q0, q3, z20), cg_fnma(z21, cg_fms(q0, q1, z29), z30*z15)); /* momentum_y */
+    cg_out[4] = cg_fnma(z28, cg_fms(q0, q2, z22), cg_fma(z19, cg_fma(q0, q1, z29), z31*z12)); /* momentum_z */
+    cg_out[5] = cg_fma(z33, cg_fma(s0, s3, z34), cg_fms(m*z39, z17, z40*cg_fms(s0, s2, z41))); /* circulation_1 */
+    cg_out[6] = cg_fnma(z42, cg_fms(s0, s3, z34), cg_fma(m*z43, z16, z40*cg_fma(s0, s1, z44))); /* circulation_2
         */
-    cg_out[6] = cg_fnma(z48, cg_fms(s0, s3, z40), cg_fma(z41, cg_fma(s0, s1, z49), m*z50*z20)); /* circulation_2
-        */
-    cg_out[7] = cg_fma(z48, cg_fma(s0, s2, z42), cg_fnma(z39, cg_fms(s0, s1, z49), m*z51*z24)); /* circulation_3
+    cg_out[7] = cg_fma(z42, cg_fma(s0, s2, z41), cg_fnma(z33, cg_fms(s0, s1, z44), m*z45*z18)); /* circulation_3
         */
 
     return CG_OK;

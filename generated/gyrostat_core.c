@@ -260,9 +260,9 @@ int gyrostat_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_
     const double a_eta4 = cg_p[4];
 
     /* intermediates: 13 */
-    const double z1 = cg_fma(I1, w1, a_eta4);
-    const double z2 = I3*w3;
-    const double z3 = I2*w2;
+    const double z1 = cg_fma(w1, I1, a_eta4);
+    const double z2 = w3*I3;
+    const double z3 = w2*I2;
     const double z4 = q2*q2;
     const double z5 = q1*q1;
     const double z6 = 2.0*z2;
@@ -273,7 +273,7 @@ int gyrostat_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_
     const double z11 = cg_fnma(q3, q3, z4);
     const double z12 = 2.0*z1;
     const double z13 = q2*q3;
-    if (fabs(J) <= 0.0 || fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
+    if (fabs(J) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = a_eta4/J - w1; /* eta4 */

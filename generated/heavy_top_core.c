@@ -309,7 +309,6 @@ int heavy_top_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG
     const double z2 = cg_fms(q0, q2, q1*q3);
     const double z3 = cg_fma(q0, q1, q2*q3);
     const double z4 = I2*z3;
-    if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = cg_fms(w3, I3*z1, 2.0*cg_fms(w1, I1*z2, w2*z4)); /* vertical_momentum */

@@ -330,12 +330,13 @@ int kovalevskaya_top_invariants(double t, const double *CG_RESTRICT cg_x, const 
     return CG_OK;
 }
 
-/* correction_all: 41 operations (1 division), 12 intermediates */
+/* correction_all: 40 operations (1 division), 11 intermediates */
 int kovalevskaya_top_correction_all(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                                     const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
                                     double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
     (void)t;
+    (void)cg_p;
     (void)cg_u;
     (void)cg_work;
     /* inputs */
@@ -343,13 +344,12 @@ int kovalevskaya_top_correction_all(double t, const double *CG_RESTRICT cg_x, co
     const double q1 = cg_x[1];
     const double q2 = cg_x[2];
     const double q3 = cg_x[3];
-    const double I3 = cg_p[0];
     const double cg_v_0 = cg_v[0];
     const double cg_v_1 = cg_v[1];
     const double cg_v_2 = cg_v[2];
     const double cg_v_3 = cg_v[3];
 
-    /* intermediates: 12 */
+    /* intermediates: 11 */
     const double z1 = q3*q3;
     const double z2 = q2*q2;
     const double z3 = q0*q0;
@@ -361,9 +361,8 @@ int kovalevskaya_top_correction_all(double t, const double *CG_RESTRICT cg_x, co
         cg_v_1*cg_v_1)));
     const double z9 = -1.0 + z7 - z8;
     const double z10 = z9/z7;
-    const double z11 = 2.0*I3;
-    const double z12 = fabs(fabs(4.0*z3) + fabs(4.0*z4) + fabs(4.0*z2) + fabs(4.0*z1));
-    if (fabs(z11) <= 0.0 || fabs(z11) <= 0.0 || fabs(I3) <= 0.0 || fabs(4.0*z7) <= 1e-13*z12) return CG_SINGULAR;
+    const double z11 = fabs(fabs(4.0*z3) + fabs(4.0*z4) + fabs(4.0*z2) + fabs(4.0*z1));
+    if (fabs(4.0*z7) <= 1e-13*z11) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = -0.5*(q0*z10); /* correction of q0 */

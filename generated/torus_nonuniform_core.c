@@ -149,7 +149,7 @@ int torus_nonuniform_jacobian(double t, const double *CG_RESTRICT cg_x, const do
     return CG_OK;
 }
 
-/* outputs: 47 operations, 17 intermediates */
+/* outputs: 47 operations, 16 intermediates */
 int torus_nonuniform_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                              const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                              double *CG_RESTRICT cg_work)
@@ -170,7 +170,7 @@ int torus_nonuniform_outputs(double t, const double *CG_RESTRICT cg_x, const dou
     const double alpha = cg_p[8];
     const double nu = cg_p[9];
 
-    /* intermediates: 17 */
+    /* intermediates: 16 */
     const double z1 = alpha*nu;
     const double z2 = nu*t;
     double z3, z4; cg_sincos(z2, &z3, &z4);
@@ -181,21 +181,19 @@ int torus_nonuniform_outputs(double t, const double *CG_RESTRICT cg_x, const dou
     const double z10 = cg_fma(z1, z4, Omega);
     const double z11 = 2.0*theta_dot*cg_fms(z6, R, A2 - C2)*z8*z7*z10;
     const double z12 = z10*z9;
-    const double z13 = cg_fma(z6, R, B2);
-    const double z14 = theta_dot*theta_dot*z13;
-    const double z15 = z6*g*z7;
-    const double z16 = z5*z12;
-    const double z17 = cg_fma(z12, z10, z14);
-    if (fabs(z13) <= 0.0) return CG_SINGULAR;
+    const double z13 = theta_dot*theta_dot*cg_fma(z6, R, B2);
+    const double z14 = z6*g*z7;
+    const double z15 = z5*z12;
+    const double z16 = cg_fma(z12, z10, z13);
 
     /* outputs */
     cg_out[0] = cg_fnms(z5, z9, z11); /* couple */
     cg_out[1] = -z10*cg_fma(z5, z9, z11); /* drive_power */
-    cg_out[2] = cg_fma(0.5, cg_fnma(z12, z10, z14), z15); /* painleve_energy */
-    cg_out[3] = z16; /* painleve_power */
-    cg_out[4] = cg_fma(0.5, z17, z15); /* energy */
-    cg_out[5] = cg_fma(-0.5, z17, z14 + z15); /* painleve */
-    cg_out[6] = z16; /* power */
+    cg_out[2] = cg_fma(0.5, cg_fnma(z12, z10, z13), z14); /* painleve_energy */
+    cg_out[3] = z15; /* painleve_power */
+    cg_out[4] = cg_fma(0.5, z16, z14); /* energy */
+    cg_out[5] = cg_fma(-0.5, z16, z13 + z14); /* painleve */
+    cg_out[6] = z15; /* power */
 
     return CG_OK;
 }

@@ -12,6 +12,7 @@ from .optimise.arrange import BUDGET, arranged
 from .program import Kernel, Program
 from .quantities import contact_entries, event_entries, modes, variable
 from .schedule import Counts, count, may_roll
+from .singular import with_needed_checks
 
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes
@@ -36,7 +37,8 @@ def derived(eqs: EquationNodes) -> Program:
     for row in kernels.KERNELS:
         directions = len(eqs.states) if row.takes == "direction" else 0
         for kernel in row.make(dynamics):
-            made[kernel.name] = replace(kernel, takes=row.takes, directions=directions)
+            checked = with_needed_checks(eqs.graph, kernel)
+            made[kernel.name] = replace(checked, takes=row.takes, directions=directions)
     return Program(
         **given(eqs),
         digest=program_digest(system.digest, eqs.form, sorted(eqs.options.items())),
