@@ -164,7 +164,8 @@ def _expanded(name: Any, what: str) -> list[Any]:
     """The names of a range such as q1:4, by the rules of `sympy.symbols`; other names as they are."""
     if not isinstance(name, str) or ":" not in name:
         return [name]
-    wrong = f"{what} {short(name)}: a range of names is q1:4 for q1, q2, q3, or q(a:c) for qa, qb, qc, as in sympy.symbols"
+    shown = f"{what} {short(name)}"
+    wrong = f"{shown}: a range of names is q1:4 for q1, q2, q3, or q(a:c) for qa, qb, qc, as in sympy.symbols"
     spans = [(int(low or 0), int(high)) for low, high in re.findall(r"([0-9]*):([0-9]+)", name)]
     if math.prod(max(high - low, 1) for low, high in spans) > _LONGEST_RANGE:
         raise DeclarationError(f"{wrong}; this one has more than {_LONGEST_RANGE} names")
