@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import ArgumentError
-from .shortened import ROOM, listed, short
+from .shortened import ROOM, listed, short as short
 
 Array = NDArray[np.float64]
 

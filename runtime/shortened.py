@@ -12,7 +12,13 @@ ROOM = 60
 """Characters of a value in a message."""
 _DEPTH = 8
 _NODES = 500
-_BRACKETS = {list: "[]", tuple: "()", set: "{}", frozenset: "{}", dict: "{}"}
+_BRACKETS: dict[Any, tuple[str, str]] = {
+    list: ("[", "]"),
+    tuple: ("(", ")"),
+    set: ("{", "}"),
+    frozenset: ("frozenset({", "})"),
+    dict: ("{", "}"),
+}
 
 
 def short(value: Any) -> str:
@@ -46,8 +52,6 @@ def _text(value: Any, depth: int) -> str:
         return f"<an integer of {value.bit_length()} bits>"
     if kind in _BRACKETS and len(value):
         left, right = _BRACKETS[kind]
-        if kind is frozenset:
-            left, right = "frozenset({", "})"
         end = ",)" if kind is tuple and len(value) == 1 else right
         return left + _joined(_entries(value, depth), end)
     if isinstance(value, np.ndarray):
