@@ -110,7 +110,7 @@ def meaning(kind: str, name: str, q: np.ndarray) -> tuple[dict[str, float], list
         (text('<mimic joint="k"/>'), "joint 'j' mimics another"),
         (text('<dynamics friction="2"/>'), "joint 'j' has friction = 2"),
         (text().replace('<mass value="1"/>', ""), "link 'b': <mass value=...> is missing"),
-        (text().replace('ixx="1"', 'ixx="3"'), "Body 'b': inertia .* larger than the sum"),
+        (text().replace('iyy="1"', 'iyy="3"'), "Body 'b': inertia .* larger than the sum"),
         (text().replace('<mass value="1"/>', '<mass value="-1"/>'), "Body 'b': mass is -1"),
         (text(parent="b", child="a"), "joint 'j' carries no mass"),
         (text().replace("<link ", '<link name="c"/> <link ', 1), "no joint carries the links 'c', 'a'"),
