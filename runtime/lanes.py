@@ -13,7 +13,6 @@ from . import arguments
 from .errors import ArgumentError, ChaplyginError, NoCompilerError
 from .options import RunOptions, corrects
 from .sealing import open_library
-from .shortened import short
 from .variants import sources_of
 
 BUILDER = "chaplygin.codegen.build.extension"

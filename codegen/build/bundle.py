@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from chaplygin.runtime.arguments import SERIES, choice, no_jacobian, unknown_method
 from chaplygin.runtime.errors import ArgumentError, EmitError
-from chaplygin.runtime.shortened import short
 
 from ..emit.bundle import GROUPS, TAKEN, Bundle
 from ..emit.c_bundle import bundle_files

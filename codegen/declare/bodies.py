@@ -7,8 +7,6 @@ from typing import Any
 
 import sympy as sp
 
-from chaplygin.runtime.shortened import short
-
 from . import checks
 from .entry import Entry
 from .symbols import AXES, Coordinate, DeclarationError, Input, Parameter, Time, Velocity, check_name

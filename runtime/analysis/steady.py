@@ -356,7 +356,7 @@ def _start(
 def _names(kind: str, given: Any, known: Sequence[str]) -> tuple[str, ...]:
     """The names in a list, checked."""
     if isinstance(given, str):
-        raise ArgumentError(f"{kind} = {short(given)}: give a list of names")
+        raise ArgumentError(f"{kind} = {arguments.short(given)}: give a list of names")
     names = arguments.plain_names(kind, given)
     for i, name in enumerate(names):
         if name not in known:
