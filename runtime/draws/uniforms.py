@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from ..arguments import Array, nearest, short
 from ..errors import ArgumentError
-from ..shortened import short
 from .laws import HIGHEST, LOWEST
 
 _WIDTH = 4  # numbers of one Philox counter
