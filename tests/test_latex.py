@@ -174,3 +174,20 @@ def test_latex_compiles(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-2000:]
     assert (tmp_path / "all.pdf").stat().st_size > 10_000
+
+
+def test_rates_are_dotted_wherever_sympy_prints() -> None:
+    phi, q1 = cg.coordinates("phi q_1")
+    assert sp.latex(sp.sin(phi) * cg.rate(phi) ** 2) == r"\dot{\phi}^{2} \sin{\left(\phi \right)}"
+    assert sp.latex(cg.rate(q1)) == r"\dot{q_{1}}"
+    assert str(cg.rate(phi)) == "phi_dot"
+
+
+def test_simplified_on_request() -> None:
+    q = cg.coordinates("q")
+    potential = sp.log(1 + sp.sin(q) ** 2)  # its slope has a sine below, so it is not simplified by default
+    equations = cg.System("s", coordinates=[q], kinetic=cg.rate(q) ** 2 / 2, potential=potential).equations()
+    assert r"\sin{\left(2 q \right)}" in equations.latex(simplify=True)
+    assert r"\sin{\left(q \right)} \cos{\left(q \right)}" in equations.latex()
+    with pytest.raises(cg.ArgumentError, match="simplify"):
+        equations.latex(simplify=2)

@@ -35,6 +35,11 @@ class Velocity(Named):
 class Rate(Velocity):
     """The rate dx/dt of a coordinate."""
 
+    def _latex(self, printer: Any) -> str:
+        """A dot over the coordinate, wherever SymPy prints LaTeX."""
+        coordinate = sp.Symbol(self.name.removesuffix("_dot"))
+        return rf"\dot{{{printer._print(coordinate)}}}"
+
 
 class Parameter(Named):
     """A constant of the system."""

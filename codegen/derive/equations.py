@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import sympy as sp
 
+from chaplygin.runtime.arguments import boolean
 from chaplygin.runtime.errors import SizeWarning
 
 from ..declare.system import System
@@ -254,11 +255,23 @@ class Equations:
 
         return linearized(self, point, about)
 
-    def latex(self) -> str:
-        """The equations as a LaTeX `aligned` environment (without dollar signs)."""
+    def latex(self, *, simplify: bool = False) -> str:
+        """The equations as a LaTeX `aligned` environment (without dollar signs).
+
+        With `simplify` each expression is written as `sympy.simplify` leaves it, which can take long; where expressions
+        are so long that their shared parts get names, they are written as they are.
+
+        >>> import chaplygin as cg
+        >>> q = cg.coordinates("q")
+        >>> falling = dict(kinetic=cg.rate(q) ** 2 / 2, potential=sp.log(1 + sp.sin(q) ** 2))
+        >>> print(cg.System("s", coordinates=[q], **falling).equations().latex(simplify=True))
+        \\begin{aligned}
+        \\ddot{q} &= \\frac{2 \\sin{\\left(2 q \\right)}}{\\cos{\\left(2 q \\right)} - 3}
+        \\end{aligned}
+        """
         from .latex import equations_to_latex
 
-        return equations_to_latex(self.nodes)
+        return equations_to_latex(self.nodes, boolean("simplify", simplify))
 
     def _repr_html_(self) -> str:
         from .notebook import equations_table

@@ -19,13 +19,14 @@ _LONGEST = 240
 """Maximum length in characters of a right-hand side on one line; a longer sum is broken between terms."""
 
 
-def equations_to_latex(eqs: EquationNodes) -> str:
+def equations_to_latex(eqs: EquationNodes, simplify: bool = False) -> str:
     """An `aligned` environment: kinematics, one row per equation, the dependent velocities, the law of each contact.
 
-    Very long expressions are written with intermediate variables z_1, z_2 ..., defined in rows at the end.
+    `simplify`: each expression as `sympy.simplify` leaves it. Very long ones are written with intermediate variables
+    z_1, z_2 ..., defined in rows at the end.
     """
     names = _names(eqs)
-    view = _View(eqs)
+    view = _View(eqs, simplify)
     rates = {rate(x) for x in eqs.system.coordinates}
     rows: list[str] = []
     shown = {rate(x) for x in eqs.coordinates}  # given by the kinematics
@@ -47,8 +48,8 @@ def equations_to_latex(eqs: EquationNodes) -> str:
 class _View:
     """Nodes as SymPy expressions: in full and simplified, or with symbols for shared parts if that is too long."""
 
-    def __init__(self, eqs: EquationNodes) -> None:
-        self.eqs = eqs
+    def __init__(self, eqs: EquationNodes, simplify: bool = False) -> None:
+        self.eqs, self.simplify = eqs, simplify
         g = eqs.graph
         roots = [*eqs.rates, *eqs.force, *(n for row in eqs.mass for n in row)]
         roots += [n for v, n in eqs.declared.items() if v not in eqs.velocities]
@@ -67,7 +68,8 @@ class _View:
     def __call__(self, node: Node) -> Any:
         if self.known:
             return expressions(self.eqs.graph, [node], self.eqs.symbols, self.known)[0]
-        return self.eqs.view([node])[0]
+        shown = self.eqs.view([node])[0]
+        return sp.simplify(shown) if self.simplify else shown
 
     def definitions(self) -> list[tuple[sp.Symbol, Any]]:
         """The intermediate variables with their definitions."""
@@ -80,8 +82,8 @@ class _View:
 
 
 def _names(eqs: EquationNodes) -> dict[sp.Symbol, str]:
-    """Printed names: `phi_dot` is a dotted phi, `v_prime` is v', `p_omega` and `a_omega` have the subscript omega."""
-    names = {rate(x): rf"\dot{{{sp.latex(x)}}}" for x in eqs.system.coordinates}
+    """Printed names: `v_prime` is v', `p_omega` and `a_omega` have the subscript omega."""
+    names: dict[sp.Symbol, str] = {}
     declared = {v.name: v for v in (*eqs.system.velocities, *eqs.system.independent)}
     for s in (*eqs.velocities, *eqs.parameters):
         if s.name.endswith("_prime") and s.name[:-6] in declared:
