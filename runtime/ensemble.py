@@ -99,7 +99,7 @@ def ensemble(
 
     Every entry of `initial`, `parameters` and `inputs` is either a number, the same for all trajectories, or an array
     with one number for each; a vector can have shape (k,) or (k, n). `n` can be left out if an array determines it.
-    Sampled inputs and input functions are shared by all trajectories.
+    Sampled inputs and input functions are shared by all trajectories. Inputs that are not given are 0.
 
     An entry can also be a frozen distribution of `scipy.stats`, in either of its interfaces, or a SymPy expression of
     other parameters, states and inputs, as in ``{"m": stats.norm(1, 0.1), "J": 0.4 * m}`` with a symbol m, which is

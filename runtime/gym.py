@@ -45,7 +45,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     reward, terminated : a name or an expression; terminated where `terminated` is true or not 0. None: never.
     initial, parameters : what an episode starts from: {name: a number, or (low, high) to draw from uniformly}, or a
         function of a `numpy.random.Generator` that returns a dict of numbers.
-    inputs : the other inputs, {name: number}.
+    inputs : the other inputs, {name: number}; 0 where not given.
     max_episode_steps : an episode is truncated after this number of steps; None: never.
     seed : the seed for a first ``reset()`` without one. Episode i has a generator of its own, seeded with seed + i.
     autoreset : "next_step", "same_step" or "disabled", as in Gymnasium.

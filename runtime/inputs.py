@@ -9,6 +9,8 @@ An input is one of
 
 The first value holds before the first sample, the last one after the last sample. Two samples at the same time are a
 jump. The integrator ends a step at each sample, so that jumps and kinks do not reduce the accuracy.
+
+Inputs that are not given are 0.
 """
 
 from __future__ import annotations
@@ -119,6 +121,8 @@ class Inputs:
 def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tuple[int, ...] = ()) -> Inputs:
     """Inputs from a dict by name, or a sequence in the order of `names`; see the module docstring for the formats.
 
+    Inputs that are not in the dict are 0, and so are all of them if `value` is None. Unknown names are rejected.
+
     With `count`, the size of an ensemble, an input can also be an array with one number for each trajectory. `flags`
     are the assumptions about each input: values that violate them are rejected.
 
@@ -159,21 +163,22 @@ _NONE = Inputs((), np.zeros(0), {}, {})
 
 
 def specs(value: Any, names: tuple[str, ...], count: int | None) -> list[Any]:
-    """The entry of each input, in the order of `names`; those of an ensemble of `count` can be an array (n, count)."""
-    if value is None:
-        value = ()
-    if isinstance(value, Mapping):
-        given = arguments.by_name("inputs", value)
-        arguments.check_names("inputs", given, names)
-        return [given[name] for name in names]
+    """The entry of each input, in the order of `names`; those of an ensemble of `count` can be an array (n, count).
+
+    Those that are not given are 0.
+    """
+    if value is None or isinstance(value, Mapping):
+        given = arguments.by_name("inputs", value or {})
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            raise arguments.unknown_entry("inputs", unknown, names)
+        return [given.get(name, 0.0) for name in names]
     if isinstance(value, (str, bytes, set, frozenset)) or not isinstance(value, Iterable):
         raise ArgumentError(f"inputs must be a dict by name, or a sequence in the order {_order(names)}")
     if isinstance(value, np.ndarray) and value.ndim != 1 and (value.ndim != 2 or count is None):
         raise ArgumentError(f"inputs has shape {value.shape}; shape ({len(names)},) is needed")
     specs = arguments.entries("inputs", value, f"a dict by name, or a sequence in the order {_order(names)}")
     if len(specs) != len(names):
-        if not specs:
-            raise ArgumentError(f"inputs: missing {', '.join(names)}")
         raise ArgumentError(
             f"inputs has {len(specs)} entries; {len(names)} are needed, in the order {_order(names)}"
         )

@@ -30,7 +30,8 @@ class Model(ModelAnalysis, ModelExports):
         `ConsistencyWarning` if the violation is slight (`chaplygin.runtime.consistency` has the limits); a value that
         violates an assumption of its symbol, such as ``positive=True``, is rejected.
 
-        Inputs: see `chaplygin.runtime.inputs`. `method` is one of `methods`, a dict of `Method` by name; without it
+        Inputs: see `chaplygin.runtime.inputs`; those that are not given are 0.
+        `method` is one of `methods`, a dict of `Method` by name; without it
         ``default_method(rtol, atol)`` is taken, and ``sol.method`` says which. They control their steps by `rtol` and
         `atol` (a number, a vector or a dict by state), except "rk4", which takes a fixed `step`. Models compiled with
         ``methods=["taylor"]`` have Taylor's method too.

@@ -204,8 +204,7 @@ def test_an_input_function_may_use_the_model_itself() -> None:
 @pytest.mark.parametrize(
     ("inputs", "says"),
     [
-        (None, "inputs: missing tau"),
-        ({}, "inputs: missing tau"),
+        ([], "inputs has 0 entries; 1 are needed"),
         ({"tau": 1, "mu": 2}, "inputs: unknown mu"),
         ({"tau": ([0, 1], [1])}, r"tau has times of shape \(2,\) and values of shape \(1,\)"),
         ({"tau": ([1, 0], [1, 2])}, "times of tau must not decrease: 1, then 0"),

@@ -166,7 +166,7 @@ def _found(
     keep = _names("keep", keep, model.states)
     free = _names("free", free, (*model.parameters, *model.inputs))
     what = "equilibrium" if about == "equilibrium" else "steady_motion"
-    v = _start(model, arguments.number("t", t), plain(guess), parameters, inputs, free)
+    v = _start(model, arguments.number("t", t), plain(guess), parameters, inputs)
     _check_assumed(model, "parameters", v, [n for n in model.parameters if n not in free])
     problem = Problem(Field(model, v, about), what, keep, free)
     v = problem.solve(v)
@@ -336,10 +336,8 @@ class Problem:
         return matrix / sizes[:, None], sizes
 
 
-def _start(
-    model: CompiledModel, t: float, guess: Any, parameters: Any, inputs: Any, free: Sequence[str]
-) -> Array:
-    """v = (t, y, p, u) of a guess, in which velocities count as zero and free inputs too."""
+def _start(model: CompiledModel, t: float, guess: Any, parameters: Any, inputs: Any) -> Array:
+    """v = (t, y, p, u) of a guess, in which velocities and inputs that are not given count as zero."""
     if guess is None or isinstance(guess, Mapping):
         guess = arguments.by_name("guess", guess or {})
         names = model.declared if model.has_initial and set(guess) != set(model.states) else model.states
@@ -347,8 +345,6 @@ def _start(
         missing = [n for n in names if n not in guess]
         if missing:
             raise ArgumentError(f"guess: missing {', '.join(missing)}")
-    if inputs is None or isinstance(inputs, Mapping):
-        inputs = {**{n: 0.0 for n in free if n in model.inputs}, **(inputs or {})}
     controls = signals.parse(inputs, model.inputs, flags=model._input_flags)
     return point(model, t, *model._states(t, guess, parameters, controls, None), controls)
 

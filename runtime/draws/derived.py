@@ -25,7 +25,10 @@ class Derived:
 
     def values(self, model: Any, given: Mapping[str, Any], count: int) -> Array:
         """(count,) from the arguments by kind, in which everything that it needs is known."""
+        controls = given["inputs"]
         known: dict[str, Any] = {}
+        if controls is None or isinstance(controls, Mapping):
+            known = {name: 0.0 for name in model.inputs if name not in (controls or ())}
         for kind, names in names_by_kind(model).items():
             known |= _by_name(given[kind], names)
         rows = {}
