@@ -14,7 +14,7 @@ import numpy as np
 from .. import arguments
 from ..arguments import Array
 from ..errors import ArgumentError
-from .field import named
+from .field import named, refuse
 from .tangents import Tangents, null_space
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def lyapunov(
     how: RunOptions,
 ) -> LyapunovExponents:
     """See `Model.lyapunov`."""
+    refuse(model)
     t0, t1 = arguments.span(t_span)
     transient = arguments.number("transient", transient)
     if not t0 < t1:

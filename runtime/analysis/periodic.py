@@ -20,7 +20,7 @@ from .. import arguments
 from ..arguments import Array
 from ..consistency import Accepted
 from ..errors import ArgumentError
-from .field import named
+from .field import named, refuse
 from .tangents import Tangents, null_space
 
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ def periodic(
     how: RunOptions,
 ) -> PeriodicOrbit:
     """See `Model.periodic`."""
+    refuse(model)
     t, period = arguments.number("t", t), arguments.number("period", period)
     if not period > 0:
         raise ArgumentError(f"period = {period:g} must be positive")

@@ -18,8 +18,9 @@ from .. import arguments, assumptions, inputs as signals
 from ..arguments import Array
 from ..consistency import share
 from ..errors import ArgumentError, KernelError
-from .field import TURNING, WEAK, Field, exact, named, plain, point
+from .field import TURNING, WEAK, Field, exact, named, plain, point, refuse
 from .linearization import FLOQUET, Complex, Linearization, linearized
+from .scaling import units_of_states
 
 if TYPE_CHECKING:
     from ..compiled_model import CompiledModel
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _STEPS = 100
 _HALVINGS = 12
 _CLOSE = 1e-11
-"""Relative size of the last step but one: the last one doubles the number of digits."""
+"""Size of the last step but one, in units of the problem: the last one doubles the number of digits."""
 _OFF = 1e-9
 """Relative size of a residual that is not zero."""
 _SINGULAR = 1e-9
@@ -163,12 +164,13 @@ def _found(
     free: Sequence[str],
     t: float,
 ) -> SteadyState:
+    refuse(model)
     keep = _names("keep", keep, model.states)
     free = _names("free", free, (*model.parameters, *model.inputs))
     what = "equilibrium" if about == "equilibrium" else "steady_motion"
     v = _start(model, arguments.number("t", t), plain(guess), parameters, inputs)
     _check_assumed(model, "parameters", v, [n for n in model.parameters if n not in free])
-    problem = Problem(Field(model, v, about), what, keep, free)
+    problem = Problem(Field(model, v, about), what, keep, free, v)
     v = problem.solve(v)
     problem.refuse_family(v)
     values, _ = problem.at(v)
@@ -194,9 +196,11 @@ class Problem:
     unknowns, places : the names of the unknowns and their places in v.
     """
 
-    def __init__(self, field: Field, what: str, keep: Sequence[str], free: Sequence[str]) -> None:
+    def __init__(
+        self, field: Field, what: str, keep: Sequence[str], free: Sequence[str], guess: Array
+    ) -> None:
         model = field.model
-        self.field, self.what = field, what
+        self.field, self.what, self.guess = field, what, guess
         self.unknowns = (*(n for n in (model.states[i] for i in field.kept) if n not in keep), *free)
         self.places = [field.names.index(name) for name in self.unknowns]
         rows = [f"d({model.states[i]})/dt" for i in field.kept]
@@ -207,39 +211,60 @@ class Problem:
         motion, closure = self.field.motion(v), self.field.closure(v)
         return np.concatenate([motion[0], closure[0]]), np.concatenate([motion[1], closure[1]])
 
-    def scales(self, v: Array) -> Array:
-        """The sizes to which the changes of the unknowns are compared."""
-        return 1.0 + np.abs(v[self.places])
+    def scales(self, v: Array) -> tuple[Array, Array]:
+        """The units of all of v and of the equations near v.
 
-    def inverse(self, slopes: Array, v: Array) -> Array:
-        """The pseudo-inverse of the equations' matrix, in units of `scales`, with rows of size 1."""
-        matrix, sizes = self._scaled(slopes, v)
-        return np.asarray(self.scales(v)[:, None] * np.linalg.pinv(matrix, rcond=_SINGULAR) / sizes)
+        They are made of the equations, of v and of the guess, so that they follow the units of length, mass and time.
+        """
+        slopes = exact(lambda near: self.at(near)[1], v)
+        kept = [1 + i for i in self.field.kept]
+        n = len(kept)
+        units = np.fmax(np.abs(v), np.abs(self.guess))
+        terms = np.abs(slopes[:n, 1:]) @ units[1:]
+        rows = np.ones(len(slopes))
+        units[kept], rows[:n] = units_of_states(slopes[:n, kept], units[kept], terms)
+        held = np.abs(slopes[n:, kept] * units[kept]).max(axis=1, initial=0.0)
+        rows[n:] = np.where(held > 0, held, 1.0)
+        others = [i for i in range(1, len(v)) if i not in kept]
+        moved = np.abs(slopes[:, others] / rows[:, None]).max(axis=0, initial=0.0)
+        units[others] = 1.0 / np.where(moved > 0, moved, 1.0)
+        return units, rows
+
+    def inverse(self, slopes: Array, v: Array) -> tuple[Array, Array]:
+        """The pseudo-inverse of the equations' matrix, in units of the problem, and the units of the unknowns."""
+        units, rows = self.scales(v)
+        units = units[self.places]
+        matrix = slopes[:, self.places] * units / rows[:, None]
+        sizes = np.linalg.norm(matrix, axis=1)
+        sizes = np.fmax(sizes, WEAK * sizes.max(initial=0.0))  # identities are only rounding errors
+        sizes = np.where(sizes > 0, sizes, 1.0)
+        found = np.linalg.pinv(matrix / sizes[:, None], rcond=_SINGULAR)
+        return units[:, None] * found / (rows * sizes), units
 
     def solve(self, v: Array) -> Array:
         """Newton's method from v. Raises `ArgumentError` with the residual if it does not converge."""
         places = self.places
         for _ in range(_STEPS):
             values, slopes = self._checked(v)
-            inverse, scales = self.inverse(slopes, v), self.scales(v)
+            inverse, units = self.inverse(slopes, v)
             step = -inverse @ values
-            size = np.abs(step / scales).max(initial=0.0)
+            size = np.abs(step / units).max(initial=0.0)
             if size <= _CLOSE:
                 v = v.copy()
                 v[places] += step
                 self._check_residual(v)
                 return v
-            v = self._moved(v, step, inverse, scales)
+            v = self._moved(v, step, inverse, units)
         raise self._failed(v, f"after {_STEPS} steps")
 
-    def _moved(self, v: Array, step: Array, inverse: Array, scales: Array) -> Array:
+    def _moved(self, v: Array, step: Array, inverse: Array, units: Array) -> Array:
         """v after a step that is halved until the next one of the same matrix would be shorter."""
-        size, part = float(np.linalg.norm(step / scales)), 1.0
+        size, part = float(np.linalg.norm(step / units)), 1.0
         for _ in range(_HALVINGS):
             near: Array = v.copy()
             near[self.places] += part * step
             try:
-                after = float(np.linalg.norm(inverse @ self.at(near)[0] / scales))
+                after = float(np.linalg.norm(inverse @ self.at(near)[0] / units))
             except KernelError:
                 after = np.inf
             if after <= (1.0 - part / 4.0) * size:
@@ -254,21 +279,18 @@ class Problem:
             raise ArgumentError(f"{self.what}: the equations are not finite at the guess")
         return values, slopes
 
-    def ratios(self, v: Array) -> tuple[Array, Array]:
-        """The residuals, and their ratios to the terms of the equations."""
+    def ratios(self, v: Array, rows: Array) -> tuple[Array, Array]:
+        """The residuals, and their ratios to the terms of the equations, whose units are `rows`."""
         values, slopes = self.at(v)
-        sizes = np.abs(slopes[:, 1:])
-        total = sizes.sum(axis=1)
-        floor = np.fmax(total, WEAK * total.max(initial=0.0))
-        return values, share(values, sizes @ np.abs(v[1:]), floor)
+        return values, share(values, np.abs(slopes[:, 1:]) @ np.abs(v[1:]), rows)
 
     def _check_residual(self, v: Array) -> None:
-        _, off = self.ratios(v)
+        _, off = self.ratios(v, self.scales(v)[1])
         if off.max(initial=0.0) > _OFF:
             raise self._failed(v, "where no step makes them smaller")
 
     def _failed(self, v: Array, where: str) -> ArgumentError:
-        values, off = self.ratios(v)
+        values, off = self.ratios(v, self.scales(v)[1])
         worst = [i for i in np.argsort(-off)[:3] if off[i] > _OFF]
         left = ", ".join(f"{self.rows[i]} = {values[i]:.6g}" for i in worst)
         states = self.field.model.states
@@ -327,14 +349,6 @@ class Problem:
         rank = int((sizes > _SINGULAR * sizes.max(initial=0.0)).sum())
         return np.asarray(found[rank:]), units
 
-    def _scaled(self, slopes: Array, v: Array) -> tuple[Array, Array]:
-        """The matrix by scaled unknowns, with rows divided by their sizes, which come second."""
-        matrix = slopes[:, self.places] * self.scales(v)
-        sizes = np.linalg.norm(matrix, axis=1)
-        sizes = np.fmax(sizes, WEAK * sizes.max(initial=0.0))  # identities are only rounding errors
-        sizes = np.where(sizes > 0, sizes, 1.0)
-        return matrix / sizes[:, None], sizes
-
 
 def _start(model: CompiledModel, t: float, guess: Any, parameters: Any, inputs: Any) -> Array:
     """v = (t, y, p, u) of a guess, in which velocities and inputs that are not given count as zero."""
@@ -364,9 +378,10 @@ def _names(kind: str, given: Any, known: Sequence[str]) -> tuple[str, ...]:
 
 def _check_autonomous(problem: Problem, v: Array) -> None:
     """Reject equations that change with the time: in the state itself, or in their derivatives by the state."""
+    rows = problem.scales(v)[1]
     for other in problem.field.at_other_times(v):
         try:
-            _, off = problem.ratios(other)
+            _, off = problem.ratios(other, rows)
         except KernelError:
             continue
         moved = np.flatnonzero(off > _OFF)
