@@ -5,17 +5,20 @@ An input is one of
 - a number, constant over the whole run;
 - ``(times, values)`` or ``(times, values, "zoh")``: each value is held until the next sample;
 - ``(times, values, "linear")``: linear interpolation between the samples;
-- a function ``f(t, y)`` that returns a number; y is the state vector.
+- ``(times, values, "cubic")``, or `cubic` of the two: a cubic spline, a function of the time;
+- a function ``f(t)`` or ``f(t, y)`` that returns a number; y is the state vector. The arguments without a default
+  decide which, see `InputFunction`: splines of SciPy are f(t).
 
 The first value holds before the first sample, the last one after the last sample. Two samples at the same time are a
-jump. The integrator ends a step at each sample, so that jumps and kinks do not reduce the accuracy.
+jump. The integrator ends a step at each sample that is held or linear, so that jumps and kinks do not reduce the
+accuracy.
 
 Inputs that are not given are 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,9 +28,8 @@ from . import arguments
 from .arguments import Array
 from .assumptions import check_row
 from .errors import ArgumentError
+from .input_functions import Cubic, InputFunction, samples_of, spline
 from .shortened import short
-
-InputFunction = Callable[[float, Array], float]
 
 CONSTANT, HOLD, LINEAR, CALL = range(4)
 """Kinds of `enum cg_signal_kind` in cg_run.h."""
@@ -139,9 +141,13 @@ def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tup
     functions: dict[int, InputFunction] = {}
     for i, (name, spec) in enumerate(zip(names, specs(value, names, count))):
         if callable(spec):
-            functions[i] = spec
+            functions[i] = InputFunction(name, spec)
         elif isinstance(spec, (tuple, list)) and not (count is not None and isinstance(spec, list)):
-            signals[i] = _signal(name, spec)
+            sampled = _sampled(name, spec)
+            if isinstance(sampled, Signal):
+                signals[i] = sampled
+            else:
+                functions[i] = InputFunction(name, sampled)
         elif count is not None:
             numbers[i] = spec
         else:
@@ -185,29 +191,25 @@ def specs(value: Any, names: tuple[str, ...], count: int | None) -> list[Any]:
     return specs
 
 
-def _signal(name: str, spec: Sequence[Any]) -> Signal:
+def is_function(spec: Any) -> bool:
+    """Whether the entry of an input is a function or a cubic spline, which only Python evaluates."""
+    return callable(spec) or (
+        isinstance(spec, tuple) and len(spec) == 3 and isinstance(spec[2], str) and spec[2] == "cubic"
+    )
+
+
+def _sampled(name: str, spec: Sequence[Any]) -> Signal | Cubic:
     if len(spec) not in (2, 3):
         raise ArgumentError(
             f"inputs: {name} has {len(spec)} entries; give (times, values) or (times, values, 'linear')"
         )
-    hold = spec[2] if len(spec) == 3 else "zoh"
-    if not isinstance(hold, str) or hold not in ("zoh", "linear"):
-        raise ArgumentError(f"inputs: {name} is sampled with {short(hold)}; give 'zoh' or 'linear'")
-    moments = arguments.array(f"inputs: times of {name}", spec[0])
-    samples = arguments.array(f"inputs: values of {name}", spec[1])
-    if moments.ndim != 1 or moments.shape != samples.shape or not moments.size:
-        raise ArgumentError(
-            f"inputs: {name} has times of shape {moments.shape} and values of shape {samples.shape}; "
-            "two 1-D arrays of the same length are needed"
-        )
-    if not (np.isfinite(moments).all() and np.isfinite(samples).all()):
-        raise ArgumentError(f"inputs: {name} has a time or value that is not finite")
-    if (np.diff(moments) < 0).any():
-        i = int(np.flatnonzero(np.diff(moments) < 0)[0])
-        raise ArgumentError(
-            f"inputs: times of {name} must not decrease: {moments[i]:.17g}, then {moments[i + 1]:.17g}"
-        )
-    return Signal(LINEAR if hold == "linear" else HOLD, moments, samples)
+    kind = spec[2] if len(spec) == 3 else "zoh"
+    if not isinstance(kind, str) or kind not in ("zoh", "linear", "cubic"):
+        raise ArgumentError(f"inputs: {name} is sampled with {short(kind)}; give 'zoh', 'linear' or 'cubic'")
+    if kind == "cubic":
+        return spline(f"inputs: {name}", spec[0], spec[1])
+    moments, samples = samples_of(f"inputs: {name}", spec[0], spec[1])
+    return Signal(LINEAR if kind == "linear" else HOLD, moments, samples)
 
 
 def _order(names: tuple[str, ...]) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import math
+import pickle
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import interpolate, stats
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError
@@ -74,3 +78,96 @@ def test_other_questions_take_inputs_that_are_not_given_as_zero(driven: Any) -> 
 def test_unknown_inputs_are_errors_that_name_the_nearest(driven: Any, call: Any) -> None:
     with pytest.raises(ArgumentError, match="inputs: unknown FF; did you mean F"):
         call(driven, {"FF": 1})
+
+
+TIMES = np.linspace(0, 2, 9)
+
+
+class Ramp:
+    """6 t, as a method and as a call."""
+
+    def method(self, t: float) -> float:
+        return 6 * t
+
+    def __call__(self, t: float, scale: float = 6.0) -> float:
+        return scale * t
+
+
+def scaled(scale: float, t: float) -> float:
+    return scale * t
+
+
+@pytest.mark.parametrize(
+    "ramp",
+    [
+        lambda t: 6 * t,
+        lambda t, y: 6 * t + 0 * y[0],
+        lambda t, scale=6: scale * t,
+        lambda *both: 6 * both[0] + 0 * both[1][0],
+        functools.partial(scaled, 6.0),
+        Ramp(),
+        Ramp().method,
+        np.poly1d([6, 0]),
+        interpolate.CubicSpline(TIMES, 6 * TIMES),
+        interpolate.PPoly(np.array([[6.0], [0.0]]), np.array([0.0, 2.0])),
+        interpolate.make_interp_spline(TIMES, 6 * TIMES),
+        interpolate.interp1d(TIMES, 6 * TIMES),
+        interpolate.Akima1DInterpolator(TIMES, 6 * TIMES),
+        interpolate.PchipInterpolator(TIMES, 6 * TIMES),
+        interpolate.UnivariateSpline(TIMES, 6 * TIMES, s=0),
+        (TIMES, 6 * TIMES, "cubic"),
+        cg.cubic(TIMES, 6 * TIMES),
+    ],
+)
+def test_functions_of_one_argument_take_the_time_and_of_two_the_state(driven: Any, ramp: Any) -> None:
+    """2 x'' = 6 t."""
+    end = pytest.approx([0.3 + 0.2 + 0.5, 0.2 + 1.5], abs=1e-9)
+    assert driven.integrate(SPAN, START, NUMBERS, {"F": ramp}).y[:, -1] == end
+    assert driven.stepper(START, NUMBERS, {"F": ramp}).advance(1.0) == end
+    assert driven.ensemble(SPAN, START, NUMBERS, {"F": ramp}, n=2).y[:, 1] == end
+
+
+def test_functions_written_in_c(driven: Any) -> None:
+    """math.log has no signature, and takes a second argument: x'' = log t from 1 to 2."""
+    end = 2 * math.log(2) - 1
+    for logarithm in (math.log, np.log):
+        found = driven.integrate((1, 2), {"x": 0, "x_dot": 0}, NUMBERS, {"F": logarithm}).y[1, -1]
+        assert found == pytest.approx(end / 2, abs=1e-9)
+
+
+def test_errors_of_functions_come_through_with_the_name_of_the_input(driven: Any) -> None:
+    def broken(t: float) -> float:
+        raise KeyError("sensor")
+
+    for call in (driven.integrate, functools.partial(driven.ensemble, n=2)):
+        with pytest.raises(KeyError, match="sensor") as caught:
+            call(SPAN, START, NUMBERS, {"G": broken})
+        if sys.version_info >= (3, 11):
+            assert caught.value.__notes__ == ["inputs: G raised this at t = 0"]
+
+
+def test_cubic_samples_are_a_spline_that_holds_its_ends(driven: Any) -> None:
+    """A cubic is its own spline: 2 x'' = t^3 up to t = 1, and 1 from there on."""
+    times = np.array([0.0, 0.2, 0.5, 0.9, 1.0])
+    push = cg.cubic(times, times**3)
+    assert push(np.array([-1, 0.3, 0.7, 5])) == pytest.approx([0, 0.027, 0.343, 1], abs=1e-15)
+    assert pickle.loads(pickle.dumps(push))(0.3) == push(0.3)
+    samples = {"F": (times, times**3, "cubic")}
+    end = driven.integrate((0, 2), {"x": 0, "x_dot": 0}, NUMBERS, samples, rtol=1e-11, atol=1e-11)
+    assert end.y[:, -1] == pytest.approx([1 / 40 + 1 / 8 + 1 / 4, 1 / 8 + 1 / 2], abs=1e-8)
+    with pytest.raises(ArgumentError, match="times of cubic must not decrease"):
+        cg.cubic([1, 0], [1, 2])
+
+
+def test_cubic_samples_are_refused_where_functions_are(driven: Any) -> None:
+    samples = {"F": (TIMES, TIMES, "cubic")}
+    with pytest.raises(ArgumentError, match="inputs: F is a function of time; a batch takes"):
+        driven.batch(START, NUMBERS, samples, n=2)
+    with pytest.raises(ArgumentError, match="there are input functions"):
+        driven.ensemble(SPAN, START, NUMBERS, samples, n=2, lanes=2)
+    with pytest.raises(ArgumentError, match="input that is a function is not known: F"):
+        driven.integrate(SPAN, START, NUMBERS, samples, sensitivities=["m"])
+    study = driven.ensemble(
+        SPAN, START, NUMBERS, samples, n=2, collect={"top": cg.quantiles(cg.peak("x"), [0.5])}
+    )
+    assert study.done

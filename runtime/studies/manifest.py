@@ -18,6 +18,7 @@ import numpy as np
 
 from .. import arguments
 from ..errors import ArgumentError, ChaplyginError
+from ..input_functions import Cubic
 from .collect import TAGS
 from .collector import Collector
 from .precision import Precision
@@ -236,6 +237,8 @@ def _plain(value: Any) -> Any:
         return {arguments.plain_name(name): _plain(entry) for name, entry in value.items()}
     if isinstance(value, tuple):
         return [_plain(entry) for entry in value]
+    if isinstance(value, Cubic):
+        return _plain((value.times, value.values, "cubic"))
     if callable(value):
         named = value if hasattr(value, "__qualname__") else type(value)
         return f"{named.__module__}.{named.__qualname__}"

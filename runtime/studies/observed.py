@@ -17,6 +17,7 @@ from .. import arguments
 from ..arguments import Array
 from ..derivatives import require_compiled
 from ..errors import ArgumentError
+from ..inputs import is_function
 from ..lanes import await_build, lane_set, one_at_a_time
 from ..observer import Observer
 
@@ -139,7 +140,7 @@ def observer_of(job: StudyJob) -> Observer | None:
     controls = (
         controls.values() if isinstance(controls, Mapping) else controls if controls is not None else ()
     )
-    apart = one_at_a_time(model, how, any(map(callable, controls)))
+    apart = one_at_a_time(model, how, any(map(is_function, controls)))
     await_build(model, count)
     width = lane_set(model, job.lanes, count, apart)[1]
     try:

@@ -61,6 +61,7 @@ from chaplygin.runtime.errors import (
 from chaplygin.runtime.gradients.fit import Fit as Fit, fit as fit
 from chaplygin.runtime.gradients.loss import at_event as at_event, loss as loss, squares as squares
 from chaplygin.runtime.gradients.residuals import residuals as residuals
+from chaplygin.runtime.input_functions import cubic as cubic
 from chaplygin.runtime.loading import load_model as load_model
 from chaplygin.runtime.model import Model as Model
 from chaplygin.runtime.solution import Solution as Solution
