@@ -28,9 +28,9 @@ def numbers(matrix: Any, values: dict[sp.Symbol, float]) -> np.ndarray:
     return np.array(matrix.subs(values).evalf(), dtype=float)
 
 
-def accelerations(system: cg.System, values: dict[str, float]) -> dict[str, float]:
+def accelerations(system: cg.System, values: dict[str, float], form: str | None = None) -> dict[str, float]:
     """The derivatives of the states, by name of the state."""
-    model = python_model(system.equations().program, quiet=True)
+    model = python_model(system.equations(*([form] if form else [])).program, quiet=True)
     rates = model.rhs(
         0.0, *([values[n] for n in names] for names in (model.states, model.parameters, model.inputs))
     )
@@ -352,3 +352,51 @@ def test_a_joint_that_is_singular_at_the_example_is_named_by_its_body() -> None:
 def test_bodies_that_cannot_move_are_named() -> None:
     with pytest.raises(DeclarationError, match="no body moves: the joints of stand are fixed"):
         cg.System("statue", bodies=[joint.fixed(None, name="stand", **SOLID)])
+
+
+# -- rolling of bodies that their joints keep on a plane ---------------------------------------------------------
+def test_a_plane_disk_rolls_on_a_line_and_down_a_slope() -> None:
+    """On y = 0 a couple C gives r C / (J + m r^2); down a slope the centre has g sin a / (1 + J / (m r^2))."""
+    s, phi = cg.coordinates("s phi")
+    m, r, J, a, C = cg.parameters("m r J a C", positive=True)
+    values = {"m": 2.0, "r": 0.3, "J": 0.07, "a": 0.4, "C": 1.5, "g": 9.81, "s": 0.2, "phi": 0.5}
+    values |= {"s_dot": 0.3 * 0.6, "phi_dot": 0.6}
+    for angle, expected in (
+        (0, 0.3 * 1.5 / (0.07 + 2 * 0.09)),
+        (a, -9.81 * math.sin(0.4) / (1 + 0.07 / 0.18)),
+    ):
+        plane = cg.Body("plane", rotation=cg.turn(3, angle))
+        disk = cg.Body(
+            "disk", parent=plane, mass=m, inertia=(0, 0, J), rotation=cg.turn(3, -phi), center=(s, r, 0)
+        )
+        rows = cg.rolling(disk, plane.rotation * sp.Matrix([s, 0, 0]))
+        assert len(rows) == 1
+        system = cg.System(
+            "disk",
+            coordinates=[s, phi],
+            bodies=[plane, disk],
+            interactions=[cg.Weight(G, direction=(0, -1, 0))],
+            forces={} if angle else {cg.rate(phi): C},
+            constraints=rows,
+        )
+        assert accelerations(system, values, "multipliers")["s_dot"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_ball_that_its_joint_keeps_on_a_plane() -> None:
+    """On a slope the centre of a solid ball has 5/7 of the acceleration it has without friction."""
+    m, r = cg.parameters("m r", positive=True)
+    tilt = cg.turn(1, sp.Rational(2, 5))
+    carrier = joint.planar(None, name="p", turned=tilt)
+    ball = joint.ball(carrier, at=(0, 0, r), name="b", mass=m, inertia=[2 * m * r**2 / 5] * 3)
+    contact = tilt * sp.Matrix([*carrier.coordinates[:2], 0])
+    rows = cg.rolling(ball, contact, kinematics={**carrier.kinematics, **ball.kinematics})
+    assert len(rows) == 2  # of three components, all different from zero
+    twist = [cg.rate(carrier.coordinates[2])]  # the carrier itself does not turn
+    system = cg.System(
+        "ball", bodies=[carrier, ball], interactions=[cg.Weight(G)], constraints=[*rows, *twist]
+    )
+    values = dict.fromkeys([s.name for s in (*system.coordinates, *system.velocities)], 0.0)
+    values |= {"b_q0": 1.0, "m": 2.0, "r": 0.3, "g": 9.81}
+    found = accelerations(system, values, "multipliers")
+    assert found["p_1_dot"] == pytest.approx(0, abs=1e-12)
+    assert found["p_2_dot"] == pytest.approx(-5 / 7 * 9.81 * math.sin(0.4), rel=1e-12)

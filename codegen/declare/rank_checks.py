@@ -40,7 +40,7 @@ def check_ranks(system: System, g: Graph, points: Sequence[Point]) -> None:
 
         def complaint(entries: Sequence[Node]) -> str | None:
             most = min(len(matrix), len(matrix[0]))
-            return None if _rank(g, folded(entries, len(matrix)), points) == most else text
+            return None if generic_rank(g, folded(entries, len(matrix)), points) == most else text
 
         _hold(system, g, [n for row in matrix for n in row], complaint, points)
 
@@ -88,7 +88,7 @@ def _hold(
         warn_unreached(system, g, branch.conditions, symbols, tried, f"the error there would be: {text}")
 
 
-def _rank(g: Graph, matrix: Matrix, points: Sequence[Point]) -> int:
+def generic_rank(g: Graph, matrix: Matrix, points: Sequence[Point]) -> int:
     """The rank of a matrix of analytic nodes almost everywhere."""
     most = min(len(matrix), len(matrix[0]))
     for point in points:  # floats are enough to establish full rank
@@ -132,11 +132,13 @@ def _check_fields(system: System, g: Graph, points: Sequence[Point]) -> None:
     pairs = list(brackets)
     roots = [n for row in matrix for n in row] + [n for pair in pairs for n in brackets[pair]]
     several = branches(g, roots[: n * k]) or []
-    pointwise = max((_rank(g, folded(b.nodes, n), points) for b in several), default=0) if several[1:] else 0
+    pointwise = (
+        max((generic_rank(g, folded(b.nodes, n), points) for b in several), default=0) if several[1:] else 0
+    )
 
     def complaint(nodes: Sequence[Node]) -> str | None:
         xi = folded(nodes[: n * k], n)
-        own = _rank(g, xi, points)
+        own = generic_rank(g, xi, points)
         if own < k and (found := _stacked_rank(g, xi, [[g.zero] for _ in xi], points)) < k:
             names = ", ".join(v.name for v in system.velocities)
             return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,11 +10,16 @@ import sympy as sp
 
 from chaplygin.runtime.shortened import short
 
+from ..graph.branches import is_branched
+from ..graph.differentiate import partials
 from ..graph.dropping import dropped
+from ..graph.graph import Node
 from ..graph.rational import vanishes
 from ..graph.to_sympy import expressions
 from ..graph.vectors import Vector, minus, zero
 from .bodies import Body, vector
+from .points import as_assumed
+from .rank_checks import generic_rank
 from .screws import Flow
 from .symbols import Coordinate, DeclarationError, rate
 
@@ -35,10 +41,23 @@ def rolling(
         the mass centre in body axes (an expression in x if the contact moves over the body).
     on : the body on which it rolls; None: the ground.
     directions : vectors in space along which the velocities are equal (skates, wheels that can slip along their
-        axis); None: all three components, except those that vanish identically.
+        axis); None: all three components, except those that vanish or follow from the ones before them identically, as
+        for a wheel in a plane. Where the components that are left vanish, as on a curve, give the tangents.
     kinematics : those of the `System`; the result then contains its velocities instead of the rates `rate(x)`.
 
     Returns expressions for `System(constraints=[...])`.
+
+    Raises DeclarationError, naming the body, for wrong shapes and for `axes` of another body.
+
+    A disk that its pose keeps on a slope, where both components of the velocity say the same:
+
+    >>> import chaplygin as cg, sympy as sp
+    >>> s, phi = cg.coordinates("s phi")
+    >>> m, J, r = cg.parameters("m J r", positive=True)
+    >>> slope = cg.Body("slope", rotation=cg.turn(3, sp.pi / 6))
+    >>> disk = cg.Body("disk", parent=slope, mass=m, inertia=(0, 0, J), rotation=cg.turn(3, -phi), center=(s, r, 0))
+    >>> cg.rolling(disk, slope.rotation * sp.Matrix([s, 0, 0]))
+    [-sqrt(3)*phi_dot*r/2 + sqrt(3)*s_dot/2]
     """
     where = f"rolling({body.name})"
     if axes is not None and axes is not body:
@@ -64,8 +83,34 @@ def rolling(
         slip = [g.dot(slip, flow.nodes(d)) for d in along]
     slip = dropped(g, slip, set(flow.along))
     if directions is None:
-        slip = [n for n in slip if not vanishes(g, n)]
+        slip = _independent(flow, [n for n in slip if not vanishes(g, n)], used)
     return [sp.expand(e) if e.count_ops() < 60 else e for e in expressions(g, slip, symbols)]
+
+
+def _independent(flow: Flow, slip: Sequence[Node], used: set[sp.Symbol]) -> list[Node]:
+    """The components, affine in the velocities, without those that are combinations of the ones before them.
+
+    Components with switches are left as they are: `System` examines each of their branches.
+    """
+    g, eta = flow.graph, list(flow.velocities.values())
+    if len(slip) < 2 or is_branched(g, slip):
+        return list(slip)
+    offsets = g.substitute(slip, dict.fromkeys(eta, g.zero))
+    rows = [list(row) for row in zip(*partials(g, slip, eta), offsets, strict=True)]
+    draw, assumed = random.Random(17), {s.name: s for s in used}
+    points = [
+        {
+            n: as_assumed(assumed[n], value) if n in assumed else value
+            for n in sorted(g.symbols(slip))
+            for value in [draw.uniform(0.2, 0.9)]
+        }
+        for _ in range(4)
+    ]
+    kept: list[int] = []
+    for i in range(len(slip)):
+        if not kept or generic_rank(g, [rows[k] for k in (*kept, i)], points) != len(kept):
+            kept.append(i)
+    return [slip[i] for i in kept]
 
 
 def _symbols(bodies: Sequence[Body | None], *more: Any) -> set[sp.Symbol]:
