@@ -45,7 +45,7 @@ def compiled(folder: Path, sources: Sequence[Path], flags: Sequence[str]) -> Loo
 
 def bundled(folder: Path, *flags: str) -> Loop:
     """The loop with the model's C bundle."""
-    TOP.model.export_c(folder / "bundle")
+    TOP.model.export_c(folder / "bundle", methods=("dop853",))
     sources = [folder / "bundle" / file for file in ("heavy_top.c", "cg_runtime.c")]
     return compiled(folder, sources, [*MADE, *flags, '-DHEADER="heavy_top.h"', f"-I{folder / 'bundle'}"])
 
@@ -63,7 +63,7 @@ def own(folder: Path) -> Loop:
 def stepped(steps: int) -> Any:
     """The end state of a stepper in Python."""
     model = TOP.model
-    run = model.stepper(TOP.initial, TOP.parameters, rtol=TOLERANCE, atol=TOLERANCE)
+    run = model.stepper(TOP.initial, TOP.parameters, method="dop853", rtol=TOLERANCE, atol=TOLERANCE)
     for i in range(1, steps + 1):
         run.advance(i / 1000.0)
     return run.y
