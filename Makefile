@@ -3,7 +3,7 @@
 #   make test       lint, types, tests
 #   make test-all   the same plus the slow tests
 #   make test-sanitized   the safety tests on extensions built with ASan and UBSan (gcc)
-#   make bench      timings compared with pure Python
+#   make bench      timings compared with pure Python and with peers; the figures go to out/bench.json
 #   make lint       ruff and mypy only
 # To use another interpreter: make test PYTHON=python3.12
 
@@ -41,7 +41,8 @@ test-sanitized: setup
 	$(PY) tests/sanitized.py
 
 bench: setup
-	$(PY) -m pytest bench -m '' --benchmark-only
+	@mkdir -p out
+	$(PY) -m pytest bench -m '' --benchmark-only --benchmark-json=out/bench.json
 
 # mypy cannot follow setup.py's mapping from folders to package names, so it reads the packages through links.
 lint: setup

@@ -46,6 +46,22 @@ def pytest_benchmark_update_commit_info(config: Any, commit_info: dict[str, Any]
     commit_info.clear()
 
 
+_TIMES: dict[str, float] = {}
+
+
+def pytest_runtest_logreport(report: Any) -> None:
+    """Add up how long each file takes."""
+    file = report.nodeid.partition("::")[0]
+    _TIMES[file] = _TIMES.get(file, 0.0) + report.duration
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say how long each file took."""
+    terminalreporter.section("time of each file")
+    for file, seconds in _TIMES.items():
+        terminalreporter.write_line(f"{seconds:8.1f} s  {file}")
+
+
 @pytest.fixture
 def timed(benchmark: Any) -> Any:
     """``timed(group, row, function, error=..., rounds=..., per=...)``: one row of the report.

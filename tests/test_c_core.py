@@ -108,6 +108,7 @@ LONG = [
     *(("sanitized-inlined", test) for test in TESTS),
     *(("gcc-native", test) for test in TESTS),
     *((name, "test_accuracy") for name in ("sanitized", "clang-inlined", "gcc-inlined")),
+    *((name, "test_crossing") for name in ("sanitized", "clang-inlined")),
 ]
 
 

@@ -31,7 +31,7 @@ CPUS = {
 }
 WANTED = {"avx2": ("avx2", "fma"), "avx512": ("avx512dq", "avx512vl", "avx512bw", "fma")}
 CONFIGURATIONS = {
-    "gcc-native": ("gcc", "native", ["-O2"]),
+    "gcc-native": ("gcc", "native", ["-O1"]),
     "sanitized": ("gcc", "native", ["-O0", "-g", *SANITIZERS]),
     "gcc-called": ("gcc", "native", ["-O3", "-DCG_INLINE_OPERATIONS=0"]),  # a kernel too long to be inlined
     "gcc-plain": ("gcc", "plain", ["-O2"]),

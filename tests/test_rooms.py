@@ -7,6 +7,7 @@ The exceptions are the fluent methods, which lead from the object of one stage t
 from __future__ import annotations
 
 import ast
+import functools
 import sys
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
@@ -17,6 +18,7 @@ ROOMS = ("methods", "graph", "declare", "derive", "lower", "emit", "build")
 FLUENT = {"declare/system.py": "System", "derive/equations.py": "Equations", "lower/program.py": "Program"}
 
 
+@functools.cache
 def modules() -> dict[str, ast.Module]:
     """Path below codegen -> syntax tree."""
     return {

@@ -1,6 +1,7 @@
 """A process reuses what an earlier one compiled: compiler calls are counted, including `--version`.
 
-The compiler is a script, given by `$CC`, that writes a line to a file each time it is called.
+The compiler is a script, given by `$CC`, that writes a line to a file each time it is called. It does not optimise: what
+is counted does not depend on it.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     found = Place(tmp_path_factory.mktemp("second"))
     real = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     script = found.folder / "counting-cc"
-    script.write_text(f'#!/bin/sh\necho "$*" >> "{found.folder}/calls"\nexec "{real}" "$@"\n')
+    script.write_text(f'#!/bin/sh\necho "$*" >> "{found.folder}/calls"\nexec "{real}" "$@" -O0\n')
     script.chmod(0o755)
     (found.folder / "work.py").write_text(textwrap.dedent(WORK))
     found.run("work.py")

@@ -1,0 +1,616 @@
+"""How features meet: one small system with the closed forms of its parts, run in every pair of ways.
+
+A system is put together from independent parts, a coordinate or two each, whose motions are known: a mass on a spring, a
+mass driven by an input, a bouncing ball (an event), a sliding block (a contact), a mass on a circle (a closed loop), a
+skate (a nonholonomic constraint), a free mass (a cyclic coordinate). `attempt(a, b)` declares the parts that two features
+ask for, runs them in the way that they ask for, and compares with the closed forms.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import pickle
+import re
+import tempfile
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import sympy as sp
+
+import chaplygin as cg
+
+END = 1.0
+NUMBERS = {"k": 4.0, "hold": 0.0, "g": 9.81, "e": 0.8, "mu": 0.2, "slope": 5.0}
+RADIUS_RATE, SPIN, SPEED, ACTION = 1.5, 1.0, 1.0, 0.5
+
+HELD = ([0.0, 0.25], [1.0, -1.0])
+RAMP = ([0.0, 2.0], [0.0, 2.0])
+
+
+# ---- the parts: kinetic energy, potential, closed forms ----
+
+
+@dataclass(frozen=True)
+class Part:
+    """Coordinates of unit mass: where they start, and where they are at t, by closed forms."""
+
+    start: Mapping[str, float]
+    motion: Callable[[float], Mapping[str, float]]
+
+
+def _ball(t: float) -> dict[str, float]:
+    g, e = NUMBERS["g"], NUMBERS["e"]
+    first = math.sqrt(2 / g)
+    height, speed, rest = 1.0, 0.0, t
+    if t >= first:
+        height, speed, rest = 0.0, e * g * first, t - first
+        while rest > 2 * speed / g:
+            rest, speed = rest - 2 * speed / g, e * speed
+    return {"b": height + speed * rest - g * rest**2 / 2}
+
+
+def _block(t: float) -> dict[str, float]:
+    slowing = NUMBERS["mu"] * NUMBERS["g"]
+    t = min(t, 1 / slowing)
+    return {"s": t - slowing * t**2 / 2}
+
+
+def _circle(t: float) -> dict[str, float]:
+    return {"cx": math.cos(RADIUS_RATE * t), "cy": math.sin(RADIUS_RATE * t)}
+
+
+def _skate(t: float) -> dict[str, float]:
+    w, g = SPIN, NUMBERS["slope"]
+    return {"phi": w * t, "x": g * math.sin(w * t) ** 2 / (2 * w**2),
+            "y": g * (w * t - math.sin(w * t) * math.cos(w * t)) / (2 * w**2)}  # fmt: skip
+
+
+def _spring(t: float) -> dict[str, float]:
+    return {"q": math.cos(2 * t)}
+
+
+PARTS = {
+    "spring": Part({"q": 1.0, "q_dot": 0.0}, _spring),
+    "drive": Part({"d": 0.0, "d_dot": 0.0}, lambda t: {}),
+    "action": Part({"a": 0.0, "a_dot": 0.0}, lambda t: {"a": ACTION * t**2 / 2}),
+    "ball": Part({"b": 1.0, "b_dot": 0.0}, _ball),
+    "block": Part({"s": 0.0, "s_dot": 1.0}, _block),
+    "circle": Part({"cx": 1.0, "cy": 0.0, "cx_dot": 0.0, "cy_dot": RADIUS_RATE}, _circle),
+    "skate": Part({"phi": 0.0, "x": 0.0, "y": 0.0, "omega": SPIN, "v": 0.0, "w": 0.0}, _skate),
+    "free": Part({"c": 0.0, "c_dot": SPEED}, lambda t: {"c": t}),
+}
+"""By name, in the order in which they are declared."""
+
+
+def declared(parts: frozenset[str], bodies: bool) -> cg.System:
+    """The system of these parts; with `bodies`, each mass is a body on a slide. `hold` ties all of them to a rest."""
+    k, hold, g, e, mu, slope = cg.parameters("k hold g e mu slope")
+    kinematics: dict[Any, Any] = {}
+    links: list[Any] = []
+    terms: dict[str, Any] = {"kinetic": sp.Integer(0), "potential": sp.Integer(0)}
+    more: dict[str, Any] = {}
+
+    def mass(name: str, home: float = 0.0) -> Any:
+        q = cg.coordinates(name)
+        if bodies:
+            links.append(cg.joint.prismatic(None, "x", name=name, mass=1))
+        else:
+            kinematics[q] = cg.rate(q)
+            terms["kinetic"] += cg.rate(q) ** 2 / 2
+        terms["potential"] += hold * (q - home) ** 2 / 2
+        return q
+
+    q = mass("q")
+    terms["potential"] += k * q**2 / 2
+    pushed = [(name, force) for part, name, force in (("drive", "d", "F"), ("action", "a", "A")) if part in parts]
+    if pushed:
+        more["forces"] = {cg.rate(mass(name)): cg.inputs(force) for name, force in pushed}
+    if "ball" in parts:
+        b = mass("b", 1.0)
+        terms["potential"] += g * b
+        more["events"] = [cg.Event(b, direction=-1, reset={cg.rate(b): -e * cg.rate(b)}, name="floor")]
+    if "block" in parts:
+        more["contacts"] = [cg.Coulomb("table", slip=cg.rate(mass("s")), normal=g, mu=mu)]
+    if "circle" in parts:
+        more["holonomic"] = [mass("cx", 1.0) ** 2 + mass("cy") ** 2 - 1]
+    if "free" in parts:
+        c = mass("c")
+        terms["potential"] -= hold * c**2 / 2  # it stays cyclic
+    if "skate" in parts:
+        phi, x, y = cg.coordinates("phi x y")
+        omega, v, w = cg.velocities("omega v w")
+        kinematics |= {phi: omega, x: v * sp.cos(phi) - w * sp.sin(phi), y: v * sp.sin(phi) + w * sp.cos(phi)}
+        terms["kinetic"] += (omega**2 + v**2 + w**2) / 2
+        terms["potential"] += hold * (phi**2 + x**2 + y**2) / 2 - slope * x
+        more["constraints"] = [w]
+    if bodies:
+        del terms["kinetic"]
+        more["bodies"] = links
+    else:
+        more["kinematics"] = kinematics
+    return cg.System("_".join(("parts", *sorted(parts))), **terms, **more)
+
+
+# ---- what a feature asks for ----
+
+Change = Callable[["Trial"], "Trial"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One way to declare, compile and run the system."""
+
+    parts: frozenset[str] = frozenset({"spring"})
+    form: str | None = None
+    compiled: Mapping[str, Any] = field(default_factory=dict)
+    run: Mapping[str, Any] = field(default_factory=dict)
+    force: Any = None
+    many: Mapping[str, Any] = field(default_factory=dict)
+    """Options of an ensemble; empty: a single run."""
+    host: str = "run"
+    derivative: str | None = None
+    kept: frozenset[str] = frozenset()
+    """Of "snapshot", "pickle", "loaded"."""
+
+    def system(self) -> cg.System:
+        return _declared(self.parts, self.form == "recursive")
+
+    @property
+    def model(self) -> Any:
+        return compiled(self.parts, self.form, tuple(sorted(self.compiled.items())), "loaded" in self.kept)
+
+    @property
+    def tolerance(self) -> float:
+        return 1e-3 if self.host == "float" else 1e-5 if self.host == "gym" else 2e-7
+
+    def numbers(self, rest: bool = False) -> dict[str, float]:
+        changed = {"g": 0.0, "slope": 0.0, "hold": 3.0} if rest else {}
+        return {name: v for name, v in {**NUMBERS, **changed}.items() if name in self.model.parameters}
+
+    def start(self, rest: bool = False) -> dict[str, float]:
+        found = {name: value for part in self.parts for name, value in PARTS[part].start.items()}
+        if rest:
+            found |= {name: 0.0 for name in found if name.endswith("_dot") or name in ("q", "omega", "s")}
+        names = set(self.model.declared)
+        return {name: value for name, value in found.items() if name in names}
+
+    def inputs(self) -> dict[str, Any]:
+        return {"F": 0.6 if self.force is None else self.force} if "drive" in self.parts else {}
+
+    def expected(self, t: float) -> dict[str, float]:
+        """The coordinates at t."""
+        found = {name: value for part in self.parts for name, value in PARTS[part].motion(t).items()}
+        if "drive" in self.parts:
+            found["d"] = driven(self.force, t)
+        return found
+
+
+_declared = functools.cache(declared)
+
+
+@functools.cache
+def compiled(parts: frozenset[str], form: str | None, options: tuple[tuple[str, Any], ...], loaded: bool) -> Any:
+    """The model, compiled once for all trials that need it."""
+    if loaded:
+        return cg.load_model(compiled(parts, form, options, False).owner.__file__)
+    return _declared(parts, form == "recursive").compile(form, **dict(options))
+
+
+def driven(force: Any, t: float) -> float:
+    """Where an input brings a unit mass from rest: the second integral of F."""
+    if force is None:
+        return 0.6 * t**2 / 2
+    if force is HELD:
+        return t**2 / 2 if t <= 0.25 else 0.25**2 / 2 + 0.25 * (t - 0.25) - (t - 0.25) ** 2 / 2
+    return t**3 / 6  # F = t, as samples or as a function
+
+
+def _part(name: str) -> Change:
+    return lambda trial: replace(trial, parts=trial.parts | {name})
+
+
+def _form(name: str) -> Change:
+    needs = {"routh": {"free"}, "whittaker": {"free"}}
+    constrained = ("maggi", "nonholonomic", "hamel", "multipliers")
+    parts = {"skate"} if name in constrained else needs.get(name, set())
+    options = {"along": "c"} if name == "whittaker" else {}
+    return lambda trial: replace(trial, form=name, parts=trial.parts | parts, compiled={**trial.compiled, **options})
+
+
+def _method(name: str) -> Change:
+    options = {"step": 1e-3} if name == "rk4" else {}
+    methods = {"methods": ("taylor",)} if name == "taylor" else {}
+    return lambda trial: replace(
+        trial, run={**trial.run, "method": name, **options}, compiled={**trial.compiled, **methods}
+    )
+
+
+def _input(force: Any) -> Change:
+    return lambda trial: replace(trial, parts=trial.parts | {"drive"}, force=force)
+
+
+def _run(**options: Any) -> Change:
+    return lambda trial: replace(trial, run={**trial.run, **options})
+
+
+def _many(**options: Any) -> Change:
+    return lambda trial: replace(trial, many={"threads": 1, "lanes": 1, **trial.many, **options})
+
+
+def _host(name: str) -> Change:
+    return lambda trial: replace(trial, host=name)
+
+
+def _derivative(name: str) -> Change:
+    return lambda trial: replace(trial, derivative=name)
+
+
+def _kept(name: str) -> Change:
+    return lambda trial: replace(trial, kept=trial.kept | {name})
+
+
+def time_itself(t: float, y: Any = None) -> float:
+    """An input that is a function."""
+    return t
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A row and a column of the table. Two of one `kind` exclude each other, unless it is None."""
+
+    name: str
+    kind: str | None
+    change: Change
+
+
+FORMS = ("lagrange", "poincare", "multipliers", "maggi", "nonholonomic", "hamel", "chetaev", "recursive", "routh", "whittaker")
+METHODS = ("tsit5", "vern7", "vern9", "dop853", "rk4", "taylor", "rodas5p", "auto")
+FEATURES = {
+    f.name: f
+    for f in (
+        *(Feature(name, "form", _form(name)) for name in FORMS),
+        *(Feature(name, "method", _method(name)) for name in METHODS),
+        Feature("lanes", None, _many(lanes=2)),
+        Feature("threads", None, _many(threads=2)),
+        Feature("events", None, _part("ball")),
+        Feature("contacts", None, _part("block")),
+        Feature("closed loops", None, _part("circle")),
+        Feature("project=None", "project", _run(project=None)),
+        Feature('project="all"', "project", _run(project="all")),
+        Feature("input: number", "input", _input(None)),
+        Feature("input: held", "input", _input(HELD)),
+        Feature("input: linear", "input", _input((*RAMP, "linear"))),
+        Feature("input: function", "input", _input(time_itself)),
+        Feature("stepper", "host", _host("stepper")),
+        Feature("batch", "host", _host("batch")),
+        Feature("gym", "host", lambda trial: _part("action")(_host("gym")(trial))),
+        Feature("study", "host", _host("study")),
+        Feature("FMU", "host", _host("fmu")),
+        Feature("C bundle", "host", _host("bundle")),
+        Feature("float", "host", _host("float")),
+        Feature("sensitivities", "derivative", _derivative("sensitivities")),
+        Feature("gradient", "derivative", _derivative("gradient")),
+        Feature("linearization", "derivative", _derivative("linearization")),
+        Feature("periodic", "derivative", _derivative("periodic")),
+        Feature("snapshot", None, _kept("snapshot")),
+        Feature("pickle", None, _kept("pickle")),
+        Feature("loaded model", None, _kept("loaded")),
+    )
+}
+
+
+# ---- runs ----
+
+
+class Met(NamedTuple):
+    """How two features meet: `sign` is "+" (works), "." (no call takes both) or "-" (refused)."""
+
+    sign: str
+    call: str = ""
+    """The function that refuses."""
+    message: str = ""
+
+
+CALL = re.compile(r"\b(compile|load_model|integrate|stepper|batch|ensemble|VectorEnv|export_fmu|export_c|gradient|linearize|"
+                  r"periodic|dumps|save)\(")  # fmt: skip
+
+
+def meet(*names: str) -> Met:
+    """`attempt`, with a refusal by the first call that can refuse as a result; any other error is raised."""
+    try:
+        return Met("+" if attempt(*names) else ".")
+    except cg.ChaplyginError as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        line = next(f.line or "" for f in reversed(frames) if f.filename == __file__)
+        found = CALL.search(line)
+        if found is None:
+            raise AssertionError(f"{' x '.join(names)}: refused too late, by {line}: {error}") from error
+        return Met("-", found[1], re.sub(r"\bparts_\w+", "SYSTEM", str(error)))
+
+
+def attempt(*names: str) -> bool:
+    """Run what these features ask for together and compare with the closed forms.
+
+    False if they cannot meet, since no call takes both. Raises what a call raises, and AssertionError for a wrong number.
+    """
+    features = [FEATURES[name] for name in names]
+    kinds = [f.kind for f in features if f.kind is not None]
+    if len(set(kinds)) < len(kinds):
+        return False
+    trial = Trial()
+    for feature in features:
+        trial = feature.change(trial)
+    if not _asked(trial):
+        return False
+    if trial.derivative is not None:
+        DERIVATIVES[trial.derivative](trial)
+    elif trial.many and trial.host == "run":
+        _ensemble(trial)
+    else:
+        HOSTS[trial.host](trial)
+    return True
+
+
+def _asked(trial: Trial) -> bool:
+    """Whether some call takes all of it."""
+    shipped = trial.host in ("fmu", "bundle", "float")
+    single = trial.derivative in ("gradient", "linearization", "periodic")
+    if single and (trial.host != "run" or trial.many or "snapshot" in trial.kept):
+        return False
+    if trial.derivative == "linearization" and trial.run:
+        return False
+    if trial.derivative == "sensitivities" and (shipped or trial.host == "gym"):
+        return False
+    if trial.many and (shipped or trial.host == "stepper" or ("snapshot" in trial.kept and trial.host == "run")):
+        return False
+    if shipped and ("project" in trial.run or "pickle" in trial.kept):
+        return False
+    return not ("snapshot" in trial.kept and trial.host in ("gym", "study"))
+
+
+def close(trial: Trial, found: Callable[[str], Any], factor: float = 1.0) -> None:
+    """Compare coordinates at the end with the closed forms."""
+    for name, value in trial.expected(END).items():
+        error = abs(float(found(name)) - factor * value)
+        assert error < trial.tolerance, f"{name} = {float(found(name))!r} instead of {factor * value!r}"
+
+
+def again(trial: Trial, result: Any) -> Any:
+    """The result, or with "pickle" what comes out of its pickle."""
+    return pickle.loads(pickle.dumps(result)) if "pickle" in trial.kept else result
+
+
+def _given(trial: Trial) -> tuple[Any, Any, Any]:
+    return trial.start(), trial.numbers(), trial.inputs()
+
+
+def _alone(trial: Trial) -> None:
+    if "snapshot" in trial.kept:
+        _stepper(trial)
+        return
+    sol = again(trial, trial.model.integrate((0, END), *_given(trial), **trial.run))
+    assert sol.success, sol.message
+    close(trial, lambda name: sol[name][-1])
+
+
+def _stepper(trial: Trial, **more: Any) -> Any:
+    run = trial.model.stepper(*_given(trial), **trial.run, **more)
+    run.advance(0.3)
+    run = again(trial, run)
+    saved = run.save() if "snapshot" in trial.kept else None
+    run.advance_by(0.3)
+    run.advance(END)
+    if saved is not None:
+        end = run.y.tobytes()
+        run.restore(saved)
+        run.advance(0.6)
+        run.advance(END)
+        assert run.y.tobytes() == end
+    close(trial, lambda name: run[name])
+    return run
+
+
+SCALES = np.array([1.0, 0.5, -1.0, 0.25])
+"""How far the spring of each of several runs is stretched; nothing else depends on it."""
+
+
+def _starts(trial: Trial) -> dict[str, Any]:
+    return {**trial.start(), "q": SCALES}
+
+
+def _each(trial: Trial, q: Any, others: Callable[[str], Any]) -> None:
+    """Compare several runs: the spring's by scale, one of the others' that all have in common."""
+    want = trial.expected(END)["q"] * SCALES
+    assert np.abs(np.asarray(q, float) - want).max() < trial.tolerance, f"q = {q} instead of {want}"
+    for i in range(len(SCALES)):
+        close(trial, lambda name: want[0] if name == "q" else others(name)[i])
+
+
+def _ensemble(trial: Trial, **more: Any) -> Any:
+    given = {"initial": _starts(trial), "parameters": trial.numbers(), "inputs": trial.inputs()}
+    many = cg.ensemble(trial.model, (0, END), **given, progress=False, **trial.many, **trial.run, **more)
+    many = again(trial, many)
+    assert many.success, many.status
+    _each(trial, many["q"], lambda name: many[name])
+    return many
+
+
+def _batch(trial: Trial, **more: Any) -> Any:
+    given = {"initial": _starts(trial), "parameters": trial.numbers(), "inputs": trial.inputs()}
+    batch = trial.model.batch(n=len(SCALES), **given, **trial.many, **trial.run, **more)
+    batch.advance(0.3)
+    batch = again(trial, batch)
+    saved = batch.save() if "snapshot" in trial.kept else None
+    batch.advance_by(0.3)
+    batch.advance(END)
+    if saved is not None:
+        end = batch.y.tobytes()
+        batch.restore(saved)
+        batch.advance(0.6)
+        batch.advance(END)
+        assert batch.y.tobytes() == end
+    assert not len(batch.failed)
+    _each(trial, batch["q"], lambda name: batch[name])
+    return batch
+
+
+def _gym(trial: Trial) -> None:
+    import chaplygin.gym
+
+    coordinates = sorted(trial.expected(END))
+    env = chaplygin.gym.VectorEnv(
+        trial.model,
+        len(SCALES),
+        dt=END / 4,
+        actions={"A": (-1, 1)},
+        observations=coordinates,
+        reward="q",
+        initial=trial.start(),
+        parameters=trial.numbers(),
+        inputs=trial.inputs(),
+        **trial.many,
+        **trial.run,
+    )
+    env = again(trial, env)
+    env.reset(seed=0)
+    for _ in range(4):
+        seen, reward, *_ = env.step(np.full((len(SCALES), 1), ACTION, np.float32))
+    close(trial, lambda name: seen[-1][coordinates.index(name)])
+    assert abs(reward[0] - math.cos(2 * END)) < trial.tolerance
+
+
+def _study(trial: Trial, **more: Any) -> None:
+    collect = {"end": cg.final(*sorted(trial.expected(END)))}
+    given = {"initial": _starts(trial), "parameters": trial.numbers(), "inputs": trial.inputs()}
+    study = cg.ensemble(
+        trial.model, (0, END), **given, collect=collect, progress=False, **trial.many, **trial.run, **more
+    )
+    end = again(trial, study).results["end"]
+    _each(trial, end["q"], lambda name: end[name])
+
+
+def _fmu(trial: Trial) -> None:
+    import fmpy
+    from fmus import Fmu
+
+    model = trial.model
+    with tempfile.TemporaryDirectory() as folder:
+        start = {"initial": trial.start(), "parameters": trial.numbers(), "inputs": trial.inputs()}
+        path = model.export_fmu(Path(folder) / "parts.fmu", **start)
+        fmpy.extract(str(path), str(Path(folder) / "unpacked"))
+        fmu = Fmu(None, model, str(path), str(Path(folder) / "unpacked"), "3.0")
+        with fmu.instance("CoSimulation", start=False) as instance:
+            for name in ("method", "step"):
+                put = instance.setString if name == "method" else instance.setFloat64
+                if name in trial.run:
+                    put(fmu.references([f"solver.{name}"]), [trial.run[name]])
+            instance.enterInitializationMode(tolerance=1e-9)
+            instance.exitInitializationMode()
+
+            def rest() -> list[float]:
+                for i in range(5, 10):
+                    instance.doStep(END * i / 10, END / 10)
+                names = sorted(trial.expected(END))
+                return list(instance.getFloat64(fmu.references(names)))
+
+            for i in range(5):
+                instance.doStep(END * i / 10, END / 10)
+            saved = instance.getFMUState() if "snapshot" in trial.kept else None
+            found = rest()
+            if saved is not None:
+                instance.setFMUState(saved)
+                assert rest() == found
+                instance.freeFMUState(saved)
+            close(trial, dict(zip(sorted(trial.expected(END)), found)).__getitem__)
+
+
+def _bundle(trial: Trial, scalar: str = "double") -> None:
+    """The example of a bundle saves its run, and repeats the second half; it adds to inputs 0.0045 on an average."""
+    from c_bundles import Exported
+
+    method = trial.run.get("method", "dop853")
+    with tempfile.TemporaryDirectory() as folder:
+        model = trial.model
+        start = {"initial": trial.start(), "parameters": trial.numbers(), "inputs": trial.inputs()}
+        place = model.export_c(Path(folder) / "bundle", (method,), scalar, **start)
+        made = Exported(None, model, place, method)
+        printed = made.printed(made.built("gcc", "-O1")).splitlines()
+    found = {name: float(value) for name, value in (line.split(" = ") for line in printed)}
+    if "d" in found:
+        found["d"] -= 0.0045 * END**2 / 2
+        assert abs(found["d"] - driven(trial.force, END)) < 1e-4
+        found["d"] = driven(trial.force, END)
+    close(trial, found.__getitem__)
+
+
+def _slope(t: float) -> float:
+    """dq/dk of cos(sqrt(k) t)."""
+    w = math.sqrt(NUMBERS["k"])
+    return -t * math.sin(w * t) / (2 * w)
+
+
+def _sensitivities(trial: Trial) -> None:
+    names = ["k"]
+    if trial.many and trial.host == "run":
+        found = _ensemble(trial, sensitivities=names).sensitivity["q", "k"] / SCALES
+    elif trial.host == "batch":
+        found = _batch(trial, sensitivities=names).sensitivity["q", "k"] / SCALES
+    elif trial.host == "study":
+        _study(trial, sensitivities=names)
+        return
+    elif trial.host == "stepper" or "snapshot" in trial.kept:
+        found = _stepper(trial, sensitivities=names).sensitivity["q", "k"]
+    else:
+        sol = trial.model.integrate((0, END), *_given(trial), sensitivities=names, **trial.run)
+        sol = again(trial, sol)
+        assert sol.success, sol.message
+        found = sol.sensitivity["q", "k"][-1]
+    assert np.abs(found - _slope(END)).max() < 1e-6, f"dq/dk = {found} instead of {_slope(END)}"
+
+
+def _gradient(trial: Trial) -> None:
+    found = trial.model.gradient(cg.final("q"), (0, END), *_given(trial), by=["k"], **trial.run)
+    found = again(trial, found)
+    assert abs(found.value - math.cos(2 * END)) < trial.tolerance
+    assert abs(found["k"] - _slope(END)) < 1e-6, f"dq/dk = {found['k']} instead of {_slope(END)}"
+
+
+def _at_rest(trial: Trial) -> dict[str, Any]:
+    """Everything rests in the field of `hold`, and inputs are 0 in the way in which they are given."""
+    inputs: dict[str, Any] = trial.inputs()
+    if inputs:
+        force = inputs["F"]
+        zero = (lambda t, y: 0.0) if callable(force) else ([0.0, 9.0], [0.0, 0.0], *force[2:]) if trial.force else 0.0
+        inputs = {"F": zero}
+    return {"parameters": trial.numbers(rest=True), "inputs": inputs}
+
+
+STIFF = math.sqrt(7.0)
+"""The frequency of the spring together with `hold`."""
+
+
+def _linearization(trial: Trial) -> None:
+    found = trial.model.linearize(state=trial.start(rest=True), t=0, **_at_rest(trial))
+    values = again(trial, found).eigenvalues
+    assert np.abs(values - 1j * STIFF).min() < 1e-9, values
+
+
+def _periodic(trial: Trial) -> None:
+    start = {**trial.start(rest=True), "q": 1.0}
+    period = 2 * math.pi / STIFF
+    orbit = trial.model.periodic(start, period * 1.01, **_at_rest(trial), **trial.run)
+    assert abs(again(trial, orbit).period - period) < 1e-8, orbit
+
+
+HOSTS: Mapping[str, Callable[[Trial], Any]] = {
+    "run": _alone, "stepper": _stepper, "batch": _batch, "gym": _gym, "study": _study, "fmu": _fmu, "bundle": _bundle,
+    "float": lambda trial: _bundle(trial, "float"),
+}  # fmt: skip
+DERIVATIVES: Mapping[str, Callable[[Trial], None]] = {
+    "sensitivities": _sensitivities, "gradient": _gradient, "linearization": _linearization, "periodic": _periodic,
+}  # fmt: skip
