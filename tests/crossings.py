@@ -187,6 +187,8 @@ class Trial:
         found = {name: value for part in self.parts for name, value in PARTS[part].motion(t).items()}
         if "drive" in self.parts:
             found["d"] = driven(self.force, t)
+        if self.form in ("routh", "whittaker"):
+            del found["c"]  # it drops out, or takes the place of the time
         return found
 
 
@@ -603,7 +605,8 @@ def _linearization(trial: Trial) -> None:
 def _periodic(trial: Trial) -> None:
     start = {**trial.start(rest=True), "q": 1.0}
     period = 2 * math.pi / STIFF
-    orbit = trial.model.periodic(start, period * 1.01, **_at_rest(trial), **trial.run)
+    guess = period * (1.0 if trial.force else 1.01)  # it is not searched for where an input varies
+    orbit = trial.model.periodic(start, guess, **_at_rest(trial), **trial.run)
     assert abs(again(trial, orbit).period - period) < 1e-8, orbit
 
 
@@ -614,3 +617,76 @@ HOSTS: Mapping[str, Callable[[Trial], Any]] = {
 DERIVATIVES: Mapping[str, Callable[[Trial], None]] = {
     "sensitivities": _sensitivities, "gradient": _gradient, "linearization": _linearization, "periodic": _periodic,
 }  # fmt: skip
+
+
+# ---- the page ----
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "crossings.md"
+HEAD = """# How features meet
+
+What happens when two features are used together. Each cell of the table is tried by `tests/test_crossings.py`: a system put
+together from parts whose motions are known in closed form (a spring, a ball that bounces, a block that slides and stops, a mass
+on a circle, a skate, a driven mass) is declared, compiled and run in the way that both features ask for, and compared with the
+closed forms.
+
+`+` works, `.` does not come up, since no call takes both, and a number is a refusal: which call makes it, before it has begun to
+integrate, and what it says, is listed below. The diagonal is a feature by itself.
+
+"""
+
+
+def page(table: Mapping[tuple[str, str], Met]) -> str:
+    """The text of the page for a table."""
+    names = list(FEATURES)
+    refusals = sorted({met[1:] for met in table.values() if met.sign == "-"})
+    numbers = {refusal: i for i, refusal in enumerate(refusals, start=1)}
+    lines = ["| | " + " | ".join(_column(i) for i in range(len(names))) + " |", "|---" * (len(names) + 1) + "|"]
+    for i, name in enumerate(names):
+        cells = [""] * i + [
+            str(numbers[met[1:]]) if (met := table[name, other]).sign == "-" else met.sign for other in names[i:]
+        ]
+        lines.append(f"| {_column(i)} {name} | " + " | ".join(cells) + " |")
+    lines += ["", "| | call | message |", "|---|---|---|"]
+    lines += [f"| {n} | `{call}` | {message.replace('|', chr(92) + '|')} |" for (call, message), n in numbers.items()]
+    return HEAD + "\n".join(lines) + "\n"
+
+
+def _column(i: int) -> str:
+    """A, B ... Z, a, b ..."""
+    return chr(ord("A") + i) if i < 26 else chr(ord("a") + i - 26)
+
+
+def read(text: str) -> dict[tuple[str, str], Met]:
+    """The table of a page."""
+    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines() if line.startswith("| ")]
+    refusals = {
+        row[0].strip(): Met("-", row[1].strip().strip("`"), row[2].strip().replace("\\|", "|"))
+        for row in rows
+        if len(row) == 3 and row[0].strip().isdigit()
+    }
+    found = {}
+    names = list(FEATURES)
+    grid = [row for row in rows if len(row) > 3 and row[0].strip()]
+    for i, row in enumerate(grid):
+        name = row[0].strip().partition(" ")[2]
+        for other, cell in zip(names[i:], row[1 + i :], strict=True):
+            sign = cell.strip()
+            found[name, other] = refusals[sign] if sign.isdigit() else Met(sign)
+    return found
+
+
+def tried(report: Callable[[str], None] = print) -> dict[tuple[str, str], Met]:
+    """Every cell, as it is now. What is neither a result nor an early refusal is reported, and counts as refused."""
+    names, found = list(FEATURES), {}
+    for i, name in enumerate(names):
+        for other in names[i:]:
+            try:
+                found[name, other] = meet(*dict.fromkeys((name, other)))
+            except Exception as error:
+                report(f"{name} x {other}: {type(error).__name__}: {error}")
+                found[name, other] = Met("-", "?", f"{type(error).__name__}: {error}".replace("\n", " "))
+    return found
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(tried()), encoding="utf-8")

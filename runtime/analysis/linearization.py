@@ -19,7 +19,7 @@ from .. import arguments
 from ..arguments import Array
 from ..consistency import judge, share
 from ..errors import ArgumentError
-from .field import TURNING, WEAK, Field, exact, named, plain, point
+from .field import TURNING, WEAK, Field, exact, named, plain, point, refuse
 
 if TYPE_CHECKING:
     from ..compiled_model import CompiledModel
@@ -233,6 +233,7 @@ def linearize(
 ) -> Linearization | Family:
     """See `Model.linearize`."""
     arguments.choice("about", about, ABOUT)
+    refuse(model)
     arguments.refuse_number("state", state, "t", "The time")
     time = arguments.number("t", t)
     given = {"state": plain(state), "parameters": parameters, "inputs": inputs}
@@ -369,7 +370,7 @@ def _varied(given: Mapping[str, Any]) -> dict[str, Array]:
         if not isinstance(values, Mapping):
             continue
         for name, value in arguments.by_name(kind, values).items():
-            if np.ndim(value) == 0 or callable(value) or isinstance(value, (tuple, str)):
+            if isinstance(value, (tuple, str)) or callable(value) or np.ndim(value) == 0:
                 continue
             row = arguments.array(f"{kind}: {name}", value)
             if row.ndim != 1 or not len(row):
@@ -387,7 +388,7 @@ def _member(values: Any, i: int) -> Any:
     if not isinstance(values, Mapping):
         return values
     return {
-        k: value[i] if np.ndim(value) == 1 and not isinstance(value, tuple) else value
+        k: value[i] if not isinstance(value, tuple) and np.ndim(value) == 1 else value
         for k, value in values.items()
     }
 
