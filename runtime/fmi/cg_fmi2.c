@@ -316,10 +316,8 @@ fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component c, fmi2Real x_nominal
 fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t nvr,
                                        const fmi2Integer order[], const fmi2Real value[])
 {
-    (void)vr;
-    (void)order;
-    (void)value;
-    return cg_fmi2_none(c, nvr, "fmi2SetRealInputDerivatives");
+    CG_REQUIRE_KIND(c, CG_SIMULATION, CG_FMU_STEP | CG_FMU_INITIALIZING, "fmi2SetRealInputDerivatives")
+    return (fmi2Status)cg_fmu_set_slopes(fmu, vr, nvr, order, value);
 }
 
 fmi2Status fmi2GetRealOutputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t nvr,

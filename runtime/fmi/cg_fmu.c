@@ -125,8 +125,10 @@ static int cg_fmu_arrays(cg_fmu_t *fmu)
     for (int i = 0; i < 4; i++) {
         most = (size_t)lengths[i] > most ? (size_t)lengths[i] : most;
     }
-    fmu->offset = calloc(2 * (indicators + most) + known + (size_t)(model->n_parameters + fmu->n_kinks), sizeof(double));
-    if (fmu->offset == NULL) {
+    const size_t inputs = (size_t)model->n_inputs, values = (size_t)(model->n_parameters + fmu->n_kinks);
+    fmu->offset = calloc(2 * (indicators + most) + known + values + 3 * inputs, sizeof(double));
+    fmu->ramps = calloc(inputs + 1, sizeof *fmu->ramps);
+    if (fmu->offset == NULL || fmu->ramps == NULL) {
         return 0;
     }
     fmu->scale = fmu->offset + indicators;
@@ -134,6 +136,8 @@ static int cg_fmu_arrays(cg_fmu_t *fmu)
     fmu->weight = fmu->value + most;
     fmu->direction = fmu->weight + most;
     fmu->parameters = fmu->direction + known;
+    fmu->slope = fmu->parameters + values;
+    fmu->ends = fmu->slope + inputs;
     return 1;
 }
 
@@ -173,6 +177,7 @@ void cg_fmu_delete(cg_fmu_t *fmu)
     cg_run_delete(fmu->run);
     cg_run_delete((cg_run_t *)(void *)fmu->detector);
     free(fmu->offset);
+    free(fmu->ramps);
     free(fmu->name);
     free(fmu);
 }
@@ -194,6 +199,7 @@ int cg_fmu_reset(cg_fmu_t *fmu)
     const size_t indicators = (size_t)fmu->count[CG_FMU_INDICATOR];
     memset(&fmu->memory, 0, sizeof fmu->memory);
     memset(fmu->offset, 0, 2 * indicators * sizeof(double));
+    memset(fmu->slope, 0, (size_t)fmu->model.n_inputs * sizeof(double));
     fmu->memory.phase = CG_FMU_INSTANTIATED;
     fmu->memory.stop = HUGE_VAL;
     fmu->memory.solver[CG_FMU_RTOL] = CG_FMU_DEFAULT_TOLERANCE;

@@ -222,6 +222,35 @@ static int cg_fmu_step_valid(const cg_fmu_t *fmu, double t, double h)
     return CG_FMU_OK;
 }
 
+/* Makes the inputs that have a rate ramps over the step. */
+static void cg_fmu_ramp(cg_fmu_t *fmu, double t, double h)
+{
+    cg_run_t *const run = fmu->run;
+    fmu->span[0] = t;
+    fmu->span[1] = t + h;
+    for (int32_t i = 0; i < fmu->model.n_inputs; i++) {
+        const double end = run->u[i] + h * fmu->slope[i];
+        const cg_signal_t ramp = {fmu->slope[i] != 0.0 ? CG_SIGNAL_LINEAR : CG_SIGNAL_CONSTANT, 0, 2, fmu->span,
+                                  fmu->ends + 2 * i};
+        fmu->ends[2 * i] = run->u[i];
+        fmu->ends[2 * i + 1] = end;
+        fmu->ramps[i] = ramp;
+        run->signals = fmu->slope[i] != 0.0 ? fmu->ramps : run->signals;
+    }
+}
+
+/* The end of such a step: the inputs keep the values that they have reached. */
+static void cg_fmu_level(cg_fmu_t *fmu, double t)
+{
+    cg_run_t *const run = fmu->run;
+    for (int32_t i = 0; run->signals != NULL && i < fmu->model.n_inputs; i++) {
+        run->u[i] = run->t == fmu->span[1] ? fmu->ends[2 * i + 1] : fmu->ends[2 * i] + (run->t - t) * fmu->slope[i];
+        fmu->slope[i] = 0.0;
+    }
+    run->signals = NULL;
+    run->input_kind = 0;
+}
+
 int cg_fmu_advance(cg_fmu_t *fmu, double t, double h, cg_fmu_step_t *result)
 {
     cg_run_t *const run = fmu->run;
@@ -240,6 +269,7 @@ int cg_fmu_advance(cg_fmu_t *fmu, double t, double h, cg_fmu_step_t *result)
         return CG_FMU_ERROR;
     }
     int status = fmu->memory.tuned ? cg_fmu_tune(fmu) : CG_OK;
+    cg_fmu_ramp(fmu, t, h);
     status = status == CG_OK ? cg_run_extend(run, t + h) : status;
     if (detector != NULL) {
         /* A log without room makes the run pause before an event is handled. */
@@ -253,6 +283,7 @@ int cg_fmu_advance(cg_fmu_t *fmu, double t, double h, cg_fmu_step_t *result)
     if (detector != NULL) {
         detector->log = NULL;
     }
+    cg_fmu_level(fmu, t);
     result->t = run->t;
     result->event = fmu->memory.pending = status == CG_EVENTS_FULL;
     result->terminate = fmu->memory.terminal = status == CG_TERMINAL_EVENT;

@@ -239,6 +239,28 @@ int cg_fmu_set(cg_fmu_t *fmu, const uint32_t *references, size_t n, const double
     return status;
 }
 
+int cg_fmu_set_slopes(cg_fmu_t *fmu, const uint32_t *references, size_t n, const int32_t *orders, const double *values)
+{
+    int32_t index = 0;
+    int status = cg_fmu_missing(fmu, references, values, n);
+    status = status == CG_FMU_OK ? cg_fmu_missing(fmu, references, orders, n) : status;
+    for (size_t i = 0; i < n && status == CG_FMU_OK; i++) {
+        if (cg_fmu_group(fmu, references[i], &index) != CG_FMU_INPUT) {
+            status = cg_fmu_say(fmu, CG_FMU_ERROR, "the variable %u is not an input", (unsigned)references[i]);
+        } else if (orders[i] != 1) {
+            status = cg_fmu_say(fmu, CG_FMU_ERROR, "a derivative of order %d: inputs have the first one alone",
+                                (int)orders[i]);
+        } else if (!(fabs(values[i]) < HUGE_VAL)) {
+            status = cg_fmu_say(fmu, CG_FMU_ERROR, "the derivative of an input is not finite");
+        }
+    }
+    for (size_t i = 0; i < n && status == CG_FMU_OK; i++) {
+        cg_fmu_group(fmu, references[i], &index);
+        fmu->slope[index] = values[i];
+    }
+    return status;
+}
+
 const cg_method_info_t *cg_fmu_method_info(int32_t method)
 {
     const cg_method_t *const table = cg_method_table(), *own = cg_fmu_type.model->methods;
