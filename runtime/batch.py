@@ -35,6 +35,20 @@ SHARE = 4096
 """Runs for each thread, unless the number of threads is given."""
 
 
+def accepted(model: Any, options: RunOptions, inputs: Any, count: int) -> Inputs:
+    """The inputs of a batch. Raises `ArgumentError` for a model, a method or an input that no batch can have."""
+    apart = one_at_a_time(model, options, {}, starts=False)
+    if apart is not None:
+        raise ArgumentError(f"no batch of {model.name}: {apart}; use steppers or chaplygin.ensemble")
+    controls = parse(inputs, model.inputs, count, model._input_flags)
+    for i in (*controls.signals, *controls.functions):
+        raise ArgumentError(
+            f"inputs: {controls.names[i]} is a function of time; a batch takes numbers and arrays (n,), "
+            "which advance_by(dt, inputs=...) changes"
+        )
+    return controls
+
+
 @dataclass(frozen=True, eq=False)
 class BatchSnapshot:
     """Runs of a batch with everything needed to continue them bit for bit: their indices, and a column of each."""
@@ -92,11 +106,7 @@ class Batch:
         sensitivities: Any = None,
         sensitivity_control: bool = True,
     ) -> None:
-        apart = one_at_a_time(model, options, {}, starts=False)
-        if apart is not None:
-            raise ArgumentError(f"no batch of {model.name}: {apart}; use steppers or chaplygin.ensemble")
-        controls = parse(inputs, model.inputs, count, model._input_flags)
-        self._refuse_signals(controls)
+        controls = accepted(model, options, inputs, count)
         self.model, self.t0, self._options, self._asked = (
             model,
             t0,
@@ -277,14 +287,6 @@ class Batch:
             rows = arguments.matrix("inputs", values, names, len(self))
             check_rows("inputs", names, [flags[known.index(name)] for name in names] if flags else (), rows)
         return [(known.index(name), np.ascontiguousarray(row).reshape(-1)) for name, row in zip(names, rows)]
-
-    @staticmethod
-    def _refuse_signals(controls: Inputs) -> None:
-        for i in (*controls.signals, *controls.functions):
-            raise ArgumentError(
-                f"inputs: {controls.names[i]} is a function of time; a batch takes numbers and arrays (n,), "
-                "which advance_by(dt, inputs=...) changes"
-            )
 
     # ---- quantities ----
 

@@ -13,9 +13,12 @@ from . import arguments
 from .arguments import Array
 from .assumptions import NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO
 from .base_model import BaseModel
+from .batch import accepted
+from .draws.laws import is_distribution, law
 from .ensemble_job import positive
 from .errors import ArgumentError
 from .guard import Guard
+from .options import RunOptions, of_call
 
 Flags = NDArray[np.bool_]
 
@@ -74,8 +77,11 @@ class Episodes:
             math.inf if max_episode_steps is None else positive("max_episode_steps", max_episode_steps)
         )
         self.options = options
+        accepted(model, _run_options(model, options), {**self.inputs, **dict.fromkeys(self.actions, 0.0)}, n)
         self.rest = np.clip(0.0, *self.action_bounds.T)
         self.steps = np.zeros(n, dtype=np.int64)
+        self.broken: Flags = np.zeros(n, dtype=bool)
+        """Episodes with an action that is not a number."""
         self.batch: Any = None
         self.alone = Guard("environment")  # held by every method of an environment
         self.controls = np.empty((len(self.actions), n))
@@ -95,15 +101,17 @@ class Episodes:
         else:
             self.batch.set_inputs(given)
             self.batch.reset(runs, initial, parameters)
-        self.steps[runs] = 0
+        self.steps[runs], self.broken[runs] = 0, False
 
     def advance(self, actions: Any) -> None:
-        """Advance all episodes; `actions`: (n, number of actions)."""
+        """Advance all episodes; `actions`: (n, number of actions). One that is NaN fails its episode alone."""
         given = arguments.unchanged("actions", actions)
         if given.shape != self.controls.T.shape:
             raise ArgumentError(f"actions have shape {given.shape}; {self.controls.T.shape} is needed")
         low, high = self.action_bounds.T[:, :, None]
-        np.clip(given.T, low, high, out=self.controls)
+        wrong = np.isnan(given)
+        self.broken |= wrong.any(axis=1)
+        np.clip(np.where(wrong, self.rest, given).T, low, high, out=self.controls)
         self.batch.advance_by(self.dt, inputs=dict(zip(self.actions, self.controls)))
         self.steps += 1
 
@@ -112,26 +120,44 @@ class Episodes:
         values = self.batch.evaluate(self.wanted, out=self.values)
         count = len(self.observation_bounds)
         ending = len(self.wanted) > count + 1
-        return Seen(values, count, ending, self.batch.status < 0, self.steps >= self.limit)
+        return Seen(values, count, ending, (self.batch.status < 0) | self.broken, self.steps >= self.limit)
+
+
+def _run_options(model: BaseModel, options: dict[str, Any]) -> RunOptions:
+    """The options of a run among those of a batch."""
+    of_batch = ("t0", "threads", "lanes", "sensitivities")
+    run = {name: value for name, value in options.items() if name not in of_batch}
+    return of_call(BaseModel.batch, run).checked(model)
 
 
 class Rule:
-    """How the numbers at the start of an episode are drawn, from a dict of numbers and ranges or by a function."""
+    """How the numbers at the start of an episode are drawn: from a dict, or all by one function.
+
+    An entry of the dict is a number, a range (low, high), a distribution of `scipy.stats`, or a function of a random
+    generator that returns a number. Entries that are drawn take one uniform number each, in their order; functions come
+    after them.
+    """
 
     def __init__(self, kind: str, given: Any) -> None:
         self.kind = kind
         self.function: Callable[[np.random.Generator], Any] | None = given if callable(given) else None
         self.fixed: dict[str, float] = {}
-        self.ranges: dict[str, tuple[float, float]] = {}
+        self.drawn: dict[str, Callable[[Array], Array]] = {}
+        """From uniform numbers to those of an entry."""
+        self.called: dict[str, Callable[[np.random.Generator], Any]] = {}
         if self.function is None and given is not None:
             if not isinstance(given, Mapping):
                 raise ArgumentError(
-                    f"{kind} = {arguments.short(given)}; give a dict of numbers and ranges (low, high), or a function "
-                    "of a random generator that returns a dict of numbers"
+                    f"{kind} = {arguments.short(given)}; give a dict of numbers, ranges (low, high), distributions and "
+                    "functions of a random generator, or a function of a random generator that returns a dict of numbers"
                 )
             for name, value in arguments.by_name(kind, given).items():
                 if isinstance(value, (tuple, list)):
-                    self.ranges[name] = _pair(f"{kind}: {name}", value)
+                    self.drawn[name] = _between(*_pair(f"{kind}: {name}", value))
+                elif is_distribution(value):
+                    self.drawn[name] = law(f"{kind}: {name}", value, compiled=False).quantile
+                elif callable(value):
+                    self.called[name] = value
                 else:
                     self.fixed[name] = arguments.number(f"{kind}: {name}", value)
 
@@ -140,10 +166,12 @@ class Rule:
         if self.function is not None:
             return self._called(generators)
         found: dict[str, Any] = dict(self.fixed)
-        if self.ranges:
-            uniform = np.array([generator.random(len(self.ranges)) for generator in generators]).T
-            for (name, (low, high)), row in zip(self.ranges.items(), uniform):
-                found[name] = low + row * (high - low)
+        if self.drawn:
+            uniform = np.array([generator.random(len(self.drawn)) for generator in generators]).T
+            found |= {name: of(row) for (name, of), row in zip(self.drawn.items(), uniform)}
+        for name, function in self.called.items():
+            what = f"{self.kind}: {name}"
+            found[name] = np.array([arguments.number(what, function(generator)) for generator in generators])
         return found
 
     def _called(self, generators: list[np.random.Generator]) -> dict[str, Any]:
@@ -176,6 +204,10 @@ def _bounded(kind: str, given: Any, model: Any) -> tuple[list[Any], Array]:
         for item in items
     ]
     return items, np.array(bounds)
+
+
+def _between(low: float, high: float) -> Callable[[Array], Array]:
+    return lambda u: low + u * (high - low)
 
 
 def _pair(what: str, value: Any) -> tuple[float, float]:

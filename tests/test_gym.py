@@ -308,3 +308,47 @@ except ImportError as error:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "pip install 'chaplygin[gym]'" in done.stdout
+
+
+def test_what_no_batch_takes_is_refused_when_the_environment_is_made() -> None:
+    ball = cg.example("bouncing_ball")
+    task = {"dt": 0.1, "actions": ["F"], "observations": ["x"], "reward": "x", "initial": ball.initial}
+    position, force = cg.coordinates("x"), cg.inputs("F")
+    rate = cg.rate(position)
+    floor = cg.Event(position, direction=-1, reset={rate: -rate}, name="floor")
+    system = cg.System("pushed", coordinates=[position], kinetic=rate**2 / 2, forces={rate: force}, events=[floor])
+    with pytest.raises(ArgumentError, match="no batch of pushed: pushed has events"):
+        chaplygin.gym.VectorEnv(system.compile(), 2, **task)
+    for wrong, words in (
+        ({"method": "rodas5p"}, "does not support lanes"),
+        ({"rtol": -1}, "negative"),
+        ({"inputs": {"G": 1}}, "G"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            chaplygin.gym.VectorEnv(cart(), 2, **{**CART, **wrong})
+    with pytest.raises(TypeError, match="unexpected keyword argument 'metod'"):
+        chaplygin.gym.Env(cart(), **CART, metod="rk4")
+
+
+def test_an_action_that_is_nan_ends_its_episode_alone() -> None:
+    envs = chaplygin.gym.VectorEnv(cart(), 3, **{**CART, "initial": {"x": 1, "x_dot": 0}})
+    envs.reset(seed=1)
+    seen, _, _, truncated, info = envs.step(np.array([[1.0], [np.nan], [-1.0]]))
+    assert truncated.tolist() == info["failed"].tolist() == [False, True, False]
+    assert seen[:, 0].tolist() == [1.125, 1.0, 0.875]  # x = 1 + F t^2/2 at t = 1/2
+    seen, _, _, truncated, info = envs.step(np.zeros((3, 1)))
+    assert not truncated.any()
+    assert "failed" not in info
+    assert seen[1].tolist() == [1.0, 0.0]  # started again
+
+
+def test_numbers_are_drawn_from_distributions_and_by_functions() -> None:
+    from scipy import stats
+
+    drawn = {"x": stats.norm(3, 0.5), "x_dot": lambda generator: generator.integers(5)}
+    envs = chaplygin.gym.VectorEnv(cart(), 4, **{**CART, "initial": drawn})
+    seen, _ = envs.reset(seed=10)
+    for i, row in enumerate(seen):
+        generator = np.random.default_rng(10 + i)  # Gymnasium's generators are NumPy's
+        assert row[0] == np.float32(stats.norm(3, 0.5).ppf(generator.random()))
+        assert row[1] == generator.integers(5)
