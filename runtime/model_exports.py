@@ -28,6 +28,9 @@ class ModelExports(CompiledModel):
         initial: Any = None,
         parameters: Any = None,
         inputs: Any = None,
+        stop_time: float | None = None,
+        step_size: float | None = None,
+        tolerance: float = 1e-9,
     ) -> Path:
         """Write this model as an FMU, a component for other simulators, and return its path.
 
@@ -36,7 +39,8 @@ class ModelExports(CompiledModel):
         and the C sources for any other; `platforms` adds compiled libraries for other ones, such as "x86_64-windows" or
         "aarch64-linux", by the extra `[zig]` and without a test that they run. `initial`, `parameters` and `inputs`, as
         for `integrate`, are its start values; each that is not given is the declared example, and inputs without one
-        are 0. See docs/fmu.md for its variables and behaviour.
+        are 0. `stop_time`, `step_size` and `tolerance` are those of the default experiment, which a simulator runs when
+        nothing else is asked of it. See docs/fmu.md for its variables and behaviour.
 
         Raises `ArgumentError` for a start value that is missing or contradicts the constraints, for an unknown
         platform, and for a model whose independent variable is not the time; `EmitError` if `path` cannot be written
@@ -55,7 +59,14 @@ class ModelExports(CompiledModel):
                 "that of an FMU is the time: use another form"
             )
         start = self._exported_start("export_fmu", self.example, initial, parameters, inputs)
-        return export_fmu(self, path, version, kind, platforms, start)
+        experiment = {}
+        given = {"stop_time": stop_time, "step_size": step_size, "tolerance": tolerance}
+        for (name, value), attribute in zip(given.items(), ("stopTime", "stepSize", "tolerance"), strict=True):
+            if value is not None:
+                experiment[attribute] = arguments.number(name, value)
+                if experiment[attribute] <= 0:
+                    raise ArgumentError(f"export_fmu: {name} = {value} is not positive")
+        return export_fmu(self, path, version, kind, platforms, start, experiment)
 
     def export_c(
         self,

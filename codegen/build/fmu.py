@@ -23,6 +23,7 @@ from ..emit.fmi_description import KINDS, VERSIONS, Described, build_description
 from ..emit.fmu_kernels import fmu_kernel_file
 from ..emit.folder import replace, with_headers
 from ..emit.graph_file import QUANTITIES
+from ..emit.licences import fmu_licence
 from ..emit.render import render
 from ..lower.fmu_kernels import with_fmu_kernels
 from ..lower.program import Program
@@ -47,8 +48,9 @@ def export_fmu(
     kind: str,
     platforms: Sequence[str],
     start: Mapping[str, float],
+    experiment: Mapping[str, float],
 ) -> Path:
-    """Write the FMU of a model; see `Model.export_fmu`. `start`: its start values by name."""
+    """Write the FMU of a model; see `Model.export_fmu`. `start`: its start values, `experiment`: the default one."""
     for what, given, known in (("version", version, VERSIONS), ("kind", kind, tuple(KINDS))):
         if given not in known:
             raise ArgumentError(
@@ -67,12 +69,13 @@ def export_fmu(
     program = program_of(model)
     rows = {kernel: dependencies(program, kernel) for kernel in QUANTITIES}
     texts = _sources(model, program, version, start)
-    described = Described(model, version, kind, start, _units(model, version), rows)
+    described = Described(model, version, kind, start, _units(model, version), rows, experiment)
     text = description(described, "")
     token = hashlib.sha256(repr((text, sorted(texts.items()))).encode()).hexdigest()[:32]
     token = "{" + "-".join((token[:8], token[8:12], token[12:16], token[16:20], token[20:])) + "}"
     texts[f"{model.name}_fmu.c"] = texts[f"{model.name}_fmu.c"].replace("TOKEN", token)
     files: dict[str, str | bytes] = {"modelDescription.xml": description(described, token)}
+    files["documentation/licenses/license.txt"] = fmu_licence(version)
     if version == "3.0":
         files["sources/buildDescription.xml"] = build_description(described)
     files |= {f"sources/{name}": text for name, text in texts.items()}

@@ -78,6 +78,8 @@ class Described:
     start: Mapping[str, float]
     files: Sequence[str]
     dependencies: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+    experiment: Mapping[str, float] = field(default_factory=dict)
+    """The attributes of the default experiment, except its start."""
 
     @property
     def hybrid(self) -> bool:
@@ -250,7 +252,7 @@ def _shared(d: Described) -> list[str]:
         lines.append("  </UnitDefinitions>")
     lines.append("  <LogCategories>")
     lines += [f"    <Category{_attributes(name=n, description=t)}/>" for n, t in LOG_CATEGORIES.items()]
-    return [*lines, "  </LogCategories>", '  <DefaultExperiment startTime="0.0"/>']
+    return [*lines, "  </LogCategories>", f"  <DefaultExperiment{_attributes(startTime=0.0, **d.experiment)}/>"]
 
 
 def _v2(d: Described, token: str) -> list[str]:
@@ -258,7 +260,10 @@ def _v2(d: Described, token: str) -> list[str]:
     for element in KINDS[d.kind]:
         own: dict[str, object] = {"completedIntegratorStepNotNeeded": not d.hybrid}
         if element == "CoSimulation":
-            own = {"canHandleVariableCommunicationStepSize": True}
+            own = {
+                "canHandleVariableCommunicationStepSize": True,
+                "canInterpolateInputs": bool(d.model.inputs),
+            }
         lines.append(
             f"  <{element}{_attributes(modelIdentifier=d.model.name, **own, canGetAndSetFMUstate=True)}"
             f"{_attributes(canSerializeFMUstate=True, providesDirectionalDerivative=True)}>"

@@ -246,7 +246,7 @@ int cg_fmu_set_slopes(cg_fmu_t *fmu, const uint32_t *references, size_t n, const
     status = status == CG_FMU_OK ? cg_fmu_missing(fmu, references, orders, n) : status;
     for (size_t i = 0; i < n && status == CG_FMU_OK; i++) {
         if (cg_fmu_group(fmu, references[i], &index) != CG_FMU_INPUT) {
-            status = cg_fmu_say(fmu, CG_FMU_ERROR, "the variable %u is not an input", (unsigned)references[i]);
+            status = cg_fmu_unknown(fmu, references[i], "an input");
         } else if (orders[i] != 1) {
             status = cg_fmu_say(fmu, CG_FMU_ERROR, "a derivative of order %d: inputs have the first one alone",
                                 (int)orders[i]);

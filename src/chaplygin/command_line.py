@@ -166,6 +166,8 @@ def _export_fmu(command: Command) -> None:
         "--platform", action="append", default=[], metavar="NAME",
         help="compile for this platform too, such as x86_64-windows; needs ziglang; can be repeated",
     )  # fmt: skip
+    for name, what in (("stop-time", "end"), ("step-size", "step"), ("tolerance", "tolerance")):
+        fmu.add_argument(f"--{name}", type=float, help=f"the {what} of the default experiment")
     _settings(fmu, "set a parameter, initial value or input to start with; can be repeated")
 
 

@@ -366,11 +366,13 @@ def export_fmu(arguments: Namespace) -> int:
     """`chaplygin export-fmu SYSTEM -o FILE`."""
     with progress(f"deriving and compiling {arguments.system}"):
         found, model = _compiled(arguments)
+        experiment = {name: getattr(arguments, name) for name in ("stop_time", "step_size", "tolerance")}
         path = model.export_fmu(
             arguments.output,
             arguments.fmi,
             arguments.kind,
             platforms=arguments.platform,
+            **{name: value for name, value in experiment.items() if value is not None},
             **_exported_start(found, model),
         )
     print(f"{os.fspath(path)}  ({path.stat().st_size:,} bytes)")

@@ -1,0 +1,28 @@
+"""What a shipped model must carry: the licences of the code in it."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+from chaplygin.runtime.c_files import INCLUDE
+
+_ABOUT = (
+    "This model contains code of chaplygin, in source or compiled: its runtime, and text of its templates. Its licence,\n"
+    "which follows, asks that this notice is kept with the model. The equations are those of the declaration, and belong\n"
+    "to its author.\n\n"
+)
+_FMI = "\n----\n\nThe headers of the Functional Mock-up Interface {version} come from the FMI standard:\n\n"
+
+
+def licence() -> str:
+    """The text that goes with the C code of a model."""
+    return _ABOUT + files("chaplygin.templates").joinpath("license.txt").read_text(encoding="utf-8")
+
+
+def fmu_licence(version: str) -> str:
+    """The text that goes with an FMU of a version."""
+    header = (INCLUDE.parent / "fmi" / f"fmi{version[0]}Functions.h").read_text(encoding="utf-8")
+    found = re.search(r"^\s*Copyright \(C\).*?(?=\*/)", header, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    return licence() + _FMI.format(version=version) + found[0].strip() + "\n"
