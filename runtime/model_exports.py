@@ -75,6 +75,7 @@ class ModelExports(CompiledModel):
         scalar: str = "double",
         single_header: bool = False,
         *,
+        prefix: str = "",
         initial: Any = None,
         parameters: Any = None,
         inputs: Any = None,
@@ -86,6 +87,8 @@ class ModelExports(CompiledModel):
         of variables. `methods` are some of `self.methods`, by default ``default_method()``, or "dop853" in single
         precision; the equations are inlined into them. Results have the bits
         of those of `stepper`. With scalar="float" all numbers are of single precision, and times are 64-bit ticks.
+        With a `prefix`, such as "a_", all external names and that of the library begin with it, so that two bundles of
+        different versions, or one in double and one in single precision, can be linked into one program.
         `initial`, `parameters` and `inputs`, as for `integrate`, are the start values of the example; each that is not
         given is the declared one, or else 1 for a parameter and 0 for a state or an input. See docs/c_bundle.md.
 
@@ -106,7 +109,7 @@ class ModelExports(CompiledModel):
             initial = {name: value for name, value in initial.items() if name != self.along}
         start = self._exported_start("export_c", known, initial, parameters, inputs)
         alone = arguments.boolean("single_header", single_header)
-        return export_c(self, folder, methods, scalar, alone, start)
+        return export_c(self, folder, methods, scalar, alone, start, prefix)
 
     def _exported_start(
         self, what: str, known: Mapping[str, float], initial: Any, parameters: Any, inputs: Any

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chaplygin.runtime.arguments import SERIES, choice, no_jacobian, unknown_method
+from chaplygin.runtime.arguments import SERIES, choice, no_jacobian, short, unknown_method
 from chaplygin.runtime.errors import ArgumentError, EmitError
 
 from ..emit.bundle import GROUPS, TAKEN, Bundle
@@ -32,6 +33,7 @@ def export_c(
     scalar: str,
     single_header: bool,
     start: Mapping[str, float],
+    prefix: str = "",
 ) -> Path:
     """Write the C bundle of a model; see `Model.export_c`. `start`: the start values of its example by name."""
     choice("export_c: scalar", scalar, SCALARS)
@@ -40,8 +42,12 @@ def export_c(
             f"export_c: {model.name!r} is the name of a header of the C library, of a file of the bundle, or of a "
             "target of CMake; give the system another name"
         )
+    if not isinstance(prefix, str) or re.fullmatch(r"(?:[A-Za-z]\w*)?", prefix, re.ASCII) is None:
+        raise ArgumentError(
+            f"export_c: prefix = {short(prefix)} cannot begin names in C; give letters, digits and _, a letter first"
+        )
     target = Path(folder)
-    bundle = _described(model, _chosen(model, methods, scalar), scalar, single_header, start)
+    bundle = _described(model, _chosen(model, methods, scalar), scalar, single_header, start, prefix)
     _require_own(target, bundle)
     write(target, bundle_files(bundle, model_sources(model)), force=True)
     return target
@@ -73,6 +79,7 @@ def _described(
     scalar: str,
     single_header: bool,
     start: Mapping[str, float],
+    prefix: str,
 ) -> Bundle:
     parts = ("dop853", "rodas5p") if "auto" in chosen else ()  # what "auto" switches between
     methods = [method for method in model.methods if method in (*chosen, *parts)]
@@ -94,6 +101,7 @@ def _described(
         reproducible=facts_of(module_of(model))["reproducible"],
         single_header=single_header,
         independent=model.independent,
+        symbols=prefix,
     )
 
 

@@ -43,6 +43,8 @@ class Bundle:
     single_header: bool
     independent: str
     """The independent variable: t for the time."""
+    symbols: str = ""
+    """What the external names begin with, so that two bundles can be in one program."""
 
     @property
     def prefix(self) -> str:
@@ -51,7 +53,18 @@ class Bundle:
     @property
     def options(self) -> str:
         scalar = " --scalar float" * self.single_precision
-        return f" --methods {' '.join(self.chosen)}{scalar}{' --single-header' * self.single_header}"
+        prefix = f" --prefix {self.symbols}" if self.symbols else ""
+        return f" --methods {' '.join(self.chosen)}{scalar}{' --single-header' * self.single_header}{prefix}"
+
+    @property
+    def library(self) -> str:
+        """The name of the library, which is that of the model with the prefix."""
+        return f"{self.symbols}{self.name}"
+
+    @property
+    def compatible(self) -> str:
+        """The version that names what can be exchanged without compiling a program again: the first two numbers."""
+        return ".".join(self.version.split(".")[:2])
 
     @property
     def single_precision(self) -> bool:

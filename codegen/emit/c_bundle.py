@@ -12,7 +12,9 @@ from .bundle import GROUPS, Bundle, index_of
 from .bundle_hosts import host_files
 from .bundle_readme import readme
 from .c_text import c_string
+from .external_names import external_names, renamed, renaming
 from .folder import headers_of
+from .licences import licence
 from .render import made_from, render
 from .single_precision import single_precision
 
@@ -65,13 +67,32 @@ def bundle_files(bundle: Bundle, sources: Mapping[str, str]) -> dict[str, str]:
                 "what": "What runs a model; the same for all models of this version of chaplygin.",
                 "text": _runtime(texts, set())}),
         }  # fmt: skip
-    return {
+    files = {
         "README.md": readme(bundle, texts),  # the first, by which an incomplete folder is recognised
         **files,
         "example.c": _example(bundle),
         **host_files(bundle, texts, seen),
         **_build_files(bundle),
+        "LICENSE": licence(),
     }
+    return _with_prefix(bundle, files) if bundle.symbols else files
+
+
+def _with_prefix(bundle: Bundle, files: Mapping[str, str]) -> dict[str, str]:
+    """The files with external names of the bundle's own."""
+    header, runtime = f"{bundle.name}.h", "cg_runtime.c"
+    names = external_names((files[file] for file in (header, f"{bundle.name}.c", runtime) if file in files),
+                           ("cg_", f"{bundle.name}_"))  # fmt: skip
+    block = f"\n/* The names of this library, which other bundles of the same program do not have. */\n{renaming(names, bundle.symbols)}"
+    changed = dict(files)
+    for file, first in ((header, f"#define {bundle.prefix}_H\n"), (runtime, " */\n")):
+        if file in files:
+            before, mark, rest = files[file].partition(first)
+            changed[file] = f"{before}{mark}{block}{rest}"
+    for file in ("example.rs", "example.jl"):
+        if file in files:
+            changed[file] = renamed(files[file], names, bundle.symbols)
+    return changed
 
 
 def scalar_sources(bundle: Bundle, sources: Mapping[str, str]) -> dict[str, str]:
@@ -203,16 +224,18 @@ def _build_files(bundle: Bundle) -> dict[str, str]:
     """CMakeLists.txt, Makefile and the file of pkg-config."""
     values = {
         "name": bundle.name,
+        "library": bundle.library,
         "version": bundle.version,
+        "compatible": bundle.compatible,
         "title": f"the model {bundle.name}, form {bundle.form}, with integrators",
         "sources": " ".join(bundle.sources),
         "objects": " ".join(source.replace(".c", ".o") for source in bundle.sources),
         "flags": bundle.flags,
     }
     made = {
-        "CMakeLists.txt": ("bundle_cmake.in", ("name", "version", "sources", "flags")),
-        "Makefile": ("bundle_makefile.in", ("name", "objects", "flags")),
-        f"{bundle.name}.pc": ("bundle.pc.in", ("name", "version", "title")),
+        "CMakeLists.txt": ("bundle_cmake.in", ("name", "library", "version", "compatible", "sources", "flags")),
+        "Makefile": ("bundle_makefile.in", ("name", "library", "version", "compatible", "objects", "flags")),
+        f"{bundle.library}.pc": ("bundle.pc.in", ("library", "version", "title")),
     }
     texts = {}
     for file, (template, names) in made.items():

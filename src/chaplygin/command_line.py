@@ -144,6 +144,9 @@ def _export_c(command: Command) -> None:
         "--methods", nargs="+", metavar="NAME", help="METHODS (default: the default method at 1e-9)"
     )
     bundle.add_argument("--scalar", default="double", help="double, or float: single precision in all files")
+    bundle.add_argument(
+        "--prefix", default="", metavar="NAME", help="what external names begin with, to link several bundles together"
+    )
     bundle.add_argument("--single-header", action="store_true", help="put everything into one header")
     _settings(bundle, "set a parameter, initial value or input of the example; can be repeated")
 

@@ -355,6 +355,7 @@ def export_c(arguments: Namespace) -> int:
             arguments.methods,
             arguments.scalar,
             arguments.single_header,
+            prefix=arguments.prefix,
             **_exported_start(found, model),
         )
     for path in sorted(p for p in folder.iterdir() if p.is_file()):
