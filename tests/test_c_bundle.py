@@ -195,7 +195,7 @@ def test_two_models_in_one_program(single_header: bool, tmp_path: Path) -> None:
 def test_the_folder_is_complete_and_the_same_again(sleigh: Exported, tmp_path: Path) -> None:
     again = exported("chaplygin_sleigh", tmp_path / "again", ("dop853", "rk4")).folder
     texts = {path.name: path.read_bytes() for path in sorted(again.iterdir())}
-    assert list(texts) == ["CMakeLists.txt", "Makefile", "README.md", "cg_runtime.c", "chaplygin_sleigh.c",
+    assert list(texts) == ["CMakeLists.txt", "LICENSE", "Makefile", "README.md", "cg_runtime.c", "chaplygin_sleigh.c",
                            "chaplygin_sleigh.h", "chaplygin_sleigh.hpp", "chaplygin_sleigh.pc", "example.c",
                            "example.jl", "example.rs"]  # fmt: skip
     assert all((sleigh.folder / name).read_bytes() == text for name, text in texts.items())

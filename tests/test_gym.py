@@ -237,7 +237,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"initial": {"x": "1"}}, "initial: x = '1'"),
     ({"initial": {"x": 0}}, "missing"),
     ({"initial": {"x": (0, 1, 2), "x_dot": 0}}, r"initial: x = \(0, 1, 2\); a pair"),
-    ({"initial": [0, 0]}, "give a dict of numbers and ranges"),
+    ({"initial": [0, 0]}, "give a dict of numbers, ranges"),
     ({"initial": lambda random: [0, 0]}, "the function returned .* a dict of numbers"),
     ({"dt": 0}, "dt = 0 is not positive"),
     ({"max_episode_steps": 0}, "max_episode_steps"),
@@ -270,8 +270,6 @@ def test_wrong_calls_are_refused() -> None:
         envs.reset(seed=[1, 0.5])
     with pytest.raises(ArgumentError, match=r"actions have shape \(2,\); \(2, 1\) is needed"):
         envs.step([0, 0])
-    with pytest.raises(ArgumentError, match="F = nan is not finite"):
-        envs.step([[0], [np.nan]])
     envs.step([[0], [0]])
     with pytest.raises(gymnasium.error.ResetNeeded, match="episode 0 has ended"):
         envs.step([[0], [0]])

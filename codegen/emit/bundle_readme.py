@@ -20,11 +20,14 @@ def readme(bundle: Bundle, texts: Mapping[str, str]) -> str:
     quoted = ", ".join(map(repr, bundle.chosen)) + "," * (len(bundle.chosen) == 1)
     arguments = f'"DIR", methods=({quoted})'.replace("'", '"') + ', scalar="float"' * bundle.single_precision
     arguments += ", single_header=True" * bundle.single_header
+    arguments += f', prefix="{bundle.symbols}"' if bundle.symbols else ""
     sizes = [(f"run, `{method}`", size) for method, size in bundle.sizes.items()]
     sizes += [("detector of events and contacts", bundle.detector_size)] if bundle.detector_size else []
     return render("bundle_readme.in", {
         "mark": bundle.mark,
         "name": name,
+        "library": bundle.library,
+        "compatible": bundle.compatible,
         "form": bundle.form,
         "clock": "" if bundle.independent == "t" else f"; its time is the coordinate `{bundle.independent}`",
         "version": bundle.version,
@@ -65,7 +68,8 @@ def _files(bundle: Bundle, texts: Mapping[str, str]) -> list[tuple[str, str]]:
     else:
         files += [(f"`{name}.c`", "the equations and the methods"), ("`cg_runtime.c`", "what runs them")]
     return [*files, ("`example.c`", "1 kHz with inputs, save and restore"), *descriptions(bundle, texts),
-            ("`CMakeLists.txt`, `Makefile`", f"libraries, example, installation with `{name}.pc`")]  # fmt: skip
+            ("`CMakeLists.txt`, `Makefile`", f"libraries, example, installation with `{bundle.library}.pc`"),
+            ("`LICENSE`", "what must go with the code")]  # fmt: skip
 
 
 def _bits(bundle: Bundle) -> str:

@@ -65,7 +65,7 @@ def bundle_files(bundle: Bundle, sources: Mapping[str, str]) -> dict[str, str]:
             "cg_runtime.c": render("bundle.c.in", {
                 "provenance": made_from("bundle.c.in", " * "),
                 "what": "What runs a model; the same for all models of this version of chaplygin.",
-                "text": _runtime(texts, set())}),
+                "text": _own_runtime(texts)}),
         }  # fmt: skip
     files = {
         "README.md": readme(bundle, texts),  # the first, by which an incomplete folder is recognised
@@ -131,6 +131,13 @@ def _runtime(texts: Mapping[str, str], seen: set[str]) -> str:
     return joined(DRIVER, _selected(texts, _IN_RUNTIME), set(seen))
 
 
+def _own_runtime(texts: Mapping[str, str]) -> str:
+    """The runtime as a file of its own, in which only what the header declares is seen from outside of a library."""
+    seen: set[str] = set()
+    public = joined(PUBLIC, _selected(texts, _IN_RUNTIME), seen)
+    return render("bundle_visible.in", {"text": public}) + _runtime(texts, seen)
+
+
 def _header(bundle: Bundle, library: str, texts: Mapping[str, str]) -> str:
     prefix, detector, variables = bundle.prefix, bundle.detector_size, bundle.variables
     return render("bundle.h.in", {
@@ -141,7 +148,7 @@ def _header(bundle: Bundle, library: str, texts: Mapping[str, str]) -> str:
         "guard": prefix,
         "prefix": prefix,
         "version": c_string(bundle.version),
-        "library": library,
+        "library": render("bundle_visible.in", {"text": library}),
         "abi": _number("CG_ABI_VERSION", texts["chaplygin.h"]),
         "layout": _number("CG_RUN_LAYOUT", texts["cg_run.h"]),
         "run_size": f"{max(bundle.sizes.values())}u",

@@ -148,7 +148,7 @@ typedef struct cg_run {
     double rtol;       /* [CG_RTOL] */
     double max_step;   /* [infinity] */
     double first_step; /* [0: chosen automatically]; for a fixed-step method, its step size */
-    int64_t max_steps; /* [INT64_MAX] trial steps, accepted and rejected; at least 1 */
+    int64_t max_steps; /* [INT64_MAX] trial steps, accepted and rejected, of one advance; at least 1 */
     int32_t projection; /* [CG_PROJECT_CONSTRAINTS] enum cg_projection */
     int32_t n_corrections; /* of the last step: Newton's steps that moved its end; not an option */
 
@@ -166,6 +166,7 @@ typedef struct cg_run {
     int64_t n_steps;    /* accepted */
     int64_t n_before;   /* of them before the run was last extended: what a method keeps from step to step is from later ones */
     int64_t n_rejected;
+    int64_t n_before; /* trial steps before the present end was set: max_steps counts those after */
     int64_t n_rhs;      /* calls of the right-hand side */
     int64_t n_jac;      /* calls of the Jacobian */
     int64_t n_lu;       /* factorisations */

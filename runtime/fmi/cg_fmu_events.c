@@ -277,7 +277,7 @@ int cg_fmu_advance(cg_fmu_t *fmu, double t, double h, cg_fmu_step_t *result)
         detector->log_capacity = detector->n_log = 0;
     }
     if (status == CG_OK) {
-        run->max_steps = run->n_steps + run->n_rejected + CG_FMU_MAX_STEPS;
+        run->max_steps = CG_FMU_MAX_STEPS;
         status = cg_drive(run, NULL, -1);
     }
     if (detector != NULL) {
