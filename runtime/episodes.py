@@ -149,7 +149,7 @@ class Rule:
             if not isinstance(given, Mapping):
                 raise ArgumentError(
                     f"{kind} = {arguments.short(given)}; give a dict of numbers, ranges (low, high), distributions and "
-                    "functions of a random generator, or a function of a random generator that returns a dict of numbers"
+                    "functions of a random generator, or a function of such a generator that returns a dict of numbers"
                 )
             for name, value in arguments.by_name(kind, given).items():
                 if isinstance(value, (tuple, list)):

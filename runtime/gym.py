@@ -44,16 +44,16 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         {name or expression: (low, high)}; the bounds are those of the space alone.
     reward, terminated : a name or an expression; terminated where `terminated` is true or not 0. None: never.
     initial, parameters : what an episode starts from: {name: a number, (low, high) to draw from uniformly, a
-        distribution of `scipy.stats`, or a function of a `numpy.random.Generator` that returns a number}, or one function
-        of a generator that returns a dict of numbers.
+        distribution of `scipy.stats`, or a function of a `numpy.random.Generator` that returns a number}, or one
+        function of a generator that returns a dict of numbers.
     inputs : the other inputs, {name: number}; 0 where not given.
     max_episode_steps : an episode is truncated after this number of steps; None: never.
     seed : the seed for a first ``reset()`` without one. Episode i has a generator of its own, seeded with seed + i.
     autoreset : "next_step", "same_step" or "disabled", as in Gymnasium.
     **options : as for ``model.batch``: `method`, `step`, `rtol`, `atol`, `threads`, `lanes` ...
 
-    An episode whose integration fails, or whose action is NaN, is truncated, and ``info["failed"]`` is true for it. Raises `ArgumentError`,
-    naming the entry; names and expressions are checked by the first ``reset``.
+    An episode whose integration fails, or whose action is NaN, is truncated, and ``info["failed"]`` is true for it.
+    Raises `ArgumentError`, naming the entry; names and expressions are checked by the first ``reset``.
 
     Each episode is that of an `Env` with the same seed: bit for bit if the model was compiled with
     ``reproducible=True``.

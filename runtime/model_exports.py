@@ -61,7 +61,9 @@ class ModelExports(CompiledModel):
         start = self._exported_start("export_fmu", self.example, initial, parameters, inputs)
         experiment = {}
         given = {"stop_time": stop_time, "step_size": step_size, "tolerance": tolerance}
-        for (name, value), attribute in zip(given.items(), ("stopTime", "stepSize", "tolerance"), strict=True):
+        for (name, value), attribute in zip(
+            given.items(), ("stopTime", "stepSize", "tolerance"), strict=True
+        ):
             if value is not None:
                 experiment[attribute] = arguments.number(name, value)
                 if experiment[attribute] <= 0:

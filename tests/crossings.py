@@ -1,9 +1,9 @@
 """How features meet: one small system with the closed forms of its parts, run in every pair of ways.
 
-A system is put together from independent parts, a coordinate or two each, whose motions are known: a mass on a spring, a
-mass driven by an input, a bouncing ball (an event), a sliding block (a contact), a mass on a circle (a closed loop), a
-skate (a nonholonomic constraint), a free mass (a cyclic coordinate). `attempt(a, b)` declares the parts that two features
-ask for, runs them in the way that they ask for, and compares with the closed forms.
+A system is put together from independent parts, a coordinate or two each, whose motions are known: a mass on a spring,
+a mass driven by an input, a bouncing ball (an event), a sliding block (a contact), a mass on a circle (a closed loop),
+a skate (a nonholonomic constraint), a free mass (a cyclic coordinate). `meet(a, b)` declares the parts that two
+features ask for, runs them in the way that they ask for, and compares with the closed forms.
 """
 
 from __future__ import annotations
@@ -107,7 +107,9 @@ def declared(parts: frozenset[str], bodies: bool) -> cg.System:
 
     q = mass("q")
     terms["potential"] += k * q**2 / 2
-    pushed = [(name, force) for part, name, force in (("drive", "d", "F"), ("action", "a", "A")) if part in parts]
+    pushed = [
+        (name, force) for part, name, force in (("drive", "d", "F"), ("action", "a", "A")) if part in parts
+    ]
     if pushed:
         more["forces"] = {cg.rate(mass(name)): cg.inputs(force) for name, force in pushed}
     if "ball" in parts:
@@ -196,7 +198,9 @@ _declared = functools.cache(declared)
 
 
 @functools.cache
-def compiled(parts: frozenset[str], form: str | None, options: tuple[tuple[str, Any], ...], loaded: bool) -> Any:
+def compiled(
+    parts: frozenset[str], form: str | None, options: tuple[tuple[str, Any], ...], loaded: bool
+) -> Any:
     """The model, compiled once for all trials that need it."""
     if loaded:
         return cg.load_model(compiled(parts, form, options, False).owner.__file__)
@@ -221,7 +225,9 @@ def _form(name: str) -> Change:
     constrained = ("maggi", "nonholonomic", "hamel", "multipliers")
     parts = {"skate"} if name in constrained else needs.get(name, set())
     options = {"along": "c"} if name == "whittaker" else {}
-    return lambda trial: replace(trial, form=name, parts=trial.parts | parts, compiled={**trial.compiled, **options})
+    return lambda trial: replace(
+        trial, form=name, parts=trial.parts | parts, compiled={**trial.compiled, **options}
+    )
 
 
 def _method(name: str) -> Change:
@@ -270,7 +276,18 @@ class Feature:
     change: Change
 
 
-FORMS = ("lagrange", "poincare", "multipliers", "maggi", "nonholonomic", "hamel", "chetaev", "recursive", "routh", "whittaker")
+FORMS = (
+    "lagrange",
+    "poincare",
+    "multipliers",
+    "maggi",
+    "nonholonomic",
+    "hamel",
+    "chetaev",
+    "recursive",
+    "routh",
+    "whittaker",
+)
 METHODS = ("tsit5", "vern7", "vern9", "dop853", "rk4", "taylor", "rodas5p", "auto")
 FEATURES = {
     f.name: f
@@ -318,8 +335,10 @@ class Met(NamedTuple):
     message: str = ""
 
 
-CALL = re.compile(r"\b(compile|load_model|integrate|stepper|batch|ensemble|VectorEnv|export_fmu|export_c|gradient|linearize|"
-                  r"periodic|dumps|save)\(")  # fmt: skip
+CALL = re.compile(
+    r"\b(compile|load_model|integrate|stepper|batch|ensemble|VectorEnv|export_fmu|export_c|gradient|linearize|periodic|dumps)\("
+)
+"""The calls that may refuse."""
 
 
 def meet(*names: str) -> Met:
@@ -338,7 +357,8 @@ def meet(*names: str) -> Met:
 def attempt(*names: str) -> bool:
     """Run what these features ask for together and compare with the closed forms.
 
-    False if they cannot meet, since no call takes both. Raises what a call raises, and AssertionError for a wrong number.
+    False if they cannot meet, since no call takes both. Raises what a call raises, and AssertionError for a wrong
+    number.
     """
     features = [FEATURES[name] for name in names]
     kinds = [f.kind for f in features if f.kind is not None]
@@ -368,7 +388,9 @@ def _asked(trial: Trial) -> bool:
         return False
     if trial.derivative == "sensitivities" and (shipped or trial.host == "gym"):
         return False
-    if trial.many and (shipped or trial.host == "stepper" or ("snapshot" in trial.kept and trial.host == "run")):
+    if trial.many and (
+        shipped or trial.host == "stepper" or ("snapshot" in trial.kept and trial.host == "run")
+    ):
         return False
     if shipped and ("project" in trial.run or "pickle" in trial.kept):
         return False
@@ -429,8 +451,10 @@ def _each(trial: Trial, q: Any, others: Callable[[str], Any]) -> None:
     """Compare several runs: the spring's by scale, one of the others' that all have in common."""
     want = trial.expected(END)["q"] * SCALES
     assert np.abs(np.asarray(q, float) - want).max() < trial.tolerance, f"q = {q} instead of {want}"
+    found = {name: others(name) for name in trial.expected(END) if name != "q"}
     for i in range(len(SCALES)):
-        close(trial, lambda name: want[0] if name == "q" else others(name)[i])
+        row = {"q": want[0], **{name: values[i] for name, values in found.items()}}
+        close(trial, row.__getitem__)
 
 
 def _ensemble(trial: Trial, **more: Any) -> Any:
@@ -587,7 +611,13 @@ def _at_rest(trial: Trial) -> dict[str, Any]:
     inputs: dict[str, Any] = trial.inputs()
     if inputs:
         force = inputs["F"]
-        zero = (lambda t, y: 0.0) if callable(force) else ([0.0, 9.0], [0.0, 0.0], *force[2:]) if trial.force else 0.0
+        zero = (
+            (lambda t, y: 0.0)
+            if callable(force)
+            else ([0.0, 9.0], [0.0, 0.0], *force[2:])
+            if trial.force
+            else 0.0
+        )
         inputs = {"F": zero}
     return {"parameters": trial.numbers(rest=True), "inputs": inputs}
 
@@ -624,13 +654,13 @@ DERIVATIVES: Mapping[str, Callable[[Trial], None]] = {
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "crossings.md"
 HEAD = """# How features meet
 
-What happens when two features are used together. Each cell of the table is tried by `tests/test_crossings.py`: a system put
-together from parts whose motions are known in closed form (a spring, a ball that bounces, a block that slides and stops, a mass
-on a circle, a skate, a driven mass) is declared, compiled and run in the way that both features ask for, and compared with the
-closed forms.
+What happens when two features are used together. Each cell of the table is tried by `tests/test_crossings.py`: a system
+put together from parts whose motions are known in closed form (a spring, a ball that bounces, a block that slides and
+stops, a mass on a circle, a skate, a driven mass) is declared, compiled and run in the way that both features ask for,
+and compared with the closed forms.
 
-`+` works, `.` does not come up, since no call takes both, and a number is a refusal: which call makes it, before it has begun to
-integrate, and what it says, is listed below. The diagonal is a feature by itself.
+`+` works, `.` does not come up, since no call takes both, and a number is a refusal: the list below says which call
+makes it, before it begins to integrate, and with which message. The diagonal is a feature by itself.
 
 """
 
@@ -640,14 +670,21 @@ def page(table: Mapping[tuple[str, str], Met]) -> str:
     names = list(FEATURES)
     refusals = sorted({met[1:] for met in table.values() if met.sign == "-"})
     numbers = {refusal: i for i, refusal in enumerate(refusals, start=1)}
-    lines = ["| | " + " | ".join(_column(i) for i in range(len(names))) + " |", "|---" * (len(names) + 1) + "|"]
+    lines = [
+        "| | " + " | ".join(_column(i) for i in range(len(names))) + " |",
+        "|---" * (len(names) + 1) + "|",
+    ]
     for i, name in enumerate(names):
         cells = [""] * i + [
-            str(numbers[met[1:]]) if (met := table[name, other]).sign == "-" else met.sign for other in names[i:]
+            str(numbers[met[1:]]) if (met := table[name, other]).sign == "-" else met.sign
+            for other in names[i:]
         ]
         lines.append(f"| {_column(i)} {name} | " + " | ".join(cells) + " |")
     lines += ["", "| | call | message |", "|---|---|---|"]
-    lines += [f"| {n} | `{call}` | {message.replace('|', chr(92) + '|')} |" for (call, message), n in numbers.items()]
+    lines += [
+        f"| {n} | `{call}` | {message.replace('|', chr(92) + '|')} |"
+        for (call, message), n in numbers.items()
+    ]
     return HEAD + "\n".join(lines) + "\n"
 
 

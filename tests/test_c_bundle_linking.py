@@ -48,20 +48,39 @@ def symbols(path: Path, *flags: str) -> set[str]:
 
 
 @pytest.mark.parametrize("single_header", [False, True])
-def test_two_bundles_of_one_model_in_one_program(oscillator: Any, tmp_path: Path, single_header: bool) -> None:
+def test_two_bundles_of_one_model_in_one_program(
+    oscillator: Any, tmp_path: Path, single_header: bool
+) -> None:
     """In single and in double precision, as static libraries: x = cos 2."""
     sides = {"single": ("float", "s_"), "twofold": ("double", "d_")}
     for side, (scalar, prefix) in sides.items():
-        folder = oscillator.export_c(tmp_path / side, ("dop853",), scalar, single_header, prefix=prefix, **START)
+        folder = oscillator.export_c(
+            tmp_path / side, ("dop853",), scalar, single_header, prefix=prefix, **START
+        )
         called([needed("make"), f"lib{prefix}harmonic_oscillator.a", "CFLAGS=-O1"], folder)
         names = symbols(folder / f"lib{prefix}harmonic_oscillator.a", "-g")
         assert {name for name in names if not name.startswith(prefix)} == set()
         assert f"{prefix}cg_run_advance" in names
         (tmp_path / f"{side}.c").write_text(SIDE.format(side=side, scalar=scalar))
-        called([needed("gcc"), "-std=c99", "-Wall", "-Wextra", "-Werror", *BITS, f"-I{folder}", "-c", f"{side}.c"], tmp_path)
+        called(
+            [
+                needed("gcc"),
+                "-std=c99",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                *BITS,
+                f"-I{folder}",
+                "-c",
+                f"{side}.c",
+            ],
+            tmp_path,
+        )
     (tmp_path / "both.c").write_text(BOTH)
     objects = ["both.c", "single.o", "twofold.o"]
-    libraries = [str(tmp_path / side / f"lib{prefix}harmonic_oscillator.a") for side, (_, prefix) in sides.items()]
+    libraries = [
+        str(tmp_path / side / f"lib{prefix}harmonic_oscillator.a") for side, (_, prefix) in sides.items()
+    ]
     called([needed("gcc"), *objects, *libraries, "-lm", "-o", "both"], tmp_path)
     single, twofold = map(float, called([tmp_path / "both"], tmp_path).split())
     assert single == pytest.approx(-0.4161468365471424, abs=1e-4)
@@ -71,7 +90,7 @@ def test_two_bundles_of_one_model_in_one_program(oscillator: Any, tmp_path: Path
 
 @pytest.mark.parametrize("prefix", ["1a", "a-", "é", 5, None])
 def test_a_prefix_that_cannot_begin_a_name(oscillator: Any, tmp_path: Path, prefix: Any) -> None:
-    with pytest.raises(cg.ArgumentError, match="export_c: prefix = .* cannot begin names in C"):
+    with pytest.raises(cg.ArgumentError, match=r"export_c: prefix = .* cannot begin names in C"):
         oscillator.export_c(tmp_path / "c", prefix=prefix, **START)
 
 
@@ -82,7 +101,9 @@ def test_a_shared_library_shows_its_header_alone_and_has_a_version_in_its_name(t
     header = (bundle.folder / "bouncing_ball.h").read_text()
     assert {"cg_run_advance", "bouncing_ball_model", "cg_detector_init"} <= shown
     assert {name for name in shown if name not in header} == set()
-    hidden = {name for name in symbols(bundle.folder / "libbouncing_ball.so") if name.startswith("cg_")} - shown
+    hidden = {
+        name for name in symbols(bundle.folder / "libbouncing_ball.so") if name.startswith("cg_")
+    } - shown
     assert "cg_run_step" in hidden
     short = ".".join(cg.__version__.split(".")[:2])
     text = called([needed("readelf"), "-d", "libbouncing_ball.so"], bundle.folder)
@@ -104,10 +125,16 @@ def test_cmake_finds_a_version_by_its_first_two_numbers(tmp_path: Path) -> None:
     user.mkdir()
     project = "cmake_minimum_required(VERSION 3.13)\nproject(user C)\nfind_package(harmonic_oscillator {} REQUIRED)\n"
     numbers = cg.__version__.split(".")
-    for asked, there in ((".".join(numbers[:2]), True), (cg.__version__, True), (f"{numbers[0]}.{int(numbers[1]) + 1}", False)):
+    for asked, there in (
+        (".".join(numbers[:2]), True),
+        (cg.__version__, True),
+        (f"{numbers[0]}.{int(numbers[1]) + 1}", False),
+    ):
         (user / "CMakeLists.txt").write_text(project.format(asked))
         done = subprocess.run(
-            [cmake, "-S", user, "-B", tmp_path / asked, f"-DCMAKE_PREFIX_PATH={prefix}"], capture_output=True, check=False
+            [cmake, "-S", user, "-B", tmp_path / asked, f"-DCMAKE_PREFIX_PATH={prefix}"],
+            capture_output=True,
+            check=False,
         )
         assert (done.returncode == 0) == there, done.stderr
 
@@ -117,7 +144,7 @@ def test_the_limit_of_steps_is_that_of_each_advance(oscillator: Any) -> None:
     run = oscillator.stepper(**START, method="rk4", step=0.01, max_steps=100)
     for i in range(1, 6):
         run.advance(0.5 * i)  # 50 steps each
-    with pytest.raises(cg.KernelError, match="max_steps|too many steps"):
+    with pytest.raises(cg.KernelError, match=r"max_steps|too many steps"):
         run.advance(10.0)
     batch = oscillator.batch(**START, n=3, method="rk4", step=0.01, max_steps=100)
     for _ in range(5):

@@ -27,7 +27,9 @@ def half(tmp_path_factory: pytest.TempPathFactory) -> Fmu:
     x, u = cg.coordinates("x"), cg.inputs("u")
     k, c = cg.parameters("k c", positive=True)
     v = cg.rate(x)
-    model = cg.System("half", coordinates=[x], kinetic=v**2 / 2, potential=k * x**2 / 2, forces={v: -c * (x - u)})
+    model = cg.System(
+        "half", coordinates=[x], kinetic=v**2 / 2, potential=k * x**2 / 2, forces={v: -c * (x - u)}
+    )
     folder = tmp_path_factory.mktemp("half")
     path = model.compile().export_fmu(
         folder / "half.fmu", "2.0", initial={"x": 0, "x_dot": 0}, parameters={"k": OWN, "c": COUPLING},
@@ -99,7 +101,9 @@ def test_an_input_with_a_derivative_is_a_ramp_over_one_step(half: Fmu) -> None:
         ("u", 1, math.nan, "the derivative of an input is not finite"),
     ],
 )
-def test_wrong_derivatives_are_refused(half: Fmu, capfd: Any, name: str, order: int, value: float, message: str) -> None:
+def test_wrong_derivatives_are_refused(
+    half: Fmu, capfd: Any, name: str, order: int, value: float, message: str
+) -> None:
     with half.instance("CoSimulation") as fmu:
         with pytest.raises(Exception, match="fmi2SetRealInputDerivatives"):
             fmu.setRealInputDerivatives(half.references([name]), [order], [value])
@@ -111,7 +115,10 @@ def test_the_archive_says_how_it_wants_to_be_run_and_what_must_go_with_it(half: 
     description = half.description
     assert description.coSimulation.canInterpolateInputs
     experiment = description.defaultExperiment
-    found = [float(text) for text in (experiment.startTime, experiment.stopTime, experiment.stepSize, experiment.tolerance)]
+    found = [
+        float(text)
+        for text in (experiment.startTime, experiment.stopTime, experiment.stepSize, experiment.tolerance)
+    ]
     assert np.array_equal(found, [0.0, 10.0, 0.01, 1e-9])
     with zipfile.ZipFile(half.path) as archive:
         text = archive.read("documentation/licenses/license.txt").decode()
@@ -123,4 +130,6 @@ def test_the_archive_says_how_it_wants_to_be_run_and_what_must_go_with_it(half: 
 
 def test_a_default_experiment_that_cannot_be(half: Fmu, tmp_path: Path) -> None:
     with pytest.raises(cg.ArgumentError, match=r"export_fmu: step_size = -1 is not positive"):
-        half.model.export_fmu(tmp_path / "h.fmu", initial={"x": 0, "x_dot": 0}, parameters={"k": 1, "c": 1}, step_size=-1)
+        half.model.export_fmu(
+            tmp_path / "h.fmu", initial={"x": 0, "x_dot": 0}, parameters={"k": 1, "c": 1}, step_size=-1
+        )

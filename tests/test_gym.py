@@ -314,7 +314,9 @@ def test_what_no_batch_takes_is_refused_when_the_environment_is_made() -> None:
     position, force = cg.coordinates("x"), cg.inputs("F")
     rate = cg.rate(position)
     floor = cg.Event(position, direction=-1, reset={rate: -rate}, name="floor")
-    system = cg.System("pushed", coordinates=[position], kinetic=rate**2 / 2, forces={rate: force}, events=[floor])
+    system = cg.System(
+        "pushed", coordinates=[position], kinetic=rate**2 / 2, forces={rate: force}, events=[floor]
+    )
     with pytest.raises(ArgumentError, match="no batch of pushed: pushed has events"):
         chaplygin.gym.VectorEnv(system.compile(), 2, **task)
     for wrong, words in (

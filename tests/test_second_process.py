@@ -1,7 +1,7 @@
 """A process reuses what an earlier one compiled: compiler calls are counted, including `--version`.
 
-The compiler is a script, given by `$CC`, that writes a line to a file each time it is called. It does not optimise: what
-is counted does not depend on it.
+The compiler is a script, given by `$CC`, that writes a line to a file each time it is called. It does not optimise:
+what is counted does not depend on it.
 """
 
 from __future__ import annotations

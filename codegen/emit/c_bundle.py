@@ -83,7 +83,8 @@ def _with_prefix(bundle: Bundle, files: Mapping[str, str]) -> dict[str, str]:
     header, runtime = f"{bundle.name}.h", "cg_runtime.c"
     names = external_names((files[file] for file in (header, f"{bundle.name}.c", runtime) if file in files),
                            ("cg_", f"{bundle.name}_"))  # fmt: skip
-    block = f"\n/* The names of this library, which other bundles of the same program do not have. */\n{renaming(names, bundle.symbols)}"
+    what = "The names of this library, which other bundles of the same program do not have."
+    block = f"\n/* {what} */\n{renaming(names, bundle.symbols)}"
     changed = dict(files)
     for file, first in ((header, f"#define {bundle.prefix}_H\n"), (runtime, " */\n")):
         if file in files:
@@ -240,7 +241,10 @@ def _build_files(bundle: Bundle) -> dict[str, str]:
         "flags": bundle.flags,
     }
     made = {
-        "CMakeLists.txt": ("bundle_cmake.in", ("name", "library", "version", "compatible", "sources", "flags")),
+        "CMakeLists.txt": (
+            "bundle_cmake.in",
+            ("name", "library", "version", "compatible", "sources", "flags"),
+        ),
         "Makefile": ("bundle_makefile.in", ("name", "library", "version", "compatible", "objects", "flags")),
         f"{bundle.library}.pc": ("bundle.pc.in", ("library", "version", "title")),
     }

@@ -252,7 +252,11 @@ def _shared(d: Described) -> list[str]:
         lines.append("  </UnitDefinitions>")
     lines.append("  <LogCategories>")
     lines += [f"    <Category{_attributes(name=n, description=t)}/>" for n, t in LOG_CATEGORIES.items()]
-    return [*lines, "  </LogCategories>", f"  <DefaultExperiment{_attributes(startTime=0.0, **d.experiment)}/>"]
+    return [
+        *lines,
+        "  </LogCategories>",
+        f"  <DefaultExperiment{_attributes(startTime=0.0, **d.experiment)}/>",
+    ]
 
 
 def _v2(d: Described, token: str) -> list[str]:

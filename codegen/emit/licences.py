@@ -8,9 +8,9 @@ from importlib.resources import files
 from chaplygin.runtime.c_files import INCLUDE
 
 _ABOUT = (
-    "This model contains code of chaplygin, in source or compiled: its runtime, and text of its templates. Its licence,\n"
-    "which follows, asks that this notice is kept with the model. The equations are those of the declaration, and belong\n"
-    "to its author.\n\n"
+    "This model contains code of chaplygin, in source or compiled: its runtime, and text of its templates. Its\n"
+    "licence, which follows, asks that this notice is kept with the model. The equations are those of the\n"
+    "declaration, and belong to its author.\n\n"
 )
 _FMI = "\n----\n\nThe headers of the Functional Mock-up Interface {version} come from the FMI standard:\n\n"
 

@@ -145,7 +145,10 @@ def _export_c(command: Command) -> None:
     )
     bundle.add_argument("--scalar", default="double", help="double, or float: single precision in all files")
     bundle.add_argument(
-        "--prefix", default="", metavar="NAME", help="what external names begin with, to link several bundles together"
+        "--prefix",
+        default="",
+        metavar="NAME",
+        help="what external names begin with, to link several bundles together",
     )
     bundle.add_argument("--single-header", action="store_true", help="put everything into one header")
     _settings(bundle, "set a parameter, initial value or input of the example; can be repeated")
