@@ -152,7 +152,7 @@ static int cg_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
     valid = valid && cg_clock_valid(saved) && cg_time_valid(saved->t_end) && fabs(saved->direction) == 1.0 && saved->direction * (saved->t_stop - saved->t) >= 0.0
         && saved->direction * (cg_time_inside(saved, saved->t_end) - saved->t_stop) >= 0.0 && saved->h >= 0.0 && saved->h < HUGE_VAL;
     valid = valid && cg_counter_valid(saved->n_steps) && cg_counter_valid(saved->n_rejected)
-        && cg_counter_valid(saved->n_before)
+        && cg_counter_valid(saved->n_spent)
         && cg_counter_valid(saved->n_rhs) && cg_counter_valid(saved->n_anchor) && saved->max_steps >= 0;
     valid = valid && cg_counter_valid(saved->n_jac) && cg_counter_valid(saved->n_lu)
         && cg_small_valid(saved->n_stiff) && cg_small_valid(saved->n_calm) && cg_small_valid(saved->n_wait)

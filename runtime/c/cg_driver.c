@@ -140,7 +140,7 @@ int cg_options_valid(const cg_run_t *run)
 static void cg_set_end(cg_run_t *run, cg_time_t t_end)
 {
     run->t_end = t_end;
-    run->n_before = run->n_steps + run->n_rejected;
+    run->n_spent = run->n_steps + run->n_rejected;
     run->direction = t_end < cg_time_outside(run, run->t) ? -1.0 : 1.0;
     cg_enter_segment(run);
 }
@@ -291,7 +291,7 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
 {
     const cg_detector_t *const detector = run->detector;
     const int64_t done = run->n_steps + run->n_rejected;
-    const int64_t most = run->max_steps < INT64_MAX - run->n_before ? run->n_before + run->max_steps : INT64_MAX;
+    const int64_t most = run->max_steps < INT64_MAX - run->n_spent ? run->n_spent + run->max_steps : INT64_MAX;
     int64_t limit = most;
     if (run->status != CG_OK) {
         return run->status;

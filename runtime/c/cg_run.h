@@ -166,7 +166,7 @@ typedef struct cg_run {
     int64_t n_steps;    /* accepted */
     int64_t n_before;   /* of them before the run was last extended: what a method keeps from step to step is from later ones */
     int64_t n_rejected;
-    int64_t n_before; /* trial steps before the present end was set: max_steps counts those after */
+    int64_t n_spent; /* trial steps before the present end was set: max_steps counts those after */
     int64_t n_rhs;      /* calls of the right-hand side */
     int64_t n_jac;      /* calls of the Jacobian */
     int64_t n_lu;       /* factorisations */
