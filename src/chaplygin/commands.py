@@ -387,7 +387,7 @@ def _compiled(arguments: Namespace) -> tuple[subject.Subject, Model]:
     return found, found.system.compile(form, wait=True, **options)
 
 
-def _exported_start(found: subject.Subject, model: Model) -> dict[str, Mapping[str, float]]:
+def _exported_start(found: subject.Subject, model: Model) -> dict[str, Any]:
     """The start values of an exported model."""
     inputs = {name: found.inputs.get(name, model.example.get(name, 0.0)) for name in model.inputs}
     return {"initial": found.initial, "parameters": found.parameters, "inputs": inputs}
