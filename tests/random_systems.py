@@ -59,10 +59,11 @@ class Declaration:
 
 
 class Draw:
-    """Random expressions."""
+    """Random expressions; smooth ones on request."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, smooth: bool = False) -> None:
         self.random = random.Random(seed)
+        self.smooth = smooth
 
     def number(self, low: float = -1.5, high: float = 1.5) -> Any:
         return sp.Rational(self.random.randint(int(low * 20), int(high * 20)) or 1, 20)
@@ -73,21 +74,22 @@ class Draw:
         for _ in range(self.random.randint(1, size) if x else 0):
             a, b = self.random.choice(list(x)), self.random.choice(list(x))
             c = self.number()
-            total += self.number() * self.random.choice(
-                [
-                    lambda a, b, c: sp.sin(a + c * b),
-                    lambda a, b, c: sp.cos(a),
-                    lambda a, b, c: a * b,
-                    lambda a, b, c: a**2 / (2 + b**2),
-                    lambda a, b, c: sp.exp(-((a - c) ** 2) / 3),
-                    lambda a, b, c: sp.tanh(a * b),
-                    lambda a, b, c: sp.sqrt(2 + sp.sin(a)),
-                    lambda a, b, c: sp.Abs(a - 3 * c) * b,
-                    lambda a, b, c: sp.Piecewise((a**2, a > c), (a * c, True)),
-                    lambda a, b, c: sp.atan2(a + 3, b + 4),
-                    lambda a, b, c: sp.Max(a, c) * sp.Min(b, 2 * c),
-                ]
-            )(a, b, c)
+            kinds = [
+                lambda a, b, c: sp.sin(a + c * b),
+                lambda a, b, c: sp.cos(a),
+                lambda a, b, c: a * b,
+                lambda a, b, c: a**2 / (2 + b**2),
+                lambda a, b, c: sp.exp(-((a - c) ** 2) / 3),
+                lambda a, b, c: sp.tanh(a * b),
+                lambda a, b, c: sp.sqrt(2 + sp.sin(a)),
+                lambda a, b, c: sp.Abs(a - 3 * c) * b,
+                lambda a, b, c: sp.Piecewise((a**2, a > c), (a * c, True)),
+                lambda a, b, c: sp.atan2(a + 3, b + 4),
+                lambda a, b, c: sp.Max(a, c) * sp.Min(b, 2 * c),
+            ]
+            if self.smooth:
+                kinds = kinds[:7]
+            total += self.number() * self.random.choice(kinds)(a, b, c)
         return total
 
     def positive(self, x: Sequence[Any], k: int) -> Any:
@@ -96,9 +98,9 @@ class Draw:
         return b * b.T + sp.diag(*(self.number(0.5, 2) + 1 for _ in range(k)))
 
 
-def declare(seed: int) -> Declaration:
+def declare(seed: int, smooth: bool = False) -> Declaration:
     """The system for a seed; the kinds alternate."""
-    draw, kind = Draw(seed), KINDS[seed % len(KINDS)]
+    draw, kind = Draw(seed, smooth), KINDS[seed % len(KINDS)]
     t = cg.time
     mass, stiff = cg.parameters("mass stiff", positive=True)
     parameters = {mass: draw.number(0.5, 2) + 1, stiff: draw.number(0.5, 2) + 1}

@@ -243,7 +243,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"max_episode_steps": 0}, "max_episode_steps"),
     ({"seed": -1}, "seed: -1 is neither an integer from 0 nor None"),
     ({"seed": "7"}, "seed: '7' is neither"),
-    ({"autoreset": "never"}, "autoreset = 'never'; it can be next_step, same_step, disabled"),
+    ({"autoreset": "never"}, "autoreset = 'never': give one of 'next_step', 'same_step', 'disabled'"),
     ({"speed": 3}, "speed"),
 ]
 
