@@ -47,7 +47,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.timeout(6 * limit))
 
 
-SPREAD = ("test_random_systems.py", "test_derivatives_random.py", "test_hybrid_lanes.py")
+SPREAD = (
+    "test_random_systems.py",
+    "test_derivatives_random.py",
+    "test_hybrid_lanes.py",
+    "test_benchmarks.py",
+)
 """Files whose tests, independent and long, are distributed one by one by `--dist loadfile`."""
 
 

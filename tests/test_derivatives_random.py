@@ -204,7 +204,11 @@ def check(part: str, seed: int) -> None:
 SAMPLE = [("driven", 2), ("driven", 3), ("rest", 0), ("loop", 0), ("loop", 3), ("hybrid", 0)]
 
 
-SWEEP = [(part, seed) for part, n in (("driven", 20), ("rest", 15), ("loop", 15), ("hybrid", 10)) for seed in range(n)]
+SWEEP = [
+    (part, seed)
+    for part, n in (("driven", 20), ("rest", 15), ("loop", 15), ("hybrid", 10))
+    for seed in range(n)
+]
 
 
 @pytest.mark.slow

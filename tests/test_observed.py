@@ -397,7 +397,7 @@ def test_failures_have_no_values() -> None:
         with pytest.warns(
             RuntimeWarning, match="^1 of the trajectories have a quantity of collect that is not"
         ):
-            found = cg.ensemble(model, (0, 2), 4, initial, **TIGHT, lanes=lanes, collect=logarithm)
+            found = cg.ensemble(model, (0, 2), initial, n=4, **TIGHT, lanes=lanes, collect=logarithm)
         assert found.failed.tolist() == [0, 1, 3]
         assert np.isnan(found.results["n"].value).tolist() == [True, True, False, True]
 

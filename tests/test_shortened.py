@@ -84,7 +84,7 @@ def test_messages_about_huge_arguments() -> None:
         lambda: model.integrate((0, 1), [1, 0], [1, 1], rtol=huge),
         lambda: model.integrate((0, 1), [1, 0], [1, 1], method=huge),
         lambda: model.integrate((0, 1), dict.fromkeys(map(str, range(10**5)), 1.0), [1, 1]),
-        lambda: cg.ensemble(model, (0, 1), 3, {"x": "1" * 10**6, "x_dot": 0}, {"m": 1, "k": 1}),
+        lambda: cg.ensemble(model, (0, 1), {"x": "1" * 10**6, "x_dot": 0}, {"m": 1, "k": 1}, n=3),
         lambda: cg.joint.revolute(None, huge, name="a"),
         lambda: cg.Event(cg.coordinates("x"), direction=huge),
         lambda: cg.from_urdf("robot.urdf", base=huge),

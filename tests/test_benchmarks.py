@@ -1,0 +1,47 @@
+"""Every benchmark runs: at its smallest size here, as a whole in the slow tests. Nothing is said about times."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from runtime_models import needs_core
+
+pytestmark = [
+    needs_core,
+    pytest.mark.skipif(os.name != "posix", reason="benchmarks build shared libraries with cc"),
+]
+BENCH = Path(__file__).resolve().parent.parent / "bench"
+FILES = sorted(path.name for path in BENCH.glob("bench_*.py"))
+
+
+def measured(tmp_path: Path, *command: str) -> dict[str, set[str]]:
+    """The names of the benchmarks that ran, by file, as the JSON says."""
+    target = tmp_path / "bench.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "", "--benchmark-only",
+         f"--benchmark-json={target}", *command],
+        cwd=BENCH.parent, capture_output=True, text=True, check=False, timeout=4000,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+    found: dict[str, set[str]] = {}
+    for entry in json.loads(target.read_text())["benchmarks"]:
+        file, _, name = entry["fullname"].partition("::")
+        found.setdefault(file.rpartition("/")[2], set()).add(name)
+        assert f" s  bench/{file.rpartition('/')[2]}" in done.stdout  # the time of each file
+    return found
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_it_runs_at_its_smallest_size(file: str, tmp_path: Path) -> None:
+    assert measured(tmp_path, "--quick", f"bench/{file}").keys() == {file}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(4200)
+def test_all_of_them_as_a_whole(tmp_path: Path) -> None:
+    assert measured(tmp_path, "bench").keys() == set(FILES)
