@@ -219,6 +219,7 @@ class InRealFolder(editable_wheel):
 
     def __call__(self, wheel: Any, files: Any, mapping: Any) -> None:
         wheel.writestr("chaplygin/__init__.py", REAL.format(root=str(ROOT)))
+        wheel.writestr("chaplygin/py.typed", "")
 
 
 REAL = """# The package is in a checkout, see its setup.py.

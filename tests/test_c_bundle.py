@@ -334,7 +334,7 @@ def test_wrong_arguments_name_the_entry(oscillator: Any, tmp_path: Path) -> None
         oscillator.export_c(tmp_path / "c", 5)
     with pytest.raises(cg.ArgumentError, match="methods is empty"):
         oscillator.export_c(tmp_path / "c", ())
-    with pytest.raises(cg.ArgumentError, match="scalar is 'half'"):
+    with pytest.raises(cg.ArgumentError, match="scalar = 'half'"):
         oscillator.export_c(tmp_path / "c", scalar="half")
     with pytest.raises(cg.ArgumentError, match="k"):
         oscillator.export_c(tmp_path / "c", parameters={"m": 1})

@@ -46,7 +46,7 @@ def oscillator() -> Model:
 def swing(collect: dict[str, Any], t1: float = T, at: Any = PHASES, c: float = 0.3, **options: Any) -> Study:
     initial = {"x": np.cos(at), "x_dot": np.sin(at)}
     options = {"rtol": 1e-9, "atol": 1e-11, "method": "dop853", **options}
-    return cg.ensemble(oscillator(), (0, t1), len(at), initial, {"level": c}, collect=collect, **options)
+    return cg.ensemble(oscillator(), (0, t1), initial, {"level": c}, n=len(at), collect=collect, **options)
 
 
 def path(phase: float, s: Any) -> dict[Any, Any]:
@@ -169,7 +169,9 @@ def test_a_run_that_begins_and_ends_on_corners() -> None:
     results = swing(collect, math.pi, at=np.array([H, -H])).results
     assert results["abs"] == pytest.approx([2, 2], abs=1e-9)
     assert results["sign"] == pytest.approx([math.pi, -math.pi], abs=1e-9)
-    still = cg.ensemble(oscillator(), (0, 5), 1, {"x": 0, "x_dot": 0}, {"level": 0}, collect=collect).results
+    still = cg.ensemble(
+        oscillator(), (0, 5), {"x": 0, "x_dot": 0}, {"level": 0}, n=1, collect=collect
+    ).results
     assert still["abs"] == [0]
     assert still["sign"] == [0]
 

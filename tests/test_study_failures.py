@@ -47,7 +47,7 @@ def study(collect: dict[str, Any], speed: float = 0.0, n: int = N, **options: An
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return cg.ensemble(
-            particle(), (0, 1), n, {"x": START, "x_dot": speed}, {}, seed=4, collect=collect, **options
+            particle(), (0, 1), {"x": START, "x_dot": speed}, {}, n=n, seed=4, collect=collect, **options
         )
 
 
@@ -78,7 +78,7 @@ def test_each_entry_counts_them_as_failures(name: str) -> None:
     assert 0.15 < len(wrong) / N < 0.25
     with pytest.warns(RuntimeWarning, match=rf"^{len(wrong)} {SAID}"):
         found = cg.ensemble(
-            particle(), (0, 1), N, {"x": START, "x_dot": 0}, {}, seed=4, collect={name: ENTRIES[name]}
+            particle(), (0, 1), {"x": START, "x_dot": 0}, {}, n=N, seed=4, collect={name: ENTRIES[name]}
         )
     assert found.failed.tolist() == wrong.tolist()
     assert set(found.failed_status) == {UNDEFINED}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-
-from chaplygin.runtime.shortened import short
 
 Row = Sequence[Any]
 
@@ -76,7 +75,7 @@ class Pair:
             )
         for text in (self.summary, self.source):  # quoted in C comments
             if "*/" in text or not text.isprintable():
-                raise self._wrong(f"{short(text)} contains */ or a character that cannot be printed")
+                raise self._wrong(f"{reprlib.repr(text)} contains */ or a character that cannot be printed")
         plain = {
             "c": self._row("c", self.c),
             "a": tuple(self._row(f"a[{s}]", row) for s, row in enumerate(self.a)),
@@ -96,9 +95,9 @@ class Pair:
         try:
             found = tuple(map(float, row))
         except (TypeError, ValueError) as error:
-            raise self._wrong(f"{label} = {short(row)} is not a sequence of numbers") from error
+            raise self._wrong(f"{label} = {reprlib.repr(row)} is not a sequence of numbers") from error
         if not all(map(math.isfinite, found)):
-            raise self._wrong(f"{label} = {short(row)} contains a number that is not finite")
+            raise self._wrong(f"{label} = {reprlib.repr(row)} contains a number that is not finite")
         return found
 
     def _check(self) -> None:
@@ -118,7 +117,9 @@ class Pair:
             if len(row) > most:
                 raise self._wrong(f"{label} has {len(row)} entries for the {most} stages before it")
             if abs(math.fsum(row) - total) > 1e-14 * (1.0 + sum(map(abs, row))):
-                raise self._wrong(f"the sum of {label} is {math.fsum(row)!r} instead of {short(total)}")
+                raise self._wrong(
+                    f"the sum of {label} is {math.fsum(row)!r} instead of {reprlib.repr(total)}"
+                )
             if not any(row) and label.startswith(("error", "dense")):
                 raise self._wrong(f"{label} is zero")
 
