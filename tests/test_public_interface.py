@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -104,3 +106,20 @@ def test_texts_of_users_are_escaped() -> None:
     )
     assert "<script>" not in system._repr_html_()
     assert "<b>" not in system._repr_html_()
+
+
+def test_examples_in_help_import_from_the_package_alone() -> None:
+    """What a user reads in `help()` can be typed as it is: no example imports from an inner module."""
+    seen, found = set(), []
+    for name in cg.__all__ if hasattr(cg, "__all__") else dir(cg):
+        value = getattr(cg, name)
+        members = [value, *vars(value).values()] if isinstance(value, type | types.ModuleType) else [value]
+        for member in members:
+            text = getattr(member, "__doc__", None) or ""
+            if id(member) not in seen and re.search(
+                r"^\s*>>> (?:from|import) chaplygin\.(?:codegen|runtime)", text, re.M
+            ):
+                found.append(f"{name}: {getattr(member, '__name__', '')}")
+            seen.add(id(member))
+    assert len(seen) > 100
+    assert not found

@@ -39,12 +39,12 @@ class Body:
     DeclarationError : for wrong shapes, an asymmetric inertia, a pose that contains velocities. `System` checks at its
         example point that mass and inertia are not negative, and there and along motions that the matrix is a rotation.
 
-    >>> from chaplygin.codegen.declare.rolling import rolling
-    >>> from chaplygin.codegen.declare.symbols import coordinates, parameters
-    >>> x, phi = coordinates("x phi")
-    >>> m, r = parameters("m r", positive=True)
-    >>> wheel = Body("wheel", mass=m, inertia=(m*r**2/4, m*r**2/2, m*r**2/4), rotation=turn(2, phi), center=(x, 0, r))
-    >>> rolling(wheel, (x, 0, 0))
+    >>> import chaplygin as cg
+    >>> x, phi = cg.coordinates("x phi")
+    >>> m, r = cg.parameters("m r", positive=True)
+    >>> inertia = (m*r**2/4, m*r**2/2, m*r**2/4)
+    >>> wheel = cg.Body("wheel", mass=m, inertia=inertia, rotation=cg.turn(2, phi), center=(x, 0, r))
+    >>> cg.rolling(wheel, (x, 0, 0))
     [-phi_dot*r + x_dot]
     """
 
@@ -117,7 +117,9 @@ def turn(axis: int | str | Sequence[Expression], angle: Expression) -> Any:
 
     axis : 1, 2, 3, the same as "x", "y", "z", or a unit vector.
 
-    >>> turn(3, sp.pi / 2) * sp.Matrix([1, 0, 0])
+    >>> import sympy as sp
+    >>> import chaplygin as cg
+    >>> cg.turn(3, sp.pi / 2) * sp.Matrix([1, 0, 0])
     Matrix([
     [0],
     [1],

@@ -39,10 +39,10 @@ class Coulomb:
     Source: C.-A. Coulomb (1785); P. Painlevé, Leçons sur le frottement (1895); A. A. Zobova on the Painlevé-Klein
     example for the modes of several contacts and the rule that a contact with |T| = mu |N| sticks.
 
-    >>> from chaplygin.codegen.declare.symbols import coordinates, parameters, rate
-    >>> x = coordinates("x")
-    >>> m, g, mu = parameters("m g mu")
-    >>> Coulomb("floor", slip=rate(x), normal=m * g, mu=mu)
+    >>> import chaplygin as cg
+    >>> x = cg.coordinates("x")
+    >>> m, g, mu = cg.parameters("m g mu")
+    >>> cg.Coulomb("floor", slip=cg.rate(x), normal=m * g, mu=mu)
     Coulomb('floor', slip=x_dot, normal=g*m, mu=mu)
     """
 

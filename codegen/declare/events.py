@@ -39,10 +39,10 @@ class Event:
     ------
     DeclarationError : naming the entry.
 
-    >>> from chaplygin.codegen.declare.symbols import coordinates, parameters, rate
-    >>> y = coordinates("y")
-    >>> e = parameters("e")
-    >>> Event(y, direction=-1, reset={rate(y): -e * rate(y)}, name="bounce")
+    >>> import chaplygin as cg
+    >>> y = cg.coordinates("y")
+    >>> e = cg.parameters("e")
+    >>> cg.Event(y, direction=-1, reset={cg.rate(y): -e * cg.rate(y)}, name="bounce")
     Event(y, direction=-1, terminal=False, reset={y_dot: -e*y_dot}, name='bounce')
     """
 

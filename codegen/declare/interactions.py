@@ -56,8 +56,8 @@ class Weight(Interaction):
 
     g : the acceleration of gravity; direction : a unit vector in space, downward by default.
 
-    >>> from chaplygin.codegen.declare.symbols import parameters
-    >>> Weight(parameters("g", positive=True))
+    >>> import chaplygin as cg
+    >>> cg.Weight(cg.parameters("g", positive=True))
     Weight(g)
     """
 

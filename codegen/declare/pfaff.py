@@ -45,12 +45,13 @@ def fields_from_forms(
 
     Source: Encyclopedia of Mathematics, "Poincaré equations" (N. G. Chetaev).
 
-    >>> from chaplygin.codegen.declare.symbols import coordinates, velocities, rate
-    >>> phi, x, y = coordinates("phi x y")
-    >>> omega, v, w = velocities("omega v w")
-    >>> forward = rate(x)*sp.cos(phi) + rate(y)*sp.sin(phi)
-    >>> sideways = rate(y)*sp.cos(phi) - rate(x)*sp.sin(phi)
-    >>> fields_from_forms([rate(phi), forward, sideways], [phi, x, y], [omega, v, w])
+    >>> import sympy as sp
+    >>> import chaplygin as cg
+    >>> phi, x, y = cg.coordinates("phi x y")
+    >>> omega, v, w = cg.velocities("omega v w")
+    >>> forward = cg.rate(x)*sp.cos(phi) + cg.rate(y)*sp.sin(phi)
+    >>> sideways = cg.rate(y)*sp.cos(phi) - cg.rate(x)*sp.sin(phi)
+    >>> cg.fields_from_forms([cg.rate(phi), forward, sideways], [phi, x, y], [omega, v, w])
     {phi: omega, x: v*cos(phi) - w*sin(phi), y: v*sin(phi) + w*cos(phi)}
     """
     _check_arguments(forms, coordinates, velocities)

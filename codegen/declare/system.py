@@ -87,10 +87,10 @@ class System(Declaration):
     Source: H. Poincaré (1901), N. G. Chetaev; Encyclopedia of Mathematics, "Poincaré equations", (1).
 
     >>> import sympy as sp
-    >>> from chaplygin.codegen.declare.symbols import coordinates, parameters, rate
-    >>> q = coordinates("q")
-    >>> m, k = parameters("m k", positive=True)
-    >>> System("spring", coordinates=[q], kinetic=m*rate(q)**2/2, potential=k*q**2/2)
+    >>> import chaplygin as cg
+    >>> q = cg.coordinates("q")
+    >>> m, k = cg.parameters("m k", positive=True)
+    >>> cg.System("spring", coordinates=[q], kinetic=m*cg.rate(q)**2/2, potential=k*q**2/2)
     System('spring', coordinates=(q), velocities=(q_dot), parameters=(k, m))
     """
 
