@@ -27,5 +27,8 @@ else:
             def __exit__(self, *error: Any) -> None:
                 self._lock.release()
 
+            def __reduce__(self) -> Any:
+                return Guard, (self.what,)
+
 
 __all__ = ["Guard"]

@@ -279,6 +279,9 @@ class Variation:
         """The index of the first tangent among the states."""
         self.model._carry(found.variational(lanes), self.n, count, control)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Variation.of, (self.base, self.count, self.control)
+
     @classmethod
     def of(cls, model: Any, count: int, control: bool) -> Variation:
         """The variation of a model, made once for each number of tangents."""

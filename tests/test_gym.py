@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 import subprocess
 import sys
@@ -352,3 +353,11 @@ def test_numbers_are_drawn_from_distributions_and_by_functions() -> None:
         generator = np.random.default_rng(10 + i)  # Gymnasium's generators are NumPy's
         assert row[0] == np.float32(stats.norm(3, 0.5).ppf(generator.random()))
         assert row[1] == generator.integers(5)
+
+
+def test_an_environment_is_copied_by_pickle() -> None:
+    envs = chaplygin.gym.VectorEnv(cart(), 2, **CART)
+    envs.reset(seed=3)
+    first, again = envs.step([[1.0], [0.5]])[0], pickle.loads(pickle.dumps(envs)).step([[0.0], [0.0]])[0]
+    assert (envs.step([[0.0], [0.0]])[0] == again).all()
+    assert (first != again).any()

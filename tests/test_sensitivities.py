@@ -404,3 +404,15 @@ def test_integers_functions_and_implicit_methods_are_refused() -> None:
     assert sol.sensitivity["x", "tau"][-1] == pytest.approx(0.5)
     with pytest.raises(cg.ArgumentError, match="the run has none by 'n', but by tau"):
         sol.sensitivity["x", "n"]
+
+
+def test_a_run_with_sensitivities_is_copied_by_pickle() -> None:
+    """The copy finds the equations of the tangents again: they are needed for pictures and repeated runs."""
+    import pickle
+
+    from chaplygin.generated.harmonic_oscillator import model
+
+    sol = model.integrate((0, 1), {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, sensitivities=["k"])
+    again = pickle.loads(pickle.dumps(sol)).sensitivity["x", "k"]
+    assert (again == sol.sensitivity["x", "k"]).all()
+    assert again[-1] == pytest.approx(-np.sin(2) / 4, abs=1e-8)

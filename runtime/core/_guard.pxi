@@ -30,3 +30,6 @@ cdef class Guard:
 
     def __exit__(self, *error):
         self.leave()
+
+    def __reduce__(self):
+        return Guard, (self.what,)  # a copy is in use by nobody
