@@ -45,7 +45,7 @@ def good(rng: random.Random, names: tuple[str, ...]) -> Any:
 
 
 def bad_vector(rng: random.Random, names: tuple[str, ...]) -> Any:
-    """Something that is certainly not a vector of these names."""
+    """Something that is certainly not a vector of these names (nor no inputs at all, which are zeros)."""
     n = len(names)
     values: list[Any] = [rng.uniform(0.5, 2.0) for _ in names]
     wrong = rng.choice([k for k in range(9) if k != n])
@@ -62,13 +62,14 @@ def bad_vector(rng: random.Random, names: tuple[str, ...]) -> Any:
         values[at] = rng.choice(NOT_NUMBERS)
         return rng.choice([values, dict(zip(names, values))])
     if kind == 4:
-        return {name: 1.0 for name in names if name != names[at]}
+        return {name: 1.0 for name in names if name != names[at]} or {"other": 1.0}
     if kind == 5:
         return dict(zip(names, values)) | {rng.choice(["z", "", 3, None, ("phi",), "phi "]): 1.0}
     if kind == 6:
         return np.array(values).astype(rng.choice(["complex128", "U8", "S8", "M8[s]", "m8[s]", "V8"]))
     if kind == 7:
-        return rng.choice(["".join(names), b"xx", 3, 2.5, None, True, object(), set(names), len, {1.0, 2.0}])
+        no_vector = ["".join(names), b"xx", 3, 2.5, None, True, object(), set(names), len, {1.0, 2.0}]
+        return rng.choice([value for value in no_vector if value is not None or n > 1])
     if kind == 8:
         return np.ma.array(values, mask=[i == at for i in range(n)])
     if kind == 9:
