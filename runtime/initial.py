@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import arguments, assumptions, consistency, inputs as signals
+from . import arguments, assumptions, consistency, inputs as signals, pivots
 from .arguments import Array, wide
 from .declared import solve, terms
-from .errors import ArgumentError
+from .errors import ArgumentError, KernelError
 from .nearest import nearest
 
 if TYPE_CHECKING:
@@ -207,7 +207,13 @@ class InitialStates:
         if not dependent:
             return
         moment, u = np.array([t0]), self._start(t0, x0, controls)
-        rows = self._columns("outputs", moment, wide(x0), wide(p), wide(u), None)
+        try:
+            rows = self._columns("outputs", moment, wide(x0), wide(p), wide(u), None)
+        except KernelError as error:
+            lost = pivots.at_start(self, t0, self.states, x0, p)
+            if lost:
+                raise ArgumentError(lost) from error
+            raise
         for name, value in dependent.items():
             place = self.outputs.index(name)
 
@@ -250,6 +256,9 @@ class InitialStates:
             u = self._start(t0, first, controls)
             rows = self._columns("initial", moment, wide(start), wide(p), wide(u), None)
         if np.isnan(rows).any():
+            lost = "" if left_out else pivots.at_start(self, t0, self.declared, start, p)
+            if lost:
+                raise ArgumentError(lost)
             self._refuse_missing(left_out, unset, rows)
         arguments.check_finite("initial", rows[:n], self.states)
         for k, (name, before, after) in enumerate(zip(self.parameters, wide(p), rows[n:])):

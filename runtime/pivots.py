@@ -6,18 +6,26 @@ is good everywhere have none. Errors grow by its inverse, and the equations are 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .arguments import Array, wide
 from .consistency import warn
+from .errors import SINGULAR
 
 if TYPE_CHECKING:
+    from .initial import InitialStates
     from .solution import Solution
 
 KERNEL = "pivot"
 LOST = 0.01
 """A pivot below this fraction of its largest value so far is lost."""
+
+
+SMALL = 1e-8
+"""What counts as zero where a kernel failed."""
 
 
 def loss(sol: Solution) -> str:
@@ -28,14 +36,39 @@ def loss(sol: Solution) -> str:
     (values,) = model._columns(KERNEL, sol.t, sol.y, sol._p[:, None], sol._u(), None, strict=False)
     best = np.maximum.accumulate(np.abs(np.nan_to_num(values)))
     lost = ~(np.abs(values) >= LOST * best) | (values * values[0] < 0)
+    if sol.status == SINGULAR:
+        lost |= ~(np.abs(values) >= SMALL)
     if not lost.any():
         return ""
-    kept = ", ".join(model.states[model.n_coordinates :])
-    return (
-        f"about {model.independent} = {sol.t[np.argmax(lost)]:.6g} the velocities kept as states ({kept}) do not "
-        "determine the others: the results are less accurate from there; declare other velocities as kept=[...], or "
-        "use the form 'multipliers'"
-    )
+    where = f"about {model.independent} = {sol.t[np.argmax(lost)]:.6g}"
+    return f"{where} {_undetermined(model)}: the results are less accurate from there; {_advice}"
+
+
+def at_start(model: InitialStates, t0: float, names: Sequence[str], start: Array, p: Array) -> str:
+    """What to say of a start at which a kernel failed because the pivot is zero; nothing if it is not.
+
+    `start` (n,) or (n, N) has the values of the variables `names`, all coordinates among them.
+    """
+    if KERNEL not in model._entries:
+        return ""
+    rows, coordinates = wide(start), model.states[: model.n_coordinates]
+    x = np.zeros((len(model.states), rows.shape[1]))
+    x[: len(coordinates)] = rows[[names.index(name) for name in coordinates]]
+    inputs = np.zeros((len(model.inputs), 1))  # constraints do not contain them
+    (values,) = model._columns(KERNEL, np.array([t0]), x, wide(p), inputs, None, strict=False)
+    lost = np.flatnonzero(~(np.abs(values) >= SMALL))
+    if not lost.size:
+        return ""
+    where = f" in column {lost[0]}" if len(values) > 1 else ""
+    return f"initial: {_undetermined(model)} at {model.independent} = {t0:.6g}{where}; {_advice}"
+
+
+_advice = "declare other velocities as kept=[...], or use the form 'multipliers'"
+
+
+def _undetermined(model: InitialStates) -> str:
+    kept = [s for s in model.states[model.n_coordinates :] if s != "t"]
+    return f"the velocities kept as states ({', '.join(kept)}) do not determine the others"
 
 
 def report(sol: Solution) -> None:

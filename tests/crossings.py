@@ -1,9 +1,7 @@
 """How features meet: one small system with the closed forms of its parts, run in every pair of ways.
 
-A system is put together from independent parts, a coordinate or two each, whose motions are known: a mass on a spring,
-a mass driven by an input, a bouncing ball (an event), a sliding block (a contact), a mass on a circle (a closed loop),
-a skate (a nonholonomic constraint), a free mass (a cyclic coordinate). `meet(a, b)` declares the parts that two
-features ask for, runs them in the way that they ask for, and compares with the closed forms.
+`meet(a, b)` declares the parts that two features ask for (`crossing_parts`), runs them in the way that both ask for,
+and compares with the closed forms. docs/crossings.md is written from what it finds, by `crossings_page`.
 """
 
 from __future__ import annotations
@@ -20,123 +18,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import sympy as sp
+from crossing_parts import ACTION, END, HELD, NUMBERS, PARTS, RAMP, declared, driven
 
 import chaplygin as cg
-
-END = 1.0
-NUMBERS = {"k": 4.0, "hold": 0.0, "g": 9.81, "e": 0.8, "mu": 0.2, "slope": 5.0}
-RADIUS_RATE, SPIN, SPEED, ACTION = 1.5, 1.0, 1.0, 0.5
-
-HELD = ([0.0, 0.25], [1.0, -1.0])
-RAMP = ([0.0, 2.0], [0.0, 2.0])
-
-
-# ---- the parts: kinetic energy, potential, closed forms ----
-
-
-@dataclass(frozen=True)
-class Part:
-    """Coordinates of unit mass: where they start, and where they are at t, by closed forms."""
-
-    start: Mapping[str, float]
-    motion: Callable[[float], Mapping[str, float]]
-
-
-def _ball(t: float) -> dict[str, float]:
-    g, e = NUMBERS["g"], NUMBERS["e"]
-    first = math.sqrt(2 / g)
-    height, speed, rest = 1.0, 0.0, t
-    if t >= first:
-        height, speed, rest = 0.0, e * g * first, t - first
-        while rest > 2 * speed / g:
-            rest, speed = rest - 2 * speed / g, e * speed
-    return {"b": height + speed * rest - g * rest**2 / 2}
-
-
-def _block(t: float) -> dict[str, float]:
-    slowing = NUMBERS["mu"] * NUMBERS["g"]
-    t = min(t, 1 / slowing)
-    return {"s": t - slowing * t**2 / 2}
-
-
-def _circle(t: float) -> dict[str, float]:
-    return {"cx": math.cos(RADIUS_RATE * t), "cy": math.sin(RADIUS_RATE * t)}
-
-
-def _skate(t: float) -> dict[str, float]:
-    w, g = SPIN, NUMBERS["slope"]
-    return {"phi": w * t, "x": g * math.sin(w * t) ** 2 / (2 * w**2),
-            "y": g * (w * t - math.sin(w * t) * math.cos(w * t)) / (2 * w**2)}  # fmt: skip
-
-
-def _spring(t: float) -> dict[str, float]:
-    return {"q": math.cos(2 * t)}
-
-
-PARTS = {
-    "spring": Part({"q": 1.0, "q_dot": 0.0}, _spring),
-    "drive": Part({"d": 0.0, "d_dot": 0.0}, lambda t: {}),
-    "action": Part({"a": 0.0, "a_dot": 0.0}, lambda t: {"a": ACTION * t**2 / 2}),
-    "ball": Part({"b": 1.0, "b_dot": 0.0}, _ball),
-    "block": Part({"s": 0.0, "s_dot": 1.0}, _block),
-    "circle": Part({"cx": 1.0, "cy": 0.0, "cx_dot": 0.0, "cy_dot": RADIUS_RATE}, _circle),
-    "skate": Part({"phi": 0.0, "x": 0.0, "y": 0.0, "omega": SPIN, "v": 0.0, "w": 0.0}, _skate),
-    "free": Part({"c": 0.0, "c_dot": SPEED}, lambda t: {"c": t}),
-}
-"""By name, in the order in which they are declared."""
-
-
-def declared(parts: frozenset[str], bodies: bool) -> cg.System:
-    """The system of these parts; with `bodies`, each mass is a body on a slide. `hold` ties all of them to a rest."""
-    k, hold, g, e, mu, slope = cg.parameters("k hold g e mu slope")
-    kinematics: dict[Any, Any] = {}
-    links: list[Any] = []
-    terms: dict[str, Any] = {"kinetic": sp.Integer(0), "potential": sp.Integer(0)}
-    more: dict[str, Any] = {}
-
-    def mass(name: str, home: float = 0.0) -> Any:
-        q = cg.coordinates(name)
-        if bodies:
-            links.append(cg.joint.prismatic(None, "x", name=name, mass=1))
-        else:
-            kinematics[q] = cg.rate(q)
-            terms["kinetic"] += cg.rate(q) ** 2 / 2
-        terms["potential"] += hold * (q - home) ** 2 / 2
-        return q
-
-    q = mass("q")
-    terms["potential"] += k * q**2 / 2
-    pushed = [
-        (name, force) for part, name, force in (("drive", "d", "F"), ("action", "a", "A")) if part in parts
-    ]
-    if pushed:
-        more["forces"] = {cg.rate(mass(name)): cg.inputs(force) for name, force in pushed}
-    if "ball" in parts:
-        b = mass("b", 1.0)
-        terms["potential"] += g * b
-        more["events"] = [cg.Event(b, direction=-1, reset={cg.rate(b): -e * cg.rate(b)}, name="floor")]
-    if "block" in parts:
-        more["contacts"] = [cg.Coulomb("table", slip=cg.rate(mass("s")), normal=g, mu=mu)]
-    if "circle" in parts:
-        more["holonomic"] = [mass("cx", 1.0) ** 2 + mass("cy") ** 2 - 1]
-    if "free" in parts:
-        c = mass("c")
-        terms["potential"] -= hold * c**2 / 2  # it stays cyclic
-    if "skate" in parts:
-        phi, x, y = cg.coordinates("phi x y")
-        omega, v, w = cg.velocities("omega v w")
-        kinematics |= {phi: omega, x: v * sp.cos(phi) - w * sp.sin(phi), y: v * sp.sin(phi) + w * sp.cos(phi)}
-        terms["kinetic"] += (omega**2 + v**2 + w**2) / 2
-        terms["potential"] += hold * (phi**2 + x**2 + y**2) / 2 - slope * x
-        more["constraints"] = [w]
-    if bodies:
-        del terms["kinetic"]
-        more["bodies"] = links
-    else:
-        more["kinematics"] = kinematics
-    return cg.System("_".join(("parts", *sorted(parts))), **terms, **more)
-
 
 # ---- what a feature asks for ----
 
@@ -205,15 +89,6 @@ def compiled(
     if loaded:
         return cg.load_model(compiled(parts, form, options, False).owner.__file__)
     return _declared(parts, form == "recursive").compile(form, **dict(options))
-
-
-def driven(force: Any, t: float) -> float:
-    """Where an input brings a unit mass from rest: the second integral of F."""
-    if force is None:
-        return 0.6 * t**2 / 2
-    if force is HELD:
-        return t**2 / 2 if t <= 0.25 else 0.25**2 / 2 + 0.25 * (t - 0.25) - (t - 0.25) ** 2 / 2
-    return t**3 / 6  # F = t, as samples or as a function
 
 
 def _part(name: str) -> Change:
@@ -422,8 +297,8 @@ def _alone(trial: Trial) -> None:
     close(trial, lambda name: sol[name][-1])
 
 
-def _stepper(trial: Trial, **more: Any) -> Any:
-    run = trial.model.stepper(*_given(trial), **trial.run, **more)
+def _advanced(trial: Trial, run: Any) -> Any:
+    """A stepper or a batch brought to END in three steps, and with "snapshot" once more from the first."""
     run.advance(0.3)
     run = again(trial, run)
     saved = run.save() if "snapshot" in trial.kept else None
@@ -435,6 +310,12 @@ def _stepper(trial: Trial, **more: Any) -> Any:
         run.advance(0.6)
         run.advance(END)
         assert run.y.tobytes() == end
+    return run
+
+
+def _stepper(trial: Trial, **more: Any) -> Any:
+    run = trial.model.stepper(*_given(trial), **trial.run, **more)
+    run = _advanced(trial, run)
     close(trial, lambda name: run[name])
     return run
 
@@ -469,17 +350,7 @@ def _ensemble(trial: Trial, **more: Any) -> Any:
 def _batch(trial: Trial, **more: Any) -> Any:
     given = {"initial": _starts(trial), "parameters": trial.numbers(), "inputs": trial.inputs()}
     batch = trial.model.batch(n=len(SCALES), **given, **trial.many, **trial.run, **more)
-    batch.advance(0.3)
-    batch = again(trial, batch)
-    saved = batch.save() if "snapshot" in trial.kept else None
-    batch.advance_by(0.3)
-    batch.advance(END)
-    if saved is not None:
-        end = batch.y.tobytes()
-        batch.restore(saved)
-        batch.advance(0.6)
-        batch.advance(END)
-        assert batch.y.tobytes() == end
+    batch = _advanced(trial, batch)
     assert not len(batch.failed)
     _each(trial, batch["q"], lambda name: batch[name])
     return batch
@@ -647,83 +518,3 @@ HOSTS: Mapping[str, Callable[[Trial], Any]] = {
 DERIVATIVES: Mapping[str, Callable[[Trial], None]] = {
     "sensitivities": _sensitivities, "gradient": _gradient, "linearization": _linearization, "periodic": _periodic,
 }  # fmt: skip
-
-
-# ---- the page ----
-
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "crossings.md"
-HEAD = """# How features meet
-
-What happens when two features are used together. Each cell of the table is tried by `tests/test_crossings.py`: a system
-put together from parts whose motions are known in closed form (a spring, a ball that bounces, a block that slides and
-stops, a mass on a circle, a skate, a driven mass) is declared, compiled and run in the way that both features ask for,
-and compared with the closed forms.
-
-`+` works, `.` does not come up, since no call takes both, and a number is a refusal: the list below says which call
-makes it, before it begins to integrate, and with which message. The diagonal is a feature by itself.
-
-"""
-
-
-def page(table: Mapping[tuple[str, str], Met]) -> str:
-    """The text of the page for a table."""
-    names = list(FEATURES)
-    refusals = sorted({met[1:] for met in table.values() if met.sign == "-"})
-    numbers = {refusal: i for i, refusal in enumerate(refusals, start=1)}
-    lines = [
-        "| | " + " | ".join(_column(i) for i in range(len(names))) + " |",
-        "|---" * (len(names) + 1) + "|",
-    ]
-    for i, name in enumerate(names):
-        cells = [""] * i + [
-            str(numbers[met[1:]]) if (met := table[name, other]).sign == "-" else met.sign
-            for other in names[i:]
-        ]
-        lines.append(f"| {_column(i)} {name} | " + " | ".join(cells) + " |")
-    lines += ["", "| | call | message |", "|---|---|---|"]
-    lines += [
-        f"| {n} | `{call}` | {message.replace('|', chr(92) + '|')} |"
-        for (call, message), n in numbers.items()
-    ]
-    return HEAD + "\n".join(lines) + "\n"
-
-
-def _column(i: int) -> str:
-    """A, B ... Z, a, b ..."""
-    return chr(ord("A") + i) if i < 26 else chr(ord("a") + i - 26)
-
-
-def read(text: str) -> dict[tuple[str, str], Met]:
-    """The table of a page."""
-    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines() if line.startswith("| ")]
-    refusals = {
-        row[0].strip(): Met("-", row[1].strip().strip("`"), row[2].strip().replace("\\|", "|"))
-        for row in rows
-        if len(row) == 3 and row[0].strip().isdigit()
-    }
-    found = {}
-    names = list(FEATURES)
-    grid = [row for row in rows if len(row) > 3 and row[0].strip()]
-    for i, row in enumerate(grid):
-        name = row[0].strip().partition(" ")[2]
-        for other, cell in zip(names[i:], row[1 + i :], strict=True):
-            sign = cell.strip()
-            found[name, other] = refusals[sign] if sign.isdigit() else Met(sign)
-    return found
-
-
-def tried(report: Callable[[str], None] = print) -> dict[tuple[str, str], Met]:
-    """Every cell, as it is now. What is neither a result nor an early refusal is reported, and counts as refused."""
-    names, found = list(FEATURES), {}
-    for i, name in enumerate(names):
-        for other in names[i:]:
-            try:
-                found[name, other] = meet(*dict.fromkeys((name, other)))
-            except Exception as error:
-                report(f"{name} x {other}: {type(error).__name__}: {error}")
-                found[name, other] = Met("-", "?", f"{type(error).__name__}: {error}".replace("\n", " "))
-    return found
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(tried()), encoding="utf-8")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import crossings
+import crossing_parts
 import pytest
-from crossings import FEATURES, PAGE, Met, meet, page, read
+from crossings import FEATURES, Met, meet
+from crossings_page import PAGE, page, read
 
 from chaplygin.runtime import core_available
 
@@ -51,7 +52,7 @@ def test_every_cell_of_a_row(name: str) -> None:
 
 
 def test_a_wrong_number_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(crossings.NUMBERS, "k", 4.0001)  # the motion expected is that of k = 4
+    monkeypatch.setitem(crossing_parts.NUMBERS, "k", 4.0001)  # the motion expected is that of k = 4
     with pytest.raises(AssertionError, match="q ="):
         meet("stepper", "events")
 

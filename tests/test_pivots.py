@@ -5,6 +5,7 @@ Oracles: closed forms; for the car with a trailer, equations in independent para
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -162,6 +163,44 @@ def test_a_run_that_loses_its_pivot_says_so() -> None:
     assert "'multipliers'" in sol.message
     with pytest.warns(RuntimeWarning, match="'multipliers'"):
         model.integrate((0, 3), start, {}, sensitivities=["a_dot"])
+
+
+def test_a_start_without_a_pivot_is_refused() -> None:
+    """At heading pi/2 nothing determines y_dot, whether it is given or not."""
+    model = skate(kept=[cg.rate(cg.coordinates("x")), cg.rate(cg.coordinates("a"))]).compile()
+    start = {"x": 0, "y": 0, "a": np.pi / 2, "x_dot": 0, "a_dot": 1}
+    undetermined = r"the velocities kept as states \(x_dot, a_dot\) do not determine the others"
+    advice = r"declare other velocities as kept=\[\.\.\.\], or use the form 'multipliers'"
+    with pytest.raises(cg.ArgumentError, match=f"^initial: {undetermined} at t = 0; {advice}$"):
+        model.integrate((0, 1), {**start, "y_dot": 1}, {})
+    several = {**start, "a": [0, np.pi / 2], "y_dot": 0}
+    with pytest.raises(cg.ArgumentError, match=f"^initial: {undetermined} at t = 0 in column 1; {advice}$"):
+        cg.ensemble(model, (0, 1), several, {}, progress=False)
+    with pytest.warns(RuntimeWarning, match=f"about t = 0 {undetermined}"):
+        sol = model.integrate((0, 1), start, {})
+    assert (sol.status, len(sol.t)) == (-1, 1)
+    assert re.search(f"singular .*; about t = 0 {undetermined}", sol.message)
+
+
+def test_whittakers_form_says_so_too() -> None:
+    """h does not follow from a kept velocity that vanishes together with the pivot; it seemed to be missing."""
+    x, y, c = cg.coordinates("x y c")
+    loop = cg.System(
+        "loop",
+        coordinates=[x, y, c],
+        kinetic=sum(cg.rate(q) ** 2 for q in (x, y, c)) / 2,
+        holonomic=[x**2 + y**2 - 1],
+        kept=[cg.rate(x), cg.rate(c)],
+    )
+    model = loop.compile("whittaker", along="c")
+    start = {"x": 1, "y": 0, "x_dot": 0, "y_dot": 1, "c_dot": 1}
+    with pytest.raises(cg.ArgumentError, match=r"^initial: .* \(x_dot_prime\) .* at c = 0; declare other"):
+        model.integrate((0, 1), start, {})
+    start |= {"x": np.cos(0.5), "y": np.sin(0.5), "x_dot": -np.sin(0.5), "y_dot": np.cos(0.5)}
+    sol = model.integrate((0, 2), start, {}, **TIGHT)
+    assert (sol["x"][-1], sol["y"][-1]) == pytest.approx((np.cos(2.5), np.sin(2.5)), abs=1e-8)
+    with pytest.warns(RuntimeWarning, match="loop: about c = 2.*'multipliers'"):
+        model.integrate((0, 3), start, {})
 
 
 def test_a_run_without_such_velocities_does_not_stop() -> None:

@@ -94,6 +94,7 @@ def derive(
             (reduced.total, limit(g, largest, MASS_THRESHOLD)),
             (still, limit(g, reduced.tau, BRANCH_END)),
         ),
+        resolved=choice.resolved,
         kept=kept,
         parameters=constants,
         independent=system.coordinates[place],

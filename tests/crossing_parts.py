@@ -1,0 +1,140 @@
+"""A system put together from independent parts, a coordinate or two each, whose motions are known in closed form.
+
+A mass on a spring, masses driven by inputs, a bouncing ball (an event), a sliding block (a contact), a mass on a circle
+(a closed loop), a skate (a nonholonomic constraint), a free mass (a cyclic coordinate).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+import chaplygin as cg
+
+END = 1.0
+NUMBERS = {"k": 4.0, "hold": 0.0, "g": 9.81, "e": 0.8, "mu": 0.2, "slope": 5.0}
+ANGLE, TURNING = 0.5, 1.5
+"""Of the mass on the circle: until END it keeps away from the x-axis, where cx_dot does not determine cy_dot."""
+SPIN, SPEED, ACTION = 1.0, 1.0, 0.5
+
+HELD = ([0.0, 0.25], [1.0, -1.0])
+RAMP = ([0.0, 2.0], [0.0, 2.0])
+
+
+@dataclass(frozen=True)
+class Part:
+    """Coordinates of unit mass: where they start, and where they are at t, by closed forms."""
+
+    start: Mapping[str, float]
+    motion: Callable[[float], Mapping[str, float]]
+
+
+def _ball(t: float) -> dict[str, float]:
+    g, e = NUMBERS["g"], NUMBERS["e"]
+    first = math.sqrt(2 / g)
+    height, speed, rest = 1.0, 0.0, t
+    if t >= first:
+        height, speed, rest = 0.0, e * g * first, t - first
+        while rest > 2 * speed / g:
+            rest, speed = rest - 2 * speed / g, e * speed
+    return {"b": height + speed * rest - g * rest**2 / 2}
+
+
+def _block(t: float) -> dict[str, float]:
+    slowing = NUMBERS["mu"] * NUMBERS["g"]
+    t = min(t, 1 / slowing)
+    return {"s": t - slowing * t**2 / 2}
+
+
+def _circle(t: float) -> dict[str, float]:
+    angle = ANGLE + TURNING * t
+    return {"cx": math.cos(angle), "cy": math.sin(angle)}
+
+
+def _skate(t: float) -> dict[str, float]:
+    w, g = SPIN, NUMBERS["slope"]
+    return {"phi": w * t, "x": g * math.sin(w * t) ** 2 / (2 * w**2),
+            "y": g * (w * t - math.sin(w * t) * math.cos(w * t)) / (2 * w**2)}  # fmt: skip
+
+
+def _spring(t: float) -> dict[str, float]:
+    return {"q": math.cos(2 * t)}
+
+
+HOME = _circle(0.0)
+
+PARTS = {
+    "spring": Part({"q": 1.0, "q_dot": 0.0}, _spring),
+    "drive": Part({"d": 0.0, "d_dot": 0.0}, lambda t: {}),
+    "action": Part({"a": 0.0, "a_dot": 0.0}, lambda t: {"a": ACTION * t**2 / 2}),
+    "ball": Part({"b": 1.0, "b_dot": 0.0}, _ball),
+    "block": Part({"s": 0.0, "s_dot": 1.0}, _block),
+    "circle": Part({**HOME, "cx_dot": -TURNING * HOME["cy"], "cy_dot": TURNING * HOME["cx"]}, _circle),
+    "skate": Part({"phi": 0.0, "x": 0.0, "y": 0.0, "omega": SPIN, "v": 0.0, "w": 0.0}, _skate),
+    "free": Part({"c": 0.0, "c_dot": SPEED}, lambda t: {"c": t}),
+}
+"""By name, in the order in which they are declared."""
+
+
+def declared(parts: frozenset[str], bodies: bool) -> cg.System:
+    """The system of these parts; with `bodies`, each mass is a body on a slide. `hold` ties all of them to a rest."""
+    k, hold, g, e, mu, slope = cg.parameters("k hold g e mu slope")
+    kinematics: dict[Any, Any] = {}
+    links: list[Any] = []
+    terms: dict[str, Any] = {"kinetic": sp.Integer(0), "potential": sp.Integer(0)}
+    more: dict[str, Any] = {}
+
+    def mass(name: str, home: float = 0.0) -> Any:
+        q = cg.coordinates(name)
+        if bodies:
+            links.append(cg.joint.prismatic(None, "x", name=name, mass=1))
+        else:
+            kinematics[q] = cg.rate(q)
+            terms["kinetic"] += cg.rate(q) ** 2 / 2
+        terms["potential"] += hold * (q - home) ** 2 / 2
+        return q
+
+    q = mass("q")
+    terms["potential"] += k * q**2 / 2
+    pushed = [
+        (name, force) for part, name, force in (("drive", "d", "F"), ("action", "a", "A")) if part in parts
+    ]
+    if pushed:
+        more["forces"] = {cg.rate(mass(name)): cg.inputs(force) for name, force in pushed}
+    if "ball" in parts:
+        b = mass("b", 1.0)
+        terms["potential"] += g * b
+        more["events"] = [cg.Event(b, direction=-1, reset={cg.rate(b): -e * cg.rate(b)}, name="floor")]
+    if "block" in parts:
+        more["contacts"] = [cg.Coulomb("table", slip=cg.rate(mass("s")), normal=g, mu=mu)]
+    if "circle" in parts:
+        more["holonomic"] = [sum(mass(name, home) ** 2 for name, home in HOME.items()) - 1]
+    if "free" in parts:
+        c = mass("c")
+        terms["potential"] -= hold * c**2 / 2  # it stays cyclic
+    if "skate" in parts:
+        phi, x, y = cg.coordinates("phi x y")
+        omega, v, w = cg.velocities("omega v w")
+        kinematics |= {phi: omega, x: v * sp.cos(phi) - w * sp.sin(phi), y: v * sp.sin(phi) + w * sp.cos(phi)}
+        terms["kinetic"] += (omega**2 + v**2 + w**2) / 2
+        terms["potential"] += hold * (phi**2 + x**2 + y**2) / 2 - slope * x
+        more["constraints"] = [w]
+    if bodies:
+        del terms["kinetic"]
+        more["bodies"] = links
+    else:
+        more["kinematics"] = kinematics
+    return cg.System("_".join(("parts", *sorted(parts))), **terms, **more)
+
+
+def driven(force: Any, t: float) -> float:
+    """Where an input brings a unit mass from rest: the second integral of F."""
+    if force is None:
+        return 0.6 * t**2 / 2
+    if force is HELD:
+        return t**2 / 2 if t <= 0.25 else 0.25**2 / 2 + 0.25 * (t - 0.25) - (t - 0.25) ** 2 / 2
+    return t**3 / 6  # F = t, as samples or as a function
