@@ -116,6 +116,10 @@ class _Quantities:
                 return cls(name, "invariants", model._conserved.index(name), None)
         power = next((n for n in ("cg_power", "power") if n in model.outputs), None)
         name = next((n for n in ("cg_painleve", "painleve", "energy") if n in model.outputs), "")
+        if model.form == "given":
+            raise ArgumentError(
+                f"{model.name} has no power balance to audit: its equations are given without kinetic energy"
+            )
         if power is None or not name:
             raise ArgumentError(
                 f"{model.name} has no power balance to audit: it was made by another version of the generator; "

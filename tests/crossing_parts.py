@@ -80,21 +80,28 @@ PARTS = {
 """By name, in the order in which they are declared."""
 
 
-def declared(parts: frozenset[str], bodies: bool) -> cg.System:
-    """The system of these parts; with `bodies`, each mass is a body on a slide. `hold` ties all of them to a rest."""
+def declared(parts: frozenset[str], style: str = "masses") -> cg.System:
+    """The system of these parts, with everything tied to a rest by `hold`.
+
+    The style of "bodies": each mass is a body on a slide; "kinematics": its velocity is a coordinate of its own, and
+    the system is declared by kinematics alone.
+    """
     k, hold, g, e, mu, slope = cg.parameters("k hold g e mu slope")
     kinematics: dict[Any, Any] = {}
     links: list[Any] = []
     terms: dict[str, Any] = {"kinetic": sp.Integer(0), "potential": sp.Integer(0)}
     more: dict[str, Any] = {}
 
+    def rate(q: Any) -> Any:
+        return cg.coordinates(f"{q}_dot") if style == "kinematics" else cg.rate(q)
+
     def mass(name: str, home: float = 0.0) -> Any:
         q = cg.coordinates(name)
-        if bodies:
+        if style == "bodies":
             links.append(cg.joint.prismatic(None, "x", name=name, mass=1))
         else:
-            kinematics[q] = cg.rate(q)
-            terms["kinetic"] += cg.rate(q) ** 2 / 2
+            kinematics[q] = rate(q)
+            terms["kinetic"] += rate(q) ** 2 / 2
         terms["potential"] += hold * (q - home) ** 2 / 2
         return q
 
@@ -104,13 +111,13 @@ def declared(parts: frozenset[str], bodies: bool) -> cg.System:
         (name, force) for part, name, force in (("drive", "d", "F"), ("action", "a", "A")) if part in parts
     ]
     if pushed:
-        more["forces"] = {cg.rate(mass(name)): cg.inputs(force) for name, force in pushed}
+        more["forces"] = {rate(mass(name)): cg.inputs(force) for name, force in pushed}
     if "ball" in parts:
         b = mass("b", 1.0)
         terms["potential"] += g * b
-        more["events"] = [cg.Event(b, direction=-1, reset={cg.rate(b): -e * cg.rate(b)}, name="floor")]
+        more["events"] = [cg.Event(b, direction=-1, reset={rate(b): -e * rate(b)}, name="floor")]
     if "block" in parts:
-        more["contacts"] = [cg.Coulomb("table", slip=cg.rate(mass("s")), normal=g, mu=mu)]
+        more["contacts"] = [cg.Coulomb("table", slip=rate(mass("s")), normal=g, mu=mu)]
     if "circle" in parts:
         more["holonomic"] = [sum(mass(name, home) ** 2 for name, home in HOME.items()) - 1]
     if "free" in parts:
@@ -123,11 +130,16 @@ def declared(parts: frozenset[str], bodies: bool) -> cg.System:
         terms["kinetic"] += (omega**2 + v**2 + w**2) / 2
         terms["potential"] += hold * (phi**2 + x**2 + y**2) / 2 - slope * x
         more["constraints"] = [w]
-    if bodies:
+    if style == "bodies":
         del terms["kinetic"]
         more["bodies"] = links
     else:
         more["kinematics"] = kinematics
+    if style == "kinematics":
+        forces, potential = more.pop("forces", {}), terms.pop("potential")
+        for q, v in [*kinematics.items()]:
+            kinematics[v] = forces.get(v, 0) - sp.diff(potential, q)
+        del terms["kinetic"]
     return cg.System("_".join(("parts", *sorted(parts))), **terms, **more)
 
 

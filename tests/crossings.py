@@ -44,7 +44,7 @@ class Trial:
     """Of "snapshot", "pickle", "loaded"."""
 
     def system(self) -> cg.System:
-        return _declared(self.parts, self.form == "recursive")
+        return _declared(self.parts, STYLES.get(self.form, "masses"))
 
     @property
     def model(self) -> Any:
@@ -79,6 +79,8 @@ class Trial:
 
 
 _declared = functools.cache(declared)
+STYLES = {"recursive": "bodies", "given": "kinematics"}
+"""How the system of a form is declared, if not by its masses."""
 
 
 @functools.cache
@@ -88,7 +90,7 @@ def compiled(
     """The model, compiled once for all trials that need it."""
     if loaded:
         return cg.load_model(compiled(parts, form, options, False).owner.__file__)
-    return _declared(parts, form == "recursive").compile(form, **dict(options))
+    return _declared(parts, STYLES.get(form, "masses")).compile(form, **dict(options))
 
 
 def _part(name: str) -> Change:
@@ -168,6 +170,7 @@ FEATURES = {
     f.name: f
     for f in (
         *(Feature(name, "form", _form(name)) for name in FORMS),
+        Feature("kinematics alone", "form", _form("given")),
         *(Feature(name, "method", _method(name)) for name in METHODS),
         Feature("lanes", None, _many(lanes=2)),
         Feature("threads", None, _many(threads=2)),

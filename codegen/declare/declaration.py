@@ -17,7 +17,7 @@ from .entry import Entry
 from .events import Event
 from .interactions import Interaction
 from .joint import Link
-from .law import Law
+from .law import KinematicsAlone, Law
 from .symbols import DeclarationError, Input, Multiplier, Parameter, Rate, Velocity, natural, rate, time
 
 Expression = Any
@@ -130,11 +130,14 @@ def declare(name: str, **given: Any) -> Declaration:
     """
     bodies, interactions = mechanism.checked(given["bodies"], given["interactions"])
     rows = _kinematics(given["kinematics"], given["coordinates"], bodies)
+    if rows and given["law"] is None and not any(e.atoms(Velocity) for e in rows.values()):
+        _check_alone(given)
+        given = {**given, "law": KinematicsAlone(), "kinetic": None}
     example = checks.example(given["example"] or {})
     law = given["law"]
     if law is not None and given["kinetic"] is not None:
         raise DeclarationError("give kinetic or a law, not both")
-    kinetic = 0 if given["kinetic"] is None and (bodies or law) else given["kinetic"]
+    kinetic = 0 if given["kinetic"] is None else given["kinetic"]
     own_kinetic = checks.scalar(Entry("kinetic"), kinetic)
     own_potential = checks.scalar(Entry("potential"), given["potential"])
     constraints = checks.listed("constraints", given["constraints"])
@@ -148,6 +151,8 @@ def declare(name: str, **given: Any) -> Declaration:
             f"no body moves: the joints of {names} are fixed, and no coordinates are given"
         )
     velocities = law.velocities if law is not None else _velocities(rows, [*example, *of_links])
+    if given["kinetic"] is None and not (bodies or law):
+        raise DeclarationError("kinetic is missing; give T(t, x, eta), or bodies=[...]")
     forces = checks.by_velocity("forces", given["forces"] or {}, velocities)
     named = checks.mapping("outputs", given["outputs"] or {}).items()
     outputs = {str(key): checks.scalar(Entry("outputs", key), e) for key, e in named}
@@ -218,6 +223,22 @@ def _kinematics(kinematics: Any, coordinates: Any, bodies: Iterable[Body]) -> di
     return rows
 
 
+def _check_alone(given: Mapping[str, Any]) -> None:
+    """Refuse what has no meaning where inputs move the coordinates, without velocities that have inertia."""
+    dynamic = ("kinetic", "potential", "forces", "bodies", "interactions", "constraints", "holonomic")
+    for entry in (*dynamic, "parametrization", "contacts", "kept"):
+        value = given[entry]
+        try:
+            nothing = value is None or len(value) == 0
+        except TypeError:  # a number or an expression
+            nothing = value == 0
+        if not nothing:
+            raise DeclarationError(
+                f"kinematics contains no velocity, so {entry} cannot be given: write right-hand sides in terms of "
+                f"velocities created with velocities(), or, if inputs alone move the coordinates, omit {entry}"
+            )
+
+
 def _velocities(kinematics: Mapping[sp.Symbol, Any], first: Iterable[sp.Symbol]) -> Symbols:
     """The velocities in the kinematics: the coordinate rates, or symbols created with `velocities()`, in order."""
     found: set[sp.Symbol] = set()
@@ -230,8 +251,6 @@ def _velocities(kinematics: Mapping[sp.Symbol, Any], first: Iterable[sp.Symbol])
                     "velocities created with velocities()"
                 )
         found |= here
-    if not found:
-        raise DeclarationError("kinematics contains no velocity; create some with velocities()")
     if all(isinstance(s, Rate) for s in found):
         return tuple(kinematics.values())
     return _in_order(found, first)

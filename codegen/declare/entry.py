@@ -26,6 +26,10 @@ _OTHERWISE: Mapping[type[sp.Symbol], str] = {
 _OF_PLACES = (
     " contains {0}; f must be a function of (t, x): put relations between velocities into constraints"
 )
+_IN_KINEMATICS = (
+    " contains the input {0.name!r}: its rate would enter the equations of the velocities; inputs can stand here only "
+    "if they take the place of all velocities"
+)
 _NO_MULTIPLIERS = " contains {0}; it must not contain multipliers"
 
 
@@ -39,7 +43,7 @@ class Contents:
 
 
 CONTENTS = {
-    "kinematics": Contents((Velocity,)),
+    "kinematics": Contents((Velocity,), {Input: _IN_KINEMATICS}),
     "kinetic": Contents((Velocity,)),
     "potential": Contents(
         (Input,), {Velocity: " depends on velocities; V is a function of (t, x): move it to kinetic"}

@@ -49,6 +49,16 @@ class Law(ABC):
         """Whether M is symmetric and positive, whatever its expressions."""
         return True
 
+    @property
+    def title(self) -> str:
+        """The name and the formula of the equations."""
+        return "Given equations, M d eta/dt = f"
+
+    @property
+    def why(self) -> str:
+        """Why no kinetic energy gives the equations."""
+        return "they are given, by a law"
+
     def entries(self) -> list[tuple[Entry, Expression]]:
         """Every expression with its place, and the rates of inputs."""
         every = {**self.expressions(), "rates of inputs": tuple(self.rates.values())}
@@ -70,6 +80,28 @@ class Law(ABC):
     def moving(self, g: Graph) -> Flow:
         """The rates of the inputs along a motion."""
         return {g.symbol(f.name): g.symbol(rate.name) for f, rate in self.rates.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class KinematicsAlone(Law):
+    """No law is needed: inputs, not velocities with inertia, move the coordinates, dx/dt = xi_0(t, x, u)."""
+
+    velocities: tuple[sp.Symbol, ...] = ()
+
+    @property
+    def title(self) -> str:
+        return "Kinematics, dx/dt = X_0(t, x, u)"
+
+    @property
+    def why(self) -> str:
+        return "there is none: kinematics contains no velocity"
+
+    def expressions(self) -> dict[str, Sequence[Expression]]:
+        return {}
+
+    def balance(self, g: Graph, nodes: SystemNodes, flow: Flow) -> tuple[Rows, list[Node]]:
+        """No equations."""
+        return [], []
 
 
 @dataclass(frozen=True, eq=False)

@@ -164,7 +164,7 @@ class Equations:
 
     @cached_property
     def forcing(self) -> sp.Matrix:
-        return sp.Matrix(self.nodes.view(self.nodes.force))
+        return sp.Matrix(len(self.nodes.force), 1, self.nodes.view(self.nodes.force))
 
     @cached_property
     def kinematics(self) -> sp.Matrix:

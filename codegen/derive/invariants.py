@@ -145,7 +145,7 @@ def _coordinate_invariants(eqs: EquationNodes) -> list[Invariant]:
         return []
     monomials = [g.mul(x[i], x[j]) for i in range(n) for j in range(i, n)] + list(x)
     flat = [node for a in range(-1, k) for node in fields.apply(g, a, monomials)]
-    points = eqs.points(flat, 2 * len(monomials) // k + 4)
+    points = eqs.points(flat, 2 * len(monomials) // max(k, 1) + 4)
     rows = np.array([evaluate(g, flat, p) for p in points]).reshape(-1, len(monomials))
     found = []
     at = {s.name: v for s, v in system.example.items()}

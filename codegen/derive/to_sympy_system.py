@@ -32,6 +32,8 @@ def symbolic_system(eqs: Equations) -> Any:
     # Symbol of the same assumptions, so that from_sympy takes them back as they were.
     still = {p: sp.Symbol(p.name, **p.assumptions0) for p in (*eqs.system.parameters, *eqs.parameters)}
     known = {time: dynamicsymbols._t, **moving, **still}
+    if not eqs.velocities:
+        return SymbolicSystem([moving[x] for x in eqs.coordinates], eqs.kinematics.xreplace(known))
     mass, force, rates = (m.xreplace(known) for m in (eqs.mass_matrix, eqs.forcing, eqs.kinematics))
     return SymbolicSystem(
         [moving[x] for x in eqs.coordinates],

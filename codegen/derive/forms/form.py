@@ -55,7 +55,7 @@ class Form:
     def failing(self, system: System) -> str | None:
         """The hypothesis that fails for a system, as far as its declaration shows it; None if all hold."""
         if system.law is not None and not self.of_laws:
-            return "'the kinetic energy gives the equations' fails (they are given, by a law)"
+            return f"'the kinetic energy gives the equations' fails ({system.law.why})"
         if system.contacts and not self.contacts:
             names = ", ".join(c.name for c in system.contacts)
             return f"'no dry friction' fails (contacts are given: {names})"

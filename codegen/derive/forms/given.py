@@ -32,7 +32,7 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
     example point. M is not assumed to be symmetric, unless it comes from masses and inertias.
 
     Hypothesis: the system was declared by a law, as those of `chaplygin.from_sympy` whose kinetic energy is not known
-    or does not give their equations.
+    or does not give their equations, or by kinematics alone.
     """
     if system.law is None:
         raise misfit("given", system, "M and f are given")
@@ -45,10 +45,11 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
     motion = Motion(rates, mass, force)
     if choice.permitted is not None:
         motion = _projected(g, system, motion, choice)
-    _check_regular(g, system, choice.velocities, motion.mass)
+    if motion.mass:
+        _check_regular(g, system, choice.velocities, motion.mass)
     if system.law.symmetric:
         motion = Motion(motion.rates, [row[: i + 1] for i, row in enumerate(motion.mass)], motion.force)
-    return equations_of(system, "given", g, "Given equations, M d eta/dt = f", choice, motion)
+    return equations_of(system, "given", g, system.law.title, choice, motion)
 
 
 def _check_regular(
