@@ -42,7 +42,7 @@ test-sanitized: setup
 
 bench: setup
 	@mkdir -p out
-	$(PY) -m pytest bench -m '' --benchmark-only --benchmark-json=out/bench.json
+	$(PY) -m pytest bench --benchmark-json=out/bench.json
 
 # mypy cannot follow setup.py's mapping from folders to package names, so it reads the packages through links.
 lint: setup

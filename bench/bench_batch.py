@@ -22,8 +22,8 @@ import chaplygin as cg
 DT = 0.02
 M, A, J = 1.0, 0.2, 0.5
 NUMBERS = {"m": M, "a": A, "J": J}
-FEW, MANY = 4096, 65_536
-PYTHON = 64
+FEW, MANY = scaled((4096, 65_536), (64, 256))
+PYTHON = scaled(64, 8)
 """Episodes of slow contenders: their time per step does not depend on the number."""
 GROUP = "a step of 20 ms of one sleigh among many, rk4, with a new input"
 

@@ -77,7 +77,7 @@ def test_c_host(tmp_path: Path, turns: Any) -> None:
     )
 
     def row(text: str, run: Callable[[int], Any], steps: int = STEPS) -> Contender:
-        run(1000)
+        run(STEPS // 300)
         return Contender(text, lambda: run(steps), steps)
 
     inlined = row("loop with the package's flags, methods inlined", lambda steps: loop(steps, 0))
@@ -94,5 +94,5 @@ def test_c_host(tmp_path: Path, turns: Any) -> None:
         "1 kHz, one step, dop853 1e-9: heavy_top",
         [inlined, bundle, native, table, python],
         ratios,
-        rounds=scaled(9, 2),
+        rounds=9,
     )

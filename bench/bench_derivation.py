@@ -17,10 +17,12 @@ from typing import Any
 
 import pytest
 from cases import chain
+from sizes import QUICK, scaled
 
 import chaplygin as cg
 
-SIZES = [5, 20, 100]
+SIZES = scaled([5, 20, 100], [5])
+BODIES = scaled(30, 3)
 _BYTECODE = Path(__file__).resolve().parent.parent / "build" / "bench-bytecode"
 
 _DERIVE = """
@@ -56,7 +58,9 @@ print(json.dumps({{"total": loaded - begin}}))
 
 def environment(cache: str) -> dict[str, str]:
     """Environment variables for an interpreter with its own model cache."""
-    variables = {**os.environ, "CHAPLYGIN_CACHE": cache, "PYTHONPYCACHEPREFIX": str(_BYTECODE)}
+    variables = {**os.environ, "CHAPLYGIN_CACHE": cache}
+    if not QUICK:  # what is timed finds all its bytecode
+        variables["PYTHONPYCACHEPREFIX"] = str(_BYTECODE)
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
     return variables
 
@@ -125,13 +129,17 @@ subjects = pytest.mark.parametrize(
         ("heavy_top", "poincare", {}),
         ("n_link_pendulum", "lagrange", {"n": 5}),
         ("n_link_pendulum", "lagrange", {"n": 20}),
-    ],
-    ids=["chaplygin_sleigh", "heavy_top", "chain of 5", "chain of 20"],
+    ][: scaled(4, 1)],
+    ids=["chaplygin_sleigh", "heavy_top", "chain of 5", "chain of 20"][: scaled(4, 1)],
 )
+warmths = pytest.mark.parametrize(
+    "warm", scaled([False, True], [True]), ids=scaled(["cold", "cached"], ["cached"])
+)
+"""The run that fills the cache is a cold one."""
 
 
 @subjects
-@pytest.mark.parametrize("warm", [False, True], ids=["cold", "cached"])
+@warmths
 def test_start_to_first_run(name: str, form: str, options: Any, warm: bool, timed: Any) -> None:
     code = _RUN.format(name=name, options=options, form=form)
     with tempfile.TemporaryDirectory() as folder:
@@ -153,7 +161,7 @@ def test_start_to_first_run(name: str, form: str, options: Any, warm: bool, time
 
 
 @subjects
-@pytest.mark.parametrize("warm", [False, True], ids=["cold", "cached"])
+@warmths
 def test_declaration_to_module(name: str, form: str, options: Any, warm: bool, timed: Any) -> None:
     code = _DERIVE.format(name=name, options=options, form=form)
     with tempfile.TemporaryDirectory() as folder:
@@ -194,11 +202,10 @@ def test_load_without_sympy(timed: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("joint", ["ball", "euler", "hinge"])
-def test_thirty_spatial_bodies_declared(benchmark: Any, joint: str) -> None:
+@pytest.mark.parametrize("joint", scaled(["ball", "euler", "hinge"], ["ball"]))
+def test_spatial_bodies_declared(joint: str, timed: Any) -> None:
     """A chain declared with `bodies=`, from the poses to a checked System."""
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
     from body_chains import body_chain
 
-    benchmark.group = "derivation: 30 spatial bodies declared"
-    benchmark.pedantic(body_chain, args=(30, joint), rounds=3)
+    timed(f"derivation: {BODIES} spatial bodies declared", joint, lambda: body_chain(BODIES, joint), rounds=3)

@@ -83,14 +83,14 @@ def slower_peers(load: Workload, few: int) -> list[Contender]:
             load,
             "heyoka 1e-9, ensemble_propagate_until_batch",
             "heyoka",
-            scaled(400, 64),
+            scaled(400, 8),
             lambda y: taylor.many_by_its_own_call(case, y, T_ENSEMBLE),
         ),
         peer(
             load,
             "diffrax Dopri8 1e-9, vmap, all cores",
             "diffrax",
-            scaled(200 if chain else 2_000, 64),
+            scaled(200 if chain else 2_000, 8),
             lambda y: vmap.many(case, y, T_ENSEMBLE),
         ),
         peer(
@@ -111,7 +111,7 @@ def slower_peers(load: Workload, few: int) -> list[Contender]:
             load,
             f"NumPy RK4, {round(T_ENSEMBLE / STEP)} steps, all runs at once",
             "NumPy",
-            scaled(100 if chain else 2_000, 64),
+            scaled(100 if chain else 2_000, 8),
             lambda y: plain.many(case, y, T_ENSEMBLE, STEP),
         ),
     ]
@@ -136,7 +136,7 @@ def against_heyoka(load: Workload, heyoka: Contender) -> tuple[list[Contender], 
 @EACH_CASE
 def test_ensemble(case: Case, turns: Any) -> None:
     load, chain = workload(case), case is CHAIN
-    few = scaled(5 if chain else 40, 3)
+    few = scaled(5 if chain else 40, 1)
     heyoka = peer(
         load,
         "heyoka 1e-9, batches of 8 in a loop",

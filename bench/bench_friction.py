@@ -25,7 +25,7 @@ from chaplygin.runtime._core import widest_lanes
 
 T_END = 2.5
 RUN = "k=1 nu=1 eps=.1 delta0=.12"
-AT_ONCE = 100
+AT_ONCE = scaled(100, 1)
 """Compiled runs per timing."""
 
 _DATA = Path(__file__).resolve().parent.parent / "tests" / "data" / "painleve_klein.json"

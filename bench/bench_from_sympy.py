@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sizes import scaled
 from sympy.physics import mechanics as me
 
 import chaplygin as cg
@@ -22,7 +23,7 @@ import mechanics_models as given
 from sympy_oracle import Oracle, formed
 
 _ROUND = count()  # a new name is a model that no cache has
-SUBJECTS = ["cart_and_links", "jointed_arm", "four_bar", "bicycle"]
+SUBJECTS = scaled(["cart_and_links", "jointed_arm", "four_bar", "bicycle"], ["cart_and_links"])
 
 
 @pytest.mark.parametrize("name", SUBJECTS)

@@ -9,7 +9,7 @@ import peak
 import pytest
 from bench_ensemble import fastest
 from cases import CASES, TOLERANCE, TOP, Case
-from sizes import ROUNDS, scaled
+from sizes import ROUNDS, WIDTHS, scaled
 from turns import Contender, Ratio
 from workload import STEP, T_ENSEMBLE, Setting, workload
 
@@ -31,7 +31,7 @@ def operations(case: Case) -> int:
 @EACH_CASE
 def test_share_of_peak(case: Case, turns: Any) -> None:
     load = workload(case)
-    runs = min(load.runs, scaled(16_384 if case.n is None else 2048, 512))
+    runs = min(load.runs, scaled(16_384 if case.n is None else 2048, 64))
     steps, lanes = round(T_ENSEMBLE / STEP), ours.widest(case)
     count = operations(case)
     burst, at_peak = peak.burst()
@@ -60,15 +60,17 @@ def test_share_of_peak(case: Case, turns: Any) -> None:
 
 
 @EACH_CASE
-@pytest.mark.parametrize("reproducible", [False, True], ids=["fast", "reproducible"])
+@pytest.mark.parametrize(
+    "reproducible", scaled([False, True], [True]), ids=lambda same: "reproducible" if same else "fast"
+)
 def test_widths(case: Case, reproducible: bool, turns: Any) -> None:
     load, widest = workload(case), ours.widest(case)
     if widest == 1:
         pytest.skip("lanes are not available")
-    runs = min(load.runs, scaled(20_000 if case.n is None else 2000, 512))
+    runs = min(load.runs, scaled(20_000 if case.n is None else 2000, 64))
     setting = fastest(load, [Setting(method, TOLERANCE) for method in ours.ADAPTIVE])
     rows = []
-    for lanes in (width for width in (1, 2, 4, 8) if width <= widest):
+    for lanes in (width for width in WIDTHS if width <= widest):
         run = ours.many(
             case,
             load.first(runs),
@@ -82,7 +84,7 @@ def test_widths(case: Case, reproducible: bool, turns: Any) -> None:
         rows.append(Contender(text, run, runs, load.error(run())))
     bits = ", reproducible" * reproducible
     ratios = [
-        Ratio(f"{2**i} lanes, speedup over one lane{bits}", rows[i], rows[0], LANES_GOAL.get(2**i))
-        for i in range(1, len(rows))
+        Ratio(f"{lanes} lanes, speedup over one lane{bits}", row, rows[0], LANES_GOAL.get(lanes))
+        for lanes, row in zip(WIDTHS[1:], rows[1:], strict=False)
     ]
     turns(f"lanes, one core, per trajectory: {case.key}{bits}", rows, ratios, rounds=ROUNDS)

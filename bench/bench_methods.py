@@ -1,8 +1,8 @@
 """Which method is the fastest at equal error: the measurement behind `Model.default_method`.
 
 Over the catalogue, for tolerances 1e-3 to 1e-13: the time that each method takes for the error that dop853 has at that
-tolerance, relative to the fastest one's. `python bench/bench_methods.py` takes ten minutes and prints the table of
-RESULTS.md; names of systems as arguments leave out the others.
+tolerance, relative to the fastest one's. `python bench/bench_methods.py` prints the table of RESULTS.md; names of
+systems as arguments leave out the others.
 """
 
 from __future__ import annotations
@@ -13,22 +13,27 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+import pytest
 from cases import Array
+from sizes import scaled
 
 import chaplygin as cg
 
 METHODS = ("tsit5", "vern7", "dop853", "vern9")
 DECADES = range(3, 14)
-TOLERANCES = tuple(10.0 ** (-half / 2) for half in range(6, 27))
+TOLERANCES = scaled(tuple(10.0 ** (-half / 2) for half in range(6, 27)), (1e-4, 1e-8))
 TIGHTEST = 2.3e-14
 SMOOTH = (
     "chaplygin_sleigh", "double_pendulum", "euler_rigid_body", "fluid_cavity", "gyrostat", "heavy_top",
     "kovalevskaya_top", "n_link_pendulum", "rolling_disk", "rotating_particle", "suslov", "torus_nonuniform",
 )  # fmt: skip
 HYBRID = ("block_on_belt", "bouncing_ball", "painleve_klein", "two_mass_chain", "woodpecker")
-RUNS = 64
+KINDS = ("ensembles", "single runs")
+RUNS = scaled(64, 8)
 """Trajectories of an ensemble; their parameters are scattered by 3 %."""
-ROUNDS = 5
+ROUNDS = scaled(5, 1)
+UNREACHED = 5.0
+"""How much slower a method counts as that does not reach the error."""
 
 
 @dataclass
@@ -72,7 +77,7 @@ def measured(name: str) -> dict[tuple[str, float], Point]:
 
 
 def relative(points: dict[tuple[str, float], Point], kind: int) -> Array:
-    """(tolerances, methods): times at the error of dop853, relative to the shortest; infinite if it is not reached."""
+    """(tolerances, methods): times at the error of dop853, relative to the shortest."""
     table = np.empty((len(DECADES), len(METHODS)))
     logs = {}
     for method in METHODS:
@@ -85,16 +90,29 @@ def relative(points: dict[tuple[str, float], Point], kind: int) -> Array:
             order = np.argsort(errors)
             reached = aim >= errors.min()
             table[row, column] = np.exp(np.interp(aim, errors[order], times[order])) if reached else np.inf
-    return table / table.min(axis=1, keepdims=True)
+    return np.minimum(table / table.min(axis=1, keepdims=True), UNREACHED)
+
+
+@pytest.mark.parametrize("name", scaled(SMOOTH + HYBRID, ("chaplygin_sleigh", "bouncing_ball")))
+def test_methods(name: str, points: Any) -> None:
+    """Curves over the decades of the tolerance."""
+    found = measured(name)
+    tables = {what: relative(found, kind).T.tolist() for kind, what in enumerate(KINDS)}
+    curves = {
+        f"{method}, {what}": [(10.0**-decade, value) for decade, value in zip(DECADES, row, strict=True)]
+        for what, rows in tables.items()
+        for method, row in zip(METHODS, rows, strict=True)
+    }
+    points("time of a method for the error of dop853", name, curves)
 
 
 def main(names: list[str]) -> None:
-    """Print the geometric means, in which a method that does not reach the error counts as 5 times slower."""
+    """Print the geometric means."""
     for title, systems in (("smooth", SMOOTH), ("events or contacts", HYBRID)):
         found = [measured(name) for name in systems if not names or name in names]
-        for kind, what in enumerate(("ensembles", "single runs") if found else ()):
+        for kind, what in enumerate(KINDS if found else ()):
             tables = np.array([relative(points, kind) for points in found])
-            means = np.exp(np.log(np.minimum(tables, 5.0)).mean(axis=0))
+            means = np.exp(np.log(tables).mean(axis=0))
             print(f"\n| {title}, {what} | {' | '.join(METHODS)} |\n|---|{'---|' * len(METHODS)}")
             for decade, row in zip(DECADES, means, strict=True):
                 print(f"| 1e-{decade} | {' | '.join(f'{value:.2f}' for value in row)} |", flush=True)

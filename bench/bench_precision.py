@@ -11,12 +11,12 @@ import pytest
 from bench_ensemble import fastest
 from cases import CASES, CHAIN, TOLERANCE, Array, Case
 from peers import Many, available, emitted, jit_c, one_by_one, plain, taylor, vmap
-from sizes import CORES, QUICK, SAMPLE, scaled
+from sizes import CORES, SAMPLE, WIDTHS, scaled
 from turns import quick_time
 from workload import T_ENSEMBLE, Setting, workload
 
 EACH_CASE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-TOLERANCES = (1e-4, 1e-8, 1e-12) if QUICK else tuple(10.0**-i for i in range(4, 14))
+TOLERANCES = scaled(tuple(10.0**-i for i in range(4, 14)), (1e-8,))
 Curve = list[tuple[float, float]]
 Peer = tuple[int, Callable[[Array, float], Many], int]  # number of runs, factory, stride in TOLERANCES
 
@@ -49,8 +49,8 @@ def alone(case: Case, method: str, y: Array, tolerance: float) -> Many:
 @EACH_CASE
 def test_ensembles(case: Case, points: Any) -> None:
     """On one core, for the packages that can be restricted to one."""
-    many = scaled(800 if case is CHAIN else 20_000, 256)
-    few = scaled(3 if case is CHAIN else 10, 2)
+    many = scaled(800 if case is CHAIN else 20_000, 64)
+    few = scaled(3 if case is CHAIN else 10, 1)
     t = T_ENSEMBLE
     rare = 2 if case is CHAIN else 1  # heyoka recompiles for each tolerance
     curves = {
@@ -58,16 +58,16 @@ def test_ensembles(case: Case, points: Any) -> None:
     }
     peers: dict[str, Peer] = {
         "heyoka": (
-            scaled(256 if case is CHAIN else 4000, 64),
+            scaled(256 if case is CHAIN else 4000, 8),
             lambda y, tol: taylor.many(case, y, t, tol),
             rare,
         ),
         "numbalsoda": (
-            scaled(200 if case is CHAIN else 1000, 64),
+            scaled(200 if case is CHAIN else 1000, 8),
             lambda y, tol: emitted.many(case, y, t, tol, reproducible=False),
             1,
         ),
-        "diffrax": (scaled(50 if case is CHAIN else 500, 16), lambda y, tol: vmap.many(case, y, t, tol), 2),
+        "diffrax": (scaled(50 if case is CHAIN else 500, 8), lambda y, tol: vmap.many(case, y, t, tol), 2),
         "SciPy": (few, lambda y, tol: one_by_one(plain.single(case, tol), y, t), 2),
     }
     points("precision, ensembles", case.key, {**curves, **curves_of(case, peers)})
@@ -76,12 +76,12 @@ def test_ensembles(case: Case, points: Any) -> None:
 @EACH_CASE
 def test_single_runs(case: Case, points: Any) -> None:
     """t = 0..10, mean over several trajectories run one after another."""
-    runs, t = scaled(50, 10), T_ENSEMBLE
+    runs, t = scaled(50, 1), T_ENSEMBLE
     rare = 2 if case is CHAIN else 1
     curves = {
         f"chaplygin {method}": curve(case, runs, partial(alone, case, method)) for method in ours.ADAPTIVE
     }
-    few = scaled(3 if case is CHAIN else 10, 2)
+    few = scaled(3 if case is CHAIN else 10, 1)
     peers: dict[str, Peer] = {
         "heyoka": (runs, lambda y, tol: one_by_one(taylor.single(case, tol), y, t), rare),
         "numbalsoda": (
@@ -125,7 +125,7 @@ def test_scaling(case: Case, points: Any) -> None:
         case.key,
         {
             "trajectories": [(n, rate(n, widest, CORES)) for n in sizes],
-            "lanes": [(w, rate(biggest, w, 1)) for w in (1, 2, 4, 8) if w <= widest],
+            "lanes": [(w, rate(biggest, w, 1)) for w in WIDTHS if w <= widest],
             "threads": [(k, rate(biggest, widest, k)) for k in range(1, CORES + 1)],
         },
     )

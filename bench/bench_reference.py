@@ -29,10 +29,10 @@ PART_GOAL = {TOP: 1.05, SLEIGH: 1.10, CHAIN: 1.15}
 HEYOKA_GOAL = {TOP: 4.0, SLEIGH: 4.2, CHAIN: 2.6}
 RK4_GOAL = {TOP: 0.95, CHAIN: 0.95}
 SINGLE_GOAL = {TOP: 0.6, SLEIGH: 0.5, CHAIN: 0.85}
-SMALL_GOAL = {8: 1.8, 64: 1.5, 400: 1.25}
+SMALL_GOAL = scaled({8: 1.8, 64: 1.5, 400: 1.25}, {8: 1.8})
 CALL = 60e-6
 """Seconds of a call that do not count against a small ensemble."""
-RUNS = {TOP: scaled(20_000, 400), SLEIGH: scaled(100_000, 2000), CHAIN: scaled(2000, 200)}
+RUNS = {TOP: scaled(20_000, 64), SLEIGH: scaled(100_000, 64), CHAIN: scaled(2000, 64)}
 """Each row takes some hundredths of a second, so that many rounds fit between other programs' turns."""
 METHODS: dict[str, dict[str, Any]] = {
     "chaplygin by default": {"method": None, "lanes": None, "reproducible": True},
@@ -50,13 +50,13 @@ def tuned(case: Case, make: Maker, halvings: int = 9, error: float = ERROR) -> f
         return load.error(make(load.first(SAMPLE), 10.0**exponent)()) <= error
 
     fine, coarse = -13.0, -5.0
-    for _ in range(halvings):
+    for _ in range(scaled(halvings, 1)):
         middle = (fine + coarse) / 2
         if reached(middle):
             fine = middle
         else:
             coarse = middle
-    above = [fine + i / 40 for i in range(1, 13)]
+    above = [fine + i / 40 for i in range(1, scaled(13, 2))]
     return float(10.0 ** max([fine, *filter(reached, above)]))
 
 
@@ -110,7 +110,7 @@ def test_rk4(case: Case, turns: Any) -> None:
     run, count = reference.many_fixed(case, load, T_ENSEMBLE, STEP)
     hand = Contender("hand-written rk4", run, runs, workload(case).error(run()), flops=count)
     own_count = runs * steps * (4.0 * operations(case) + 13.0 * len(case.model.states))
-    burst, at_peak = peak.burst(1_000_000)
+    burst, at_peak = peak.burst(scaled(1_000_000, 1000))
     rows, ratios = [hand], []
     for reproducible in (True, False):
         own = ours.many(
@@ -169,7 +169,7 @@ def test_small_ensembles(case: Case, turns: Any) -> None:
 @EACH_CASE
 def test_single_runs(case: Case, turns: Any) -> None:
     """t = 0..100 at 1e-9, and at the median error of numbalsoda, which calls the reference's right-hand side."""
-    runs, load = scaled(4 if case is CHAIN else 40, 2), workload(case)
+    runs, load = scaled(4 if case is CHAIN else 40, 1), workload(case)
 
     def package(method: str, tolerance: float) -> Single:
         return ours.single(case, tolerance, method, reproducible=True)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from cases import chain
+from sizes import scaled
 
-SIZES = [1, 2, 5, 10, 20, 50]
+SIZES = scaled([1, 2, 5, 10, 20, 50], [2])
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -27,7 +28,7 @@ def test_right_hand_side(n: int, timed: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("n", [5, 10])
+@pytest.mark.parametrize("n", scaled([5, 10], [2]))
 def test_right_hand_side_in_python(n: int, timed: Any) -> None:
     case = chain(n)
     field, y = case.python_field(), case.initial.tolist()

@@ -23,17 +23,18 @@ from chaplygin.runtime import sensitivities
 from chaplygin.runtime.options import RunOptions
 
 EACH_CASE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-GOAL = {4: 3.4, 16: 10.6}
+GOAL = scaled({4: 3.4, 16: 10.6}, {4: 3.4})
 """1 + 0.6 k"""
 SPAN = {TOP: scaled(200, 5), SLEIGH: scaled(20, 1), CHAIN: scaled(100, 2)}
 SHORT = {SLEIGH: 0.01}
 """The longest steps of the sleigh, which otherwise is at rest after a few."""
 GRADIENT_GOAL = 6.0
-BODIES = 25
+BODIES = scaled(25, 3)
+METHODS = scaled(["dop853", "vern9"], ["dop853"])
 
 
 @EACH_CASE
-@pytest.mark.parametrize("method", ["dop853", "vern9"])
+@pytest.mark.parametrize("method", METHODS)
 def test_directions(case: Case, method: str, turns: Any) -> None:
     model, x0, p = case.model, case.initial, case.parameters
     options = {"method": method, "rtol": 1e-9, "atol": 1e-9, "max_step": SHORT.get(case, np.inf)}
@@ -94,8 +95,8 @@ def links() -> tuple[Any, ...]:
     return system.compile("lagrange", wait=True), "phi", ("m", "l"), scaled(5, 1)
 
 
-@pytest.mark.parametrize("method", ["dop853", "vern9"])
-@pytest.mark.parametrize("subject", [springs, links], ids=["springs", "links"])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("subject", scaled([springs, links], [springs]), ids=lambda made: made.__name__)
 def test_gradient(subject: Callable[[], tuple[Any, ...]], method: str, turns: Any) -> None:
     model, moves, kinds, t_end = subject()
     initial = {f"{moves}_{i}": 0.3 * np.sin(i) for i in range(BODIES)}

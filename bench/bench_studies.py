@@ -26,7 +26,7 @@ from turns import Contender, Ratio
 
 import chaplygin as cg
 
-MANY = scaled(1_000_000, 20_000)
+MANY = scaled(1_000_000, 2000)
 FEW = scaled(20_000, 500)
 SLOW = scaled(200, 20)
 """Trajectories of contenders whose time for each does not depend on their number."""

@@ -1,6 +1,6 @@
 """Trees of bodies: a call of `recursive` beside a hand-written recursion and Pinocchio, lanes, and compile times.
 
-`python -m pytest bench/bench_trees.py -m '' --benchmark-only`. The planar chain is one of equal rods on hinges, the
+`python -m pytest bench/bench_trees.py`. The planar chain is one of equal rods on hinges, the
 spatial trees are binary.
 """
 
@@ -30,8 +30,14 @@ sys.path.insert(0, str(HERE.parent / "tests"))
 
 from spatial_trees import MOMENTS, NUMBERS, G, L, M, Pinocchio, spatial_tree  # noqa: E402
 
-SECONDS = {"planar 100": 5.0, "planar 200": 8.0, "hinges 30": 8.0, "balls 30": 8.0}
+SECONDS = scaled(
+    {("planar", 100): 5.0, ("planar", 200): 8.0, ("hinges", 30): 8.0, ("balls", 30): 8.0},
+    {("planar", 2): 5.0},
+)
 """At most for declaring, deriving, emitting and compiling."""
+JOINTS = scaled(["hinges", "balls"], ["balls"])
+IN_LANES = scaled(30, 1)
+"""Bodies."""
 
 
 def planar(n: int) -> cg.System:
@@ -81,7 +87,7 @@ class Calls:
         return out
 
 
-@pytest.mark.parametrize("n", [5, 20, 50, 100])
+@pytest.mark.parametrize("n", scaled([5, 20, 50, 100], [2]))
 def test_planar_chain(n: int, tmp_path: Path, turns: Any) -> None:
     calls, times = Calls(planar(n).equations("recursive"), tmp_path, n), scaled(2_000_000 // n, 100)
     rng = np.random.default_rng(n)
@@ -95,8 +101,8 @@ def test_planar_chain(n: int, tmp_path: Path, turns: Any) -> None:
     turns(f"planar chain of {n} rods, a right-hand side", [theirs, ours], [ratio], rounds=ROUNDS)
 
 
-@pytest.mark.parametrize("n", [30, 100])
-@pytest.mark.parametrize("joint", ["hinges", "balls"])
+@pytest.mark.parametrize("n", scaled([30, 100], [3]))
+@pytest.mark.parametrize("joint", JOINTS)
 def test_spatial_tree(joint: str, n: int, tmp_path: Path, turns: Any) -> None:
     """Beside Pinocchio's ABA called from C++ or, without its headers, from Python."""
     theirs = Pinocchio(n, joint)
@@ -148,9 +154,9 @@ def _from_python(theirs: Pinocchio, times: int) -> Contender:
     return Contender("Pinocchio", repeated(theirs), times, free=quick_time(repeated(one), 9))
 
 
-@pytest.mark.parametrize("joint", ["hinges", "balls"])
+@pytest.mark.parametrize("joint", JOINTS)
 def test_lanes_of_a_spatial_tree(joint: str, turns: Any) -> None:
-    model = spatial_tree(30, joint).compile("recursive", wait=True)
+    model = spatial_tree(IN_LANES, joint).compile("recursive", wait=True)
     runs = scaled(64, 8)
     start = {name: np.full(runs, 1.0 if name.endswith("q0") else 0.0) for name in model.states}
     rng = np.random.default_rng(0)
@@ -165,33 +171,26 @@ def test_lanes_of_a_spatial_tree(joint: str, turns: Any) -> None:
 
     widest = 8
     one, many = (Contender(f"{lanes} lanes", run(lanes), runs * 400) for lanes in (1, widest))
-    ratio = Ratio(f"30 {joint}: throughput of {widest} lanes, relative to one", many, one, 4.0)
-    turns(f"tree of 30 bodies on {joint} in lanes, rk4", [one, many], [ratio], rounds=ROUNDS)
+    ratio = Ratio(f"{IN_LANES} {joint}: throughput of {widest} lanes, relative to one", many, one, 4.0)
+    turns(f"tree of {IN_LANES} bodies on {joint} in lanes, rk4", [one, many], [ratio], rounds=ROUNDS)
 
 
-MAKERS: dict[str, Callable[[], cg.System]] = {
-    "planar 100": lambda: planar(100),
-    "planar 200": lambda: planar(200),
-    "hinges 30": lambda: spatial_tree(30, "hinges"),
-    "balls 30": lambda: spatial_tree(30, "balls"),
-}
-
-
-@pytest.mark.parametrize("what", MAKERS)
+@pytest.mark.parametrize(("kind", "n"), SECONDS)
 def test_declared_derived_compiled(
-    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, turns: Any
+    kind: str, n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, turns: Any
 ) -> None:
     folders = iter(range(1000))
 
     def run() -> None:
         monkeypatch.setenv("CHAPLYGIN_CACHE", str(tmp_path / str(next(folders))))
-        MAKERS[what]().compile("recursive", wait=True)
+        system = planar(n) if kind == "planar" else spatial_tree(n, kind)
+        system.compile("recursive", wait=True)
 
-    row = Contender(what, run)
+    row = Contender(f"{kind} {n}", run)
     turns(
-        f"declared, derived, emitted, compiled: {what}",
+        f"declared, derived, emitted, compiled: {kind} {n}",
         [row],
         [],
         rounds=2,
-        remark=f"at most {SECONDS[what]} s",
+        remark=f"at most {SECONDS[kind, n]} s",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,12 @@ def pytest_addoption(parser: Any) -> None:
 
 
 def pytest_configure(config: Any) -> None:
-    """Set the variable that sizes.py reads when it is imported later."""
+    """With --quick, set the variable that sizes.py reads when it is imported later, and compile without optimizing."""
     if config.getoption("--quick"):
         os.environ["CHAPLYGIN_BENCH_QUICK"] = "1"
+        given = os.environ.setdefault("CHAPLYGIN_BENCH_CC", os.environ.get("CC", "cc"))
+        if os.name == "posix" and shutil.which(given):
+            os.environ["CC"] = str(_HERE / "unoptimized_cc")
 
 
 def pytest_collect_file(file_path: Path, parent: Any) -> Any:
@@ -69,6 +73,7 @@ def timed(benchmark: Any) -> Any:
     ``error`` is shown next to the time; the time is divided by ``per`` (trajectories, calls); ``baseline`` marks the
     row that the ratios of the group refer to. Returns the function's result.
     """
+    from sizes import scaled
 
     def run(
         group: str,
@@ -86,7 +91,10 @@ def timed(benchmark: Any) -> Any:
         benchmark.group = group
         benchmark.extra_info.update(row=row, per=per, baseline=baseline, **more)
         result = benchmark.pedantic(
-            function, rounds=rounds, iterations=iterations, warmup_rounds=1 if warmup else 0
+            function,
+            rounds=scaled(rounds, 1),
+            iterations=scaled(iterations, 1),
+            warmup_rounds=scaled(int(warmup), 0),
         )
         if error is not None:
             benchmark.extra_info["error"] = float(error(result) if callable(error) else error)
@@ -100,11 +108,12 @@ def timed(benchmark: Any) -> Any:
 def turns(benchmark: Any) -> Any:
     """``turns(group, contenders, ratios, rounds=...)``: the rows of a group from interleaved runs, and their ratios."""
     from peers import MISSING
+    from sizes import scaled
     from turns import one_turn
 
     def run(group: str, contenders: list[Any], ratios: list[Any], rounds: int, remark: str = "") -> None:
         benchmark.group = group
-        benchmark.pedantic(one_turn, args=(contenders,), rounds=rounds)
+        benchmark.pedantic(one_turn, args=(contenders,), rounds=scaled(rounds, 1))
         benchmark.extra_info.update(
             rows=[contender.shown() for contender in contenders],
             ratios=[ratio.shown() for ratio in ratios],

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from shared_library import shared_library
+from sizes import scaled
 
 _SOURCE = Path(__file__).resolve().with_name("fma_peak.c")
 
@@ -21,7 +22,7 @@ def _compiled() -> Callable[[int], float]:
     return lambda rounds: float(function(rounds, sink))
 
 
-def burst(rounds: int = 10_000_000) -> tuple[Callable[[], float], float]:
+def burst(rounds: int = scaled(10_000_000, 1000)) -> tuple[Callable[[], float], float]:
     """A function that runs at the peak for about 0.05 s, and its number of operations."""
     peak = _compiled()
     per_round = peak(1)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
+from typing import TypeVar
 
 from chaplygin.runtime.executors import cores
 
 QUICK = bool(os.environ.get("CHAPLYGIN_BENCH_QUICK"))
-CORES = cores()
-ROUNDS = 3 if QUICK else 7
-SAMPLE = 200
-"""Number of trajectories used to measure errors."""
+T = TypeVar("T")
 
 
-def scaled(full: int, quick: int) -> int:
-    """A number of trajectories or repetitions, ``quick`` with ``--quick`` and ``full`` otherwise."""
+def scaled(full: T, quick: T) -> T:
+    """A size, or a choice of cases: ``quick`` with ``--quick`` and ``full`` otherwise."""
     return quick if QUICK else full
 
 
+CORES = cores()
+ROUNDS = 7
+SAMPLE = scaled(200, 8)
+"""Number of trajectories used to measure errors."""
+WIDTHS = scaled((1, 2, 4, 8), (1, 8))
+"""Numbers of lanes that are compared, as far as the CPU has them."""
 LOAD = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
 """Load average before anything was measured: above a few tenths the times are unreliable."""

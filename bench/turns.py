@@ -8,6 +8,8 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
+from sizes import scaled
+
 
 @dataclass(eq=False)
 class Contender:
@@ -99,7 +101,7 @@ def one_turn(contenders: Sequence[Contender]) -> None:
     """Run every contender once and record its time."""
     for contender in contenders:
         seconds = 0.0
-        for _ in range(2):
+        for _ in range(scaled(2, 1)):
             begin = perf_counter()
             contender.run()
             seconds = perf_counter() - begin
@@ -110,9 +112,10 @@ def one_turn(contenders: Sequence[Contender]) -> None:
 
 def quick_time(run: Callable[[], Any], rounds: int = 3) -> float:
     """The shortest time of a few runs after a warm-up: for choosing settings and for the points of the diagrams."""
-    run()
+    for _ in range(scaled(1, 0)):
+        run()
     times = []
-    for _ in range(rounds):
+    for _ in range(scaled(rounds, 1)):
         begin = perf_counter()
         run()
         times.append(perf_counter() - begin)

@@ -59,7 +59,7 @@ class Workload:
         other = available("heyoka", lambda: taylor.many(self.case, start, T_ENSEMBLE, 1e-16))
         if other is None:
             method = plain.single(self.case, REFERENCE_TOLERANCE, "DOP853")
-            other = one_by_one(method, start[:, :5], T_ENSEMBLE)
+            other = one_by_one(method, start[:, : scaled(5, 1)], T_ENSEMBLE)
         return self.error(other())
 
     def first(self, count: int) -> Array:
@@ -71,7 +71,7 @@ class Workload:
 def workload(case: Case) -> Workload:
     """The ensemble shared by all rows of a case."""
     full = {TOP: 100_000, SLEIGH: 100_000, CHAIN: 10_000}[case]
-    return Workload(case, scaled(full, 2000 if case is not CHAIN else 400))
+    return Workload(case, scaled(full, 64))
 
 
 Solver = Callable[[], Array]
