@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -39,8 +40,17 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         build.thread.join(LIMIT)
 
 
+@pytest.hookimpl(tryfirst=True)  # before slow tests are deselected
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Slow tests have a longer time limit."""
+    """Of a test marked `sample(n)`, all but n cases are slow, always the same; slow tests have a longer time limit."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sample"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for name, every in cases.items():
+        (size,) = every[0].get_closest_marker("sample").args  # type: ignore[union-attr]
+        for item in random.Random(name).sample(every, max(len(every) - size, 0)):
+            item.add_marker(pytest.mark.slow)
     limit = float(config.getini("timeout") or 0) if config.pluginmanager.hasplugin("timeout") else 0.0
     for item in items:
         if limit and item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):

@@ -90,6 +90,7 @@ def points(program: Program, kernel: Kernel, count: int) -> list[dict[str, Any]]
 # ---- the catalogue ----
 
 
+@pytest.mark.sample(8)
 def test_values_are_the_same(pair: tuple[Program, Program]) -> None:
     plain, short = pair
     with mp.workdps(45):
@@ -184,6 +185,7 @@ def test_the_same_graph_gives_the_same_text_again() -> None:
         ("n_link_pendulum", "lagrange", 89, 3),
     ],
 )
+@pytest.mark.sample(4)
 def test_operations_of_well_known_systems(name: str, form: str, operations: int, divisions: int) -> None:
     counts = cg.example(name).system.equations(form).operations
     assert counts["rhs"] <= operations

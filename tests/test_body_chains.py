@@ -47,6 +47,7 @@ def test_energies_of_a_chain(joint: str) -> None:
 
 
 @pytest.mark.parametrize("joint", ["ball", "euler", "hinge"])
+@pytest.mark.sample(1)
 def test_energies_of_a_chain_grow_with_its_length(joint: str) -> None:
     sizes = []
     for n in (6, 9, 12):

@@ -109,6 +109,7 @@ def test_reproducible_straight_line_code_is_not_fused_by_the_vectoriser() -> Non
         pytest.param("n_link_pendulum", {"n": 20}, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.sample(1)
 def test_multiply_adds_of_a_model_are_instructions(name: str, size: dict[str, int], own_cache: Path) -> None:
     chaplygin.example(name, **size).system.compile(reproducible=True, wait=True)
     (path,) = own_cache.glob(f"*/*{EXTENSION_SUFFIXES[0]}")

@@ -42,6 +42,7 @@ def oscillator() -> Any:
 
 
 @pytest.mark.parametrize(("name", "compiler"), [*zip(TWO, ("g++", "clang"))])
+@pytest.mark.sample(1)
 def test_one_command_builds_the_example_with_the_bits_of_the_stepper(
     name: str, compiler: str, tmp_path: Path
 ) -> None:

@@ -119,6 +119,7 @@ LONG = [
         for pair in itertools.product(CONFIGURATIONS, TESTS)
     ],
 )
+@pytest.mark.sample(9)
 def test_program(programs: Callable[[str, str], Path], configuration: str, test: str) -> None:
     assert ": 0 failed" in run([str(programs(configuration, test))])
 
@@ -126,6 +127,7 @@ def test_program(programs: Callable[[str, str], Path], configuration: str, test:
 @pytest.mark.parametrize(
     "test", [pytest.param(test, marks=pytest.mark.slow if test == "test_events" else ()) for test in TESTS]
 )
+@pytest.mark.sample(2)
 def test_valgrind(programs: Callable[[str, str], Path], test: str) -> None:
     options = ["-q", "--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=all"]
     assert ": 0 failed" in run([need("valgrind"), *options, str(programs("gcc-inlined", test))])

@@ -360,6 +360,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
+@pytest.mark.sample(5)
 def test_a_damaged_entry_is_not_used_and_is_made_again(kind: str, folder: Path) -> None:
     module = stored()
     DAMAGE[kind](module)  # type: ignore[operator]

@@ -76,6 +76,7 @@ def in_order(names: tuple[str, ...], values: dict[str, float]) -> list[float]:
 
 
 @pytest.mark.parametrize(("case", "form"), CASES_AND_FORMS)
+@pytest.mark.sample(12)
 def test_accelerations_are_those_of_sympy(case: str, form: str) -> None:
     model, oracle = compiled(case, form), CASES[case][2]()
     rng = np.random.default_rng(11)

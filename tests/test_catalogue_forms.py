@@ -79,6 +79,7 @@ def in_order(names: tuple[str, ...], values: dict[str, float]) -> list[float]:
 
 
 @pytest.mark.parametrize(("key", "form"), PAIRS)
+@pytest.mark.sample(16)
 def test_jacobian_and_jvp_are_derivatives_of_the_rhs(key: str, form: str) -> None:
     model, sol = compiled(key, form), run(key, form)
     rng, h = np.random.default_rng(13), 2e-4
@@ -108,6 +109,7 @@ def test_what_is_conserved_stays(key: str, form: str) -> None:
 @pytest.mark.parametrize(
     ("key", "form"), [p for p in PAIRS if p.values[1] != "whittaker" and entry_of(p.values[0]).closed_form]
 )
+@pytest.mark.sample(12)
 def test_run_meets_the_closed_form(key: str, form: str) -> None:
     times = np.linspace(0, 10, 11)
     sol = run(key, form, t_eval=times, rtol=1e-13, atol=1e-13)

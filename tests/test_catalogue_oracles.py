@@ -217,6 +217,7 @@ TRAJECTORIES: dict[str, tuple[str, dict[str, Any], Any, Any]] = {
 
 
 @pytest.mark.parametrize("key", TRAJECTORIES)
+@pytest.mark.sample(3)
 def test_oracle_runs_into_the_reference_states(key: str) -> None:
     name, options, make, order = TRAJECTORIES[key]
     oracle = make()

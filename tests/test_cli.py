@@ -167,6 +167,7 @@ def test_show_follows_the_form_and_its_options(capsys: Captured) -> None:
 
 
 @pytest.mark.parametrize("form", [form for form in forms() if form != "given"])
+@pytest.mark.sample(3)
 def test_every_form_shows_and_runs(form: str, capsys: Captured, tmp_path: Path) -> None:
     """On the first system to which the form applies; a run agrees with the closed form, or with a tighter run.
 

@@ -209,6 +209,7 @@ print(companion_file(program, "model", "command"))
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.sample(1)
 def test_the_file_compiles_without_a_warning(compiler: str, tmp_path: Path) -> None:
     equations = torque_sleigh()._equations()  # type: ignore[misc]
     program = companion(equations.nodes, [e for e, _ in EXPRESSIONS.values()], "digest")

@@ -94,6 +94,7 @@ def has_the_bits_of_a_stepper(
 @pytest.mark.parametrize("flags", [[], pytest.param(SANITIZED, marks=pytest.mark.slow, id="sanitized")])
 @pytest.mark.parametrize("name", ["heavy_top", "bouncing_ball", "block_on_belt", "pushed"])
 @pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.sample(2)
 def test_a_run_of_cpp_has_the_bits_of_a_stepper(
     name: str, compiler: str, flags: list[str], objects: Path, tmp_path: Path
 ) -> None:

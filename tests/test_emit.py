@@ -129,6 +129,7 @@ def test_the_golden_set_is_what_is_emitted_now() -> None:
     assert differences(ROOT) == []
 
 
+@pytest.mark.sample(6)
 def test_emitted_c_equals_the_python_backend_bit_for_bit(equations: cg.Equations) -> None:
     model, pure = cg.compile(equations), python_model(equations.program, quiet=True, fma=fma)
     draw = np.random.default_rng(3)
@@ -218,6 +219,7 @@ def test_sympy_nodes_print_to_the_emitted_bytes(equations: cg.Equations) -> None
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.sample(10)
 def test_emitted_c_compiles_without_a_warning(compiler: str, equations: cg.Equations, tmp_path: Path) -> None:
     emit_to(equations.program, tmp_path)
     (core,) = tmp_path.glob("*_core.c")

@@ -56,6 +56,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.mark.parametrize("compiler", C)
+@pytest.mark.sample(2)
 def test_c_compiles_where_it_stands(folder: Path, compiler: str, tmp_path: Path) -> None:
     """The core with its methods inlined, and the lanes, without the runtime's folder."""
     (core,), (lanes,) = folder.glob("*_core.c"), folder.glob("*_lanes.c")
@@ -67,6 +68,7 @@ def test_c_compiles_where_it_stands(folder: Path, compiler: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("compiler", CPP)
+@pytest.mark.sample(2)
 def test_the_core_and_the_headers_are_cpp_too(folder: Path, compiler: str, tmp_path: Path) -> None:
     (core,) = folder.glob("*_core.c")
     flags = [need(compiler), "-x", "c++", "-std=c++17", "-fsyntax-only", *STRICT]
@@ -80,6 +82,7 @@ def test_the_core_and_the_headers_are_cpp_too(folder: Path, compiler: str, tmp_p
 
 @needs_core
 @pytest.mark.parametrize("compiler", CPP)
+@pytest.mark.sample(1)
 def test_the_core_compiled_as_cpp_has_the_same_bits(compiler: str, tmp_path: Path) -> None:
     equations = every_function().equations("lagrange")
     emit_to(equations.program, tmp_path)

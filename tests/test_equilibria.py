@@ -256,6 +256,7 @@ def oscillators() -> Any:
         ({"shift": 0.422, "second": 1.347, "e": -0.032, "d": 0.126}, 0.11),
     ],
 )
+@pytest.mark.sample(2)
 def test_a_hopf_point_beside_another_pair(oscillators: Any, changed: dict[str, float], step: float) -> None:
     start = oscillators.model.equilibrium({"x": 0, "y": 0}, oscillators.parameters | changed)
     (point,) = start.continuation("a", 1.0, step=step).special
@@ -403,6 +404,7 @@ def test_a_form_without_the_time_is_refused_before_its_arguments(ask: Any) -> No
 
 @pytest.mark.parametrize("seconds", [1e-6, 1e-3, 1.0, 1e3, 1e6])
 @pytest.mark.parametrize("metres", [1e-6, 1e-3, 1.0, 1e3, 1e6])
+@pytest.mark.sample(8)
 def test_units_decide_neither_on_isolation_nor_on_stability(metres: float, seconds: float) -> None:
     """A pendulum on a sprung cart that is pushed, with and without damping, down and up, in other units."""
     model = sprung_cart()

@@ -129,6 +129,7 @@ def test_one_kind_alone(oscillator: Any, version: str, kind: str, found: str, tm
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.sample(1)
 def test_it_works_when_compiled_from_its_own_sources(block: Fmu, compiler: str, tmp_path: Path) -> None:
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not installed")
@@ -158,6 +159,7 @@ def test_it_works_when_compiled_from_its_own_sources(block: Fmu, compiler: str, 
     assert ends[0] == ends[1]
 
 
+@pytest.mark.sample(1)
 def test_a_thousand_misuses_give_errors_and_no_crash(block: Fmu, tmp_path: Path) -> None:
     misuse(block, tmp_path)
 

@@ -100,6 +100,7 @@ def expected() -> dict[str, tuple[Array, Array, Array]]:
 
 @pytest.mark.parametrize("lanes", [None, 1], ids=["lanes", "one"])
 @pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.sample(2)
 def test_vern9_ends_where_scipy_does(name: str, lanes: int | None, reference: Any, expected: Any) -> None:
     p, y, end = expected[name]
     found, accepted, rejected = reference.vern9(name, p, y, T_END, 1e-12, lanes)
@@ -113,6 +114,7 @@ def test_vern9_ends_where_scipy_does(name: str, lanes: int | None, reference: An
 @pytest.mark.parametrize(
     ("name", "steps"), [("heavy_top", 400), ("chaplygin_sleigh", 50), ("five_links", 2000)]
 )
+@pytest.mark.sample(1)
 def test_rk4_has_order_4(name: str, steps: int, reference: Any, expected: Any) -> None:
     p, y, end = expected[name]
     coarse, fine = (

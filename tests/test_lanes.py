@@ -202,6 +202,7 @@ def expected() -> Any:
         pytest.param("clang", "plain", 8, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.sample(2)
 def test_bits_do_not_depend_on_the_cpu_or_the_compiler(
     compiler: str, cpu: str, lanes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

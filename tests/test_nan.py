@@ -139,6 +139,7 @@ def test_the_right_hand_side_and_its_columns(kind: str) -> None:
 
 @needs_core
 @pytest.mark.parametrize("lanes", [1, 2, 8])
+@pytest.mark.sample(1)
 def test_lanes_stop_where_the_force_is_not_defined_and_only_there(lanes: int) -> None:
     from chaplygin.runtime._core import widest_lanes
 

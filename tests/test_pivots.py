@@ -55,6 +55,7 @@ def path_of_ball(kind: str, t: float, start: complex, velocity: complex) -> comp
 
 
 @pytest.mark.parametrize("kind", ["smooth", "rough", "turntable"])
+@pytest.mark.sample(1)
 def test_ball(kind: str) -> None:
     omega = np.array([1.0, 2.0, 0.5])
     v = {"smooth": (0.3, 0.4), "rough": (omega[1], -omega[0]), "turntable": (omega[1], TURN - omega[0])}[kind]

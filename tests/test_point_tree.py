@@ -72,6 +72,7 @@ TREES = {
 
 
 @pytest.mark.parametrize("parents", TREES.values(), ids=TREES)
+@pytest.mark.sample(2)
 def test_accelerations_and_their_derivatives_are_those_of_the_mass_matrix(parents: Sequence[int]) -> None:
     system = mobile(parents)
     program = system.equations("lagrange").program

@@ -155,6 +155,7 @@ def test_runs_agree_with_the_compiled_model(
 @pytest.mark.parametrize("span", [(0.0, 7.0), (7.0, -1.0)])
 @pytest.mark.parametrize("force", [0.5, ([1.0, 2.0, 3.0], [1.0, -1.0, 0.5])])
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-12])
+@pytest.mark.sample(16)
 def test_pairs_give_the_bits_of_the_compiled_methods(
     oracle: OracleModel, method: str, span: Any, force: Any, tolerance: float
 ) -> None:

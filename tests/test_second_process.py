@@ -121,6 +121,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     ],
     ids=["run and ensemble", "spawn", "fork", "chaplygin run", "chaplygin ensemble"],
 )
+@pytest.mark.sample(2)
 def test_a_second_process_compiles_nothing(place: Place, command: tuple[str, ...]) -> None:
     place.run(*command)
     assert place.calls() == []

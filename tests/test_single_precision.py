@@ -134,6 +134,7 @@ def test_no_double_is_left(name: str) -> None:
     "name",
     [pytest.param(name, marks=pytest.mark.slow if name != "chaplygin_sleigh" else ()) for name in GENERATED],
 )
+@pytest.mark.sample(1)
 def test_compiles_without_a_warning(tmp_path: Path, compiler: str, name: str) -> None:
     files = write(tmp_path / "single", single_precision(complete(generated(name))))
     language = ["-x", "c++", "-std=c++17"] if compiler.endswith("++") else ["-std=c99"]
@@ -259,6 +260,7 @@ def shipped(name: str) -> cg.Model:
 
 @pytest.mark.parametrize("method", ["rk4", "tsit5", "dop853", "vern7"])
 @pytest.mark.parametrize("name", ["heavy_top", "chaplygin_sleigh"])
+@pytest.mark.sample(3)
 def test_end_states_are_those_of_double_precision(compiled: Compiled, name: str, method: str) -> None:
     """Over the catalogue's time span, at the same tolerances, in units of the largest component."""
     entry, model = cg.example(name), shipped(name)

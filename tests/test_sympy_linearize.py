@@ -192,6 +192,7 @@ def test_symbolic_matrices_are_those_of_sympy(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.sample(2)
 def test_compiled_matrices_are_those_of_sympy(name: str) -> None:
     case = CASES[name]
     numbers = {L: 0.7, M: 1.3, G: 9.81, R: 0.4, SPIN: 3.0}

@@ -74,6 +74,7 @@ METHODS = ["rk4", "dop853", "tsit5", "vern7", "vern9", "rodas5p", "auto"]
         for name in sorted({*QUICK_SYSTEMS, *SMALL})
     ],
 )
+@pytest.mark.sample(1)
 def test_every_method_keeps_its_bits(name: str, place: Place) -> None:
     place.tell("hold", "optimise")
     example = cg.example(name)

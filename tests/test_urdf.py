@@ -219,6 +219,7 @@ def _in_space(body: Any, values: Any) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize(("n", "kind"), [(120, "fixed"), (110, "prismatic")])
+@pytest.mark.sample(1)
 def test_long_chains_with_the_child_first(tmp_path: Path, n: int, kind: str) -> None:
     file = tmp_path / "r.urdf"
     file.write_text(chain(n, kind, backward=True))
