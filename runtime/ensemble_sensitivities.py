@@ -13,7 +13,7 @@ from .arguments import Array
 from .errors import ArgumentError
 from .inputs import Inputs
 from .nearest import constrained
-from .sensitivities import NamedDerivatives, Variation, along, varied
+from .sensitivities import NamedDerivatives, Variation, along, moved, varied
 from .tangent_start import TangentStart, fixed_input, size_of, start_of
 
 if TYPE_CHECKING:
@@ -96,9 +96,8 @@ class EnsembleTangents:
         starts, at = self._starts, 0 if job.t_eval is None else slice(None)
         y, delays = variation_of(job).total(results.y, starts.sizes[:, None], ended)
         times = ensemble.t if job.t_eval is None else np.repeat(job.t_eval[:, None], len(ensemble), axis=1)
-        runs = Runs(
-            job.model, times, ensemble.y, self.start.parameters[: len(job.model.parameters)], self.inputs
-        )
+        parameters, (t0, t1) = self.start.parameters[: len(job.model.parameters)], job.t_span
+        runs = Runs(job.model, times, ensemble.y, parameters, self.inputs, -1.0 if t1 < t0 else 1.0)
         return EnsembleSensitivity(
             runs, job.sensitivities or (), y[:, :, at], starts.seeds, job.sensitivity_control, delays[:, at]
         )
@@ -184,20 +183,26 @@ class EnsembleSensitivity(NamedDerivatives):
         result = np.empty((rows, k, *y.shape[1:]))
         for m, moments in enumerate(times):
             u = np.broadcast_to(runs.inputs.at(moments, y[:, m]), (len(self._model.inputs), shape[-1]))
+            slopes = runs.inputs.slopes(moments, runs.direction)
+            seeds = moved(self._seeds, slopes, delays[:, m])
             result[:, :, m] = along(
-                self._model, kernel, moments, y[:, m], p, u, tangents[:, :, m], self._seeds, delays[:, m]
+                self._model, kernel, moments, y[:, m], p, u, tangents[:, :, m], seeds, delays[:, m]
             )
         return result.reshape(rows, k, *shape)
 
 
 class Runs(NamedTuple):
-    """Where the derivatives of many runs are taken: t (..., N), y (n, ..., N), rows of parameters, inputs."""
+    """Where the derivatives of many runs are taken: t (..., N), y (n, ..., N), rows of parameters, inputs.
+
+    `direction` has the sign of the time in which they ran.
+    """
 
     model: Any
     t: Array
     y: Array
     parameters: Sequence[Array]
     inputs: Inputs
+    direction: float = 1.0
 
 
 def column(rows: Sequence[Array], j: int) -> Array:

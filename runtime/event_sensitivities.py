@@ -2,7 +2,7 @@
 
 At an event g(t, y, theta) = 0 of a motion with the rates F and the sensitivities S,
 
-    dt*/dtheta = -(g_y S + g_theta) / (g_t + g_y F),
+    dt*/dtheta = -(g_y S + g_theta) / (g_t + g_u du/dt + g_y F),
 
 and the state of the event, as a function of theta, has the total derivative S + F dt*/dtheta: P. I. Barton and C. K.
 Lee, ACM Transactions on Modeling and Computer Simulation 12 (2002) 256-289.
@@ -17,7 +17,7 @@ import numpy as np
 
 from .arguments import Array
 from .event_record import HEAD, EventRecord, functions, value_of
-from .sensitivities import NamedDerivatives, VariedRun, along
+from .sensitivities import NamedDerivatives, VariedRun, along, moved
 
 MOMENT = 1e-4
 """The part of a mean step over which the change of a rate is measured."""
@@ -62,14 +62,14 @@ class Side(NamedDerivatives):
     """The total derivatives on one side of the occurrences of an event."""
 
     def __init__(
-        self, given: VariedRun, t: Array, y: Array, u: Array, tangents: Array, delays: Array
+        self, given: VariedRun, t: Array, y: Array, u: Array, slopes: Array, tangents: Array, delays: Array
     ) -> None:
         super().__init__(given.variation.base, given.start.names, tangents, given.variation.control, delays)
-        self._given, self._point = given, (t, y, given.p[:, None], u)
+        self._point = t, y, given.p[:, None], u
+        self._seeds = moved(given.start.seeds[:, :, None], slopes, delays)
 
     def _of_kernel(self, kernel: str, rows: int) -> Array:
-        seeds = self._given.start.seeds[:, :, None]
-        return along(self._model, kernel, *self._point, self.y, seeds, self.delays)
+        return along(self._model, kernel, *self._point, self.y, self._seeds, self.delays)
 
 
 def at_events(given: VariedRun, record: EventRecord, called: Any, step: float) -> dict[str, EventSensitivity]:
@@ -107,7 +107,8 @@ def _slope_of(cause: int, calls: Mapping[int, Callable[[float, Array], Any]]) ->
     """That of an event of the model from its kernel, of a Python event by differences of the fourth order."""
 
     def compiled(rows: _Rows, t: Array, y: Array, tangents: Array, seeds: Array, delays: Array) -> Array:
-        found = along(rows.model, "guards", t, y, rows.p, rows.u[0], tangents, seeds, delays)
+        seeds = moved(seeds, rows.slopes, delays)
+        found = along(rows.model, "guards", t, y, rows.p, rows.before(t), tangents, seeds, delays)
         return np.asarray(found[cause])
 
     def differences(rows: _Rows, t: Array, y: Array, tangents: Array, seeds: Array, delays: Array) -> Array:
@@ -146,10 +147,17 @@ class _Rows:
         self.u = [np.concatenate([inputs, log[first + i * modes : first + (i + 1) * modes]]) for i in (0, 1)]
         shared = np.append(record.rows[1:, 0] == record.rows[:-1, 0], False)[which]
         self.u[1][:, shared] = self.u[0][:, shared]  # modes change after the last of several resets at a time
+        self.slopes = given.inputs.slopes(self.t, step)
         self.rates = [self._rates(self.t, y, u) for y, u in zip(self.y, self.u)]
 
     def _rates(self, t: Array, y: Array, u: Array) -> Array:
         return np.asarray(self.model._columns("rhs", t, y, self.p, u, None, False))
+
+    def before(self, t: Array) -> Array:
+        """The inputs and modes before the events, continued to times t (m,)."""
+        u = self.u[0].copy()
+        u[: len(self.slopes)] += self.slopes * (t - self.t)
+        return u
 
     def delays(self, slope: Slope) -> Array:
         """The derivatives (k, m) of the times; NaN at tangential events, as `cg_touches` (cg_variational_inline.h)."""
@@ -164,7 +172,7 @@ class _Rows:
         )
         moment = MOMENT * self.step
         earlier = t - moment, y - moment * rates
-        rates_earlier = self._rates(*earlier, self.u[0])
+        rates_earlier = self._rates(*earlier, self.before(earlier[0]))
         curvature = (rate - slope(self, *earlier, rates_earlier[:, None], none, moving)[0]) / moment
         crosses = rate**2 > 2.0 * np.abs(curvature) * slack
         by_start = slope(self, t, y, self.tangents[0], seeds, still)
@@ -177,6 +185,7 @@ class _Rows:
     def found(self, slope: Slope) -> EventSensitivity:
         delays = self.delays(slope)
         before, after = (
-            Side(self.given, self.t, self.y[i], self.u[i], self.total(i, delays), delays) for i in (0, 1)
+            Side(self.given, self.t, self.y[i], self.u[i], self.slopes, self.total(i, delays), delays)
+            for i in (0, 1)
         )
         return EventSensitivity(before, after)

@@ -56,6 +56,18 @@ class Signal:
         fraction = np.where(inside, (t - self.times[left]) / np.where(width > 0, width, 1.0), 0.0)
         return np.asarray(held + fraction * (self.values[right] - held))
 
+    def slopes(self, t: Array, direction: float) -> Array:
+        """The derivatives by the time at times t (N,); at a sample, those from which a run in this direction comes."""
+        if self.kind != LINEAR:
+            return np.zeros(t.shape)
+        right = np.searchsorted(self.times, t, side="left" if direction > 0 else "right")
+        inside = (right > 0) & (right < len(self.times))
+        right = np.where(inside, right, 0)
+        width = self.times[right] - self.times[right - 1]
+        return np.where(
+            inside, (self.values[right] - self.values[right - 1]) / np.where(inside, width, 1.0), 0.0
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
@@ -83,6 +95,13 @@ class Inputs:
         if self.functions:
             self.call_functions(moments, y.reshape(y.shape[0], -1), u)
         return np.ascontiguousarray(u[:, 0]) if np.ndim(t) == 0 else u
+
+    def slopes(self, t: Array, direction: float) -> Array:
+        """The derivatives (n, N) by the times t (N,) of a run in this direction; there are no functions."""
+        found = np.zeros((len(self.names), len(t)))
+        for index, signal in self.signals.items():
+            found[index] = signal.slopes(t, direction)
+        return found
 
     def call_functions(self, t: Array, y: Array, u: Array) -> None:
         """Write the values of the input functions at times t (N,) and states y (n, N) to their rows of u.

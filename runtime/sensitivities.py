@@ -136,7 +136,8 @@ class Sensitivity(NamedDerivatives):
 
     def _of_kernel(self, kernel: str, rows: int) -> Array:
         solution = self._solution
-        seeds, p = self._given.start.seeds[:, :, None], solution._p[:, None]
+        p, slopes = solution._p[:, None], self._given.inputs.slopes(solution.t, self._step)
+        seeds = moved(self._given.start.seeds[:, :, None], slopes, self.delays)
         return along(
             self._model, kernel, solution.t, solution.y, p, solution._u(), self.y, seeds, self.delays
         )
@@ -159,6 +160,18 @@ def along(
     u = np.concatenate([u, np.zeros((len(model.inputs) + len(model.modes) - len(u), u.shape[1]))])
     address = derivatives(model).address("along", lanes_for(tangents.shape[1]))
     return along_columns(model, address, kernel, t, y, p, u, tangents, seeds, delays)
+
+
+def moved(seeds: Array, slopes: Array, delays: Array) -> Array:
+    """The derivatives of p and u (np + nu, k, N or 1), with those of inputs of slopes (nu, N) at delays (k, N).
+
+    The result is for `along`, whose delays are those of the time that the equations contain.
+    """
+    if not slopes.any() or not delays.any():
+        return seeds
+    found = np.repeat(seeds, 1 if seeds.shape[2] == delays.shape[1] else delays.shape[1], axis=2)
+    found[len(seeds) - len(slopes) :] += slopes[:, None] * delays
+    return found
 
 
 def lanes_for(count: int) -> int:

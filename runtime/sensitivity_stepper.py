@@ -12,7 +12,7 @@ from .arguments import Array
 from .derivatives import derivatives
 from .errors import ArgumentError
 from .inputs import Inputs, parse
-from .sensitivities import NamedDerivatives, Variation, VariedRun
+from .sensitivities import NamedDerivatives, Variation, VariedRun, moved
 from .snapshots import Snapshot
 from .stepper import Stepper
 from .tangent_start import check_inputs, fixed_input
@@ -65,7 +65,7 @@ class SensitivityStepper(Stepper):
     def sensitivity(self) -> PointSensitivity:
         """The derivatives at `t`, which stay as they are when the stepper goes on."""
         with self._alone:
-            return PointSensitivity(self, *self._point())
+            return PointSensitivity(self, *self._point(), self._slopes())
 
     def advance(self, t: float) -> Array:
         return super().advance(t)[: len(self.model.states)]
@@ -138,13 +138,16 @@ class PointSensitivity(NamedDerivatives):
     Where an event has just ended an advance they are total derivatives, with the change of the time of the event.
     """
 
-    def __init__(self, run: SensitivityStepper, t: float, state: Array, vector: Array, u: Array) -> None:
-        """From the time, the state and the parameters with their tangents, and the inputs with the modes."""
+    def __init__(
+        self, run: SensitivityStepper, t: float, state: Array, vector: Array, u: Array, slopes: Array
+    ) -> None:
+        """From the time, the state and the parameters with their tangents, the inputs with the modes, their slopes."""
         variation, model = run._variation, run.model
         y, delays = variation.total(state, variation.sizes(vector), run.status == 1)
         super().__init__(model, run._varied, y, variation.control, delays)
         self._point = t, state[: len(model.states)], vector[: len(model.parameters)], u
-        seeds = variation.seeds(vector, len(model.parameters))
+        seeds = variation.seeds(vector, len(model.parameters))[:, :, None]
+        seeds = moved(seeds, slopes[:, None], delays[:, None])[:, :, 0]
         self._direction = np.concatenate([delays[None], self.y, seeds])
 
     def __getitem__(self, key: Any) -> float:

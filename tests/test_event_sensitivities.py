@@ -237,3 +237,110 @@ def test_without_events_there_are_none() -> None:
     sol = model.integrate((0, 1), {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, sensitivities=["k"])
     assert sol.sensitivity.events == {}
     assert not sol.sensitivity["t", "k"].any()
+
+
+RAMP = {"u": ([0.0, 4.0], [-1.0, 7.0], "linear")}
+"""u = 2 t - 1."""
+
+
+@pytest.fixture(scope="module")
+def chased() -> Any:
+    """A point at x = a + v t meets the input u, and goes on with b u + v until it is c ahead of it."""
+    x, n = cg.coordinates("x n")
+    u, (b, c) = cg.inputs("u"), cg.parameters("b c")
+    v = cg.rate(x)
+    meets = cg.Event(x - u, direction=-1, reset={v: b * u + v, n: n + u**2 + cg.time}, name="meets")
+    return cg.System(
+        "chased",
+        coordinates=[x, n],
+        kinetic=(v**2 + cg.rate(n) ** 2) / 2,
+        events=[meets, cg.Event(x - u - c, direction=1, terminal=True, name="ahead")],
+        outputs={"lead": x + u**2},
+    ).compile()
+
+
+CHASED = {"x": 0.5, "x_dot": 0.5, "n": 0.0, "n_dot": 0.0}, {"b": 3.0, "c": 0.75}
+BY = ("x", "x_dot", "b", "c")
+
+
+def test_events_and_resets_that_read_an_input_with_a_slope(chased: Any) -> None:
+    a, v, b, c, t = symbols = sp.symbols("a v b c t")
+    numbers = dict(zip(symbols, (0.5, 0.5, 3, 0.75, 1.25), strict=True))
+    met = (a + 1) / (2 - v)
+    u = 2 * met - 1
+    after = {"t": met, "x": u, "n": u**2 + met, "x_dot": b * u + v, "lead": u + u**2}
+    ended = met + c / (b * u + v - 2)
+    end = after | {"t": ended, "x": 2 * ended - 1 + c, "lead": 2 * ended - 1 + c + (2 * ended - 1) ** 2}
+    x = u + after["x_dot"] * (t - met)
+    fixed = after | {"t": sp.S.Zero, "x": x, "lead": x + (2 * t - 1) ** 2}
+
+    def check(found: Any, formulas: dict[str, Any], at: Any = ()) -> None:
+        for name, formula in formulas.items():
+            for by, symbol in zip(BY, symbols):
+                expected = float(sp.diff(formula, symbol).subs(numbers))
+                assert np.asarray(found[name, by])[at] == pytest.approx(expected, abs=1e-9), (name, by)
+
+    sol = chased.integrate((0, 1.25), *CHASED, inputs=RAMP, sensitivities=list(BY), **TIGHT)
+    meets = sol.sensitivity.events["meets"]
+    np.testing.assert_allclose(meets.t, [[1 / 1.5, 1 / 1.5, 0, 0]], atol=1e-10)
+    before = {"x": u, "n": sp.S.Zero, "x_dot": v, "lead": u + u**2}
+    check(meets.before, before | {"t": met}, 0)
+    check(meets.after, after, 0)
+    check(sol.sensitivity, fixed, -1)
+
+    sol = chased.integrate((0, 3), *CHASED, inputs=RAMP, sensitivities=list(BY), **TIGHT)
+    assert sol.status == 1
+    assert sol.t[-1] == pytest.approx(1.5)
+    check(sol.sensitivity, end, -1)
+    check(sol.sensitivity.events["ahead"], end, 0)
+    run = chased.stepper(*CHASED, inputs=RAMP, sensitivities=list(BY), **TIGHT)
+    run.advance(3.0)
+    check(run.sensitivity, end)
+    ens = cg.ensemble(
+        chased, (0, 3), {**CHASED[0], "x": np.full(3, 0.5)}, CHASED[1], inputs=RAMP, sensitivities=BY, **TIGHT
+    )
+    check(ens.sensitivity, end, 1)
+
+
+def test_a_kink_at_an_input_with_a_slope() -> None:
+    """x'' = k sign(x - u): u passes x, which goes the same way, more slowly."""
+    x, k = cg.coordinates("x"), cg.parameters("k")
+    model = cg.System(
+        "passed",
+        coordinates=[x],
+        kinetic=cg.rate(x) ** 2 / 2,
+        forces={cg.rate(x): k * sp.sign(x - cg.inputs("u"))},
+    ).compile()
+    a, v, s, t = symbols = sp.symbols("a v s t")
+    met = (2 - v - sp.sqrt((2 - v) ** 2 - 2 * s * (a + 1))) / s
+    end = 2 * met - 1 + (v + s * met) * (t - met) - s * (t - met) ** 2 / 2
+    numbers = dict(zip(symbols, (0.5, 0.5, 0.25, 3.0), strict=True))
+    sol = model.integrate(
+        (0, 3), {"x": 0.5, "x_dot": 0.5}, {"k": 0.25}, inputs=RAMP, sensitivities=["x", "x_dot", "k"], **TIGHT
+    )
+    assert sol["x"][-1] == pytest.approx(float(end.subs(numbers)), abs=1e-9)
+    expected = [float(sp.diff(end, by).subs(numbers)) for by in (a, v, s)]
+    np.testing.assert_allclose(sol.sensitivity.y[0, :, -1], expected, rtol=0, atol=1e-8)
+
+
+def test_a_block_slides_under_a_force_with_a_slope() -> None:
+    """At rest until f + u = mu m g at t0, then x = (t - t0)^3 / 3 m."""
+    x = cg.coordinates("x")
+    m, mu, f = cg.parameters("m mu f")
+    floor = cg.Coulomb("floor", slip=cg.rate(x), normal=10 * m, mu=mu)
+    force = {cg.rate(x): f + cg.inputs("u")}
+    model = cg.System(
+        "drawn", coordinates=[x], kinetic=m * cg.rate(x) ** 2 / 2, forces=force, contacts=[floor]
+    ).compile()
+    names = {"m": 1.0, "mu": 0.3, "f": 2.0}
+    symbols = sp.symbols("m mu f")
+    begins = (1 - symbols[2] + 10 * symbols[1] * symbols[0]) / 2
+    end = (3 - begins) ** 3 / (3 * symbols[0])
+    sol = model.integrate(
+        (0, 3), {"x": 0, "x_dot": 0}, names, inputs=RAMP, sensitivities=list(names), **TIGHT
+    )
+    assert [mode.contacts["floor"] for mode in sol.modes] == ["stick", "slip+"]
+    numbers = dict(zip(symbols, names.values()))
+    assert sol["x"][-1] == pytest.approx(float(end.subs(numbers)), abs=1e-9)
+    expected = [float(sp.diff(end, by).subs(numbers)) for by in symbols]
+    np.testing.assert_allclose(sol.sensitivity.y[0, :, -1], expected, rtol=0, atol=1e-8)

@@ -102,6 +102,7 @@ static void cg_enter_segment(cg_run_t *run)
     cg_time_t t_stop = run->t_end;
     cg_time_rebase(run);
     run->input_kind = 0;
+    memset(run->u_slope, 0, sizeof(double) * (size_t)run->n_u); /* an input may have been linear before */
     for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
         const cg_signal_t *const signal = &run->signals[i];
         if (signal->kind == CG_SIGNAL_CALL) {

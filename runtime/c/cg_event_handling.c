@@ -168,6 +168,15 @@ static int cg_accumulates(cg_run_t *run)
     return memory->close >= 10 || memory->stuck >= 100 || memory->crowded >= 10000;
 }
 
+/* A jump at run->t from the state `before` with the modes before. */
+static cg_jump_at_t cg_jump_from(const cg_run_t *run, const double *before)
+{
+    const cg_detector_t *const detector = run->detector;
+    const cg_jump_at_t at = {0, 0, 0, cg_time_of_model(run, run->t), run->direction * CG_MOMENT_OF_RATE * run->h, before,
+                             detector->modes, run->u_slope, NULL};
+    return at;
+}
+
 /* The event `index` at run->t: its reset, if it has one. */
 static int cg_apply(cg_run_t *run, int32_t index, int *reset)
 {
@@ -176,7 +185,13 @@ static int cg_apply(cg_run_t *run, int32_t index, int *reset)
     if (index >= model->n_events || !model->events[index].has_reset) {
         return CG_OK;
     }
-    const int status = model->reset(index, cg_time_of_model(run, run->t), run->x, run->p, run->u, detector->x_jump, run->work);
+    int status = model->reset(index, cg_time_of_model(run, run->t), run->x, run->p, run->u, detector->x_jump, run->work);
+    if (status == CG_OK && run->jump != NULL) {
+        cg_jump_at_t at = cg_jump_from(run, run->x);
+        at.cause = index;
+        at.resets = 1;
+        status = run->jump(&at, run->p, run->u, detector->x_jump, run->work);
+    }
     if (status != CG_OK || !cg_step_finite(detector->x_jump, run->n)) {
         return status != CG_OK ? status : CG_NONFINITE;
     }
@@ -213,8 +228,8 @@ static int cg_jumped(cg_run_t *run)
 {
     const cg_detector_t *const detector = run->detector;
     const int32_t functions = detector->first_contact - detector->n_guards;
-    cg_jump_at_t at = {0, 0, cg_time_of_model(run, run->t), run->direction * CG_MOMENT_OF_RATE * run->h, run->moved,
-                       detector->modes, detector->x};
+    cg_jump_at_t at = cg_jump_from(run, run->moved);
+    at.tolerance = detector->x;
     int status = CG_OK, ended = 0;
     for (int32_t i = 0; i < run->n_own; i++) {
         detector->x[i] = cg_step_scale(run->atol[i], run->rtol, run->moved[i], run->moved[i]);

@@ -169,7 +169,7 @@ int cg_detector_begin(cg_run_t *run)
             status = cg_modes_choose(run);
         }
         if (status == CG_OK && run->jump != NULL) {
-            const cg_jump_at_t at = {-1, 0, cg_time_of_model(run, run->t), 0.0, run->x, modes, NULL};
+            const cg_jump_at_t at = {-1, 0, 0, cg_time_of_model(run, run->t), 0.0, run->x, modes, run->u_slope, NULL};
             status = run->jump(&at, run->p, run->u, run->x, run->work);
         }
         run->have_f = 0;

@@ -74,11 +74,13 @@ enum cg_projection {
 typedef struct cg_jump_at {
     int32_t cause;           /* the observed quantity (cg_events.h) that is zero; < 0: the modes of the start are known */
     int32_t ends;            /* 1: the run ends with it */
+    int32_t resets;          /* 1: the reset of the event alone has been done; 0: everything at that time */
     double t;
     double moment;           /* with the sign of the direction: a short time compared with a step */
     const double *before;    /* the state and */
     const double *modes;     /* the modes before */
-    const double *tolerance; /* [n_own] of the state */
+    const double *u_slope;   /* [n_inputs] how fast the inputs change */
+    const double *tolerance; /* [n_own] of the state; NULL: not needed */
 } cg_jump_at_t;
 
 /* What a state that contains derivatives of others needs there, after the reset or the change of modes is done: changes x.
@@ -132,7 +134,7 @@ typedef struct cg_run {
     double *u;       /* [n_u] inputs and modes as the right-hand side sees them */
     cg_time_t *u_time; /* [n_u] u = u_value + u_slope * (t - u_time) inside a segment */
     double *u_value; /* [n_u] */
-    double *u_slope; /* [n_u] */
+    double *u_slope; /* [n_u] zero for those that are not linear between samples */
     double *work;    /* [n_work] scratch space for the kernels */
     double *x_start; /* [ld] the state at which the run started */
     double *moved;   /* [ld] scratch: a correction of the state; the state before an event */

@@ -13,6 +13,7 @@
  * Modes and other inputs are as for the model. Where the right-hand side or the state jumps at g(t, x, p) = 0, the time of
  * the jump moves by dt = -(g_x S + g_p P) / (g_t + g_x F), and a reset R and fields F before and after give
  *   S after = R_x S + R_p P + (R_x F_before + R_t - F_after) dt.
+ * Here g_t and R_t contain the slopes of inputs that are linear between samples: g_t + g_u du/dt.
  */
 #ifndef CG_VARIATIONAL_H
 #define CG_VARIATIONAL_H
@@ -30,7 +31,7 @@ typedef struct cg_variational {
     int32_t n_lanes;      /* 1, 2, 4 or 8 */
     int32_t n_work;       /* scratch, in numbers */
     cg_kernel_t rhs;
-    cg_reset_t reset;       /* NULL: no event has one */
+    cg_reset_t reset;       /* leaves the tangents as they are: see jump; NULL: no event has one */
     cg_kernel_t project;    /* leaves the tangents as they are: see jump; NULL: the model has none */
     cg_kernel_t correction; /* NULL: the model has none */
     cg_jump_t jump;         /* NULL: neither events nor kinks nor contacts */

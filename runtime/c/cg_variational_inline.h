@@ -183,15 +183,37 @@ static int cg_slopes(const cg_crossed_t *crossed, double t, const double *x, con
     return status;
 }
 
+/* Adds the motion with the field f and inputs with these slopes, over the time dt of each lane, to directions. */
+static void cg_move_on(const double *f, const double *u_slope, const double *dt, double *v)
+{
+    for (int32_t lane = 0; lane < CG_LANES; lane++) {
+        v[lane] += dt[lane];
+        for (int32_t i = 0; i < CG_MODEL_N; i++) {
+            v[(1 + i) * CG_LANES + lane] += f[i] * dt[lane];
+        }
+        for (int32_t i = 0; i < CG_MODEL_INPUTS; i++) {
+            v[(CG_DIRECTIONS - CG_MODEL_INPUTS + i) * CG_LANES + lane] += u_slope[i] * dt[lane];
+        }
+    }
+}
+
+/* The inputs, with the modes as they are, a moment later. */
+static void cg_inputs_later(const double *u, const double *u_slope, double moment, double *later)
+{
+    memcpy(later, u, sizeof(double) * (CG_MODEL_INPUTS + CG_MODEL_MODES));
+    for (int32_t i = 0; i < CG_MODEL_INPUTS; i++) {
+        later[i] += moment * u_slope[i];
+    }
+}
+
 /* The slope of the quantity along the motion with the field f. */
 static int cg_rate(const cg_crossed_t *crossed, double t, const double *x, const double *p, const double *u,
-                   const double *f, double *rate, double *work)
+                   const double *u_slope, const double *f, double *rate, double *work)
 {
+    static const double unit[CG_LANES] = {1.0};
     double v[CG_DIRECTIONS * CG_LANES], slopes[CG_LANES];
     memset(v, 0, sizeof v);
-    for (int32_t i = 0; i <= CG_MODEL_N; i++) {
-        v[i * CG_LANES] = i == 0 ? 1.0 : f[i - 1];
-    }
+    cg_move_on(f, u_slope, unit, v);
     const int status = cg_slopes(crossed, t, x, p, u, v, slopes, work);
     *rate = slopes[0];
     return status;
@@ -218,38 +240,46 @@ static cg_crossed_t cg_guard(int32_t index)
 #endif
 
 #ifdef CG_MODEL_ALONG_RESETS
+static const cg_differential_t cg_resets[] = {CG_MODEL_ALONG_RESETS};
+
+/* The state after a reset; the tangents stay as they are: see cg_varied_at_reset. */
 static int cg_varied_reset(int32_t event, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                            const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
 {
-    static const cg_differential_t resets[] = {CG_MODEL_ALONG_RESETS};
-    const cg_differential_t reset = resets[event];
-    double v[CG_DIRECTIONS * CG_LANES], dt[CG_LANES], before[CG_MODEL_N], after[CG_MODEL_N], rate = 0.0;
+    double v[CG_DIRECTIONS * CG_LANES], ignored[CG_MODEL_N * CG_LANES];
+    memcpy(out, x, sizeof(double) * (size_t)(CG_FIRST_TANGENT + cg_carried(p)));
+    memset(v, 0, sizeof v);
+    return cg_resets[event] == NULL ? CG_OK : cg_resets[event](t, x, p, u, v, out, ignored, work);
+}
+
+/* The tangents after the reset of an event alone. */
+static int cg_varied_at_reset(const cg_jump_at_t *at, const double *p, const double *u, double *x, double *work)
+{
+    const cg_differential_t reset = cg_resets[at->cause];
+    const double *const before = at->before;
+    double v[CG_DIRECTIONS * CG_LANES], dt[CG_LANES], fields[2 * CG_MODEL_N], rate = 0.0;
+    double *const f = fields, *const g = fields + CG_MODEL_N;
     if (reset == NULL) {
-        memcpy(out, x, sizeof(double) * (size_t)(CG_FIRST_TANGENT + cg_carried(p)));
         return CG_OK;
     }
-    const cg_crossed_t guard = cg_guard(event);
-    cg_fill(out);
-    cg_end_unchanged(p, out);
-    int status = cg_field(t, x, p, u, before, work);
+    const cg_crossed_t guard = cg_guard(at->cause);
+    int status = cg_field(at->t, before, p, u, f, work);
     if (status == CG_OK) {
-        status = cg_rate(&guard, t, x, p, u, before, &rate, work);
+        status = cg_field(at->t, x, p, u, g, work);
+    }
+    if (status == CG_OK) {
+        status = cg_rate(&guard, at->t, before, p, u, at->u_slope, f, &rate, work);
     }
     for (int32_t block = 0; block < cg_blocks(p) && status == CG_OK; block++) {
-        cg_directions(x, p, block, v);
-        status = cg_delays(&guard, t, x, p, u, v, rate, dt, work);
-        for (int32_t i = 0; i < (1 + CG_MODEL_N) * CG_LANES; i++) { /* (dt, S + F dt, P, U) */
-            v[i] += (i < CG_LANES ? 1.0 : before[i / CG_LANES - 1]) * dt[i % CG_LANES];
-        }
-        double *const found = cg_tangents(out, block);
+        cg_directions(before, p, block, v);
+        status = cg_delays(&guard, at->t, before, p, u, v, rate, dt, work);
+        cg_move_on(f, at->u_slope, dt, v);
+        double *const found = cg_tangents(x, block);
         if (status == CG_OK) {
-            status = reset(t, x, p, u, v, out, found, work);
-        }
-        if (status == CG_OK) {
-            status = cg_field(t, out, p, u, after, work);
+            status = reset(at->t, before, p, u, v, x, found, work);
         }
         for (int32_t i = 0; i < CG_MODEL_N * CG_LANES; i++) {
-            found[i] -= after[i / CG_LANES] * dt[i % CG_LANES];
+            found[i] -= g[i / CG_LANES] * dt[i % CG_LANES];
         }
     }
     return status;
@@ -289,10 +319,11 @@ static cg_crossed_t cg_observed(int32_t cause, const double *u)
 
 /* The field at a kink on the side from which the motion comes (-1) or to which it goes (+1): extrapolated from two points
  * on the tangent of the motion f, since the kernel cannot tell on which side its branches are at the kink itself. */
-static int cg_field_beside(double t, const double *x, const double *p, const double *u, const double *f, double side,
+static int cg_field_beside(const cg_jump_at_t *at, const double *p, const double *u, const double *f, double side,
                            double *out, double *work)
 {
-    double near[CG_MODEL_N], far[CG_MODEL_N], size = 1.0, speed = 0.0;
+    double near[CG_MODEL_N], far[CG_MODEL_N], inputs[CG_MODEL_INPUTS + CG_MODEL_MODES + 1], size = 1.0, speed = 0.0;
+    const double *const x = at->before;
     int status = CG_OK;
     for (int32_t i = 0; i < CG_MODEL_N; i++) {
         size = fmax(size, fabs(x[i]));
@@ -303,7 +334,8 @@ static int cg_field_beside(double t, const double *x, const double *p, const dou
         for (int32_t i = 0; i < CG_MODEL_N; i++) {
             near[i] = x[i] + point * moment * f[i];
         }
-        status = cg_field(t + point * moment, near, p, u, point == 1 ? out : far, work);
+        cg_inputs_later(u, at->u_slope, point * moment, inputs);
+        status = cg_field(at->t + point * moment, near, p, inputs, point == 1 ? out : far, work);
     }
     for (int32_t i = 0; i < CG_MODEL_N && status == CG_OK; i++) {
         out[i] = 2.0 * out[i] - far[i];
@@ -326,23 +358,24 @@ static int cg_varied_start(double t, const double *p, const double *u, double *x
 #endif
 
 /* The fields before and after a jump of the right-hand side. */
-static int cg_fields(int32_t cause, double t, const double *before, const double *modes, const double *p, double *u,
-                     const double *x, double *fields, double *work)
+static int cg_fields(const cg_jump_at_t *at, const double *p, double *u, const double *x, double *fields, double *work)
 {
     double now[CG_MODEL_MODES + 1];
     double *const f = fields, *const g = fields + CG_MODEL_N;
+    const double t = at->t, *const before = at->before;
+    const int32_t cause = at->cause;
     const size_t size = sizeof(double) * CG_MODEL_MODES;
     int status;
     if (cause >= CG_MODEL_EVENTS && cause < CG_MODEL_GUARDS) {
         double mean[CG_MODEL_N];
         status = cg_field(t, before, p, u, mean, work);
         if (status == CG_OK) {
-            status = cg_field_beside(t, before, p, u, mean, -1.0, f, work);
+            status = cg_field_beside(at, p, u, mean, -1.0, f, work);
         }
-        return status != CG_OK ? status : cg_field_beside(t, before, p, u, f, 1.0, g, work);
+        return status != CG_OK ? status : cg_field_beside(at, p, u, f, 1.0, g, work);
     }
     memcpy(now, u + CG_MODEL_INPUTS, size);
-    memcpy(u + CG_MODEL_INPUTS, modes, size);
+    memcpy(u + CG_MODEL_INPUTS, at->modes, size);
     status = cg_field(t, cause < CG_MODEL_EVENTS ? x : before, p, u, f, work);
     memcpy(u + CG_MODEL_INPUTS, now, size);
     return status != CG_OK ? status : cg_field(t, x, p, u, g, work);
@@ -385,15 +418,17 @@ static int cg_touches(const cg_crossed_t *crossed, const cg_jump_at_t *at, const
                       const double *f, double rate, double *work)
 {
     double earlier[CG_MODEL_N], field[CG_MODEL_N], rate_earlier = 0.0, slack = 0.0;
+    double inputs[CG_MODEL_INPUTS + CG_MODEL_MODES + 1];
+    cg_inputs_later(u, at->u_slope, -at->moment, inputs);
     for (int32_t i = 0; i < CG_MODEL_N; i++) {
         earlier[i] = at->before[i] - at->moment * f[i];
     }
     int status = cg_slack(crossed, at->t, at->before, p, u, at->tolerance, &slack, work);
     if (status == CG_OK) {
-        status = cg_field(at->t - at->moment, earlier, p, u, field, work);
+        status = cg_field(at->t - at->moment, earlier, p, inputs, field, work);
     }
     if (status == CG_OK) {
-        status = cg_rate(crossed, at->t - at->moment, earlier, p, u, field, &rate_earlier, work);
+        status = cg_rate(crossed, at->t - at->moment, earlier, p, inputs, at->u_slope, field, &rate_earlier, work);
     }
     const double curvature = (rate - rate_earlier) / at->moment;
     return status == CG_OK && !(rate * rate > 2.0 * fabs(curvature) * slack) ? CG_TANGENT_EVENT : status;
@@ -416,11 +451,16 @@ static int cg_varied_jump(const cg_jump_at_t *at, const double *p, double *u, do
         return CG_OK;
 #endif
     }
+#ifdef CG_MODEL_ALONG_RESETS
+    if (at->resets) {
+        return cg_varied_at_reset(at, p, u, x, work);
+    }
+#endif
     const int stays = cause < CG_MODEL_EVENTS && memcmp(before, x, sizeof own) == 0 && !ends;
     if (same && (cause >= CG_MODEL_GUARDS || stays)) {
         return CG_OK;
     }
-    int status = cg_fields(cause, t, before, modes, p, u, x, fields, work);
+    int status = cg_fields(at, p, u, x, fields, work);
     if (status != CG_OK || (cause >= CG_MODEL_EVENTS && !cg_differ(fields, fields + CG_MODEL_N))) {
         return status;
     }
@@ -433,7 +473,7 @@ static int cg_varied_jump(const cg_jump_at_t *at, const double *p, double *u, do
         memcpy(own, fields, sizeof own);
     }
     if (status == CG_OK) {
-        status = cg_rate(&crossed, t, before, p, u, own, &rate, work);
+        status = cg_rate(&crossed, t, before, p, u, at->u_slope, own, &rate, work);
     }
     if (status == CG_OK) {
         status = cg_touches(&crossed, at, p, u, own, rate, work);

@@ -60,6 +60,7 @@ cdef extern from "cg_run.h" nogil:
         double *atol
         double *p
         double *u
+        double *u_slope
         double rtol
         double max_step
         double first_step

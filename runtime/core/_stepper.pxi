@@ -264,6 +264,10 @@ cdef class StepperCore:
         return (self.run.t, _copy(self.run.x, self.model.n_states), _copy(self.run.p, self.model.n_parameters),
                 _copy(u, self.model.n_inputs + self.model.model.n_modes))
 
+    def _slopes(self):
+        """The derivatives of the inputs by the time, where they are linear between samples."""
+        return _copy(self.run.u_slope, self.model.n_inputs)
+
     def _everything(self):
         """All quantities at `t` by name."""
         return _quantities(self.model, self.run.t, self.run.x, self.run.p, self._u())
