@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
-from itertools import pairwise
+from itertools import pairwise, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,10 +19,14 @@ from mpmath import mp
 from runtime_models import needs_core
 
 import chaplygin as cg
+from chaplygin.codegen.build.extension import INCLUDE
+from chaplygin.codegen.emit.c_derivatives import derivatives_file
 from chaplygin.codegen.lower.derivatives import with_derivatives
 from chaplygin.runtime.derivatives import derivatives
 
 pytestmark = needs_core
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror", "-Wno-psabi"]
+COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
 
 
 def differences(model: Any, kernel: str, point: tuple[Any, ...], event: str | None = None) -> Any:
@@ -64,6 +70,22 @@ def ball() -> cg.System:
     )
 
 
+def free_ball() -> cg.System:
+    """A ball that bounces, and ends its run high up, without inputs."""
+    x = cg.coordinates("x")
+    v = cg.rate(x)
+    events = [cg.Event(x, direction=-1, reset={v: -v}), cg.Event(x - 9, terminal=True)]
+    return cg.System("free_ball", coordinates=[x], kinetic=v**2 / 2, potential=x, events=events)
+
+
+def passed() -> cg.System:
+    """A kink where an input is."""
+    x = cg.coordinates("x")
+    v = cg.rate(x)
+    force = {v: cg.parameters("k") * sp.sign(x - cg.inputs("u"))}
+    return cg.System("passed", coordinates=[x], kinetic=v**2 / 2, forces=force)
+
+
 def check(model: Any, point: tuple[Any, ...], names: dict[str, str | None]) -> None:
     """Compare the kernels `names`, each with its event, with differences and, in reverse, with themselves."""
     found, random = derivatives(model), np.random.default_rng(0)
@@ -81,6 +103,30 @@ def test_every_kernel_of_a_model_with_an_event_and_an_input() -> None:
     model = ball().compile("lagrange")
     point = 0.3, [0.7, -1.2], [0.4, 0.8, 9.0, 1.5, 0.6], [0.25]
     check(model, point, dict.fromkeys(("rhs", "outputs", "guards")) | {"reset_0": "wall"})
+
+
+@pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
+@pytest.mark.parametrize("name", ["ball", "free_ball", "passed", "painleve_klein", "harmonic_oscillator"])
+def test_the_c_of_derivatives_compiles_without_a_warning(name: str, tmp_path: Path) -> None:
+    """Of models with resets, kinks, contacts or none of them, with inputs and without."""
+    systems = {"ball": ball, "free_ball": free_ball, "passed": passed}
+    program = (systems[name]() if name in systems else cg.example(name).system).equations().program
+    files: dict[str, str] = {}
+    for kind in ("along", "adjoint"):
+        files |= derivatives_file(program, with_derivatives(program, kind), kind, "test")
+    for file, text in files.items():
+        (tmp_path / file).write_text(text, encoding="utf-8")
+    for compiler, lanes in product(COMPILERS, (1, 4)):
+        command = [
+            compiler,
+            *STRICT,
+            f"-I{INCLUDE}",
+            f"-DCG_LANES={lanes}",
+            "-DCG_EXPORTED=",
+            "-fsyntax-only",
+        ]
+        done = subprocess.run([*command, *files], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
 
 
 def test_momenta_follow_from_declared_velocities() -> None:
