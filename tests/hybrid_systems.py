@@ -33,6 +33,10 @@ from chaplygin.runtime.sealing import seal
 N = 23
 METHODS = ("tsit5", "dop853", "vern7", "vern9", "rk4")
 IMPLICIT = ("rodas5p", "auto")
+INLINED = ("-O1",)
+"""The lowest level that inlines the kernels into the steps."""
+CALLED = ("-Og", "-Dalways_inline=unused", "-Dflatten=unused")
+"""The same code with calls instead, in a third of the time: the bits do not depend on it."""
 KINDS = ("events", "contacts", "both", "coincident", "rough", "failing", "loop")
 
 
@@ -224,7 +228,12 @@ def _trajectories(draw: _Draw, kind: str, system: cg.System, taylor: bool) -> Hy
 
 
 def built(
-    system: cg.System, folder: Path, widths: Sequence[int], form: str | None = None, taylor: bool = False
+    system: cg.System,
+    folder: Path,
+    widths: Sequence[int],
+    form: str | None = None,
+    taylor: bool = False,
+    level: Sequence[str] = INLINED,
 ) -> Model:
     """The model of a system with lanes of these widths, compiled for short."""
     own = _own(["taylor"] if taylor else [])
@@ -236,7 +245,7 @@ def built(
         (folder / file).write_text(text, encoding="utf-8")
     compiler = cache.cached_compiler()
     flags = compiler.core_flags(tuned=True, reproducible=True, quick=True)
-    flags = ("-O1", *flags[1:])  # the lowest level that inlines the kernels into the steps
+    flags = (*level, *flags[1:])
     include = (f"-I{INCLUDE}", f"-I{folder}")
     command = [*compiler.command, *flags, *compiler.link_flags(), "-fvisibility=default", *include]
     inlined = ["-DCHAPLYGIN_INLINE_METHODS"] if own else []  # what is made from the equations has no table

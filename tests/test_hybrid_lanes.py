@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from hybrid_systems import IMPLICIT, METHODS, Hybrid, N, built, hybrid
+from hybrid_systems import CALLED, IMPLICIT, METHODS, Hybrid, N, built, hybrid
 from lane_models import Case, assert_single, bits
 from runtime_models import needs_core
 from test_lanes import LANES
@@ -36,15 +37,13 @@ def picked(case: Case, order: np.ndarray) -> Case:
     return dataclasses.replace(case, initial=parts[0], parameters=parts[1], inputs=parts[2])
 
 
-def ways(seed: int, compiled: list[int]) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:
+def ways(seed: int, widths: list[int]) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:
     """Orders of the trajectories, and lanes, threads and chunks in which to run them."""
     rng = np.random.default_rng(seed)
-    forward, backward = np.arange(N), np.arange(N)[::-1]
-    for lanes in compiled:
-        yield forward, {"lanes": lanes}
-        yield backward, {"lanes": lanes, "threads": 2, "chunk": int(rng.integers(1, 2 * lanes))}
-        yield rng.permutation(N), {"lanes": lanes, "threads": int(rng.integers(1, 3)), "chunk": 7}
-    yield rng.permutation(N), {"lanes": 1, "threads": 2, "chunk": 3}
+    for lanes, threads in itertools.product((1, *widths), (1, 2)):
+        for chunk in (None, int(rng.choice([7, rng.integers(1, 2 * lanes + 1)]))):
+            order = np.arange(N) if chunk is None and threads == 1 else rng.permutation(N)
+            yield order, {"lanes": lanes, "threads": threads, "chunk": chunk}
 
 
 def assert_same(one: Any, other: Any, order: np.ndarray, what: str) -> None:
@@ -59,16 +58,14 @@ def assert_same(one: Any, other: Any, order: np.ndarray, what: str) -> None:
             assert bits(one.t_events[name][int(j)]) == bits(other.t_events[name][i]), (what, name)
 
 
-def check(seed: int, folder: Path) -> tuple[Hybrid, int, set[int]]:
-    """Run the system of a seed in every way, in lanes of one width; the result has the events found and statuses."""
+def check(seed: int, folder: Path, widths: list[int]) -> tuple[Hybrid, int, set[int]]:
+    """Run the system of a seed in every way, in lanes of these widths; the result has the events found and statuses."""
     given = hybrid(seed)
-    compiled = [LANES[seed % len(LANES)]]
-    model = built(given.system, folder, compiled, given.form, given.taylor)
+    model = built(given.system, folder, widths, given.form, given.taylor, CALLED)
     case = dataclasses.replace(given.case, model=model)
     found, statuses = 0, set()
-    methods = [*METHODS, *(["taylor"] if given.taylor else []), *(IMPLICIT if seed % 4 == 3 else ())]
-    for m, method in enumerate(methods):
-        beside = [] if method in IMPLICIT else compiled
+    for m, method in enumerate([*METHODS, *(["taylor"] if given.taylor else []), *IMPLICIT]):
+        beside = [] if method in IMPLICIT else widths
         options = {**given.options, "method": method}
         if method == "rk4":
             options = {k: v for k, v in options.items() if k not in ("rtol", "atol", "max_step")}
@@ -83,13 +80,13 @@ def check(seed: int, folder: Path) -> tuple[Hybrid, int, set[int]]:
         for i in (0, 7 + m, N - 1):
             assert_single(alone, case, i, given.span, **options)
         if given.kind == "rough" and beside:
-            check_batch(given, case, compiled, options, seed)
+            check_batch(given, case, beside, options, seed)
         found += sum(len(times.t) for times in alone.t_events.values())
         statuses |= set(alone.status.tolist())
     return given, found, statuses
 
 
-def check_batch(given: Hybrid, case: Case, compiled: list[int], options: dict[str, Any], seed: int) -> None:
+def check_batch(given: Hybrid, case: Case, widths: list[int], options: dict[str, Any], seed: int) -> None:
     """The runs of batches are those of steppers, through changes of their inputs."""
     rng = np.random.default_rng(seed)
     options = {k: v for k, v in options.items() if k != "max_steps"}
@@ -108,7 +105,7 @@ def check_batch(given: Hybrid, case: Case, compiled: list[int], options: dict[st
         for i, c in enumerate(columns)
     ]
     batches = [
-        case.model.batch(*start, n=N, lanes=k, threads=1 + k % 3 % 2, **options) for k in (1, *compiled)
+        case.model.batch(*start, n=N, lanes=k, threads=1 + k % 3 % 2, **options) for k in (1, *widths)
     ]
     for turn, dt in enumerate((0.4, 0.01, 1.1, 0.3)):
         for i, run in enumerate(runs):
@@ -123,15 +120,15 @@ def check_batch(given: Hybrid, case: Case, compiled: list[int], options: dict[st
             assert bits(batch.y) == bits(np.array([run.y for run in runs]).T), (batch.lanes, turn)
 
 
-SAMPLE = (1, 2, 3, 4, 5, 13)
-"""One of each kind, and the last three with Taylor's method; kind 0 is in kind 2."""
-
-
-@pytest.mark.parametrize(
-    "seed", [pytest.param(i, marks=() if i in SAMPLE else pytest.mark.slow) for i in range(300)]
-)
+@pytest.mark.parametrize("seed", (2, 5, 13))
 def test_an_ensemble_of_a_random_hybrid_system_has_the_bits_of_single_runs(seed: int, tmp_path: Path) -> None:
-    check(seed, tmp_path)
+    check(seed, tmp_path, [LANES[seed % len(LANES)]])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(300))
+def test_lanes_of_all_widths_have_the_bits_of_single_runs(seed: int, tmp_path: Path) -> None:
+    check(seed, tmp_path, LANES)
 
 
 def test_a_repeated_step_that_is_shortened_again_is_searched_on_its_own_stages(tmp_path: Path) -> None:
