@@ -18,7 +18,7 @@ from .draws.laws import is_distribution, law
 from .ensemble_job import positive
 from .errors import ArgumentError
 from .guard import Guard
-from .options import RunOptions, of_call
+from .options import of_others
 
 Flags = NDArray[np.bool_]
 
@@ -77,7 +77,8 @@ class Episodes:
             math.inf if max_episode_steps is None else positive("max_episode_steps", max_episode_steps)
         )
         self.options = options
-        accepted(model, _run_options(model, options), {**self.inputs, **dict.fromkeys(self.actions, 0.0)}, n)
+        how = of_others(BaseModel.batch, options).checked(model)
+        accepted(model, how, {**self.inputs, **dict.fromkeys(self.actions, 0.0)}, n)
         self.rest = np.clip(0.0, *self.action_bounds.T)
         self.steps = np.zeros(n, dtype=np.int64)
         self.broken: Flags = np.zeros(n, dtype=bool)
@@ -121,13 +122,6 @@ class Episodes:
         count = len(self.observation_bounds)
         ending = len(self.wanted) > count + 1
         return Seen(values, count, ending, (self.batch.status < 0) | self.broken, self.steps >= self.limit)
-
-
-def _run_options(model: BaseModel, options: dict[str, Any]) -> RunOptions:
-    """The options of a run among those of a batch."""
-    of_batch = ("t0", "threads", "lanes", "sensitivities")
-    run = {name: value for name, value in options.items() if name not in of_batch}
-    return of_call(BaseModel.batch, run).checked(model)
 
 
 class Rule:

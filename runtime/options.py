@@ -204,6 +204,12 @@ def of_call(function: Callable[..., Any], given: Any, defaults: RunOptions = DEF
     return RunOptions(**{**vars(defaults), **given})
 
 
+def of_others(function: Callable[..., Any], given: Mapping[str, Any]) -> RunOptions:
+    """The options among all the keywords of a call of `function`, its own ones included."""
+    own = inspect.signature(function).parameters.keys() - vars(DEFAULTS).keys()
+    return of_call(function, {name: value for name, value in given.items() if name not in own})
+
+
 def unknown(function: Callable[..., Any], given: Iterable[str]) -> TypeError:
     """The error for unknown keywords, as Python's own, with the name that was probably meant."""
     name = next(name for name in given if name not in vars(DEFAULTS))

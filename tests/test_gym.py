@@ -331,6 +331,12 @@ def test_what_no_batch_takes_is_refused_when_the_environment_is_made() -> None:
         chaplygin.gym.Env(cart(), **CART, metod="rk4")
 
 
+def test_every_keyword_of_a_batch_is_taken() -> None:
+    given = {"threads": 1, "t0": 1.0, "sensitivities": ["x"], "sensitivity_control": False}
+    envs = chaplygin.gym.VectorEnv(cart(), 2, **CART, **given)
+    assert envs.reset(seed=1)[0].shape[0] == 2
+
+
 def test_an_action_that_is_nan_ends_its_episode_alone() -> None:
     envs = chaplygin.gym.VectorEnv(cart(), 3, **{**CART, "initial": {"x": 1, "x_dot": 0}})
     envs.reset(seed=1)
