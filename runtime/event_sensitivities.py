@@ -155,7 +155,7 @@ class _Rows:
 
     def before(self, t: Array) -> Array:
         """The inputs and modes before the events, continued to times t (m,)."""
-        u = self.u[0].copy()
+        u: Array = self.u[0].copy()
         u[: len(self.slopes)] += self.slopes * (t - self.t)
         return u
 
