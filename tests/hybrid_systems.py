@@ -90,7 +90,7 @@ class _Draw:
         return self.random.choice([sp.Abs(at), sp.Max(at, 0), sp.Min(at, self.number()), sp.Max(at, -at / 3)])
 
     def guard(self, of: Sequence[Any]) -> Any:
-        at = self.line(of)
+        at = self.line(of) or of[0]  # a - a is no event
         return self.random.choice(
             [at, at, at, at * (1 + of[0] ** 2), sp.sin(3 * at), at * sp.Abs(at), sp.sign(at) + at]
         )
@@ -173,7 +173,12 @@ def hybrid(seed: int) -> Hybrid:
         holonomic=holonomic,
         events=events,
         contacts=contacts,
-        example={k: 1, c: sp.Rational(1, 5), push: 0, **dict(zip(x, (0.6, 0.8), strict=False))},
+        example={
+            k: 1,
+            c: sp.Rational(1, 5),
+            push: 0,
+            **dict(zip(x, (0.6 if loop else 0.2, 0.8), strict=False)),
+        },
     )
     return _trajectories(draw, kind, system, taylor)
 
