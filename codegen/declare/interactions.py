@@ -295,7 +295,7 @@ class JointLoad(Interaction):
         return place, flow.rate([place])[0]
 
     def _force(self, flow: Flow) -> Node:
-        """F, if it is no derivative of a potential."""
+        """F, if it is not the derivative of a potential."""
         return flow.graph.zero
 
     def loads(self, flow: Flow) -> Loads:

@@ -149,7 +149,7 @@ class Lowering:
             return [meant]
         if _is_function_of_time(e) or isinstance(
             e, ExprWithLimits
-        ):  # an integral or a sum: its own variable is no symbol of the system
+        ):  # an integral or a sum: its own variable is not a symbol of the system
             return []
         return list(e.args)
 
