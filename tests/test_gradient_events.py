@@ -242,8 +242,10 @@ def test_what_is_refused(ball: Any) -> None:
         return str(error.value)
 
     assert "has no event 'flor'; its events are floor, roof, top" in message(cg.at_event("flor", "t"))
-    assert "the event floor occurs 2 times" in message(cg.at_event("floor", "t", which=2))
-    assert "the event roof occurs 0 times" in message([cg.final("z"), cg.at_event("roof", "t")])
+    beyond = message(cg.at_event("floor", "t", which=2))
+    assert "occurrence 2 of the event floor does not exist" in beyond
+    assert "give an index from -2 to 1" in beyond
+    assert "the event roof, which does not occur" in message([cg.final("z"), cg.at_event("roof", "t")])
     assert "which = 0.5; a whole number is needed" in message(cg.at_event("floor", "t", which=0.5))  # type: ignore[arg-type]
     assert "is not one number" in message(cg.at_event("floor", "t", "z"))
     assert "'height' is not a quantity of bouncing" in message(cg.at_event("floor", "height"))

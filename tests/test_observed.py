@@ -452,7 +452,7 @@ def test_folders_and_processes(tmp_path: Path) -> None:
         (cg.probability(cg.peak(x)), r"collect: e: .*peak.* is not a condition"),
         (cg.probability(cg.peak(x) > "a"), r"collect: e: the bound of peak\(x\)"),
         (cg.first_passage(cg.peak(x)), r"collect: e: 'peak\(x\)' is not an event"),
-        (cg.peak(x) > 1, "collect: e = .* is no entry"),
+        (cg.peak(x) > 1, "collect: e = .* is not an entry"),
     ],
 )
 def test_wrong_entries_are_named(entry: Any, text: str) -> None:

@@ -372,7 +372,7 @@ def test_unlikely_draws_are_allowed_and_likely_ones_refused_at_the_start() -> No
 @pytest.mark.parametrize(
     ("entry", "text"),
     [
-        (3, "collect: e = 3 is no entry; give cg.final"),
+        (3, "collect: e = 3 is not an entry; give cg.final"),
         (cg.final("xx"), "collect: e: 'xx' is not a quantity of .*did you mean x"),
         (cg.moments("x", at=[0.5, 2]), "collect: e: times"),
         (cg.moments("x", at=[]), "collect: e: at least one time"),

@@ -51,7 +51,7 @@ cdef class Trail:
         self.whole, self.model = whole, model
         self.tableau = cg_tableau(PyUnicode_AsUTF8(method))
         if self.tableau is NULL:
-            raise ArgumentError(f"method {method!r} is no explicit Runge-Kutta method")
+            raise ArgumentError(f"method {method!r} is not an explicit Runge-Kutta method")
         size = cg_run_size(whole.model, PyUnicode_AsUTF8(method))
         self.run = cg_run_new(size)
         if self.run is NULL:

@@ -247,8 +247,11 @@ def _row_of(part: Samples, start: Start, trail: Any) -> int:
     name, which = part.event
     rows = np.flatnonzero(trail.record.causes == start.model.events.index(name))
     if not -len(rows) <= which < len(rows):
+        run = f"in the run, which ends at t = {trail.t:.6g}"
+        if len(rows) == 0:
+            raise ArgumentError(f"{part.label}: occurrence {which} of the event {name}, which does not occur {run}")
         raise ArgumentError(
-            f"{part.label}: the event {name} occurs {len(rows)} times in the run, which ends at t = {trail.t:.6g}; "
-            f"there is no occurrence {which}"
+            f"{part.label}: occurrence {which} of the event {name} does not exist {run}; "
+            f"give an index from {-len(rows)} to {len(rows) - 1}"
         )
     return int(rows[which])

@@ -80,7 +80,7 @@ class StudyJob:
             entry = entry_of(given_entry)
             if not isinstance(entry, Collector):
                 raise ArgumentError(
-                    f"collect: {name} = {arguments.short(entry)} is no entry; give cg.final, cg.series, cg.moments, "
+                    f"collect: {name} = {arguments.short(entry)} is not an entry; give cg.final, cg.series, cg.moments, "
                     "cg.quantiles, cg.histogram, cg.probability, cg.first_passage, cg.events, cg.integral, cg.peak, "
                     "cg.minimum or cg.table"
                 )
