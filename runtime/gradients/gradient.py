@@ -249,7 +249,9 @@ def _row_of(part: Samples, start: Start, trail: Any) -> int:
     if not -len(rows) <= which < len(rows):
         run = f"in the run, which ends at t = {trail.t:.6g}"
         if len(rows) == 0:
-            raise ArgumentError(f"{part.label}: occurrence {which} of the event {name}, which does not occur {run}")
+            raise ArgumentError(
+                f"{part.label}: occurrence {which} of the event {name}, which does not occur {run}"
+            )
         raise ArgumentError(
             f"{part.label}: occurrence {which} of the event {name} does not exist {run}; "
             f"give an index from {-len(rows)} to {len(rows) - 1}"

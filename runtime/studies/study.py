@@ -80,9 +80,9 @@ class StudyJob:
             entry = entry_of(given_entry)
             if not isinstance(entry, Collector):
                 raise ArgumentError(
-                    f"collect: {name} = {arguments.short(entry)} is not an entry; give cg.final, cg.series, cg.moments, "
-                    "cg.quantiles, cg.histogram, cg.probability, cg.first_passage, cg.events, cg.integral, cg.peak, "
-                    "cg.minimum or cg.table"
+                    f"collect: {name} = {arguments.short(entry)} is not an entry; give cg.final, cg.series, "
+                    "cg.moments, cg.quantiles, cg.histogram, cg.probability, cg.first_passage, cg.events, cg.integral, "
+                    "cg.peak, cg.minimum or cg.table"
                 )
             bound[str(name)] = entry.bound(str(name), model, (t0, t1))
         times = [entry.at for entry in bound.values() if entry.at is not None]
