@@ -35,7 +35,7 @@ test: lint
 	$(PY) -m pytest -n auto --dist loadfile
 
 test-all: lint
-	CHAPLYGIN_BACKGROUND=1 $(PY) -m pytest -n auto --dist loadfile -m ''
+	$(PY) -m pytest -n auto --dist loadfile -m ''
 
 test-sanitized: setup
 	$(PY) tests/sanitized.py

@@ -25,7 +25,7 @@ from .errors import ArgumentError
 from .executors import cores
 from .guard import Guard
 from .inputs import Inputs, parse
-from .lanes import await_build, lane_set, one_at_a_time
+from .lanes import lane_set, one_at_a_time
 
 if TYPE_CHECKING:
     from .ensemble_sensitivities import EnsembleSensitivity
@@ -127,7 +127,6 @@ class Batch:
         from ._core import BatchCore, Team
 
         model, options, (threads, lanes, control) = self.model, self._options, self._asked
-        await_build(model, count)
         self._tangents = None
         if sensitivities is not None:
             from .ensemble_sensitivities import BatchTangents

@@ -1,4 +1,4 @@
-"""The compiled part of a model: its core, the build that completes it, pickling."""
+"""The compiled part of a model: its core, the methods that are compiled for it, pickling."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from .base_model import BaseModel, Variable
 from .errors import CoreMissingError
-from .lanes import await_build
 from .options import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ._core import EnsembleCore, ModelCore
     from .ensemble_job import EnsemblePart
     from .stepper import Stepper
@@ -49,17 +46,10 @@ def require_core() -> None:
         )
 
 
-def prepare(model: Any, count: int) -> None:
-    """Complete the build of a compiled model for `count` trajectories; raise `CoreMissingError` if it cannot run."""
-    if isinstance(model, CompiledModel):
-        require_core()
-        await_build(model, count)
-
-
 class CompiledModel(ModelCore, BaseModel):
     """What the core of a model needs in Python; `Model` is the user interface."""
 
-    _rest: Callable[[], None] | None = None  # completes the build of this model, or waits for it
+    _eager = False  # methods are inlined before their first run
 
     def __init__(self, capsule: object, *, owner: object = None) -> None:
         super().__init__(capsule, owner=owner)
@@ -69,20 +59,11 @@ class CompiledModel(ModelCore, BaseModel):
         self._companions: dict[Any, Path] = {}
         self._derivatives: Any = None
 
-    @property
-    def owner(self) -> object:
-        """The object that keeps the model's code loaded: for a compiled model its module, with ``owner.__file__``.
+    def _inlined(self, method: str, compiling: bool) -> bool:
+        """Inline the right-hand side into a method: from the cache, or compiled. Returns whether this is settled."""
+        from .inlining import inline
 
-        If the module is still being built in the background, this waits for it. Raises BuildError if the build fails.
-        """
-        self._complete()
-        return super().owner
-
-    def _complete(self) -> None:
-        """Complete the build of this model, or wait until it is complete. Raises BuildError if it failed."""
-        rest = self._rest
-        if rest is not None:
-            rest()
+        return inline(self, method, compiling)
 
     def _stepper(self, *given: Any) -> Stepper:
         from .stepper import Stepper

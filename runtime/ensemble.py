@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, overload
 
 from . import arguments
 from .base_model import BaseModel
-from .compiled_model import prepare
 from .consistency import check_ensemble, remember
 from .draws.given import split
 from .ensemble_job import EnsembleJob, number_of_trajectories
@@ -156,9 +155,6 @@ def ensemble(
     with sensitivities run one at a time in each thread, since the lanes of a register hold the directions. They are not
     collected.
 
-    If a model is still being built in the background (see `System.compile`), a large ensemble, or one with `lanes`,
-    waits for the build to finish.
-
     Raises `ArgumentError` naming the wrong entry.
 
     >>> from chaplygin.generated.harmonic_oscillator import model
@@ -229,7 +225,6 @@ def _executor(model: BaseModel, given: Executor | None, threads: Any, chunk: Any
 def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:
     """Check the starts of a job, have its trajectories run, and collect them."""
     model = job.model
-    prepare(model, job.count)
     part = job.part()
     check_ensemble(model, job.t_span[0], part.start, part.x0, job.inputs, job.options.smallest_atol)
     try:

@@ -57,13 +57,6 @@ def one_at_a_time(
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def await_build(model: Any, count: int) -> None:
-    """Complete the build of a compiled model if it is worth it for `count` trajectories, which are to use its lanes."""
-    if count >= WORTH:
-        with suppress(ChaplyginError):  # it was reported when it happened; the model runs anyway
-            model._complete()
-
-
 def lane_set(model: Any, wanted: int | None, count: int, apart: str | None = None) -> tuple[int, int]:
     """The lane set for `count` trajectories: its address and number of lanes, or (0, 1) for one at a time.
 
@@ -104,8 +97,6 @@ def lane_set(model: Any, wanted: int | None, count: int, apart: str | None = Non
 
 def _library(model: Any, lanes: int, compiling: bool) -> int:
     """The address of the lane set in the library of a model; 0 if there is none and it is not to be compiled."""
-    if model._rest is not None and not compiling:
-        return 0  # the model itself is still being built
     file = getattr(model.owner, "__file__", None)
     key = (str(file or model.digest), lanes)
     if key not in _libraries:

@@ -19,13 +19,17 @@ from .shortened import short
 
 # A Cython module cannot be initialised twice in a process, so each file is loaded only once.
 _loaded: dict[tuple[int, int], ModuleType] = {}
+_models: dict[tuple[int, int], Model] = {}
+"""The models of libraries without a module."""
 _lock = threading.RLock()
 if hasattr(os, "register_at_fork"):  # a child must not inherit a lock held by a thread that it does not have
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
-    """Load the model of a built extension module, e.g. from the cache: neither SymPy nor a compiler is needed.
+    """Load the model of a compiled file, e.g. from the cache: neither SymPy nor a compiler is needed.
+
+    The file is the library of a model in the cache, or an extension module as those of `chaplygin.generated`.
 
     Raises `LoadError` (an ImportError) if the file is missing, is not a compiled model, was built for another Python or
     another version of the binary interface, or does not end with the digest of its content, as each compiled file does
@@ -36,7 +40,18 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     ('x', 'x_dot')
     """
     require_core()
-    module = load_module(path)
+    file = _file(path)
+    if not file.name.endswith((*EXTENSION_SUFFIXES, ".so", ".dll")):
+        raise LoadError(
+            f"{file.name} is not built for this Python: its name must end in .so, .dll or {EXTENSION_SUFFIXES[0]}"
+        )
+    if f"PyInit_{_name(file)}".encode() not in _content(file):
+        key = _identity(file)
+        with _lock:
+            if key not in _models:
+                _models[key] = load_library(file, _name(file))
+            return _models[key]
+    module = load_module(file)
     with _lock:
         # Not getattr, which would create a model without the module as its owner.
         model = vars(module).get("model")
@@ -50,56 +65,84 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         return made
 
 
-def load_library(path: str | os.PathLike[str], name: str) -> Model:
-    """Load the model of a shared library without a Python module; it must define `<name>_model`.
+class Library:
+    """A shared library that defines the table of a model; it stays loaded until the process ends."""
 
-    The library stays loaded until the process ends, and its file can be removed. Raises `LoadError`.
-    """
-    require_core()
-    library = open_library(path)
-    try:
-        table = ctypes.c_char.in_dll(library, f"{name}_model")
-    except ValueError as error:
-        raise LoadError(f"{os.path.basename(path)} cannot be loaded: {error}") from error
-    new = ctypes.pythonapi.PyCapsule_New
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    return Model(new(ctypes.addressof(table), _CAPSULE, None), owner=library)
+    def __init__(self, path: str | os.PathLike[str], name: str) -> None:
+        """Raises `LoadError` if it is damaged, or does not define `<name>_model`."""
+        self.__file__ = os.fspath(path)
+        self._loaded = open_library(path)
+        try:
+            self._table = ctypes.c_char.in_dll(self._loaded, f"{name}_model")
+        except ValueError as error:
+            raise LoadError(f"{os.path.basename(path)} does not contain a model: {error}") from error
+
+    @property
+    def address(self) -> int:
+        """That of the table."""
+        return ctypes.addressof(self._table)
+
+    @property
+    def capsule(self) -> object:
+        """The table, for `Model`."""
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(self.address, _CAPSULE, None)
 
 
 _CAPSULE = b"chaplygin.model"  # must stay alive: a capsule keeps a pointer to its name
 
 
-def take_over(model: Model, path: str | os.PathLike[str]) -> None:
-    """Switch `model` to the code of an extension module of the same model; `load_model` then returns it."""
-    module = load_module(path)
-    with _lock:
-        model._take_over(module.capsule, module)
-        vars(module).setdefault("model", model)
+def load_library(path: str | os.PathLike[str], name: str) -> Model:
+    """The model of a shared library that defines `<name>_model`. Raises `LoadError`."""
+    require_core()
+    library = Library(path, name)
+    return Model(library.capsule, owner=library)
 
 
 def load_module(path: str | os.PathLike[str]) -> ModuleType:
     """Load the extension module in a file; it is initialised only once."""
-    try:
-        file = Path(os.fspath(path)).resolve()
-        found = file.stat()
-    except (OSError, TypeError, ValueError) as error:
-        raise LoadError(f"no compiled model at {short(path)}: {error}") from error
-    if not file.is_file():
-        raise LoadError(f"no compiled model at {file}: it is not a file")
+    file = _file(path)
     suffix = next((suffix for suffix in EXTENSION_SUFFIXES if file.name.endswith(suffix)), None)
     if suffix is None:
         raise LoadError(
             f"{file.name} is not built for this Python: its name must end in {EXTENSION_SUFFIXES[0]}"
         )
-    name = file.name.split(".")[0]
-    key = (found.st_dev, found.st_ino)
+    key = _identity(file)
     with _lock:
         module = _loaded.get(key) or _imported(file)
         if module is None:
             check_seal(file)
-            module = _initialise(name, file)
+            module = _initialise(_name(file), file)
         _loaded[key] = module
         return module
+
+
+def _file(path: str | os.PathLike[str]) -> Path:
+    try:
+        file = Path(os.fspath(path)).resolve()
+        file.stat()
+    except (OSError, TypeError, ValueError) as error:
+        raise LoadError(f"no compiled model at {short(path)}: {error}") from error
+    if not file.is_file():
+        raise LoadError(f"no compiled model at {file}: it is not a file")
+    return file
+
+
+def _name(file: Path) -> str:
+    return file.name.split(".")[0]
+
+
+def _identity(file: Path) -> tuple[int, int]:
+    found = file.stat()
+    return found.st_dev, found.st_ino
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise LoadError(f"{file} cannot be read: {error.strerror or error}") from error
 
 
 def _imported(file: Path) -> ModuleType | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,31 +12,6 @@ import pytest
 _MODELS = Path(__file__).resolve().parent.parent / "build" / "test-models"
 os.environ.setdefault("CHAPLYGIN_CACHE", str(_MODELS))
 os.environ.setdefault("MPLBACKEND", "Agg")
-os.environ.setdefault("CHAPLYGIN_BACKGROUND", "0")
-
-
-@pytest.fixture(scope="module")
-def background() -> Iterator[None]:
-    """Models are completed in the background, as they are for users."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("CHAPLYGIN_BACKGROUND", raising=False)
-        yield
-
-
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A cache and a compiler for builds in two stages, in a folder of their own."""
-    from staged_builds import LIMIT, Place
-
-    from chaplygin.codegen.build import stages
-
-    made = Place(tmp_path)
-    for name in ("CC", "CHAPLYGIN_CACHE"):
-        monkeypatch.setenv(name, made.environment[name])
-    yield made
-    made.tell()
-    for build in list(stages._running.values()):
-        build.thread.join(LIMIT)
 
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are deselected

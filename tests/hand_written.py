@@ -5,14 +5,20 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import importlib.util
+import subprocess
+import sysconfig
 from dataclasses import dataclass
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from chaplygin.codegen.build.toolchain import find_compiler
 from chaplygin.codegen.emit.cython_module import module_files
 from chaplygin.codegen.lower.sources import Sources
 from chaplygin.runtime.base_model import Variable
+from chaplygin.runtime.c_files import INCLUDE
+from chaplygin.runtime.loading import load_library
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -87,7 +93,31 @@ def key_of(texts: Sources) -> str:
     return hashlib.sha1(repr((interface, sorted(texts.files.items()))).encode()).hexdigest()
 
 
-def loaded(path: Path) -> ModuleType:
+def loaded(path: Path) -> SimpleNamespace:
+    """The model in the library at `path`."""
+    return SimpleNamespace(model=load_library(path, path.name.partition(".")[0]))
+
+
+def extension_module(texts: Sources, folder: Path) -> Path:
+    """The Cython module of a model, compiled in `folder` with its sources."""
+    from Cython.Compiler.Main import CompilationOptions, compile_single, default_options
+
+    for file, text in texts.files.items():
+        (folder / file).write_text(text)
+    options = CompilationOptions(
+        default_options, output_file=str(folder / "shell.c"), include_path=[str(folder)], language_level=3
+    )
+    source = str(folder / f"{texts.name}.pyx")
+    assert compile_single(source, options, full_module_name=texts.name).num_errors == 0
+    target = texts.name + EXTENSION_SUFFIXES[0]
+    compiler = find_compiler()
+    command = [*compiler.command, "-O1", "-w", "-fPIC", f"-I{INCLUDE}", f"-I{sysconfig.get_path('include')}"]
+    sources = ["shell.c", f"{texts.name}_core.c"]
+    subprocess.run([*command, *compiler.link_flags(), *sources, "-o", target, "-lm"], cwd=folder, check=True)
+    return folder / target
+
+
+def imported(path: Path) -> ModuleType:
     """The extension module at `path`."""
     spec = importlib.util.spec_from_file_location(path.name.partition(".")[0], path)
     assert spec is not None
@@ -106,7 +136,7 @@ def pointer(capsule: object, name: str) -> int:
     return int(found)
 
 
-def call_rhs(module: ModuleType, x: tuple[float, ...], p: tuple[float, ...]) -> tuple[float, ...]:
+def call_rhs(module: Any, x: tuple[float, ...], p: tuple[float, ...]) -> tuple[float, ...]:
     """The right-hand side, by its address."""
     kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, *[ctypes.c_void_p] * 5)
     out = (ctypes.c_double * len(x))()

@@ -249,7 +249,7 @@ def built(
     for file, text in sources.files.items():
         (folder / file).write_text(text, encoding="utf-8")
     compiler = cache.cached_compiler()
-    flags = compiler.core_flags(tuned=True, reproducible=True, quick=True)
+    flags = compiler.core_flags(tuned=True, reproducible=True)
     flags = (*level, *flags[1:])
     include = (f"-I{INCLUDE}", f"-I{folder}")
     command = [*compiler.command, *flags, *compiler.link_flags(), "-fvisibility=default", *include]
@@ -264,7 +264,7 @@ def built(
         _run([*command, *compiler.lane_flags, f"-DCG_LANES={width}", source, "-lm", "-o", str(target)])
         library = ctypes.CDLL(str(target))
         symbol = ctypes.c_char.in_dll(library, f"{name}_lanes_{width}")
-        lanes._libraries[model.digest, width] = library, ctypes.addressof(symbol)
+        lanes._libraries[model.owner.__file__, width] = library, ctypes.addressof(symbol)
     return model
 
 

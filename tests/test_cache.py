@@ -482,7 +482,6 @@ DERIVING = (
 )  # fmt: skip
 
 
-@pytest.mark.usefixtures("background")
 def test_what_is_found_in_the_cache_loads_nothing_that_derives() -> None:
     """From the declaration to the loaded model of a second process: no module of the later stages is imported."""
     script = textwrap.dedent(
@@ -528,7 +527,7 @@ def test_a_read_only_home_gets_a_temporary_cache_and_one_warning() -> None:
     if not os.path.isdir("/proc/self"):
         pytest.skip("no /proc")
     kept = {k: v for k, v in os.environ.items() if k != "CHAPLYGIN_CACHE"}
-    given = kept | {"XDG_CACHE_HOME": "/proc/self/home", "CHAPLYGIN_BACKGROUND": "0"}
+    given = kept | {"XDG_CACHE_HOME": "/proc/self/home"}
     found = subprocess.run(
         [sys.executable, "-c", READ_ONLY], env=given, capture_output=True, text=True, check=False
     )

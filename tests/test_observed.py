@@ -404,7 +404,6 @@ def test_failures_have_no_values() -> None:
 
 def test_a_model_without_its_declaration_takes_names(tmp_path: Path) -> None:
     file = Path(oscillator().owner.__file__)  # type: ignore[attr-defined]
-    oscillator()._complete()
     shutil.copytree(file.parent, tmp_path / "copy")
     model = load_model(tmp_path / "copy" / file.name)
     again = swing(

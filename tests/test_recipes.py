@@ -78,7 +78,7 @@ def test_a_recipe_works(recipe: str, tmp_path: Path) -> None:
         done = subprocess.run(
             [sys.executable, "-c", SESSION, str(session)],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(tmp_path), "CHAPLYGIN_BACKGROUND": "0"},
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
             capture_output=True,
             text=True,
             check=False,

@@ -379,7 +379,6 @@ def test_entries_of_matrices_in_loops_are_those_written_out(n: int, monkeypatch:
     if n == 2:  # a small model as a large one
         monkeypatch.setattr(entries, "LONGEST", 0)
         monkeypatch.setattr(entries, "SHARE", 0)
-        monkeypatch.setenv("CHAPLYGIN_BACKGROUND", "0")  # the kernels alone
     bars = cg.example("n_four_bars", n=n)
     equations = bars.system.equations("multipliers")
     program = equations.program

@@ -14,12 +14,13 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from hand_written import key_of, sources
-from runtime_models import capsule, library, model, needs_core
+from hand_written import extension_module, key_of, sources
+from runtime_models import library, model, needs_core
 
 import chaplygin as cg
 from chaplygin.codegen.build.extension import build
 from chaplygin.runtime import LoadError
+from chaplygin.runtime.sealing import seal
 
 pytestmark = needs_core
 
@@ -68,21 +69,19 @@ def test_a_model_runs_and_is_the_same_object_each_time(path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", ["n_inputs", "n_modes", "n_hoisted", "n_outputs", "n_states"])
-def test_a_table_of_other_sizes_does_not_take_over(size: str) -> None:
+def test_a_method_of_a_table_of_other_sizes_is_refused(size: str) -> None:
     """A copy of the table with one size changed, under the same digest and name."""
     table = OscillatorTable.in_dll(library(), "oscillator_model")
     assert table.versions[1] == ctypes.sizeof(table)
     changed = OscillatorTable.from_buffer_copy(table)
     setattr(changed, size, getattr(table, size) + 1)
-    new = ctypes.pythonapi.PyCapsule_New
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    name = b"chaplygin.model"
     m = model("oscillator")
-    address = m.address
-    with pytest.raises(LoadError, match=rf"oscillator does not match: {size} = \d+ instead of \d+$"):
-        m._take_over(new(ctypes.addressof(changed), name, None), changed)
-    assert m.address == address
-    m._take_over(capsule("oscillator"), library())
+    with pytest.raises(LoadError, match=rf"another oscillator: {size} = \d+ instead of \d+$"):
+        m._take_method("dop853", ctypes.addressof(changed))
+    with pytest.raises(LoadError, match="another model than oscillator"):
+        m._take_method("dop853", model("sleigh").address)
+    with pytest.raises(LoadError, match="dop853 is not in its library"):
+        m._take_method("dop853", ctypes.addressof(table))
 
 
 def test_two_files_of_one_name_are_two_models(path: Path, tmp_path: Path) -> None:
@@ -92,7 +91,9 @@ def test_two_files_of_one_name_are_two_models(path: Path, tmp_path: Path) -> Non
     assert cg.load_model(other).rhs(0, [1.0, 2.0], [1.0, 4.0]).tolist() == [2.0, -4.0]
 
 
-def test_a_module_imported_before_is_used_again(path: Path) -> None:
+def test_a_module_imported_before_is_used_again(tmp_path: Path) -> None:
+    path = extension_module(sources("loaded_oscillator"), tmp_path)
+    seal(path)
     assert "same" in python(
         """
         import sys

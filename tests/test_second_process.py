@@ -29,7 +29,6 @@ else:
 
 pytestmark = [
     needs_core,
-    pytest.mark.usefixtures("background"),
     pytest.mark.skipif(os.name != "posix", reason="the counting compiler is a shell script"),
 ]
 

@@ -1,7 +1,6 @@
-"""Build: from emitted sources to an extension module in the cache.
+"""Build: from emitted sources to shared libraries in the cache.
 
-Cython runs in this process, the C files are compiled in parallel, and setuptools is not used: a small model takes less
-than a second instead of several.
+A model is one library, its kernels; each method that is used long enough, and each number of lanes, is another one.
 """
 
 from __future__ import annotations
@@ -13,20 +12,18 @@ import re
 import shlex
 import subprocess
 import sys
-import sysconfig
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
-from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chaplygin.runtime.c_files import INCLUDE
 from chaplygin.runtime.errors import BuildError
+from chaplygin.runtime.inlining import library_name, method_key
 from chaplygin.runtime.sealing import seal
 from chaplygin.runtime.variants import is_shipped, sources_of
 
+from ..emit.method_list import list_of
 from . import cache
 from .toolchain import Compiler
 
@@ -34,18 +31,9 @@ if TYPE_CHECKING:
     from ..lower.sources import Sources
 
 _INCLUDE = (f"-I{INCLUDE}", "-I.")  # the methods of a model are included by a header of the runtime
-_TRANSLATION: threading.Lock  # Cython's compiler keeps state in its modules
 
-
-def _free_translation() -> None:
-    global _TRANSLATION
-    _TRANSLATION = threading.Lock()
-
-
-_free_translation()
-if hasattr(os, "register_at_fork"):
-    # The thread that holds it does not exist in the child.
-    os.register_at_fork(after_in_child=_free_translation)
+LARGE = 100_000
+"""Characters of C from which kernels are compiled at -O1: in a third of the time of -O3, and no slower by much."""
 
 
 def build(
@@ -53,55 +41,38 @@ def build(
 ) -> Path:
     """Return the compiled form of `sources` from the cache, or compile it and store it there under `key`.
 
-    `reproducible`, `tuned` and `inline` (integrators compiled into the model) must be those given to
-    `cache.model_key`. If several processes need the same key at once, one compiles and the others wait. Returns the
-    path of an extension module named `sources.name`.
+    Only the C core is compiled, with the methods that the model brings; the others are added when they are used
+    (`build_method`), if `inline` says that this is worth it. The options must be those given to `cache.model_key`. If
+    several processes need the same key at once, one compiles and the others wait. Returns the path of a shared library
+    that defines `<name>_model`.
 
     Raises ValueError for a file name that is a path, BuildError (one line, with the path of the full log),
     NoCompilerError, CacheError.
     """
     with cache.locked(key):
-        options = {"reproducible": reproducible, "tuned": tuned, "inline": inline}
-        return cache.lookup(key) or make(sources, key=key, **options)
-
-
-def make(
-    sources: Sources, *, key: str, reproducible: bool = True, tuned: bool = True, inline: bool = True
-) -> Path:
-    """As `build`, for a caller that holds the lock of `key` and knows that the entry is missing."""
-    compiler = cache.cached_compiler()
-    flags = compiler.core_flags(tuned=tuned, reproducible=reproducible)
-    flags += ("-DCHAPLYGIN_INLINE_METHODS",) if inline else ()
-    with cache.workspace() as work:
-        cores = _write(sources, work)
-        module = sources.name + EXTENSION_SUFFIXES[0]
-        _Job(sources.name, work, compiler, cache.log_path(key)).module(cores, flags, module)
-        facts = {
-            "name": sources.name,
-            "reproducible": reproducible,
-            "tuned": tuned,
-            "inline": inline,
-            "digest": sources.digest,
-            "compiler": compiler.version,
-            "flags": list(flags),
-            "python": sys.version.split()[0],
-        }
-        return cache.publish(key, work, module, facts)
-
-
-def build_quick(sources: Sources, folder: Path, *, key: str) -> Path:
-    """Compile the C core alone into a shared library in `folder` that defines `<name>_model`.
-
-    Only the kernels are compiled, neither the Cython module nor the integration methods. The results equal those of
-    ``build(sources, key=key)`` bit for bit: both are reproducible, and the optimisation level does not change a bit.
-
-    Raises the errors of `build`.
-    """
-    compiler = cache.cached_compiler()
-    flags = (*compiler.core_flags(tuned=True, reproducible=True, quick=True), *_VISIBLE)
-    library = f"{sources.name}_quick.{_LIBRARY}"
-    _Job(sources.name, folder, compiler, cache.log_path(key)).library(_write(sources, folder), flags, library)
-    return folder / library
+        found = cache.lookup(key)
+        if found is not None:
+            return found
+        compiler = cache.cached_compiler()
+        own = f"{sources.name}_methods.h" in sources.files
+        level = "-O3" if own else "-O1" if _length(sources) > LARGE else "-O2"
+        flags = (*compiler.core_flags(tuned=tuned, reproducible=reproducible, level=level), *_VISIBLE)
+        flags += ("-DCHAPLYGIN_INLINE_METHODS",) if own else ()
+        with cache.workspace() as work:
+            library = library_name(sources.name)
+            _Job(sources.name, work, compiler, cache.log_path(key)).library(
+                _write(sources, work), flags, library
+            )
+            facts = {
+                "name": sources.name,
+                "reproducible": reproducible,
+                "tuned": tuned,
+                "inline": inline,
+                "digest": sources.digest,
+                "compiler": compiler.version,
+                "flags": list(flags),
+            }
+            return cache.publish(key, work, library, facts)
 
 
 def _write(sources: Sources, folder: Path) -> list[str]:
@@ -114,6 +85,40 @@ def _write(sources: Sources, folder: Path) -> list[str]:
     for file, text in sources.files.items():
         (folder / file).write_bytes(text.encode())
     return sorted(f for f in sources.files if f.endswith(".c") and not f.endswith("_lanes.c"))
+
+
+def _length(sources: Sources) -> int:
+    """Characters of C in the core."""
+    return sum(len(text) for file, text in sources.files.items() if f"{sources.name}_core" in file)
+
+
+def build_method(module: Path, method: str) -> Path:
+    """A model with one of the runtime's methods compiled into it, cached or newly compiled.
+
+    `module` is the path that `build` returned, with the sources next to it. Returns the path of a shared library that
+    defines `<name>_model`, whose table of methods has this one, with the right-hand side inlined into it. It gives the
+    bits of the runtime's own. Raises as `build_lanes`.
+    """
+    facts = facts_of(module)
+    name, key = facts["name"], method_key(facts["key"], method)
+    texts = _texts(module, "_core", "_methods.h")
+    if not {f"{name}_core.c", f"{name}_core.h"} <= texts.keys():
+        raise FileNotFoundError("there are no sources next to the model")
+    with cache.locked(key):
+        found = cache.lookup(key)
+        if found is not None:
+            return found
+        compiler = cache.cached_compiler()
+        flags = compiler.core_flags(tuned=facts["tuned"], reproducible=facts["reproducible"])
+        flags += ("-DCHAPLYGIN_INLINE_METHODS", '-DCG_METHOD_LIST_FILE="one_method.h"', *_VISIBLE)
+        with cache.workspace() as work:
+            texts["one_method.h"] = list_of([method], " * One method.").encode()
+            for file, text in texts.items():
+                (work / file).write_bytes(text)
+            library = library_name(name, method)
+            cores = sorted(file for file in texts if file.endswith(".c"))
+            _Job(name, work, compiler, cache.log_path(key)).library(cores, flags, library)
+            return cache.publish(key, work, library, {**facts, "method": method, "flags": list(flags)})
 
 
 def find_lanes(module: Path, lanes: int) -> Path | None:
@@ -150,7 +155,7 @@ def lane_library(
         with cache.workspace() as work:
             for file, text in texts().items():
                 (work / file).write_bytes(text)
-            library = f"{stem}_{lanes}.{_LIBRARY}"
+            library = library_name(stem, lanes)
             _Job(facts["name"], work, compiler, cache.log_path(key)).library([f"{stem}.c"], flags, library)
             return cache.publish(key, work, library, {**facts, "lanes": lanes, "flags": list(flags)})
 
@@ -169,7 +174,7 @@ def compile_library(
     Raises BuildError with the path of the full log.
     """
     job = _Job(name, work, compiler, log)
-    library = f"{name}.{_LIBRARY}"
+    library = library_name(name)
     job._link([*job.parallel(sources, flags), *map(os.fspath, objects)], library)
     return work / library
 
@@ -201,16 +206,22 @@ class _LaneEntry:
     """The cache entry of a lane set: its key, and what the key is computed from."""
 
     def __init__(self, module: Path, lanes: int) -> None:
-        name = module.name.split(".")[0]
-        self.name = name
         self.facts = facts_of(module)
-        files = [sources_of(module) / f"{name}{end}" for end in ("_core.h", "_lanes.c", "_methods.h")]
-        self.texts = {file.name: file.read_bytes() for file in files if file.exists()}
+        self.name = self.facts["name"]
+        self.texts = _texts(module, "_core.h", "_lanes.c", "_methods.h")
         self.key = cache.model_key(
             hashlib.sha256(repr((lanes, sorted(self.texts.items()))).encode()).hexdigest(),
             reproducible=self.facts["reproducible"],
             tuned=self.facts["tuned"],
         )
+
+
+def _texts(module: Path, *ends: str) -> dict[str, bytes]:
+    """The C files next to a module whose names go on so after that of the model."""
+    name = module.name.split(".")[0]
+    begins = tuple(f"{name}{end}" for end in ends)
+    files = [file for file in sources_of(module).glob(f"{name}_*.[ch]") if file.name.startswith(begins)]
+    return {file.name: file.read_bytes() for file in sorted(files)}
 
 
 def facts_of(module: Path) -> dict[str, Any]:
@@ -220,14 +231,13 @@ def facts_of(module: Path) -> dict[str, Any]:
     shipped module is built for any.
     """
     if is_shipped(module):
-        return {"name": module.name.split(".")[0], "reproducible": True, "tuned": True}
+        return {"name": module.name.split(".")[0], "reproducible": True, "tuned": True, "inline": True}
     facts: dict[str, Any] = json.loads((module.parent / cache.ENTRY).read_bytes())
     return facts
 
 
-_LIBRARY = "dll" if sys.platform == "win32" else "so"
 # A DLL exports everything if nothing in it is marked for export.
-_VISIBLE = () if sys.platform == "win32" else ("-fvisibility=default",)
+_VISIBLE = () if sys.platform == "win32" else ("-fvisibility=default", "-fno-semantic-interposition")
 EXPORTED = "__declspec(dllexport)" if sys.platform == "win32" else '__attribute__((visibility("default")))'
 
 
@@ -240,25 +250,6 @@ class _Job:
         self.compiler = compiler
         self.log = log
 
-    def module(self, cores: Sequence[str], flags: Sequence[str], module: str) -> None:
-        """Translate, compile and link. The C core compiles while Cython translates the wrapper."""
-        python = sysconfig.get_path("include")
-        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-            waiting = [pool.submit(self._compile, core, flags, _INCLUDE) for core in cores]
-            try:
-                wrapper = self._translate()
-                include = [f"-I{INCLUDE}", f"-I{python}", f"-I{sysconfig.get_path('platinclude')}"]
-                waiting.append(pool.submit(self._compile, wrapper, self.compiler.wrapper_flags(), include))
-                objects = [done.result() for done in waiting]
-            except BaseException:
-                for done in waiting:
-                    done.cancel()
-                raise
-        self._link(objects, module)
-        seal(self.work / module)
-        for leftover in (*objects, wrapper, f"{self.name}_wrapper_api.h", f"{self.name}.lis"):
-            (self.work / leftover).unlink(missing_ok=True)
-
     def library(self, sources: Sequence[str], flags: Sequence[str], target: str) -> None:
         """Compile and link files that do not need Python."""
         objects = [self._compile(source, flags, _INCLUDE) for source in sources]
@@ -266,31 +257,6 @@ class _Job:
         seal(self.work / target)
         for compiled in objects:
             (self.work / compiled).unlink()
-
-    def _translate(self) -> str:
-        """Translate the wrapper to C with Cython; return the file name."""
-        target = f"{self.name}_wrapper.c"
-        with _TRANSLATION:
-            cython: Any = import_module("Cython.Compiler.Main")  # takes 0.1 s, and has no type stubs
-            options = cython.CompilationOptions(
-                cython.default_options,
-                output_file=str(self.work / target),
-                include_path=[str(INCLUDE)],
-                language_level=3,
-                use_listing_file=True,
-                errors_to_stderr=False,
-            )
-            source = str(self.work / f"{self.name}.pyx")
-            result = cython.compile_single(source, options, full_module_name=self.name)
-        if result.num_errors or not (self.work / target).exists():
-            listing = self.work / f"{self.name}.lis"
-            text = listing.read_text(errors="replace") if listing.exists() else "no message from Cython"
-            raise self._failure("Cython", f"{self.name}.pyx", text)
-        # Cython names included files by their path from the current directory.
-        written = (self.work / target).read_text(encoding="utf-8")
-        written = re.sub(r'"[^"\n]*[/\\](cg_\w+\.pxi)"', r'"\1"', written)
-        (self.work / target).write_bytes(written.encode())
-        return target
 
     def _compile(self, source: str, flags: Sequence[str], include: Sequence[str]) -> str:
         target = source[:-2] + ".o"

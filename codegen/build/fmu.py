@@ -102,7 +102,7 @@ def _sources(
         "fmu.c.in",
         {
             "name": name,
-            "inline": "#define CHAPLYGIN_INLINE_METHODS\n" if model.has_inlined_methods else "",
+            "inline": "#define CHAPLYGIN_INLINE_METHODS\n" if facts_of(module_of(model))["inline"] else "",
             "token": c_string("TOKEN"),
             "states": row(model.states),
             "parameters": row(model.parameters),

@@ -55,8 +55,8 @@ class Compiler:
         """Whether it compiles for another platform."""
         return "-target" in self.command
 
-    def core_flags(self, *, tuned: bool, reproducible: bool, quick: bool = False) -> tuple[str, ...]:
-        """Flags for a model's C core; with `quick` it compiles in half the time and runs slightly slower.
+    def core_flags(self, *, tuned: bool, reproducible: bool, level: str = "-O3") -> tuple[str, ...]:
+        """Flags for a model's C core.
 
         `tuned` allows every instruction of this CPU. `reproducible` forbids contraction, the only freedom that would
         make results depend on the CPU or the compiler: multiply-adds are those that the code asks for. The other
@@ -74,8 +74,8 @@ class Compiler:
             # into vfmaddsub. On x86 this needs such a pair, which occurs in our straight-line code but in no loop.
             contract.append("-fno-tree-slp-vectorize" if _is_x86() else "-fno-tree-vectorize")
         # zig adds the undefined-behaviour sanitiser if no level is given or with -Og, and its fastest code is -O2.
-        level = "-O2" if self.family == "zig" else "-Og" if quick else "-O3"
-        return (level, *self._target(tuned), *contract, "-fno-math-errno", "-fno-trapping-math", *_COMMON)
+        chosen = "-O2" if self.family == "zig" else level
+        return (chosen, *self._target(tuned), *contract, "-fno-math-errno", "-fno-trapping-math", *_COMMON)
 
     @property
     def lane_flags(self) -> tuple[str, ...]:
@@ -83,10 +83,6 @@ class Compiler:
         if not _is_x86():
             return ()
         return ("-Wno-psabi", *(("-mprefer-vector-width=512",) if self.family != "zig" else ()))
-
-    def wrapper_flags(self) -> tuple[str, ...]:
-        """Flags for the Cython module, which does no arithmetic: chosen for compile time, not for speed."""
-        return ("-O1", *self._target(tuned=False), "-fwrapv", "-w", *_COMMON)
 
     def link_flags(self) -> tuple[str, ...]:
         """Flags that link objects into an extension module; libraries come after the objects."""

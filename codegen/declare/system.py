@@ -303,8 +303,8 @@ class System(Declaration):
         determine the others wherever the system moves and the declaration keeps none.
 
         `events` are added after those of the system, `methods` to the integration methods of the runtime: pairs, see
-        `chaplygin.Pair`, or "taylor", see docs/taylor.md. The model can run as soon as its kernels are compiled; the
-        code for faster steps is compiled in the background, or with `wait=True` before this returns.
+        `chaplygin.Pair`, or "taylor", see docs/taylor.md. The kernels are compiled here; a method with the right-hand
+        side inlined into it is compiled when it has run for long enough, or with `wait=True` before this returns.
         """
         from ..build.compile import compile_system
 

@@ -15,6 +15,7 @@ from .c_text import c_string
 from .external_names import external_names, renamed, renaming
 from .folder import headers_of
 from .licences import licence
+from .method_list import list_of
 from .render import made_from, render
 from .single_precision import single_precision
 
@@ -32,7 +33,11 @@ _GNU = {
         "      target_compile_options(${library} PRIVATE -fno-tree-vectorize)\n    endif()\n  endif()\n"
     ),
 }  # gcc's vectoriser multiplies and adds in one operation whatever -ffp-contract says; see build/toolchain.py
-_SCALAR = {"CG_LANES > 1": False, "CG_LANES == 8 && defined(__AVX512F__)": False}
+_SCALAR = {
+    "CG_METHOD_LIST_FILE": False,
+    "CG_LANES > 1": False,
+    "CG_LANES == 8 && defined(__AVX512F__)": False,
+}
 """Conditions of the preprocessor in all files of a bundle, which has no lanes."""
 _IN_MODEL = {
     "CHAPLYGIN_INLINE_METHODS": True,
@@ -114,12 +119,7 @@ def _selected(texts: Mapping[str, str], known: Mapping[str, bool]) -> dict[str, 
 def _method_list(bundle: Bundle) -> str:
     """The header that `cg_method.h` includes, with the chosen methods alone."""
     chosen = [name for name in bundle.methods if (INCLUDE / f"cg_{name}.h").exists()]  # not the model's own
-    fixed = "METHOD(rk4)" if "rk4" in chosen else ""
-    methods = " ".join(f"METHOD({name})" for name in chosen if name != "rk4")
-    includes = "\n".join(f'#include "cg_{name}.h"' for name in chosen)
-    values = {"made": " * Those of a C bundle.", "includes": includes, "fixed": fixed}
-    values |= {"few": methods, "all": methods}
-    return render("method_list.h.in", values)
+    return list_of(chosen, " * Those of a C bundle.")
 
 
 def _c_file(bundle: Bundle, what: str, text: str) -> str:

@@ -19,7 +19,10 @@ from .graph_file import graph_files
 from .sundials import sundials_files
 
 DEFAULT = ("c", "lanes", "cython", "graph")
-"""What `emit` and `compile` print; a model is compiled from these."""
+"""What `emit` prints."""
+
+COMPILED = ("c", "lanes", "graph")
+"""What a model is compiled from."""
 
 TARGETS: dict[str, Callable[[Program, str], dict[str, str]]] = {
     "c": core_files,

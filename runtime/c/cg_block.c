@@ -134,6 +134,22 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
     return CG_OK;
 }
 
+void cg_run_method(cg_run_t *run, const char *method)
+{
+    cg_method_t found;
+    const int automatic = strcmp(method, "auto") == 0;
+    if (!cg_method_find(run->model, automatic ? CG_AUTO_EXPLICIT : method, 0, &found)) {
+        return;
+    }
+    if (automatic) {
+        run->explicit_step = found.step;
+        run->explicit_dense = found.dense;
+    } else {
+        run->step = found.step;
+        run->dense = found.dense;
+    }
+}
+
 /* ---- restoring: sizes, pointers and loop bounds in the saved block are not trusted ---- */
 
 static int cg_counter_valid(int64_t counter) { return counter >= 0 && counter <= INT64_MAX / 4; }

@@ -43,6 +43,10 @@ void cg_run_delete(cg_run_t *run);
  * CG_UNSUPPORTED: the method needs a Jacobian and the model has none. */
 int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char *method, int32_t flags);
 
+/* Between calls of cg_drive: takes the functions of the run's method anew, after model->methods has got them. The same
+ * bits follow. */
+void cg_run_method(cg_run_t *run, const char *method);
+
 /* For languages that do not read the structure of a run: its arrays p [n_parameters], u [n_inputs + n_modes] and x
  * [n_states], which moves with each step; its tolerances, one atol for all states; the step of a fixed-step method; what steps are moved back to. */
 double *cg_run_p(cg_run_t *run);

@@ -13,6 +13,7 @@
  * Optional:
  *   CG_FEW_METHODS    leaves some of them out, to save compile time
  *   CG_MODEL_METHODS  the header of the methods that a model brings
+ *   CG_METHOD_LIST_FILE  a header in place of cg_method_list.h
  *   CG_NO_METHODS     leaves all of them out: only what cg_driver.c needs besides is made
  * With CG_LANES above 1 the same methods step that many trajectories at once.
  * A new method is a file of numbers in codegen/methods/pairs; one that is no pair is a header, included here, and an
@@ -136,7 +137,11 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 #ifndef CG_NO_METHODS
 #include "cg_pair.h"
 
+#ifdef CG_METHOD_LIST_FILE
+#include CG_METHOD_LIST_FILE
+#else
 #include "cg_method_list.h"
+#endif
 #ifdef CG_MODEL_METHODS
 #include CG_MODEL_METHODS
 #else

@@ -138,6 +138,7 @@ cdef extern from "cg_ensemble.h" nogil:
     size_t cg_run_size(const cg_model_t *model, const char *method)
     cg_run_t *cg_run_new(size_t size)
     void cg_run_delete(cg_run_t *run)
+    void cg_run_method(cg_run_t *run, const char *method)
     int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char *method, int32_t flags)
     int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end)
     int cg_run_extend(cg_run_t *run, double t_end)

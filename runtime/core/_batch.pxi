@@ -12,7 +12,7 @@ cdef class _BatchWorker:
         cdef size_t size
         cdef given_t given = BY_DEFAULT
         _read(fields, &given)
-        self.run = model._take_run(fields["method"])
+        self.run = model._take_run(fields["method"], lane_set is NULL)
         _configure(model, self.run, &given, fields)
         self.run.stop = &core.stopped
         if lane_set is not NULL:

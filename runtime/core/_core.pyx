@@ -27,6 +27,7 @@ from . import arguments, options, pivots
 from .base_model import KINDS, TAKES, KernelEntry, Method
 from .errors import ArgumentError, KernelError, LoadError, busy, kernel_failed, message_of
 from .inputs import Inputs
+from .lanes import WORTH
 from .solution import Dense, Solution
 
 include "_abi.pxi"
@@ -36,6 +37,8 @@ cnp.import_array()
 cdef enum:
     FIRST_ROWS = 64
     FIRST_BUDGET = 8  # steps before the first check for signals: short even for a slow model
+    MOST_METHODS = 32  # with the right-hand side inlined, of one model
+    MANY_CALLS = 1000000  # of a right-hand side, from which it is worth inlining it into a method
 
 def widest_lanes():
     """Lanes in one vector register of this CPU: 8 with AVX-512, 4 with AVX2, 2 with SSE2 or NEON, 1 if unknown."""
@@ -110,7 +113,10 @@ cdef int _called(const cg_kernel_entry_t *entry, int32_t event, double t, const 
 cdef class KernelCore:
     """The table of a compiled model, and calls of its kernels."""
 
-    cdef const cg_model_t *model
+    cdef const cg_model_t *code     # the table in the model's code
+    cdef cg_model_t table           # a copy of it, whose list of methods grows
+    cdef const cg_model_t *model    # that copy
+    cdef cg_method_t *compiled      # its methods
     cdef double *scratch        # x, p, u, out, work in sequence: used only with the GIL held
     cdef double *x
     cdef double *p
@@ -128,7 +134,7 @@ cdef class KernelCore:
     cdef readonly str name, form, digest, generator, independent
     cdef readonly dict _entries  # the kernels by name
     cdef readonly int n_coordinates, n_work
-    cdef readonly bint has_initial, has_inlined_methods
+    cdef readonly bint has_initial
     cdef readonly bint hybrid   # has events or contacts: every run detects them
     cdef readonly object methods  # name -> Method
     cdef readonly list _variables
@@ -149,7 +155,9 @@ cdef class KernelCore:
         if m.rhs is NULL or m.kernels is NULL or m.n_states < 1 or min(m.n_parameters, m.n_inputs, m.n_modes, m.n_work, m.n_outputs,
                                                           m.n_events, m.n_guards - m.n_events, m.n_contacts) < 0:
             raise LoadError(f"{self.name} has a damaged table: no right-hand side, no kernels, or sizes out of range")
-        self.model = m
+        self.code, self.table = m, m[0]
+        self.model = &self.table
+        self._keep_methods(m.methods)
         self.form, self.digest = m.form.decode(), m.digest.decode()
         self.generator, self.independent = m.generator.decode(), m.independent.decode()
         self._entries = _entries(m)
@@ -178,7 +186,6 @@ cdef class KernelCore:
         self.n_states, self.n_parameters, self.n_inputs = m.n_states, m.n_parameters, m.n_inputs
         self.n_coordinates, self.n_work = m.n_coordinates, m.n_work
         self.has_initial = m.initial is not NULL
-        self.has_inlined_methods = m.methods is not NULL
         self.methods = MappingProxyType(_listed(m.methods, methods()))
         n_x, n_u = max(m.n_states, m.n_declared), m.n_inputs + m.n_modes
         self.assuming = (_assuming(m.states, m.n_states) or _assuming(m.parameters, m.n_parameters)
@@ -201,30 +208,57 @@ cdef class KernelCore:
     def __init__(self, capsule, *, owner=None):
         pass
 
-    def _take_over(self, capsule, owner):
-        """Switch to another table of the same model, which can contain its own inlined methods.
+    def __dealloc__(self):
+        free(self.scratch)
+        free(self.compiled)
 
-        Existing runs and steppers keep the table they started with: its code must stay loaded. The scratch memory of
-        this object and the spare run are allocated for the model's sizes, so all sizes must agree.
-        """
-        cdef const cg_model_t *m = _table(capsule)
-        if m.digest.decode() != self.digest or m.name.decode() != self.name:
-            raise LoadError(f"the table of {m.name.decode()} does not belong to the model {self.name}")
-        now, new = _sizes(self.model), _sizes(m)
+    cdef int _keep_methods(self, const cg_method_t *given) except -1:
+        """Give the table of this object a list of methods that can grow: those with the right-hand side inlined."""
+        self.compiled = <cg_method_t *> calloc(MOST_METHODS + 1, sizeof(cg_method_t))
+        if self.compiled is NULL:
+            raise MemoryError
+        self.table.methods = self.compiled
+        while given is not NULL and given.info.name is not NULL:
+            self._keep_method(given)
+            given += 1
+        return 0
+
+    cdef int _keep_method(self, const cg_method_t *given) except -1:
+        cdef int i = 0
+        while self.compiled[i].info.name is not NULL:
+            i += 1
+        if i == MOST_METHODS:
+            raise LoadError(f"{self.name} has more than {MOST_METHODS} methods of its own")
+        self.compiled[i] = given[0]
+        return 0
+
+    def _take_method(self, method, uintptr_t address):
+        """Add a method with the right-hand side inlined: that of the model table at an address, whose code must stay
+        loaded. Runs that begin from now on take it, with the same results."""
+        cdef const cg_model_t *other = <const cg_model_t *> address
+        cdef cg_method_t found
+        if (other.abi_version != CG_ABI_VERSION or other.digest.decode() != self.digest
+                or other.name.decode() != self.name):
+            raise LoadError(f"the method {method} was compiled for another model than {self.name}")
+        now, new = _sizes(self.model), _sizes(other)
         wrong = [f"{size} = {new.get(size)} instead of {now.get(size)}" for size in {**now, **new}
                  if new.get(size) != now.get(size)]
         if wrong:
-            raise LoadError(f"the new table of the model {self.name} does not match: {', '.join(wrong)}")
-        self.model, self.capsule, self.owner = m, capsule, owner
-        self.has_inlined_methods = m.methods is not NULL
+            raise LoadError(f"the method {method} was compiled for another {self.name}: {', '.join(wrong)}")
+        if other.methods is NULL or not cg_method_find(other, method.encode(), 0, &found):
+            raise LoadError(f"the method {method} is not in its library")
+        if method not in self.inlined:
+            self._keep_method(&found)
 
-    def __dealloc__(self):
-        free(self.scratch)
+    @property
+    def inlined(self):
+        """The methods into which the right-hand side is inlined: for them runs are quicker, with the same results."""
+        return tuple(_listed(self.compiled, {}))
 
     @property
     def address(self):
         """Address of the model's `cg_model_t` table."""
-        return <uintptr_t> self.model
+        return <uintptr_t> self.code
 
     @property
     def addresses(self):

@@ -194,7 +194,7 @@ cdef class _Worker:
         cdef int i
         self.core, self.attend, self.budget = core, attend, FIRST_BUDGET if attend is not None else -1
         _read(core.options, &given)
-        self.run = model._take_run(<object> given.method)
+        self.run = model._take_run(<object> given.method, core.lane_set is NULL and core.n >= WORTH)
         _configure(model, self.run, &given, core.options)
         if core.signals is not None:
             core.signals.attach(self.run)
@@ -242,6 +242,7 @@ cdef class _Worker:
 
     cdef void release(self) noexcept:
         """Keep the run for the next call."""
+        self.core.model.calls += self.run.n_rhs * (self.core.n if self.group is NULL else 0)  # all but alike
         self.core.model._give_run(self.run, self.core.options["method"])
         self.run = NULL
 

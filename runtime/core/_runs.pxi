@@ -27,6 +27,12 @@ cdef class ModelCore(StartCore):
     cdef int tangents           # how many components of tangents control the steps
     cdef object last_p          # parameters and inputs of the last run, which those with the same numbers share
     cdef object last_u
+    cdef set settled            # methods for which there is nothing more to inline
+    cdef set sought             # methods that the cache does not have
+    cdef int64_t calls          # of the right-hand side, in all runs
+
+    def __cinit__(self, *arguments, **options):
+        self.settled, self.sought = set(), set()
 
     def __dealloc__(self):
         cg_run_delete(self.spare)
@@ -48,11 +54,26 @@ cdef class ModelCore(StartCore):
             return PyUnicode_InternFromString(cg_default_method(self.model, given.rtol, given.atol))
         return options.RunOptions(**fields).with_method(self).method
 
-    cdef cg_run_t *_take_run(self, method) except NULL:
-        """A run for `method`; reuses the spare one if it fits."""
+    cdef int _inline(self, method, bint many) except -1:
+        """See that the right-hand side is inlined into `method`, if this is worth it. many: for many calls to come."""
+        if method not in self.settled and (many or self.calls >= MANY_CALLS or method not in self.sought):
+            (self.settled if self._inlined(method, many or self.calls >= MANY_CALLS) else self.sought).add(method)
+        return 0
+
+    cdef int _speed_up(self, cg_run_t *run, method) except -1:
+        """The same for a run that is under way, which goes on with the same bits."""
+        if method not in self.settled and run.n_rhs >= MANY_CALLS:
+            self._inline(method, True)
+            cg_run_method(run, PyUnicode_AsUTF8(method))
+        return 0
+
+    cdef cg_run_t *_take_run(self, method, bint many=False) except NULL:
+        """A run for `method`; reuses the spare one if it fits. many: it is for many calls of the right-hand side."""
         cdef cg_run_t *run = NULL
         cdef size_t size
         cdef int status
+        if isinstance(method, str) and method not in self.settled and method in self.methods:
+            self._inline(method, many)  # first: other threads run meanwhile
         if self.spare is not NULL and self.spare_method is method:
             run, self.spare = self.spare, NULL
             size = run.size
@@ -85,6 +106,7 @@ cdef class ModelCore(StartCore):
         self.tangents = own * count if control else 0
 
     cdef void _give_run(self, cg_run_t *run, method) noexcept:
+        self.calls += run.n_rhs
         if self.spare is not NULL:
             cg_run_delete(self.spare)
         self.spare, self.spare_method = run, method
@@ -192,6 +214,7 @@ cdef class ModelCore(StartCore):
                     detector.drain()
                 elif status == CG_BUDGET_USED:
                     before, budget = _pause(before, budget)
+                    self._speed_up(run, <object> problem[3]["method"])
                 else:
                     break
         if signals is not None and signals.error is not None:

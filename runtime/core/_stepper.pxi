@@ -126,6 +126,7 @@ cdef class StepperCore:
                 before, budget = _pause(before, budget)
             else:
                 break
+        self.model._speed_up(self.run, self._options.method)
         if self.signals is not None and self.signals.error is not None:
             error, self.signals.error = self.signals.error, None
             raise error

@@ -18,7 +18,7 @@ from ..arguments import Array
 from ..derivatives import require_compiled
 from ..errors import ArgumentError
 from ..inputs import is_function
-from ..lanes import await_build, lane_set, one_at_a_time
+from ..lanes import lane_set, one_at_a_time
 from ..observer import Observer
 
 if TYPE_CHECKING:
@@ -134,15 +134,14 @@ def observer_of(job: StudyJob) -> Observer | None:
     wanted = {found.key: (entry, found) for entry, found in _all(job.collect)}
     if not wanted:
         return None
-    model, count = job.model, job.count
+    model = job.model
     how = job.options.checked(model)
     controls = job.given["inputs"]
     controls = (
         controls.values() if isinstance(controls, Mapping) else controls if controls is not None else ()
     )
     apart = one_at_a_time(model, how, any(map(is_function, controls)))
-    await_build(model, count)
-    width = lane_set(model, job.lanes, count, apart)[1]
+    width = lane_set(model, job.lanes, job.count, apart)[1]
     try:
         return Observer.of(model, [(found.kind, found.what) for _, found in wanted.values()], width)
     except ArgumentError:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from .. import arguments
 from ..arguments import Array
 from ..base_model import BaseModel
-from ..compiled_model import prepare
 from ..draws.draws import Plan
 from ..draws.given import split
 from ..draws.joint import Joint
@@ -95,7 +94,6 @@ class Response:
         count = table.shape[1]
         given, _ = self.plan.complete(self.job.given, table)
         job = replace(self.job, count=count, given=given)
-        prepare(job.model, count)
         job = replace(job, observer=observer_of(job))  # for as many lanes as so many runs take
         ensemble, _ = job.ensemble(0, count, self.threads)
         (entry,) = job.collect.values()

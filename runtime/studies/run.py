@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import arguments
-from ..compiled_model import prepare
 from ..errors import ArgumentError, ChaplyginError
 from ..options import RunOptions
 from ..progress import Progress
@@ -46,10 +45,9 @@ def run(
     """Run a study; the arguments are those of `ensemble`. `seeded`: whether its seed was given."""
     if on_failure not in ON_FAILURE:
         raise ArgumentError(f"on_failure = {arguments.short(on_failure)} must be 'exclude', 'raise' or 'nan'")
-    model, count = job.model, job.count
+    count = job.count
     if job.plan is not None:
         job.plan.check_likely(count)
-    prepare(model, count)
     folder = None if out is None else Folder(out, job, seeded)
     result = Study(job)
     bar = Progress(count, None if progress is None else arguments.boolean("progress", progress))

@@ -32,7 +32,7 @@ def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any], str, f
     found = found.changed(arguments.set)
     found.require_numbers(form)
     with progress(f"compiling {found.label} ({form})", compiling=True):
-        model = found.system.compile(form, wait=True, **options)
+        model = found.system.compile(form, **options)
     t0, t_end, axis = found.t_span[0], arguments.t_end, "t"
     if "t" in model.states:  # a coordinate is the independent variable
         axis = str(found.system.equations(form, **options).independent)
