@@ -146,6 +146,12 @@ class EventRecord:
         named = (*self.events, *self.kinks, *(f"events[{i}]" for i in range(self.functions)))
         return named[cause] if cause < len(named) else self.contacts[(cause - len(named)) // WATCHED]
 
+    def at_kink(self, first: int, last: int) -> bool:
+        """Whether one of the rows first <= i < last is a kink."""
+        begin = len(self.events)
+        causes = self.causes[first:last]
+        return bool(((causes >= begin) & (causes < begin + len(self.kinks))).any())
+
     def modes_before(self, row: int) -> Array:
         """The modes before a row, (n_modes,)."""
         first = HEAD + 2 * self.n

@@ -35,6 +35,7 @@ typedef struct {
     double t, h;
     const double *x;      /* [n] at its beginning */
     const double *slopes; /* [n_stages][n] */
+    int ends_at_kink;
 } cg_taken_t;
 
 /* A weighted sum of vectors. */
@@ -254,6 +255,20 @@ static int cg_transposed(cg_adjoint_t *a, const cg_parts_t *parts, double t, dou
     return cg_noted(a, status, "rhs", t);
 }
 
+/* A stage at the end of a step that ends at a kink can lie beyond it, by the error of the stage: to where its derivatives
+ * are those before the kink. */
+static void cg_before_kink(const cg_adjoint_t *a, const cg_taken_t *step, const double *slope, double *y)
+{
+    const double beside = 1e-6; /* as in cg_variational_inline.h */
+    double size = 1.0, rate = 0.0;
+    for (int32_t m = 0; m < a->run->n_own; m++) {
+        size = fmax(size, fabs(y[m]));
+        rate = fmax(rate, fabs(slope[m]));
+    }
+    const double moment = copysign(fmin(beside * size / fmax(rate, 1e-300), 0.01 * fabs(step->h)), step->h);
+    cg_add_weighted(y, -moment, slope, a->run->n_own);
+}
+
 /* Back over a step: from the derivatives at its end to those at its beginning. */
 static int cg_back(cg_adjoint_t *a, const cg_parts_t *parts, const cg_taken_t *step)
 {
@@ -266,6 +281,9 @@ static int cg_back(cg_adjoint_t *a, const cg_parts_t *parts, const cg_taken_t *s
         int status = CG_OK;
         if (some || more > 0) {
             cg_advance(a, step, a->tableau->a + (ptrdiff_t)i * stages, i, parts->y);
+            if (step->ends_at_kink && a->tableau->c[i] >= 1.0) {
+                cg_before_kink(a, step, step->slopes + (ptrdiff_t)i * n, parts->y);
+            }
         }
         if (some) {
             status = cg_transposed(a, parts, t, l);
@@ -314,7 +332,7 @@ static int cg_take_back(cg_adjoint_t *a)
     const cg_run_t *const run = a->run;
     const cg_parts_t parts = cg_parts(a);
     const int64_t k = a->step - 1;
-    cg_taken_t step = {trail->t[k], trail->t[k + 1] - trail->t[k], NULL, NULL};
+    cg_taken_t step = {trail->t[k], trail->t[k + 1] - trail->t[k], NULL, NULL, k == a->kink};
     int status = cg_trail_bring(a, k);
     if (status == CG_OK && k < trail->n_slopes) {
         step.slopes = trail->slopes + k * trail->n_stages * run->n_own;

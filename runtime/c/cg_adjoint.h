@@ -95,6 +95,7 @@ typedef struct cg_adjoint {
     double rtol;      /* of the run */
     int64_t step;     /* steps that are left */
     int64_t stop;     /* stops that are left */
+    int64_t kink;     /* the step that ends at a kink of the right-hand side; -1: none is */
     int64_t until;    /* [0] the sweep pauses when so many steps are left */
     const double *after; /* NULL, or the state [n] at the beginning of step `until`, after a jump */
     const char *failed; /* after an error: the kernel that it is from, NULL if a step could not be repeated, */

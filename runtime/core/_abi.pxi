@@ -280,6 +280,7 @@ cdef extern from "cg_adjoint.h" nogil:
         double *gradient
         double *integral
         double *work
+        int64_t kink
         int64_t until
         const double *after
         const char *failed

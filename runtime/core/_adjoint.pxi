@@ -256,6 +256,7 @@ cdef class Trail:
         adjoint.work = <double *> cnp.PyArray_DATA(work)
         adjoint.lambda_, adjoint.gradient = <double *> cnp.PyArray_DATA(by_state), <double *> cnp.PyArray_DATA(by_rest)
         adjoint.integral = &integral
+        adjoint.kink = -1
         status = cg_adjoint_begin(&adjoint)
         last = 0 if self.record is None else len(self.record.rows)
         while status == CG_OK and last > 0:
@@ -268,6 +269,7 @@ cdef class Trail:
             if status == CG_OK:
                 self._modes(first, 0)
                 across(first, last, by_state, by_rest[:rest])
+                adjoint.kink = self.at_events[first] - 1 if self.record.at_kink(first, last) else -1
             last = first
         if status == CG_OK:
             adjoint.until, adjoint.after = 0, NULL
