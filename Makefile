@@ -25,13 +25,16 @@ INSTALL := $(PY) -m pip install -q --no-compile --disable-pip-version-check
 COMPILED := $(wildcard runtime/core/*.p[xy]? runtime/c/*.[ch] generated/*.p[xy]? generated/*.[ch])
 PACKAGES := codegen generated runtime systems templates
 
-.PHONY: run test test-all test-sanitized bench lint clean setup
+.PHONY: run test pytest test-all test-sanitized bench lint clean setup
 .DELETE_ON_ERROR:
 
 run: $(BUILT)
 	$(PY) docs/tour.py
 
-test: lint
+test: setup
+	@$(MAKE) --no-print-directory -j2 lint pytest
+
+pytest: setup
 	$(PY) -m pytest -n auto --dist loadfile
 
 test-all: lint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 from pathlib import Path
@@ -12,6 +13,9 @@ import pytest
 _MODELS = Path(__file__).resolve().parent.parent / "build" / "test-models"
 os.environ.setdefault("CHAPLYGIN_CACHE", str(_MODELS))
 os.environ.setdefault("MPLBACKEND", "Agg")
+gc.set_threshold(
+    50_000, 20, 100
+)  # SymPy keeps many small objects: looking through them takes a twentieth of the time
 
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are deselected

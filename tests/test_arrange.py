@@ -103,6 +103,7 @@ def test_values_are_the_same(pair: tuple[Program, Program]) -> None:
                     assert abs(a - b) <= mpf("1e-33") * (1 + scale)
 
 
+@pytest.mark.sample(8)
 def test_rounding_errors_keep_their_size(pair: tuple[Program, Program]) -> None:
     """The errors stay within the bound given by the terms of the kernel as derived."""
     plain, short = pair

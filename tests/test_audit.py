@@ -128,6 +128,7 @@ def run(model: Any, name: str, span: tuple[float, float] = (0.0, 5.0), **options
 
 
 @pytest.mark.parametrize("name", RUNS)
+@pytest.mark.sample(7)
 def test_right_runs_balance(name: str) -> None:
     sol = run(compiled(name), name)
     check = sol.audit()

@@ -119,7 +119,7 @@ LONG = [
         for pair in itertools.product(CONFIGURATIONS, TESTS)
     ],
 )
-@pytest.mark.sample(9)
+@pytest.mark.sample(3)
 def test_program(programs: Callable[[str, str], Path], configuration: str, test: str) -> None:
     assert ": 0 failed" in run([str(programs(configuration, test))])
 
@@ -183,6 +183,7 @@ ALONE = (
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.sample(1)
 def test_headers_stand_alone(compiler: str, tmp_path: Path) -> None:
     for header in ALONE:
         text = tmp_path / "alone.c"

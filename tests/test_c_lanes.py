@@ -128,6 +128,7 @@ def test_valgrind(program: Callable[[str], Path], configuration: str) -> None:
         ),
     ],
 )
+@pytest.mark.sample(1)
 def test_emitted_lane_files_compile_without_a_warning(compiler: str, lanes: int) -> None:
     assert len(EMITTED) > 8
     command = [need(compiler), *BASE, *STRICT, "-Wno-psabi", f"-DCG_LANES={lanes}", "-fsyntax-only"]

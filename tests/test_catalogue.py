@@ -76,7 +76,7 @@ def in_order(names: tuple[str, ...], values: dict[str, float]) -> list[float]:
 
 
 @pytest.mark.parametrize(("case", "form"), CASES_AND_FORMS)
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 def test_accelerations_are_those_of_sympy(case: str, form: str) -> None:
     model, oracle = compiled(case, form), CASES[case][2]()
     rng = np.random.default_rng(11)
@@ -102,6 +102,7 @@ def test_accelerations_are_those_of_sympy(case: str, form: str) -> None:
 
 
 @pytest.mark.parametrize(("case", "form"), CASES_AND_FORMS)
+@pytest.mark.sample(10)
 def test_jacobian_and_jvp_are_derivatives_of_the_rhs(case: str, form: str) -> None:
     model = compiled(case, form)
     rng = np.random.default_rng(13)
@@ -206,6 +207,7 @@ def test_sleigh_reaction_is_the_multiplier_of_the_constraint() -> None:
 
 
 @pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.sample(1)
 def test_long_chain_as_in_textbooks(dense: bool) -> None:
     """20 links: the Jacobian is filled by a loop; a dense mass matrix is factored by loops, a tree needs none."""
     entry = dense_chain(20) if dense else cg.example("n_link_pendulum", n=20)

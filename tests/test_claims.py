@@ -532,6 +532,7 @@ CATALOGUE = {
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.sample(7)
 def test_integrals_of_the_catalogue(name: str) -> None:
     form, known = CATALOGUE[name]
     with warnings.catch_warnings():

@@ -93,6 +93,7 @@ def found(method: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("method", ["tsit5", "dop853", "vern9", "rodas5p"])
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.sample(16)
 def test_integrals_are_those_of_the_closed_form(case: str, method: str) -> None:
     expression, breaks = CASES[case]
     right = [exact(expression, phase, breaks) for phase in PHASES]

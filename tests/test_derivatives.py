@@ -107,6 +107,7 @@ def test_every_kernel_of_a_model_with_an_event_and_an_input() -> None:
 
 @pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
 @pytest.mark.parametrize("name", ["ball", "free_ball", "passed", "painleve_klein", "harmonic_oscillator"])
+@pytest.mark.sample(2)
 def test_the_c_of_derivatives_compiles_without_a_warning(name: str, tmp_path: Path) -> None:
     """Of models with resets, kinks, contacts or none of them, with inputs and without."""
     systems = {"ball": ball, "free_ball": free_ball, "passed": passed}

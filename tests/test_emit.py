@@ -129,7 +129,7 @@ def test_the_golden_set_is_what_is_emitted_now() -> None:
     assert differences(ROOT) == []
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 def test_emitted_c_equals_the_python_backend_bit_for_bit(equations: cg.Equations) -> None:
     model, pure = cg.compile(equations), python_model(equations.program, quiet=True, fma=fma)
     draw = np.random.default_rng(3)
@@ -173,6 +173,7 @@ def test_the_opposite_of_a_multiply_add_has_the_same_zero_everywhere() -> None:
     assert [(zero, math.copysign(1.0, zero)) for zero in zeros] == [(0.0, 1.0)] * 4
 
 
+@pytest.mark.sample(5)
 def test_numpy_equals_plain_python(equations: cg.Equations) -> None:
     pure = python_model(equations.program, quiet=True)
     draw = np.random.default_rng(4)
@@ -219,7 +220,7 @@ def test_sympy_nodes_print_to_the_emitted_bytes(equations: cg.Equations) -> None
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.sample(10)
+@pytest.mark.sample(6)
 def test_emitted_c_compiles_without_a_warning(compiler: str, equations: cg.Equations, tmp_path: Path) -> None:
     emit_to(equations.program, tmp_path)
     (core,) = tmp_path.glob("*_core.c")

@@ -277,7 +277,7 @@ WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconvers
 
 @pytest.mark.parametrize("compiler", [c for c in ("gcc", "clang") if shutil.which(c)])
 @pytest.mark.parametrize("name", sorted({*ROUGH, *WITH_EVENTS}))
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 def test_the_c_kernels_are_those_of_the_python_backend_and_compile_without_a_warning(
     name: str, compiler: str, tmp_path: Path
 ) -> None:

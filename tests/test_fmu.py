@@ -46,6 +46,7 @@ def call(instance: Any, fmu: Fmu, what: str, n: int) -> list[float]:
 
 
 @pytest.mark.parametrize("fmu", CASES, indirect=True)
+@pytest.mark.sample(2)
 def test_it_validates_without_a_message(fmu: Fmu) -> None:
     assert validate_fmu(fmu.path) == []
 
@@ -293,6 +294,7 @@ def test_the_method_and_its_tolerances_can_be_set(fmu: Fmu) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.sample(1)
 def test_inputs_act_at_once_in_both_kinds(version: str, tmp_path: Path) -> None:
     """A mass m pushed by the force F: x'' = F / m, in steps and by the importer."""
     import fmpy

@@ -97,6 +97,7 @@ def test_dependencies_are_those_of_the_equations(tmp_path: Path) -> None:
     assert set(found["der(omega)"]) == set(found["der(v)"]) == {"omega", "v"}
 
 
+@pytest.mark.sample(1)
 def test_variables_have_their_units_texts_and_start_values(block: Fmu) -> None:
     variables = {v.name: v for v in block.description.modelVariables}
     for name in block.model.states:
@@ -117,6 +118,7 @@ def test_the_same_model_gives_the_same_archive(oscillator: Any, tmp_path: Path) 
 
 @pytest.mark.parametrize(("kind", "found"), [("model-exchange", "mx"), ("co-simulation", "cs")])
 @pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.sample(2)
 def test_one_kind_alone(oscillator: Any, version: str, kind: str, found: str, tmp_path: Path) -> None:
     path = os.fspath(oscillator.export_fmu(tmp_path / "o.fmu", version, kind, **START))
     description = fmpy.read_model_description(path)

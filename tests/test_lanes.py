@@ -69,6 +69,7 @@ def compare(name: str, method: str, widths: Sequence[int | None]) -> None:
 @pytest.mark.parametrize(
     "name", [name if name in IN_ALL_WIDTHS else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
 )
+@pytest.mark.sample(9)
 def test_every_trajectory_is_the_single_run(name: str, method: str) -> None:
     compare(name, method, LANES if name in IN_ALL_WIDTHS else LANES[-1:])
 
@@ -167,6 +168,7 @@ def test_threads_and_chunks(lanes: int) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 9])
+@pytest.mark.sample(2)
 def test_fewer_trajectories_than_lanes(count: int) -> None:
     given = case("heavy_top")
     whole = cg.ensemble(given.model, (0, 1), *given, n=N, lanes=1)
@@ -298,6 +300,7 @@ PERILS = {  # what differs from the others, and how the run ends
 
 @pytest.mark.parametrize("shift", range(3))
 @pytest.mark.parametrize("t_eval", [None, np.linspace(0, 2, 11)])
+@pytest.mark.sample(2)
 def test_failures_disturb_no_neighbour(t_eval: Any, shift: int) -> None:
     model, n = perils(), 24
     random = np.random.default_rng(shift)

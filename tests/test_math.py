@@ -102,7 +102,7 @@ def expected(name: str) -> ref.Reference:
     [(1, "-ffp-contract=off"), (1, FUSED), (8, FUSED)],
     ids=["plain", "fused", "fused-8"],
 )
-@pytest.mark.sample(14)
+@pytest.mark.sample(6)
 def test_errors_are_below_two_ulp(build: Build, name: str, lanes: int, contract: str) -> None:
     """20,000 arguments against mpmath. Without contraction lanes have the scalar's bits (see below), so are skipped."""
     call = build("gcc", lanes, "native" if contract == FUSED else "", contract)
@@ -134,7 +134,7 @@ EVERY = (*ref.FUNCTIONS, "sincos_sin", "sincos_cos", "sign", "abs", "min", "max"
 @pytest.mark.parametrize("level", ["", "x86-64-v3", "native"], ids=["baseline", "v3", "native"])
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 def test_bits_are_the_same(build: Build, compiler: str, lanes: int, level: str) -> None:
     """Every build without contraction agrees with gcc's generic scalar one, also with special values in other lanes."""
     need(compiler)

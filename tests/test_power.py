@@ -218,7 +218,7 @@ CATALOGUE = [(name, form) for name in SMOOTH for form in cg.example(name).forms]
 
 
 @pytest.mark.parametrize(("name", "form"), CATALOGUE)
-@pytest.mark.sample(30)
+@pytest.mark.sample(20)
 def test_the_balance_holds_in_the_catalogue(name: str, form: str) -> None:
     for b in balances(cg.example(name).system.equations(form), 2):
         assert b.power == pytest.approx(b.change, rel=1e-11, abs=1e-12)

@@ -219,6 +219,7 @@ def test_corrections_that_rounding_errors_keep_from_vanishing_are_accepted() -> 
 
 
 @pytest.mark.parametrize("method", ["dop853", "rk4"])
+@pytest.mark.sample(1)
 def test_lanes_have_the_bits_of_a_single_run(method: str) -> None:
     model, rng = compiled(), np.random.default_rng(4)
     angle, spin = rng.uniform(-3, 3, 37), rng.uniform(-2, 2, 37)

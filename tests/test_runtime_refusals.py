@@ -141,6 +141,7 @@ def test_modes_of_contacts_are_looked_at() -> None:
         ("selects", {"kinks": True}, "kinks=True"),
     ],
 )
+@pytest.mark.sample(2)
 def test_lanes_that_cannot_be_are_refused_and_not_built(
     monkeypatch: pytest.MonkeyPatch, name: str, options: Any, says: str
 ) -> None:

@@ -195,6 +195,7 @@ def pendulum_on_a_cart(y: Any, v: dict[str, Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("form", ["chetaev", "routh", pytest.param("lagrange", marks=SLOW)])
+@pytest.mark.sample(1)
 def test_momenta_and_cyclic_constants_follow_the_declared_start(form: str) -> None:
     x, phi = cg.coordinates("x phi")
     total, m, length, g = cg.parameters("M m l g", positive=True)

@@ -105,6 +105,7 @@ def crane() -> Any:
 
 
 @pytest.mark.parametrize("form", ["maggi", "multipliers"])
+@pytest.mark.sample(1)
 def test_crane_of_sympy(form: str) -> None:
     """(m1 + m2 sin^2 q) xc'' = F + m2 sin q (g cos q + l q'^2), l q'' = -(g sin q + xc'' cos q)."""
     system = cg.from_sympy(crane(), "crane")

@@ -332,6 +332,7 @@ def test_the_ends_of_an_ensemble_start_the_next_one(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.sample(1)
 def test_what_an_ensemble_was_given_goes_with_its_results(backend: str) -> None:
     """The model remembers the ends as long as the array of the states lives, and no longer."""
     model = compiled(pendulum(), "maggi", backend)
