@@ -133,7 +133,7 @@ class Batch:
 
             self._tangents = BatchTangents(model, sensitivities, control, options, controls)
         apart = one_at_a_time(model, options, {}, sensitivities=self._tangents is not None, starts=False)
-        address, self.lanes = lane_set(model, lanes, count, apart)
+        address, self.lanes = lane_set(model, options.chosen, lanes, count, apart)
         limit = cores() if threads is None else positive("threads", threads)
         self.threads = max(1, min(limit, count // SHARE if threads is None else count))
         self._team = Team(self.threads)

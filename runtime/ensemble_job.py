@@ -187,7 +187,7 @@ class EnsemblePart:
         apart = one_at_a_time(
             model, options, self.inputs.functions, job.observer is None, bool(job.sensitivities)
         )
-        self.lane_set, self.width = lane_set(model, job.lanes, job.count, apart)
+        self.lane_set, self.width = lane_set(model, options.chosen, job.lanes, job.count, apart)
         observed = 0
         if job.observer is not None:
             observed = len(job.observer.quantities)

@@ -264,7 +264,8 @@ def built(
         _run([*command, *compiler.lane_flags, f"-DCG_LANES={width}", source, "-lm", "-o", str(target)])
         library = ctypes.CDLL(str(target))
         symbol = ctypes.c_char.in_dll(library, f"{name}_lanes_{width}")
-        lanes._libraries[model.owner.__file__, width] = library, ctypes.addressof(symbol)
+        for method in model.methods:
+            lanes._libraries[model.owner.__file__, width, method] = library, ctypes.addressof(symbol)
     return model
 
 

@@ -118,6 +118,7 @@ def test_rounding_errors_keep_their_size(pair: tuple[Program, Program]) -> None:
                 assert abs(a - true) <= 2.0**-52 * scale + 1e-300  # two roundings of the largest terms
 
 
+@pytest.mark.sample(8)
 def test_no_kernel_has_more_operations(pair: tuple[Program, Program]) -> None:
     """A division counts as four operations."""
     plain, short = pair

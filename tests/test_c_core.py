@@ -119,7 +119,7 @@ LONG = [
         for pair in itertools.product(CONFIGURATIONS, TESTS)
     ],
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_program(programs: Callable[[str, str], Path], configuration: str, test: str) -> None:
     assert ": 0 failed" in run([str(programs(configuration, test))])
 

@@ -329,7 +329,7 @@ def test_preparation_and_integration_are_two_figures(
     def lasting(seconds: float, function: Any) -> Any:
         def slow(*given: Any, **options: Any) -> Any:
             now[0] += seconds
-            prepared.extend(given[2:3] if function is lane_set else ())
+            prepared.extend(given[3:4] if function is lane_set else ())
             return function(*given, **options)
 
         return slow

@@ -138,6 +138,7 @@ def test_extremes_at_corners_and_jumps() -> None:
 
 
 @pytest.mark.parametrize("method", ["tsit5", "dop853"])
+@pytest.mark.sample(1)
 def test_the_same_bits_in_any_company(method: str) -> None:
     names = ("absolute value", "time above", "choice")
     collect: dict[str, Any] = {name: cg.integral(CASES[name][0]) for name in names}

@@ -185,6 +185,7 @@ def test_numpy_equals_plain_python(equations: cg.Equations) -> None:
         assert wide[:, j] == pytest.approx(pure.rhs(0.3, y[:, j], p, u), rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.sample(5)
 def test_jacobian_and_jvp_equal_differences_of_the_rhs(equations: cg.Equations) -> None:
     """Richardson-extrapolated central differences of the pure-Python backend's right-hand side."""
     model, pure = cg.compile(equations), python_model(equations.program, quiet=True)

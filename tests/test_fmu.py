@@ -52,6 +52,7 @@ def test_it_validates_without_a_message(fmu: Fmu) -> None:
 
 
 @pytest.mark.parametrize("fmu", CASES, indirect=True)
+@pytest.mark.sample(2)
 def test_co_simulation_reaches_the_states_of_integrate(fmu: Fmu) -> None:
     result, ours = fmu.simulated("CoSimulation", T_END, 1e-12), reference(fmu)
     for name in fmu.model.states:

@@ -247,7 +247,7 @@ def test_lanes_of_shipped_models() -> None:
             LANES[::-1],
         )
     sleigh, top = shipped("chaplygin_sleigh"), shipped("heavy_top")
-    address, lanes = lane_set(sleigh, WIDEST, N)
+    address, lanes = lane_set(sleigh, "dop853", WIDEST, N)
     assert lanes == WIDEST
     assert sleigh.runs_lanes(address)
     assert not top.runs_lanes(address)
@@ -265,11 +265,11 @@ def test_without_a_compiler_a_shipped_model_runs_one_at_a_time(
     monkeypatch.setenv("PATH", str(tmp_path))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert lane_set(sleigh, None, 100_000) == (0, 1)
+        assert lane_set(sleigh, "dop853", None, 100_000) == (0, 1)
     with pytest.raises(
         ArgumentError, match="lanes = 2: the lanes of chaplygin_sleigh are not available: no C compiler"
     ):
-        lane_set(sleigh, 2, N)
+        lane_set(sleigh, "dop853", 2, N)
 
 
 def test_wrong_lanes_are_named() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from documents import ROOT, Block, blocks
-from test_cpp import compiles_cpp
+from test_cpp import compiles_cpp, runs
 from test_sundials import compilers
 
 import chaplygin as cg
@@ -156,7 +156,7 @@ def test_conventions_name_every_form() -> None:
 
 
 PROGRAMS = {"c++": lambda: compiles_cpp("c++"), "sundials": compilers} | {
-    tool: lambda tool=tool: shutil.which(tool) for tool in ("rustc", "julia")
+    tool: lambda tool=tool: runs(tool) for tool in ("rustc", "julia")
 }
 """What blocks need besides modules, and whether it is there."""
 

@@ -199,6 +199,7 @@ def expected(case: Case, time: str) -> dict[str, float]:
 
 
 @pytest.mark.parametrize(("key", "form"), PAIRS)
+@pytest.mark.sample(36)
 def test_motion_and_observables_meet_the_reference(key: str, form: str) -> None:
     compare(key, form)
 

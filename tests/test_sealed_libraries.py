@@ -30,7 +30,7 @@ def libraries() -> list[Path]:
     x = cg.coordinates("x")
     model = cg.System("sealed", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, potential=x**2).compile()
     module = Path(model.owner.__file__)
-    return [module, build_lanes(module, 2), library_of(model, (x**2,), 1)]
+    return [module, build_lanes(module, 2, "dop853"), library_of(model, (x**2,), 1)]
 
 
 def damaged(content: bytes, rng: random.Random) -> bytes:

@@ -110,9 +110,9 @@ def build_method(module: Path, method: str) -> Path:
             return found
         compiler = cache.cached_compiler()
         flags = compiler.core_flags(tuned=facts["tuned"], reproducible=facts["reproducible"])
-        flags += ("-DCHAPLYGIN_INLINE_METHODS", '-DCG_METHOD_LIST_FILE="one_method.h"', *_VISIBLE)
+        flags += ("-DCHAPLYGIN_INLINE_METHODS", *_ONE_METHOD, *_VISIBLE)
         with cache.workspace() as work:
-            texts["one_method.h"] = list_of([method], " * One method.").encode()
+            texts |= _one_method(method)
             for file, text in texts.items():
                 (work / file).write_bytes(text)
             library = library_name(name, method)
@@ -121,20 +121,22 @@ def build_method(module: Path, method: str) -> Path:
             return cache.publish(key, work, library, {**facts, "method": method, "flags": list(flags)})
 
 
-def find_lanes(module: Path, lanes: int) -> Path | None:
+def find_lanes(module: Path, lanes: int, method: str) -> Path | None:
     """The result of `build_lanes` if it is in the cache; None if it would have to be compiled."""
-    return cache.lookup(_LaneEntry(module, lanes).key)
+    return cache.lookup(_LaneEntry(module, lanes, method).key)
 
 
-def build_lanes(module: Path, lanes: int) -> Path:
-    """The lane set of a model, a shared library that defines `<name>_lanes_<lanes>`, cached or newly compiled.
+def build_lanes(module: Path, lanes: int, method: str) -> Path:
+    """The lane set of a model with one method, cached or newly compiled.
 
-    `module` is the path that `build` returned, or a module of `chaplygin.generated`, with the emitted lane file next
-    to it. The library has its own entry in the cache. Raises BuildError, NoCompilerError, CacheError, and
-    FileNotFoundError if the lane file, or the record of how the module was compiled, is missing.
+    It is a shared library that defines `<name>_lanes_<lanes>` and has its own entry in the cache. `module` is the path
+    that `build` returned, or a module of `chaplygin.generated`, with the emitted lane file next to it. Raises
+    BuildError, NoCompilerError, CacheError, and FileNotFoundError if the lane file, or the record of how the module was
+    compiled, is missing.
     """
-    entry = _LaneEntry(module, lanes)
-    return lane_library(entry.key, f"{entry.name}_lanes", lambda: entry.texts, lanes, entry.facts)
+    entry = _LaneEntry(module, lanes, method)
+    facts = {**entry.facts, "method": method}
+    return lane_library(entry.key, f"{entry.name}_lanes", lambda: entry.texts, lanes, facts)
 
 
 def lane_library(
@@ -152,6 +154,8 @@ def lane_library(
         compiler = cache.cached_compiler()
         flags = compiler.core_flags(tuned=facts["tuned"], reproducible=facts["reproducible"])
         flags = (*flags, *compiler.lane_flags, f"-DCG_LANES={lanes}", f"-DCG_EXPORTED={EXPORTED}")
+        flags += _ONE_METHOD if "method" in facts else ()
+        flags += ("-DCG_WITHOUT_RK4",) if facts.get("method", "rk4") != "rk4" else ()
         with cache.workspace() as work:
             for file, text in texts().items():
                 (work / file).write_bytes(text)
@@ -203,17 +207,26 @@ def compile_object(
 
 
 class _LaneEntry:
-    """The cache entry of a lane set: its key, and what the key is computed from."""
+    """The cache entry of a lane set with a method: its key, and what the key is computed from."""
 
-    def __init__(self, module: Path, lanes: int) -> None:
+    def __init__(self, module: Path, lanes: int, method: str) -> None:
         self.facts = facts_of(module)
         self.name = self.facts["name"]
-        self.texts = _texts(module, "_core.h", "_lanes.c", "_methods.h")
+        self.texts = _texts(module, "_core.h", "_lanes.c", "_methods.h") | _one_method(method)
         self.key = cache.model_key(
             hashlib.sha256(repr((lanes, sorted(self.texts.items()))).encode()).hexdigest(),
             reproducible=self.facts["reproducible"],
             tuned=self.facts["tuned"],
         )
+
+
+_ONE_METHOD = ('-DCG_METHOD_LIST_FILE="one_method.h"',)
+
+
+def _one_method(method: str) -> dict[str, bytes]:
+    """The list of methods with this one; empty for one that the model brings."""
+    chosen = [method] if (INCLUDE / f"cg_{method}.h").is_file() else []
+    return {"one_method.h": list_of(chosen, " * One method.").encode()}
 
 
 def _texts(module: Path, *ends: str) -> dict[str, bytes]:

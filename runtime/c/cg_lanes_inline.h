@@ -52,7 +52,9 @@
     static void cg_lanes_##name##_interpolant(cg_lanes_run_t *run) { cg_lanes_##name##_dense(run); }
 
 CG_ADAPTIVE_LIST(CG_LANE_METHOD)
+#ifndef CG_WITHOUT_RK4
 CG_LANE_INTERPOLANT(rk4)
+#endif
 
 #define CG_LANE_ENTRY(name)                                                                                           \
     {cg_##name##_info(CG_LANES_LAYOUT), cg_lanes_prepare, cg_lanes_##name##_advance, cg_lanes_##name##_interpolant},

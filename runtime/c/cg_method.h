@@ -13,7 +13,7 @@
  * Optional:
  *   CG_FEW_METHODS    leaves some of them out, to save compile time
  *   CG_MODEL_METHODS  the header of the methods that a model brings
- *   CG_METHOD_LIST_FILE  a header in place of cg_method_list.h
+ *   CG_METHOD_LIST_FILE  a header in place of cg_method_list.h; CG_WITHOUT_RK4 says that rk4 is not in it
  *   CG_NO_METHODS     leaves all of them out: only what cg_driver.c needs besides is made
  * With CG_LANES above 1 the same methods step that many trajectories at once.
  * A new method is a file of numbers in codegen/methods/pairs; one that is no pair is a header, included here, and an
@@ -151,7 +151,7 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 /* Every method here. All but rk4 control their steps. */
 #define CG_ADAPTIVE_LIST(METHOD) CG_LISTED_METHODS(METHOD) CG_MODEL_METHOD_LIST(METHOD)
 #define CG_METHOD_LIST(METHOD) CG_FIXED_METHODS(METHOD) CG_ADAPTIVE_LIST(METHOD)
-#if CG_LANES > 1
+#if CG_LANES > 1 && !defined(CG_WITHOUT_RK4)
 #include "cg_rk4_lanes.h"
 #endif
 #endif

@@ -296,7 +296,8 @@ def ensemble(arguments: Namespace) -> int:
     begin = time.perf_counter()
     with progress(f"compiling lanes of {found.label}", compiling=True):
         # `cg.ensemble` would compile this itself; now it finds it.
-        lane_set(model, None, count, one_at_a_time(model, RunOptions(method=options["method"]), {}))
+        how = RunOptions(method=options["method"])
+        lane_set(model, how.chosen, None, count, one_at_a_time(model, how, {}))
     integrate = cg.ensemble  # import it before the clock starts
     preparation += time.perf_counter() - begin
     begin = time.perf_counter()
