@@ -28,6 +28,7 @@ cdef class ModelCore(StartCore):
     cdef object last_p          # parameters and inputs of the last run, which those with the same numbers share
     cdef object last_u
     cdef set settled            # methods for which there is nothing more to inline
+    cdef object settled_last    # the one asked for last
     cdef set sought             # methods that the cache does not have
     cdef int64_t calls          # of the right-hand side, in all runs
 
@@ -58,11 +59,13 @@ cdef class ModelCore(StartCore):
         """See that the right-hand side is inlined into `method`, if this is worth it. many: for many calls to come."""
         if method not in self.settled and (many or self.calls >= MANY_CALLS or method not in self.sought):
             (self.settled if self._inlined(method, many or self.calls >= MANY_CALLS) else self.sought).add(method)
+        if method in self.settled:
+            self.settled_last = method
         return 0
 
     cdef int _speed_up(self, cg_run_t *run, method) except -1:
         """The same for a run that is under way, which goes on with the same bits."""
-        if method not in self.settled and run.n_rhs >= MANY_CALLS:
+        if run.n_rhs >= MANY_CALLS and method not in self.settled:
             self._inline(method, True)
             cg_run_method(run, PyUnicode_AsUTF8(method))
         return 0
@@ -72,7 +75,7 @@ cdef class ModelCore(StartCore):
         cdef cg_run_t *run = NULL
         cdef size_t size
         cdef int status
-        if isinstance(method, str) and method not in self.settled and method in self.methods:
+        if method is not self.settled_last and isinstance(method, str) and method in self.methods:
             self._inline(method, many)  # first: other threads run meanwhile
         if self.spare is not NULL and self.spare_method is method:
             run, self.spare = self.spare, NULL
