@@ -25,6 +25,7 @@ from chaplygin.command_line import parser
 
 PAGES = (
     "README.md",
+    "CONTRIBUTING.md",
     "bench/README.md",
     "bench/RESULTS.md",
     "docs/abi.md",
