@@ -6,7 +6,9 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from . import arguments
+import numpy as np
+
+from . import arguments, pivots
 from .base_model import BaseModel
 from .consistency import check_ensemble, remember
 from .draws.given import split
@@ -227,6 +229,9 @@ def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:
     model = job.model
     part = job.part()
     check_ensemble(model, job.t_span[0], part.start, part.x0, job.inputs, job.options.smallest_atol)
+    pivot = None
+    if pivots.KERNEL in model.kernels:
+        pivot = pivots.EnsemblePivots(model, job.t_span[0], part.x0.copy(), part.start.table())
     try:
         interrupted = executor.run(part, bar.show)
     finally:
@@ -237,5 +242,11 @@ def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:
         warnings.warn(
             f"ensemble interrupted: {finished} of {job.count} trajectories are finished", RuntimeWarning, 3
         )
+    if pivot is not None:
+        n = len(model.states)
+        for m in range(results.y.shape[1]):
+            times = results.t if job.t_eval is None else np.full(job.count, job.t_eval[m])
+            pivot.see(times, np.ascontiguousarray(results.y[:n, m]))
+        pivot.report()
     remember(model, results.y[: len(model.states)], results.t, part.start, job.inputs)
     return Ensemble(part, interrupted)

@@ -63,6 +63,38 @@ def at_start(model: InitialStates, t0: float, names: Sequence[str], start: Array
     return f"initial: {_undetermined(model)} at {model.independent} = {t0:.6g}{where}; {_advice}"
 
 
+class EnsemblePivots:
+    """The pivots of an ensemble at its start, at its output times and at its ends, as far as these are kept."""
+
+    def __init__(self, model: InitialStates, t0: float, x0: Array, parameters: Array) -> None:
+        """`x0` (n_states, N); `parameters` (n_parameters, 1 or N)."""
+        self.model, self.parameters = model, parameters
+        self.first = self._of(np.full(x0.shape[1], t0), x0)
+        self.best, self.lost = np.abs(self.first), np.zeros(x0.shape[1], dtype=bool)
+
+    def _of(self, t: Array, y: Array) -> Array:
+        inputs = np.zeros((len(self.model.inputs), 1))  # constraints do not contain them
+        found: Array = self.model._columns(KERNEL, t, y, self.parameters, inputs, None, strict=False)[0]
+        return found
+
+    def see(self, t: Array, y: Array) -> None:
+        """Take in the states y (n_states, N) at times t (N,); NaN where a trajectory did not get."""
+        values = self._of(t, y)
+        reached = np.isfinite(values)
+        self.best = np.fmax(self.best, np.abs(values))
+        self.lost |= reached & ((np.abs(values) < LOST * self.best) | (values * self.first < 0))
+
+    def report(self) -> None:
+        """Warn if the pivot is lost in some of the trajectories."""
+        count = int(self.lost.sum())
+        if count:
+            warn(
+                f"{self.model.name}: in {count} of {len(self.lost)} trajectories {_undetermined(self.model)}: these "
+                f"results are less accurate; {_advice}",
+                RuntimeWarning,
+            )
+
+
 _advice = "declare other velocities as kept=[...], or use the form 'multipliers'"
 
 

@@ -166,6 +166,26 @@ def test_a_run_that_loses_its_pivot_says_so() -> None:
         model.integrate((0, 3), start, {}, sensitivities=["a_dot"])
 
 
+def test_an_ensemble_that_loses_its_pivots_says_in_how_many_trajectories() -> None:
+    model = skate(kept=[cg.rate(cg.coordinates("x")), cg.rate(cg.coordinates("a"))]).compile()
+    start = {
+        "x": 0,
+        "y": 0,
+        "a": 0,
+        "x_dot": 1,
+        "a_dot": np.array([0.1, 1.0, 1.2, 0.2]),
+    }  # headings of 0.2 to 2.4
+    message = (
+        r"^skate: in 2 of 4 trajectories the velocities kept as states \(x_dot, a_dot\) do not determine"
+    )
+    for times in (None, [1.0, 2.0]):
+        with pytest.warns(RuntimeWarning, match=message):
+            cg.ensemble(model, (0, 2), start, {}, t_eval=times)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cg.ensemble(model, (0, 1), start, {})
+
+
 def test_a_start_without_a_pivot_is_refused() -> None:
     """At heading pi/2 nothing determines y_dot, whether it is given or not."""
     model = skate(kept=[cg.rate(cg.coordinates("x")), cg.rate(cg.coordinates("a"))]).compile()
