@@ -49,8 +49,6 @@ def require_core() -> None:
 class CompiledModel(ModelCore, BaseModel):
     """What the core of a model needs in Python; `Model` is the user interface."""
 
-    _eager = False  # methods are inlined before their first run
-
     def __init__(self, capsule: object, *, owner: object = None) -> None:
         super().__init__(capsule, owner=owner)
         self.variables = {entry[0]: Variable(*entry) for entry in reversed(self._variables)}

@@ -64,7 +64,7 @@ def inline(model: CompiledModel, method: str, compiling: bool) -> bool:
             facts = json.loads((folder / "entry.json").read_bytes())
             if not facts["inline"]:
                 return True
-            if not (compiling or model._eager or not facts["reproducible"]):
+            if not (compiling or not facts["reproducible"]):
                 return False
             library = Library(import_module(BUILDER).build_method(Path(file), name), model.name)
         with _lock:

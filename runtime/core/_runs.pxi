@@ -31,6 +31,7 @@ cdef class ModelCore(StartCore):
     cdef object settled_last    # the one asked for last
     cdef set sought             # methods that the cache does not have
     cdef int64_t calls          # of the right-hand side, in all runs
+    cdef public bint _eager     # methods are inlined before their first run
 
     def __cinit__(self, *arguments, **options):
         self.settled, self.sought = set(), set()
@@ -57,8 +58,9 @@ cdef class ModelCore(StartCore):
 
     cdef int _inline(self, method, bint many) except -1:
         """See that the right-hand side is inlined into `method`, if this is worth it. many: for many calls to come."""
-        if method not in self.settled and (many or self.calls >= MANY_CALLS or method not in self.sought):
-            (self.settled if self._inlined(method, many or self.calls >= MANY_CALLS) else self.sought).add(method)
+        many = many or self._eager or self.calls >= MANY_CALLS
+        if method not in self.settled and (many or method not in self.sought):
+            (self.settled if self._inlined(method, many) else self.sought).add(method)
         if method in self.settled:
             self.settled_last = method
         return 0
