@@ -1,6 +1,6 @@
 """The cache of compiled models: one folder per key, locked while it is built, checked before it is used.
 
-An entry `<folder>/<key>/` contains the extension module, its sources, and `entry.json` with the module's SHA-256. An
+An entry `<folder>/<key>/` contains a library, its sources, and `entry.json` with the library's SHA-256. An
 entry appears complete, by renaming a finished folder, so readers need no lock. Nothing is pickled.
 """
 
@@ -173,7 +173,7 @@ def generator_stamp() -> str:
 
 
 def lookup(key: str) -> Path | None:
-    """The extension module stored under `key`; None if it is missing or has changed since it was stored.
+    """The library stored under `key`; None if it is missing or has changed since it was stored.
 
     The file is hashed, so a damaged one is never loaded. Raises CacheError if the folder is refused.
     """
@@ -183,11 +183,11 @@ def lookup(key: str) -> Path | None:
         name, expected = facts["file"], facts["sha256"]
         if facts["format"] != FORMAT or facts["key"] != key or os.path.basename(name) != name:
             return None
-        module = entry / name
-        content = module.read_bytes()
+        library = entry / name
+        content = library.read_bytes()
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return module if hashlib.sha256(content).hexdigest() == expected else None
+    return library if hashlib.sha256(content).hexdigest() == expected else None
 
 
 def _place(key: str) -> Path:
@@ -233,14 +233,14 @@ def _sweep(folder: Path) -> None:
                 shutil.rmtree(left)
 
 
-def publish(key: str, work: Path, module: str, facts: Mapping[str, object]) -> Path:
-    """Make the folder `work`, which contains `module`, the entry of `key`. The caller holds the lock.
+def publish(key: str, work: Path, library: str, facts: Mapping[str, object]) -> Path:
+    """Make the folder `work`, which contains `library`, the entry of `key`. The caller holds the lock.
 
-    `facts` are stored along with the module's digest. If they come from another entry, its key, file and digest are
+    `facts` are stored along with the library's digest. If they come from another entry, its key, file and digest are
     replaced by those of this one. A damaged entry of the same key is moved aside first.
     """
-    digest = hashlib.sha256((work / module).read_bytes()).hexdigest()
-    entry = {**facts, "format": FORMAT, "key": key, "file": module, "sha256": digest}
+    digest = hashlib.sha256((work / library).read_bytes()).hexdigest()
+    entry = {**facts, "format": FORMAT, "key": key, "file": library, "sha256": digest}
     (work / ENTRY).write_text(json.dumps(entry, indent=1) + "\n", encoding="utf-8")
     place = _place(key)
     if os.path.lexists(place):
@@ -249,7 +249,7 @@ def publish(key: str, work: Path, module: str, facts: Mapping[str, object]) -> P
         with suppress(OSError):
             shutil.rmtree(aside)
     os.replace(work, place)
-    return place / module
+    return place / library
 
 
 def log_path(key: str) -> Path:

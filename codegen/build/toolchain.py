@@ -85,7 +85,7 @@ class Compiler:
         return ("-Wno-psabi", *(("-mprefer-vector-width=512",) if self.family != "zig" else ()))
 
     def link_flags(self) -> tuple[str, ...]:
-        """Flags that link objects into an extension module; libraries come after the objects."""
+        """Flags that link objects into a shared library; other libraries come after the objects."""
         if sys.platform == "darwin" and not self.crosses:
             return ("-bundle", "-undefined", "dynamic_lookup")
         return ("-shared", *self._target(tuned=False))
