@@ -131,7 +131,7 @@ class PurePythonWarning(RuntimeWarning):
 
 
 OK, SINGULAR, NONFINITE, STEP_TOO_SMALL, TOO_MANY_STEPS, INTERRUPTED = 0, -1, -2, -3, -4, -5
-INPUT_FAILED, UNSUPPORTED, RANK_CHANGED, UNCLOSED = -6, -8, -13, -14
+INPUT_FAILED, UNSUPPORTED, ACCUMULATING, RANK_CHANGED, UNCLOSED = -6, -8, -9, -13, -14
 """Status codes of ``chaplygin.h`` that Python code sets or checks itself."""
 
 STATUS_NAMES: dict[int, str] = {
@@ -145,7 +145,7 @@ STATUS_NAMES: dict[int, str] = {
     -6: "input failed",
     -7: "bad argument",
     UNSUPPORTED: "unsupported",
-    -9: "accumulating events",
+    ACCUMULATING: "accumulating events",
     -10: "paradox",
     -11: "too many modes",
     -12: "tangent event",
@@ -165,7 +165,8 @@ _MESSAGES: dict[int, str] = {
     -6: "an input function failed or returned a value that is not finite",
     -7: "the integrator rejected an argument",
     -8: "the model lacks a kernel that the run needs",
-    -9: "events follow one another at ever shorter intervals, without end (an accumulation point, or chattering)",
+    ACCUMULATING: "events accumulate: they follow one another at ever shorter intervals, or a reset leaves the motion "
+    "where it goes straight back; let the event end the run (terminal=True), and go on with a model of the rest",
     -10: "Painlevé's paradox: no contact mode satisfies the equations, or more than one does",
     -11: "there are too many contact modes to try them all",
     -12: "the motion meets an event or a change of contact modes tangentially, where sensitivities do not exist",
@@ -200,6 +201,11 @@ def message_of(status: int, t: float, independent: str = "t", found: object = No
     if status == 0:
         return f"reached the end of the interval, t = {t:.17g}"
     return f"stopped at t = {t:.17g}: {_meaning(status, independent) if found is None else found}"
+
+
+def accumulating(event: str) -> str:
+    """The text of a run that ends where an event accumulates, with its name."""
+    return _MESSAGES[ACCUMULATING].replace("events accumulate", f"events accumulate ({event})", 1)
 
 
 def busy(what: str) -> BusyError:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import arguments
 from .arguments import Array
-from .errors import ArgumentError
+from .errors import ACCUMULATING, ArgumentError, accumulating
 from .shortened import short
 
 RULES = ("stop", "keep", "stick_first")
@@ -125,7 +125,10 @@ def rule(paradox: Any) -> int:
 
 @dataclass(frozen=True)
 class EventRecord:
-    """The log of a run: the `rows` of cg_events.h, and the meaning of their numbers."""
+    """The log of a run: the `rows` of cg_events.h, and the meaning of their numbers.
+
+    ``accumulates`` is the index of the event at which a run with status -9 ended, -1 if it is not known.
+    """
 
     events: tuple[str, ...]
     kinks: tuple[str, ...]
@@ -135,6 +138,13 @@ class EventRecord:
     n: int
     rows: Array
     paradox: Paradox | None = None
+    accumulates: int = -1
+
+    def ending(self, status: int) -> object:
+        """What the message of a run that ended with `status` says of its events; None: nothing."""
+        if status == ACCUMULATING and self.accumulates >= 0:
+            return accumulating(self.name(self.accumulates))
+        return self.paradox
 
     @property
     def causes(self) -> NDArray[np.int64]:

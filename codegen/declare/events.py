@@ -35,6 +35,17 @@ class Event:
 
     Simultaneous events happen in the order in which they are declared.
 
+    A guard that is zero to rounding is on the side to which the motion takes it first. If its event has a reset and a
+    direction, leaving zero in that direction is an event, at the start and after other events as well: a ball that
+    starts on the ground with a downward velocity bounces. A guard that stays at zero keeps its side, so that the event
+    occurs when a later load or input pushes it through.
+
+    Events accumulate where the motion goes straight back after the event's own reset, or where the times between
+    events shrink until they are not resolved. The run then ends with status -9, at their limit:
+    ``Event(x - 1, direction=1, reset={v: 0})`` with a force that pushes on does so when x reaches 1. Let such an event
+    end the run (``terminal=True``), and go on with a model of the rest. A reset to a small positive speed says "stopped
+    once, then driven on".
+
     Raises
     ------
     DeclarationError : naming the entry.

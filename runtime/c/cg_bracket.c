@@ -20,6 +20,7 @@ typedef struct cg_bracket {
     double low;    /* nothing happens up to here */
     double g_low;  /* the value there; 0 if the sign is known otherwise */
     double upto;
+    double noise;  /* a value below this is zero */
     double width;  /* accuracy of a root, as a fraction of the step */
     double root;   /* 2: none */
 } cg_bracket_t;
@@ -144,7 +145,7 @@ static int cg_close_in(cg_bracket_t *bracket, double high, double g_high)
             bracket->root = theta;
             return CG_OK;
         }
-        if (g * bracket->sign >= 0.0) {
+        if (g * bracket->sign >= -bracket->noise) {
             low = theta;
             g_low = g;
             weight_low = 1.0;
@@ -165,7 +166,7 @@ static int cg_close_in(cg_bracket_t *bracket, double high, double g_high)
 /* Whether the value g at theta shows a sign change before it. */
 static int cg_meet(cg_bracket_t *bracket, double theta, double g)
 {
-    if (theta <= bracket->low || g == 0.0) {
+    if (theta <= bracket->low || fabs(g) <= bracket->noise) {
         return CG_OK;
     }
     if (bracket->sign == 0.0) {
@@ -307,6 +308,9 @@ int cg_detector_bracket(cg_run_t *run, int32_t index, double upto)
     }
     if (detector->cursor[index] == 0.0) {
         bracket.g_low = v[0];
+    }
+    if (index < run->model->n_events && fabs(v[0]) <= detector->noise[index]) {
+        bracket.noise = detector->noise[index]; /* it leaves zero: what it is there are rounding errors */
     }
     const int status = cg_piece(&bracket, 0.0, 1.0, v, 0);
     detector->root[index] = bracket.root;

@@ -120,6 +120,9 @@ static void cg_enter_segment(cg_run_t *run)
     cg_time_stop_at(run, t_stop);
     run->t_anchor = run->t;
     run->n_anchor = 0;
+    if (run->detector != NULL) {
+        run->detector->have_end = 0; /* an input may have jumped */
+    }
 }
 
 /* ---- start ---- */

@@ -13,13 +13,20 @@ static size_t cg_detector_layout(cg_detector_t *detector, char *base, int32_t ld
     double **const by_index[] = {&detector->direction, &detector->limit, &detector->sign, &detector->count, &detector->sign_new,
                                  &detector->active, &detector->root, &detector->cursor, &detector->fired, &detector->scale,
                                  &detector->end, &detector->values};
+    double **const by_guard[] = {&detector->kept, &detector->noise};
     for (size_t i = 0; i < sizeof by_index / sizeof *by_index; i++) {
         *by_index[i] = cg_take(base, &offset, detector->n_observed);
     }
+    for (size_t i = 0; i < sizeof by_guard / sizeof *by_guard; i++) {
+        *by_guard[i] = cg_take(base, &offset, detector->n_guards);
+    }
+    detector->leaving = (cg_ahead_t *)cg_take_bytes(base, &offset, sizeof *detector->leaving * (size_t)detector->n_guards);
+    detector->flights = (cg_flights_t *)cg_take_bytes(base, &offset, sizeof *detector->flights * (size_t)detector->n_guards);
     detector->samples = cg_take(base, &offset, (int64_t)CG_NODES * detector->n_observed);
     detector->x = cg_take(base, &offset, ld);
     detector->x_jump = cg_take(base, &offset, ld);
     detector->f = cg_take(base, &offset, ld);
+    detector->flow = cg_take(base, &offset, 3 * (int64_t)ld);
     detector->guards = cg_take(base, &offset, detector->n_guards);
     detector->contacts = cg_take(base, &offset, 5 * (int64_t)detector->n_contacts);
     detector->ahead = cg_take(base, &offset, 5 * (int64_t)detector->n_contacts);
@@ -101,7 +108,13 @@ void cg_detector_reset(cg_detector_t *detector)
     memset(detector->count, 0, sizeof(double) * (size_t)detector->n_observed);
     memset(detector->sign, 0, sizeof(double) * (size_t)detector->n_observed);
     memset(detector->end, 0, sizeof(double) * (size_t)detector->n_observed);
+    memset(detector->kept, 0, sizeof(double) * (size_t)detector->n_guards);
+    memset(detector->noise, 0, sizeof(double) * (size_t)detector->n_guards);
+    memset(detector->flights, 0, sizeof *detector->flights * (size_t)detector->n_guards);
     detector->pending = 0;
+    detector->again = 0;
+    detector->turned = 0;
+    detector->cause = -1;
     detector->verdict = CG_OK;
     detector->n_solutions = 0;
     detector->contact = -1;
@@ -114,23 +127,39 @@ void cg_detector_again(cg_detector_t *detector)
 
 /* ---- saving ---- */
 
+enum { CG_SAVED = 5 };
+
+/* What is saved, in order: copies it from the detector to `place`, or back. The result is its size. */
+static size_t cg_detector_copy(const cg_detector_t *detector, char *place, int back)
+{
+    const size_t by_index = sizeof(double) * (size_t)detector->n_observed, by_guard = sizeof(double) * (size_t)detector->n_guards;
+    double *const arrays[CG_SAVED] = {detector->sign, detector->count, detector->kept, detector->noise,
+                                      (double *)(void *)detector->flights};
+    const size_t bytes[CG_SAVED] = {by_index, by_index, by_guard, by_guard,
+                                    sizeof *detector->flights * (size_t)detector->n_guards};
+    size_t offset = 0;
+    for (int i = 0; i < CG_SAVED; i++) {
+        if (place != NULL && bytes[i] > 0) {
+            memcpy(back ? (void *)arrays[i] : place + offset, back ? place + offset : (void *)arrays[i], bytes[i]);
+        }
+        offset += bytes[i];
+    }
+    return offset;
+}
+
 size_t cg_detector_saved_size(const cg_detector_t *detector)
 {
-    return sizeof(cg_detector_memory_t) + 2 * sizeof(double) * (size_t)detector->n_observed;
+    return sizeof(cg_detector_memory_t) + cg_detector_copy(detector, NULL, 0);
 }
 
 void cg_detector_save(const cg_detector_t *detector, void *to)
 {
-    const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
-    char *const place = (char *)to;
-    memcpy(place, &detector->memory, sizeof detector->memory);
-    memcpy(place + sizeof detector->memory, detector->sign, bytes);
-    memcpy(place + sizeof detector->memory + bytes, detector->count, bytes);
+    memcpy(to, &detector->memory, sizeof detector->memory);
+    cg_detector_copy(detector, (char *)to + sizeof detector->memory, 0);
 }
 
 int cg_detector_restore(cg_detector_t *detector, const void *from, size_t size)
 {
-    const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
     const char *const place = (const char *)from;
     if (from == NULL || size != cg_detector_saved_size(detector)) {
         return CG_BAD_ARGUMENT;
@@ -144,28 +173,55 @@ int cg_detector_restore(cg_detector_t *detector, const void *from, size_t size)
     }
     cg_detector_reset(detector);
     memcpy(&detector->memory, place, sizeof detector->memory);
-    memcpy(detector->sign, place + sizeof detector->memory, bytes);
-    memcpy(detector->count, place + sizeof detector->memory + bytes, bytes);
+    cg_detector_copy(detector, (char *)(uintptr_t)(place + sizeof detector->memory), 1);
     detector->have_end = 0;
     return CG_OK;
 }
 
 /* ---- handling ---- */
 
-/* Whether events accumulate; see cg_events.h. */
-static int cg_accumulates(cg_run_t *run)
+enum { MOST_CROWDED = 10000 };
+#define CG_CROWDED 1e-6
+
+/* Counts what occurs now. CG_ACCUMULATING: too many events at one time, or the motion slides along a kink. */
+static int cg_count_occurrences(cg_run_t *run)
 {
-    cg_detector_memory_t *const memory = &run->detector->memory;
+    cg_detector_t *const detector = run->detector;
+    cg_detector_memory_t *const memory = &detector->memory;
     const cg_time_t now = cg_time_outside(run, run->t);
+    const int64_t most = 100 + (int64_t)run->model->n_events * run->model->n_events;
+    int of_model = 0;
+    detector->cause = -1;
+    for (int32_t i = 0; i < run->model->n_events; i++) {
+        cg_flights_t *const flights = &detector->flights[i];
+        if (detector->fired[i] != 0.0) {
+            const double gap = detector->count[i] > 1.0 ? fabs(cg_time_span(flights->t, now)) : 0.0;
+            flights->before = flights->ratio;
+            flights->ratio = flights->gap > 0.0 ? gap / flights->gap : 0.0;
+            flights->gap = gap;
+            flights->t = now;
+            detector->cause = i;
+            of_model = 1;
+        }
+    }
     const double gap = fabs(cg_time_span(memory->t_event, now));
-    const double time = cg_larger(fabs(cg_time_span(0, now)), fabs(cg_time_span(memory->t_start, now)));
-    memory->close = gap < memory->gap && gap <= CG_CLOSE * time ? memory->close + 1 : 0;
-    memory->stuck = gap <= CG_STUCK * time ? memory->stuck + 1 : 0;
-    memory->crowded = gap <= 1e-6 * memory->longest ? memory->crowded + 1 : 0;
+    memory->stuck = gap <= 2.0 * cg_step_smallest(run->t) ? memory->stuck + 1 : 0;
+    memory->crowded = !of_model && gap <= CG_CROWDED * memory->longest ? memory->crowded + 1 : 0;
     memory->longest = cg_larger(memory->longest, gap);
-    memory->gap = gap;
     memory->t_event = now;
-    return memory->close >= 10 || memory->stuck >= 100 || memory->crowded >= 10000;
+    return memory->stuck > most || memory->crowded >= MOST_CROWDED ? CG_ACCUMULATING : CG_OK;
+}
+
+/* Moves the time to the limit of the events of `detector->cause`, if the ratio of their flights has settled. */
+static void cg_go_to_limit(cg_run_t *run)
+{
+    const cg_flights_t *const flights = &run->detector->flights[run->detector->cause];
+    const double left = 1.0 - flights->ratio;
+    if (flights->ratio > 0.0 && fabs(flights->ratio - flights->before) <= 0.1 * left) {
+        const double t = run->t + run->direction * flights->gap * flights->ratio / left;
+        const double t_end = cg_time_inside(run, run->t_end);
+        run->t = run->direction * (t - t_end) > 0.0 ? t_end : t;
+    }
 }
 
 /* A jump at run->t from the state `before` with the modes before. */
@@ -246,12 +302,35 @@ static int cg_jumped(cg_run_t *run)
     return status != CG_OK || cg_step_finite(run->x, run->n) ? status : CG_NONFINITE;
 }
 
+/* Whether the reset of the event `index`, just done, makes its guard go back to the side it came from. */
+static int cg_turns(cg_run_t *run, int32_t index)
+{
+    cg_detector_t *const detector = run->detector;
+    double g;
+    run->have_f = 0;
+    if (cg_run_derivative(run) != CG_OK || cg_detector_evaluate(run, run->t, run->x, index, detector->values) != CG_OK) {
+        return 0;
+    }
+    g = detector->values[index];
+    memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
+    const double moment = cg_detector_moment(run);
+    for (int32_t i = 0; i < run->n; i++) {
+        detector->x[i] = run->x[i] + moment * run->f[i];
+    }
+    return cg_detector_evaluate(run, run->t + moment, detector->x, index, detector->values) == CG_OK
+        && (detector->values[index] - g) * detector->sign[index] < 0.0;
+}
+
 static int cg_at_event(cg_run_t *run, const cg_record_t *record)
 {
     cg_detector_t *const detector = run->detector;
     const size_t modes = (size_t)detector->n_modes;
     const int64_t first = detector->n_log;
-    int status = cg_run_inputs(run, run->t, run->x), reset = 0, terminal = 0;
+    int status = cg_run_inputs(run, run->t, run->x), reset = 0, terminal = 0, several = 0;
+    for (int32_t i = 0; i < run->model->n_events; i++) {
+        several += detector->fired[i] != 0.0 && run->model->events[i].has_reset;
+    }
+    detector->turned = 0;
     if (modes > 0) {
         memcpy(detector->modes, run->u + detector->n_inputs, sizeof(double) * modes);
     }
@@ -263,6 +342,9 @@ static int cg_at_event(cg_run_t *run, const cg_record_t *record)
             memcpy(detector->x, run->x, sizeof(double) * (size_t)run->n);
             status = cg_apply(run, i, &reset);
             cg_detector_log(run, i, record, detector->x);
+            if (status == CG_OK && several > 1 && i < run->model->n_events && run->model->events[i].has_reset) {
+                detector->turned = cg_turns(run, i) || detector->turned;
+            }
         }
     }
     if (status == CG_OK && detector->n_contacts > 0) {
@@ -287,37 +369,46 @@ static int cg_at_event(cg_run_t *run, const cg_record_t *record)
         run->t_old = run->t; /* the interpolant of the step does not reach this state */
         memcpy(run->x_old, run->x, sizeof(double) * (size_t)run->ld);
     }
-    if (status == CG_OK) {
-        status = cg_detector_signs(run, reset);
-    }
     detector->have_end = 0;
     detector->pending = changed ? 2 : 0;
-    if (status == CG_OK && cg_accumulates(run)) {
-        status = CG_ACCUMULATING;
+    if (status == CG_OK) {
+        status = cg_count_occurrences(run);
     }
-    return status == CG_OK && terminal ? CG_TERMINAL_EVENT : status;
+    if (status == CG_OK) {
+        status = cg_detector_sides(run, reset ? CG_SIDES_RESET : CG_SIDES_MODES);
+    }
+    if (terminal && (status == CG_OK || status == CG_ACCUMULATING)) {
+        detector->again = 0;
+        return CG_TERMINAL_EVENT;
+    }
+    if (status == CG_ACCUMULATING && detector->cause >= 0) {
+        cg_go_to_limit(run);
+    }
+    return status;
 }
 
 int cg_detector_handle(cg_run_t *run, cg_record_t *record)
 {
     cg_detector_t *const detector = run->detector;
-    if (detector->pending == 1) {
-        int64_t rows = 0;
-        for (int32_t i = 0; i < detector->n_observed; i++) {
-            rows += detector->fired[i] != 0.0;
+    while (detector->pending) {
+        if (detector->pending == 1) {
+            int64_t rows = 0;
+            for (int32_t i = 0; i < detector->n_observed; i++) {
+                rows += detector->fired[i] != 0.0;
+            }
+            if (detector->log != NULL && detector->n_log + rows > detector->log_capacity) {
+                return CG_EVENTS_FULL;
+            }
+            detector->verdict = cg_at_event(run, record);
         }
-        if (detector->log != NULL && detector->n_log + rows > detector->log_capacity) {
-            return CG_EVENTS_FULL;
+        if (detector->pending == 2) {
+            const int status = record == NULL ? CG_OK : cg_record_jump(run, record);
+            if (status != CG_OK) {
+                return status;
+            }
         }
-        detector->verdict = cg_at_event(run, record);
+        detector->pending = detector->verdict == CG_OK && detector->again ? 1 : 0;
     }
-    if (detector->pending == 2) {
-        const int status = record == NULL ? CG_OK : cg_record_jump(run, record);
-        if (status != CG_OK) {
-            return status;
-        }
-    }
-    detector->pending = 0;
     run->status = detector->verdict;
     detector->verdict = CG_OK;
     return run->status;

@@ -79,51 +79,6 @@ double cg_detector_moment(const cg_run_t *run)
     return run->direction * (run->h > 0.0 ? cg_smaller(moment, CG_MOMENT_OF_STEP * run->h) : moment);
 }
 
-/* The sides of zero after the start, a reset or a choice of modes. */
-int cg_detector_signs(cg_run_t *run, int fresh)
-{
-    cg_detector_t *const detector = run->detector;
-    int status = fresh ? cg_detector_evaluate(run, run->t, run->x, -1, detector->end) : CG_OK;
-    int unsure = 0;
-    for (int32_t i = 0; i < (fresh ? detector->first_contact : 0) && status == CG_OK; i++) {
-        const double least = detector->fired[i] != 0.0 ? CG_SIDE * detector->scale[i] : 0.0;
-        detector->sign[i] = detector->end[i] > least ? 1.0 : detector->end[i] < -least ? -1.0 : 0.0;
-        unsure = unsure || detector->sign[i] == 0.0;
-    }
-    for (int32_t i = 0; i < detector->n_contacts; i++) {
-        double *const sign = detector->sign + detector->first_contact + CG_CONTACT_OBSERVED * i;
-        /* not known yet for a slip that begins */
-        sign[CG_CONTACT_SLIP] = detector->free[i] != 0.0 && run->u[detector->n_inputs + i] != 0.0 ? 0.0 : 1.0;
-        sign[CG_CONTACT_BREAK] = 1.0;
-        if (run->model->contacts[i].sign >= 0) {
-            sign[CG_CONTACT_NORMAL] = 1.0;
-        } else if (fresh) {
-            const double normal = detector->end[detector->first_contact + CG_CONTACT_OBSERVED * i + CG_CONTACT_NORMAL];
-            sign[CG_CONTACT_NORMAL] = normal > 0.0 ? 1.0 : normal < 0.0 ? -1.0 : 0.0;
-        }
-    }
-    if (status != CG_OK || !unsure) {
-        return status;
-    }
-    status = cg_run_derivative(run);
-    if (status != CG_OK) {
-        return status;
-    }
-    memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
-    const double moment = cg_detector_moment(run);
-    for (int32_t i = 0; i < run->n; i++) {
-        detector->x[i] = run->x[i] + moment * run->f[i];
-    }
-    status = cg_detector_evaluate(run, run->t + moment, detector->x, -1, detector->values);
-    for (int32_t i = 0; i < detector->first_contact && status == CG_OK; i++) {
-        const double change = detector->values[i] - detector->end[i];
-        if (detector->sign[i] == 0.0 && change != 0.0) {
-            detector->sign[i] = change > 0.0 ? 1.0 : -1.0;
-        }
-    }
-    return status == CG_OK ? cg_run_inputs(run, run->t, run->x) : status;
-}
-
 /* ---- the start ---- */
 
 int cg_detector_ends(const cg_detector_t *detector, int32_t index)
@@ -176,12 +131,11 @@ int cg_detector_begin(cg_run_t *run)
     }
     if (status == CG_OK) {
         cg_detector_activate(run);
-        status = cg_detector_signs(run, 1);
+        status = cg_detector_sides(run, CG_SIDES_START);
+        detector->pending = status == CG_OK && detector->again ? 1 : 0;
     }
     if (memory->begun == CG_WATCH_NEW) {
-        memory->t_start = cg_time_outside(run, run->t);
-        memory->t_event = memory->t_start;
-        memory->gap = HUGE_VAL;
+        memory->t_event = cg_time_outside(run, run->t);
         if (detector->n_modes > 0) {
             memcpy(detector->modes, run->u + detector->n_inputs, sizeof(double) * (size_t)detector->n_modes);
             cg_detector_log(run, CG_LOG_START, NULL, run->x);
@@ -232,11 +186,74 @@ static int cg_bracket_from_rest(cg_run_t *run, int32_t index, double upto)
     return cg_detector_bracket(run, index, upto);
 }
 
+/* The first place at which a guard that has been at zero is visible, and the last before it: fractions of the step, in
+ * *upto and *from, and the side there; *side = 0: it is not. */
+static int cg_first_visible(cg_run_t *run, int32_t index, double *from, double *upto, double *side)
+{
+    cg_detector_t *const detector = run->detector;
+    const double least = 2.0 * cg_step_smallest(run->t_old) / fabs(run->t - run->t_old), noise = detector->noise[index];
+    int j = 1;
+    *from = *side = 0.0;
+    *upto = cg_nodes[1];
+    while (*upto > CG_FURTHER * least && *upto > DBL_EPSILON) {
+        *upto /= CG_FURTHER;
+    }
+    while (*side == 0.0 && j < CG_NODES) {
+        const int node = *upto >= cg_nodes[1];
+        *upto = node ? cg_nodes[j] : *upto;
+        const int status = node ? CG_OK : cg_detector_inside(run, *upto, index, detector->values);
+        if (status != CG_OK) {
+            return status;
+        }
+        const double g = node ? detector->samples[(ptrdiff_t)j * detector->n_observed + index] : detector->values[index];
+        *side = g > noise ? 1.0 : g < -noise ? -1.0 : 0.0;
+        if (*side == 0.0) {
+            *from = *upto;
+            *upto *= CG_FURTHER;
+            j += node;
+        }
+    }
+    return CG_OK;
+}
+
+/* A guard that rests at zero, so that its side is not known: where it leaves, if that is a crossing. *goes_on: it has a side
+ * from detector->cursor on. */
+static int cg_bracket_from_zero(cg_run_t *run, int32_t index, int *goes_on)
+{
+    cg_detector_t *const detector = run->detector;
+    const double kept = detector->kept[index];
+    double from, upto, side;
+    int status = cg_first_visible(run, index, &from, &upto, &side);
+    *goes_on = status == CG_OK && side != 0.0;
+    if (!*goes_on || side != -kept || detector->direction[index] * kept > 0.0) {
+        detector->sign_new[index] = side;
+        detector->cursor[index] = upto < cg_nodes[1] ? 0.0 : upto;
+        return status;
+    }
+    /* a smooth guard that leaves zero in this step does so at its start; another one where it first is visible */
+    for (int trial = 0; trial < 40 && status == CG_OK && from >= cg_nodes[1] && upto - from > CG_SAME_TIME; trial++) {
+        const double middle = 0.5 * (from + upto);
+        status = cg_detector_inside(run, middle, index, detector->values);
+        *(fabs(detector->values[index]) > detector->noise[index] ? &upto : &from) = middle;
+    }
+    detector->sign_new[index] = kept;
+    detector->root[index] = from >= cg_nodes[1] ? from : 0.0;
+    *goes_on = 0;
+    return status;
+}
+
 /* Stores the first crossing of one quantity that counts in detector->root. */
 static int cg_first(cg_run_t *run, int32_t index, double upto)
 {
     cg_detector_t *const detector = run->detector;
     const int contact = index >= detector->first_contact;
+    if (index < run->model->n_events && detector->sign[index] == 0.0) {
+        int goes_on;
+        const int status = cg_bracket_from_zero(run, index, &goes_on);
+        if (status != CG_OK || !goes_on) {
+            return status;
+        }
+    }
     if (contact && (index - detector->first_contact) % CG_CONTACT_OBSERVED == CG_CONTACT_SLIP && detector->sign[index] == 0.0) {
         return cg_bracket_from_rest(run, index, upto);
     }
@@ -287,7 +304,7 @@ static void cg_sides_at(cg_run_t *run, double theta)
     cg_detector_t *const detector = run->detector;
     for (int32_t i = 0; i < detector->n_observed; i++) {
         if (detector->cursor[i] > theta) {
-            detector->sign_new[i] = -detector->sign_new[i];
+            detector->sign_new[i] = detector->sign[i] == 0.0 ? 0.0 : -detector->sign_new[i];
         }
     }
 }

@@ -15,8 +15,10 @@
  *   - A sign change is a crossing; touching zero and turning back is not. Two crossings are two events.
  *   - A quantity that has just crossed has the sign of the far side until it crosses again, so no crossing is found
  *     twice.
- *   - If a quantity is zero at the start or after a reset, its slope determines which side it is on. A jump over zero
- *     in a reset is not a crossing; a jump over zero caused by an input is.
+ *   - At the start and after a reset, the side of a guard that is zero to rounding is that to which the flow takes it
+ *     first (cg_sides.c). One whose event has a reset keeps the side it had, or at the start the one from which it can
+ *     occur, so that leaving to the other side is a crossing, then and there. One that stays at zero goes on to keep it.
+ *   - A jump over zero in a reset is not a crossing; a jump over zero caused by an input is.
  *   - When the choice of modes starts a slip, its velocity has left zero to its own side: a dip of the interpolant to
  *     the other side that ends before the first sample inside the step is ignored; a longer one is a stop at the start
  *     of the step.
@@ -29,8 +31,10 @@
  *     and than 1000 times the last coefficients from zero, except towards a first sample whose side is known and around
  *     a single zero, and there it has the slope of that distance. A dip that is narrower than 1/500 of the step and falls
  *     between all samples is missed; reduce max_step in that case.
- *   - Accumulation: ten events in a row, each following sooner than the one before, within CG_CLOSE of the time; 100 in
- *     a row within CG_STUCK of it; or 10000 in a row within 1e-6 of the longest earlier time between two events.
+ *   - Accumulation: after its own reset, a guard bends back to the side from which the event occurred, before time or
+ *     state resolve that it left; or events follow one another at one time, more of them than 100 and the square of their
+ *     number in the model. The time is then that of the limit, if the ratio of the last flights has settled. A motion that
+ *     slides along a kink meets it 10000 times in a row within 1e-6 of the longest earlier time between two events.
  */
 #ifndef CG_EVENTS_H
 #define CG_EVENTS_H
@@ -72,18 +76,31 @@ enum cg_detector_begun { CG_WATCH_NEW = 0, CG_WATCH_AGAIN = 1, CG_WATCH_BEGUN = 
 
 enum { CG_SOLUTIONS = 16, CG_MOST_CONTACTS = 64 }; /* solutions kept of a paradox; contacts of a model */
 
-/* The part of a detector that a saved run keeps, besides the signs. */
+/* The part of a detector that a saved run keeps, besides what it keeps of each quantity. */
 typedef struct cg_detector_memory {
-    int32_t begun;       /* enum cg_detector_begun */
-    int32_t close;       /* events in a row, each sooner than the one before */
-    int32_t stuck;       /* events in a row without progress */
-    int32_t crowded;     /* events in a row close together */
-    cg_time_t t_event;   /* time of the last event, or of the start */
-    double gap;          /* time between the last two */
-    double longest;      /* the longest such time */
-    cg_time_t t_start;
-    double direction;    /* direction of the run when the signs were set */
+    int32_t begun;     /* enum cg_detector_begun */
+    int32_t stuck;     /* events in a row without progress */
+    int32_t crowded;   /* kinks in a row close together */
+    double longest;    /* the longest time between two events */
+    cg_time_t t_event; /* time of the last event, or of the start */
+    double direction;  /* direction of the run when the signs were set */
 } cg_detector_memory_t;
+
+/* What the flow from an instant shows of a guard that is zero there. */
+typedef struct cg_ahead {
+    double side;     /* that it takes first; 0: none that is visible */
+    double size;     /* of the guard when it first is visible */
+    int32_t bends;   /* its slope is zero, as far as one sees */
+    int32_t settled; /* enough is known */
+} cg_ahead_t;
+
+/* The occurrences of an event: the times between the last ones. */
+typedef struct cg_flights {
+    cg_time_t t;   /* of the last one */
+    double gap;    /* since the one before */
+    double ratio;  /* of the last two gaps */
+    double before; /* the ratio before */
+} cg_flights_t;
 
 typedef struct cg_detector {
     /* Set by the caller. */
@@ -111,6 +128,8 @@ typedef struct cg_detector {
     double *direction; /* +1: rising, -1: falling, 0: both; the caller can set it for its functions */
     double *limit;     /* occurrences until the run ends, 0: never; likewise */
     double *sign;      /* [n_observed] side of zero at run->t: -1, +1, or 0 if not known yet */
+    double *kept;      /* [n_guards] while `sign` is 0: the side that it keeps until it leaves zero; 0: none */
+    double *noise;     /* [n_guards] a value below this was rounding, at the last instant */
     double *count;     /* occurrences so far */
     double *sign_new;  /* `sign` during the search */
     double *active;    /* 1, or 0: not observed now */
@@ -124,6 +143,7 @@ typedef struct cg_detector {
     double *x;         /* [ld] a state inside the step */
     double *x_jump;    /* [ld] a state after a reset */
     double *f;         /* [ld] a derivative */
+    double *flow;      /* [3 * ld] a step of the flow ahead */
     double *guards;    /* [n_guards] output of the kernel */
     double *contacts;  /* [5 * n_contacts] */
     double *ahead;     /* [5 * n_contacts] the same a moment later */
@@ -132,12 +152,17 @@ typedef struct cg_detector {
     double *free;      /* [n_contacts] 1: the contact may take any mode */
     double *solutions; /* [CG_SOLUTIONS][n_modes] */
     double *forces;    /* [CG_SOLUTIONS][n_contacts] friction in each, to distinguish them */
+    cg_ahead_t *leaving;   /* [n_guards] */
+    cg_flights_t *flights; /* [n_guards] */
 
     /* Between steps. */
     int32_t pending;     /* 1: something occurs at run->t; 2: the state after it is to be recorded */
     int32_t n_solutions; /* of the last choice of modes */
     int32_t contact;     /* the contact that caused the choice; -1: no single one */
     int32_t verdict;     /* the status once the state after the event is recorded */
+    int32_t again;       /* 1: what is handled makes more occur at run->t, see `fired` */
+    int32_t turned;      /* 1: one of several resets at run->t made its guard go back, before the others */
+    int32_t cause;       /* the event that accumulates; -1: none */
     double anchor;       /* t_anchor and n_anchor before the last step */
     int64_t n_anchor;
     cg_detector_memory_t memory;

@@ -14,6 +14,8 @@ cg_time_t cg_signal_segment(const cg_signal_t *signal, cg_time_t t, double direc
 
 /* ---- events and contacts ---- */
 
+#define CG_FURTHER 8.0 /* between the times at which a guard that leaves zero is looked at */
+
 /* The observed quantities at time t and state x: all (only < 0), or at least the one with index `only`. */
 int cg_detector_evaluate(cg_run_t *run, double t, const double *x, int32_t only, double *values);
 /* The same inside the last step, at a fraction theta of it. */
@@ -25,7 +27,10 @@ int cg_detector_bracket(cg_run_t *run, int32_t index, double upto);
 void cg_detector_reset(cg_detector_t *detector); /* a new run */
 void cg_detector_again(cg_detector_t *detector); /* modes and signs must be determined again */
 int cg_detector_begin(cg_run_t *run);      /* modes and signs at the start */
-int cg_detector_signs(cg_run_t *run, int fresh); /* the sides of zero after a choice of modes; fresh: of all */
+/* The sides of zero at an instant. detector->again: guards in detector->fired leave to the other side than they kept.
+ * CG_ACCUMULATING: that of detector->cause does so after its own reset. */
+enum cg_instant { CG_SIDES_START, CG_SIDES_RESET, CG_SIDES_MODES /* only these may change */ };
+int cg_detector_sides(cg_run_t *run, int instant);
 void cg_detector_activate(cg_run_t *run);
 int cg_detector_ends(const cg_detector_t *detector, int32_t index); /* whether `index`, which is zero now, ends the run */
 void cg_detector_log(cg_run_t *run, int32_t cause, const cg_record_t *record, const double *before);

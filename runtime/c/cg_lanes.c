@@ -49,6 +49,9 @@ static void cg_lane_segment(cg_lanes_run_t *run, int32_t lane)
     }
     run->t_anchor[lane] = run->t[lane];
     run->n_anchor[lane] = 0.0;
+    if (run->watched) {
+        run->have_end[lane] = 0; /* an input may have jumped */
+    }
 }
 
 int cg_lane_status(const cg_lanes_run_t *run, int32_t lane, int status)
@@ -139,6 +142,9 @@ static void cg_group_load(cg_group_t *group, int64_t first, int32_t count)
         cg_lanes_record(ensemble, run, regular, group->progress);
     }
     for (int32_t lane = 0; lane < count; lane++) {
+        if (run->watched && run->status[lane] == CG_OK) { /* what occurs at the start */
+            cg_lane_events_handle(run, lane, group->queue->cursor, first + lane);
+        }
         if (run->status[lane] != CG_OK || ensemble->t0 == ensemble->t_end) {
             cg_lane_end(group, lane, (int)run->status[lane]);
         }

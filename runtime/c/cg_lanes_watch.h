@@ -124,7 +124,8 @@ static CG_INLINE CG_FN(finding_t) CG_FN(find)(cg_lanes_run_t *run, cg_mask_t sea
         const cg_real_t sign = cg_where(known, CG_REALS(run->sign)[i], likely);
         const cg_crossing_t shown = cg_crossings_shown(v, c, sign);
         const cg_mask_t opposite = cg_lt(nothing, run->towards[i] * sign); /* a crossing that does not count */
-        const cg_mask_t none = shown.none & (known | certain);
+        const int event = i < CG_MODEL_EVENTS; /* one whose side is not known rests at zero: its values are rounding errors */
+        const cg_mask_t none = shown.none & (event ? known : known | certain);
         const cg_mask_t begins = slip ? shown.kept & cg_not(known) : cg_not(cg_true());
         const cg_mask_t turns = known & shown.one & opposite & certain;
         cg_mask_t occurs = searched & cg_not(idle) & known & shown.one & cg_not(opposite);

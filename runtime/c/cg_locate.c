@@ -108,32 +108,7 @@ static int cg_tangent_root(cg_run_t *run, int32_t index, double g, double *t)
     return status;
 }
 
-int cg_locate(cg_run_t *run, int32_t index, double t, int *landed)
-{
-    double g;
-    int status = CG_OK;
-    *landed = 1;
-    for (int trial = 0; status == CG_OK && trial < TRIALS; trial++) {
-        status = cg_land(run, index, t, &g, landed);
-        if (status == CG_OK && *landed) {
-            status = cg_tangent_root(run, index, g, &t);
-        }
-        if (status != CG_OK || !*landed || t == run->t) {
-            break;
-        }
-        if (fabs(t - run->t) <= CG_TANGENT * fabs(run->t - run->t_old)) {
-            cg_tangent_t end;
-            status = cg_on_tangent(run, index, t, &end);
-            memcpy(run->x, run->detector->x, sizeof(double) * (size_t)run->n);
-            run->t = t;
-            run->have_f = 0;
-            break;
-        }
-    }
-    return status;
-}
-
-/* ---- kinks ---- */
+/* ---- kinks and jumps ---- */
 
 /* For a step that ends just before a zero: the time of the zero, by extrapolating the interpolant. */
 static int cg_carry_on(cg_run_t *run, int32_t index, double *t)
@@ -190,6 +165,32 @@ static int cg_step_over(cg_run_t *run, int32_t index, double after)
     }
     run->have_f = 0;
     return status;
+}
+
+int cg_locate(cg_run_t *run, int32_t index, double t, int *landed)
+{
+    double g = 0.0;
+    int status = CG_OK;
+    *landed = 1;
+    for (int trial = 0; status == CG_OK && trial < TRIALS; trial++) {
+        status = cg_land(run, index, t, &g, landed);
+        if (status == CG_OK && *landed) {
+            status = cg_tangent_root(run, index, g, &t);
+        }
+        if (status != CG_OK || !*landed || t == run->t) {
+            break;
+        }
+        if (fabs(t - run->t) <= CG_TANGENT * fabs(run->t - run->t_old)) {
+            cg_tangent_t end;
+            status = cg_on_tangent(run, index, t, &end);
+            memcpy(run->x, run->detector->x, sizeof(double) * (size_t)run->n);
+            run->t = t;
+            run->have_f = 0;
+            return status;
+        }
+    }
+    const int jumps = fabs(g) > CG_SIDE * run->detector->scale[index]; /* as the input function does that it contains */
+    return status == CG_OK && *landed && jumps ? cg_step_over(run, index, -run->detector->sign_new[index]) : status;
 }
 
 /* The interpolant of a step across a jump of the right-hand side is wrong before the jump as well. So the kink is

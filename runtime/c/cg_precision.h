@@ -30,15 +30,12 @@
 #define CG_CORRECTED 1e-6 /* a root of the polynomial is off by no more than this fraction of the step */
 #define CG_TANGENT 1e-8    /* within this fraction of a step the motion is a straight line to rounding */
 #define CG_SIDE 1e-8      /* after an event, a value below this fraction of its largest in the step is on no side yet */
+#define CG_ZERO 4e-15      /* a guard below this fraction of the sizes of its terms is zero to rounding */
 #define CG_MOMENT_OF_RATE 1e-4 /* the part of a step over which the change of a rate is measured */
 #define CG_SECANT 1e-4    /* half the span, as a fraction of the step, of a slope on the interpolant */
 #define CG_TAIL 1e-3      /* the last part of a step, as a fraction of it, along which the motion is continued */
 #define CG_MOMENT 1e-6    /* a moment later: when the state has changed by this fraction */
 #define CG_MOMENT_OF_STEP 1e-3 /* but no more than this fraction of a step */
-
-/* ---- events that accumulate, in fractions of the time ---- */
-#define CG_CLOSE 1e-10
-#define CG_STUCK 1e-12
 
 /* ---- contacts, in fractions of the forces or velocities ---- */
 #define CG_TIE 1e-12     /* a sticking contact breaks above its limit by this: despite rounding, a tie is stick */

@@ -31,7 +31,8 @@ const char *cg_status_text(int status)
     case CG_UNSUPPORTED:
         return "the model lacks a kernel that the run needs";
     case CG_ACCUMULATING:
-        return "events follow one another at ever shorter intervals";
+        return "events accumulate: they follow one another at ever shorter intervals, or a reset leaves the motion where it "
+               "goes straight back";
     case CG_PARADOX:
         return "no contact mode satisfies the equations, or more than one does";
     case CG_TOO_MANY_MODES:

@@ -50,7 +50,7 @@ enum cg_status {
     CG_INPUT_FAILED = -6,     /* a caller's input function failed */
     CG_BAD_ARGUMENT = -7,     /* an argument is outside its range */
     CG_UNSUPPORTED = -8,      /* the model does not have this kernel */
-    CG_ACCUMULATING = -9,     /* events follow one another at ever shorter intervals, without end */
+    CG_ACCUMULATING = -9,     /* events at ever shorter intervals, or a reset after which the motion goes straight back */
     CG_PARADOX = -10,         /* no contact mode, or more than one, satisfies the equations */
     CG_TOO_MANY_MODES = -11,  /* there are too many contact modes to try them all */
     CG_TANGENT_EVENT = -12,   /* an event or a change of modes at which the motion is tangential has no derivative */

@@ -332,6 +332,7 @@ cdef extern from "cg_events.h" nogil:
         int64_t log_capacity
         int64_t n_log
         int32_t rule
+        int32_t cause
         int32_t n_observed
         int32_t log_row
         double *direction

@@ -72,7 +72,7 @@ cdef class _Detector:
         signs = {m.contacts[i].sign: self.model.contacts[i] for i in range(m.n_contacts) if m.contacts[i].sign >= 0}
         found = EventRecord(self.model.events, self.model.kinks, len(self.functions), self.model.contacts,
                          tuple([signs.get(i, f"sign {i}") for i in range(m.n_modes - m.n_contacts)]), m.n_states,
-                         self.rows())
+                         self.rows(), accumulates=self.detector.cause)
         if status != CG_PARADOX:
             return found
         solutions = [found.named(_copy(self.detector.solutions + i * m.n_modes, m.n_modes)) for i in range(count)]

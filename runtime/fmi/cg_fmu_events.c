@@ -42,10 +42,14 @@ int cg_fmu_indicators(cg_fmu_t *fmu, double *out, size_t n)
     return CG_FMU_OK;
 }
 
-/* The side of zero that an indicator is on until it crosses; a slip that begins is on its own side. */
+/* The side of zero that an indicator is on until it crosses; a slip that begins is on its own side, and a guard that rests
+ * at zero on the one that it keeps. */
 static double cg_fmu_side(const cg_detector_t *detector, int32_t i)
 {
-    return detector->sign[i] == 0.0 && i >= detector->first_contact ? 1.0 : detector->sign[i];
+    if (detector->sign[i] != 0.0) {
+        return detector->sign[i];
+    }
+    return i >= detector->first_contact ? 1.0 : i < detector->n_guards ? detector->kept[i] : 0.0;
 }
 
 /* Shifts the indicators that have just crossed zero, or are at it, to their sides. */
@@ -146,22 +150,31 @@ static int cg_fmu_ended(cg_fmu_t *fmu, int status, const char *where)
     return found == CG_FMU_DISCARD ? CG_FMU_ERROR : found;
 }
 
+/* Tells the importer what occurs. */
+static void cg_fmu_tell(const cg_fmu_t *fmu)
+{
+    const cg_detector_t *const detector = fmu->detector;
+    for (int32_t i = 0; fmu->logging && fmu->log != NULL && i < detector->n_observed; i++) {
+        if (detector->fired[i] != 0.0) {
+            const char *const name = i < detector->n_guards
+                ? fmu->model.guards[i].name
+                : fmu->model.contacts[(i - detector->first_contact) / CG_CONTACT_OBSERVED].name;
+            cg_fmu_say(fmu, CG_FMU_OK, "%s at t = %.17g", name, fmu->run->t);
+        }
+    }
+}
+
 /* Handles what has fired: resets, modes, sides. The result is a status of the runtime. */
 static int cg_fmu_handle(cg_fmu_t *fmu)
 {
     cg_detector_t *const detector = fmu->detector;
     detector->log = NULL;
     detector->pending = 1;
+    cg_fmu_tell(fmu);
     const int status = cg_detector_handle(fmu->run, NULL);
-    if (fmu->logging && fmu->log != NULL) {
-        for (int32_t i = 0; i < detector->n_observed; i++) {
-            if (detector->fired[i] != 0.0) {
-                const char *const name = i < detector->n_guards
-                    ? fmu->model.guards[i].name
-                    : fmu->model.contacts[(i - detector->first_contact) / CG_CONTACT_OBSERVED].name;
-                cg_fmu_say(fmu, CG_FMU_OK, "%s at t = %.17g", name, fmu->run->t);
-            }
-        }
+    if (status == CG_ACCUMULATING && detector->cause >= 0) {
+        cg_fmu_say(fmu, CG_FMU_WARNING, "%s at t = %.17g: %s", fmu->model.guards[detector->cause].name, fmu->run->t,
+                   cg_status_text(status));
     }
     return status;
 }
@@ -179,11 +192,12 @@ int cg_fmu_update(cg_fmu_t *fmu, cg_fmu_update_t *result)
         handled = fmu->memory.pending;
     } else if (fmu->detector != NULL) {
         status = cg_fmu_shifted(fmu);
-        handled = status == CG_OK && cg_fmu_fire(fmu);
+        handled = fmu->detector->pending || (status == CG_OK && cg_fmu_fire(fmu)); /* pending: at the start */
     }
     if (handled) {
         status = cg_fmu_handle(fmu);
         fmu->memory.pending = 0;
+        status = status == CG_ACCUMULATING && !fmu->co_simulation ? CG_TERMINAL_EVENT : status;
         fmu->memory.terminal = result->terminate = status == CG_TERMINAL_EVENT;
         result->changed = memcmp(fmu->direction, run->x, sizeof(double) * (size_t)run->n) != 0;
     }

@@ -32,15 +32,12 @@
 #define CG_CORRECTED 1e-2f /* a root of the polynomial is off by no more than this fraction of the step */
 #define CG_TANGENT 2e-4f   /* within this fraction of a step the motion is a straight line to rounding */
 #define CG_SIDE 1e-5f      /* after an event, a value below this fraction of its largest in the step is on no side yet */
+#define CG_ZERO 2e-6f      /* a guard below this fraction of the sizes of its terms is zero to rounding */
 #define CG_MOMENT_OF_RATE 1e-2f /* the part of a step over which the change of a rate is measured */
 #define CG_SECANT 0.01f    /* half the span, as a fraction of the step, of a slope on the interpolant */
 #define CG_TAIL 0.03125f   /* the last part of a step, as a fraction of it, along which the motion is continued */
 #define CG_MOMENT 1e-3f    /* a moment later: when the state has changed by this fraction */
 #define CG_MOMENT_OF_STEP 0.1f /* but no more than this fraction of a step */
-
-/* ---- events that accumulate, in fractions of the time ---- */
-#define CG_CLOSE 1e-5f
-#define CG_STUCK 1e-6f
 
 /* ---- contacts, in fractions of the forces or velocities ---- */
 #define CG_TIE 1e-5f     /* a sticking contact breaks above its limit by this: despite rounding, a tie is stick */

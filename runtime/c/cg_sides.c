@@ -1,0 +1,286 @@
+/* cg_sides.c: on which side of zero a guard is at an instant: after a start, a reset or a choice of modes. See cg_events.h.
+ *
+ * A guard that is zero to rounding is on the side to which the flow that follows takes it first. The flow is followed by
+ * single steps of the classical method of order 4 over times that grow from a few spacings of the numbers at t, until the
+ * guard is visible, which is to say larger than its rounding errors. So a flight that neither the time nor the state
+ * resolves does not count, and neither does a slope of rounding errors.
+ */
+#include "cg_internal.h"
+#include "cg_step.h"
+
+#include <string.h>
+
+enum { CG_PROBES = 18 };         /* times, each CG_FURTHER times the one before */
+#define CG_LINEAR 22.0           /* a guard that grows by less between two of them has a slope, else a bend: 8^1.5 */
+#define CG_PART_OF_STEP 0.015625 /* the longest of the times in a step, */
+#define CG_MOMENTS 1e4           /* or in moments where there is none yet */
+
+/* ---- rounding ---- */
+
+/* The change of the guards if state and time change by parts of up to CG_MOMENT, all in one direction or in changing ones;
+ * the larger of it and `noise`. */
+static int cg_shake(cg_run_t *run, int changing, double *noise)
+{
+    cg_detector_t *const detector = run->detector;
+    const double model_t = cg_time_of_model(run, run->t);
+    memcpy(detector->x, run->x, sizeof(double) * (size_t)run->ld);
+    for (int32_t i = 0; i < run->n_own; i++) {
+        const double part = 1.0 - 0.4 * ((double)(i % 7) / 7.0);
+        detector->x[i] += (changing && i % 2 != 0 ? -CG_MOMENT : CG_MOMENT) * part * run->x[i];
+    }
+    const int status = run->model->guards_fn(model_t * (1.0 + 0.5 * CG_MOMENT), detector->x, run->p, run->u,
+                                             detector->guards, run->work);
+    for (int32_t i = 0; i < run->model->n_events && status == CG_OK; i++) {
+        const double change = fabs(detector->guards[i] - detector->end[i]);
+        noise[i] = change < HUGE_VAL ? cg_larger(noise[i], change) : noise[i];
+    }
+    return status;
+}
+
+/* What of each guard of an event is rounding error of the state and the time, in detector->noise; the guards at run->t are
+ * in detector->end. */
+static void cg_rounding(cg_run_t *run)
+{
+    double *const noise = run->detector->noise;
+    memset(noise, 0, sizeof(double) * (size_t)run->model->n_events);
+    if (cg_shake(run, 0, noise) != CG_OK || cg_shake(run, 1, noise) != CG_OK) {
+        memset(noise, 0, sizeof(double) * (size_t)run->model->n_events); /* too close to where guards have no value */
+    }
+    for (int32_t i = 0; i < run->model->n_events; i++) {
+        noise[i] = cg_larger(CG_ZERO / CG_MOMENT * noise[i], CG_TINY);
+    }
+}
+
+/* ---- the flow ---- */
+
+/* The guards of events after a time s of the flow from run->x, where the derivative run->f is known. */
+static int cg_flow(cg_run_t *run, double s, double *guards)
+{
+    static const double part[4] = {0.0, 0.5, 0.5, 1.0}, weight[4] = {1.0, 2.0, 2.0, 1.0};
+    cg_detector_t *const detector = run->detector;
+    double *const x = detector->flow, *const k = x + run->ld, *const sum = k + run->ld;
+    int status = CG_OK;
+    memcpy(k, run->f, sizeof(double) * (size_t)run->ld);
+    memset(sum, 0, sizeof(double) * (size_t)run->ld);
+    for (int stage = 0; stage < 4 && status == CG_OK; stage++) {
+        for (int32_t i = 0; i < run->n && stage > 0; i++) {
+            x[i] = run->x[i] + part[stage] * s * k[i];
+        }
+        status = stage > 0 ? cg_run_probe(run, run->t + part[stage] * s, x, k) : CG_OK;
+        for (int32_t i = 0; i < run->n; i++) {
+            sum[i] += weight[stage] * k[i];
+        }
+    }
+    for (int32_t i = 0; i < run->n; i++) {
+        x[i] = run->x[i] + s / 6.0 * sum[i];
+    }
+    status = status == CG_OK ? cg_run_inputs(run, run->t + s, x) : status;
+    return status != CG_OK ? status
+                           : run->model->guards_fn(cg_time_of_model(run, run->t + s), x, run->p, run->u, guards, run->work);
+}
+
+/* The next value of a guard; `expected`: the side on which no more needs to be known, or 0. */
+static void cg_ahead_see(cg_ahead_t *ahead, double value, double noise, double expected)
+{
+    const double shown = value > noise ? 1.0 : value < -noise ? -1.0 : 0.0;
+    if (ahead->settled || shown == 0.0) {
+        return;
+    }
+    if (ahead->side == 0.0) {
+        ahead->side = shown;
+        ahead->size = fabs(value);
+        ahead->bends = 1;
+        ahead->settled = shown == expected || expected == 0.0;
+    } else {
+        const double growth = value * ahead->side / ahead->size;
+        ahead->bends = growth > CG_LINEAR;
+        ahead->side = growth < 0.0 ? -ahead->side : ahead->side; /* it only just showed on that side */
+        ahead->settled = 1;
+    }
+}
+
+/* The guards after a time s of the flow, as far as detector->leaving is not settled. */
+static void cg_ahead_at(cg_run_t *run, double s, int expected_only)
+{
+    cg_detector_t *const detector = run->detector;
+    if (s < 2.0 * cg_step_smallest(run->t) || cg_flow(run, run->direction * s, detector->guards) != CG_OK) {
+        return; /* not a time at which anything could be seen */
+    }
+    for (int32_t i = 0; i < run->model->n_events; i++) {
+        cg_ahead_t seen = detector->leaving[i];
+        cg_ahead_see(&seen, detector->guards[i], detector->noise[i], detector->kept[i]);
+        if (seen.settled || !expected_only) {
+            detector->leaving[i] = seen;
+        }
+    }
+}
+
+/* Follows the flow for the guards whose entry in detector->leaving is not settled. */
+static int cg_look_ahead(cg_run_t *run)
+{
+    cg_detector_t *const detector = run->detector;
+    int status = cg_run_derivative(run);
+    if (status != CG_OK) {
+        return status;
+    }
+    memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
+    const double moment = fabs(cg_detector_moment(run));
+    double s = cg_larger(moment, run->h > 0.0 ? CG_PART_OF_STEP * run->h : CG_MOMENTS * moment);
+    for (int probe = 1; probe < CG_PROBES; probe++) {
+        s /= CG_FURTHER;
+    }
+    cg_ahead_at(run, moment, 1); /* mostly it shows that all leave to the side where they are expected */
+    for (int probe = 0; probe < CG_PROBES; probe++, s *= CG_FURTHER) {
+        int settled = 1;
+        for (int32_t i = 0; i < run->model->n_events; i++) {
+            settled = settled && detector->leaving[i].settled;
+        }
+        if (settled) {
+            break;
+        }
+        cg_ahead_at(run, s, 0);
+    }
+    return cg_run_inputs(run, run->t, run->x);
+}
+
+/* ---- sides ---- */
+
+/* The side that a guard keeps until it leaves zero to the other one, which then is a crossing; 0: none. */
+static double cg_side_kept(const cg_run_t *run, int32_t i, int start)
+{
+    const cg_detector_t *const detector = run->detector;
+    const double direction = detector->direction[i];
+    if (!run->model->events[i].has_reset) {
+        return 0.0;
+    }
+    if (start) {
+        return -direction;
+    }
+    if (detector->fired[i] != 0.0) {
+        return -detector->sign[i]; /* `sign` is the far side */
+    }
+    return direction == 0.0 ? 0.0 : detector->sign[i] != 0.0 ? detector->sign[i] : detector->kept[i];
+}
+
+/* The sides of the guards of events that are not zero; the entries of the others in detector->leaving are left unsettled. */
+static int cg_sides_by_value(cg_run_t *run, int start)
+{
+    cg_detector_t *const detector = run->detector;
+    int unsure = 0;
+    for (int32_t i = 0; i < run->model->n_events; i++) {
+        const double size = fabs(detector->end[i]);
+        const double fired = detector->fired[i] != 0.0 ? 1.0 : 0.0;
+        const int zero = detector->active[i] != 0.0 && size <= cg_larger(detector->noise[i], fired * CG_SIDE * detector->scale[i]);
+        detector->noise[i] = zero ? cg_larger(detector->noise[i], fired * 4.0 * size) : 0.0;
+        detector->kept[i] = zero ? cg_side_kept(run, i, start) : 0.0;
+        detector->sign[i] = zero ? 0.0 : detector->end[i] > 0.0 ? 1.0 : -1.0;
+        memset(&detector->leaving[i], 0, sizeof detector->leaving[i]);
+        detector->leaving[i].settled = !zero;
+        unsure = unsure || zero;
+    }
+    return unsure;
+}
+
+/* The sides of kinks and of the caller's functions: of those that are zero, that of their slope. */
+static int cg_sides_of_others(cg_run_t *run)
+{
+    cg_detector_t *const detector = run->detector;
+    int status = CG_OK, unsure = 0;
+    for (int32_t i = run->model->n_events; i < detector->first_contact; i++) {
+        const double least = detector->fired[i] != 0.0 ? CG_SIDE * detector->scale[i] : 0.0;
+        detector->sign[i] = detector->end[i] > least ? 1.0 : detector->end[i] < -least ? -1.0 : 0.0;
+        unsure = unsure || detector->sign[i] == 0.0;
+    }
+    if (!unsure) {
+        return CG_OK;
+    }
+    status = cg_run_derivative(run);
+    if (status != CG_OK) {
+        return status;
+    }
+    memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
+    const double moment = cg_detector_moment(run);
+    for (int32_t i = 0; i < run->n; i++) {
+        detector->x[i] = run->x[i] + moment * run->f[i];
+    }
+    status = cg_detector_evaluate(run, run->t + moment, detector->x, -1, detector->values);
+    for (int32_t i = run->model->n_events; i < detector->first_contact && status == CG_OK; i++) {
+        const double change = detector->values[i] - detector->end[i];
+        if (detector->sign[i] == 0.0 && change != 0.0) {
+            detector->sign[i] = change > 0.0 ? 1.0 : -1.0;
+        }
+    }
+    return status == CG_OK ? cg_run_inputs(run, run->t, run->x) : status;
+}
+
+/* What follows from detector->leaving: sides, and the crossings of guards that leave zero to another side than they kept:
+ * those occur now, too. CG_ACCUMULATING: one leaves it there again although its own reset was the last to be done. */
+static int cg_sides_ahead(cg_run_t *run, int start)
+{
+    cg_detector_t *const detector = run->detector;
+    int32_t straight = -1;
+    for (int32_t i = 0; i < run->model->n_events; i++) {
+        const cg_ahead_t ahead = detector->leaving[i];
+        const double kept = detector->kept[i];
+        const int own = !start && detector->fired[i] != 0.0;
+        detector->fired[i] = 0.0;
+        if (ahead.side == 0.0) {
+            continue; /* settled by its value, or at rest at zero */
+        }
+        detector->sign[i] = ahead.side;
+        detector->kept[i] = 0.0;
+        if (ahead.side != -kept || (own && !ahead.bends && !detector->turned)) {
+            continue;
+        }
+        if (own && ahead.bends) {
+            straight = straight < 0 ? i : straight;
+        } else if (detector->direction[i] * kept <= 0.0) {
+            detector->fired[i] = 1.0;
+            detector->again = 1;
+        }
+    }
+    for (int32_t i = run->model->n_events; i < detector->n_observed; i++) {
+        detector->fired[i] = 0.0;
+    }
+    detector->cause = straight;
+    return straight >= 0 ? CG_ACCUMULATING : CG_OK;
+}
+
+/* The sides of what is observed of contacts. */
+static void cg_sides_of_contacts(cg_run_t *run, int fresh)
+{
+    cg_detector_t *const detector = run->detector;
+    for (int32_t i = 0; i < detector->n_contacts; i++) {
+        double *const sign = detector->sign + detector->first_contact + CG_CONTACT_OBSERVED * i;
+        /* not known yet for a slip that begins */
+        sign[CG_CONTACT_SLIP] = detector->free[i] != 0.0 && run->u[detector->n_inputs + i] != 0.0 ? 0.0 : 1.0;
+        sign[CG_CONTACT_BREAK] = 1.0;
+        if (run->model->contacts[i].sign >= 0) {
+            sign[CG_CONTACT_NORMAL] = 1.0;
+        } else if (fresh) {
+            const double normal = detector->end[detector->first_contact + CG_CONTACT_OBSERVED * i + CG_CONTACT_NORMAL];
+            sign[CG_CONTACT_NORMAL] = normal > 0.0 ? 1.0 : normal < 0.0 ? -1.0 : 0.0;
+        }
+    }
+}
+
+int cg_detector_sides(cg_run_t *run, int instant)
+{
+    cg_detector_t *const detector = run->detector;
+    const int fresh = instant != CG_SIDES_MODES, start = instant == CG_SIDES_START;
+    int status = fresh ? cg_detector_evaluate(run, run->t, run->x, -1, detector->end) : CG_OK;
+    detector->again = 0;
+    if (status == CG_OK) {
+        cg_sides_of_contacts(run, fresh);
+    }
+    if (status != CG_OK || !fresh) {
+        return status;
+    }
+    status = cg_sides_of_others(run);
+    if (status == CG_OK && run->model->n_events > 0) {
+        cg_rounding(run);
+        status = cg_sides_by_value(run, start) ? cg_look_ahead(run) : CG_OK;
+        status = status == CG_OK ? cg_sides_ahead(run, start) : status;
+    }
+    return status;
+}
