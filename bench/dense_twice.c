@@ -16,9 +16,12 @@ static void cg_dense_twice(cg_lanes_run_t *run)
     cg_original(run);
 }
 
-/* A copy of `set` with this method alone; NULL: the set does not have it. One copy at a time. */
+/* A copy of `set` with this method alone; NULL: there is no set, or it does not have the method. One copy at a time. */
 const cg_lane_set_t *cg_with_dense_twice(const cg_lane_set_t *set, const char *method)
 {
+    if (set == NULL) {
+        return NULL;
+    }
     const cg_lane_method_t *own = set->methods;
     while (own->info.name != NULL && strcmp(own->info.name, method) != 0) {
         own++;

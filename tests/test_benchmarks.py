@@ -40,7 +40,8 @@ def measured(tmp_path: Path, *command: str) -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("part", range(TOGETHER))
-def test_each_runs_at_its_smallest_size(part: int, tmp_path: Path) -> None:
+def test_each_runs_at_its_smallest_size(part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAPLYGIN_CACHE", str(tmp_path / "models"))  # empty: nothing is there by chance
     files = FILES[part::TOGETHER]
     assert measured(tmp_path, "--quick", *(f"bench/{file}" for file in files)).keys() == set(files)
 
