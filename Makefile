@@ -2,6 +2,7 @@
 #   make run        the tour: derive, compile and run the Chaplygin sleigh (about a minute the first time)
 #   make test       lint, types, tests
 #   make test-all   the same plus the slow tests
+#   make test-integrations   the tests with clang, SUNDIALS, JAX, numba, PyTorch, Pinocchio, ...: installs them first
 #   make test-sanitized   the safety tests on extensions built with ASan and UBSan (gcc)
 #   make bench      timings compared with pure Python and with peers; the figures go to out/bench.json
 #   make lint       ruff and mypy only
@@ -19,13 +20,15 @@ DECLARED := $(shell cat pyproject.toml setup.py | cksum | cut -d' ' -f1)
 MADE := $(VENV)/.made-$(INTERPRETER)
 BUILT := $(VENV)/.built-$(DECLARED)
 EXTRAS := $(VENV)/.extras-$(DECLARED)
+INTEGRATIONS := $(VENV)/.integrations-$(DECLARED)
+DEBIAN := clang libsundials-dev
 # Modules are compiled to bytecode on first import: most installed ones are never imported.
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := $(PY) -m pip install -q --no-compile --disable-pip-version-check
 COMPILED := $(wildcard runtime/core/*.p[xy]? runtime/c/*.[ch] generated/*.p[xy]? generated/*.[ch])
 PACKAGES := codegen generated runtime systems templates
 
-.PHONY: run test pytest test-all test-sanitized bench lint clean setup
+.PHONY: run test pytest test-all test-integrations packages test-sanitized bench lint clean setup
 .DELETE_ON_ERROR:
 
 run: $(BUILT)
@@ -39,6 +42,16 @@ pytest: setup
 
 test-all: lint
 	$(PY) -m pytest -n auto --dist loadfile -m ''
+
+test-integrations: packages $(INTEGRATIONS)
+	$(PY) -m pytest -n auto --dist loadfile -m 'integration and not slow'
+
+# What pip does not have. Only root can install it, and only where there is apt.
+packages:
+	@if dpkg -s $(DEBIAN) >/dev/null 2>&1; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y $(DEBIAN); \
+	else echo "only root can install $(DEBIAN), with Debian's apt: what needs them is skipped where they are missing"; fi
 
 test-sanitized: setup
 	$(PY) tests/sanitized.py
@@ -78,6 +91,10 @@ $(EXTRAS): $(BUILT)
 	$(INSTALL) 'chaplygin[test]'
 	@$(PY) -c 'import chaplygin.codegen.derive.forms, chaplygin.systems, hypothesis, matplotlib.figure, pytest, scipy.integrate'
 	@rm -f $(VENV)/.extras-* && touch $@
+
+$(INTEGRATIONS): $(EXTRAS)
+	$(INSTALL) 'chaplygin[integrations]'
+	@rm -f $(VENV)/.integrations-* && touch $@
 
 clean:
 	rm -rf $(VENV) build dist out *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from integrations import need
 
 import chaplygin as cg
 
@@ -45,7 +45,7 @@ class Exported:
     def built(self, compiler: str, *flags: str, sources: Sequence[str] = ()) -> Path:
         """The program that one command makes of the example, or of other sources."""
         target = self.folder / f"program_{compiler}"
-        command = [needed(compiler), *LANGUAGES[compiler], *BITS, *flags, *(sources or self.sources)]
+        command = [need(compiler), *LANGUAGES[compiler], *BITS, *flags, *(sources or self.sources)]
         called([*command, "-o", os.fspath(target), "-lm", "-lpthread"], self.folder)
         return target
 
@@ -79,14 +79,6 @@ def exported(name: str, folder: Path, methods: Sequence[str] = ("dop853",), **op
     start = {"initial": example.initial, "parameters": example.parameters}
     model.export_c(folder, methods, **options, **start)
     return Exported(example, model, folder, methods[0])
-
-
-def needed(tool: str) -> str:
-    """A tool's path; the test is skipped without it."""
-    found = shutil.which(tool)
-    if found is None:
-        pytest.skip(f"{tool} is not installed")
-    return found
 
 
 def called(command: Sequence[str | os.PathLike[str]], folder: Path, timeout: float = 250) -> str:

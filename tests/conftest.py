@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import os
 import random
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from integrations import brought, is_there
 
 _MODELS = Path(__file__).resolve().parent.parent / "build" / "test-models"
 os.environ.setdefault("CHAPLYGIN_CACHE", str(_MODELS))
@@ -20,7 +22,10 @@ gc.set_threshold(
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are deselected
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a test marked `sample(n)`, all but n cases are slow, always the same; slow tests have a longer time limit."""
+    """Of a test marked `sample(n)`, all but n cases are slow, always the same; slow tests have a longer time limit.
+
+    A test marked `integration` is skipped without what it needs; a case that is named after clang needs clang.
+    """
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("sample"):
@@ -33,6 +38,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if limit and item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(6 * limit))
+        given = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        if any(isinstance(value, str) and re.match(r"clang\b", value) for value in given):
+            item.add_marker(pytest.mark.integration("clang"))
+        for needed in (name for mark in item.iter_markers("integration") for name in mark.args):
+            if not is_there(needed):
+                item.add_marker(pytest.mark.skip(reason=brought(needed)))
 
 
 SPREAD = (

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-import pytest
 
 import chaplygin as cg
 
@@ -35,13 +35,13 @@ def spatial_tree(n: int, joint: str) -> cg.System:
 
 
 class Pinocchio:
-    """The same tree in Pinocchio; skips if that is not installed.
+    """The same tree in Pinocchio.
 
     `package`, `model`, `data` and `joints`, the numbers of the joints in the order of the bodies.
     """
 
     def __init__(self, n: int, joint: str) -> None:
-        pinocchio: Any = pytest.importorskip("pinocchio", reason="Pinocchio is in the extra [peers]")
+        pinocchio: Any = import_module("pinocchio")
         self.package, self.model, self.joint = pinocchio, pinocchio.Model(), joint
         hinges = (pinocchio.JointModelRX, pinocchio.JointModelRY, pinocchio.JointModelRZ)
         place = np.array([0, 0, -NUMBERS["l"]])

@@ -11,12 +11,12 @@ import subprocess
 import sys
 import sysconfig
 from fractions import Fraction
-from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 
 import pytest
 from hand_written import Shape, call_rhs, extension_module, imported, loaded, pointer, sources
+from integrations import without_a_compiler
 
 import chaplygin
 from chaplygin.codegen.build import cache, toolchain as compilers
@@ -183,10 +183,8 @@ def test_a_file_name_is_no_path(file: str) -> None:
         build(Sources(name=texts.name, digest="00", files={**texts.files, file: ""}), key="f" * 40)
 
 
-def test_no_compiler_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("CC", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+def test_no_compiler_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_a_compiler(monkeypatch)
     with pytest.raises(
         NoCompilerError, match=r"no C compiler found.*apt install gcc.*pip install ziglang"
     ) as caught:
@@ -263,7 +261,7 @@ def test_cc_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     assert compiler.family == "clang"
 
 
-@pytest.mark.skipif(find_spec("ziglang") is None, reason="ziglang is not installed")
+@pytest.mark.integration("ziglang")
 def test_ziglang_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setattr(compilers, "SYSTEM_COMPILERS", ())

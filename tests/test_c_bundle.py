@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from c_bundles import BITS, LANGUAGES, SANITIZE, STRICT, Exported, called, exported, needed
+from c_bundles import BITS, LANGUAGES, SANITIZE, STRICT, Exported, called, exported
+from integrations import need
 from small_systems import SMALL
 
 import chaplygin as cg
@@ -51,6 +52,7 @@ def test_one_command_builds_the_example_with_the_bits_of_the_stepper(
 
 
 @pytest.mark.slow
+@pytest.mark.integration("clang")
 @pytest.mark.parametrize("name", NAMES)
 def test_every_system_in_every_language(name: str, tmp_path: Path) -> None:
     bundle = exported(name, tmp_path / "c")
@@ -63,7 +65,7 @@ def test_every_system_in_every_language(name: str, tmp_path: Path) -> None:
 
 
 def test_make_builds_and_installs(sleigh: Exported, tmp_path: Path) -> None:
-    called([needed("make"), "CFLAGS=-O0", f"PREFIX={tmp_path}", "all", "install"], sleigh.folder)
+    called([need("make"), "CFLAGS=-O0", f"PREFIX={tmp_path}", "all", "install"], sleigh.folder)
     assert sleigh.printed(sleigh.folder / "example") == sleigh.stepped()
     compile_installed(sleigh, tmp_path)
     called(["make", f"PREFIX={tmp_path / 'a folder'}", "install"], sleigh.folder)
@@ -73,11 +75,11 @@ def test_make_builds_and_installs(sleigh: Exported, tmp_path: Path) -> None:
 def compile_installed(bundle: Exported, prefix: Path) -> None:
     """The example with nothing but what was installed, through pkg-config, with the shared library."""
     environment = {**os.environ, "PKG_CONFIG_PATH": os.fspath(prefix / "lib" / "pkgconfig")}
-    command = [needed("pkg-config"), "--cflags", "--libs", bundle.model.name]
+    command = [need("pkg-config"), "--cflags", "--libs", bundle.model.name]
     found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     shutil.copy(bundle.folder / "example.c", prefix)
     rpath = f"-Wl,-rpath,{prefix / 'lib'}"
-    called([needed("gcc"), "-std=c99", "example.c", *found.split(), rpath, "-o", "installed"], prefix)
+    called([need("gcc"), "-std=c99", "example.c", *found.split(), rpath, "-o", "installed"], prefix)
     assert bundle.printed(prefix / "installed") == bundle.stepped()
 
 
@@ -86,9 +88,9 @@ def compile_installed(bundle: Exported, prefix: Path) -> None:
 def test_every_system_by_cmake_and_make(name: str, tmp_path: Path) -> None:
     bundle = exported(name, tmp_path / "c")
     name, expected = bundle.model.name, bundle.stepped()
-    called([needed("make")], bundle.folder)
+    called([need("make")], bundle.folder)
     assert bundle.printed(bundle.folder / "example") == expected
-    cmake = needed("cmake")
+    cmake = need("cmake")
     prefix = tmp_path / "installed"
     called([cmake, "-B", "build"], bundle.folder)
     called([cmake, "--build", "build"], bundle.folder)
@@ -108,6 +110,7 @@ def test_every_system_by_cmake_and_make(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.integration("clang")
 @pytest.mark.parametrize("method", ["rk4", "dop853", "tsit5", "vern7", "vern9", "rodas5p", "auto"])
 @pytest.mark.parametrize("single_header", [False, True])
 def test_every_method(method: str, single_header: bool, tmp_path: Path) -> None:
@@ -131,7 +134,7 @@ def test_every_example_is_clean_under_sanitizers_and_valgrind(name: str, tmp_pat
     expected = bundle.stepped()
     assert bundle.printed(bundle.built("gcc", "-O1", *SANITIZE)) == expected
     program = bundle.built("gcc", "-O1", "-g")
-    command = [needed("valgrind"), "-q", "--error-exitcode=9", "--leak-check=full", program]
+    command = [need("valgrind"), "-q", "--error-exitcode=9", "--leak-check=full", program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.stderr == ""
     assert done.stdout == expected
@@ -183,9 +186,9 @@ def test_two_models_in_one_program(single_header: bool, tmp_path: Path) -> None:
     for file in ("main", first, second, "cg_runtime"):
         if (folder / f"{file}.c").exists():
             extra = ["-DCG_NO_RUNTIME"] * (single_header and file == second)
-            called([needed("gcc"), "-std=c99", *STRICT, *extra, "-c", f"{file}.c"], folder)
+            called([need("gcc"), "-std=c99", *STRICT, *extra, "-c", f"{file}.c"], folder)
             objects.append(f"{file}.o")
-    sizes = called([needed("gcc"), *objects, "-o", "main", "-lm"], folder) + called([folder / "main"], folder)
+    sizes = called([need("gcc"), *objects, "-o", "main", "-lm"], folder) + called([folder / "main"], folder)
     expected = [re.search(r"_RUN_SIZE (\d+)u", (b.folder / f"{b.model.name}.h").read_text()) for b in bundles]
     assert sizes.split() == [found[1] for found in expected if found]
 
@@ -272,7 +275,7 @@ def test_a_form_with_a_coordinate_as_its_independent_variable(tmp_path: Path) ->
     assert "its time is the coordinate `phi`" in (folder / "README.md").read_text()
     sources = [file.name for file in folder.glob("*.c")]
     called(
-        [needed("gcc"), "-std=c99", "-O0", *BITS, *STRICT, "-DCG_NO_HEAP", *sources, "-o", "example", "-lm"],
+        [need("gcc"), "-std=c99", "-O0", *BITS, *STRICT, "-DCG_NO_HEAP", *sources, "-o", "example", "-lm"],
         folder,
     )
     example = cg.example("chaplygin_sleigh")

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from c_bundles import BITS, called, exported, needed
+from c_bundles import BITS, called, exported
+from integrations import need
 
 import chaplygin as cg
 
@@ -43,7 +44,7 @@ def oscillator() -> Any:
 
 
 def symbols(path: Path, *flags: str) -> set[str]:
-    listed = called([needed("nm"), "--defined-only", "-P", *flags, path.name], path.parent)
+    listed = called([need("nm"), "--defined-only", "-P", *flags, path.name], path.parent)
     return {line.split()[0] for line in listed.splitlines() if len(line.split()) > 2}
 
 
@@ -58,14 +59,14 @@ def test_two_bundles_of_one_model_in_one_program(
         folder = oscillator.export_c(
             tmp_path / side, ("dop853",), scalar, single_header, prefix=prefix, **START
         )
-        called([needed("make"), f"lib{prefix}harmonic_oscillator.a", "CFLAGS=-O1"], folder)
+        called([need("make"), f"lib{prefix}harmonic_oscillator.a", "CFLAGS=-O1"], folder)
         names = symbols(folder / f"lib{prefix}harmonic_oscillator.a", "-g")
         assert {name for name in names if not name.startswith(prefix)} == set()
         assert f"{prefix}cg_run_advance" in names
         (tmp_path / f"{side}.c").write_text(SIDE.format(side=side, scalar=scalar))
         called(
             [
-                needed("gcc"),
+                need("gcc"),
                 "-std=c99",
                 "-Wall",
                 "-Wextra",
@@ -82,7 +83,7 @@ def test_two_bundles_of_one_model_in_one_program(
     libraries = [
         str(tmp_path / side / f"lib{prefix}harmonic_oscillator.a") for side, (_, prefix) in sides.items()
     ]
-    called([needed("gcc"), *objects, *libraries, "-lm", "-o", "both"], tmp_path)
+    called([need("gcc"), *objects, *libraries, "-lm", "-o", "both"], tmp_path)
     single, twofold = map(float, called([tmp_path / "both"], tmp_path).split())
     assert single == pytest.approx(-0.4161468365471424, abs=1e-4)
     assert twofold == pytest.approx(-0.4161468365471424, abs=1e-8)
@@ -97,7 +98,7 @@ def test_a_prefix_that_cannot_begin_a_name(oscillator: Any, tmp_path: Path, pref
 
 def test_a_shared_library_shows_its_header_alone_and_has_a_version_in_its_name(tmp_path: Path) -> None:
     bundle = exported("bouncing_ball", tmp_path / "c")
-    called([needed("make"), "libbouncing_ball.so", "CFLAGS=-O1"], bundle.folder)
+    called([need("make"), "libbouncing_ball.so", "CFLAGS=-O1"], bundle.folder)
     shown = symbols(bundle.folder / "libbouncing_ball.so", "-D")
     header = (bundle.folder / "bouncing_ball.h").read_text()
     assert {"cg_run_advance", "bouncing_ball_model", "cg_detector_init"} <= shown
@@ -107,10 +108,10 @@ def test_a_shared_library_shows_its_header_alone_and_has_a_version_in_its_name(t
     } - shown
     assert "cg_run_step" in hidden
     short = ".".join(cg.__version__.split(".")[:2])
-    text = called([needed("readelf"), "-d", "libbouncing_ball.so"], bundle.folder)
+    text = called([need("readelf"), "-d", "libbouncing_ball.so"], bundle.folder)
     assert f"libbouncing_ball.so.{short}]" in text
     prefix = tmp_path / "installed"
-    called([needed("make"), "install", f"PREFIX={prefix}", "CFLAGS=-O1"], bundle.folder)
+    called([need("make"), "install", f"PREFIX={prefix}", "CFLAGS=-O1"], bundle.folder)
     found = (prefix / "lib" / "libbouncing_ball.so").resolve()
     assert found.name == f"libbouncing_ball.so.{cg.__version__}"
     assert (prefix / "lib" / f"libbouncing_ball.so.{short}").resolve() == found
@@ -119,7 +120,7 @@ def test_a_shared_library_shows_its_header_alone_and_has_a_version_in_its_name(t
 
 def test_cmake_finds_a_version_by_its_first_two_numbers(tmp_path: Path) -> None:
     bundle = exported("harmonic_oscillator", tmp_path / "c", ("rk4",))
-    cmake, prefix, user = needed("cmake"), tmp_path / "installed", tmp_path / "user"
+    cmake, prefix, user = need("cmake"), tmp_path / "installed", tmp_path / "user"
     called([cmake, "-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=Debug"], bundle.folder)
     called([cmake, "--build", "build"], bundle.folder)
     called([cmake, "--install", "build", "--prefix", prefix], bundle.folder)

@@ -7,12 +7,12 @@ import itertools
 import os
 import platform
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from integrations import need
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNTIME = ROOT / "runtime" / "c"
@@ -34,14 +34,6 @@ CONFIGURATIONS = {
     "sanitized": ("gcc", ["-O1", "-g", *SANITIZERS]),
     "sanitized-inlined": ("gcc", ["-O1", "-g", INLINE, "-DCG_INLINE_ALL", *SANITIZERS]),
 }
-
-
-def need(tool: str) -> str:
-    """The tool's path; skips the test if it is not installed."""
-    path = shutil.which(tool)
-    if path is None:
-        pytest.skip(f"{tool} is not installed")
-    return path
 
 
 def run(command: list[str], **environment: str) -> str:
@@ -139,6 +131,7 @@ def test_ten_thousand_random_crossings(programs: Callable[[str, str], Path]) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.integration("clang")
 def test_same_bits_at_every_optimisation(tmp_path: Path) -> None:
     """Without contraction the result does not depend on the compiler, its level or the CPU's vector units."""
     outputs = {}

@@ -11,7 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from test_c_core import BASE, COUNT, ROOT, RUNTIME, SANITIZERS, SOURCES, STRICT, need, run
+from integrations import need
+from test_c_core import BASE, COUNT, ROOT, RUNTIME, SANITIZERS, SOURCES, STRICT, run
 
 from chaplygin.codegen.build.toolchain import cpu_features
 from chaplygin.runtime.variants import FOLDER

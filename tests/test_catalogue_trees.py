@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from typing import Any
 from xml.etree import ElementTree
 
@@ -202,6 +203,7 @@ def test_recursive_is_the_form_with_a_mass_matrix(case: str, form: str) -> None:
         close(in_form(entry, "recursive", at), in_form(entry, form, at), 1e-11)
 
 
+@pytest.mark.integration("pinocchio")
 @pytest.mark.parametrize(
     "case",
     [
@@ -212,7 +214,7 @@ def test_recursive_is_the_form_with_a_mass_matrix(case: str, form: str) -> None:
 )
 def test_recursive_is_the_recursion_of_pinocchio(case: str) -> None:
     """Not with 30 ball joints: there its results change by 1e-8 with the last bit of the quaternions, ours by 1e-14."""
-    pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio is in the extra [peers]")
+    pinocchio = import_module("pinocchio")
     entry, links = entry_of(case), CASES[case][2]()
     for seed in range(3 if "0" in case else 20):
         at = state(entry, seed)

@@ -11,7 +11,7 @@ import textwrap
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from cluster_models import BLOCK, N, Push, T, bits, driven, study
+from integrations import without_a_compiler
 from runtime_models import needs_core
 
 import chaplygin as cg
@@ -226,14 +227,18 @@ def test_what_travels_needs_no_derivation(
     digest, derives, file = subprocess.check_output(command, text=True).split()
     assert (digest, derives) == (driven().digest, "False")
     assert Path(file).parent.parent == tmp_path / "cache"
-    for name, value, text in (
-        ("chaplygin.codegen.build.cache.generator_stamp", lambda: "other", "another version of chaplygin"),
-        ("numpy.__version__", "0.1", r"has numpy 0\.1, the study comes from .* install the same versions"),
-        ("chaplygin.codegen.build.toolchain.SYSTEM_COMPILERS", (), "load the study: no C compiler found"),
-    ):
+    stamp = "chaplygin.codegen.build.cache.generator_stamp"
+    refusals: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+        "another version of chaplygin": lambda patch: patch.setattr(stamp, lambda: "other"),
+        r"has numpy 0\.1, the study comes from .* install the same versions": lambda patch: patch.setattr(
+            "numpy.__version__", "0.1"
+        ),
+        "load the study: no C compiler found": without_a_compiler,
+    }
+    for text, change in refusals.items():
         with monkeypatch.context() as patch:
             patch.delenv("CC")
-            patch.setattr(name, value)
+            change(patch)
             with pytest.raises(WorkerError, match=rf"the worker on \S+ .*{text}"):
                 unpack(content)
 

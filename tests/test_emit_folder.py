@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from dense_chain import dense_chain
+from integrations import need
 from runtime_models import needs_core
 from test_emit import every_function
 
@@ -22,12 +22,6 @@ from chaplygin.runtime.errors import ChaplyginError, EmitError
 ROOT = Path(__file__).resolve().parent.parent
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 C, CPP = ["gcc", "clang"], ["g++", "clang++"]
-
-
-def need(compiler: str) -> str:
-    if shutil.which(compiler) is None:
-        pytest.skip(f"{compiler} is not installed")
-    return compiler
 
 
 def compiled(*command: object) -> None:

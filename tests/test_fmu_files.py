@@ -18,6 +18,7 @@ import pytest
 from fmpy.fmi1 import FMICallException
 from fmpy.validation import validate_fmu
 from fmus import SYSTEMS, Fmu, begin, exported, states
+from integrations import need
 
 import chaplygin as cg
 from chaplygin.cli import main
@@ -133,14 +134,12 @@ def test_one_kind_alone(oscillator: Any, version: str, kind: str, found: str, tm
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.sample(1)
 def test_it_works_when_compiled_from_its_own_sources(block: Fmu, compiler: str, tmp_path: Path) -> None:
-    if shutil.which(compiler) is None:
-        pytest.skip(f"{compiler} is not installed")
     (library,) = Path(block.folder).glob("binaries/*/*.so")
     shutil.copytree(block.folder, tmp_path / "own")
     own = tmp_path / "own" / library.relative_to(block.folder)
     own.unlink()
     command = [
-        compiler,
+        need(compiler),
         *STRICT,
         "-O1",
         "-fPIC",
@@ -324,9 +323,9 @@ def test_any_text_is_described(version: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.integration("ziglang")
 def test_libraries_for_other_platforms(oscillator: Any, tmp_path: Path) -> None:
     """They are compiled and exported; nothing here can run them."""
-    pytest.importorskip("ziglang")
     magic = {
         "binaries/aarch64-linux/harmonic_oscillator.so": b"\x7fELF",
         "binaries/x86_64-windows/harmonic_oscillator.dll": b"MZ",

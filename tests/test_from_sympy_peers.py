@@ -1,4 +1,4 @@
-"""Models of SymBRiM (bicycles and their riders), if it is installed."""
+"""Models of SymBRiM: bicycles and their riders."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 import sympy as sp
+from integrations import brought
 from sympy_oracle import Oracle, difference, formed
 
 import chaplygin as cg
 
-brim = pytest.importorskip("symbrim")
+pytestmark = pytest.mark.integration("symbrim")
+brim = pytest.importorskip("symbrim", reason=brought("symbrim"))
 
 
 def bicycle() -> Any:

@@ -395,8 +395,10 @@ def oscillating(**more: Any) -> Any:
     return oscillator.objective(loss, (0, 1), *START, free=["k", "x"], **more)
 
 
+@pytest.mark.integration("jax")
 def test_an_objective_in_jax() -> None:
-    jax = pytest.importorskip("jax")
+    import jax
+
     jax.config.update("jax_enable_x64", True)
     objective = oscillating()
     loss = objective.to_jax()
@@ -408,8 +410,10 @@ def test_an_objective_in_jax() -> None:
     assert many.tolist() == [value, objective([3.5, 0.9])[0]]
 
 
+@pytest.mark.integration("torch")
 def test_an_objective_in_pytorch() -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     objective = oscillating()
     value, slopes = objective([3.0, 0.8])
     values = torch.tensor([3.0, 0.8], dtype=torch.float64, requires_grad=True)

@@ -1,9 +1,10 @@
-"""Models as functions of numba and JAX. Both are optional: their tests are skipped without them."""
+"""Models as functions of numba and JAX. Both are optional."""
 
 from __future__ import annotations
 
 import math
 import sys
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,7 @@ def test_a_missing_package_is_an_error_that_names_the_extra(
 # -- numba --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.integration("numba")
 @pytest.mark.parametrize(
     ("name", "form", "kernels"),
     [
@@ -60,7 +62,6 @@ def test_a_missing_package_is_an_error_that_names_the_extra(
     ],
 )
 def test_numba_calls_every_kind_of_kernel(name: str, form: str | None, kernels: list[str]) -> None:
-    pytest.importorskip("numba")
     name, _, size = name.partition(":")
     example = dense_chain(int(size)) if size else cg.example(name)
     model = example.system.compile(form)
@@ -79,8 +80,8 @@ def test_numba_calls_every_kind_of_kernel(name: str, form: str | None, kernels: 
         assert out.tobytes() == ours.tobytes(), kernel
 
 
+@pytest.mark.integration("numba")
 def test_numba_calls_a_reset() -> None:
-    pytest.importorskip("numba")
     model = cg.example("bouncing_ball").system.compile()
     out = np.empty(2)
     assert model.to_numba("reset")(0, 0.0, np.array([0.0, -2.0]), np.array([1.0, 9.81, 0.75]), NONE, out) == 0
@@ -88,8 +89,8 @@ def test_numba_calls_a_reset() -> None:
     assert model.to_numba("reset")(7, 0.0, np.array([0.0, -2.0]), np.array([1.0, 9.81, 0.75]), NONE, out) < 0
 
 
+@pytest.mark.integration("numba")
 def test_numba_refuses_other_types_and_lengths(sleigh: cg.Model) -> None:
-    pytest.importorskip("numba")
     x, p = start(sleigh, SLEIGH)
     rhs, out = sleigh.to_numba(), np.empty(5)
     with pytest.raises(
@@ -110,11 +111,12 @@ def test_numba_refuses_other_types_and_lengths(sleigh: cg.Model) -> None:
 
 @pytest.fixture
 def jax() -> Any:
-    found = pytest.importorskip("jax")
+    found = import_module("jax")
     found.config.update("jax_enable_x64", True)
     return found
 
 
+@pytest.mark.integration("jax")
 def test_jax_gets_the_bits_of_the_model_compiled_and_mapped(sleigh: cg.Model, jax: Any) -> None:
     x, p = start(sleigh, SLEIGH)
     rhs = sleigh.to_jax()
@@ -127,6 +129,7 @@ def test_jax_gets_the_bits_of_the_model_compiled_and_mapped(sleigh: cg.Model, ja
     assert np.array_equal(sleigh.to_jax("invariants")(0.0, x, p), sleigh.call("invariants", 0, x, p))
 
 
+@pytest.mark.integration("jax")
 def test_jax_differentiates_the_right_hand_side_forward_and_backward(sleigh: cg.Model, jax: Any) -> None:
     """Against SymPy's derivatives of the equations."""
     x, p = start(sleigh, SLEIGH)
@@ -144,6 +147,7 @@ def test_jax_differentiates_the_right_hand_side_forward_and_backward(sleigh: cg.
         np.testing.assert_allclose(found, exact, rtol=1e-13, atol=1e-15)
 
 
+@pytest.mark.integration("jax")
 def test_a_loop_of_jax_reaches_the_closed_form(sleigh: cg.Model, jax: Any) -> None:
     x, p = start(sleigh, SLEIGH)
     rhs, h = sleigh.to_jax(), 1e-2
@@ -160,12 +164,14 @@ def test_a_loop_of_jax_reaches_the_closed_form(sleigh: cg.Model, jax: Any) -> No
     np.testing.assert_allclose(end, [exact[name] for name in sleigh.states], atol=1e-8)
 
 
+@pytest.mark.integration("jax")
 def test_jax_passes_inputs_and_the_time(pushed: cg.Model, jax: Any) -> None:
     rhs = jax.jit(pushed.to_jax())
     found = rhs(1.0, [5.0, 4.0], [2.0], [3.0])
     np.testing.assert_allclose(found, [4.0, (3 + math.cos(1)) / 2], rtol=1e-15)
 
 
+@pytest.mark.integration("jax")
 def test_jax_marks_failures_with_nan(sleigh: cg.Model, jax: Any) -> None:
     rhs = jax.vmap(sleigh.to_jax(), (None, None, 0))
     # Without a and k there is no inertia about the vertical.
@@ -174,6 +180,7 @@ def test_jax_marks_failures_with_nan(sleigh: cg.Model, jax: Any) -> None:
     assert np.isnan(bad).all()
 
 
+@pytest.mark.integration("jax")
 def test_wrong_uses_of_jax(sleigh: cg.Model, jax: Any) -> None:
     x, p = start(sleigh, SLEIGH)
     rhs = sleigh.to_jax()

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from integrations import need, without_a_compiler
 from lane_models import Case, N, assert_same, assert_single, bits, case, perils, shipped
 from runtime_models import ctrl_c_at_progress, needs_core
-from test_c_lanes import ROOT, RUNTIME, flags_of, need
+from test_c_lanes import ROOT, RUNTIME, flags_of
 
 import chaplygin as cg
 from chaplygin.codegen.build.toolchain import Compiler
@@ -253,16 +254,12 @@ def test_lanes_of_shipped_models() -> None:
     assert not top.runs_lanes(address)
 
 
-def test_without_a_compiler_a_shipped_model_runs_one_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_compiler_a_shipped_model_runs_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     sleigh = shipped("chaplygin_sleigh")
     if sleigh.lane_sets:
         pytest.skip("this build includes its lanes")
     monkeypatch.setattr(libraries, "_libraries", {})
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)  # not the ziglang wheel either
-    monkeypatch.delenv("CC", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
+    without_a_compiler(monkeypatch)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert lane_set(sleigh, "dop853", None, 100_000) == (0, 1)

@@ -15,9 +15,9 @@ import math_reference as ref
 import mpmath
 import numpy as np
 import pytest
+from integrations import need
 from math_reference import Array
 from mpmath import mp, mpf
-from test_c_core import need
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNTIME = ROOT / "runtime" / "c"

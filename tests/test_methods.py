@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fused import fma
+from integrations import need
 from oracle_pairs import PairIntegrator
 from oracle_rodas5p import OracleModel
 from runtime_models import needs_core
@@ -157,8 +158,7 @@ def test_one_file_of_numbers_gives_the_runtime_a_method(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the headers made from one pair more, the runtime's table lists and runs it."""
-    if shutil.which("gcc") is None:
-        pytest.skip("gcc is not installed")
+    need("gcc")
     monkeypatch.setattr(method_headers, "PAIRS", {**PAIRS, "heun": HEUN})
     shutil.copytree(RUNTIME, tmp_path / "c")
     for name, text in method_headers.runtime_headers().items():

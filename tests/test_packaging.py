@@ -6,7 +6,6 @@ import os
 import platform
 import re
 import runpy
-import shutil
 import subprocess
 import sys
 import venv
@@ -15,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from integrations import need
 
 import chaplygin
 from chaplygin.codegen.build.toolchain import Compiler
@@ -228,8 +228,7 @@ def test_flags_of_the_environment_change_no_value(
     compiler: str, flags: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """CFLAGS come before the flags of setup.py, when compiling and when linking, where they could flush subnormals."""
-    if shutil.which(compiler) is None:
-        pytest.skip(f"no {compiler} here")
+    need(compiler)
     import setuptools
 
     monkeypatch.setattr(setuptools, "setup", lambda **_: None)

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 from documents import ROOT, Block, blocks
+from integrations import compilers_with_sundials
 from test_cpp import compiles_cpp, runs
-from test_sundials import compilers
 
 import chaplygin as cg
 from chaplygin.cli import main
@@ -156,7 +156,7 @@ def test_conventions_name_every_form() -> None:
         assert f"| `{form}` |" in text, form
 
 
-PROGRAMS = {"c++": lambda: compiles_cpp("c++"), "sundials": compilers} | {
+PROGRAMS = {"c++": lambda: compiles_cpp("c++"), "sundials": compilers_with_sundials} | {
     tool: lambda tool=tool: runs(tool) for tool in ("rustc", "julia")
 }
 """What blocks need besides modules, and whether it is there."""
@@ -204,6 +204,7 @@ def test_abi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @needs_cc
+@pytest.mark.integration
 def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page on models in other programs, except what needs a tool that is missing."""
     monkeypatch.chdir(tmp_path)

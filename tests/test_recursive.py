@@ -205,6 +205,7 @@ def test_forces_at_the_pivots_of_a_double_pendulum() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.integration("pinocchio")
 @pytest.mark.parametrize("n", [30, 100])
 @pytest.mark.parametrize("joint", ["hinges", "balls"])
 def test_accelerations_of_large_spatial_trees_are_those_of_pinocchio(joint: str, n: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -102,10 +103,10 @@ def test_scipys_indices() -> None:
     assert indices.total_order == pytest.approx(total, abs=0.03)
 
 
+@pytest.mark.integration("SALib")
 def test_salibs_indices() -> None:
-    salib = pytest.importorskip("SALib")
     found = cg.response(oscillator, (0, 1), "energy", **ENERGY)
-    spec = salib.ProblemSpec(found.problem)
+    spec = import_module("SALib").ProblemSpec(found.problem)
     spec.sample_sobol(4096, seed=1).evaluate(found.evaluate).analyze_sobol(seed=1)
     first, total = energy_indices()
     assert spec.analysis["S1"] == pytest.approx(first, abs=0.03)

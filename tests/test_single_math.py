@@ -13,7 +13,8 @@ import math_reference as ref
 import mpmath
 import numpy as np
 import pytest
-from test_c_core import SOURCES, STRICT, need, run
+from integrations import need
+from test_c_core import SOURCES, STRICT, run
 from test_math import RUNTIME
 
 from chaplygin.codegen.emit.single_precision import single_precision
@@ -137,6 +138,7 @@ def test_special_values_are_those_of_the_c_library(build: Callable[..., Call], n
     np.testing.assert_array_equal(np.signbit(found[ordered]), np.signbit(expected[ordered]))
 
 
+@pytest.mark.integration("clang")
 @pytest.mark.parametrize("name", [*ref.FUNCTIONS, "min", "max", "sign", "abs", "sincos_sin", "sincos_cos"])
 def test_bits_are_the_same_with_clang(build: Callable[..., Call], name: str) -> None:
     x, y = sample(name, 50_000, seed=5)

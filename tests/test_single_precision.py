@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from c_bundles import LANGUAGES, PARADOX, Exported, called, exported
+from integrations import need
 from small_systems import SMALL
-from test_c_core import INLINE, ROOT, SANITIZERS, SOURCES, STRICT, need, run
+from test_c_core import INLINE, ROOT, SANITIZERS, SOURCES, STRICT, run
 
 import chaplygin as cg
 from chaplygin.codegen.emit.folder import with_headers

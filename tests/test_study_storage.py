@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -78,10 +79,11 @@ def test_a_study_in_a_folder_reads_columns_when_they_are_used(
     assert np.isfinite(opened.results["all"]["k"]).all()
 
 
+@pytest.mark.integration("zarr")
 @pytest.mark.parametrize("kept", [False, True], ids=["in memory", "in a folder"])
 def test_zarr_gives_the_dataset_back(folder: Path, tmp_path: Path, kept: bool) -> None:
     xarray = pytest.importorskip("xarray")
-    zarr = pytest.importorskip("zarr")
+    zarr = import_module("zarr")
     found = cg.open_study(folder) if kept else study()
     found.to_zarr(tmp_path / "study.zarr")
     read = xarray.open_zarr(tmp_path / "study.zarr", consolidated=False, chunks=None)
@@ -93,10 +95,11 @@ def test_zarr_gives_the_dataset_back(folder: Path, tmp_path: Path, kept: bool) -
         found.to_zarr(tmp_path / "study.zarr")
 
 
+@pytest.mark.integration("pyarrow")
 @pytest.mark.parametrize("kept", [False, True], ids=["in memory", "in a folder"])
 def test_parquet_has_a_table_for_each_entry(folder: Path, tmp_path: Path, kept: bool) -> None:
     pytest.importorskip("xarray")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet = import_module("pyarrow.parquet")
     found = cg.open_study(folder) if kept else study()
     found.to_parquet(tmp_path / "study")
     assert {file.stem for file in (tmp_path / "study").iterdir()} == {*found.results, "failures"}
@@ -120,13 +123,12 @@ def test_parquet_has_a_table_for_each_entry(folder: Path, tmp_path: Path, kept: 
     assert parquet.ParquetFile(tmp_path / "study" / "end.parquet").num_row_groups == (2 if kept else 1)
 
 
+@pytest.mark.integration("zarr", "pyarrow")
 def test_chunks_of_a_folder_are_converted_one_at_a_time(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No array over all trajectories is made: results of columns are never read as a whole."""
     pytest.importorskip("xarray")
-    pytest.importorskip("zarr")
-    pytest.importorskip("pyarrow")
     opened = cg.open_study(folder)
     whole = [name for name, entry in opened.job.collect.items() if entry.view.growing]
     read = type(opened.results).__getitem__

@@ -1,18 +1,16 @@
-"""Models as user functions of SUNDIALS, against known motions, where SUNDIALS is installed."""
+"""Models as user functions of SUNDIALS, against known motions."""
 
 from __future__ import annotations
 
-import functools
 import json
 import math
-import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 from dense_chain import dense_chain
+from integrations import SUNDIALS, compilers_with_sundials
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError
@@ -21,25 +19,6 @@ HERE = Path(__file__).parent
 MAIN = HERE / "c" / "sundials" / "cvode.c"
 REFERENCE = json.loads((HERE / "data" / "reference_states.json").read_text())
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
-LIBRARIES = [
-    f"-lsundials_{name}" for name in "cvode nvecserial sunmatrixdense sunlinsoldense sunlinsolspgmr".split()
-]
-
-
-@functools.cache
-def compilers() -> tuple[str, ...]:
-    """The C compilers that find SUNDIALS 6 or later."""
-    probe = "#include <sundials/sundials_context.h>\nint main(void) { return 0; }\n"
-    found = []
-    for compiler in filter(shutil.which, ("gcc", "clang")):
-        with tempfile.TemporaryDirectory() as folder:
-            command = [compiler, "-x", "c", "-", "-o", f"{folder}/probe", *LIBRARIES]
-            if subprocess.run(command, input=probe, capture_output=True, text=True).returncode == 0:
-                found.append(compiler)
-    return tuple(found)
-
-
-needs_sundials = pytest.mark.skipif(not compilers(), reason="no SUNDIALS here (Debian: libsundials-dev)")
 
 
 def program(system: cg.System, form: str, folder: Path, compiler: str = "") -> Path:
@@ -49,7 +28,7 @@ def program(system: cg.System, form: str, folder: Path, compiler: str = "") -> P
     sources = [MAIN, folder / f"{name}_sundials.c", folder / f"{name}_core.c"]
     roots = ["-DROOTS"] if "_sundials_guards" in sources[1].read_text() else []
     command = [
-        compiler or compilers()[0],
+        compiler or compilers_with_sundials()[0],
         "-std=c99",
         *STRICT,
         "-O1",
@@ -57,7 +36,7 @@ def program(system: cg.System, form: str, folder: Path, compiler: str = "") -> P
         *roots,
         f"-I{folder}",
     ]
-    command += [*map(str, sources), "-o", str(folder / "cvode"), *LIBRARIES, "-lm"]
+    command += [*map(str, sources), "-o", str(folder / "cvode"), *SUNDIALS, "-lm"]
     subprocess.run(command, check=True)
     return folder / "cvode"
 
@@ -73,8 +52,8 @@ def run(program: Path, solver: str, rtol: float, t_end: float, *numbers: float) 
 SLEIGH = ("phi", "x", "y", "omega", "v")
 
 
-@needs_sundials
-@pytest.mark.parametrize("compiler", compilers())
+@pytest.mark.integration("sundials")
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("solver", ["dense", "krylov"])
 def test_the_sleigh_reaches_its_closed_form(compiler: str, solver: str, tmp_path: Path) -> None:
     sleigh = cg.example("chaplygin_sleigh")
@@ -87,7 +66,7 @@ def test_the_sleigh_reaches_its_closed_form(compiler: str, solver: str, tmp_path
         assert abs(float(value) - exact[name]) < 1e-7, name
 
 
-@needs_sundials
+@pytest.mark.integration("sundials")
 def test_roots_and_resets_give_the_bounces_of_a_ball(tmp_path: Path) -> None:
     made = program(cg.example("bouncing_ball").system, "lagrange", tmp_path)
     m, g, e, h = 0.1, 9.81, 0.8, 1.0
@@ -98,7 +77,7 @@ def test_roots_and_resets_give_the_bounces_of_a_ball(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, times[times < 2.0], rtol=0, atol=1e-8)
 
 
-@needs_sundials
+@pytest.mark.integration("sundials")
 @pytest.mark.parametrize("solver", ["dense", "krylov"])
 def test_a_chain_reaches_its_reference(solver: str, tmp_path: Path) -> None:
     """Five links; the reference was computed with 40 digits from the equations of SymPy."""
@@ -109,7 +88,7 @@ def test_a_chain_reaches_its_reference(solver: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(found, exact, rtol=0, atol=1e-7)
 
 
-@needs_sundials
+@pytest.mark.integration("sundials")
 def test_a_chain_with_scratch_memory_keeps_its_energy(tmp_path: Path) -> None:
     """Twenty links of length l with a mass m at each joint: T + m g h, by hand."""
     n, m, l, g = 20, 0.7, 1.3, 9.81  # noqa: E741
@@ -129,7 +108,7 @@ def test_a_chain_with_scratch_memory_keeps_its_energy(tmp_path: Path) -> None:
     assert abs(kinetic + potential - energies(start)[1]) < 1e-6 * kinetic
 
 
-@needs_sundials
+@pytest.mark.integration("sundials")
 def test_a_vector_of_another_length_is_refused(tmp_path: Path) -> None:
     made = program(cg.example("harmonic_oscillator").system, "lagrange", tmp_path)
     done = subprocess.run(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from dense_chain import dense_chain
+from integrations import need
 from runtime_models import needs_core
 
 import chaplygin as cg
@@ -74,8 +74,6 @@ def series(program: Path, moment: float, n: int) -> np.ndarray:
 
 def built(system: cg.System, folder: Path, compiler: str = "gcc", flags: tuple[str, ...] = ()) -> Path:
     """A program that prints the series of a system at a time and a state, and the state after three steps."""
-    if shutil.which(compiler) is None:
-        pytest.skip(f"{compiler} is not installed")
     program = system.equations().program.bringing((TAYLOR,))
     for name, text in emit(program).files.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -84,7 +82,18 @@ def built(system: cg.System, folder: Path, compiler: str = "gcc", flags: tuple[s
     headers = [f"-I{cg.get_include()}", f"-I{folder}"]
     exact = ["-O1", "-ffp-contract=off", *(["-fno-tree-slp-vectorize"] if compiler == "gcc" else [])]
     sources = [str(folder / "main.c"), *cg.get_library_sources()]
-    command = [compiler, "-std=c99", *exact, *flags, *WARNINGS, *headers, *sources, "-o", str(target), "-lm"]
+    command = [
+        need(compiler),
+        "-std=c99",
+        *exact,
+        *flags,
+        *WARNINGS,
+        *headers,
+        *sources,
+        "-o",
+        str(target),
+        "-lm",
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return target
@@ -363,8 +372,7 @@ def test_a_model_has_it_on_request(oscillator: Any) -> None:
 
 @pytest.mark.slow
 def test_c_bundles_have_it_in_double_precision(oscillator: Any, tmp_path: Path) -> None:
-    if shutil.which("gcc") is None:
-        pytest.skip("gcc is not installed")
+    need("gcc")
     given = {"initial": START, "parameters": NUMBERS}
     folder = oscillator.export_c(tmp_path / "bundle", methods=("taylor",), **given)
     sources = sorted(folder.glob("*.c"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +49,11 @@ def test_a_motor_turns_a_damped_pendulum(tmp_path: Path) -> None:
     assert not cg.from_urdf(file, motors=False).inputs
 
 
+@pytest.mark.integration("pinocchio")
 @pytest.mark.parametrize("base", ["fixed", "free"])
 @pytest.mark.parametrize("name", ["arm", "quadruped", "crane"])
 def test_accelerations_are_those_of_pinocchio(name: str, base: str) -> None:
-    pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio is in the extra [peers]")
+    pinocchio = import_module("pinocchio")
     path = FILES / f"{name}.urdf"
     free = (pinocchio.JointModelFreeFlyer(),) if base == "free" else ()
     theirs = pinocchio.buildModelFromUrdf(str(path), *free)
