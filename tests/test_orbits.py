@@ -13,6 +13,7 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipk
 
 import chaplygin as cg
+from chaplygin.runtime.analysis.lyapunov import generic
 from chaplygin.runtime.analysis.tangents import Tangents
 from chaplygin.runtime.options import RunOptions
 
@@ -162,7 +163,7 @@ def by_scipy(t1: float, steps: int) -> Any:
     def both(_: float, z: Any) -> Any:
         return np.concatenate([f(z[:4]), (df(z[:4]) @ z[4:].reshape(4, 4)).ravel()])
 
-    state, q, sums = np.array(list(START.values())), np.eye(4), np.zeros(4)
+    state, q, sums = np.array(list(START.values())), generic(np.eye(4)), np.zeros(4)
     for _ in range(steps):
         z0 = np.concatenate([state, q.ravel()])
         z = solve_ivp(both, (0, t1 / steps), z0, method="DOP853", rtol=1e-12, atol=1e-12).y[:, -1]
@@ -212,7 +213,7 @@ def test_exponents_of_a_rattleback_are_those_of_the_laws_of_momentum(celt: Any) 
             [rattleback.field(z[:8], rattleback.NUMBERS), [np.trace(slopes)], tangents.ravel()]
         )
 
-    state, q, sums, volume = first, np.eye(8), np.zeros(8), 0.0
+    state, q, sums, volume = first, generic(np.eye(8)), np.zeros(8), 0.0
     for _ in range(4):
         z0 = np.concatenate([state, [0.0], q.ravel()])
         z = solve_ivp(both, (0, 0.5), z0, method="DOP853", rtol=1e-10, atol=1e-10).y[:, -1]
@@ -262,6 +263,14 @@ def test_a_saddle_has_the_exponents_of_its_linear_equations() -> None:
     np.testing.assert_allclose(found.values, [1, -2], atol=1e-8)
     assert found.dimension == pytest.approx(1.5)
     assert "1 +- " in repr(found)
+
+
+def test_the_largest_exponent_is_found_where_an_axis_shrinks() -> None:
+    """x' = -x, y' = y: a tangent along x would stay there."""
+    x, y = cg.coordinates("x y")
+    system = cg.System("saddle", kinematics={x: -x, y: y})
+    found = system.compile().lyapunov((0, 40), {"x": 0, "y": 0}, n=1, transient=20)
+    np.testing.assert_allclose(found.values, [1], atol=1e-8)
 
 
 @pytest.mark.parametrize("span", [1.5, 2.0, 3.0, 8.0, 40.0])

@@ -95,7 +95,7 @@ def lyapunov(
         raise ArgumentError(
             f"n = {arguments.short(n)}: give a number of exponents from 1 to {tangents.shape[1]}"
         )
-    bundle = _Bundle(start, t0, start.y, tangents[:, :count], t1 - t0, interval)
+    bundle = _Bundle(start, t0, start.y, generic(tangents)[:, :count], t1 - t0, interval)
     if transient:
         bundle.advance(t0 + transient)
     begin = bundle.t
@@ -107,6 +107,17 @@ def lyapunov(
     return LyapunovExponents(
         running[order, -1], errors[order], times[1:], running[order], named(model.states, bundle.y)
     )
+
+
+def generic(tangents: Array) -> Array:
+    """Another orthonormal basis of the same space, always the same one and in no special direction.
+
+    A tangent along a symmetry stays there until rounding has grown to its size, which takes 36 times as long as e-fold
+    growth; all that time its exponent is that of the symmetry, and another one's is what it should have been.
+    """
+    size = tangents.shape[1]
+    turn, _ = np.linalg.qr(np.random.default_rng(size).normal(size=(size, size)))
+    return np.asarray(tangents @ turn)
 
 
 def _error(spans: Array, sums: Array, count: int) -> Array:
