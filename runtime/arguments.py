@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import ArgumentError
+from .labels import by_name as by_name, named as named, refuse_names
 from .shortened import ROOM, listed, short as short
 
 Array = NDArray[np.float64]
@@ -32,13 +33,13 @@ def number(what: str, value: Any, *, finite: bool = True) -> float:
     # float() would accept a string, which is a mistake here.
     if type(value) is float and math.isfinite(value):
         return value
+    if isinstance(getattr(value, "ndim", None), int) and value.ndim != 0:  # of NumPy, pandas, xarray ...
+        raise ArgumentError(f"{what} has shape {value.shape}; one number is needed")
     numeric = hasattr(type(value), "__float__") or isinstance(value, numbers.Integral)
     if isinstance(value, (str, bytes, bytearray, memoryview)) or not numeric:
         raise ArgumentError(f"{what} = {short(value)} is not a real number")
     if _is_masked(value):
         raise ArgumentError(f"{what} is masked")
-    if isinstance(value, np.ndarray) and value.ndim != 0:
-        raise ArgumentError(f"{what} has shape {value.shape}; one number is needed")
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind not in "biufO":
         raise ArgumentError(f"{what} = {short(value)} is not a real number (dtype {value.dtype})")
     try:
@@ -78,6 +79,7 @@ def array(what: str, value: Any) -> Array:
     """`value` as a new C-ordered float64 array of any shape, not checked for finiteness."""
     if _is_masked(value):
         raise ArgumentError(f"{what} has masked entries")
+    refuse_names(what, value)
     try:
         raw = np.asarray(value)
     except Exception as error:
@@ -102,7 +104,7 @@ def unchanged(what: str, value: Any) -> NDArray[Any]:
 
 
 def vector(kind: str, value: Any, names: Sequence[str], *, finite: bool = True) -> Array:
-    """Convert `value`, a dict by name or a sequence in the order of `names`, to a vector of shape ``(len(names),)``.
+    """Convert `value`, by name or a sequence in the order of `names`, to a vector of shape ``(len(names),)``.
 
     Raises `ArgumentError` naming the entry that is missing, unknown, not a number, or not finite.
 
@@ -111,8 +113,8 @@ def vector(kind: str, value: Any, names: Sequence[str], *, finite: bool = True) 
     """
     if value is None:
         value = ()
-    if isinstance(value, Mapping):
-        given = by_name(kind, value)
+    given = named(kind, value)
+    if given is not None:
         check_names(kind, given, names)
         return np.array(
             [number(f"{kind}: {name}", given[name], finite=finite) for name in names], dtype=np.float64
@@ -137,8 +139,8 @@ def matrix(kind: str, value: Any, names: Sequence[str], count: int | None, *, fi
     """
     if value is None:
         value = ()
-    if isinstance(value, Mapping):
-        given = by_name(kind, value)
+    given = named(kind, value)
+    if given is not None:
         check_names(kind, given, names)
         rows = [unchanged(f"{kind}: {name}", given[name]) for name in names]
         for name, row in zip(names, rows):
@@ -177,8 +179,9 @@ def matrix(kind: str, value: Any, names: Sequence[str], count: int | None, *, fi
 
 def span(value: Any) -> tuple[float, float]:
     """The two ends of the interval of integration."""
-    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+    if isinstance(value, (str, bytes, bytearray, Mapping, set, frozenset)) or not isinstance(value, Iterable):
         raise ArgumentError(f"t_span = {short(value)} is not a pair (t0, t1)")
+    refuse_names("t_span", value)
     ends = entries("t_span", value, "a pair (t0, t1)")
     if len(ends) != 2:
         raise ArgumentError(f"t_span has {len(ends)} entries; a pair (t0, t1) is needed")
@@ -316,21 +319,6 @@ def choice(what: str, given: Any, known: Iterable[str]) -> str:
     if not isinstance(given, str) or given not in known:
         raise ArgumentError(f"{what} = {short(given)}: give one of {', '.join(map(repr, known))}")
     return given
-
-
-def by_name(kind: str, value: Mapping[Any, Any]) -> dict[str, Any]:
-    """The mapping with plain names as keys; SymPy symbols and other objects with a `name` are replaced by it."""
-    if not isinstance(value, Mapping):
-        raise ArgumentError(f"{kind} = {short(value)}: give a dict by name")
-    result: dict[str, Any] = {}
-    for key, entry in value.items():
-        name = key if isinstance(key, str) else getattr(key, "name", None)
-        if not isinstance(name, str):
-            raise ArgumentError(f"{kind}: the key {short(key)} is not a name")
-        if name in result:
-            raise ArgumentError(f"{kind}: {name} is given twice")
-        result[name] = entry
-    return result
 
 
 def unknown_entry(kind: str, unknown: Sequence[str], names: Sequence[str]) -> ArgumentError:

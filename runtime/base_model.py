@@ -372,9 +372,9 @@ class BaseModel(InitialStates):
     def _with_modes(self, u: Any) -> tuple[Any, tuple[str, ...]]:
         """`u` and the names of its entries: the inputs, followed by the contact modes if the caller gives these too."""
         names = (*self.inputs, *self.modes)
-        if isinstance(u, Mapping):
-            given = {arguments.plain_name(key) for key in u}
-            return u, names if given & set(self.modes) else self.inputs
+        given = arguments.named("u", u)
+        if given is not None:
+            return given, names if given.keys() & set(self.modes) else self.inputs
         u = arguments.array("u", arguments.sequence("u", () if u is None else u, names))
         return u, names if u.shape[:1] == (len(names),) else self.inputs
 

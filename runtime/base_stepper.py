@@ -93,13 +93,14 @@ class BaseStepper:
 
     def _set_state(self, values: Any, named: Mapping[str, Any]) -> None:
         _, y, p, _ = self._now()
-        if values is not None and not isinstance(values, Mapping):
+        given = arguments.named("set_state", {} if values is None else values)
+        if given is None:
             if named:
                 raise ArgumentError("set_state takes a vector or names, not both")
             self._begin("set_state", values, p)
             return
         model: BaseModel = self.model
-        given = _numbers("set_state", values, named)
+        given = _numbers("set_state", given, named)
         others = [name for name, variable in model.variables.items() if variable.kind == "declared"]
         known = tuple(dict.fromkeys((*model.states, *model.declared, *others)))
         unknown = [name for name in given if name not in known]
@@ -143,13 +144,14 @@ class BaseStepper:
 
     def _set_parameters(self, values: Any, named: Mapping[str, Any]) -> None:
         model: BaseModel = self.model
-        if values is not None and not isinstance(values, Mapping):
+        given = arguments.named("set_parameters", {} if values is None else values)
+        if given is None:
             if named:
                 raise ArgumentError("set_parameters takes a vector or names, not both")
             vector = arguments.vector("set_parameters", values, model.parameters)
             given = dict(zip(model.parameters, vector.tolist()))
         else:
-            given = _numbers("set_parameters", values, named)
+            given = _numbers("set_parameters", given, named)
         unknown = [name for name in given if name not in model.parameters]
         if unknown:
             raise arguments.unknown_entry("set_parameters", unknown, model.parameters)
@@ -227,9 +229,8 @@ def _naming(caller: str) -> Iterator[None]:
         raise ArgumentError(text) from None
 
 
-def _numbers(kind: str, values: Any, named: Mapping[str, Any]) -> dict[str, float]:
+def _numbers(kind: str, given: dict[str, Any], named: Mapping[str, Any]) -> dict[str, float]:
     """Finite numbers by name, from a dict and keywords."""
-    given = arguments.by_name(kind, {} if values is None else values)
     twice = [name for name in named if name in given]
     if twice:
         raise ArgumentError(f"{kind}: {twice[0]} is given twice")

@@ -6,7 +6,7 @@ import math
 import os
 import threading
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -272,8 +272,9 @@ class Batch:
         """New values of inputs: the index of each, and an array (n,) or (1,). They may still be NaN or infinite."""
         known = self.model.inputs
         names = known
-        if isinstance(values, Mapping):
-            values = arguments.by_name("inputs", values)
+        by_name = arguments.named("inputs", values)
+        if by_name is not None:
+            values = by_name
             unknown = [name for name in values if name not in known]
             if unknown:
                 raise arguments.unknown_entry("inputs", unknown, known)

@@ -19,8 +19,9 @@ def start_by_name(kind: str, value: Any, names: tuple[str, ...]) -> dict[str, An
     """`initial` or `parameters` as a dict; the rows of an array are in the order of `names`."""
     if value is None:
         return {}
-    if isinstance(value, Mapping):
-        return arguments.by_name(kind, value)
+    given = arguments.named(kind, value)
+    if given is not None:
+        return given
     rows = arguments.array(kind, arguments.sequence(kind, value, names))
     if rows.ndim not in (1, 2) or len(rows) != len(names):
         raise ArgumentError(

@@ -20,7 +20,7 @@ from __future__ import annotations
 import sys
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import assumptions
+from . import arguments, assumptions
 from .arguments import Array, wide
 from .errors import ArgumentError, ConsistencyWarning
 
@@ -145,8 +145,9 @@ class Nearest:
     @classmethod
     def of(cls, model: InitialStates, given: Any) -> Nearest:
         """From a start as for `integrate`: velocities that follow from the states are left out."""
-        if isinstance(given, Mapping) and given.keys() >= set(model.states):
-            given = {name: value for name, value in given.items() if not model._dependent(name)}
+        by_name = arguments.named("initial", given)
+        if by_name is not None and by_name.keys() >= set(model.states):
+            given = {name: value for name, value in by_name.items() if not model._dependent(name)}
         return cls(given)
 
 

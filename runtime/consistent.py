@@ -7,7 +7,7 @@ energy, min (eta - eta^) M (eta - eta^) / 2 with A eta + A_0 = 0 and some eta_a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,11 +58,11 @@ def consistent(
     if "closure" not in model.kernels:
         raise ArgumentError(f"{model.name} has no constraints; every start is consistent")
     names = model.declared
-    if not isinstance(initial, Mapping):
+    given = arguments.named("initial", initial)
+    if given is None:
         raise ArgumentError(
             f"initial = {arguments.short(initial)}: give values by name, a dict of {', '.join(names)}"
         )
-    given = arguments.by_name("initial", initial)
     p = arguments.vector("parameters", parameters if parameters is not None else {}, model.parameters)
     flags = [model.variables[name].flags for name in model.parameters]
     check_rows("parameters", model.parameters, flags, p)

@@ -271,8 +271,9 @@ def arrays(given: Mapping[str, Any]) -> Iterator[tuple[str, NDArray[Any]]]:
 
 def _rows(kind: str, value: Any) -> Iterator[tuple[str, Any]]:
     """The entries of a dict by name, or the rows of an array, with names for error messages."""
-    if isinstance(value, Mapping):
-        for name, row in arguments.by_name(kind, value).items():
+    given = arguments.named(kind, value)
+    if given is not None:
+        for name, row in given.items():
             yield f"{kind}: {name}", row
     elif isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
         for i, row in enumerate(value):

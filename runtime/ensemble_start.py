@@ -7,7 +7,7 @@ stored as tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,8 @@ class Columns:
         self.names = names
         self.by_name: dict[str, Any] | None = None
         self.table: Any = None
-        if isinstance(value, Mapping):
-            given = arguments.by_name(kind, value)
+        given = arguments.named(kind, value)
+        if given is not None:
             self.by_name = {
                 name: arguments.unchanged(f"{kind}: {name}", entry) for name, entry in given.items()
             }

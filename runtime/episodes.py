@@ -140,12 +140,13 @@ class Rule:
         """From uniform numbers to those of an entry."""
         self.called: dict[str, Callable[[np.random.Generator], Any]] = {}
         if self.function is None and given is not None:
-            if not isinstance(given, Mapping):
+            by_name = arguments.named(kind, given)
+            if by_name is None:
                 raise ArgumentError(
                     f"{kind} = {arguments.short(given)}; give a dict of numbers, ranges (low, high), distributions and "
                     "functions of a random generator, or a function of such a generator that returns a dict of numbers"
                 )
-            for name, value in arguments.by_name(kind, given).items():
+            for name, value in by_name.items():
                 if isinstance(value, (tuple, list)):
                     self.drawn[name] = _between(*_pair(f"{kind}: {name}", value))
                 elif is_distribution(value):
@@ -170,17 +171,18 @@ class Rule:
 
     def _called(self, generators: list[np.random.Generator]) -> dict[str, Any]:
         assert self.function is not None
-        rows = [self.function(generator) for generator in generators]
-        for row in rows:
-            if not isinstance(row, Mapping) or row.keys() != rows[0].keys():
+        rows: list[dict[str, Any]] = []
+        for answer in map(self.function, generators):
+            row = arguments.named(self.kind, answer)
+            if row is None or (rows and row.keys() != rows[0].keys()):
                 raise ArgumentError(
-                    f"{self.kind}: the function returned {arguments.short(row)}; a dict of numbers with the same names "
-                    "in every call is needed"
+                    f"{self.kind}: the function returned {arguments.short(answer)}; a dict of numbers with the same "
+                    "names in every call is needed"
                 )
-        keys = {arguments.plain_name(key): key for key in rows[0]}
+            rows.append(row)
         return {
-            name: np.array([arguments.number(f"{self.kind}: {name}", row[key]) for row in rows])
-            for name, key in keys.items()
+            name: np.array([arguments.number(f"{self.kind}: {name}", row[name]) for row in rows])
+            for name in rows[0]
         }
 
 

@@ -126,7 +126,7 @@ class InitialStates:
         self, t0: float, initial: Any, parameters: Any, controls: signals.Inputs, count: int | None
     ) -> tuple[Array, Array]:
         """`_initial` without checking the contacts."""
-        given = arguments.by_name("initial", initial) if isinstance(initial, Mapping) else None
+        given = arguments.named("initial", initial)
         if given is not None and self.has_initial and not self._direct(given, parameters):
             return self._from_declared(t0, given, parameters, controls, count)
         p = self._table("parameters", parameters, self.parameters, count)
@@ -192,7 +192,8 @@ class InitialStates:
             return False
         if not set(given) <= set(self.declared):
             return True
-        return not isinstance(parameters, Mapping) or len(parameters) == len(self.parameters)
+        by_name = arguments.named("parameters", parameters)
+        return by_name is None or len(by_name) == len(self.parameters)
 
     def _check_dependent(
         self,
@@ -321,9 +322,9 @@ class InitialStates:
         self, kind: str, value: Any, names: tuple[str, ...], count: int | None
     ) -> tuple[Array, list[str]]:
         """A table with NaN for names missing from a dict, and these names."""
-        if value is not None and not isinstance(value, Mapping):
+        given = arguments.named(kind, {} if value is None else value)
+        if given is None:
             return self._table(kind, value, names, count), []
-        given = arguments.by_name(kind, value or {})
         left_out = [name for name in names if name not in given]
         part = self._table(kind, given, tuple(name for name in names if name in given), count)
         table = np.full((len(names), *part.shape[1:]), np.nan)

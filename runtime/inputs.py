@@ -192,8 +192,8 @@ def specs(value: Any, names: tuple[str, ...], count: int | None) -> list[Any]:
 
     Those that are not given are 0.
     """
-    if value is None or isinstance(value, Mapping):
-        given = arguments.by_name("inputs", value or {})
+    given = arguments.named("inputs", {} if value is None else value)
+    if given is not None:
         unknown = [name for name in given if name not in names]
         if unknown:
             raise arguments.unknown_entry("inputs", unknown, names)

@@ -107,8 +107,9 @@ class ModelExports(CompiledModel):
         from chaplygin.codegen.build.bundle import export_c
 
         known = {**dict.fromkeys(self.declared, 0.0), **dict.fromkeys(self.parameters, 1.0), **self.example}
-        if isinstance(initial, Mapping):  # the example starts where the independent variable is 0
-            initial = {name: value for name, value in initial.items() if name != self.along}
+        given = arguments.named("initial", initial)
+        if given is not None:  # the example starts where the independent variable is 0
+            initial = {name: value for name, value in given.items() if name != self.along}
         start = self._exported_start("export_c", known, initial, parameters, inputs)
         alone = arguments.boolean("single_header", single_header)
         return export_c(self, folder, methods, scalar, alone, start, prefix)

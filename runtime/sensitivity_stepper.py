@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,10 +94,8 @@ class SensitivityStepper(Stepper):
         super()._set(inputs)
 
     def set_inputs(self, values: Any = None, /, **named: Any) -> None:
-        if values is None or isinstance(values, Mapping):
-            changed = [*map(arguments.plain_name, values or ()), *named]
-        else:
-            changed = [*self.model.inputs]
+        given = arguments.named("inputs", {} if values is None else values)
+        changed = [*self.model.inputs] if given is None else [*given, *named]
         varied = [name for name in changed if name in self._varied]
         if varied:
             raise fixed_input(varied[0])

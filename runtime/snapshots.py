@@ -46,11 +46,12 @@ def check_snapshot(snapshot: Any, model: BaseModel, method: str, sensitivities: 
 def changed_inputs(before: Inputs, values: Any, named: Mapping[str, Any]) -> Inputs:
     """The inputs after `set_inputs`: a vector replaces all of them, a dict or keywords only the named ones."""
     names = before.names
-    if values is not None and not isinstance(values, Mapping):
+    given = arguments.named("inputs", {} if values is None else values)
+    if given is None:
         if named:
             raise ArgumentError("set_inputs takes a vector or names, not both")
         return parse(values, names, flags=before.flags)
-    changed = arguments.by_name("inputs", {} if values is None else values) | dict(named)
+    changed = given | dict(named)
     unknown = [name for name in changed if name not in names]
     if unknown:
         arguments.check_names("inputs", unknown, names)

@@ -72,7 +72,7 @@ def start_of(
         x0, _ = model._initial(t0, initial, parameters, controls, None)
         _, points = nearest(model, t0, x0, p, model._start(t0, x0, controls))
         points += on_constraints(found[0])
-    given = arguments.by_name("initial", initial) if isinstance(initial, Mapping) else None
+    given = arguments.named("initial", initial)
     through = given is not None and model.has_initial and not model._direct(given, parameters)
     entries = model.declared if through else model.states
     # of coordinates that the equations have dropped only the given values are known

@@ -242,7 +242,8 @@ def linearize(
         return linearized(model, _point(model, time, given), about)
     count = len(next(iter(varied.values())))
     points = [
-        _point(model, time, {kind: _member(value, i) for kind, value in given.items()}) for i in range(count)
+        _point(model, time, {kind: _member(kind, value, i) for kind, value in given.items()})
+        for i in range(count)
     ]
     first = linearized(model, points[0], about)
     rest = [linearized(model, v, about, first.states) for v in points[1:]]
@@ -367,9 +368,7 @@ def _varied(given: Mapping[str, Any]) -> dict[str, Array]:
     """The entries that have one value for each member of a family."""
     found: dict[str, Array] = {}
     for kind, values in given.items():
-        if not isinstance(values, Mapping):
-            continue
-        for name, value in arguments.by_name(kind, values).items():
+        for name, value in (arguments.named(kind, values) or {}).items():
             if isinstance(value, (tuple, str)) or callable(value) or np.ndim(value) == 0:
                 continue
             row = arguments.array(f"{kind}: {name}", value)
@@ -384,12 +383,13 @@ def _varied(given: Mapping[str, Any]) -> dict[str, Array]:
     return found
 
 
-def _member(values: Any, i: int) -> Any:
-    if not isinstance(values, Mapping):
+def _member(kind: str, values: Any, i: int) -> Any:
+    given = arguments.named(kind, values)
+    if given is None:
         return values
     return {
-        k: value[i] if not isinstance(value, tuple) and np.ndim(value) == 1 else value
-        for k, value in values.items()
+        k: np.asarray(value)[i] if not isinstance(value, tuple) and np.ndim(value) == 1 else value
+        for k, value in given.items()
     }
 
 

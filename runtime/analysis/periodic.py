@@ -195,9 +195,10 @@ class _Search:
                 )
         self.symmetric = [i for i in ignorable if i not in self.drifting]
         self.shift = np.zeros(len(tangents.y))
-        if not isinstance(turns, Mapping):
+        given = arguments.named("turns", turns)
+        if given is None:
             raise ArgumentError(f"turns = {arguments.short(turns)}: give a dict of coordinate: angle")
-        for name, amount in turns.items():
+        for name, amount in given.items():
             self.shift[self._place("turns", name)] = arguments.number(f"turns of {name}", amount)
 
         if keep is None:

@@ -7,7 +7,7 @@ decomposition; it is halved until the next step of the same matrix is shorter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -352,10 +352,10 @@ class Problem:
 
 def _start(model: CompiledModel, t: float, guess: Any, parameters: Any, inputs: Any) -> Array:
     """v = (t, y, p, u) of a guess, in which velocities and inputs that are not given count as zero."""
-    if guess is None or isinstance(guess, Mapping):
-        guess = arguments.by_name("guess", guess or {})
-        names = model.declared if model.has_initial and set(guess) != set(model.states) else model.states
-        guess = {**{n: 0.0 for n in names if model.variables[n].kind != "coordinate"}, **guess}
+    given = arguments.named("guess", {} if guess is None else guess)
+    if given is not None:
+        names = model.declared if model.has_initial and set(given) != set(model.states) else model.states
+        guess = {**{n: 0.0 for n in names if model.variables[n].kind != "coordinate"}, **given}
         missing = [n for n in names if n not in guess]
         if missing:
             raise ArgumentError(f"guess: missing {', '.join(missing)}")

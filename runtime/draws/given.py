@@ -24,6 +24,7 @@ def split(
 
     The plan is None if there are neither distributions nor expressions.
     """
+    given = {kind: _by_name(kind, value) for kind, value in given.items()}
     sources: list[tuple[str, Any]] = []
     expressions: list[tuple[str, str, Any]] = []
     rest = {kind: _without(model, kind, value, sources, expressions) for kind, value in given.items()}
@@ -39,6 +40,14 @@ def split(
     if expressions:
         return rest, Plan(model, [], expressions, 0, "random", False)
     return given, None
+
+
+def _by_name(kind: str, value: Any) -> Any:
+    """A dict if `value` has names; anything else unchanged."""
+    if type(value) is dict:
+        return value
+    found = arguments.named(kind, value)
+    return value if found is None else found
 
 
 def _without(

@@ -37,7 +37,12 @@ class Joint:
             raise ArgumentError(f"{what}: correlation is for a list of distributions, one for each name")
         if is_distribution(self.source):
             return _normals(what, self, compiled)
-        samples = arguments.array(what, self.source)
+        by_name = arguments.named(what, self.source)
+        samples = (
+            arguments.array(what, self.source)
+            if by_name is None
+            else arguments.matrix(what, by_name, self.names, None, finite=False)
+        )
         if samples.ndim != 2 or len(samples) != len(self.names) or not samples.shape[1]:
             raise ArgumentError(
                 f"{what}: samples have shape {samples.shape}; ({len(self.names)}, number of samples) is needed"
@@ -145,7 +150,15 @@ def _copula(what: str, joint: Joint, compiled: bool) -> Copula:
     margins = tuple(law(f"{what}: {name}", each, compiled) for name, each in zip(joint.names, joint.source))
     if joint.correlation is None:
         raise ArgumentError(f"{what}: distributions need correlation=, a matrix ({count}, {count})")
-    matrix = arguments.array(f"{what}: correlation", joint.correlation)
+    by_name = arguments.named(f"{what}: correlation", joint.correlation)
+    rows = joint.correlation
+    if by_name is not None:  # a table with names along both axes
+        arguments.check_names(f"{what}: correlation", by_name, joint.names)
+        rows = [
+            arguments.vector(f"{what}: correlation: {name}", by_name[name], joint.names)
+            for name in joint.names
+        ]
+    matrix = arguments.array(f"{what}: correlation", rows)
     if matrix.shape != (count, count):
         raise ArgumentError(f"{what}: correlation has shape {matrix.shape}; ({count}, {count}) is needed")
     if not (np.diag(matrix) == 1).all():

@@ -213,14 +213,16 @@ def _measured(
 
 def _each(place: str, value: Any, count: int, several: bool) -> list[dict[str, Any]]:
     """The dict of each run: one for all, or a list of one for each."""
-    found = list(value) if isinstance(value, (list, tuple)) else [value] * count
-    if len(found) != count or (isinstance(value, (list, tuple)) and not several):
+    listed = isinstance(value, (list, tuple)) and arguments.named(place, value) is None
+    found = list(value) if listed else [value] * count
+    if len(found) != count or (listed and not several):
         raise ArgumentError(f"{place} has {len(found)} entries for {count} run{'s' if count > 1 else ''}")
     dicts = []
     for entry in found:
-        if entry is not None and not isinstance(entry, Mapping):
+        given = arguments.named(place, {} if entry is None else entry)
+        if given is None:
             raise ArgumentError(f"{place} = {arguments.short(entry)}; a dict by name is needed")
-        dicts.append(arguments.by_name(place, entry or {}))
+        dicts.append(given)
     return dicts
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +71,7 @@ class Start:
                 "number"
             )
         u = controls.values.copy()
-        given = arguments.by_name("initial", initial) if isinstance(initial, Mapping) else None
+        given = arguments.named("initial", initial)
         if given is None or not model.has_initial or model._direct(given, parameters):
             velocities = None if move else GivenVelocities.of(model, given, t, x, p, u)
             return cls(model, t, x, p, u, None, points, velocities)

@@ -76,6 +76,7 @@ def _free(over: Any, places: Mapping[str, int]) -> list[str]:
 
 def _filled(kind: str, given: Any, names: Sequence[str], free: Sequence[str]) -> Any:
     """A dict with entries for the free variables, which it need not have; anything else unchanged."""
-    if given is not None and not isinstance(given, Mapping):
+    by_name = arguments.named(kind, {} if given is None else given)
+    if by_name is None:
         return given
-    return dict.fromkeys((name for name in names if name in free), 0.0) | arguments.by_name(kind, given or {})
+    return dict.fromkeys((name for name in names if name in free), 0.0) | by_name
