@@ -10,14 +10,18 @@ import stat
 import subprocess
 import sys
 import textwrap
+import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from filelock import FileLock
 from hand_written import call_rhs, loaded, sources
 
+import chaplygin as cg
 from chaplygin.codegen.build import cache
 from chaplygin.codegen.build.extension import build
 from chaplygin.codegen.build.toolchain import Compiler, find_compiler
@@ -544,3 +548,46 @@ def test_a_folder_that_was_asked_for_is_not_replaced(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("CHAPLYGIN_CACHE", "/proc/self/home")
     with pytest.raises(CacheError, match="cannot be created"):
         cache.cache_folder()
+
+
+def change_a_digit(file: Path) -> None:
+    text = file.read_text()
+    place = max(i for i, letter in enumerate(text) if letter in "12345678")
+    file.unlink()
+    file.write_text(f"{text[:place]}{int(text[place]) + 1}{text[place + 1 :]}")
+
+
+RUN = (0, 1), {"x": [1.0, 2.0], "x_dot": 0.5}, {"c": 3.0}
+READERS: dict[str, Callable[[Any, Path], object]] = {
+    "_lanes.c": lambda model, _: cg.ensemble(model, *RUN, lanes=2),
+    "_core.h": lambda model, _: cg.ensemble(model, *RUN, lanes=2),
+    "_core.c": lambda model, place: model.export_c(place / "bundle"),
+    "_graph.txt": lambda model, _: model.gradient(cg.final("x"), (0, 1), {"x": 1.0, "x_dot": 0.5}, RUN[2]),
+    "entry.json": lambda model, place: model.export_c(place / "bundle"),
+}
+"""What reads a file of an entry after the model was compiled."""
+
+
+@pytest.mark.parametrize("end", READERS)
+@pytest.mark.sample(3)
+def test_a_digit_in_any_file_is_refused_and_the_entry_is_made_again(end: str, folder: Path) -> None:
+    x, c = cg.coordinates("x"), cg.parameters("c", positive=True)
+    system = cg.System(
+        "digits", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, potential=c * x**2 / 2 + 0.46875 * x**4
+    )
+    model = system.compile()
+    library = Path(model.owner.__file__)
+    (file,) = [each for each in library.parent.iterdir() if each.name.endswith(end)]
+    whole = file.read_bytes()
+    change_a_digit(file)
+    with pytest.raises(
+        cg.ChaplyginError, match=rf"{file.name} is missing or damaged.*compile the model again"
+    ):
+        READERS[end](model, folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        alone = cg.ensemble(model, *RUN).y  # at most without lanes, with the right numbers
+    again = system.compile()
+    assert file.read_bytes() == whole
+    assert cg.ensemble(again, *RUN, lanes=2).y.tobytes() == alone.tobytes()
+    READERS[end](again, folder)

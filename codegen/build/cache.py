@@ -1,7 +1,7 @@
 """The cache of compiled models: one folder per key, locked while it is built, checked before it is used.
 
-An entry `<folder>/<key>/` contains a library, its sources, and `entry.json` with the library's SHA-256. An
-entry appears complete, by renaming a finished folder, so readers need no lock. Nothing is pickled.
+An entry `<folder>/<key>/` contains a library, its sources, and `entry.json` with the SHA-256 of each of them, and of
+itself. An entry appears complete, by renaming a finished folder, so readers need no lock. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
+from typing import Any
 
-from chaplygin.runtime.errors import CacheError, CacheWarning
+from chaplygin.runtime.errors import BuildError, CacheError, CacheWarning
 
 from .private import UnwritableFolder, disk_errors, private_folder
 from .toolchain import Compiler, cpu_features, find_compiler
 
 ENTRY = "entry.json"
-FORMAT = 1
+FORMAT = 2
 _OVERRIDE = "CHAPLYGIN_CACHE"
 _LOCKS = "locks"
 _MAKING = ".making-"
@@ -173,21 +174,61 @@ def generator_stamp() -> str:
 
 
 def lookup(key: str) -> Path | None:
-    """The library stored under `key`; None if it is missing or has changed since it was stored.
+    """The library stored under `key`; None if a file of its entry is missing or has changed since it was stored.
 
-    The file is hashed, so a damaged one is never loaded. Raises CacheError if the folder is refused.
+    Every file is hashed: a damaged library is never loaded, and damaged sources, which lanes and methods are compiled
+    from, are made again. Raises CacheError if the folder is refused.
     """
     entry = _place(key)
     try:
-        facts = json.loads((entry / ENTRY).read_bytes())
-        name, expected = facts["file"], facts["sha256"]
-        if facts["format"] != FORMAT or facts["key"] != key or os.path.basename(name) != name:
+        facts = facts_in(entry)
+        if facts["key"] != key:
             return None
-        library = entry / name
-        content = library.read_bytes()
-    except (OSError, ValueError, KeyError, TypeError):
+        for name in facts["files"]:
+            content(entry, name)
+    except (OSError, BuildError):
         return None
-    return library if hashlib.sha256(content).hexdigest() == expected else None
+    return entry / str(facts["file"])
+
+
+def facts_in(entry: Path) -> dict[str, Any]:
+    """What is recorded of an entry: the facts given to `publish`, and the digests of its `files` by name.
+
+    Raises BuildError if the record is damaged, OSError if there is none.
+    """
+    record = entry / ENTRY
+    try:
+        facts = json.loads(record.read_bytes())
+        whole = facts["format"] == FORMAT and facts["sha256"] == _digest_of(facts)
+    except (ValueError, KeyError, TypeError):
+        whole = False
+    if not whole:
+        raise _damaged(record)
+    return dict(facts)
+
+
+def content(entry: Path, name: str) -> bytes:
+    """A file of an entry as it was stored. Raises BuildError if it is missing or damaged."""
+    expected = facts_in(entry)["files"].get(name)
+    try:
+        found = (entry / name).read_bytes()
+    except OSError:
+        expected = None
+    if expected is None or hashlib.sha256(found).hexdigest() != expected:
+        raise _damaged(entry / name)
+    return found
+
+
+def _damaged(file: Path) -> BuildError:
+    return BuildError(
+        f"{file} is missing or damaged: it is not what was stored in the cache; compile the model again"
+    )
+
+
+def _digest_of(facts: Mapping[str, Any]) -> str:
+    """That of a record, without its own digest."""
+    rest = {name: value for name, value in facts.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def _place(key: str) -> Path:
@@ -236,11 +277,12 @@ def _sweep(folder: Path) -> None:
 def publish(key: str, work: Path, library: str, facts: Mapping[str, object]) -> Path:
     """Make the folder `work`, which contains `library`, the entry of `key`. The caller holds the lock.
 
-    `facts` are stored along with the library's digest. If they come from another entry, its key, file and digest are
-    replaced by those of this one. A damaged entry of the same key is moved aside first.
+    `facts` are stored along with the digests of all files. If they come from another entry, its key, file and digests
+    are replaced by those of this one. A damaged entry of the same key is moved aside first.
     """
-    digest = hashlib.sha256((work / library).read_bytes()).hexdigest()
-    entry = {**facts, "format": FORMAT, "key": key, "file": library, "sha256": digest}
+    files = {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in sorted(work.iterdir())}
+    entry = {**facts, "format": FORMAT, "key": key, "file": library, "files": files}
+    entry["sha256"] = _digest_of(entry)
     (work / ENTRY).write_text(json.dumps(entry, indent=1) + "\n", encoding="utf-8")
     place = _place(key)
     if os.path.lexists(place):

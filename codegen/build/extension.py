@@ -21,10 +21,11 @@ from chaplygin.runtime.c_files import INCLUDE
 from chaplygin.runtime.errors import BuildError
 from chaplygin.runtime.inlining import library_name, method_key
 from chaplygin.runtime.sealing import seal
-from chaplygin.runtime.variants import is_shipped, sources_of
+from chaplygin.runtime.variants import is_shipped
 
 from ..emit.method_list import list_of
 from . import cache
+from .beside import texts_beside
 from .toolchain import Compiler
 
 if TYPE_CHECKING:
@@ -230,23 +231,21 @@ def _one_method(method: str) -> dict[str, bytes]:
 
 
 def _texts(module: Path, *ends: str) -> dict[str, bytes]:
-    """The C files next to a module whose names go on so after that of the model."""
+    """The C files next to a module whose names go on so after that of the model. Raises BuildError."""
     name = module.name.split(".")[0]
     begins = tuple(f"{name}{end}" for end in ends)
-    files = [file for file in sources_of(module).glob(f"{name}_*.[ch]") if file.name.startswith(begins)]
-    return {file.name: file.read_bytes() for file in sorted(files)}
+    return texts_beside(module, lambda file: file.startswith(begins) and file.endswith((".c", ".h")))
 
 
 def facts_of(module: Path) -> dict[str, Any]:
-    """How a model was compiled: read from its cache entry; shipped modules are reproducible.
+    """How a model was compiled: read from its cache entry; shipped modules are reproducible. Raises BuildError.
 
     Reproducible lanes give the same bits as the model on every CPU, so they can be tuned to this CPU even though a
     shipped module is built for any.
     """
     if is_shipped(module):
         return {"name": module.name.split(".")[0], "reproducible": True, "tuned": True, "inline": True}
-    facts: dict[str, Any] = json.loads((module.parent / cache.ENTRY).read_bytes())
-    return facts
+    return cache.facts_in(module.parent)
 
 
 # A DLL exports everything if nothing in it is marked for export.

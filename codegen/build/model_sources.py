@@ -10,6 +10,8 @@ from chaplygin.runtime.c_files import DRIVER, INCLUDE
 from chaplygin.runtime.errors import EmitError
 from chaplygin.runtime.variants import sources_of
 
+from .beside import texts_beside
+
 if TYPE_CHECKING:
     from chaplygin.runtime.compiled_model import CompiledModel
 
@@ -22,27 +24,29 @@ def module_of(model: CompiledModel) -> Path:
     return Path(path)
 
 
-def folder_of(model: CompiledModel) -> Path:
-    """The folder of a model's sources, beside its module. Raises EmitError for one that has no file."""
-    return sources_of(module_of(model))
-
-
 def model_sources(model: CompiledModel) -> dict[str, str]:
     """{file name: text} of the model's core and of the driver's C files, without the headers of the runtime.
 
-    Needs no SymPy: the sources are beside the model's module. Raises EmitError if they are not.
+    Needs no SymPy: the sources are beside the model's module. Raises EmitError if they are not, BuildError if one has
+    changed since it was stored in the cache.
     """
-    folder = folder_of(model)
-    own = [folder / f"{model.name}{end}" for end in ("_core.h", "_core.c", "_methods.h")]
-    if not own[1].exists():
-        raise EmitError(f"the C sources of {model.name} are not beside its module in {os.fspath(folder)!r}")
-    paths = [*(path for path in own if path.exists()), *(INCLUDE / file for file in DRIVER)]
-    return {path.name: path.read_text(encoding="utf-8") for path in paths}
+    module = module_of(model)
+    names = [f"{model.name}{end}" for end in ("_core.h", "_core.c", "_methods.h")]
+    own = texts_beside(module, names.__contains__)
+    if names[1] not in own:
+        raise EmitError(f"the C sources of {model.name} are not beside its module in {_place(module)}")
+    driver = {file: (INCLUDE / file).read_text(encoding="utf-8") for file in DRIVER}
+    return {name: own[name].decode() for name in names if name in own} | driver
 
 
 def graph_text(model: CompiledModel) -> str:
-    """The text of a model's graph file. Raises EmitError if it is not beside the module."""
-    path = folder_of(model) / f"{model.name}_graph.txt"
-    if not path.exists():
-        raise EmitError(f"{path.name} is not beside the module of {model.name} in {os.fspath(path.parent)!r}")
-    return path.read_text(encoding="utf-8")
+    """The text of a model's graph file. Raises EmitError if it is not there, BuildError if it is damaged."""
+    module, name = module_of(model), f"{model.name}_graph.txt"
+    found = texts_beside(module, name.__eq__)
+    if name not in found:
+        raise EmitError(f"{name} is not beside the module of {model.name} in {_place(module)}")
+    return found[name].decode()
+
+
+def _place(module: Path) -> str:
+    return repr(os.fspath(sources_of(module)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from chaplygin.runtime.variants import SHIPPED, is_shipped, search_path, sources
 
 from ..lower.sources import Sources
 from . import cache
+from .beside import texts_beside
 from .extension import build, lane_library
 
 
@@ -78,20 +78,21 @@ class Shipped:
 
 
 def package_of(file: Path) -> Package | Shipped | None:
-    """What to send in place of a compiled file; None for one that is neither in a cache nor comes with the package."""
+    """What to send in place of a compiled file; None for one that is neither in a cache nor comes with the package.
+
+    Raises BuildError for a damaged entry of the cache.
+    """
     if is_shipped(file):
         return Shipped(file.name, _digest(file))
-    try:
-        facts = json.loads((file.parent / cache.ENTRY).read_bytes())
-        if facts["file"] != file.name:
-            return None
-    except (OSError, ValueError, KeyError, TypeError):
+    if not (file.parent / cache.ENTRY).exists():
         return None
-    others = [each for each in sorted(file.parent.iterdir()) if each.name not in (file.name, cache.ENTRY)]
+    facts = cache.facts_in(file.parent)
+    if facts["file"] != file.name:
+        return None
     options = {name: facts[name] for name in ("reproducible", "tuned")}
     return Package(
         facts,
-        {each.name: each.read_bytes() for each in others},
+        texts_beside(file, lambda name: name != file.name),
         cache.surroundings(**options),
         cache.generator_stamp(),
     )
