@@ -138,6 +138,9 @@ int cg_options_valid(const cg_run_t *run)
     if (!run->adaptive) {
         valid = valid && (run->first_step > 0.0 || run->max_step < HUGE_VAL);
     }
+    if (run->detector != NULL && run->detector->log != NULL) { /* with less room it could never go on */
+        valid = valid && run->detector->log_capacity > run->detector->n_observed;
+    }
     return valid;
 }
 
@@ -308,7 +311,7 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
         if (CG_RARE(detector != NULL) && detector->memory.begun != CG_WATCH_BEGUN) {
             status = cg_detector_begin(run);
             if (status != CG_OK) {
-                return run->status = status;
+                return status > 0 ? status : (run->status = status);
             }
         }
         if (!run->recorded) {

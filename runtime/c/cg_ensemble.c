@@ -75,25 +75,24 @@ static void cg_begin_trajectory(const cg_ensemble_t *ensemble, cg_run_t *run, cg
     cg_run_start(run, ensemble->t0, run->x_old, ensemble->t_end);
 }
 
-/* Moves the model's events from the log of the run to the cursor. 0: they do not fit, and nothing is changed. */
-static int cg_keep_events(const cg_run_t *run, cg_cursor_t *cursor)
+int cg_cursor_keep(cg_cursor_t *cursor, const cg_run_t *run, int64_t j)
 {
     cg_detector_t *const detector = run->detector;
     if (detector == NULL || detector->log == NULL) {
-        return 1;
+        return CG_OK;
     }
-    if (cursor->events != NULL && cursor->n_events + detector->n_log > cursor->event_capacity) {
-        return 0;
+    if (cursor->events != NULL && detector->n_log > cursor->event_capacity - cursor->n_events) {
+        return CG_EVENTS_FULL;
     }
     for (int64_t i = 0; cursor->events != NULL && i < detector->n_log; i++) {
         const double *const row = detector->log + i * detector->log_row;
         if (row[1] >= 0.0 && row[1] < run->model->n_events) {
-            const cg_occurrence_t event = {row[0], cursor->next, (int64_t)row[1]};
+            const cg_occurrence_t event = {row[0], j, (int64_t)row[1]};
             cursor->events[cursor->n_events++] = event;
         }
     }
     detector->n_log = 0;
-    return 1;
+    return CG_OK;
 }
 
 int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *cursor, int64_t budget)
@@ -106,7 +105,7 @@ int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *c
             cg_begin_trajectory(ensemble, run, &cursor->record, cursor->next);
             cursor->begun = 1;
         }
-        if (!cg_keep_events(run, cursor)) {
+        if (cg_cursor_keep(cursor, run, cursor->next) != CG_OK) {
             return CG_EVENTS_FULL;
         }
         const int64_t before = run->n_steps + run->n_rejected;
@@ -116,7 +115,7 @@ int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *c
             const int64_t used = run->n_steps + run->n_rejected - before;
             budget = used < budget ? budget - used : 0;
         }
-        if (!cg_keep_events(run, cursor)) {
+        if (cg_cursor_keep(cursor, run, cursor->next) != CG_OK) {
             return CG_EVENTS_FULL; /* a run that has ended reports its status again */
         }
         if (status == CG_BUDGET_USED || status == CG_INTERRUPTED) {

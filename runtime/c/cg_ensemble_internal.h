@@ -20,6 +20,10 @@ int cg_ensemble_valid(const cg_ensemble_t *ensemble); /* whether no requested ti
 void cg_ensemble_end(const cg_ensemble_t *ensemble, int64_t j, const cg_outcome_t *outcome, int32_t n, const double *x,
                      int64_t stride);
 
+/* Moves the model's events in trajectory j from the log of a run's detector to a cursor, where that keeps them.
+ * CG_EVENTS_FULL: they do not fit, and nothing is changed. */
+int cg_cursor_keep(cg_cursor_t *cursor, const cg_run_t *run, int64_t j);
+
 /* Writes what an observer has found along trajectory j, which is in a lane. */
 void cg_ensemble_observed(const cg_ensemble_t *ensemble, int64_t j, const cg_observer_t *observer, int32_t lane);
 
@@ -54,8 +58,9 @@ int cg_lane_events_configure(cg_lanes_run_t *run, const cg_run_t *options);
 int cg_lane_events_begin(cg_lanes_run_t *run, int32_t lane);
 /* Examines the last step of the lanes in run->met: it may become shorter. They need service. */
 void cg_lane_events_meet(cg_lanes_run_t *run, cg_cursor_t *cursor, const cg_progress_t *progress);
-/* Handles what occurs in a lane at its time, after the step is recorded. */
-void cg_lane_events_handle(cg_lanes_run_t *run, int32_t lane, cg_cursor_t *cursor, int64_t trajectory);
+/* Handles what occurs in a lane at its time, after the step is recorded. CG_EVENTS_FULL: the cursor has no room for more, and
+ * some of it still waits. */
+int cg_lane_events_handle(cg_lanes_run_t *run, int32_t lane, cg_cursor_t *cursor, int64_t trajectory);
 
 int32_t cg_lanes_occupied(const cg_lanes_run_t *run); /* the first lane with a trajectory, or -1 */
 

@@ -396,7 +396,7 @@ int cg_detector_handle(cg_run_t *run, cg_record_t *record)
             for (int32_t i = 0; i < detector->n_observed; i++) {
                 rows += detector->fired[i] != 0.0;
             }
-            if (detector->log != NULL && detector->n_log + rows > detector->log_capacity) {
+            if (!cg_detector_has_room(detector, rows)) {
                 return CG_EVENTS_FULL;
             }
             detector->verdict = cg_at_event(run, record);

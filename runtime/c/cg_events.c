@@ -86,10 +86,15 @@ int cg_detector_ends(const cg_detector_t *detector, int32_t index)
     return detector->limit[index] > 0.0 && detector->count[index] >= detector->limit[index];
 }
 
+int cg_detector_has_room(const cg_detector_t *detector, int64_t rows)
+{
+    return detector->log == NULL || rows <= detector->log_capacity - detector->n_log;
+}
+
 void cg_detector_log(cg_run_t *run, int32_t cause, const cg_record_t *record, const double *before)
 {
     cg_detector_t *const detector = run->detector;
-    if (detector->log == NULL || detector->n_log >= detector->log_capacity) {
+    if (detector->log == NULL || !cg_detector_has_room(detector, 1)) { /* it has: who calls this has asked for all rows */
         return;
     }
     double *row = detector->log + detector->n_log++ * detector->log_row;
@@ -112,6 +117,9 @@ int cg_detector_begin(cg_run_t *run)
     cg_detector_t *const detector = run->detector;
     cg_detector_memory_t *const memory = &detector->memory;
     int status = CG_OK;
+    if (memory->begun == CG_WATCH_NEW && detector->n_modes > 0 && !cg_detector_has_room(detector, 1)) {
+        return CG_EVENTS_FULL;
+    }
     memset(detector->fired, 0, sizeof(double) * (size_t)detector->n_observed);
     memset(detector->scale, 0, sizeof(double) * (size_t)detector->n_observed);
     if (detector->n_modes > 0) {

@@ -184,33 +184,28 @@ int cg_lane_events_begin(cg_lanes_run_t *run, int32_t lane)
 
 /* ---- events ---- */
 
-/* Moves the events of the model from the log of a detector to the cursor, which has room for them. */
-static void cg_lane_keep(cg_detector_t *detector, const cg_model_t *model, cg_cursor_t *cursor, int64_t trajectory)
-{
-    for (int64_t i = 0; cursor->events != NULL && i < detector->n_log; i++) {
-        const double *const row = detector->log + i * detector->log_row;
-        if (row[1] >= 0.0 && row[1] < model->n_events) {
-            const cg_occurrence_t event = {row[0], trajectory, (int64_t)row[1]};
-            cursor->events[cursor->n_events++] = event;
-        }
-    }
-    detector->n_log = 0;
-}
-
+/* Handles what occurs. The log, which all lanes share, has no more room than the cursor: CG_EVENTS_FULL where the next
+ * occurrences do not fit. */
 static int cg_single_handle(cg_run_t *single, cg_cursor_t *cursor, int64_t trajectory)
 {
     cg_detector_t *const detector = single->detector;
+    const int64_t capacity = detector->log_capacity, room = cursor->event_capacity - cursor->n_events;
     detector->n_log = 0;
+    detector->log_capacity = cursor->events != NULL && room < capacity ? room : capacity;
     const int status = cg_detector_handle(single, NULL);
-    cg_lane_keep(detector, single->model, cursor, trajectory);
-    return status;
+    detector->log_capacity = capacity;
+    const int kept = cg_cursor_keep(cursor, single, trajectory);
+    return status == CG_OK ? kept : status;
 }
 
-void cg_lane_events_handle(cg_lanes_run_t *run, int32_t lane, cg_cursor_t *cursor, int64_t trajectory)
+int cg_lane_events_handle(cg_lanes_run_t *run, int32_t lane, cg_cursor_t *cursor, int64_t trajectory)
 {
-    if (run->detector[lane]->pending) {
-        cg_lane_put_back(run, lane, cg_single_handle(cg_lane_take_out(run, lane), cursor, trajectory));
+    if (!run->detector[lane]->pending) {
+        return CG_OK;
     }
+    const int status = cg_single_handle(cg_lane_take_out(run, lane), cursor, trajectory);
+    cg_lane_put_back(run, lane, status == CG_EVENTS_FULL ? CG_OK : status);
+    return status == CG_EVENTS_FULL ? status : CG_OK;
 }
 
 /* The step of a lane in which something may have happened. Its stages come along, for they make the interpolant, and a
@@ -250,6 +245,7 @@ void cg_lane_events_meet(cg_lanes_run_t *run, cg_cursor_t *cursor, const cg_prog
             status = ahead < 0.0 && (landing || repeated) ? cg_lane_interpolant(run, lane) : CG_OK;
         } else if (status == CG_OK && run->single->detector->pending) {
             status = cg_single_handle(run->single, cursor, progress->trajectory[lane]);
+            status = status == CG_EVENTS_FULL ? CG_OK : status; /* it is handled when the lane is served */
         }
         cg_lane_put_back(run, lane, status);
     }

@@ -142,7 +142,7 @@ static void cg_group_load(cg_group_t *group, int64_t first, int32_t count)
         cg_lanes_record(ensemble, run, regular, group->progress);
     }
     for (int32_t lane = 0; lane < count; lane++) {
-        if (run->watched && run->status[lane] == CG_OK) { /* what occurs at the start */
+        if (run->watched && run->status[lane] == CG_OK) { /* what occurs at the start, if there is room for it */
             cg_lane_events_handle(run, lane, group->queue->cursor, first + lane);
         }
         if (run->status[lane] != CG_OK || ensemble->t0 == ensemble->t_end) {
@@ -269,6 +269,10 @@ static void cg_lane_fill(cg_group_t *group, int32_t lane)
             struct cg_detector *const spare = group->run->detector[lane];
             group->run->detector[lane] = ready->run->detector[from];
             ready->run->detector[from] = spare;
+            if (group->run->detector[lane]->pending) { /* there was no room, and the first step will be another one */
+                group->run->attention |= 1u << lane;
+                group->run->unstarted[lane] = group->run->adaptive && group->run->first_step == 0.0 ? -1 : 0;
+            }
         }
         if (group->observer != NULL) {
             cg_observer_begin(group->observer, lane);
@@ -358,12 +362,12 @@ static void cg_group_record(cg_group_t *group, uint32_t attention)
     cg_lanes_record(group->ensemble, group->run, due, group->progress);
 }
 
-/* Serves the lanes of a group, of which some need it, until none does. 0: no lane has a trajectory any more. */
+/* Serves the lanes of a group, of which some need it, until none does. CG_EVENTS_FULL: those that need it are served again,
+ * which changes nothing where it is done, once the cursor has room. */
 static int cg_group_serve(cg_group_t *group)
 {
     cg_lanes_run_t *const run = group->run;
     const uint32_t all = UINT32_MAX >> (32 - run->lanes);
-    int32_t occupied;
     do {
         const uint32_t attention = run->attention & all;
         uint32_t empty = 0u;
@@ -374,8 +378,10 @@ static int cg_group_serve(cg_group_t *group)
         }
         for (uint32_t left = attention; left != 0u; left &= left - 1u) {
             const int32_t lane = cg_lowest(left);
-            if (run->watched && run->active[lane] && run->status[lane] == CG_OK) {
-                cg_lane_events_handle(run, lane, group->queue->cursor, group->progress->trajectory[lane]);
+            if (run->watched && run->active[lane] && run->status[lane] == CG_OK
+                && cg_lane_events_handle(run, lane, group->queue->cursor, group->progress->trajectory[lane]) != CG_OK) {
+                run->attention = attention;
+                return CG_EVENTS_FULL;
             }
             if (run->active[lane]) {
                 cg_lane_attend(group, lane);
@@ -386,7 +392,7 @@ static int cg_group_serve(cg_group_t *group)
             fresh |= run->fresh[lane];
             empty |= run->active[lane] ? 0u : 1u << lane;
         }
-        occupied = cg_lanes_occupied(run);
+        const int32_t occupied = cg_lanes_occupied(run);
         for (uint32_t left = occupied >= 0 ? empty : 0u; left != 0u; left &= left - 1u) {
             cg_lane_imitate(run, cg_lowest(left), occupied);
         }
@@ -394,7 +400,7 @@ static int cg_group_serve(cg_group_t *group)
             run->prepare(run);
         }
     } while (run->attention != 0u);
-    return occupied >= 0;
+    return CG_OK;
 }
 
 /* Sets the limit of a group: each of its trajectories can take `budget` more trial steps before a pause. */
@@ -409,12 +415,6 @@ static void cg_group_limit(cg_group_t *group, int64_t budget)
     if (budget >= 0 && budget < run->max_steps - most) {
         run->max_steps = most + budget;
     }
-}
-
-/* Events of the model that may be kept until the next pause. */
-static int64_t cg_most_occurrences(const cg_lanes_run_t *run)
-{
-    return (int64_t)CG_RUNNING * run->lanes * run->model->n_events;
 }
 
 int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const cg_run_t *options, cg_cursor_t *cursor,
@@ -446,13 +446,12 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
         working[g] = cg_lanes_occupied(groups[g].run) >= 0;
     }
     for (;;) {
-        if (cursor->events != NULL && cursor->n_events + cg_most_occurrences(run) > cursor->event_capacity) {
-            return CG_EVENTS_FULL;
-        }
         for (unsigned g = 0; g < CG_RUNNING; g++) {
-            if (groups[g].run->attention != 0u) {
-                working[g] = cg_group_serve(&groups[g]);
+            const int status = groups[g].run->attention != 0u ? cg_group_serve(&groups[g]) : CG_OK;
+            if (status != CG_OK) {
+                return status;
             }
+            working[g] = cg_lanes_occupied(groups[g].run) >= 0;
         }
         if (!working[0] && !working[1]) {
             return CG_OK;

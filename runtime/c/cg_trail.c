@@ -7,10 +7,14 @@
 
 /* ---- the steps forward ---- */
 
-static void cg_trail_keep(cg_trail_t *trail, const cg_run_t *run, int64_t step)
+static int cg_trail_keep(cg_trail_t *trail, const cg_run_t *run, int64_t step)
 {
+    if (trail->n_kept >= trail->n_slots) {
+        return CG_BAD_ARGUMENT;
+    }
     memcpy(trail->x + trail->n_kept * run->n_own, run->x, sizeof(double) * (size_t)run->n_own);
     trail->at[trail->n_kept++] = step;
+    return CG_OK;
 }
 
 void cg_trail_slopes(const cg_run_t *run, int32_t n_stages, double *to)
@@ -40,7 +44,7 @@ int cg_trail_watch(void *context, cg_run_t *run, int stepped)
     if (!stepped && trail->n_kept > 0) { /* after a jump: see `after` of cg_adjoint_t */
         return CG_OK;
     }
-    if (trail->n_steps + stepped > trail->capacity) {
+    if (trail->n_steps + stepped > trail->capacity || trail->n_slots < CG_LEAST_SLOTS) {
         return CG_BAD_ARGUMENT;
     }
     if (stepped && trail->n_steps < trail->n_slopes) {
@@ -58,10 +62,7 @@ int cg_trail_watch(void *context, cg_run_t *run, int stepped)
     while (trail->n_kept >= (trail->stride == 1 ? trail->n_slots : trail->n_slots / 2)) {
         cg_trail_thin(trail, run->n_own);
     }
-    if (trail->n_steps % trail->stride == 0) {
-        cg_trail_keep(trail, run, trail->n_steps);
-    }
-    return CG_OK;
+    return trail->n_steps % trail->stride == 0 ? cg_trail_keep(trail, run, trail->n_steps) : CG_OK;
 }
 
 /* ---- the steps again ---- */
@@ -150,14 +151,14 @@ int cg_trail_bring(cg_adjoint_t *a, int64_t step)
     }
     int64_t next = now + cg_next_kept(step + 1 - now, trail->n_slots - trail->n_kept);
     while (now < step) {
-        const int status = cg_trail_repeat(a, now);
+        int status = cg_trail_repeat(a, now);
+        now++;
+        if (status == CG_OK && now == next) {
+            status = cg_trail_keep(trail, a->run, now);
+            next = now + cg_next_kept(step + 1 - now, trail->n_slots - trail->n_kept);
+        }
         if (status != CG_OK) {
             return status;
-        }
-        now++;
-        if (now == next) {
-            cg_trail_keep(trail, a->run, now);
-            next = now + cg_next_kept(step + 1 - now, trail->n_slots - trail->n_kept);
         }
     }
     return CG_OK;
