@@ -193,7 +193,7 @@ def _example(bundle: Bundle) -> str:
         index = index_of(bundle, "u", variable.name) or str(i)
         inputs += f"        run->u[{index}] = {f'{value!r} + ' if value else ''}0.001 * (double)(i % 10);\n"
     if inputs:
-        inputs += "        cg_run_changed(run);\n"
+        inputs += "        cg_run_inputs_changed(run);\n"
     if values["parameters"]:
         parameters = f"    static const double p[] = {{{_numbers(values['parameters'])}}};\n"
         settings = "    memcpy(run->p, p, sizeof p);\n"

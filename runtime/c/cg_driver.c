@@ -226,6 +226,16 @@ void cg_run_changed(cg_run_t *run)
     cg_enter_segment(run);
 }
 
+void cg_run_inputs_changed(cg_run_t *run)
+{
+    if (run->detector != NULL) {
+        cg_detector_inputs_changed(run->detector);
+    }
+    run->have_f = 0;
+    run->have_dense = 0;
+    cg_enter_segment(run);
+}
+
 void cg_run_moved(cg_run_t *run)
 {
     memcpy(run->x_start, run->x, sizeof(double) * (size_t)run->n);
@@ -308,7 +318,7 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
     }
     for (;;) {
         int status = CG_OK;
-        if (CG_RARE(detector != NULL) && detector->memory.begun != CG_WATCH_BEGUN) {
+        if (CG_RARE(detector != NULL) && detector->memory.begun < CG_WATCH_READY) {
             status = cg_detector_begin(run);
             if (status != CG_OK) {
                 return status > 0 ? status : (run->status = status);

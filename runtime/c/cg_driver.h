@@ -65,7 +65,11 @@ cg_time_t cg_run_time(const cg_run_t *run); /* the time that the run has reached
 /* Continues the run to another end; keeps the step size. Clears a pause or an error. */
 int cg_run_extend(cg_run_t *run, cg_time_t t_end);
 
-/* Call this after changing p, u, signals or x in the middle of a run. */
+/* Call this after changing u or signals. A guard that they carry over zero has crossed it: its event occurs at the
+ * beginning of the next step. Inputs set before the first step belong to the start. */
+void cg_run_inputs_changed(cg_run_t *run);
+
+/* Call this after changing p or x in the middle of a run: as at a start, nothing is said to have crossed. */
 void cg_run_changed(cg_run_t *run);
 
 /* The same, after changing x or p so much that the step size should be chosen again, as at the start. */

@@ -125,6 +125,16 @@ void cg_detector_again(cg_detector_t *detector)
     detector->memory.begun = detector->memory.begun == CG_WATCH_NEW ? CG_WATCH_NEW : CG_WATCH_AGAIN;
 }
 
+void cg_detector_inputs_changed(cg_detector_t *detector)
+{
+    detector->have_end = 0;
+    if (detector->memory.begun == CG_WATCH_READY) {
+        detector->memory.begun = CG_WATCH_AGAIN;
+    } else if (detector->memory.begun == CG_WATCH_BEGUN && detector->n_modes > 0) {
+        detector->memory.begun = CG_WATCH_MODES;
+    }
+}
+
 /* ---- saving ---- */
 
 enum { CG_SAVED = 5 };

@@ -116,12 +116,15 @@ int cg_detector_begin(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     cg_detector_memory_t *const memory = &detector->memory;
+    const int fresh = memory->begun != CG_WATCH_MODES;
     int status = CG_OK;
     if (memory->begun == CG_WATCH_NEW && detector->n_modes > 0 && !cg_detector_has_room(detector, 1)) {
         return CG_EVENTS_FULL;
     }
-    memset(detector->fired, 0, sizeof(double) * (size_t)detector->n_observed);
-    memset(detector->scale, 0, sizeof(double) * (size_t)detector->n_observed);
+    if (fresh) {
+        memset(detector->fired, 0, sizeof(double) * (size_t)detector->n_observed);
+        memset(detector->scale, 0, sizeof(double) * (size_t)detector->n_observed);
+    }
     if (detector->n_modes > 0) {
         double *const modes = run->u + detector->n_inputs;
         for (int32_t j = detector->n_contacts; j < detector->n_modes; j++) {
@@ -139,7 +142,7 @@ int cg_detector_begin(cg_run_t *run)
     }
     if (status == CG_OK) {
         cg_detector_activate(run);
-        status = cg_detector_sides(run, CG_SIDES_START);
+        status = cg_detector_sides(run, fresh ? CG_SIDES_START : CG_SIDES_MODES);
         detector->pending = status == CG_OK && detector->again ? 1 : 0;
     }
     if (memory->begun == CG_WATCH_NEW) {
@@ -151,7 +154,7 @@ int cg_detector_begin(cg_run_t *run)
     }
     detector->have_end = 0;
     memory->direction = run->direction;
-    memory->begun = status == CG_OK ? CG_WATCH_BEGUN : CG_WATCH_AGAIN;
+    memory->begun = status != CG_OK ? CG_WATCH_AGAIN : fresh ? CG_WATCH_READY : CG_WATCH_BEGUN;
     return status;
 }
 
@@ -161,6 +164,7 @@ void cg_detector_before_step(cg_run_t *run)
 {
     run->detector->anchor = run->t_anchor;
     run->detector->n_anchor = run->n_anchor;
+    run->detector->memory.begun = CG_WATCH_BEGUN;
 }
 
 /* The quantity of a slip that begins with this step: its side is not known, but was chosen (cg_modes.c). The interpolant

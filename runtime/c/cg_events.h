@@ -18,7 +18,8 @@
  *   - At the start and after a reset, the side of a guard that is zero to rounding is that to which the flow takes it
  *     first (cg_sides.c). One whose event has a reset keeps the side it had, or at the start the one from which it can
  *     occur, so that leaving to the other side is a crossing, then and there. One that stays at zero goes on to keep it.
- *   - A jump over zero in a reset is not a crossing; a jump over zero caused by an input is.
+ *   - A jump over zero in a reset is not a crossing; a jump over zero caused by an input is, at the beginning of the step
+ *     after it. Inputs that are set before the first step belong to the start.
  *   - When the choice of modes starts a slip, its velocity has left zero to its own side: a dip of the interpolant to
  *     the other side that ends before the first sample inside the step is ignored; a longer one is a stop at the start
  *     of the step.
@@ -72,7 +73,14 @@ typedef int (*cg_event_fn_t)(void *context, int32_t index, double t, const doubl
  * then n states before, n states after, n_modes modes before, n_modes modes after. */
 enum { CG_LOG_HEAD = 4, CG_LOG_START = -1 };
 
-enum cg_detector_begun { CG_WATCH_NEW = 0, CG_WATCH_AGAIN = 1, CG_WATCH_BEGUN = 2 };
+/* What a detector knows of run->t. From CG_WATCH_READY on: the modes and the sides. */
+enum cg_detector_begun {
+    CG_WATCH_NEW = 0,   /* nothing */
+    CG_WATCH_AGAIN = 1, /* nothing, in the middle of a run */
+    CG_WATCH_MODES = 2, /* the sides: inputs have changed, and with them the modes that fit */
+    CG_WATCH_READY = 3, /* at a start, where inputs may still be set */
+    CG_WATCH_BEGUN = 4  /* after a step: inputs that change now can carry a quantity to the other side */
+};
 
 enum { CG_SOLUTIONS = 16, CG_MOST_CONTACTS = 64 }; /* solutions kept of a paradox; contacts of a model */
 

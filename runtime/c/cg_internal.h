@@ -26,6 +26,7 @@ int cg_detector_bracket(cg_run_t *run, int32_t index, double upto);
 
 void cg_detector_reset(cg_detector_t *detector); /* a new run */
 void cg_detector_again(cg_detector_t *detector); /* modes and signs must be determined again */
+void cg_detector_inputs_changed(cg_detector_t *detector); /* the signs stay, unless the run is at its start */
 int cg_detector_begin(cg_run_t *run);      /* modes and signs at the start */
 /* The sides of zero at an instant. detector->again: guards in detector->fired leave to the other side than they kept.
  * CG_ACCUMULATING: that of detector->cause does so after its own reset. */

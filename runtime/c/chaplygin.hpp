@@ -71,7 +71,8 @@ public:
     double t() const { return run_->t; }
     std::span<const double> state() const { return numbers(run_->x, run_->n); }
 
-    /* To be called after a change of the inputs, or of parameters or run->x, during a run. */
+    /* To be called after a change of the inputs, or of parameters or the state, during a run. */
+    void inputs_changed() { cg_run_inputs_changed(run_); }
     void changed() { cg_run_changed(run_); }
     void moved() { cg_run_moved(run_); }
 

@@ -142,7 +142,7 @@ cdef extern from "cg_ensemble.h" nogil:
     int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char *method, int32_t flags)
     int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end)
     int cg_run_extend(cg_run_t *run, double t_end)
-    void cg_run_changed(cg_run_t *run)
+    void cg_run_inputs_changed(cg_run_t *run)
     void cg_run_moved(cg_run_t *run)
     int cg_run_restore(cg_run_t *run, const void *saved, size_t size)
 
@@ -321,7 +321,7 @@ cdef extern from "cg_events.h" nogil:
     enum: CG_WATCH_KINKS
     enum: CG_SOLUTIONS
     ctypedef int (*cg_event_fn_t)(void *, int32_t, double, const double *, double *) noexcept
-    enum: CG_WATCH_BEGUN
+    enum: CG_WATCH_READY
     ctypedef struct cg_detector_memory_t:
         int32_t begun
     ctypedef struct cg_detector_t:

@@ -167,7 +167,7 @@ cdef class StepperCore:
             return 0
         memcpy(self.run.u, found, self.model.n_inputs * sizeof(double))
         self.given_is_stale = True
-        cg_run_changed(self.run)
+        cg_run_inputs_changed(self.run)
         return 0
 
     cdef bint _are_numbers(self, dict values):
@@ -216,7 +216,7 @@ cdef class StepperCore:
         self._attach(inputs.suit(self._options.method))
         for i, value in enumerate(inputs.values):
             self.run.u[i] = value
-        cg_run_changed(self.run)
+        cg_run_inputs_changed(self.run)
 
     def _attach(self, inputs):
         """Point the run to its signals and functions, which are stored outside its block."""
@@ -318,7 +318,7 @@ cdef class StepperCore:
     cdef int _settle(self) except -1:
         """Choose the contact modes for the start of the next step, if they are not known yet."""
         cdef int status, before = self.status
-        if self.detector is None or self.model.model.n_modes == 0 or self.detector.detector.memory.begun == CG_WATCH_BEGUN:
+        if self.detector is None or self.model.model.n_modes == 0 or self.detector.detector.memory.begun >= CG_WATCH_READY:
             return 0
         status = self._drive(self.run.t)
         self.status = self.run.status = before

@@ -83,6 +83,9 @@ static int cg_fmu_thaw(cg_fmu_t *fmu)
 int cg_fmu_begin_events(cg_fmu_t *fmu)
 {
     int status = cg_detector_begin(fmu->run);
+    if (status == CG_OK) {
+        fmu->detector->memory.begun = CG_WATCH_BEGUN; /* what is set after the initialization is a change */
+    }
     if (status == CG_OK && !fmu->co_simulation) {
         cg_fmu_thaw(fmu);
         status = cg_fmu_shift(fmu);

@@ -233,7 +233,7 @@ int cg_fmu_set(cg_fmu_t *fmu, const uint32_t *references, size_t n, const double
     if (changed) {
         run->have_f = 0;
         if (fmu->memory.phase & CG_FMU_RUNNING && fmu->co_simulation) {
-            cg_run_changed(run);
+            cg_run_inputs_changed(run);
         }
     }
     return status;

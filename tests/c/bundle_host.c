@@ -66,7 +66,7 @@ static void misuse(host_t *host)
     begin(host);
     if (run->n_u > MODEL.n_modes) {
         run->u[0] = NAN;
-        cg_run_changed(run);
+        cg_run_inputs_changed(run);
         require(cg_run_advance(run, 1.0) == CG_NONFINITE, "a NaN as an input");
     }
     begin(host);

@@ -147,7 +147,7 @@ static void test_changed_by_hand(void)
     cg_run_t *const run = make_wave("dop853", NULL);
     CHECK(go(run, 0.0, x0, 1.0, NULL) == CG_OK);
     run->u[0] = 2.5;
-    cg_run_changed(run);
+    cg_run_inputs_changed(run);
     CHECK(cg_run_extend(run, 3.0) == CG_OK && cg_drive(run, NULL, -1) == CG_OK);
     swing(x, 0.0, 0.0, 1.0);
     swing(x, 2.5, 0.0, 2.0);

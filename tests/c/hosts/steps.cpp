@@ -26,7 +26,7 @@ static void second(chaplygin::run &run, int first, double input)
     for (int i = first; i < first + 100; i++) {
         if (model.n_inputs > 0) {
             run.inputs()[0] = input + i % 3;
-            run.changed();
+            run.inputs_changed();
         }
         run.advance((i + 1) / 100.0);
     }
