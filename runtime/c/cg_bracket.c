@@ -124,6 +124,10 @@ static int cg_close_in(cg_bracket_t *bracket, double high, double g_high)
     double low = bracket->low, g_low = bracket->g_low * bracket->sign > 0.0 ? bracket->g_low : 0.0;
     double weight_low = 1.0, weight_high = 1.0;
     int side = 0;
+    if (bracket->low == 0.0 && bracket->g_low * bracket->sign < -CG_SIDE * bracket->run->detector->scale[bracket->index]) {
+        bracket->root = 0.0; /* an input has carried it over zero */
+        return CG_OK;
+    }
     bracket->root = high;
     for (int trial = 0; trial < 200 && high - low > bracket->width; trial++) {
         double theta = 0.5 * (low + high);

@@ -96,6 +96,15 @@ cg_time_t cg_signal_segment(const cg_signal_t *signal, cg_time_t t, double direc
     return inside ? signal->t[knot] : t_stop;
 }
 
+/* Forgets what was computed at run->t with other inputs. */
+static void cg_forget_point(cg_run_t *run)
+{
+    run->have_f = 0;
+    if (run->detector != NULL) {
+        run->detector->have_end = 0;
+    }
+}
+
 /* Sets every sampled input for the segment that begins at run->t, and run->t_stop to the end of the segment. */
 static void cg_enter_segment(cg_run_t *run)
 {
@@ -115,14 +124,11 @@ static void cg_enter_segment(cg_run_t *run)
                                    &run->u_value[i], &run->u_slope[i]);
         run->input_kind |= run->u_slope[i] != 0.0 ? CG_INPUT_SLOPE : 0;
         run->u[i] = run->u_value[i];
-        run->have_f = 0;
+        cg_forget_point(run);
     }
     cg_time_stop_at(run, t_stop);
     run->t_anchor = run->t;
     run->n_anchor = 0;
-    if (run->detector != NULL) {
-        run->detector->have_end = 0; /* an input may have jumped */
-    }
 }
 
 /* ---- start ---- */
@@ -231,7 +237,7 @@ void cg_run_inputs_changed(cg_run_t *run)
     if (run->detector != NULL) {
         cg_detector_inputs_changed(run->detector);
     }
-    run->have_f = 0;
+    cg_forget_point(run);
     run->have_dense = 0;
     cg_enter_segment(run);
 }

@@ -127,7 +127,6 @@ void cg_detector_again(cg_detector_t *detector)
 
 void cg_detector_inputs_changed(cg_detector_t *detector)
 {
-    detector->have_end = 0;
     if (detector->memory.begun == CG_WATCH_READY) {
         detector->memory.begun = CG_WATCH_AGAIN;
     } else if (detector->memory.begun == CG_WATCH_BEGUN && detector->n_modes > 0) {

@@ -140,8 +140,11 @@ cdef class StepperCore:
     def set_inputs(self, values=None, /, **named):
         """Change inputs from now on, given by keyword, as a dict, or as a vector of all of them.
 
-        Inputs that are not named stay unchanged. Each can be anything that `integrate` accepts. Raises `ArgumentError`
-        naming the entry that is unknown or invalid; all inputs then stay unchanged.
+        Inputs that are not named stay unchanged. Each can be anything that `integrate` accepts. A guard that they carry
+        over zero has crossed it: its event happens at the beginning of the next advance. Before the first advance, and
+        after `set_state` or `set_parameters`, they belong to the start.
+
+        Raises `ArgumentError` naming the entry that is unknown or invalid; all inputs then stay unchanged.
         """
         self._alone.enter()
         try:

@@ -105,6 +105,42 @@ int cg_fmu_tune(cg_fmu_t *fmu)
     return status;
 }
 
+/* The indicators a moment later, in fmu->weight, if one of them is exactly zero. */
+static int cg_fmu_ahead(cg_fmu_t *fmu)
+{
+    cg_run_t *const run = fmu->run;
+    cg_detector_t *const detector = fmu->detector;
+    int32_t zeros = 0;
+    for (int32_t i = 0; i < detector->n_observed; i++) {
+        zeros += fmu->value[i] == 0.0;
+    }
+    int status = zeros > 0 ? cg_run_derivative(run) : CG_OK;
+    if (zeros == 0 || status != CG_OK) {
+        return status;
+    }
+    memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
+    const double moment = cg_detector_moment(run);
+    for (int32_t i = 0; i < run->n; i++) {
+        detector->x[i] = run->x[i] + moment * run->f[i];
+    }
+    return cg_detector_evaluate(run, run->t + moment, detector->x, -1, fmu->weight);
+}
+
+/* Whether an indicator that is exactly zero stays there, or returns to the side that it came from. */
+static int cg_fmu_stays(cg_fmu_t *fmu, int32_t i, double side)
+{
+    cg_detector_t *const detector = fmu->detector;
+    if (fmu->value[i] != 0.0 || fmu->weight[i] * side < 0.0) {
+        return 0;
+    }
+    if (fmu->weight[i] == 0.0 && i >= fmu->model.n_events && i < detector->n_guards) {
+        detector->sign[i] = 0.0; /* the kink of a relation, which then has its value at zero */
+    } else {
+        fmu->offset[i] = side * CG_FMU_HYSTERESIS * (fmu->scale[i] > CG_FMU_SMALLEST_SCALE ? fmu->scale[i] : CG_FMU_SMALLEST_SCALE);
+    }
+    return 1;
+}
+
 /* Marks the indicators that have crossed zero as `fired`, if the direction counts. Returns whether any has crossed. */
 static int cg_fmu_fire(cg_fmu_t *fmu)
 {
@@ -118,6 +154,9 @@ static int cg_fmu_fire(cg_fmu_t *fmu)
         }
         if (side == 0.0) { /* it was zero at the start, and may have left it now */
             detector->sign[i] = value > 0.0 ? 1.0 : value < 0.0 ? -1.0 : 0.0;
+            continue;
+        }
+        if (cg_fmu_stays(fmu, i, side)) {
             continue;
         }
         detector->fired[i] = detector->direction[i] * side <= 0.0 ? 1.0 : 0.0;
@@ -195,6 +234,7 @@ int cg_fmu_update(cg_fmu_t *fmu, cg_fmu_update_t *result)
         handled = fmu->memory.pending;
     } else if (fmu->detector != NULL) {
         status = cg_fmu_shifted(fmu);
+        status = status == CG_OK ? cg_fmu_ahead(fmu) : status;
         handled = fmu->detector->pending || (status == CG_OK && cg_fmu_fire(fmu)); /* pending: at the start */
     }
     if (handled) {
