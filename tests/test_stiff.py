@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import sympy as sp
+from c_bundles import STRICT, called, needed
 from fused import fma
 from oracle_rodas5p import OracleModel
 from order_conditions import Tree, density, trees
@@ -309,7 +311,7 @@ def test_rodas5p_in_plain_python_gives_the_same_bits(span: Any, force: Any) -> N
 
 @needs_core
 def test_a_function_as_input() -> None:
-    """A heavy spring, pulled: q'' = sin(t) - 4 q from rest. The Jacobian ignores the function's dependence on y."""
+    """A heavy spring, pulled: q'' = sin(t) - 4 q from rest, the spring partly an input."""
     for pull in (lambda t, y: np.sin(t), lambda t, y: np.sin(t) - y[0]):
         k = float(4.0 + pull(0.0, [1.0, 0.0]))
         for method in METHODS:
@@ -318,6 +320,148 @@ def test_a_function_as_input() -> None:
             )
             assert sol.success
             assert sol["q"][-1] == pytest.approx((np.sin(5) - np.sin(10) / 2) / 3, abs=1e-6)
+
+
+LAWS: dict[str, tuple[Any, Any]] = {
+    "stiff": (lambda t, y: -1000 * (y[0] - 1) - 2000 * y[1], lambda x, v: -1000 * (x - 1) - 2000 * v),
+    "bent": (
+        lambda t, y: -1e4 * np.tanh(5 * (y[0] - np.sin(t))) - 200 * y[1],
+        lambda x, v: -(10**4) * sp.tanh(5 * (x - sp.sin(cg.time))) - 200 * v,
+    ),
+    "a difference of states": (lambda t, y: 2000 * (y[0] - y[1]), lambda x, v: 2000 * (x - v)),
+}
+"""Feedback as a function of the time and the state, and the same in the symbols of a system."""
+
+
+@functools.cache
+def under_feedback(name: str) -> Any:
+    """A free mass whose force is an input, or for the name of a law that law."""
+    x, u = cg.coordinates("x"), cg.inputs("u")
+    v = cg.rate(x)
+    force = LAWS[name][1](x, v) if name else u
+    return cg.System("mass", coordinates=[x], kinetic=v**2 / 2, forces={v: force}).compile()
+
+
+@needs_core
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-8])
+def test_feedback_as_an_input_takes_the_steps_of_a_declared_law(
+    law: str, method: str, tolerance: float
+) -> None:
+    run = {
+        "t_span": (0, 5),
+        "initial": {"x": 0.5, "x_dot": 0},
+        "method": method,
+        "rtol": tolerance,
+        "atol": tolerance / 1e3,
+    }
+    declared = under_feedback(law).integrate(**run)
+    given = under_feedback("").integrate(**run, inputs={"u": LAWS[law][0]})
+    assert declared.n_steps - 2 <= given.n_steps <= 1.02 * declared.n_steps + 2
+    assert given["x"][-1] == pytest.approx(declared["x"][-1], abs=30 * tolerance)
+    if law == "stiff":
+        slow, fast = -1000 + math.sqrt(999000), -1000 - math.sqrt(999000)
+        exact = 1 - 0.5 * (fast * math.exp(5 * slow) - slow * math.exp(5 * fast)) / (fast - slow)
+        assert given["x"][-1] == pytest.approx(exact, abs=10 * tolerance)
+        explicit = under_feedback("").integrate(**run | {"method": "dop853"}, inputs={"u": LAWS[law][0]})
+        assert given.n_steps < explicit.n_steps / 15
+
+
+@needs_core
+@pytest.mark.parametrize("method", METHODS)
+def test_feedback_in_steppers_and_ensembles(method: str) -> None:
+    model, law = under_feedback(""), {"u": LAWS["stiff"][0]}
+    start = {"x": 0.5, "x_dot": 0}
+    alone = model.integrate((0, 5), start, inputs=law, method=method)
+    run = model.stepper(start, inputs=law, method=method)
+    assert np.array_equal(run.advance(5.0), alone.y[:, -1])
+    assert run.n_steps == alone.n_steps
+    ens = model.ensemble((0, 5), {"x": [0.5, 0.2], "x_dot": 0}, inputs=law, method=method)
+    assert np.array_equal(ens.y[:, 0], alone.y[:, -1])
+    run = model.stepper(start, method=method)
+    run.advance(1.0)
+    before = run.n_steps
+    run.set_inputs(u=law["u"])
+    saved = run.save()
+    there = run.advance(6.0)
+    assert run.n_steps - before < 2 * alone.n_steps
+    run.restore(saved)
+    assert np.array_equal(run.advance(6.0), there)
+
+
+@needs_core
+def test_feedback_is_called_where_the_motion_goes_and_functions_of_the_time_once_more() -> None:
+    calls: list[float] = []
+
+    def one_sided(t: float, y: Any) -> float:
+        assert y[0] >= 0
+        return float(-1000 * y[0])
+
+    model = under_feedback("")
+    sol = model.integrate((0, 0.04), {"x": 0, "x_dot": 1}, inputs={"u": one_sided}, method="rodas5p")
+    assert sol["x"][-1] == pytest.approx(math.sin(0.04 * math.sqrt(1000)) / math.sqrt(1000), abs=1e-6)
+
+    def timed(t: float) -> float:
+        calls.append(t)
+        return math.cos(t)
+
+    sol = model.integrate((0, 5), {"x": 0, "x_dot": 1}, inputs={"u": timed}, method="rodas5p")
+    assert sol["x"][-1] == pytest.approx(5 + 1 - math.cos(5), abs=1e-5)
+    assert len(calls) <= sol.nfev + sol.njev + 1
+
+
+@needs_core
+@pytest.mark.parametrize("scalar", ["double", "float"])
+def test_feedback_in_a_c_bundle(tmp_path: Path, scalar: str) -> None:
+    under_feedback("").export_c(tmp_path, METHODS, initial={"x": 0.5, "x_dot": 0}, scalar=scalar)
+    single = {"(double)": "(DOUBLE)", "double": "float", "DOUBLE": "double", ".0": ".0f", "1e-6": "1e-4f"}
+    text = FEEDBACK
+    for old, new in single.items() if scalar == "float" else ():
+        text = text.replace(old, new)
+    (tmp_path / "program.c").write_text(text)
+    sources = [file for file in ("program.c", "mass.c", "cg_runtime.c") if (tmp_path / file).exists()]
+    called([needed("gcc"), "-std=c99", *STRICT, *sources, "-o", "program", "-lm"], tmp_path)
+    tolerance = 1e-6 if scalar == "double" else 1e-4
+    for method, line in zip(METHODS, called([tmp_path / "program"], tmp_path).splitlines()):
+        declared = under_feedback("stiff").integrate(
+            (0, 5), {"x": 0.5, "x_dot": 0}, method=method, rtol=tolerance, atol=tolerance
+        )
+        steps, x = map(float, line.split())
+        assert steps <= 1.2 * declared.n_steps
+        assert x == pytest.approx(declared["x"][-1], abs=100 * tolerance)
+
+
+FEEDBACK = """#include "mass.h"
+#include <stdio.h>
+
+static int law(void *context, double t, const double *x, double *u)
+{
+    (void)context;
+    (void)t;
+    u[0] = -1000.0 * (x[0] - 1.0) - 2000.0 * x[1];
+    return CG_OK;
+}
+
+static CG_BLOCK(memory, MASS_RUN_SIZE);
+
+int main(void)
+{
+    static const char *const methods[2] = {"rodas5p", "auto"};
+    static const cg_signal_t signal = {CG_SIGNAL_CALL, 0, 0, NULL, NULL};
+    const double x0[2] = {1.0 / 2.0, 0.0};
+    for (int i = 0; i < 2; i++) {
+        cg_run_t *const run = (cg_run_t *)(void *)memory;
+        if (cg_run_init(run, sizeof memory, &mass_model, methods[i], 0) != CG_OK) return 1;
+        cg_run_set_tolerances(run, 1e-6, 1e-6);
+        run->signals = &signal;
+        run->input_fn = law;
+        if (cg_run_start(run, 0, x0, 0) != CG_OK || cg_run_advance(run, CG_TIME(5, 1)) != CG_OK) return 1;
+        printf("%d %.9g\\n", (int)run->n_steps, (double)run->x[0]);
+    }
+    return 0;
+}
+"""
 
 
 @needs_core

@@ -14,6 +14,7 @@
 #define CG_LEAST_ERROR 1e-100 /* bounds of the logarithm in the step-size control */
 #define CG_LARGEST_ERROR 1e100
 #define CG_TINY 1e-300 /* in place of a divisor that is zero */
+#define CG_DIFFERENCE 6e-6 /* cube root of the spacing: the move, in parts of a state, for a difference of second order */
 
 /* ---- mass matrix ---- */
 #define CG_PIVOT 1e-13 /* a pivot below this fraction of its diagonal element is zero */

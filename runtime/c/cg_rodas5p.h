@@ -2,8 +2,8 @@
  * interpolant of order 4. codegen/methods/rodas5p.py has the formulas. Included after cg_method.h's list: one trajectory,
  * any model that has a Jacobian. Memory: run->jacobian, matrix, pivots and slope (cg_run.h).
  *
- * The Jacobian is the model's own, exact, and evaluated at every step. It does not include inputs that a caller's
- * function computes from the state: with those the method has lower order, which its error control detects.
+ * The Jacobian is the model's own, exact, and evaluated at every step. What inputs that a caller's function computes from
+ * the state add to it comes from differences.
  */
 #include "cg_linear.h"
 #include "cg_rodas5p_tableau.h"
@@ -103,19 +103,76 @@ static CG_INLINE double CG_FN(rodas5p_error)(cg_run_t *run, double h)
     return CG_FN(squares)(run, estimate, run->x, run->x_trial, 0, n) / (double)n;
 }
 
+/* The right-hand side at the start of the step with the inputs of another state. */
+static int CG_FN(rodas5p_other)(cg_run_t *run, const double *y, double *out)
+{
+    const int status = CG_FN(inputs)(run, run->t, y);
+    run->n_rhs++;
+    return status == CG_OK ? CG_RHS(run, cg_time_of_model(run, run->t), run->x, out) : status;
+}
+
+/* How far to move state j for a difference: in the direction of the motion, where functions of the state are called anyway. */
+static double CG_FN(rodas5p_apart)(const cg_run_t *run, int32_t j)
+{
+    const double change = run->direction * run->h * run->f[j];
+    const double size = cg_larger(cg_larger(fabs(run->x[j]), fabs(change)), run->atol[j] / cg_larger(run->rtol, CG_RTOL));
+    return change < 0.0 ? -CG_DIFFERENCE * size : CG_DIFFERENCE * size;
+}
+
+/* run->matrix, by columns: the part of df/dx that comes from inputs as functions of the state, by differences of second
+ * order. One call tells whether there is any. */
+static int CG_FN(rodas5p_feedback)(cg_run_t *run)
+{
+    const int32_t n = CG_N(run), ld = CG_PADDED(n);
+    double *const y = run->x_trial, *const once = run->k, *const twice = run->k + ld; /* unused before the stages */
+    int moves = 0;
+    memcpy(y, run->x, sizeof(double) * (size_t)ld);
+    for (int32_t j = 0; j < n; j++) { /* in proportions in which no difference of states stays as it is */
+        y[j] += CG_FN(rodas5p_apart)(run, j) * (1.0 + 1.0 / (double)(j + 2));
+    }
+    int status = CG_FN(rodas5p_other)(run, y, once);
+    for (int32_t i = 0; i < n; i++) {
+        moves |= !(once[i] == run->f[i]);
+    }
+    memset(run->matrix, 0, sizeof(double) * (size_t)n * (size_t)n);
+    memcpy(y, run->x, sizeof(double) * (size_t)ld);
+    for (int32_t j = 0; moves && status == CG_OK && j < n; j++) {
+        double *const column = run->matrix + (ptrdiff_t)j * n;
+        y[j] = run->x[j] + CG_FN(rodas5p_apart)(run, j);
+        const double apart = y[j] - run->x[j];
+        status = CG_FN(rodas5p_other)(run, y, once);
+        if (status == CG_OK) {
+            y[j] = run->x[j] + 2.0 * apart;
+            status = CG_FN(rodas5p_other)(run, y, twice);
+        }
+        for (int32_t i = 0; status == CG_OK && i < n; i++) {
+            column[i] = (4.0 * (once[i] - run->f[i]) - (twice[i] - run->f[i])) / (2.0 * apart);
+        }
+        y[j] = run->x[j];
+    }
+    return status;
+}
+
 /* run->jacobian at the start of the step. */
 static int CG_FN(rodas5p_jacobian)(cg_run_t *run)
 {
-    int status = CG_OK;
-    if (run->input_kind != 0) {
+    const int32_t n = CG_N(run);
+    const int calls = run->input_kind & CG_INPUT_CALL;
+    int status = calls ? CG_FN(rodas5p_feedback)(run) : CG_OK;
+    if (status == CG_OK && run->input_kind != 0) {
         status = CG_FN(inputs)(run, run->t, run->x);
     }
     if (status == CG_OK) {
         status = run->model->jacobian(cg_time_of_model(run, run->t), run->x, run->p, run->u, run->jacobian, run->work);
         run->n_jac++;
     }
-    for (int32_t i = 0; status == CG_OK && i < CG_N(run); i++) {
-        status = cg_step_finite(run->jacobian + (ptrdiff_t)i * CG_N(run), CG_N(run)) ? CG_OK : CG_NONFINITE;
+    for (int32_t j = 0; calls && status == CG_OK && j < n; j++) {
+        for (int32_t i = 0; i < n; i++) {
+            run->jacobian[(ptrdiff_t)i * n + j] += run->matrix[(ptrdiff_t)j * n + i];
+        }
+    }
+    for (int32_t i = 0; status == CG_OK && i < n; i++) {
+        status = cg_step_finite(run->jacobian + (ptrdiff_t)i * n, n) ? CG_OK : CG_NONFINITE;
     }
     return status;
 }

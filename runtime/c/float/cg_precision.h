@@ -16,6 +16,7 @@
 #define CG_LEAST_ERROR 1e-30f /* bounds of the logarithm in the step-size control */
 #define CG_LARGEST_ERROR 1e30f
 #define CG_TINY 1e-30f /* in place of a divisor that is zero */
+#define CG_DIFFERENCE 5e-3f /* cube root of the spacing: the move, in parts of a state, for a difference of second order */
 
 /* ---- mass matrix ---- */
 #define CG_PIVOT 5e-5f /* a pivot below this fraction of its diagonal element is zero */
