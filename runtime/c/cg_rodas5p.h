@@ -111,11 +111,12 @@ static int CG_FN(rodas5p_other)(cg_run_t *run, const double *y, double *out)
     return status == CG_OK ? CG_RHS(run, cg_time_of_model(run, run->t), run->x, out) : status;
 }
 
-/* How far to move state j for a difference: in the direction of the motion, where functions of the state are called anyway. */
+/* How far to move state j for a difference: in the direction of the motion, where functions are called anyway. */
 static double CG_FN(rodas5p_apart)(const cg_run_t *run, int32_t j)
 {
     const double change = run->direction * run->h * run->f[j];
-    const double size = cg_larger(cg_larger(fabs(run->x[j]), fabs(change)), run->atol[j] / cg_larger(run->rtol, CG_RTOL));
+    const double least = run->atol[j] / cg_larger(run->rtol, CG_RTOL);
+    const double size = cg_larger(cg_larger(fabs(run->x[j]), fabs(change)), least);
     return change < 0.0 ? -CG_DIFFERENCE * size : CG_DIFFERENCE * size;
 }
 

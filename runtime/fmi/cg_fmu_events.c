@@ -52,14 +52,19 @@ static double cg_fmu_side(const cg_detector_t *detector, int32_t i)
     return i >= detector->first_contact ? 1.0 : i < detector->n_guards ? detector->kept[i] : 0.0;
 }
 
+/* How far an indicator is shifted. */
+static double cg_fmu_least(const cg_fmu_t *fmu, int32_t i)
+{
+    return CG_FMU_HYSTERESIS * (fmu->scale[i] > CG_FMU_SMALLEST_SCALE ? fmu->scale[i] : CG_FMU_SMALLEST_SCALE);
+}
+
 /* Shifts the indicators that have just crossed zero, or are at it, to their sides. */
 static int cg_fmu_shift(cg_fmu_t *fmu)
 {
     cg_detector_t *const detector = fmu->detector;
     const int status = cg_detector_evaluate(fmu->run, fmu->run->t, fmu->run->x, -1, fmu->value);
     for (int32_t i = 0; i < detector->n_observed && status == CG_OK; i++) {
-        const double scale = fmu->scale[i] > CG_FMU_SMALLEST_SCALE ? fmu->scale[i] : CG_FMU_SMALLEST_SCALE;
-        const double side = cg_fmu_side(detector, i), least = CG_FMU_HYSTERESIS * scale;
+        const double side = cg_fmu_side(detector, i), least = cg_fmu_least(fmu, i);
         const int near = detector->fired[i] != 0.0 || fmu->value[i] * side <= least;
         fmu->offset[i] = near && detector->active[i] != 0.0 ? side * least : 0.0;
     }
@@ -136,7 +141,7 @@ static int cg_fmu_stays(cg_fmu_t *fmu, int32_t i, double side)
     if (fmu->weight[i] == 0.0 && i >= fmu->model.n_events && i < detector->n_guards) {
         detector->sign[i] = 0.0; /* the kink of a relation, which then has its value at zero */
     } else {
-        fmu->offset[i] = side * CG_FMU_HYSTERESIS * (fmu->scale[i] > CG_FMU_SMALLEST_SCALE ? fmu->scale[i] : CG_FMU_SMALLEST_SCALE);
+        fmu->offset[i] = side * cg_fmu_least(fmu, i);
     }
     return 1;
 }
