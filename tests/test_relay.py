@@ -15,8 +15,9 @@ import fmpy
 import numpy as np
 import pytest
 import sympy as sp
-from c_bundles import STRICT, called, needed
+from c_bundles import STRICT, called
 from fmus import Fmu, begin
+from integrations import need
 from runtime_models import needs_core
 
 import chaplygin as cg
@@ -127,7 +128,7 @@ def program(request: pytest.FixtureRequest, relay: Any, tmp_path_factory: pytest
     text = PROGRAM if request.param == "double" else PROGRAM.replace("double", "float").replace(".0", ".0f")
     (folder / "program.c").write_text(text.replace("0.25,", "0.25f,") if request.param == "float" else text)
     sources = ["program.c", "relay.c", "cg_runtime.c"]
-    command = [needed("gcc"), "-std=c99", *STRICT, *(s for s in sources if (folder / s).exists())]
+    command = [need("gcc"), "-std=c99", *STRICT, *(s for s in sources if (folder / s).exists())]
     called([*command, "-o", os.fspath(folder / "program"), "-lm"], folder)
     return folder / "program"
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from c_bundles import STRICT, called, needed
+from c_bundles import STRICT, called
 from fused import fma
+from integrations import need
 from oracle_rodas5p import OracleModel
 from order_conditions import Tree, density, trees
 from runtime_models import model as hand_written, needs_core
@@ -421,7 +422,7 @@ def test_feedback_in_a_c_bundle(tmp_path: Path, scalar: str) -> None:
         text = text.replace(old, new)
     (tmp_path / "program.c").write_text(text)
     sources = [file for file in ("program.c", "mass.c", "cg_runtime.c") if (tmp_path / file).exists()]
-    called([needed("gcc"), "-std=c99", *STRICT, *sources, "-o", "program", "-lm"], tmp_path)
+    called([need("gcc"), "-std=c99", *STRICT, *sources, "-o", "program", "-lm"], tmp_path)
     tolerance = 1e-6 if scalar == "double" else 1e-4
     for method, line in zip(METHODS, called([tmp_path / "program"], tmp_path).splitlines()):
         declared = under_feedback("stiff").integrate(

@@ -47,7 +47,7 @@ static void cg_rounding(cg_run_t *run)
         memset(noise, 0, sizeof(double) * (size_t)run->model->n_events); /* too close to where guards have no value */
     }
     for (int32_t i = 0; i < run->model->n_events; i++) {
-        noise[i] = cg_larger(CG_ZERO / CG_MOMENT * noise[i], CG_TINY);
+        noise[i] = cg_larger(CG_ZERO / CG_MOMENT * noise[i], DBL_MIN);
     }
 }
 
