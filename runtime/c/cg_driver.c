@@ -145,7 +145,7 @@ int cg_options_valid(const cg_run_t *run)
         valid = valid && (run->first_step > 0.0 || run->max_step < HUGE_VAL);
     }
     if (run->detector != NULL && run->detector->log != NULL) { /* with less room it could never go on */
-        valid = valid && run->detector->log_capacity > run->detector->n_observed;
+        valid = valid && run->detector->log_capacity >= run->detector->n_observed;
     }
     return valid;
 }

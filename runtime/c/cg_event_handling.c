@@ -192,7 +192,7 @@ int cg_detector_restore(cg_detector_t *detector, const void *from, size_t size)
 enum { MOST_CROWDED = 10000 };
 #define CG_CROWDED 1e-6
 
-/* Counts what occurs now. CG_ACCUMULATING: too many events at one time, or the motion slides along a kink. */
+/* Counts what occurs now. CG_ACCUMULATING: too many events at one time, or contacts and functions too close together. */
 static int cg_count_occurrences(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
@@ -231,6 +231,16 @@ static void cg_go_to_limit(cg_run_t *run)
         const double t_end = cg_time_inside(run, run->t_end);
         run->t = run->direction * (t - t_end) > 0.0 ? t_end : t;
     }
+}
+
+/* Whether kinks alone occur: where nothing jumps with them they may follow one another as they like (cg_events.h). */
+static int cg_kinks_alone(const cg_run_t *run)
+{
+    int others = run->jump != NULL;
+    for (int32_t i = 0; i < run->detector->n_observed; i++) {
+        others = others || (run->detector->fired[i] != 0.0 && (i < run->model->n_events || i >= run->detector->n_guards));
+    }
+    return !others;
 }
 
 /* A jump at run->t from the state `before` with the modes before. */
@@ -380,7 +390,7 @@ static int cg_at_event(cg_run_t *run, const cg_record_t *record)
     }
     detector->have_end = 0;
     detector->pending = changed ? 2 : 0;
-    if (status == CG_OK) {
+    if (status == CG_OK && !cg_kinks_alone(run)) {
         status = cg_count_occurrences(run);
     }
     if (status == CG_OK) {

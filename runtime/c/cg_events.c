@@ -279,18 +279,24 @@ static int cg_first(cg_run_t *run, int32_t index, double upto)
     }
 }
 
-/* The earliest crossing that counts, or -1. Updates sign_new up to it. */
-static int cg_earliest(cg_run_t *run, int32_t *index, double *theta)
+static int cg_is_kink(const cg_run_t *run, int32_t index)
+{
+    return index >= run->model->n_events && index < run->detector->n_guards;
+}
+
+/* The earliest crossing that counts, or -1. Updates sign_new up to it. past: kinks are left out, and their sides are not
+ * known any more. */
+static int cg_earliest(cg_run_t *run, int past, int32_t *index, double *theta)
 {
     cg_detector_t *const detector = run->detector;
     for (int32_t i = 0; i < detector->n_observed; i++) {
         detector->root[i] = 2.0;
         detector->cursor[i] = 0.0;
-        detector->sign_new[i] = detector->sign[i];
+        detector->sign_new[i] = past && cg_is_kink(run, i) ? 0.0 : detector->sign[i];
     }
     double best = 2.0; /* crossings after the earliest one do not matter */
     for (int32_t i = 0; i < detector->n_observed; i++) {
-        if (detector->active[i] == 0.0) {
+        if (detector->active[i] == 0.0 || (past && cg_is_kink(run, i))) {
             continue;
         }
         const int status = cg_first(run, i, cg_smaller(best + 2.0 * CG_SAME_TIME, 1.0));
@@ -370,22 +376,51 @@ static int cg_arrived(cg_run_t *run)
     return status == CG_OK ? cg_modes_project(run) : status;
 }
 
+/* A kink is located, in a step that the method has accepted up to `end`. */
+static void cg_at_kink(cg_run_t *run, int32_t index, double end)
+{
+    cg_detector_memory_t *const memory = &run->detector->memory;
+    memory->quick = fabs(run->t - run->t_old) < CG_QUICK * fabs(end - run->t_old) ? memory->quick + 1 : 0;
+    if (memory->quick >= CG_KINKS_QUICK || cg_goes_back(run, index)) {
+        memory->pause = CG_KINK_PAUSE;
+    }
+}
+
 int cg_detector_after_step(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
+    const double end = run->t;
     int32_t index = -1;
-    for (;;) {
+    int past = 0, kink = 0;
+    for (int passes = 0;; passes++) {
         double theta;
         int landed = 1;
         int status = cg_sample_step(run);
         if (status == CG_OK) {
-            status = cg_earliest(run, &index, &theta);
+            status = cg_earliest(run, past, &index, &theta);
         }
         if (status != CG_OK) {
             return status;
         }
+        kink = index >= 0 && cg_is_kink(run, index);
+        if (kink && (passes >= CG_KINK_PASSES || detector->memory.pause > 0 || cg_steps_spent(run))) {
+            if (run->jump != NULL) {
+                cg_detector_take_back(run);
+                return cg_steps_spent(run) ? CG_TOO_MANY_STEPS : CG_ACCUMULATING;
+            }
+            past = 1;
+            detector->memory.pause = CG_KINK_PAUSE;
+            status = run->t == end ? CG_OK : cg_step_to(run, end);
+            if (status != CG_OK) {
+                return status;
+            }
+            continue;
+        }
         if (index < 0) {
+            if (!past && detector->memory.pause > 0) {
+                detector->memory.pause--;
+            }
             memcpy(detector->sign, detector->sign_new, bytes);
             memcpy(detector->end, detector->samples + (ptrdiff_t)(CG_NODES - 1) * detector->n_observed, bytes);
             detector->have_end = 1;
@@ -402,7 +437,6 @@ int cg_detector_after_step(cg_run_t *run)
             memcpy(run->x_old, run->x, sizeof(double) * (size_t)run->ld);
             run->have_f = 1;
         } else {
-            const int kink = index >= run->model->n_events && index < detector->n_guards;
             status = kink ? cg_locate_kink(run, index, theta, &landed)
                           : cg_locate(run, index, run->t_old + theta * (run->t - run->t_old), &landed);
         }
@@ -412,7 +446,14 @@ int cg_detector_after_step(cg_run_t *run)
         if (landed) {
             break;
         }
+        if (!kink && cg_steps_spent(run)) {
+            cg_detector_take_back(run);
+            return CG_TOO_MANY_STEPS;
+        }
         memset(detector->fired, 0, bytes); /* the shorter step is searched from its start */
+    }
+    if (kink && run->jump == NULL) {
+        cg_at_kink(run, index, end);
     }
     return cg_arrived(run);
 }

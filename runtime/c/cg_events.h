@@ -34,8 +34,8 @@
  *     between all samples is missed; reduce max_step in that case.
  *   - Accumulation: after its own reset, a guard bends back to the side from which the event occurred, before time or
  *     state resolve that it left; or events follow one another at one time, more of them than 100 and the square of their
- *     number in the model. The time is then that of the limit, if the ratio of the last flights has settled. A motion that
- *     slides along a kink meets it 10000 times in a row within 1e-6 of the longest earlier time between two events.
+ *     number in the model; or contacts and functions 10000 times in a row within 1e-6 of the longest earlier time between
+ *     two events. The time is then that of the limit, if the ratio of the last flights of the event has settled.
  */
 #ifndef CG_EVENTS_H
 #define CG_EVENTS_H
@@ -47,6 +47,15 @@ extern "C" {
 #endif
 
 enum cg_detector_flags { CG_WATCH_KINKS = 1 /* also find the kinks of the model: a step ends at each */ };
+
+/* A kink is located by repeating the step up to it. Where the motion slides along it, since the equations of each side lead
+ * back to the other, that would be without end. So a step with a kink is accepted as the method has taken it, and its kinks
+ * are not found, if the method has shortened it CG_KINK_PASSES times on the way to a kink, and until there have been
+ * CG_KINK_PAUSE steps without a kink after that, after a kink behind which the motion goes straight back, and after
+ * CG_KINKS_QUICK in a row that each left less of their step than CG_QUICK. In a run with derivatives, which change at each
+ * kink, kinks accumulate instead, as events do. */
+enum { CG_KINK_PASSES = 4, CG_KINK_PAUSE = 8, CG_KINKS_QUICK = 10 };
+#define CG_QUICK 0.01
 
 /* What to do if several contact modes fit; if none fits, the run always stops. */
 enum cg_paradox_rule {
@@ -88,7 +97,9 @@ enum { CG_SOLUTIONS = 16, CG_MOST_CONTACTS = 64 }; /* solutions kept of a parado
 typedef struct cg_detector_memory {
     int32_t begun;     /* enum cg_detector_begun */
     int32_t stuck;     /* events in a row without progress */
-    int32_t crowded;   /* kinks in a row close together */
+    int32_t crowded;   /* other quantities in a row close together */
+    int32_t quick;     /* kinks in a row, each soon after the start of its step */
+    int32_t pause;     /* steps without a kink that are left before kinks are located again */
     double longest;    /* the longest time between two events */
     cg_time_t t_event; /* time of the last event, or of the start */
     double direction;  /* direction of the run when the signs were set */
@@ -115,7 +126,7 @@ typedef struct cg_detector {
     cg_event_fn_t fn; /* the caller's functions; NULL if there are none */
     void *fn_context;
     double *log;          /* NULL: nothing is logged */
-    int64_t log_capacity; /* rows that fit: at least n_observed, and one for the start */
+    int64_t log_capacity; /* rows that fit: at least n_observed, which may occur at once */
     int64_t n_log;
     int32_t rule;         /* enum cg_paradox_rule */
 

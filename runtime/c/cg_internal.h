@@ -43,6 +43,9 @@ void cg_detector_take_back(cg_run_t *run); /* cg_run_take_back, to repeat the st
  * right-hand side that changes at the zero, near a fraction theta of the step; it ends on the far side. */
 int cg_locate(cg_run_t *run, int32_t index, double t, int *landed);
 int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed);
+int cg_goes_back(cg_run_t *run, int32_t index); /* whether the motion behind this kink, where the step ends, leads back */
+int cg_step_to(cg_run_t *run, double t_new); /* repeats the step up to t_new; the method may require a shorter one: see run->t */
+int cg_steps_spent(const cg_run_t *run);     /* whether max_steps is reached */
 int cg_detector_after_step(cg_run_t *run);            /* finds events; may shorten or take back the step */
 /* The last step was repeated up to a crossing of the quantity `index`, the only one in it. */
 int cg_detector_arrive(cg_run_t *run, int32_t index);

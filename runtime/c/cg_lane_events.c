@@ -35,6 +35,7 @@ int cg_lane_events_configure(cg_lanes_run_t *run, const cg_run_t *options)
     const size_t bytes = sizeof(double) * (size_t)run->n_observed;
     single->signals = options->signals;
     single->stop = options->stop;
+    single->max_steps = options->max_steps;
     single->rtol = options->rtol;
     single->max_step = options->max_step;
     single->first_step = options->first_step;

@@ -13,8 +13,9 @@ void cg_detector_take_back(cg_run_t *run)
     run->n_anchor = run->detector->n_anchor;
 }
 
-/* Repeats the step, to t_new. The method may require a shorter step: see run->t. */
-static int cg_step_to(cg_run_t *run, double t_new)
+int cg_steps_spent(const cg_run_t *run) { return run->n_steps + run->n_rejected - run->n_spent >= run->max_steps; }
+
+int cg_step_to(cg_run_t *run, double t_new)
 {
     const double t_stop = run->t_stop, h = run->h;
     cg_detector_take_back(run);
@@ -193,6 +194,15 @@ int cg_locate(cg_run_t *run, int32_t index, double t, int *landed)
     return status == CG_OK && *landed && jumps ? cg_step_over(run, index, -run->detector->sign_new[index]) : status;
 }
 
+int cg_goes_back(cg_run_t *run, int32_t index)
+{
+    const double after = -run->detector->sign_new[index];
+    cg_tangent_t here, ahead;
+    return cg_run_derivative(run) == CG_OK && cg_on_tangent(run, index, run->t, &here) == CG_OK
+        && cg_on_tangent(run, index, run->t + run->direction * CG_MOMENT_OF_STEP * run->h, &ahead) == CG_OK
+        && (ahead.g - here.g) * after < 0.0;
+}
+
 /* The interpolant of a step across a jump of the right-hand side is wrong before the jump as well. So the kink is
  * approached by steps that end before it, half of the way, then 99 %, with the zero extrapolated each time. */
 int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed)
@@ -202,6 +212,10 @@ int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed)
     double zero = begin + theta * (run->t - begin), part = 0.5, t = zero, g = 0.0, g_near = HUGE_VAL;
     int status = CG_OK;
     for (int trial = 0; trial < 60; trial++) {
+        if (cg_steps_spent(run)) {
+            *landed = 0;
+            return CG_OK;
+        }
         t = begin + part * (zero - begin);
         if (fabs(t - begin) < 2.0 * smallest || fabs(zero - t) < smallest) {
             t = zero;
