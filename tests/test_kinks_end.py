@@ -21,6 +21,7 @@ import chaplygin as cg
 pytestmark = needs_core
 SYSTEMS = 30
 STARTS = 67  # of each: 2010 in all
+FEW = {"max_steps": 100}
 METHODS = ("dop853", "tsit5", "vern7", "vern9")
 
 
@@ -81,18 +82,25 @@ def check(seed: int, count: int, folder: Path) -> tuple[int, int]:
         method = METHODS[(seed + i) % 4] if seed else "dop853"
         fine = {"method": method, "rtol": 1e-10, "atol": 1e-10, "max_steps": 20_000}
         tolerance = 10.0 ** -(3 + (seed + i) % 5)
-        coarse = {"method": method, "rtol": tolerance, "atol": tolerance, "max_steps": 300 if i % 2 else 5000}
+        coarse = {"method": method, "rtol": tolerance, "atol": tolerance, "max_steps": 5000}
         for options in (fine, coarse):
             without = model.integrate(*given, **options)
-            located = model.integrate(*given, kinks=True, **options)
-            spent = located.n_steps + located.n_rejected
-            # the steps of a trial that is under way, which a limit does not cut short
-            assert spent <= options["max_steps"] + 60, (i, options)
-            enough = options is fine or without.n_steps + without.n_rejected < options["max_steps"] / 4
-            if without.status == 0 and enough:
+            more = {**options, "kinks": True, "max_steps": 2 * options["max_steps"]}  # kinks take trials, too
+            located = model.integrate(*given, **more)
+            few = model.integrate(*given, **{**more, **FEW})
+            # no more than the trials of one step, which the method makes by itself
+            assert few.n_steps + few.n_rejected <= FEW["max_steps"] + 60, (i, options)
+            if located.n_steps + located.n_rejected > FEW["max_steps"] + 60:
+                assert few.status == -4
+            if without.status == 0:
                 assert located.status == 0, (i, options, located)
             if without.status == 0 and options is fine:
-                assert located.y[:, -1] == pytest.approx(without.y[:, -1], abs=1e-6), (i, options)
+                close = {"rel": 1e-6, "abs": 1e-6}
+                if located.y[:, -1] != pytest.approx(without.y[:, -1], **close):
+                    # the run without kinks has stepped over a brief stay on the other side of one
+                    small = {"method": "dop853", "rtol": 1e-12, "atol": 1e-12, "max_step": 1e-3}
+                    without = model.integrate(*given, **small)
+                assert located.y[:, -1] == pytest.approx(without.y[:, -1], **close), (i, options)
                 well += 1
             found += sum(len(times) for times in located.t_kinks.values())
     options = {"method": METHODS[seed % 4], "rtol": 1e-6, "atol": 1e-6, "max_steps": 500, "kinks": True}

@@ -101,6 +101,12 @@ int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *c
         return CG_BAD_ARGUMENT;
     }
     while (cursor->next < cursor->last) {
+        if (run->stop != NULL && *run->stop) {
+            return CG_INTERRUPTED;
+        }
+        if (budget == 0) {
+            return CG_BUDGET_USED;
+        }
         if (!cursor->begun) {
             cg_begin_trajectory(ensemble, run, &cursor->record, cursor->next);
             cursor->begun = 1;
@@ -124,6 +130,7 @@ int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *c
         if (status == CG_EVENTS_FULL) { /* the log was full; it is empty now */
             continue;
         }
+        budget -= budget > 0 && run->n_steps + run->n_rejected == before; /* also one that ends at its start counts */
         const cg_outcome_t outcome = {status, run->t, run->n_rhs, run->n_steps, cursor->record.n_rows};
         cg_ensemble_end(ensemble, cursor->next, &outcome, run->n, run->x, 1);
         if (ensemble->observer[0] != NULL) {

@@ -18,7 +18,8 @@ typedef struct cg_queue {
     cg_cursor_t *cursor;
     struct cg_group *ready;
     uint32_t waiting;  /* bits of the lanes of `ready` that have a trajectory */
-    int64_t trials;    /* of trajectories that ended in this call */
+    int64_t trials;    /* of trajectories that ended in this call, at least one of each */
+    int64_t budget;    /* trial steps of all lanes in this call; negative: no limit */
     int64_t max_steps; /* of a trajectory; the limit of a group can be lower, for a pause */
     int32_t paused;    /* a lane has reached the limit of its group */
 } cg_queue_t;
@@ -85,7 +86,7 @@ static void cg_lane_end(cg_group_t *group, int32_t lane, int status)
         cg_ensemble_observed(group->ensemble, progress->trajectory[lane], group->observer, lane);
     }
     group->queue->cursor->n_done++;
-    group->queue->trials += run->n_trials[lane];
+    group->queue->trials += run->n_trials[lane] > 0 ? run->n_trials[lane] : 1;
     run->active[lane] = 0;
 }
 
@@ -249,13 +250,24 @@ static void cg_queue_begin(cg_queue_t *queue)
     queue->waiting = cg_lanes_busy(run);
 }
 
-/* Moves the next trajectory into an empty lane; if there is none, the lane stays empty. */
+/* Whether this call is to end. */
+static int cg_queue_pauses(const cg_queue_t *queue)
+{
+    const cg_lanes_run_t *const run = queue->ready->run;
+    return *run->stop || (queue->budget >= 0 && (queue->paused || queue->trials / run->lanes >= queue->budget));
+}
+
+/* Moves the next trajectory into an empty lane. If there is none, the lane stays empty; if those that are started end at
+ * once, it needs service again. */
 static void cg_lane_fill(cg_group_t *group, int32_t lane)
 {
     cg_queue_t *const queue = group->queue;
     cg_group_t *const ready = queue->ready;
-    while (queue->waiting == 0u && queue->cursor->next < queue->cursor->last) {
+    if (queue->waiting == 0u && queue->cursor->next < queue->cursor->last) {
         cg_queue_begin(queue);
+    }
+    if (queue->waiting == 0u && queue->cursor->next < queue->cursor->last) {
+        group->run->attention |= 1u << lane;
     }
     if (queue->waiting != 0u) {
         const int32_t from = cg_lowest(queue->waiting);
@@ -362,7 +374,7 @@ static void cg_group_record(cg_group_t *group, uint32_t attention)
     cg_lanes_record(group->ensemble, group->run, due, group->progress);
 }
 
-/* Serves the lanes of a group, of which some need it, until none does. CG_EVENTS_FULL: those that need it are served again,
+/* Serves the lanes of a group, of which some need it, until none does, or this call is to end. CG_EVENTS_FULL: those that need it are served again,
  * which changes nothing where it is done, once the cursor has room. */
 static int cg_group_serve(cg_group_t *group)
 {
@@ -399,7 +411,7 @@ static int cg_group_serve(cg_group_t *group)
         if (fresh != 0) {
             run->prepare(run);
         }
-    } while (run->attention != 0u);
+    } while (run->attention != 0u && !cg_queue_pauses(group->queue));
     return CG_OK;
 }
 
@@ -421,7 +433,7 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
                       int64_t budget)
 {
     cg_group_t groups[CG_GROUPS];
-    cg_queue_t queue = {cursor, &groups[2], 0u, 0, options->max_steps, 0};
+    cg_queue_t queue = {cursor, &groups[2], 0u, 0, budget, options->max_steps, 0};
     for (unsigned g = 0; g < CG_GROUPS; g++) {
         cg_lanes_run_t *const own = cg_lanes_group(run, g);
         if (!cursor->begun) {
@@ -453,14 +465,11 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
             }
             working[g] = cg_lanes_occupied(groups[g].run) >= 0;
         }
-        if (!working[0] && !working[1]) {
+        if (!working[0] && !working[1] && (groups[0].run->attention | groups[1].run->attention) == 0u) {
             return CG_OK;
         }
-        if (*run->stop) {
-            return CG_INTERRUPTED;
-        }
-        if (budget >= 0 && (queue.paused || queue.trials / run->lanes >= budget)) {
-            return CG_BUDGET_USED;
+        if (cg_queue_pauses(&queue)) {
+            return *run->stop ? CG_INTERRUPTED : CG_BUDGET_USED;
         }
         cg_lanes_run_t *const leader = groups[working[0] ? 0 : 1].run;
         leader->other = working[0] && working[1] ? groups[1].run : NULL;

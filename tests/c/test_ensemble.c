@@ -166,6 +166,16 @@ static void test_inputs_and_stop(void)
     }
     stop = 1;
     CHECK(run_range(&ensemble, run, 0, 3, &done) == CG_INTERRUPTED && done == 3);
+    /* also trajectories that end at their start, which take no step, hear it, and count in the budget */
+    const double lost[2] = {HUGE_VAL, 0.0};
+    ensemble.x0 = lost;
+    CHECK(run_range(&ensemble, run, 0, 3, &done) == CG_INTERRUPTED && done == 3);
+    stop = 0;
+    cg_cursor_t cursor = range(0, 3);
+    for (int64_t j = 1; j < 3; j++) {
+        CHECK(cg_ensemble_run(&ensemble, run, &cursor, 1) == CG_BUDGET_USED && cursor.n_done == j);
+    }
+    CHECK(cg_ensemble_run(&ensemble, run, &cursor, 1) == CG_OK && cursor.n_done == 3 && status[2] == CG_NONFINITE);
     cg_run_delete(run);
 }
 
