@@ -45,9 +45,10 @@ class Model(ModelAnalysis, ModelExports):
         callables of (t, y) with the attributes `terminal` (True, or the number of occurrences after which the run ends)
         and `direction`. Where an event function changes sign, the step is repeated up to its zero, so that the time is
         as accurate as the method; a zero at the start is not an event, nor is touching zero. ``kinks=True`` also ends a
-        step at each kink of the equations (Abs, sign, Min, Max, Piecewise). Dips of an event function that are narrower
-        than 1/500 of a step and lie between all samples can be missed; reduce `max_step` then. Events that accumulate
-        end the run with status -9. `paradox` says what to do if contacts allow several modes: "stop", "keep" as many
+        step at each kink of the equations (Abs, sign, Min, Max, Piecewise), but not where the motion slides along one:
+        those are passed as without `kinks`. Dips of an event function that are narrower than 1/500 of a step and lie
+        between all samples can be missed; reduce `max_step` then. Events that accumulate end the run with status -9.
+        `paradox` says what to do if contacts allow several modes: "stop", "keep" as many
         modes as possible, or "stick_first". If they allow none, the run always ends, with status -10.
 
         The end of each accepted step is moved back onto the constraints, in the metric of the kinetic energy, where the
