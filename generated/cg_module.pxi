@@ -22,5 +22,4 @@ def __getattr__(name):
     from chaplygin.runtime import Model
 
     made = Model(capsule, owner=modules.get(__name__, capsule))
-    globals()["model"] = made
-    return made
+    return globals().setdefault("model", made)  # of several threads, one makes it for all

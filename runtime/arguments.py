@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 import numbers
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -19,43 +18,18 @@ from numpy.typing import NDArray
 
 from .errors import ArgumentError
 from .labels import by_name as by_name, named as named, refuse_names
+from .scalars import (
+    boolean as boolean,
+    choice as choice,
+    is_integer as is_integer,
+    is_masked,
+    number as number,
+    path as path,
+    text as text,
+)
 from .shortened import ROOM, listed, short as short
 
 Array = NDArray[np.float64]
-
-
-def number(what: str, value: Any, *, finite: bool = True) -> float:
-    """`value` as a float. Strings, complex numbers, arrays and NaN are rejected with an error that names `what`.
-
-    >>> number("rtol", 1)
-    1.0
-    """
-    # float() would accept a string, which is a mistake here.
-    if type(value) is float and math.isfinite(value):
-        return value
-    if isinstance(getattr(value, "ndim", None), int) and value.ndim != 0:  # of NumPy, pandas, xarray ...
-        raise ArgumentError(f"{what} has shape {value.shape}; one number is needed")
-    numeric = hasattr(type(value), "__float__") or isinstance(value, numbers.Integral)
-    if isinstance(value, (str, bytes, bytearray, memoryview)) or not numeric:
-        raise ArgumentError(f"{what} = {short(value)} is not a real number")
-    if _is_masked(value):
-        raise ArgumentError(f"{what} is masked")
-    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind not in "biufO":
-        raise ArgumentError(f"{what} = {short(value)} is not a real number (dtype {value.dtype})")
-    try:
-        result = float(value)
-    except Exception as error:
-        raise ArgumentError(f"{what} = {short(value)} is not a real number") from error
-    if finite and not math.isfinite(result):
-        raise ArgumentError(f"{what} = {result} is not finite")
-    return result
-
-
-def text(what: str, value: Any) -> str:
-    """Return `value` if it is a string; raise ArgumentError if not."""
-    if not isinstance(value, str):
-        raise ArgumentError(f"{what} = {short(value)} is not a string")
-    return value
 
 
 def sensitivity_control(value: Any, sensitivities: Any) -> bool:
@@ -68,28 +42,35 @@ def sensitivity_control(value: Any, sensitivities: Any) -> bool:
     return found
 
 
-def boolean(what: str, value: Any) -> bool:
-    """Return `value` if it is True or False; raise ArgumentError if not: a string such as "no" would be truthy."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise ArgumentError(f"{what} = {short(value)} must be True or False")
-    return bool(value)
+def array(what: str, value: Any, fits: Callable[[tuple[int, ...]], object] | None = None) -> Array:
+    """`value` as a new C-ordered float64 array, not checked for finiteness.
 
-
-def array(what: str, value: Any) -> Array:
-    """`value` as a new C-ordered float64 array of any shape, not checked for finiteness."""
-    if _is_masked(value):
+    `fits` raises an error for a wrong shape, before anything is converted: the array can be larger than the memory.
+    """
+    if _is_bytes(value):
+        raise ArgumentError(f"{what} = {short(value)} is not an array of real numbers")
+    if is_masked(value):
         raise ArgumentError(f"{what} has masked entries")
     refuse_names(what, value)
     try:
         raw = np.asarray(value)
     except Exception as error:
         raise ArgumentError(f"{what} is not an array of real numbers: {error}") from error
-    if raw.dtype.kind not in "biufO" or (raw.dtype.kind == "O" and not _all_numbers(raw)):
+    wrong = raw.dtype.kind not in "biufO" or _has_bytes(value, raw)
+    if fits is not None and not wrong:
+        fits(raw.shape)
+    if raw.size > _MOST_REPEATED and 0 in raw.strides:
+        raise ArgumentError(f"{what} has shape {raw.shape}, with the same values again and again")
+    if wrong or (raw.dtype.kind == "O" and not _all_numbers(raw)):
         raise ArgumentError(f"{what} = {short(value)} is not an array of real numbers (dtype {raw.dtype})")
     try:
         return np.array(raw, dtype=np.float64, order="C")
     except Exception as error:
         raise ArgumentError(f"{what} is not an array of real numbers: {error}") from error
+
+
+_MOST_REPEATED = 10**7
+"""Entries of a broadcast array, which would be copied."""
 
 
 def wide(values: Array) -> Array:
@@ -119,13 +100,18 @@ def vector(kind: str, value: Any, names: Sequence[str], *, finite: bool = True) 
         return np.array(
             [number(f"{kind}: {name}", given[name], finite=finite) for name in names], dtype=np.float64
         )
-    result = array(kind, sequence(kind, value, names))
-    if result.shape != (len(names),):
-        turned = result.ndim == 2 and len(names) in result.shape
-        hint = (
-            "; for many runs at once use chaplygin.ensemble, with trajectories as columns" if turned else ""
-        )
-        raise ArgumentError(f"{kind} has shape {result.shape}; {_expected(names, f'({len(names)},)')}{hint}")
+
+    def fits(shape: tuple[int, ...]) -> None:
+        if shape != (len(names),):
+            turned = len(shape) == 2 and len(names) in shape
+            hint = (
+                "; for many runs at once use chaplygin.ensemble, with trajectories as columns"
+                if turned
+                else ""
+            )
+            raise ArgumentError(f"{kind} has shape {shape}; {_expected(names, f'({len(names)},)')}{hint}")
+
+    result = array(kind, sequence(kind, value, names), fits)
     if finite:
         check_finite(kind, result, names)
     return result
@@ -159,19 +145,20 @@ def matrix(kind: str, value: Any, names: Sequence[str], count: int | None, *, fi
             for i, row in enumerate(rows):
                 result[i] = row
     else:
-        result = array(kind, sequence(kind, value, names))
-        right = (len(names),)
-        if (
-            result.shape[:1] != right
-            or result.ndim > 2
-            or (result.ndim == 2 and count not in (None, result.shape[1]))
-        ):
-            wanted = f"({len(names)},) or ({len(names)}, {'N' if count is None else count})"
-            turned = result.ndim == 2 and result.shape[1] == len(names)
-            hint = (
-                "; rows are variables and columns trajectories: give the transpose, array.T" if turned else ""
-            )
-            raise ArgumentError(f"{kind} has shape {result.shape}; {_expected(names, wanted)}{hint}")
+
+        def fits(shape: tuple[int, ...]) -> None:
+            wide = len(shape) == 2
+            if shape[:1] != (len(names),) or len(shape) > 2 or (wide and count not in (None, shape[1])):
+                wanted = f"({len(names)},) or ({len(names)}, {'N' if count is None else count})"
+                turned = wide and shape[1] == len(names)
+                hint = (
+                    "; rows are variables and columns trajectories: give the transpose, array.T"
+                    if turned
+                    else ""
+                )
+                raise ArgumentError(f"{kind} has shape {shape}; {_expected(names, wanted)}{hint}")
+
+        result = array(kind, sequence(kind, value, names), fits)
     if finite:
         check_finite(kind, result, names)
     return result
@@ -207,9 +194,12 @@ def no_duration(dt: float, t: float) -> ArgumentError:
 
 def times(what: str, value: Any, t0: float, t1: float) -> Array:
     """Times inside [t0, t1], strictly ordered from t0 to t1, as solve_ivp requires of `t_eval`."""
-    result = array(what, value)
-    if result.ndim != 1:
-        raise ArgumentError(f"{what} has shape {result.shape}; a 1-D array of times is needed")
+
+    def fits(shape: tuple[int, ...]) -> None:
+        if len(shape) != 1:
+            raise ArgumentError(f"{what} has shape {shape}; a 1-D array of times is needed")
+
+    result = array(what, value, fits)
     bad = np.flatnonzero(~np.isfinite(result))
     if bad.size:
         raise ArgumentError(f"{what}[{bad[0]}] = {result[bad[0]]} is not finite")
@@ -299,26 +289,23 @@ def plain_names(what: str, given: Any) -> tuple[str, ...]:
     return tuple(map(plain_name, entries(what, given, "a list of names")))
 
 
+_MOST_ENTRIES = 10**6
+"""Of lists of names and the like; larger arrays, also broadcast ones, are mistakes, and slow to become lists."""
+
+
 def entries(what: str, given: Any, right: str) -> list[Any]:
     """The entries of a list, a tuple, an array or another iterable, as a list; `right` says in errors what is needed.
 
     >>> entries("keep", ("x", "y"), "a list of names")
     ['x', 'y']
     """
-    if isinstance(given, (str, bytes, bytearray, Mapping)):
+    long = isinstance(given, np.ndarray) and given.ndim > 0 and len(given) > _MOST_ENTRIES
+    if long or isinstance(given, (str, bytes, bytearray, Mapping)):
         raise ArgumentError(f"{what} = {short(given)}: give {right}")
     try:
         return list(given)
     except Exception as error:  # an array without axes is iterable by its type alone
         raise ArgumentError(f"{what} = {short(given)}: give {right}") from error
-
-
-def choice(what: str, given: Any, known: Iterable[str]) -> str:
-    """Return `given` if it is one of the known words; raise ArgumentError if not."""
-    known = tuple(known)
-    if not isinstance(given, str) or given not in known:
-        raise ArgumentError(f"{what} = {short(given)}: give one of {', '.join(map(repr, known))}")
-    return given
 
 
 def unknown_entry(kind: str, unknown: Sequence[str], names: Sequence[str]) -> ArgumentError:
@@ -391,10 +378,13 @@ def nearest(name: str, names: Sequence[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def _is_masked(value: Any) -> bool:
-    """Whether a value is masked, or an array has masked entries. NumPy imports its masked arrays only on demand."""
-    masked = sys.modules.get("numpy.ma")
-    return masked is not None and bool(masked.is_masked(value))
+def _is_bytes(value: Any) -> bool:
+    return isinstance(value, (bytes, bytearray)) or (isinstance(value, memoryview) and value.format in "bBc")
+
+
+def _has_bytes(value: Any, raw: NDArray[Any]) -> bool:
+    """Whether a list contains bytes, of which NumPy makes a row of numbers."""
+    return raw.ndim > 1 and isinstance(value, (list, tuple)) and any(map(_is_bytes, value))
 
 
 def _all_numbers(raw: NDArray[Any]) -> bool:

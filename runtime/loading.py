@@ -6,6 +6,7 @@ import ctypes
 import os
 import sys
 import threading
+from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -60,8 +61,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         capsule = getattr(module, "capsule", None)
         if capsule is None:
             raise LoadError(f"{os.fspath(path)} does not contain a model: it has no capsule")
-        made = Model(capsule, owner=module)
-        vars(module)["model"] = made
+        made: Model = vars(module).setdefault("model", Model(capsule, owner=module))
         return made
 
 
@@ -146,15 +146,18 @@ def _content(file: Path) -> bytes:
 
 
 def _imported(file: Path) -> ModuleType | None:
-    """The module of this file if the import system has already loaded it, e.g. one of `chaplygin.generated`."""
-    for module in list(sys.modules.values()):
+    """The module of this file if the import system has already loaded it, e.g. one of `chaplygin.generated`.
+
+    One that another thread is importing is waited for.
+    """
+    for name, module in list(sys.modules.items()):
         origin = getattr(module, "__dict__", {}).get("__file__")
         if (
             isinstance(origin, str)
             and os.path.basename(origin) == file.name
             and Path(origin).resolve() == file
         ):
-            return module
+            return import_module(name)
     return None
 
 
