@@ -19,10 +19,9 @@ from .assumptions import check_rows
 from .batch_arguments import Runs, chosen, plain_rows, spread, start_by_name, target
 from .companion import companion
 from .consistency import check_ensemble
-from .ensemble_job import positive
 from .ensemble_start import Start
 from .errors import ArgumentError
-from .executors import cores
+from .executors import cores, number_of_threads
 from .guard import Guard
 from .inputs import Inputs, parse
 from .lanes import lane_set, one_at_a_time
@@ -134,11 +133,14 @@ class Batch:
             self._tangents = BatchTangents(model, sensitivities, control, options, controls)
         apart = one_at_a_time(model, options, {}, sensitivities=self._tangents is not None, starts=False)
         address, self.lanes = lane_set(model, options.chosen, lanes, count, apart)
-        limit = cores() if threads is None else positive("threads", threads)
+        limit = cores() if threads is None else number_of_threads("threads", threads)
         self.threads = max(1, min(limit, count // SHARE if threads is None else count))
         self._team = Team(self.threads)
         weakref.finalize(self, self._team.close)
-        self._staffed = 0  # the process in which the threads of the team run
+        self._staffed = (
+            0,
+            1,
+        )  # the process in which the threads of the team run, and the first one that does not
         whole, how = (
             (model, options) if self._tangents is None else (self._tangents.model, self._tangents.options)
         )
@@ -242,10 +244,18 @@ class Batch:
 
     def _staff(self) -> None:
         """Start the threads of the team; again after a fork, which copies none."""
-        if self._staffed != os.getpid():
-            self._staffed = os.getpid()
-            for i in range(1, self.threads):
-                threading.Thread(target=self._team.serve, args=(i,), name="chaplygin", daemon=True).start()
+        process, first = self._staffed
+        if process != os.getpid():
+            first = 1
+        for i in range(first, self.threads):
+            member = threading.Thread(target=self._team.serve, args=(i,), name="chaplygin", daemon=True)
+            try:
+                member.start()
+            except RuntimeError as error:
+                raise ArgumentError(
+                    f"threads = {self.threads}: the system starts no more than {i}; give fewer"
+                ) from error
+            self._staffed = os.getpid(), i + 1
 
     # ---- inputs ----
 

@@ -83,7 +83,7 @@ def library_of(model: Any, expressions: Sequence[Any], lanes: int, kind: str = "
     try:
         if key in known:
             return known[key]
-    except TypeError:  # unhashable, so it is not an expression; the builder says so
+    except Exception:  # unhashable, so it is not an expression; the builder says so
         pass
     if model._equations is None:
         raise ArgumentError(

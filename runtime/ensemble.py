@@ -20,6 +20,8 @@ from .model import Model
 from .options import of_call, shown
 from .progress import Progress
 
+ON_FAILURE = ("exclude", "raise", "nan")
+
 if TYPE_CHECKING:
     from .studies.collector import Collector
     from .studies.precision import Precision
@@ -179,6 +181,8 @@ def ensemble(
     if not isinstance(model, BaseModel):
         raise ArgumentError(f"ensemble needs a model, not {type(model).__name__}: compile the system first")
     how = of_call(ensemble, options)
+    arguments.choice("on_failure", on_failure, ON_FAILURE)
+    arguments.sensitivity_control(sensitivity_control, sensitivities)
     given = {"initial": initial, "parameters": parameters, "inputs": inputs}
     given, plan = split(model, given, seed, sampling, reject)
     count = number_of_trajectories(n, given)
@@ -198,7 +202,7 @@ def ensemble(
 
         wanted = StudyJob.of(model, t_span, count, given, plan, how, lanes, collect, until)
         return run(wanted, threads, workers, on_failure, progress, out, seed is not None)
-    if workers is not None or out is not None or on_failure != "exclude":
+    if workers is not None or out is not None or on_failure != ON_FAILURE[0]:
         raise ArgumentError("workers, out and on_failure are for a run with collect; leave them out")
     draws = None
     if plan is not None:
@@ -217,6 +221,8 @@ def _executor(model: BaseModel, given: Executor | None, threads: Any, chunk: Any
     if given is not None:
         if threads is not None or chunk is not None:
             raise ArgumentError("threads and chunk are not for a run with its own executor; leave them out")
+        if isinstance(given, type) or not callable(getattr(given, "run", None)):
+            raise ArgumentError(f"executor = {arguments.short(given)} must have a method run(part, report)")
         return given
     found = Threads(threads, chunk)
     if not isinstance(model, Model):

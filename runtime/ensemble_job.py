@@ -240,7 +240,7 @@ def _lines(size: int) -> Array:
 
 def positive(what: str, value: Any) -> int:
     """`value` if it is a positive integer; raise ArgumentError if not."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value < 2**48:
+    if not arguments.is_integer(value) or not 1 <= value < 2**48:
         raise ArgumentError(f"{what} = {arguments.short(value)} must be a positive integer below 2**48")
     return int(value)
 

@@ -354,7 +354,7 @@ class Ensemble:
 
 def _index(what: str, i: Any, n: int) -> int:
     """The number of a trajectory; negative numbers count from the end."""
-    if isinstance(i, bool) or not isinstance(i, (int, np.integer)):
+    if not arguments.is_integer(i):
         raise ArgumentError(
             f"{what}: i = {arguments.short(i)} must be an integer, the number of a trajectory"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -188,11 +188,11 @@ class Rule:
 
 def _bounded(kind: str, given: Any, model: Any) -> tuple[list[Any], Array]:
     """A list, or a dict with bounds, as a list and an array (k, 2) of bounds."""
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise ArgumentError(
-            f"{kind} = {arguments.short(given)}; give a list, or a dict {{name: (low, high)}}"
-        )
-    items = list(given)
+    items = (
+        list(given)
+        if isinstance(given, Mapping)
+        else arguments.entries(kind, given, "a list, or a dict {name: (low, high)}")
+    )
     if not items:
         raise ArgumentError(f"{kind} is empty")
     bounds = [

@@ -6,10 +6,14 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Protocol
 
+from . import arguments
 from .ensemble_job import EnsemblePart, positive
+from .errors import ArgumentError
 
+MOST_THREADS = 1024
 SMALLEST_CHUNK, LARGEST_CHUNK = 64, 4096
 POLL = 0.05  # seconds between checks of the other threads
 ALONE = 1e-4  # seconds after which other threads are started: several times the cost of starting one
@@ -34,7 +38,7 @@ class Threads:
     """
 
     def __init__(self, threads: Any = None, chunk: Any = None) -> None:
-        self.threads = None if threads is None else positive("threads", threads)
+        self.threads = None if threads is None else number_of_threads("threads", threads)
         self.chunk = None if chunk is None else positive("chunk", chunk)
 
     def run(self, part: EnsemblePart, report: Callable[[int], None]) -> bool:
@@ -59,8 +63,9 @@ class Threads:
             if pieces and not helpers and time.perf_counter() - begin > ALONE:
                 wanted = min((self.threads or cores()) - 1, len(pieces))
                 helpers.extend(threading.Thread(target=help_out, name="chaplygin") for _ in range(wanted))
-                for helper in helpers:
-                    helper.start()
+                with suppress(RuntimeError):  # the system starts no more
+                    for helper in helpers:
+                        helper.start()
             report(core.done)
 
         interrupted = False
@@ -98,6 +103,13 @@ class Threads:
             pieces.append((first, min(first + size, count)))
             first += size
         return pieces[::-1]
+
+
+def number_of_threads(what: str, value: Any) -> int:
+    """A number of threads or processes, checked."""
+    if not arguments.is_integer(value) or not 1 <= value <= MOST_THREADS:
+        raise ArgumentError(f"{what} = {arguments.short(value)} must be an integer from 1 to {MOST_THREADS}")
+    return int(value)
 
 
 def cores() -> int:

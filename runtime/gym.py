@@ -110,7 +110,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
         `seed`: one for each episode, or the first of consecutive ones; None continues the random numbers.
         """
-        mask = (options or {}).get("reset_mask", np.ones(self.num_envs, dtype=bool))
+        mask = ({} if options is None else arguments.by_name("options", options)).get(
+            "reset_mask", np.ones(self.num_envs, dtype=bool)
+        )
         with self._episodes.alone:
             runs = self._chosen(mask)
             self._reseed(seed, runs)
@@ -225,7 +227,7 @@ class Env(gymnasium.Env[Any, Any]):
             model, 1, dt, actions, observations, reward, terminated, initial, parameters, inputs, max_episode_steps,
             options,
         )  # fmt: skip
-        self._seed = seed
+        self._seed = _seeds(seed, 1)[0]
         self.metadata = {"render_modes": []}
         self.action_space = _space(self._episodes.action_bounds)
         self.observation_space = _space(self._episodes.observation_bounds)
@@ -234,6 +236,7 @@ class Env(gymnasium.Env[Any, Any]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Start again; a `seed` makes the random numbers reproducible."""
+        (seed,) = _seeds(seed, 1)
         if seed is None and self._np_random is None:
             seed = self._seed
         with self._episodes.alone:
@@ -264,13 +267,13 @@ def _space(bounds: Array) -> gymnasium.spaces.Box:
 
 def _seeds(seed: Any, n: int) -> list[int | None]:
     """One seed, or None, for each of n episodes."""
-    if isinstance(seed, (list, tuple, np.ndarray)):
-        seeds = list(seed)
+    if isinstance(seed, (list, tuple)) or (isinstance(seed, np.ndarray) and seed.ndim):
+        seeds = arguments.entries("seed", seed, "an integer, or one for each episode")
     else:
-        seeds = [seed + i if isinstance(seed, (int, np.integer)) else seed for i in range(n)]
+        seeds = [seed + i if arguments.is_integer(seed) else seed for i in range(n)]
     if len(seeds) != n:
         raise ArgumentError(f"seed has {len(seeds)} entries; {n} are needed")
     for entry in seeds:
-        if entry is not None and not (isinstance(entry, (int, np.integer)) and entry >= 0):
+        if entry is not None and not (arguments.is_integer(entry) and entry >= 0):
             raise ArgumentError(f"seed: {arguments.short(entry)} is neither an integer from 0 nor None")
     return [None if entry is None else int(entry) for entry in seeds]

@@ -133,7 +133,7 @@ class RunOptions:
         if not largest > 0:
             raise ArgumentError(f"max_step = {largest} must be positive")
         limit = self.max_steps
-        if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or not 1 <= limit < 2**62:
+        if not arguments.is_integer(limit) or not 1 <= limit < 2**62:
             raise ArgumentError(f"max_steps = {arguments.short(limit)} must be a positive integer")
         if adaptive and self.step is not None:
             raise ArgumentError(

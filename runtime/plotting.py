@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import arguments
 from .errors import ArgumentError, optional
 from .series import drawn
 
@@ -31,7 +31,7 @@ def check_file(file: Any) -> None:
     figure_class = _figure_class("plot")
     if not isinstance(file, (str, os.PathLike)):
         return
-    path = Path(file)
+    path = arguments.path("plot", file)
     known = figure_class().canvas.get_supported_filetypes()
     suffix = path.suffix.lower().lstrip(".")
     if suffix and suffix not in known:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import random
+import time
 import warnings
 from collections.abc import Callable
 from decimal import Decimal
@@ -49,6 +50,12 @@ class Hostile:
         raise ArithmeticError("float")
 
 
+def endless() -> list[Any]:
+    found: list[Any] = []
+    found.append(found)
+    return found
+
+
 VALUES: dict[str, Callable[[], Any]] = {
     "None": lambda: None,
     "array": lambda: np.array([1.0, 2.0]),
@@ -76,6 +83,13 @@ VALUES: dict[str, Callable[[], Any]] = {
     "function": lambda: lambda *_: "x",
     "class": lambda: int,
     "hostile": Hostile,
+    "duration": lambda: np.timedelta64(3),
+    "string of no axes": lambda: np.array("x"),
+    "list of itself": endless,
+    "table of itself": lambda: [endless(), endless()],
+    "broadcast": lambda: np.broadcast_to(1.0, 10**9),
+    "broadcast objects": lambda: np.broadcast_to(np.array(Decimal(1), dtype=object), (2, 10**9)),
+    "list of bytes": lambda: [bytearray(b"ab"), bytearray(b"ab")],
 }
 
 
@@ -95,6 +109,22 @@ def batch() -> Any:
 
 
 @functools.cache
+def cart() -> Any:
+    x, force = cg.coordinates("x"), cg.inputs("F")
+    return cg.System(
+        "cart", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, forces={cg.rate(x): force}
+    ).compile()
+
+
+def environment(kind: str, **changes: Any) -> Any:
+    gym = pytest.importorskip("chaplygin.gym")
+    given = {**EPISODES, **changes}
+    made = gym.VectorEnv(cart(), 2, **given) if kind == "VectorEnv" else gym.Env(cart(), **given)
+    made.reset()
+    return made
+
+
+@functools.cache
 def fitted() -> cg.Fit:
     return cg.fit(spring(), DATA, initial=START, parameters=NUMBERS, free=["k"])
 
@@ -107,6 +137,9 @@ def solution() -> Any:
 RUN = {"t_span": (0, 0.1), "initial": START, "parameters": NUMBERS, "inputs": None}
 HOW = {"method": "dop853", "rtol": 1e-6, "atol": 1e-6, "max_step": 1.0, "max_steps": 1000, "kinks": False,
        "paradox": "stop", "project": None}  # fmt: skip
+EPISODES = {"dt": 0.1, "actions": {"F": (-1, 1)}, "observations": ["x"], "reward": "x", "terminated": None,
+            "initial": {"x": (-1, 1), "x_dot": 0}, "parameters": None, "inputs": None, "max_episode_steps": 5,
+            "seed": 1}  # fmt: skip
 BODY = {
     "parent": None,
     "axis": "z",
@@ -123,6 +156,17 @@ CALLS: dict[str, tuple[Callable[[], Callable[..., Any]], dict[str, Any]]] = {
     "ensemble": (lambda: functools.partial(cg.ensemble, spring()), RUN | HOW | {
         "n": 3, "t_eval": None, "threads": 1, "chunk": 2, "lanes": None, "progress": False, "seed": None,
         "sampling": "random", "reject": False, "sensitivities": None}),
+    "study": (lambda: functools.partial(cg.ensemble, spring()), RUN | HOW | {
+        "n": 3, "threads": 1, "workers": None, "lanes": None, "progress": False, "seed": None, "sampling": "random",
+        "on_failure": "exclude", "collect": {"end": cg.final("x")}, "until": None, "executor": None, "t_eval": None,
+        "sensitivity_control": True}),
+    "executor": (lambda: functools.partial(cg.ensemble, spring(), n=3), RUN | {"executor": None}),
+    "Env": (lambda: functools.partial(environment, "Env"), EPISODES),
+    "VectorEnv": (lambda: functools.partial(environment, "VectorEnv"), EPISODES | {"autoreset": "next_step"}),
+    "Env: step": (lambda: environment("Env").step, {"action": [0.0]}),
+    "Env: reset": (lambda: environment("Env").reset, {"seed": None}),
+    "VectorEnv: step": (lambda: environment("VectorEnv").step, {"actions": [[0.0], [0.0]]}),
+    "VectorEnv: reset": (lambda: environment("VectorEnv").reset, {"seed": None, "options": None}),
     "stepper": (lambda: spring().stepper, {"initial": START, "parameters": NUMBERS, "t0": 0.0, **HOW}),
     "batch": (lambda: spring().batch, {
         "initial": START, "parameters": NUMBERS, "n": 3, "t0": 0.0, "threads": 1, "lanes": None,
@@ -187,13 +231,14 @@ CALLS: dict[str, tuple[Callable[[], Callable[..., Any]], dict[str, Any]]] = {
 
 DECLARED = {"Body", "revolute", "rate", "load_model"}
 """Calls whose arguments SymPy or the operating system looks at first: errors of a hostile object are its own there."""
+FAILING_BY_THEMSELVES = {("events", "class"), ("initial", "class"), ("parameters", "class")}
+"""Functions whose error is their own: int() of a state or of a generator."""
 CASES = [
     (call, name, value)
     for call, (_, given) in CALLS.items()
     for name in given
     for value in VALUES
-    if not (value == "hostile" and call in DECLARED)
-    and (name, value) != ("events", "class")  # an error of int()
+    if not (value == "hostile" and call in DECLARED) and (name, value) not in FAILING_BY_THEMSELVES
 ]
 POSITIONAL = {"grid", "final", "loss", "load_model", "example", "coordinates", "rate"}
 
@@ -222,6 +267,64 @@ def check(cases: list[tuple[str, str, str]]) -> None:
 
 def test_a_sample_of_wrong_types() -> None:
     check(random.Random(28).sample(CASES, SHARE))
+
+
+def test_only_names_are_names_of_results() -> None:
+    collect: Any = {1: cg.final("x"), "1": cg.final("x_dot")}
+    with pytest.raises(cg.ArgumentError, match="collect: the key 1 is not a name"):
+        cg.ensemble(spring(), (0, 1), START, NUMBERS, n=2, collect=collect)
+
+
+def test_tolerances_of_a_study_are_read_as_those_of_a_run() -> None:
+    run = functools.partial(
+        cg.ensemble, spring(), (0, 1), START, NUMBERS, n=2, collect={"end": cg.final("x")}
+    )
+    right = run(atol=1e-7).results["end"]["x"]
+    assert (run(atol=Decimal("1e-7")).results["end"]["x"] == right).all()
+    assert (run(atol={"x_dot": 1e-7, "x": 1e-7}).results["end"]["x"] == right).all()
+
+
+def test_sets_and_bytes_have_no_order_and_no_numbers() -> None:
+    with pytest.raises(cg.ArgumentError, match=r"t_span = \{.*\} is not a pair"):
+        spring().integrate({0.0, 1.0}, START, NUMBERS)
+    for numbers in (bytearray(b"\0\1"), memoryview(b"\0\1")):
+        with pytest.raises(cg.ArgumentError, match=r"t_eval = .* is not an array of real numbers"):
+            spring().integrate((0, 1), START, NUMBERS, t_eval=numbers)
+    with pytest.raises(cg.ArgumentError, match="sensitivity_control = 'no' must be True or False"):
+        cg.ensemble(
+            spring(), (0, 1), START, NUMBERS, n=2, collect={"end": cg.final("x")}, sensitivity_control="no"
+        )
+
+
+@pytest.mark.parametrize("value", [None, 5, b"x", "a\0b", "\ud800", np.array("x")])
+def test_paths(value: Any) -> None:
+    end = {"end": cg.final("x")}
+    calls: dict[str, Callable[[], Any]] = {
+        "export_c": lambda: spring().export_c(value),
+        "export_fmu": lambda: spring().export_fmu(value),
+        "open_study": lambda: cg.open_study(value),
+        "load_model": lambda: cg.load_model(value),
+        "out": lambda: cg.ensemble(spring(), (0, 1), START, NUMBERS, n=2, collect=end, out=value),
+    }
+    for name, call in calls.items():
+        if not (name == "out" and value is None):
+            with pytest.raises(cg.ChaplyginError, match=r"must be a path|no compiled model at"):
+                call()
+
+
+def test_arrays_of_one_value_again_and_again_are_refused_at_once() -> None:
+    many = np.broadcast_to(1.0, 10**9)
+    begin = time.process_time()
+    for call in (
+        lambda: spring().integrate((0, 1), START, NUMBERS, t_eval=many),
+        lambda: spring().integrate(many, START, NUMBERS),
+        lambda: spring().integrate((0, 1), many, NUMBERS),
+        lambda: spring().integrate((0, 1), START, NUMBERS, sensitivities=many),
+        lambda: cg.ensemble(spring(), (0, 1), START, NUMBERS, n=2, collect={"q": cg.quantiles("x", many)}),
+    ):
+        with pytest.raises(cg.ArgumentError):
+            call()
+    assert time.process_time() - begin < 2
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chaplygin.runtime.arguments import SERIES, choice, no_jacobian, short, unknown_method
+from chaplygin.runtime.arguments import SERIES, choice, no_jacobian, path, short, unknown_method
 from chaplygin.runtime.errors import ArgumentError, EmitError
 
 from ..emit.bundle import GROUPS, TAKEN, Bundle
@@ -46,7 +46,7 @@ def export_c(
         raise ArgumentError(
             f"export_c: prefix = {short(prefix)} cannot begin names in C; give letters, digits and _, a letter first"
         )
-    target = Path(folder)
+    target = path("export_c: folder", folder)
     bundle = _described(model, _chosen(model, methods, scalar), scalar, single_header, start, prefix)
     _require_own(target, bundle)
     write(target, bundle_files(bundle, model_sources(model)), force=True)

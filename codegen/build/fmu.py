@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chaplygin.runtime.arguments import nearest
+from chaplygin.runtime.arguments import nearest, path as as_path
 from chaplygin.runtime.c_files import DRIVER, INCLUDE
 from chaplygin.runtime.errors import ArgumentError, EmitError
 from chaplygin.runtime.shortened import short
@@ -51,6 +51,7 @@ def export_fmu(
     experiment: Mapping[str, float],
 ) -> Path:
     """Write the FMU of a model; see `Model.export_fmu`. `start`: its start values, `experiment`: the default one."""
+    target = as_path("export_fmu: path", path)
     for what, given, known in (("version", version, VERSIONS), ("kind", kind, tuple(KINDS))):
         if given not in known:
             raise ArgumentError(
@@ -64,7 +65,6 @@ def export_fmu(
             )
     compilers = {_here(): cache.cached_compiler()}
     compilers |= {name: cross_compiler(name) for name in platforms if name not in compilers}
-    target = Path(path)
     _refuse(target)
     program = program_of(model)
     rows = {kernel: dependencies(program, kernel) for kernel in QUANTITIES}
@@ -156,8 +156,6 @@ def _compiled(
 
 def _refuse(target: Path) -> None:
     """Raise EmitError if the target exists and is anything but an FMU."""
-    if "\0" in os.fspath(target):
-        raise EmitError("the name of the FMU contains a NUL character")
     try:
         ours = not target.exists() or (target.is_file() and _is_fmu(target))
     except OSError as error:

@@ -82,7 +82,7 @@ def scalar(where: Entry | str, value: Any) -> Any:
         raise DeclarationError(f"{where} is a string; give a SymPy expression")
     try:
         result = sp.sympify(value)
-    except (sp.SympifyError, TypeError, AttributeError) as error:
+    except Exception as error:  # of SymPy, or a list that contains itself
         raise DeclarationError(f"{where} is not a SymPy expression: {error}") from None
     if not isinstance(result, sp.Expr) or getattr(result, "is_Matrix", False):
         raise DeclarationError(f"{where} is {type(result).__name__}; give a scalar SymPy expression")

@@ -47,11 +47,11 @@ def write(folder: str | Path, texts: Mapping[str, str], *, force: bool = False) 
     an error before anything is written; with `force` it is replaced (the target of a link is not touched). Each file
     is replaced atomically, so the old one remains if the disk is full.
 
-    Raises EmitError.
+    Raises EmitError, and ArgumentError for what is not a path.
     """
-    target = Path(folder)
-    if "\0" in os.fspath(target):
-        raise EmitError("the folder's name contains a NUL character")
+    from chaplygin.runtime.scalars import path  # not above: it imports NumPy
+
+    target = path("folder", folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
         for name in texts if not force else ():

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import sympy as sp
 from sympy.logic.boolalg import Boolean
 
@@ -43,10 +44,10 @@ def checked(wanted: Iterable[Any]) -> tuple[sp.Basic, ...]:
     found = []
     for expression in wanted:
         try:
-            if isinstance(expression, bytes):  # SymPy would evaluate it
-                raise TypeError("bytes are not a name")
+            if isinstance(expression, (bytes, np.timedelta64)):  # SymPy would evaluate it, or drop its unit
+                raise TypeError(f"{type(expression).__name__} is neither a name nor a number")
             result = sp.Symbol(expression) if isinstance(expression, str) else sp.sympify(expression)
-        except (sp.SympifyError, TypeError, AttributeError) as error:
+        except Exception as error:  # of SymPy, or a list that contains itself
             raise ArgumentError(f"{short(expression)} is not a SymPy expression: {error}") from None
         if not isinstance(result, (sp.Expr, Boolean)) or getattr(result, "is_Matrix", False):
             raise ArgumentError(f"{short(expression)} is {type(result).__name__}; a scalar is needed")

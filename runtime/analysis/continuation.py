@@ -179,7 +179,7 @@ def follow(start: SteadyState, along: Any, to: Any, step: Any, max_points: Any) 
     longest = arguments.number("step", step)
     if not 0 < longest <= 1:
         raise ArgumentError(f"continuation: step = {longest:.6g} must be positive and at most 1")
-    if isinstance(max_points, bool) or not isinstance(max_points, (int, np.integer)) or max_points < 2:
+    if not arguments.is_integer(max_points) or max_points < 2:
         raise ArgumentError(
             f"continuation: max_points = {arguments.short(max_points)} must be an integer of 2 or more"
         )

@@ -87,11 +87,7 @@ def lyapunov(
     start = Tangents(model, t0, initial, parameters, inputs, how)
     tangents = null_space(start.held(t0, start.y)[1])
     count = tangents.shape[1] if n is None else n
-    if (
-        isinstance(count, bool)
-        or not isinstance(count, (int, np.integer))
-        or not 1 <= count <= tangents.shape[1]
-    ):
+    if not arguments.is_integer(count) or not 1 <= count <= tangents.shape[1]:
         raise ArgumentError(
             f"n = {arguments.short(n)}: give a number of exponents from 1 to {tangents.shape[1]}"
         )

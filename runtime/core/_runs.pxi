@@ -144,7 +144,7 @@ cdef class ModelCore(StartCore):
             raise arguments.backward("t_span", "t1 >= t0")
         if type(t_eval) is list:
             t_eval = _of_floats(<list> t_eval)
-        elif cnp.PyArray_CheckExact(t_eval):
+        elif cnp.PyArray_CheckExact(t_eval) and cnp.PyArray_ISCARRAY_RO(t_eval):  # `times` copies others
             # Copied before the check: an input function may change the caller's array during the run.
             t_eval = cnp.PyArray_NewCopy(t_eval, cnp.NPY_CORDER)
         if t_eval is not None and not _plain_times(t_eval, t0, t1):

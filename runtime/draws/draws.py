@@ -240,7 +240,7 @@ class Plan:
 def _seed(seed: Any) -> int:
     if seed is None:
         return int(SeedSequence().generate_state(1, np.uint64)[0])
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 1 << 64:
+    if not arguments.is_integer(seed) or not 0 <= seed < 1 << 64:
         raise ArgumentError(f"seed = {arguments.short(seed)} must be an integer from 0 to 2**64 - 1")
     return int(seed)
 

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import arguments
-from ..errors import ArgumentError
 from .collector import Collector
 from .manifest import MANIFEST, StudyFolderError, description, read_manifest, written
 from .packing import Form, fits, pack, unpack
@@ -45,9 +44,7 @@ class Folder:
         """
         from filelock import FileLock, Timeout
 
-        if not isinstance(path, (str, os.PathLike)):
-            raise ArgumentError(f"out = {arguments.short(path)} must be the path of a folder")
-        self.path = Path(path)
+        self.path = arguments.path("out", path)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._check_ours()

@@ -42,7 +42,7 @@ class Precision:
 
     def bound(self, collect: Mapping[str, Any] | None, sampling: str) -> tuple[dict[str, Any], Precision]:
         """The entries of a study, and the precision with the name of its entry, which is added if it is missing."""
-        entries = dict(collect) if isinstance(collect, Mapping) else {}
+        entries = arguments.named("collect", collect) or {}
         name = self.entry
         if isinstance(name, Collector):
             name = next((key for key, each in entries.items() if each is self.entry), OWN_NAME)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import arguments
-from ..errors import ArgumentError, ChaplyginError
+from ..errors import ChaplyginError
 from ..options import RunOptions
 from ..progress import Progress
 from .folder import Chunks, Folder
@@ -24,7 +22,6 @@ from .sketches import CHUNK
 from .study import Study, StudyJob, chunks
 from .workers import Workers, workers_of
 
-ON_FAILURE = ("exclude", "raise", "nan")
 _SAID = {CRASHED: "crashed their process", UNDEFINED: "have a quantity of collect that is not finite"}
 """Failures of which a study warns, since single runs do not have them."""
 
@@ -43,8 +40,6 @@ def run(
     seeded: bool,
 ) -> Study:
     """Run a study; the arguments are those of `ensemble`. `seeded`: whether its seed was given."""
-    if on_failure not in ON_FAILURE:
-        raise ArgumentError(f"on_failure = {arguments.short(on_failure)} must be 'exclude', 'raise' or 'nan'")
     count = job.count
     if job.plan is not None:
         job.plan.check_likely(count)
@@ -127,9 +122,7 @@ def open_study(path: Any) -> Study:
     Numbers of every trajectory are read when they are used. It has no model, so `rerun` and `draws` are not available.
     Raises StudyFolderError.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise ArgumentError(f"open_study: {arguments.short(path)} must be the path of a folder")
-    place = Path(path)
+    place = arguments.path("open_study: path", path)
     found = read_manifest(place)
     job = StudyJob(
         found.model, found.t_span, None, found.count, {}, None, RunOptions(), None, found.collect, found.until

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from .. import arguments
 from ..errors import ArgumentError, optional
 from ..plotting import unit_of_time
 from .sketches import CHUNK
@@ -98,7 +98,7 @@ def _frame(found: Any) -> Any:
 
 
 def _new(path: Any, what: str) -> Path:
-    target = Path(os.fspath(path))
+    target = arguments.path(what, path)
     if target.exists():
         raise ArgumentError(f"{what}: {str(target)!r} exists; choose another path, or remove it")
     return target

@@ -71,12 +71,13 @@ class StudyJob:
             if not isinstance(until, Precision):
                 raise ArgumentError(f"until = {arguments.short(until)} must be cg.precision(...)")
             collect, until = until.bound(collect, "random" if plan is None else plan.sampling)
-        if not isinstance(collect, Mapping) or not collect:
+        entries = arguments.named("collect", collect)
+        if not entries:
             raise ArgumentError(
                 "collect must be a dict of entries such as cg.moments('x'), by names of your choice"
             )
         bound = {}
-        for name, given_entry in collect.items():
+        for name, given_entry in entries.items():
             entry = entry_of(given_entry)
             if not isinstance(entry, Collector):
                 raise ArgumentError(
@@ -84,7 +85,7 @@ class StudyJob:
                     "cg.moments, cg.quantiles, cg.histogram, cg.probability, cg.first_passage, cg.events, cg.integral, "
                     "cg.peak, cg.minimum or cg.table"
                 )
-            bound[str(name)] = entry.bound(str(name), model, (t0, t1))
+            bound[name] = entry.bound(name, model, (t0, t1))
         times = [entry.at for entry in bound.values() if entry.at is not None]
         direction = 1 if t1 >= t0 else -1
         t_eval = direction * np.unique(direction * np.concatenate(times)) if times else None
@@ -143,7 +144,7 @@ class StudyJob:
         )
         part = job.part()
         start = self.t_span[0]
-        check_ensemble(self.model, start, part.start, part.x0, job.inputs, self.options.smallest_atol)
+        check_ensemble(self.model, start, part.start, part.x0, job.inputs, job.options.smallest_atol)
         if executor.run(part, lambda done: None):
             raise KeyboardInterrupt
         return Ensemble(part, False), draws

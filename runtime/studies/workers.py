@@ -11,12 +11,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from .. import arguments
-from ..ensemble_job import positive
 from ..errors import ArgumentError
-from ..executors import cores
+from ..executors import cores, number_of_threads
 from ..model import Model
 from .guard import Without, guarded
 from .part import Part
@@ -201,13 +198,13 @@ def workers_of(job: StudyJob, threads: Any, workers: Any) -> Iterator[Workers]:
 
 def _chosen(job: StudyJob, threads: Any, workers: Any) -> Workers:
     if workers is None:
-        wanted = cores() if threads is None else positive("threads", threads)
+        wanted = cores() if threads is None else number_of_threads("threads", threads)
         size = wanted if isinstance(job.model, Model) else 1  # pure Python holds the GIL
         return Workers(job, ThreadPoolExecutor(size, thread_name_prefix="chaplygin"), size)
     if threads is not None:
         raise ArgumentError("threads are those of this process; with workers leave them out")
-    if isinstance(workers, (int, np.integer)) and not isinstance(workers, bool):
-        return Processes(job, None, positive("workers", workers))
+    if arguments.is_integer(workers):
+        return Processes(job, None, number_of_threads("workers", workers))
     if _of_dask(workers):
         return Dask(job, workers)
     if not isinstance(workers, type) and callable(getattr(workers, "submit", None)):
