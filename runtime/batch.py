@@ -6,6 +6,7 @@ import math
 import os
 import threading
 import weakref
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ from .lanes import lane_set, one_at_a_time
 if TYPE_CHECKING:
     from .ensemble_sensitivities import EnsembleSensitivity
     from .options import RunOptions
+from .snapshots import Sealed
 
 SHARE = 4096
 """Runs for each thread, unless the number of threads is given."""
@@ -49,7 +51,7 @@ def accepted(model: Any, options: RunOptions, inputs: Any, count: int) -> Inputs
 
 
 @dataclass(frozen=True, eq=False)
-class BatchSnapshot:
+class BatchSnapshot(Sealed):
     """Runs of a batch with everything needed to continue them bit for bit: their indices, and a column of each."""
 
     model: str
@@ -58,6 +60,20 @@ class BatchSnapshot:
     runs: Runs
     columns: Array
     sensitivities: tuple[str, ...] = ()
+    seal: int | None = None
+
+    def _checksum(self) -> int:
+        plain = (
+            self.model,
+            self.digest,
+            self.method,
+            self.sensitivities,
+            self.runs.dtype,
+            self.columns.shape,
+            self.columns.dtype,
+        )
+        found = zlib.crc32(self.runs.tobytes(), zlib.crc32(repr(plain).encode()))
+        return zlib.crc32(np.ascontiguousarray(self.columns).data, found)
 
 
 class Batch:
@@ -432,6 +448,7 @@ class Batch:
         """
         if not isinstance(snapshot, BatchSnapshot):
             raise ArgumentError(f"restore needs a snapshot returned by save, not {type(snapshot).__name__}")
+        snapshot.check()
         saved = snapshot.model, snapshot.digest, snapshot.method, snapshot.sensitivities
         if saved != (self.model.name, self.model.digest, self.method, self._varied):
             raise ArgumentError("the snapshot belongs to another model or method, or has other sensitivities")
