@@ -153,10 +153,8 @@ class Batch:
         self.threads = max(1, min(limit, count // SHARE if threads is None else count))
         self._team = Team(self.threads)
         weakref.finalize(self, self._team.close)
-        self._staffed = (
-            0,
-            1,
-        )  # the process in which the threads of the team run, and the first one that does not
+        # the process in which threads of the team run, and the number of the first one that does not
+        self._staffed = 0, 1
         whole, how = (
             (model, options) if self._tangents is None else (self._tangents.model, self._tangents.options)
         )

@@ -64,6 +64,12 @@ class Record:
             self.y.append(x0)
             self.next = 1
 
+    def fail(self) -> None:
+        """Add the point that a failed run has reached, if it is not the last row."""
+        if not self.t or self.t[-1] != self.at or not np.array_equal(self.y[-1], self.last):
+            self.t.append(self.at)
+            self.y.append(self.last)
+
     def step(self, t: float, x: Array, interpolate: Callable[[float], Array]) -> None:
         self.at, self.last = t, x
         if self.t_eval is None:

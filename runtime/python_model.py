@@ -206,6 +206,8 @@ class PythonModel(BaseModel):
         run = self._integrator(how.chosen, settings)
         record = Record(t0, x0, moments, 1.0 if t1 >= t0 else -1.0)
         status = run.run(self, record, p, controls, t1, steps.limit)
+        if status < 0:
+            record.fail()
         y = np.array(record.y).reshape(-1, len(x0)).T
         if len(record.t) and run.n_steps:
             note_end(self, float(record.t[-1]), y[:, -1], p, controls)
@@ -261,7 +263,8 @@ class PythonEnsemble:
         if job.t_eval is None:
             result.y[:, 0, j] = sol.y[:, -1]
         else:
-            reached = min(len(sol.t), len(job.t_eval))
+            within = min(len(sol.t), len(job.t_eval))
+            reached = int((sol.t[:within] == job.t_eval[:within]).sum())  # and where it failed
             result.y[:, :reached, j] = sol.y[:, :reached]
         if result.end is not None:
             result.end[:, j] = sol.y[:, -1] if sol.success else np.nan

@@ -101,7 +101,8 @@ class Solution:
 
     t (N,), y (n, N); `status` is 0 if the end was reached, 1 after a terminal event, and negative for an error of
     ``chaplygin.h``; `message` says what happened and when; `success`; `method`; nfev, njev, nlu; `sol`, the
-    interpolant, with ``dense_output=True``. A failed run contains everything computed before it failed.
+    interpolant, with ``dense_output=True``. A failed run contains everything computed before it failed; its last row is
+    the state that it has reached, at `t_reached`, also with `t_eval`.
 
     t_events and y_events: lists with an array for each event, (k,) and (k, n), those of the model first, then those
     given to `integrate`; the states are those before a reset. None if there are no events. At a reset or a mode change

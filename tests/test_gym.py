@@ -226,7 +226,7 @@ def test_a_model_from_a_file_takes_names(tmp_path: Path) -> None:
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"actions": ["f"]}, "actions: unknown f"),
     ({"actions": []}, "actions is empty"),
-    ({"actions": "F"}, "actions = 'F'; give a list"),
+    ({"actions": "F"}, "actions = 'F': give a list"),
     ({"actions": ["F", "F"]}, r"actions = \(F, F\): an input is given twice"),
     ({"inputs": {"F": 1}}, "inputs: F is set by the actions"),
     ({"actions": {"F": 1}}, r"actions: F = 1; a pair \(low, high\)"),

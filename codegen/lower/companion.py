@@ -46,6 +46,8 @@ def checked(wanted: Iterable[Any]) -> tuple[sp.Basic, ...]:
         try:
             if isinstance(expression, (bytes, np.timedelta64)):  # SymPy would evaluate it, or drop its unit
                 raise TypeError(f"{type(expression).__name__} is neither a name nor a number")
+            if isinstance(expression, np.ndarray) and expression.ndim:
+                raise TypeError("a scalar is needed")
             result = sp.Symbol(expression) if isinstance(expression, str) else sp.sympify(expression)
         except Exception as error:  # of SymPy, or a list that contains itself
             raise ArgumentError(f"{short(expression)} is not a SymPy expression: {error}") from None

@@ -185,6 +185,7 @@ cdef class ModelCore(StartCore):
         cdef cg_record_t record
         cdef cnp.npy_intp[3] shape
         cdef int status
+        cdef bint apart
         cdef int64_t budget = FIRST_BUDGET
         cdef object times, rows, coef = None, spans = None
         cdef cnp.npy_intp n = self.n_states
@@ -226,6 +227,7 @@ cdef class ModelCore(StartCore):
             raise signals.error
         if detector is not None and detector.error is not None:
             raise detector.error
+        apart = status < 0 and not _ends(&record, run, n)
         if record.n_rows < record.capacity:
             if record.capacity == FIRST_ROWS:
                 times, rows = _copy(record.t, record.n_rows), _copy(record.y, record.n_rows * n)
@@ -233,6 +235,10 @@ cdef class ModelCore(StartCore):
             else:
                 times.resize(record.n_rows, refcheck=False)
                 rows.resize((record.n_rows, n), refcheck=False)
+        if apart:
+            # Where a failed run has ended: between times that were asked for, or at a start that has no derivative.
+            record.n_rows += 1
+            times, rows = np.append(times, run.t), np.concatenate((rows, _copy(run.x, n)[None]))
         if record.n_rows > 0 and run.n_steps > 0:
             self._note_end(times[record.n_rows - 1], <const double *> cnp.PyArray_DATA(rows) + (record.n_rows - 1) * n,
                            run.p, run.u)
@@ -245,6 +251,12 @@ cdef class ModelCore(StartCore):
         if pivots.KERNEL in self._entries:
             pivots.report(solution)
         return solution
+
+
+cdef bint _ends(const cg_record_t *record, const cg_run_t *run, cnp.npy_intp n) noexcept:
+    """Whether the last row of a record is the point that a run has reached."""
+    cdef int64_t last = record.n_rows - 1
+    return last >= 0 and record.t[last] == run.t and memcmp(record.y + last * n, run.x, n * sizeof(double)) == 0
 
 
 cdef void _point(cg_record_t *record, times, rows, coef, spans) noexcept:
