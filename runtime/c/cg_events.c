@@ -203,7 +203,8 @@ static int cg_bracket_from_rest(cg_run_t *run, int32_t index, double upto)
 static int cg_first_visible(cg_run_t *run, int32_t index, double *from, double *upto, double *side)
 {
     cg_detector_t *const detector = run->detector;
-    const double least = 2.0 * cg_step_smallest(run->t_old) / fabs(run->t - run->t_old), noise = detector->noise[index];
+    const double least = 2.0 * cg_step_smallest(run->t_old) / fabs(run->t - run->t_old);
+    const double noise = cg_larger(detector->noise[index], CG_CLEAR * detector->scale[index]); /* the interpolant's too */
     int j = 1;
     *from = *side = 0.0;
     *upto = cg_nodes[1];
@@ -243,13 +244,13 @@ static int cg_bracket_from_zero(cg_run_t *run, int32_t index, int *goes_on)
         return status;
     }
     /* a smooth guard that leaves zero in this step does so at its start; another one where it first is visible */
-    for (int trial = 0; trial < 40 && status == CG_OK && from >= cg_nodes[1] && upto - from > CG_SAME_TIME; trial++) {
+    for (int trial = 0; trial < 40 && status == CG_OK && from >= cg_nodes[2] && upto - from > CG_SAME_TIME; trial++) {
         const double middle = 0.5 * (from + upto);
         status = cg_detector_inside(run, middle, index, detector->values);
         *(fabs(detector->values[index]) > detector->noise[index] ? &upto : &from) = middle;
     }
     detector->sign_new[index] = kept;
-    detector->root[index] = from >= cg_nodes[1] ? from : 0.0;
+    detector->root[index] = from >= cg_nodes[2] ? from : 0.0;
     *goes_on = 0;
     return status;
 }

@@ -190,8 +190,14 @@ int cg_locate(cg_run_t *run, int32_t index, double t, int *landed)
             return status;
         }
     }
-    const int jumps = fabs(g) > CG_SIDE * run->detector->scale[index]; /* as the input function does that it contains */
-    return status == CG_OK && *landed && jumps ? cg_step_over(run, index, -run->detector->sign_new[index]) : status;
+    const double after = -run->detector->sign_new[index];
+    if (status == CG_OK && *landed && g * after < -CG_SIDE * run->detector->scale[index]) {
+        /* it jumps here, as an input function may; else there was no zero */
+        status = cg_step_over(run, index, after);
+        status = status == CG_OK ? cg_at_end(run, index, &g) : status;
+        *landed = g * after >= 0.0;
+    }
+    return status;
 }
 
 int cg_goes_back(cg_run_t *run, int32_t index)

@@ -37,17 +37,35 @@ static int cg_shake(cg_run_t *run, int changing, double *noise)
     return status;
 }
 
-/* What of each guard of an event is rounding error of the state and the time, in detector->noise; the guards at run->t are
- * in detector->end. */
+/* What of each guard of an event is rounding error of the state, or the motion during that of the time, in detector->noise;
+ * the guards at run->t are in detector->end. */
 static void cg_rounding(cg_run_t *run)
 {
-    double *const noise = run->detector->noise;
-    memset(noise, 0, sizeof(double) * (size_t)run->model->n_events);
+    cg_detector_t *const detector = run->detector;
+    double *const noise = detector->noise;
+    const int32_t n = run->model->n_events;
+    memset(noise, 0, sizeof(double) * (size_t)n);
     if (cg_shake(run, 0, noise) != CG_OK || cg_shake(run, 1, noise) != CG_OK) {
-        memset(noise, 0, sizeof(double) * (size_t)run->model->n_events); /* too close to where guards have no value */
+        memset(noise, 0, sizeof(double) * (size_t)n); /* too close to where guards have no value */
     }
-    for (int32_t i = 0; i < run->model->n_events; i++) {
+    for (int32_t i = 0; i < n; i++) {
         noise[i] = cg_larger(CG_ZERO / CG_MOMENT * noise[i], DBL_MIN);
+    }
+    if (run->t == 0.0 || cg_run_derivative(run) != CG_OK) {
+        return;
+    }
+    memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
+    const double moment = cg_detector_moment(run);
+    for (int32_t i = 0; i < run->n; i++) {
+        detector->x[i] = run->x[i] + moment * run->f[i];
+    }
+    if (cg_detector_evaluate(run, run->t + moment, detector->x, 0, detector->values) == CG_OK) {
+        for (int32_t i = 0; i < n; i++) {
+            noise[i] = cg_larger(noise[i], CG_ZERO * fabs(run->t / moment * (detector->values[i] - detector->end[i])));
+        }
+    }
+    if (cg_run_inputs(run, run->t, run->x) != CG_OK) {
+        run->have_f = 0; /* an input function that fails does so again in the next step */
     }
 }
 
