@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,6 +155,13 @@ class EventRecord:
         """The name of the quantity with an index: an event, a kink, a function by its position, or a contact."""
         named = (*self.events, *self.kinks, *(f"events[{i}]" for i in range(self.functions)))
         return named[cause] if cause < len(named) else self.contacts[(cause - len(named)) // WATCHED]
+
+    def of_states(self, n: int) -> EventRecord:
+        """That of the first n states, without the tangents that follow them."""
+        rows, every = self.rows, self.n
+        kept = [rows[:, : HEAD + n], rows[:, HEAD + every : HEAD + every + n], rows[:, HEAD + 2 * every :]]
+        paradox = self.paradox and self.paradox._replace(y=self.paradox.y[:n])
+        return replace(self, n=n, rows=np.concatenate(kept, axis=1), paradox=paradox)
 
     def at_kink(self, first: int, last: int) -> bool:
         """Whether one of the rows first <= i < last is a kink."""

@@ -19,7 +19,7 @@ from .arguments import Array
 from .consistency import Accepted
 from .derivatives import derivatives
 from .errors import ArgumentError
-from .event_record import HEAD, EventRecord, functions
+from .event_record import EventRecord, functions
 from .shortened import short
 from .solution import Dense, Problem, Solution
 from .tangent_start import TangentStart, check_inputs, checked_names, start_of
@@ -407,7 +407,7 @@ def _split(
     n, variation, sizes = len(model.states), given.variation, given.start.sizes[:, None]
     record, dense = run._event_record, run.sol
     if record is not None:
-        record = _states_alone(record, n)
+        record = record.of_states(n)
     interpolant = None
     if dense is not None:
         interpolant = Dense.of_states(dense, n)
@@ -429,11 +429,3 @@ def _split(
     )
     pivots.report(solution)
     return solution
-
-
-def _states_alone(record: EventRecord, n: int) -> EventRecord:
-    """The log of events without tangents."""
-    rows, every = record.rows, record.n
-    kept = [rows[:, : HEAD + n], rows[:, HEAD + every : HEAD + every + n], rows[:, HEAD + 2 * every :]]
-    paradox = record.paradox and record.paradox._replace(y=record.paradox.y[:n])
-    return replace(record, n=n, rows=np.concatenate(kept, axis=1), paradox=paradox)

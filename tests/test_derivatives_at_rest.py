@@ -141,3 +141,55 @@ def test_exponents_of_a_rest(held: Any) -> None:
     found = held.lyapunov((0, 400), *HELD)
     assert found.values.sum() == pytest.approx(-0.05, abs=1e-8)  # of log det S, exactly
     np.testing.assert_allclose(found.values, -0.025, atol=1 / 400)
+
+
+WATCHED = ["event", "reset", "kink", "contact", "event and kink", "all"]
+REST_NAMES = ["x", "y", "x_dot", "y_dot", "s", "c", "u"]
+
+
+def watched(kind: str) -> Any:
+    """Two masses on springs, held by the force u, and what a run watches beside them: nothing of it happens."""
+    x, y, z = cg.coordinates("x y z")
+    s, c, a, b, d = cg.parameters("s c a b d", positive=True)
+    u = cg.parameters("u")
+    v, w, slip = cg.rate(x), cg.rate(y), cg.rate(z)
+    everything = kind == "all"
+    forces = {v: u - c * v, w: -c * w}
+    more: dict[str, Any] = {}
+    coordinates, kinetic = [x, y], v**2 + w**2
+    if everything or "kink" in kind:
+        forces[v] -= 3 * sp.Max(x - 5, 0) + sp.sign(y - 7)
+        forces[v] -= 1  # so that the force at rest is u
+    if everything or "event" in kind:
+        more["events"] = [cg.Event(x - 5, name="far")]
+    if kind == "reset":
+        more["events"] = [cg.Event(x - 5, reset={v: -v}, name="wall")]
+    if everything or kind == "contact":
+        coordinates, kinetic = [x, y, z], kinetic + slip**2
+        forces[slip] = sp.Rational(1, 2)
+        more["contacts"] = [cg.Coulomb("floor", slip=slip, normal=2, mu=1)]
+    springs = s * (a * x**2 / 2 + b * y**2 / 2 + d * (x - y) ** 2 / 2)
+    system = cg.System(
+        "watched", coordinates=coordinates, kinetic=kinetic / 2, potential=springs, forces=forces, **more
+    )
+    return system.compile()
+
+
+@pytest.mark.parametrize("kind", WATCHED)
+def test_gradients_along_a_rest_with_events_contacts_or_kinks(kind: str) -> None:
+    """30 systems: against the exponential of their linear equations."""
+    model, numbers = watched(kind), np.random.default_rng(WATCHED.index(kind))
+    for _ in range(5):
+        a, b, d, s = numbers.uniform(0.5, 3.0, 4)
+        c, u = numbers.uniform(0.02, 0.2), numbers.uniform(-1.0, 1.0)
+        stiffness = np.array([[a + d, -d], [-d, b + d]])
+        rest = np.linalg.solve(s * stiffness, [u, 0.0])
+        whole = np.zeros((7, 7))  # of the derivatives by a change of s, c and u, after those of the state
+        whole[:2, 2:4] = np.eye(2)
+        whole[2:4, :2], whole[2:4, 2:4] = -s * stiffness, -c * np.eye(2)
+        whole[2:4, 4], whole[2, 6] = -stiffness @ rest, 1.0
+        start = {"x": rest[0], "y": rest[1], "x_dot": 0.0, "y_dot": 0.0}
+        start |= {"z": 0.0, "z_dot": 0.0} if "z" in model.states else {}
+        parameters = {"a": a, "b": b, "d": d, "s": s, "c": c, "u": u}
+        found = model.gradient(cg.final("y"), SPAN, start, parameters, by=REST_NAMES)
+        close(found.vector, expm(30 * whole)[1])

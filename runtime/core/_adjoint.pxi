@@ -64,7 +64,7 @@ cdef class Trail:
             self.run.p[i] = parameters[i]
         for i in range(model.n_inputs):
             self.run.u[i] = inputs[i]
-        self.detector = _detector_of(model, None, &given)
+        self.detector = _detector_of(whole, None, &given)
         if self.detector is not None:
             self.detector.attach(self.run)
         row = 8.0 * model.n_states
@@ -140,7 +140,8 @@ cdef class Trail:
     cdef int _events(self, double t0) except -1:
         """Find the steps at whose ends something occurred: they end at its time."""
         cdef cnp.npy_intp n = self.trail.n_steps + 1
-        self.record = self.detector.event_record(self.status, self.run.t, _copy(self.run.x, self.model.n_states))
+        record = self.detector.event_record(self.status, self.run.t, _copy(self.run.x, self.model.n_states))
+        self.record = record.of_states(self.model.n_states)
         t = cnp.PyArray_SimpleNewFromData(1, &n, cnp.NPY_DOUBLE, self.trail.t)
         sign = -1.0 if self.trail.t[n - 1] < t0 else 1.0
         self.at_events = np.searchsorted(sign * t, sign * self.record.rows[:, 0])

@@ -111,15 +111,13 @@ def steps(start: Start, names: Sequence[str], options: RunOptions, stops: Array,
     """The run of a start, in steps that also bear the derivatives by `names`.
 
     Where the motion rests, its own errors bound no step. Four tangents do: the derivatives by up to four names, or sums
-    of them, with signs and weights that no symmetry of a system has. Runs with events, contacts or kinks have the steps
-    of their states alone.
+    of them, with signs and weights that no symmetry of a system has.
     """
     from .._core import Trail, methods
 
     model = start.model
     fields = vars(options)
-    jumps = model.events or model.contacts or model.kinks
-    if jumps or not methods()[options.chosen].adaptive:
+    if not methods()[options.chosen].adaptive:
         return Trail(model, fields, start.t, start.x, start.p, start.u, stops, memory)
     order = np.arange(len(names))
     weights = np.cos(1.0 + order**2) if len(names) > _MOST_DIRECTIONS else np.ones(len(names))
