@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from runtime_models import needs_core
+from scipy.optimize import minimize
 
 import chaplygin as cg
 
@@ -154,6 +155,32 @@ def block() -> Any:
         forces={cg.rate(x): k * (w * cg.time - x)},
         contacts=[contact],
     ).compile()
+
+
+def test_a_reset_that_changes_nothing_yet() -> None:
+    """A push n at time b, of which n = 0 is the first guess: dx/dn = exp(-d s) sin(w s) / w with s = T - b."""
+    x = cg.coordinates("x")
+    k, c, b = cg.parameters("k c b", positive=True)
+    n = cg.parameters("n")
+    v = cg.rate(x)
+    push = cg.Event(cg.time - b, reset={v: v + n}, name="push")
+    model = cg.System(
+        "pushed",
+        coordinates=[x],
+        kinetic=v**2 / 2,
+        potential=k * x**2 / 2,
+        forces={v: -c * v},
+        events=[push],
+    ).compile()
+    numbers = {"k": 4.0, "c": 0.1, "b": 1.0, "n": 0.0}
+    w, s = np.sqrt(4 - 0.05**2), 2.0
+    exact = np.exp(-0.05 * s) * np.sin(w * s) / w
+    for start in ({"x": 0.0, "x_dot": 0.0}, {"x": 0.3, "x_dot": -0.2}):
+        found = model.gradient(cg.final("x"), (0, 3), start, numbers, by=["n"], **TIGHT)
+        assert found["n"] == pytest.approx(exact, rel=1e-9)
+    data = cg.squares({"x": ([3.0], [0.1 * exact])})
+    objective = model.objective(data, (0, 3), {"x": 0.0, "x_dot": 0.0}, numbers, free=["n"], **TIGHT)
+    assert minimize(objective, objective.start, jac=True).x == pytest.approx([0.1], rel=1e-6)
 
 
 def test_slips_and_sticks(block: Any) -> None:

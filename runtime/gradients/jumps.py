@@ -68,11 +68,12 @@ class Jumps:
         step: float,
         tolerance: Callable[[Array], Array],
     ) -> None:
-        from .._core import differentiated
+        from .._core import differentials, differentiated
 
         self.start, self.record, self.model, self.parts, self.end = start, record, start.model, parts, end
         self.integrand, self.step, self.tolerance = integrand, step, tolerance
         self._differentiated, self._address = differentiated, derivatives(start.model).address("adjoint", 1)
+        self._kernels = differentials(start.model, self._address)
 
     def __call__(self, first: int, last: int, by_state: Array, by_rest: Array) -> None:
         """Back over rows first <= i < last: changes the derivatives by the state (n,), and by parameters and inputs."""
@@ -119,9 +120,7 @@ class Jumps:
 
     def _start(self, at: Side, by_state: Array, by_rest: Array) -> None:
         """Contacts that stick at the start take the slip velocity out of the sensitivities."""
-        from .._core import differentials
-
-        if "project" in differentials(self.model, self._address):
+        if "project" in self._kernels:
             _, by_y, more = self._adjoint("project", at, by_state.copy())
             by_state[:] = by_y
             by_rest += more
@@ -145,7 +144,9 @@ class Jumps:
                 return
         along = by_state.copy()
         by_t, by_y, by_more = 0.0, along, np.zeros_like(by_rest)
-        if cause < len(record.events) and not np.array_equal(before.y, after.y):
+        if (
+            cause < len(record.events) and f"reset_{cause}" in self._kernels
+        ):  # also one that changes nothing yet
             by_t, by_y, by_more = self._adjoint(f"reset_{cause}", before, along)
         c = float(by_y @ before.rates) + by_t - float(along @ after.rates) + mu
         c += self.integrand(before.t, before.y, before.u) - self.integrand(after.t, after.y, after.u)
