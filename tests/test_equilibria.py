@@ -374,6 +374,109 @@ def test_a_pendulum_in_x_and_y() -> None:
         assert abs(response[lin.outputs.index("angle"), 0] - exact) < 1e-14
 
 
+UNITS = [(1.0, 1.0), (1e-6, 1e-6), (1e-3, 1e3), (1e3, 1e-3), (1e6, 1.0)]
+"""Metres and seconds."""
+
+
+@pytest.mark.parametrize(("metres", "seconds"), UNITS)
+@pytest.mark.sample(2)
+def test_hanging_chains_in_x_and_y(metres: float, seconds: float) -> None:
+    """Of one to three masses, from 25 guesses each: on the rods and off them, and where the chain hangs already.
+
+    Where it hangs, the accelerations along y are identities, and none of their derivatives is left.
+    """
+    random, masses = np.random.default_rng(1), [1, 1, 1, 2, 2, 3]
+    for i in range(25):
+        count = masses[i % 6]
+        lean = random.uniform(-0.5, 0.5, count) * (i > 0)
+        place = (
+            np.cumsum(np.stack([np.sin(lean), -np.cos(lean)]), axis=1) * random.uniform(0.9, 1.1, 2)[:, None]
+        )
+        names = [f"{s}{j}" for s in "xy" for j in range(count)]
+        guess = dict(zip(names, place.ravel() * metres, strict=True))
+        found = chain_in_x_and_y(count).equilibrium(
+            guess, {"m": 2.0, "l": metres, "g": 9.81 * metres / seconds**2}
+        )
+        hanging = [*np.zeros(count), *(-1.0 - np.arange(count))]
+        assert [found[n] / metres for n in names] == pytest.approx(hanging, abs=1e-9)
+
+
+@functools.cache
+def chain_in_x_and_y(count: int) -> Any:
+    x, y = (cg.coordinates(f"{s}0:{count}") for s in "xy")
+    m, l, g = cg.parameters("m l g", positive=True)  # noqa: E741
+    return cg.System(
+        f"chain_of_{count}_in_x_and_y",
+        coordinates=[*x, *y],
+        kinetic=m * sum(cg.rate(s) ** 2 for s in (*x, *y)) / 2,
+        potential=m * g * sum(y),
+        holonomic=[
+            (x[j] - (x[j - 1] if j else 0)) ** 2 + (y[j] - (y[j - 1] if j else 0)) ** 2 - l**2
+            for j in range(count)
+        ],
+    ).compile("multipliers")
+
+
+BARS = np.array([1.0, 2.2, 1.4])
+
+
+@pytest.mark.parametrize(("metres", "seconds"), UNITS)
+@pytest.mark.sample(2)
+def test_a_hanging_four_bar_of_three_rods(metres: float, seconds: float) -> None:
+    """Rods with coordinates x, y, angle each; from 25 guesses it hangs where its weight's potential is least."""
+    from scipy.optimize import minimize_scalar
+
+    def rods(first: float) -> tuple[Any, Any]:
+        """Centres (2, 3) and angles (3,) with two joints below the ground, 2 apart; the cosine rule."""
+        joint = BARS[0] * np.array([np.cos(first), np.sin(first)])
+        to = np.array([2.0, 0.0]) - joint
+        span = np.hypot(*to)
+        along = (span**2 + BARS[1] ** 2 - BARS[2] ** 2) / (2 * span)
+        across = np.sqrt(BARS[1] ** 2 - along**2)
+        other = joint + (along * to + across * np.array([to[1], -to[0]])) / span
+        ends = np.array([[[0, 0], joint], [joint, other], [[2, 0], other]], dtype=float)
+        way = ends[:, 1] - ends[:, 0]
+        return ends.mean(axis=1).T, np.arctan2(way[:, 1], way[:, 0])
+
+    least = minimize_scalar(
+        lambda a: BARS @ rods(a)[0][1], bounds=(-1.75, -1.25), method="bounded", options={"xatol": 1e-13}
+    ).x
+    expected, random = rods(least), np.random.default_rng(1)
+    sizes = dict(zip("abcd", (*BARS * metres, 2 * metres), strict=True))
+    for i in range(25):
+        off = 0.05 * (i % 2)
+        (x, y), angle = rods(random.uniform(-1.75, -1.25))
+        columns = zip((x, y, angle), "xyp", (metres, metres, 1.0), strict=True)
+        guess = {
+            f"{s}{j}": unit * (column[j] + off * random.normal())
+            for column, s, unit in columns
+            for j in range(3)
+        }
+        found = four_bar_of_rods().equilibrium(guess, sizes | {"g": 9.81 * metres / seconds**2})
+        assert [found[f"p{j}"] for j in range(3)] == pytest.approx(expected[1], abs=1e-6)
+        assert [found[f"y{j}"] / metres for j in range(3)] == pytest.approx(expected[0][1], abs=1e-6)
+
+
+@functools.cache
+def four_bar_of_rods() -> Any:
+    x, y, p = (cg.coordinates(f"{s}0:3") for s in "xyp")
+    g, *lengths, d = cg.parameters("g a b c d", positive=True)
+    rods = list(zip(x, y, p, lengths, strict=True))
+    begins, ends = (
+        [(x + s * r * sp.cos(p) / 2, y + s * r * sp.sin(p) / 2) for x, y, p, r in rods] for s in (-1, 1)
+    )
+    joints = [(begins[0], (0, 0)), (ends[0], begins[1]), (ends[1], ends[2]), (begins[2], (d, 0))]
+    return cg.System(
+        "four_bar_of_rods",
+        coordinates=[*x, *y, *p],
+        kinetic=sum(
+            r * (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2 + r**3 * cg.rate(p) ** 2 / 24 for x, y, p, r in rods
+        ),
+        potential=g * sum(r * y for _, y, _, r in rods),
+        holonomic=[one - other for joint in joints for one, other in zip(*joint, strict=True)],
+    ).compile("multipliers")
+
+
 def test_a_sleeping_top_in_a_quaternion_is_told_to_use_angles() -> None:
     from chaplygin.generated.heavy_top import model
 

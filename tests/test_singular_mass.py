@@ -273,7 +273,7 @@ def hurwitz(v: Any) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["maggi", "multipliers"])
+@pytest.mark.parametrize("form", FORMS)
 def test_hopf_point_of_the_two_mass_skate(form: str) -> None:
     system = two_mass_skate()
     assert system.needs_constraints
@@ -283,3 +283,17 @@ def test_hopf_point_of_the_two_mass_skate(form: str) -> None:
     (point,) = upright.continuation("v1", 6.5).special
     assert point.kind == "Hopf"
     assert abs(point.value - float(mp.findroot(hurwitz, (5.5, 6.5), solver="anderson"))) < 1e-10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMS)
+def test_the_two_mass_skate_runs_upright_at_every_speed(form: str) -> None:
+    """From upright, where nothing but the speed has a size, and from near it."""
+    model = two_mass_skate().compile(form)
+    p = {s.name: value for s, value in two_mass_skate().example.items() if s.name in model.parameters}
+    random = np.random.default_rng(1)
+    for speed in np.linspace(0.5, 11.5, 23):
+        for off in (0.0, 0.02, 0.04):
+            guess = {s: off * random.uniform(-1, 1) for s in model.states} | {"v1": speed}
+            upright = model.steady_motion(guess, p, keep=["v1"])
+            assert max(abs(upright[s]) for s in ("phi", "theta", "delta", "roll", "steer")) < 1e-9

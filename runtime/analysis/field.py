@@ -181,11 +181,17 @@ class Field:
         return found or [v]
 
     def _pattern(self, kernel: str, probes: Sequence[Array]) -> Mask:
-        """Which results of a kernel depend on which entries of v."""
-        slopes = [np.abs(self._kernel(kernel, near)[1]) for near in probes]
-        return np.asarray(
-            np.any([s > _ZERO * s.max(axis=1, keepdims=True, initial=0.0) for s in slopes], axis=0)
-        )
+        """Which results of a kernel depend on which entries of v.
+
+        Those are small derivatives, too, whose units make them so: what is more than a rounding error at every probe.
+        """
+
+        def slopes(v: Array) -> Array:
+            return self._kernel(kernel, v)[1]
+
+        sizes = [np.abs(slopes(near)) for near in probes]
+        large = np.any([s > _ZERO * s.max(axis=1, keepdims=True, initial=0.0) for s in sizes], axis=0)
+        return np.asarray(large | np.all([exact(slopes, near) != 0.0 for near in probes], axis=0))
 
     def _is_held(self, i: int, row: Mask) -> bool:
         model = self.model

@@ -3,6 +3,9 @@
 With A = dF/dy, the rate r of the equations is the spectral radius of |A|, which no units of the states change. A state
 of the size d_j moves another one by |A_ij| d_j / r in the time 1 / r, so from the sizes s of the states, and of what
 the terms of their rates make of them in this time, come the units d_i = max(s_i, max_j |A_ij| d_j / r).
+
+A velocity has at least the unit in which it moves a coordinate by its unit in this time, so that an equation of motion
+which the constraints make an identity, true wherever they hold, has a unit although nothing moves its velocity.
 """
 
 from __future__ import annotations
@@ -16,22 +19,33 @@ _NOTHING = 1e-150
 """Smaller numbers count as zero: their ratios could overflow."""
 
 
-def units_of_states(a: Array, sizes: Array, terms: Array) -> tuple[Array, Array]:
-    """The units (n,) of the states and of their rates, from A (n, n), sizes of the states, and terms of the rates.
+def units_of_states(
+    a: Array, sizes: Array, terms: Array, closure: Array, coordinates: int
+) -> tuple[Array, Array, Array]:
+    """The units (n,) of the states and of their rates, and those of the equations h = 0.
 
-    A state that stays at zero has the unit in which it begins to move others. Where nothing has a size, the unit is 1.
+    They are made of A (n, n), sizes of the states, terms of the rates, and dh/dy; coordinates are first. A state that
+    stays at zero has the unit in which it begins to move others, or h. Where nothing has a size, the unit is 1.
     """
-    if not len(a):
-        return np.ones(0), np.ones(0)
-    size = np.abs(a)
-    rate = float(np.abs(np.linalg.eigvals(size)).max())
+    size, held = np.abs(a), np.abs(closure)
+    rate = float(np.abs(np.linalg.eigvals(size)).max(initial=0.0))
     rate = rate if rate > _NOTHING else 1.0
     units = np.fmax(sizes, terms / rate)
     for _ in range(len(a)):  # every path among the states
         units = np.fmax(units, (size * units).max(axis=1) / rate)
-    # The change of each state that moves one of the others by its unit.
-    moving = (size > _NOTHING) & (units > _NOTHING)[:, None]
-    matters = np.where(moving, rate * units[:, None] / np.where(moving, size, 1.0), np.inf).min(axis=0)
-    units = np.fmax(units, np.where(np.isfinite(matters), WEAK * matters, 0.0))
+    levels = (held * units).max(axis=1, initial=0.0)
+    matters = np.fmin(_moving(size, rate * units), _moving(held, levels))
+    kinematic = _moving(size[:coordinates], rate * units[:coordinates])
+    kinematic[:coordinates] = np.inf
+    for least in (WEAK * matters, kinematic):
+        units = np.fmax(units, np.where(np.isfinite(least), least, 0.0))
     units = np.where(units > _NOTHING, units, 1.0)
-    return units, rate * units
+    levels = (held * units).max(axis=1, initial=0.0)
+    return units, rate * units, np.where(levels > 0, levels, 1.0)
+
+
+def _moving(size: Array, units: Array) -> Array:
+    """The change of each column's variable that moves one of the rows by its unit; infinite if it moves none."""
+    moving = (size > _NOTHING) & (units > _NOTHING)[:, None]
+    changes = np.where(moving, units[:, None] / np.where(moving, size, 1.0), np.inf)
+    return np.asarray(changes.min(axis=0, initial=np.inf))

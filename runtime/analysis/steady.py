@@ -32,10 +32,10 @@ _CLOSE = 1e-11
 """Size of the last step but one, in units of the problem: the last one doubles the number of digits."""
 _OFF = 1e-9
 """Relative size of a residual that is not zero."""
+_ROUNDING = 1e-13
+"""Share of its unit at the guess below which a state is a rounding error."""
 _SINGULAR = 1e-9
 """Singular values below this share of the largest belong to directions that the equations leave open."""
-_BALANCINGS = 40
-"""Steps of the balancing of rows and columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,20 +215,30 @@ class Problem:
         """The units of all of v and of the equations near v.
 
         They are made of the equations, of v and of the guess, so that they follow the units of length, mass and time.
+        What is left of a state that should be zero counts as zero.
         """
+        return self._scales(np.where(np.abs(v) > self._rounding, v, 0.0))
+
+    @cached_property
+    def _rounding(self) -> Array:
+        """Sizes of v below which states are rounding errors."""
+        states = np.isin(np.arange(len(self.guess)), [1 + i for i in self.field.kept])
+        return np.where(states, _ROUNDING * self._scales(self.guess)[0], 0.0)
+
+    def _scales(self, v: Array) -> tuple[Array, Array]:
         slopes = exact(lambda near: self.at(near)[1], v)
         kept = [1 + i for i in self.field.kept]
         n = len(kept)
         units = np.fmax(np.abs(v), np.abs(self.guess))
         terms = np.abs(slopes[:n, 1:]) @ units[1:]
-        rows = np.ones(len(slopes))
-        units[kept], rows[:n] = units_of_states(slopes[:n, kept], units[kept], terms)
-        held = np.abs(slopes[n:, kept] * units[kept]).max(axis=1, initial=0.0)
-        rows[n:] = np.where(held > 0, held, 1.0)
+        coordinates = sum(i < self.field.model.n_coordinates for i in self.field.kept)
+        units[kept], *rows = units_of_states(
+            slopes[:n, kept], units[kept], terms, slopes[n:, kept], coordinates
+        )
         others = [i for i in range(1, len(v)) if i not in kept]
-        moved = np.abs(slopes[:, others] / rows[:, None]).max(axis=0, initial=0.0)
+        moved = np.abs(slopes[:, others] / np.concatenate(rows)[:, None]).max(axis=0, initial=0.0)
         units[others] = 1.0 / np.where(moved > 0, moved, 1.0)
-        return units, rows
+        return units, np.concatenate(rows)
 
     def inverse(self, slopes: Array, v: Array) -> tuple[Array, Array]:
         """The pseudo-inverse of the equations' matrix, in units of the problem, and the units of the unknowns."""
@@ -291,7 +301,8 @@ class Problem:
 
     def _failed(self, v: Array, where: str) -> ArgumentError:
         values, off = self.ratios(v, self.scales(v)[1])
-        worst = [i for i in np.argsort(-off)[:3] if off[i] > _OFF]
+        largest, *others = np.argsort(-off)[:3]
+        worst = [largest, *(i for i in others if off[i] > _OFF)]
         left = ", ".join(f"{self.rows[i]} = {values[i]:.6g}" for i in worst)
         states = self.field.model.states
         kept = [states[i] for i in self.field.kept if states[i] not in self.unknowns]
@@ -334,18 +345,15 @@ class Problem:
     def open_directions(self, v: Array) -> tuple[Array, Array]:
         """Directions (k, unknowns) along which the equations do not change, and the units of the unknowns in them.
 
-        The units are those in which the largest entry of each row and column is about 1, so that they follow the units
-        of length, mass and time; entries that are only rounding errors, which this would magnify, are zero before.
+        Entries that are only rounding errors are zero before rows are given size 1, which would magnify them.
         """
-        matrix = exact(lambda near: self.at(near)[1][:, self.places], v)
-        rows, units = np.ones(matrix.shape[0]), np.ones(matrix.shape[1])
+        units, rows = self.scales(v)
+        units = units[self.places]
+        matrix = exact(lambda near: self.at(near)[1][:, self.places], v) * units / rows[:, None]
         if not matrix.size:
             return np.eye(len(units)), units
-        for _ in range(_BALANCINGS):
-            sizes = np.abs(matrix) * units * rows[:, None]
-            for scale, largest in ((rows, sizes.max(axis=1)), (units, sizes.max(axis=0))):
-                scale /= np.sqrt(np.where(largest > 0, largest, 1.0))
-        _, sizes, found = np.linalg.svd(matrix * units * rows[:, None])
+        sizes = np.linalg.norm(matrix, axis=1, keepdims=True)
+        _, sizes, found = np.linalg.svd(matrix / np.where(sizes > 0, sizes, 1.0))
         rank = int((sizes > _SINGULAR * sizes.max(initial=0.0)).sum())
         return np.asarray(found[rank:]), units
 
