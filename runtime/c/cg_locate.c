@@ -170,6 +170,7 @@ static int cg_step_over(cg_run_t *run, int32_t index, double after)
 
 int cg_locate(cg_run_t *run, int32_t index, double t, int *landed)
 {
+    const double longest = run->t;
     double g = 0.0;
     int status = CG_OK;
     *landed = 1;
@@ -190,12 +191,17 @@ int cg_locate(cg_run_t *run, int32_t index, double t, int *landed)
             return status;
         }
     }
+    if (status != CG_OK || !*landed || fabs(g) <= CG_SIDE * run->detector->scale[index]) {
+        return status;
+    }
+    /* It is not zero here: it jumps, as an input function may, or the interpolant of a step across a jump was wrong. */
     const double after = -run->detector->sign_new[index];
-    if (status == CG_OK && *landed && g * after < -CG_SIDE * run->detector->scale[index]) {
-        /* it jumps here, as an input function may; else there was no zero */
+    if (g * after < 0.0) {
         status = cg_step_over(run, index, after);
         status = status == CG_OK ? cg_at_end(run, index, &g) : status;
         *landed = g * after >= 0.0;
+    } else {
+        *landed = !(fabs(longest - run->t) > 4.0 * cg_step_smallest(run->t));
     }
     return status;
 }
