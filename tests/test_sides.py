@@ -1,0 +1,490 @@
+"""What happens at one instant: sides of guards, events at the start, accumulation; every number from a closed form."""
+
+from __future__ import annotations
+
+import functools
+import math
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from guard_reference import Guard, Problem, follow
+from runtime_models import needs_core
+from scipy import stats
+from scipy.optimize import brentq
+
+import chaplygin as cg
+from chaplygin.runtime import Model
+from chaplygin.runtime.errors import KernelError
+
+pytestmark = needs_core
+
+G = 9.81
+FALL = math.sqrt(2 / G)
+PRECISE = {"rtol": 1e-11, "atol": 1e-11}
+
+
+@functools.cache
+def ball(direction: int = -1, terminal: bool = False) -> Model:
+    """A ball over a floor at height 0."""
+    y, e = cg.coordinates("y"), cg.parameters("e")
+    w = cg.rate(y)
+    hit = cg.Event(y, direction=direction, terminal=terminal, reset={w: -e * w}, name="hit")
+    return cg.System("ball", coordinates=[y], kinetic=w**2 / 2, potential=G * y, events=[hit]).compile()
+
+
+@functools.cache
+def stopped(direction: int = 1, terminal: bool = False, speed: float = 0.0) -> Model:
+    """A mass under a force F, and a stop at x = 1 that leaves it a speed."""
+    x, F = cg.coordinates("x"), cg.inputs("F")
+    v = cg.rate(x)
+    stop = cg.Event(x - 1, direction=direction, terminal=terminal, reset={v: speed}, name="stop")
+    return cg.System("stopped", coordinates=[x], kinetic=v**2 / 2, forces={v: F}, events=[stop]).compile()
+
+
+def advance(run: Any, t: float) -> list[tuple[float, str]]:
+    """The events of an advance that may end with an error."""
+    with suppress(KernelError):
+        run.advance(t)
+    return [(float(time), name) for time, name in run.events]
+
+
+# ---- a ball ----
+
+
+@pytest.mark.sample(12)
+@pytest.mark.parametrize("e", [0.0, 1e-3, 0.1, 0.3, 0.5, 0.8, 0.95])
+@pytest.mark.parametrize("method", ["dop853", "tsit5", "vern9", "auto", None])
+def test_a_ball_comes_to_rest(e: float, method: str | None) -> None:
+    sol = ball().integrate((0, 30), [1.0, 0.0], {"e": e}, method=method)
+    rest = FALL * (1 + e) / (1 - e)
+    assert sol.status == -9
+    assert sol.t_reached == pytest.approx(rest, rel=1e-6)
+    assert np.abs(sol.y[:, -1]).max() < 1e-6
+    hits = FALL * (1 + 2 * e * (1 - e ** np.arange(12)) / (1 - e))
+    (found,) = sol.t_events
+    resolved = [t for t in hits if t < rest - 1e-5] or [FALL]
+    assert found[: len(resolved)] == pytest.approx(resolved, rel=1e-6)
+    assert (sol.y[0] > -1e-9).all()
+    if e == 0.0:
+        assert found == pytest.approx([FALL])
+
+
+def test_the_message_names_the_event_and_what_to_do() -> None:
+    sol = ball().integrate((0, 3), [1.0, 0.0], {"e": 0.0})
+    assert "accumulate" in sol.message
+    assert "hit" in sol.message
+    assert "terminal" in sol.message
+
+
+def test_two_thousand_balls() -> None:
+    e = stats.uniform(0, 0.5)
+    start = (0, 3), {"y": 1.0, "y_dot": 0.0}, {"e": e}
+    ens = cg.ensemble(ball(), *start, n=2000, seed=3)
+    assert (ens.status == -9).all()
+    drawn = ens.draws["e"]
+    assert ens.t == pytest.approx(FALL * (1 + drawn) / (1 - drawn), rel=1e-6)
+    assert np.abs(ens["y"]).max() < 1e-6
+    study = cg.study(ball(), *start, n=2000, seed=3, collect={"hits": cg.events("hit")}, on_failure="exclude")
+    assert len(study.failed) == 2000
+
+
+def test_the_bouncing_ball_of_the_catalogue() -> None:
+    found = cg.example("bouncing_ball")
+    sol = found.system.compile().integrate((0, 3), found.initial, found.parameters | {"e": 0.1})
+    assert sol.status == -9
+    assert sol.t_reached == pytest.approx(FALL * 1.1 / 0.9, rel=1e-6)
+
+
+@pytest.mark.parametrize("e", [0.0, 0.1, 0.5])
+def test_at_rest_on_the_floor_the_ball_accumulates_at_the_start(e: float) -> None:
+    sol = ball().integrate((0, 3), [0.0, 0.0], {"e": e})
+    assert (sol.status, sol.t_reached) == (-9, 0.0)
+    assert sol.t_events[0].tolist() == [0.0]
+    assert sol.y[:, -1].tolist() == [0.0, 0.0]
+    run = ball().stepper([0.0, 0.0], {"e": e})
+    assert advance(run, 1.0) == [(0.0, "hit")]
+    assert (run.status, run.t) == (-9, 0.0)
+    ens = cg.ensemble(ball(), (0, 3), {"y": np.array([0.0, 1.0, 0.0]), "y_dot": 0.0}, {"e": e})
+    assert ens.status.tolist() == [-9] * 3
+    assert ens.t[::2].tolist() == [0.0, 0.0]
+
+
+def test_falling_from_no_height_the_ball_bounces() -> None:
+    sol = ball().integrate((0, 3), [0.0, -2.0], {"e": 0.5})
+    assert sol.status == -9
+    assert sol.t_reached == pytest.approx(4 / G, rel=1e-6)  # flights 2 / G, 1 / G ...
+    assert sol.t_events[0][:3] == pytest.approx([0.0, 2 / G, 3 / G], abs=1e-9)
+
+
+def test_rising_from_the_floor_is_no_event() -> None:
+    sol = ball().integrate((0, 0.5), [0.0, 3.0], {"e": 0.5})
+    assert sol.status == 0
+    assert sol.t_events[0].tolist() == []
+    assert sol["y"][-1] == pytest.approx(1.5 - G / 8, abs=1e-9)
+
+
+def test_backward_in_time() -> None:
+    """Seen backward, the ball falls from 1 as well."""
+    sol = ball().integrate((0, -3), [1.0, 0.0], {"e": 0.1})
+    assert sol.status == -9
+    assert sol.t_reached == pytest.approx(-FALL * 1.1 / 0.9, rel=1e-6)
+    sol = ball().integrate((0, -3), [0.0, 2.0], {"e": 0.5})
+    assert sol.t_events[0][:2] == pytest.approx([0.0, -2 / G], abs=1e-9)
+
+
+def test_without_a_direction_an_arriving_start_is_no_event() -> None:
+    """The ball passes through the floor at the start, and bounces where it arrives from above or below later."""
+    sol = ball(direction=0).integrate((0, 2), [0.0, -2.0], {"e": 0.5})
+    assert sol.status == 0
+    assert sol.t_events[0].tolist() == []
+    assert sol["y"][-1] == pytest.approx(-4 - 2 * G, rel=1e-9)
+
+
+@pytest.mark.parametrize("start", [[1.0, 0.0], [0.0, 0.0], [0.0, -1.0]])
+def test_a_terminal_event_ends_the_run_whatever_its_reset_leaves(start: list[float]) -> None:
+    sol = ball(terminal=True).integrate((0, 3), start, {"e": 0.0})
+    assert (sol.status, sol.success) == (1, True)
+    assert sol.t_reached == pytest.approx(FALL if start[0] else 0.0, abs=1e-9)
+    assert sol.y[:, -1].tolist() == pytest.approx([0.0, 0.0], abs=1e-12)
+    assert len(sol.t_events[0]) == 1
+
+
+# ---- grounds ----
+
+
+@functools.cache
+def over_sine() -> Model:
+    """A mass over a ground at A sin W t, whose speed it takes."""
+    y, A, W = cg.coordinates("y"), *cg.parameters("A W")
+    w, ground = cg.rate(y), A * sp.sin(W * cg.time)
+    hit = cg.Event(y - ground, direction=-1, reset={w: sp.diff(ground, cg.time)}, name="hit")
+    return cg.System("over_sine", coordinates=[y], kinetic=w**2 / 2, potential=G * y, events=[hit]).compile()
+
+
+def test_a_ground_that_falls_away_lets_the_mass_fly_on() -> None:
+    a, rate = 0.2, 20.0
+    ground = [lambda t: a * math.sin(rate * t), lambda t: a * rate * math.cos(rate * t)]
+    first = brentq(lambda t: 1 - G * t**2 / 2 - ground[0](t), 0.38, 0.41, xtol=1e-14)
+
+    def gap(t: float) -> float:
+        since = t - first
+        return ground[0](first) + ground[1](first) * since - G * since**2 / 2 - ground[0](t)
+
+    assert -G + a * rate**2 * math.sin(rate * first) > 0
+    assert min(gap(t) for t in np.linspace(first + 0.01, 0.57, 200)) > 0
+    second = brentq(gap, 0.57, 0.6, xtol=1e-14)
+    assert -G + a * rate**2 * math.sin(rate * second) < 0  # there the ground rises ever faster
+    sol = over_sine().integrate((0, 0.5), [1.0, 0.0], {"A": a, "W": rate}, **PRECISE)
+    assert sol.status == 0
+    assert sol.t_events[0] == pytest.approx([first], abs=1e-9)
+    assert sol["y"][-1] == pytest.approx(gap(0.5) + ground[0](0.5), abs=1e-8)
+    sol = over_sine().integrate((0, 3), [1.0, 0.0], {"A": a, "W": rate}, **PRECISE)
+    assert sol.status == -9
+    assert sol.t_events[0] == pytest.approx([first, second], abs=1e-9)
+    assert sol.t_reached == pytest.approx(second, abs=1e-9)
+
+
+@functools.cache
+def over_spring() -> Model:
+    """A ball over a heavy ground on a spring."""
+    y, z, e, k = *cg.coordinates("y z"), *cg.parameters("e k")
+    w, s = cg.rate(y), cg.rate(z)
+    hit = cg.Event(y - z, direction=-1, reset={w: s - e * (w - s)}, name="hit")
+    return cg.System(
+        "over_spring",
+        coordinates=[y, z],
+        kinetic=(w**2 + s**2) / 2,
+        potential=G * y + k * z**2 / 2,
+        events=[hit],
+    ).compile()
+
+
+@pytest.mark.sample(6)
+@pytest.mark.parametrize("e", [0.0, 0.1, 0.3, 0.5, 0.7, 0.8])
+@pytest.mark.parametrize("k", [4.0, 9.0, 25.0])
+def test_a_ground_on_a_spring(e: float, k: float) -> None:
+    """Against the power series of the reference."""
+    for height in (0.6, 1.0):
+        start = {"y": height, "w": 0.0, "z": 0.05, "s": 0.1}
+        rates = {"y": {"w": 1}, "w": {"one": -G}, "z": {"s": 1}, "s": {"z": -k}}
+        hit = Guard({"y": 1, "z": -1}, -1, {"w": {"w": -e, "s": 1 + e}})
+        right = follow(Problem(rates, start, [hit], 9.0))
+        sol = over_spring().integrate((0, 9), [height, 0.05, 0.0, 0.1], {"e": e, "k": k}, **PRECISE)
+        assert sol.status == right.status == -9
+        assert sol.t_reached == pytest.approx(right.t, rel=1e-6)
+        assert (sol["y"] - sol["z"] > -1e-9).all()
+
+
+# ---- a stop ----
+
+
+def test_a_mass_that_is_pressed_against_its_stop() -> None:
+    sol = stopped().integrate((0, 3), [0.0, 0.0], inputs={"F": 5})
+    assert sol.status == -9
+    assert sol.t_reached == pytest.approx(math.sqrt(2 / 5), rel=1e-9)
+    assert sol.y[:, -1] == pytest.approx([1.0, 0.0], abs=1e-12)
+    assert len(sol.t_events[0]) == 1
+
+
+@pytest.mark.parametrize("direction", [1, 0])
+def test_a_mass_that_its_stop_throws_back_is_free(direction: int) -> None:
+    """The force changes its sign before the mass arrives: it stops dead, and is pulled back."""
+    sol = stopped(direction).integrate(
+        (0, 3), [0.0, 2.0], inputs={"F": ([0.0, 0.25], [0.0, -1.0])}, **PRECISE
+    )
+    arrives = 0.25 + 2 - math.sqrt(4 - 2 * 0.5)
+    assert sol.status == 0
+    assert sol.t_events[0] == pytest.approx([arrives], abs=1e-9)
+    assert sol.y[:, -1] == pytest.approx([1 - (3 - arrives) ** 2 / 2, arrives - 3], abs=1e-8)
+
+
+def test_stopped_once_and_driven_on() -> None:
+    """A small speed through the stop is a model of its own."""
+    sol = stopped(speed=0.125).integrate((0, 2), [0.0, 0.0], inputs={"F": 5}, **PRECISE)
+    t = 2 - math.sqrt(2 / 5)
+    assert sol.status == 0
+    assert len(sol.t_events[0]) == 1
+    assert sol["x"][-1] == pytest.approx(1 + t / 8 + 5 * t**2 / 2, abs=1e-8)
+
+
+@pytest.mark.parametrize("force", [5.0, -5.0])
+@pytest.mark.parametrize("way", ["stepper", "restored", "samples", "ensemble"])
+def test_a_mass_at_rest_on_its_stop_is_pushed_through_it_or_away(force: float, way: str) -> None:
+    """It arrives at t = 1 and rests; at t = 2 the force begins."""
+    start = [0.0, 1.0]
+    samples = {"F": ([0.0, 2.0], [0.0, force])}
+    if way == "samples":
+        sol = stopped().integrate((0, 3), start, inputs=samples)
+        status, t, y, events = sol.status, sol.t_reached, sol.y[:, -1], sol.t_events[0].tolist()
+    elif way == "ensemble":
+        ens = cg.ensemble(stopped(), (0, 3), {"x": np.zeros(5), "x_dot": 1.0}, inputs=samples, lanes=1)
+        status, t, y, events = ens.status[3], ens.t[3], ens.y[:, 3], ens.t_events["stop"][3].tolist()
+    else:
+        run = stopped().stepper(start)
+        events = [time for time, _ in advance(run, 2.0)]
+        if way == "restored":
+            snapshot = run.save()
+            run = stopped().stepper([0.3, 0.0])
+            run.restore(snapshot)
+        run.set_inputs(F=force)
+        events += [time for time, _ in advance(run, 3.0)]
+        status, t, y = run.status, run.t, run.y
+    if force > 0:
+        assert (status, t) == (-9, 2.0)
+        assert events == pytest.approx([1.0, 2.0], abs=1e-9)
+        assert y == pytest.approx([1.0, 0.0], abs=1e-12)
+    else:
+        assert (status, t) == (0, 3.0)
+        assert events == pytest.approx([1.0], abs=1e-9)
+        assert y == pytest.approx([-1.5, -5.0], abs=1e-8)
+
+
+@pytest.mark.parametrize("force", [5.0, -5.0])
+def test_a_mass_that_starts_at_rest_on_its_stop_has_no_side_until_it_moves(force: float) -> None:
+    run = stopped().stepper([1.0, 0.0])
+    assert advance(run, 2.0) == []
+    run.set_inputs(F=force)
+    assert advance(run, 3.0) == []
+    assert run.y == pytest.approx([1 + force / 2, force], abs=1e-8)
+
+
+def test_a_load_that_grows_from_zero() -> None:
+    """The first derivative of the gap that is not zero is the third."""
+    samples = {"F": ([0.0, 2.0, 4.0], [0.0, 0.0, 3.0], "linear")}
+    sol = stopped().integrate((0, 3), [0.0, 1.0], inputs=samples)
+    assert (sol.status, sol.t_reached) == (-9, pytest.approx(2.0, abs=1e-9))
+    assert sol.t_events[0] == pytest.approx([1.0, 2.0], abs=1e-9)
+
+
+@functools.cache
+def block() -> Model:
+    """A block with friction, a load, and a stop at x = 1."""
+    x, F, f = cg.coordinates("x"), cg.inputs("F"), cg.parameters("f")
+    v = cg.rate(x)
+    return cg.System(
+        "block",
+        coordinates=[x],
+        kinetic=v**2 / 2,
+        forces={v: F},
+        contacts=[cg.Coulomb("table", slip=v, normal=1, mu=f)],
+        events=[cg.Event(x - 1, direction=1, reset={v: 0}, name="stop")],
+    ).compile()
+
+
+@pytest.mark.parametrize("method", ["dop853", "tsit5", "auto"])
+def test_a_block_that_rests_on_its_stop_is_pushed_through_by_a_growing_load(method: str) -> None:
+    """It arrives with v^2 = 4 - 2 at t = 2 - sqrt 2, and is held until the load F = t - 1 exceeds the friction."""
+    samples = {"F": ([0.0, 1.0, 6.0], [0.0, 0.0, 5.0], "linear")}
+    sol = block().integrate((0, 6), [0.0, 2.0], {"f": 1.0}, samples, method=method)
+    assert sol.status == -9
+    assert sol.t_reached == pytest.approx(2.0, abs=1e-6)
+    assert sol.y[:, -1] == pytest.approx([1.0, 0.0], abs=1e-9)
+    (events,) = sol.t_events
+    assert events[0] == pytest.approx(2 - math.sqrt(2), abs=1e-8)
+    assert events[1:] == pytest.approx(2.0, abs=1e-6)
+    assert len(events) >= 2
+
+
+def test_a_block_that_rests_on_its_stop_is_pulled_away_by_a_growing_load() -> None:
+    samples = {"F": ([0.0, 1.0, 6.0], [0.0, 0.0, -5.0], "linear")}
+    sol = block().integrate((0, 3), [0.0, 2.0], {"f": 1.0}, samples, **PRECISE)
+    assert sol.status == 0
+    assert sol.t_events[0] == pytest.approx([2 - math.sqrt(2)], abs=1e-8)
+    assert sol["x"][-1] == pytest.approx(1 - 1 / 6, abs=1e-7)  # x'' = -(t - 2)
+
+
+# ---- collisions ----
+
+
+@functools.cache
+def masses() -> Model:
+    """A small mass between a wall at 0 and a large one: elastic collisions."""
+    x, X, d, M = *cg.coordinates("x X"), *cg.parameters("d M")
+    v, V = cg.rate(x), cg.rate(X)
+    after = {v: (v * (1 - M) + 2 * M * V) / (1 + M), V: (V * (M - 1) + 2 * v) / (1 + M)}
+    return cg.System(
+        "masses",
+        coordinates=[x, X],
+        kinetic=(v**2 + M * V**2) / 2,
+        events=[
+            cg.Event(x, direction=-1, reset={v: -v}, name="wall"),
+            cg.Event(X - x - d, direction=-1, reset=after, name="collision"),
+        ],
+    ).compile()
+
+
+@pytest.mark.parametrize("ratio", [1, 100, 10_000, 10**8])
+def test_the_digits_of_pi(ratio: int) -> None:
+    """Each pair of impacts turns the vector of momenta by twice the angle atan sqrt(m / M)."""
+    turn = math.atan(1 / math.sqrt(ratio))
+    right = math.ceil(math.pi / turn) - 1
+    assert right == int(math.pi * math.sqrt(ratio))
+    sol = masses().integrate((0, 50), [1.0, 2.0, 0.0, -1.0], {"M": ratio, "d": 0.0}, max_steps=1_000_000)
+    assert sol.status == 0
+    wall, collision = (len(t) for t in sol.t_events)
+    assert wall + collision == right
+    assert sol["X_dot"][-1] == pytest.approx(-math.cos(2 * collision * turn), abs=1e-9)
+
+
+@pytest.mark.sample(6)
+@pytest.mark.parametrize("speeds", [(0.7, -0.8), (0.3, -0.4), (0.3, 0.1), (1e-3, 0.0), (-0.2, -0.2 - 1e-9)])
+@pytest.mark.parametrize("at", [0.0, 0.3, 0.7, -1.1])
+def test_masses_that_touch_at_the_start_and_approach_collide(at: float, speeds: tuple[float, float]) -> None:
+    """Whatever the last bits of their speeds: equal masses change them. The wall is elsewhere."""
+    for bit in range(-2, 3):
+        v, V = speeds[0], speeds[1] + bit * np.spacing(speeds[1])
+        sol = masses().integrate((0, 1), [at + 5, at + 5, v, V], {"M": 1.0, "d": 0.0})
+        assert sol.status == 0
+        assert sol.t_events[1].tolist() == [0.0]
+        assert sol.y[2:, -1] == pytest.approx([V, v], abs=1e-12)
+
+
+@pytest.mark.parametrize("x", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
+def test_masses_that_touch_to_rounding_collide_at_the_start(x: float) -> None:
+    """0.4 - 0.3 - 0.1 is not zero, but to rounding."""
+    for X in (x + 0.1, round(x + 0.1, 1), np.nextafter(x + 0.1, 0), np.nextafter(x + 0.1, 2)):
+        sol = masses().integrate((0, 0.1), [x, X, 0.5, -0.25], {"M": 1.0, "d": 0.1})
+        assert sol.status == 0
+        assert sol.t_events[1].tolist() == [0.0]
+        assert sol.y[2:, -1] == pytest.approx([-0.25, 0.5], abs=1e-12)
+
+
+# ---- inputs ----
+
+
+@functools.cache
+def relay(direction: int = 1) -> Model:
+    """A counter w of the input's changes of sign."""
+    x, u = cg.coordinates("x"), cg.inputs("u")
+    w = cg.rate(x)
+    events = [
+        cg.Event(u, direction=1, reset={w: w + 1}, name="up"),
+        cg.Event(u, direction=-1, reset={w: w - 100}, name="down"),
+    ]
+    chosen = events if direction == 0 else [events[(1 - direction) // 2]]
+    return cg.System("relay", coordinates=[x], kinetic=w**2 / 2, events=chosen).compile()
+
+
+VALUES = [-1.0, 1.0, 2.0, -3.0, 0.5, -0.5]
+COUNTS = {1: 2.0, -1: -200.0, 0: -198.0}
+
+
+@pytest.mark.parametrize("direction", [1, -1, 0])
+@pytest.mark.parametrize("way", ["samples", "function", "stepper", "restored", "ensemble"])
+def test_an_input_that_jumps_over_zero(direction: int, way: str) -> None:
+    model, end = relay(direction), float(len(VALUES))
+    times = [float(t) for t in range(len(VALUES))]
+    if way == "stepper" or way == "restored":
+        run = model.stepper([0.0, 0.0], inputs={"u": 7.0})
+        for t, value in zip(times, VALUES, strict=True):
+            run.set_inputs(u=value)
+            if way == "restored":
+                other = model.stepper([0.0, 0.0], inputs={"u": 3.0})
+                other.restore(run.save())
+                run = other
+            run.advance(t + 1)
+        count = run["x_dot"]
+    else:
+        given: Any = (lambda t: VALUES[min(int(t), 5)]) if way == "function" else (times, VALUES)
+        if way == "ensemble":
+            ens = cg.ensemble(model, (0, end), {"x": np.zeros(9), "x_dot": 0}, inputs={"u": given})
+            assert (ens["x_dot"] == ens["x_dot"][0]).all()
+            count = ens["x_dot"][0]
+        else:
+            sol = model.integrate((0, end), [0.0, 0.0], inputs={"u": given})
+            assert sol.status == 0
+            count = sol["x_dot"][-1]
+            crossings = [
+                t
+                for t, mine in zip((1.0, 3.0, 4.0, 5.0), (1, -1, 1, -1), strict=True)
+                if direction in (0, mine)
+            ]
+            assert sorted(t for found in sol.t_events for t in found) == pytest.approx(crossings, abs=1e-9)
+    assert count == COUNTS[direction]
+
+
+def test_an_input_that_a_caller_changes_to_and_fro_between_two_advances_has_not_crossed() -> None:
+    run = relay(0).stepper([0.0, 0.0], inputs={"u": -1.0})
+    run.advance(1.0)
+    run.set_inputs(u=1.0)
+    run.set_inputs(u=-2.0)
+    run.advance(2.0)
+    assert run["x_dot"] == 0.0
+
+
+def test_a_state_that_the_caller_sets_begins_anew() -> None:
+    run = ball().stepper([1.0, 0.0], {"e": 0.5})
+    run.advance(0.1)
+    run.set_state([-1.0, 0.0])
+    assert advance(run, 0.2) == []
+    assert run["y"] == pytest.approx(-1 - G * 0.1**2 / 2, abs=1e-9)
+    run.set_state([0.0, -2.0])
+    assert advance(run, 0.3) == [(0.2, "hit")]
+    assert run["y_dot"] == pytest.approx(1 - G * 0.1, abs=1e-9)
+
+
+@pytest.mark.parametrize("jump", [0.3, 0.77, 1.2])
+def test_a_jump_of_a_sample_that_changes_no_side_is_no_event(jump: float) -> None:
+    """The guard stays below zero, and would not in a polynomial through its values before and after the jump."""
+    x, u = cg.coordinates("x"), cg.inputs("u")
+    v = cg.rate(x)
+    near = cg.Event(x + u - 1, name="near")
+    model = cg.System("near", coordinates=[x], kinetic=v**2 / 2, potential=x**2 / 2, events=[near]).compile()
+    samples = {"u": ([0.0, jump, jump + 0.1], [-4.0, 1 - 1e-3 - math.cos(jump), -4.0])}
+    for method in ("dop853", "tsit5", "vern9", "rodas5p"):
+        sol = model.integrate((0, 2), [1.0, 0.0], inputs=samples, method=method)
+        assert sol.t_events[0].tolist() == []
+
+
+# ---- functions as events ----
+
+
+def test_a_function_that_is_zero_at_the_start_has_the_side_of_its_slope() -> None:
+    from chaplygin.generated.harmonic_oscillator import model
+
+    for start in ([0.0, 1.0], [0.0, -1.0]):
+        sol = model.integrate((0, 4), start, {"m": 1, "k": 1}, events=lambda t, y: y[0])
+        assert sol.t_events[0] == pytest.approx([math.pi], abs=1e-7)
