@@ -18,6 +18,7 @@ What happens is decided by these rules:
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -197,7 +198,7 @@ BERNSTEIN = [
 
 def variations(b: Sequence[Decimal]) -> int:
     signs = [c > 0 for c in b if c != 0]
-    return sum(1 for one, other in zip(signs, signs[1:], strict=False) if one != other)
+    return sum(1 for one, other in itertools.pairwise(signs) if one != other)
 
 
 def halves(b: Sequence[Decimal]) -> tuple[list[Decimal], list[Decimal]]:
@@ -205,7 +206,7 @@ def halves(b: Sequence[Decimal]) -> tuple[list[Decimal], list[Decimal]]:
     while row:
         left.append(row[0])
         right.append(row[-1])
-        row = [(p + q) / 2 for p, q in zip(row, row[1:], strict=False)]
+        row = [(p + q) / 2 for p, q in itertools.pairwise(row)]
     return left, right[::-1]
 
 
@@ -275,22 +276,23 @@ class Run:
         self.events: list[tuple[Decimal, int]] = []
 
     def outcome(self) -> Outcome:
-        self.resolve(GIVEN)
+        self.resolve()
         sides = list(self.sides)
         status, t = self.begin() or self.go_on()
         state = {name: float(self.z[i]) for i, name in enumerate(self.names)}
         return Outcome(status, float(t), state, [(float(t), i) for t, i in self.events], sides)
 
-    def first_sign(self, i: int, rounding: Decimal = ROUNDING) -> tuple[int, int]:
-        found: tuple[int, int] = first_sign(self.rows[i], self.m, self.z, self.scale, rounding)
+    def first_sign(self, i: int, rounding: Decimal | None = None) -> tuple[int, int]:
+        zero = rounding or (ROUNDING if self.t else GIVEN)
+        found: tuple[int, int] = first_sign(self.rows[i], self.m, self.z, self.scale, zero)
         return found
 
-    def resolve(self, rounding: Decimal = ROUNDING) -> list[int]:
+    def resolve(self) -> list[int]:
         """Every guard's side by its derivatives, and their orders."""
         orders = []
         for i in range(len(self.rows)):
-            sign, order = self.first_sign(i, rounding)
-            if rounding == GIVEN and sign and self.first_sign(i, Decimal("1e-6")) != (sign, order):
+            sign, order = self.first_sign(i)
+            if not self.t and sign and self.first_sign(i, Decimal("1e-6")) != (sign, order):
                 raise Doubtful("a guard is nearly zero at the start")
             self.sides[i] = sign or self.sides[i]
             orders.append(order if sign else -1)
@@ -300,7 +302,7 @@ class Run:
         """Events at the start."""
         fired = []
         for i, guard in enumerate(self.problem.guards):
-            sign, order = self.first_sign(i, GIVEN)
+            sign, order = self.first_sign(i)
             if order > 0 and guard.reset is not None and guard.direction == sign:
                 fired.append(i)
         return self.happen(fired, {i: -self.sides[i] for i in fired}) if fired else None
@@ -362,7 +364,7 @@ class Run:
 
     def zero(self, i: int, series: list[list[Decimal]], length: Decimal) -> Decimal | None:
         """The first zero of a guard on this stretch, but for the one from which it comes."""
-        sign, order = self.first_sign(i, ROUNDING if self.t else GIVEN)
+        sign, order = self.first_sign(i)
         return first_zero([dot(self.rows[i], c) for c in series[order:]], length) if sign else None
 
     # ---- what happens at an event ----
