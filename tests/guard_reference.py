@@ -365,7 +365,12 @@ class Run:
     def zero(self, i: int, series: list[list[Decimal]], length: Decimal) -> Decimal | None:
         """The first zero of a guard on this stretch, but for the one from which it comes."""
         sign, order = self.first_sign(i)
-        return first_zero([dot(self.rows[i], c) for c in series[order:]], length) if sign else None
+        polynomial = [dot(self.rows[i], c) for c in series]
+        found = first_zero(polynomial[order:], length) if sign else None
+        slope = [k * c for k, c in enumerate(polynomial)][1:]
+        for _ in range(3 if found and order else 0):  # what was zero to rounding is not zero
+            found -= value(polynomial, found) / value(slope, found)  # type: ignore[operator]
+        return found
 
     # ---- what happens at an event ----
 

@@ -392,6 +392,34 @@ def test_masses_that_touch_to_rounding_collide_at_the_start(x: float) -> None:
         assert sol.y[2:, -1] == pytest.approx([-0.25, 0.5], abs=1e-12)
 
 
+@functools.cache
+def walls() -> Model:
+    """A mass between a wall at 0 and one that comes nearer."""
+    x, z, e1, e2 = *cg.coordinates("x z"), *cg.parameters("e1 e2")
+    v, w = cg.rate(x), cg.rate(z)
+    return cg.System(
+        "walls",
+        coordinates=[x, z],
+        kinetic=(v**2 + w**2) / 2,
+        events=[
+            cg.Event(x, direction=-1, reset={v: -e1 * v}, name="left"),
+            cg.Event(z - x, direction=-1, reset={v: w - e2 * (v - w)}, name="right"),
+        ],
+    ).compile()
+
+
+@pytest.mark.parametrize("e1", [1.0, 0.9, 0.5, 0.1])
+@pytest.mark.parametrize("e2", [0.9, 0.5, 0.1])
+def test_impacts_that_take_turns_accumulate_where_the_walls_meet(e1: float, e2: float) -> None:
+    for v in (-0.93, 0.31):
+        sol = walls().integrate((0, 10), [0.56, 1.0, v, -0.48], {"e1": e1, "e2": e2})
+        assert sol.status == -9
+        assert sol.t_reached == pytest.approx(1 / 0.48, rel=1e-6)
+        assert np.abs(sol.y[:2, -1]).max() < 1e-6
+        assert (sol["x"] > -1e-9).all()
+        assert (sol["x"] < sol["z"] + 1e-9).all()
+
+
 # ---- inputs ----
 
 
