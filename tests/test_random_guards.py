@@ -68,32 +68,42 @@ def values(problem: Problem, t: float, state: dict[str, float], rounding: float)
 
 
 def assert_sides(given: Case, sol: Any) -> None:
-    """No accepted state is on a side that the start and the counted crossings do not explain."""
-    problem, guards = given.problem, given.problem.guards
+    """No accepted state is on a side that the start and the counted crossings do not explain.
+
+    Rows of one time are the state before and those after the resets of what happens there.
+    """
+    guards = given.problem.guards
     sides = list(given.outcome.sides)
     waiting = in_order(sol.t_events)
     last = sol.t_reached - CLEAR if sol.status == -9 else np.inf
-    jumps = [p.start for p in problem.pieces[1:]]
-    for j, (t, column) in enumerate(zip(sol.t, sol.y.T, strict=True)):
+    jumps = [p.start for p in given.problem.pieces[1:]]
+    for t, rows in itertools.groupby(zip(sol.t, sol.y.T, strict=True), lambda row: row[0]):
         if t > last:
             return
-        state = dict(zip(given.model.states, column, strict=True))
-        happened = []
-        while waiting and waiting[0][0] <= t:
-            i = waiting.pop(0)[1]
-            sides[i] = guards[i].direction or -sides[i]
-            happened.append(i)
         at_jump = any(abs(t - jump) < 1e-9 for jump in jumps)
-        if j and t == sol.t[j - 1]:  # after a reset: the state begins anew
-            point = values(problem, t + 1e-9 if at_jump else t, state, SEEN if at_jump else 1e-12)
-            sides = [sign or side for side, (_, sign) in zip(sides, point, strict=True)]
-        elif not happened and not at_jump:
-            for i, (g, _) in enumerate(values(problem, t, state, SEEN)):
-                side = np.sign(g)
-                if abs(g) > SEEN and side != sides[i]:
-                    unseen = sides[i] != 0 and guards[i].direction in (0, side)
-                    assert not unseen, f"g{i} = {g:.3g} at t = {t:.9g}, and no event"
-                    sides[i] = int(side)
+        before, *after = (
+            values(given.problem, t + 1e-9 if at_jump else t, dict(zip(given.model.states, y, strict=True)),
+                   SEEN if at_jump else 1e-12)
+            for _, y in rows
+        )  # fmt: skip
+        happened = [i for time, i in waiting if time <= t]
+        waiting = waiting[len(happened) :]
+        for i in happened:
+            assert at_jump or abs(before[i][0]) < SEEN, f"event {i} at t = {t:.9g}, g = {before[i][0]:.3g}"
+            sides[i] = guards[i].direction or -sides[i]
+        one_by_one = len(happened) == len(after)
+        for j, point in enumerate(
+            after
+        ):  # what fired begins anew, and so does what a reset carried over zero
+            fired = happened[j : j + 1] if one_by_one else happened
+            for i, (g, sign) in enumerate(point):
+                if i in fired or abs(g) > SEEN:
+                    sides[i] = sign or -sides[i]
+        for i, (g, sign) in enumerate(before):
+            if abs(g) > SEEN and sign != sides[i] and not at_jump and not after:
+                unseen = sides[i] != 0 and guards[i].direction in (0, sign)
+                assert not unseen, f"g{i} = {g:.3g} at t = {t:.9g}, and no event"
+                sides[i] = sign
     assert not waiting or sol.status == -9
 
 
