@@ -345,14 +345,15 @@ class Run:
             self.move(series, step)
             if found is None:
                 continue
-            i = zeros.index(found)
-            before, self.sides[i] = self.sides[i], -self.sides[i]
-            self.transversal(i)
-            self.since[i] = self.t
-            if self.problem.guards[i].direction in (0, -before):
-                ended = self.happen([i], {i: before})
-                if ended:
-                    return ended
+            before = {i: self.sides[i] for i, zero in enumerate(zeros) if zero == found}
+            for i in before:
+                self.sides[i] = -self.sides[i]
+                self.transversal(i)
+                self.since[i] = self.t
+            fired = [i for i in before if self.problem.guards[i].direction in (0, self.sides[i])]
+            ended = self.happen(fired, before) if fired else None
+            if ended:
+                return ended
         return None
 
     def move(self, series: list[list[Decimal]], step: Decimal) -> None:
@@ -415,7 +416,7 @@ class Run:
     # ---- what is too close to call ----
 
     def distinct(self, zeros: list[Decimal | None], series: list[list[Decimal]], step: Decimal) -> None:
-        """No two guards cross at one time, and none touches zero without crossing."""
+        """No two guards cross at one time but for equal ones, and none touches zero without crossing."""
         for i, zero in enumerate(zeros):
             if zero is not None and zero != step and zero - step < Decimal("1e-7") * (self.t - self.since[i]):
                 raise Doubtful("two guards at one time")
