@@ -277,6 +277,8 @@ class Run:
 
     def outcome(self) -> Outcome:
         self.resolve()
+        # one that rests at zero can only leave it to the side where it occurs, or come back from the other
+        self.sides = [s or (-g.direction if g.reset else 0) for s, g in zip(self.sides, self.problem.guards)]
         sides = list(self.sides)
         status, t = self.begin() or self.go_on()
         state = {name: float(self.z[i]) for i, name in enumerate(self.names)}
