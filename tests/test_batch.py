@@ -9,12 +9,13 @@ import pickle
 import re
 import subprocess
 import sys
+import time
 from typing import Any
 
 import numpy as np
 import pytest
 import sympy as sp
-from lane_models import torque_sleigh
+from lane_models import bits, torque_sleigh
 from runtime_models import ctrl_c_after, needs_core
 
 import chaplygin as cg
@@ -115,6 +116,23 @@ def test_ctrl_c_leaves_whole_runs(threads: int) -> None:
     batch.advance(60.0)
     assert (batch.t == 60.0).all()
     assert (batch.y == batch.y[:, :1]).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("lanes", sorted({1, WIDTHS[-1]}))
+def test_ctrl_c_in_a_long_advance_of_few_runs(threads: int, lanes: int) -> None:
+    """It is heard within the steps of a run; those that had not arrived have the bits of other batches afterwards."""
+    given = {"x": np.linspace(1, 2, N), "x_dot": 0}, {"m": 1, "k": 4}
+    batch, other = (oscillator().batch(*given, threads=threads, lanes=lanes) for _ in range(2))
+    begun = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt), ctrl_c_after(0.05):
+        batch.advance(1e9)  # hours
+    assert time.perf_counter() - begun < 10
+    assert set(batch.t) == {0.0}
+    assert not batch.status.any()
+    for one in (batch, other):
+        one.advance(500.0)
+    assert bits(batch.y) == bits(other.y)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")

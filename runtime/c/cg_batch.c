@@ -71,8 +71,22 @@ void cg_batch_start(const cg_batch_t *batch, cg_run_t *run, int64_t column)
     cg_put_integer(batch, CG_BATCH_STATUS, column, status);
 }
 
+/* Tells a listener of trial steps. CG_INTERRUPTED: it wants to stop. */
+static int cg_listened(cg_listener_t *listener, int64_t steps)
+{
+    if (listener == NULL) {
+        return CG_OK;
+    }
+    listener->left -= steps;
+    if (listener->left <= 0) {
+        listener->left = listener->listen(listener->context);
+    }
+    return listener->left > 0 ? CG_OK : CG_INTERRUPTED;
+}
+
 /* Advances one run. CG_INTERRUPTED: it has not moved. */
-static int cg_column_advance(const cg_batch_t *batch, cg_run_t *run, int64_t column, cg_batch_goal_t goal)
+static int cg_column_advance(const cg_batch_t *batch, cg_run_t *run, int64_t column, cg_batch_goal_t goal,
+                             cg_listener_t *listener)
 {
     const double t = *cg_batch_at(batch, CG_BATCH_T, column), end = cg_goal_end(goal, t);
     if (cg_get_integer(batch, CG_BATCH_STATUS, column) != CG_OK || !(end > t)) {
@@ -86,9 +100,12 @@ static int cg_column_advance(const cg_batch_t *batch, cg_run_t *run, int64_t col
     run->log_old = *cg_batch_at(batch, CG_BATCH_LOG_OLD, column);
     run->have_f = !cg_get_integer(batch, CG_BATCH_FRESH, column);
     cg_gather(run->f, 1, cg_batch_at(batch, CG_BATCH_F, column), batch->stride, run->n);
-    status = status == CG_OK ? cg_drive(run, NULL, -1) : status;
-    if (status == CG_INTERRUPTED) {
-        return status;
+    for (int pauses = status == CG_OK; pauses; pauses = status == CG_BUDGET_USED) {
+        const int64_t before = run->n_steps + run->n_rejected;
+        status = cg_drive(run, NULL, listener == NULL ? -1 : listener->left);
+        if (status == CG_INTERRUPTED || cg_listened(listener, run->n_steps + run->n_rejected - before) != CG_OK) {
+            return CG_INTERRUPTED;
+        }
     }
     cg_gather(cg_batch_at(batch, CG_BATCH_X, column), batch->stride, run->x, 1, run->n);
     cg_gather(cg_batch_at(batch, CG_BATCH_F, column), batch->stride, run->f, 1, run->n);
@@ -176,8 +193,8 @@ static void cg_lane_store(const cg_batch_t *batch, cg_lanes_run_t *run, int32_t 
     run->active[lane] = 0;
 }
 
-/* Stores the lanes that have reached their goal or failed; 0: none goes on. */
-static int cg_columns_serve(const cg_batch_t *batch, cg_lanes_run_t *run, int64_t first)
+/* Stores the lanes that have reached their goal or failed, also by `most` trial steps; 0: none goes on. */
+static int cg_columns_serve(const cg_batch_t *batch, cg_lanes_run_t *run, int64_t first, int64_t most)
 {
     const uint32_t attention = run->attention;
     int arrived = 0;
@@ -196,7 +213,7 @@ static int cg_columns_serve(const cg_batch_t *batch, cg_lanes_run_t *run, int64_
         if (attention >> lane & 1u && run->active[lane]) {
             int64_t status = cg_lane_status(run, lane, (int)run->status[lane]);
             const int there = run->t[lane] == run->t_stop[lane];
-            if (status == CG_OK && !there && run->n_trials[lane] >= run->max_steps) {
+            if (status == CG_OK && !there && run->n_trials[lane] >= most) {
                 status = CG_TOO_MANY_STEPS;
             }
             if (status != CG_OK || there) {
@@ -256,11 +273,11 @@ static void cg_columns_load(const cg_batch_t *batch, cg_lanes_run_t *run, int64_
 }
 
 /* Makes loaded lanes ready for the first step; 0: none is to be advanced. */
-static int cg_columns_begin(const cg_batch_t *batch, cg_lanes_run_t *run, int64_t first)
+static int cg_columns_begin(const cg_batch_t *batch, cg_lanes_run_t *run, int64_t first, int64_t most)
 {
     int64_t fresh = 0;
     uint32_t unstarted = 0u;
-    if (run->attention != 0u && !cg_columns_serve(batch, run, first)) {
+    if (run->attention != 0u && !cg_columns_serve(batch, run, first, most)) {
         return 0;
     }
     for (int32_t lane = 0; lane < run->lanes; lane++) {
@@ -270,28 +287,54 @@ static int cg_columns_begin(const cg_batch_t *batch, cg_lanes_run_t *run, int64_
     if (fresh != 0) {
         cg_columns_prepare(run, unstarted);
     }
-    return cg_columns_serve(batch, run, first);
+    return cg_columns_serve(batch, run, first, most);
+}
+
+/* The most trial steps of a lane since it was loaded. */
+static int64_t cg_columns_trials(const cg_lanes_run_t *run)
+{
+    int64_t trials = 0;
+    for (int32_t lane = 0; lane < run->lanes; lane++) {
+        trials = run->n_trials[lane] > trials ? run->n_trials[lane] : trials;
+    }
+    return trials;
+}
+
+/* Tells a listener of the trial steps after the first `*heard`, and lets the lanes pause before it is to be called. */
+static int cg_columns_listened(cg_lanes_run_t *group, int64_t most, cg_listener_t *listener, int64_t *heard)
+{
+    cg_lanes_run_t *const second = cg_lanes_group(group, 1);
+    const int64_t one = cg_columns_trials(group), two = cg_columns_trials(second), now = one > two ? one : two;
+    const int status = cg_listened(listener, now - *heard);
+    *heard = now;
+    group->max_steps = listener != NULL && listener->left < most - now ? now + listener->left : most;
+    second->max_steps = group->max_steps;
+    return status;
 }
 
 /* Advances the runs of two groups of lanes in turn. */
-static int cg_columns_advance(const cg_batch_t *batch, cg_lanes_run_t *group, int64_t first, cg_batch_goal_t goal)
+static int cg_columns_advance(const cg_batch_t *batch, cg_lanes_run_t *group, int64_t first, cg_batch_goal_t goal,
+                              int64_t most, cg_listener_t *listener)
 {
     cg_lanes_run_t *const second = cg_lanes_group(group, 1);
     const int64_t next = first + group->lanes;
+    int64_t heard = 0;
     cg_columns_load(batch, group, first, goal);
     cg_columns_load(batch, second, next, goal);
-    int one = cg_columns_begin(batch, group, first), two = cg_columns_begin(batch, second, next);
-    while (one || two) {
+    int status = cg_columns_listened(group, most, listener, &heard);
+    int one = cg_columns_begin(batch, group, first, most), two = cg_columns_begin(batch, second, next, most);
+    while (status == CG_OK && (one || two)) {
         cg_lanes_run_t *const leader = one ? group : second;
         if (*group->stop) {
             return CG_INTERRUPTED;
         }
         leader->other = one && two ? second : NULL;
         leader->advance(leader);
-        one = one && cg_columns_serve(batch, group, first);
-        two = two && cg_columns_serve(batch, second, next);
+        one = one && cg_columns_serve(batch, group, first, most);
+        two = two && cg_columns_serve(batch, second, next, most);
+        status = cg_columns_listened(group, most, listener, &heard);
     }
-    return CG_OK;
+    return status;
 }
 
 static int cg_lanes_ready(cg_lanes_run_t *lanes, const cg_run_t *run)
@@ -302,7 +345,6 @@ static int cg_lanes_ready(cg_lanes_run_t *lanes, const cg_run_t *run)
         const int starts = group->n_start > 0 && run->projection == CG_PROJECT_ALL; /* which a batch does not keep */
         status = run->detector != NULL || starts ? CG_UNSUPPORTED : cg_lanes_configure(group, run);
         group->direction = 1.0;
-        group->max_steps = run->max_steps;
         for (int32_t lane = 0; lane < group->lanes; lane++) {
             group->mark[lane] = HUGE_VAL;
         }
@@ -311,13 +353,13 @@ static int cg_lanes_ready(cg_lanes_run_t *lanes, const cg_run_t *run)
 }
 
 int cg_batch_advance(const cg_batch_t *batch, cg_run_t *run, cg_lanes_run_t *lanes, int64_t first, int64_t last,
-                     cg_batch_goal_t goal)
+                     cg_batch_goal_t goal, cg_listener_t *listener)
 {
     int status = lanes == NULL ? CG_OK : cg_lanes_ready(lanes, run);
     const int64_t width = lanes == NULL ? 1 : 2 * (int64_t)lanes->lanes;
     for (int64_t column = first; column < last && status == CG_OK; column += width) {
-        status = lanes == NULL ? cg_column_advance(batch, run, column, goal)
-                               : cg_columns_advance(batch, lanes, column, goal);
+        status = lanes == NULL ? cg_column_advance(batch, run, column, goal, listener)
+                               : cg_columns_advance(batch, lanes, column, goal, run->max_steps, listener);
     }
     return status;
 }

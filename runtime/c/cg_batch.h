@@ -44,6 +44,13 @@ typedef struct cg_batch_goal {
     double duration;
 } cg_batch_goal_t;
 
+/* A caller who wants to be asked now and then, as to look at signals. */
+typedef struct cg_listener {
+    int64_t (*listen)(void *context); /* trial steps until it is called again; 0: stop */
+    void *context;
+    int64_t left; /* until it is called */
+} cg_listener_t;
+
 void cg_batch_init(cg_batch_t *batch, const cg_model_t *model); /* sets the model and the rows */
 
 /* Starts the run in a column that contains its state, parameters, inputs and time. `run` has the options; its state is
@@ -53,10 +60,10 @@ void cg_batch_start(const cg_batch_t *batch, cg_run_t *run, int64_t column);
 /* Advances the runs first <= column < last, both multiples of CG_BATCH_BLOCK, to the goal. A run that fails keeps its
  * last point and its status, and is not advanced again; the others are not affected. `run` has the options and a stop
  * flag; max_steps applies to each call. With `lanes`, a block as for cg_ensemble_lanes, runs are advanced side by side;
- * NULL: one at a time. CG_INTERRUPTED: the stop flag was set, and some runs have not moved. CG_BAD_ARGUMENT: an option
- * is out of range. */
+ * NULL: one at a time. CG_INTERRUPTED: the stop flag was set, or the listener (NULL: there is none) wants to stop, and some runs
+ * have not moved. CG_BAD_ARGUMENT: an option is out of range. */
 int cg_batch_advance(const cg_batch_t *batch, cg_run_t *run, cg_lanes_run_t *lanes, int64_t first, int64_t last,
-                     cg_batch_goal_t goal);
+                     cg_batch_goal_t goal, cg_listener_t *listener);
 
 int cg_all_finite(const double *values, int64_t count); /* whether all of them are finite numbers */
 

@@ -307,10 +307,14 @@ cdef extern from "cg_batch.h" nogil:
     ctypedef struct cg_batch_goal_t:
         double time
         double duration
+    ctypedef struct cg_listener_t:
+        int64_t (*listen)(void *context) noexcept
+        void *context
+        int64_t left
     void cg_batch_init(cg_batch_t *batch, const cg_model_t *model)
     void cg_batch_start(const cg_batch_t *batch, cg_run_t *run, int64_t column)
     int cg_batch_advance(const cg_batch_t *batch, cg_run_t *run, cg_lanes_run_t *lanes, int64_t first, int64_t last,
-                         cg_batch_goal_t goal)
+                         cg_batch_goal_t goal, cg_listener_t *listener)
     int cg_all_finite(const double *values, int64_t count)
     size_t cg_batch_scratch(const cg_batch_t *batch, const cg_companion_t *companion)
     int cg_batch_evaluate(const cg_batch_t *batch, const cg_companion_t *companion, void *scratch, int64_t first,

@@ -49,6 +49,7 @@ cdef struct job_t:  # what the threads are to do
     int n_changes           # to advance
     change_t *changes
     cg_batch_goal_t goal
+    cg_listener_t listener  # the calling thread
     const cg_companion_t *companion  # to evaluate
     double *out
     char *scratch
@@ -67,6 +68,9 @@ cdef class BatchCore:
     cdef ModelCore model
     cdef list workers
     cdef Team team
+    cdef int64_t budget
+    cdef object before  # the time of the last check for signals, and the error that it raised
+    cdef object error
     cdef readonly object table
     cdef readonly dict row
 
@@ -74,9 +78,11 @@ cdef class BatchCore:
         cdef Py_ssize_t skip
         cdef int i
         cdef _BatchWorker worker
-        self.model, self.team = model, team
+        self.model, self.team, self.budget = model, team, FIRST_BUDGET
         cg_batch_init(&self.batch, model.model)
         self.job.batch, self.job.threads, self.job.n = &self.batch, team.size, n
+        self.job.listener.listen, self.job.listener.context = _listen, <void *> self
+        self.job.listener.left = FIRST_BUDGET
         self.job.columns = (n + CG_BATCH_BLOCK - 1) // CG_BATCH_BLOCK * CG_BATCH_BLOCK
         # An odd number of cache lines: with a power of two, the rows of a run would displace one another.
         self.batch.stride = self.job.columns + 8
@@ -172,6 +178,9 @@ cdef class BatchCore:
             while first < last and status == CG_OK:
                 with nogil:
                     status = piece(&self.job, 0, first, min(first + PIECE, last))
+                if self.error is not None:
+                    error, self.error = self.error, None
+                    raise error
                 PyErr_CheckSignals()
                 first += PIECE
         except BaseException:
@@ -185,6 +194,17 @@ cdef class BatchCore:
             raise ArgumentError(f"the integrator refused an option of the batch of {self.model.name}")
         if status == CG_UNSUPPORTED:
             raise ArgumentError(f"the compiled code belongs to another model than {self.model.name}")
+        return 0
+
+
+cdef int64_t _listen(void *context) noexcept with gil:
+    """Check for signals in the calling thread; the result is the number of trial steps until the next check."""
+    core = <BatchCore> context
+    try:
+        core.before, core.budget = _pause(core.before, core.budget)
+        return core.budget
+    except BaseException as error:
+        core.before, core.error = None, error
         return 0
 
 
@@ -215,7 +235,8 @@ cdef int _advance_piece(job_t *job, int thread, int64_t first, int64_t last) noe
                 row[j] = change.values[0]
     if job.n_changes:
         memset(fresh + first, 0xff, (end - first) * sizeof(int64_t))  # -1
-    return cg_batch_advance(job.batch, job.runs[thread], job.groups[thread], first, last, job.goal)
+    return cg_batch_advance(job.batch, job.runs[thread], job.groups[thread], first, last, job.goal,
+                            &job.listener if thread == 0 else NULL)
 
 
 cdef int _evaluate_piece(job_t *job, int thread, int64_t first, int64_t last) noexcept nogil:
