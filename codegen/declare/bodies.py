@@ -7,6 +7,8 @@ from typing import Any
 
 import sympy as sp
 
+from chaplygin.runtime.shortened import short
+
 from . import checks
 from .entry import Entry
 from .symbols import AXES, Coordinate, DeclarationError, Input, Parameter, Time, Velocity, check_name
@@ -77,10 +79,13 @@ class Body:
             if about is not None:
                 raise DeclarationError(f"{where}: about is given without inertia")
             return sp.zeros(3)
-        axes = getattr(
-            inertia, "ndim", 1
-        )  # an array without any is a number, although its type can be iterated over
-        moments = isinstance(inertia, Iterable) and not isinstance(inertia, sp.MatrixBase) and axes != 0
+        # of an array: without axes it is a number, although its type can be iterated over
+        axes = getattr(inertia, "ndim", None)
+        if axes == 1 and len(inertia) != 3:
+            raise DeclarationError(f"{where}: inertia has {len(inertia)} entries; give 3 components")
+        moments = (
+            isinstance(inertia, Iterable) and not isinstance(inertia, sp.MatrixBase) and axes in (None, 1)
+        )
         rows = list(inertia) if moments else inertia
         if moments and not any(isinstance(r, Iterable) and not isinstance(r, str) for r in rows):
             rows = sp.diag(*vector(where, "inertia", rows))
@@ -171,20 +176,24 @@ def vector(where: str, entry: str, value: Any, moving: bool = False) -> Vector:
         hasattr(value, "__iter__") and not isinstance(value, str)
     )
     try:
-        items = list(value) if sequence else None
+        size = len(value) if hasattr(value, "__len__") else 0
+        items = list(value) if sequence and size <= 3 else []
     except Exception:  # an array without axes is iterable by its type alone
-        items = None
-    if items is None or len(items) != 3:
-        found = f"is {type(value).__name__}" if items is None else f"has {len(items)} entries"
+        sequence, size, items = False, 0, []
+    if len(items) != 3:
+        found = f"has {size or len(items)} entries" if sequence else f"is {type(value).__name__}"
         raise DeclarationError(f"{where}: {entry} {found}; give 3 components")
     return sp.Matrix([scalar(where, f"{entry}[{i}]", e, moving) for i, e in enumerate(items)])
 
 
 def matrix(where: str, entry: str, value: Any) -> Any:
+    shape = getattr(value, "shape", (3, 3))
+    if shape != (3, 3):  # before SymPy converts an array, which may be large
+        raise DeclarationError(f"{where}: {entry} has shape {shape}; give shape (3, 3)")
     try:
         given = sp.Matrix(value)
-    except (TypeError, ValueError, NotImplementedError):
-        raise DeclarationError(f"{where}: {entry} = {value!r} is not a 3x3 matrix") from None
+    except Exception:
+        raise DeclarationError(f"{where}: {entry} = {short(value)} is not a 3x3 matrix") from None
     if given.shape != (3, 3):
         raise DeclarationError(f"{where}: {entry} has shape {given.shape}; give shape (3, 3)")
     return given.applyfunc(lambda e: scalar(where, entry, e))

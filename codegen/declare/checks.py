@@ -80,6 +80,8 @@ def scalar(where: Entry | str, value: Any) -> Any:
     """A value as a scalar SymPy expression; strings are refused, since SymPy would evaluate them."""
     if isinstance(value, (str, bytes)):
         raise DeclarationError(f"{where} is a string; give a SymPy expression")
+    if getattr(value, "shape", ()) != ():  # before SymPy converts an array, which may be large
+        raise DeclarationError(f"{where} is {type(value).__name__}; give a scalar SymPy expression")
     try:
         result = sp.sympify(value)
     except Exception as error:  # of SymPy, or a list that contains itself
