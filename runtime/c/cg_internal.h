@@ -56,6 +56,7 @@ int cg_modes_choose(cg_run_t *run);
 /* Determines which contacts are free to change: those that stick, have just stopped, or have no slip velocity; the
  * others get the direction of their slip. fresh: at the start or after a reset, when modes do not follow velocities. */
 int cg_modes_free(cg_run_t *run, int fresh);
+int cg_modes_held(cg_run_t *run, int32_t contact); /* whether a contact in a mode of slip is held by those that stick */
 int cg_modes_project(cg_run_t *run); /* makes the slip velocities of sticking contacts exactly zero */
 
 int cg_run_inputs(cg_run_t *run, double t, const double *x); /* brings run->u to time t */

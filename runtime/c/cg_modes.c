@@ -3,7 +3,7 @@
  * Whenever a contact may change its mode, every combination of modes of the contacts without slip velocity, and of all
  * signs of normal forces, is tried in the equations. A combination fits if
  *   stick:  |T| <= mu |N|, the tie included;
- *   slip:   the slip starts in its direction, sigma dv/dt > 0;
+ *   slip:   the slip starts in its direction, sigma dv/dt > 0, or contacts that stick hold it;
  *   sign s: s N >= 0.
  * If a quantity is exactly zero, the condition is also checked a moment later: it must hold at both times. If no normal
  * force depends on a multiplier, exactly one combination fits, and the first one found is used (combinations that
@@ -31,7 +31,8 @@ static int cg_call_contacts(cg_run_t *run, double t, const double *x, double *ou
     return status != CG_OK ? status : cg_step_finite(out, 5 * run->model->n_contacts) ? CG_OK : CG_NONFINITE;
 }
 
-int cg_modes_project(cg_run_t *run)
+/* The projection, unless it moves a velocity by more than `most`. */
+static int cg_project_within(cg_run_t *run, double most)
 {
     cg_detector_t *const detector = run->detector;
     int sticks = 0;
@@ -42,18 +43,27 @@ int cg_modes_project(cg_run_t *run)
         return CG_OK;
     }
     const int status = run->model->project(cg_time_of_model(run, run->t), run->x, run->p, run->u, detector->x_jump, run->work);
-    if (status == CG_OK && cg_step_finite(detector->x_jump, run->n)) {
+    double moved = 0.0;
+    for (int32_t i = run->model->n_coordinates; i < run->n_own && status == CG_OK; i++) {
+        moved = cg_larger(moved, fabs(detector->x_jump[i] - run->x[i]));
+    }
+    if (status == CG_OK && moved <= most && cg_step_finite(detector->x_jump, run->n)) {
         memcpy(run->x, detector->x_jump, sizeof(double) * (size_t)run->n);
     }
     /* two contacts that constrain the same velocity have no projection; the state then stays as the step left it */
     return status == CG_SINGULAR ? CG_OK : status;
 }
 
+int cg_modes_project(cg_run_t *run)
+{
+    return cg_project_within(run, HUGE_VAL);
+}
+
 int cg_modes_free(cg_run_t *run, int fresh)
 {
     cg_detector_t *const detector = run->detector;
     double *const modes = run->u + detector->n_inputs;
-    double size = 0.0;
+    double size = 0.0, slip = 0.0;
     int status = cg_run_inputs(run, run->t, run->x);
     if (status == CG_OK) {
         status = cg_call_contacts(run, run->t, run->x, detector->contacts);
@@ -71,9 +81,11 @@ int cg_modes_free(cg_run_t *run, int fresh)
     }
     for (int32_t i = 0; i < detector->n_contacts; i++) {
         const double v = detector->contacts[5 * i];
-        const int stopped = detector->fired[detector->first_contact + CG_CONTACT_OBSERVED * i + CG_CONTACT_SLIP] != 0.0;
-        const int rest = fabs(v) <= CG_AT_REST * size || (!fresh && (modes[i] * v <= 0.0 || stopped));
+        const int32_t own = detector->first_contact + CG_CONTACT_OBSERVED * i + CG_CONTACT_SLIP;
+        const int stopped = detector->fired[own] != 0.0 && (!fresh || fabs(v) <= CG_SIDE * detector->scale[own]);
+        const int rest = fabs(v) <= CG_AT_REST * size || stopped || (!fresh && modes[i] * v <= 0.0);
         detector->free[i] = rest ? 1.0 : 0.0;
+        slip = rest ? cg_larger(slip, fabs(v)) : slip;
         detector->present[i] = modes[i];
         if (!rest) {
             modes[i] = v > 0.0 ? 1.0 : -1.0;
@@ -81,8 +93,8 @@ int cg_modes_free(cg_run_t *run, int fresh)
             modes[i] = 0.0;
         }
     }
-    if (status == CG_OK) {
-        status = cg_modes_project(run);
+    if (status == CG_OK) { /* a slip that vanishes since its direction does, in a dead centre, stops nothing */
+        status = cg_project_within(run, cg_larger(CG_LEVER * slip, CG_SAME_FORCE * size));
     }
     for (int32_t i = 0; i < detector->n_contacts; i++) {
         if (detector->free[i] != 0.0) {
@@ -116,20 +128,53 @@ static double cg_condition(const cg_choice_t *choice, const double *c, int32_t w
 }
 
 /* The scale of a slip acceleration: the difference between the two directions of slip. */
-static double cg_spread(cg_choice_t *choice, int32_t contact)
+static double cg_spread(cg_run_t *run, int32_t contact)
 {
-    cg_run_t *const run = choice->run;
-    double *const mode = &choice->modes[contact];
+    cg_detector_t *const detector = run->detector;
+    double *const mode = run->u + detector->n_inputs + contact;
     const double kept = *mode;
     double a[2] = {0.0, 0.0};
     for (int side = 0; side < 2; side++) {
         *mode = side == 0 ? -1.0 : 1.0;
-        if (cg_call_contacts(run, run->t, run->x, run->detector->ahead) == CG_OK) {
-            a[side] = run->detector->ahead[5 * contact + 3];
+        if (cg_call_contacts(run, run->t, run->x, detector->ahead) == CG_OK) {
+            a[side] = detector->ahead[5 * contact + 3];
         }
     }
     *mode = kept;
     return cg_larger(fabs(a[0]) + fabs(a[1]), CG_TINY);
+}
+
+/* Whether contacts that stick hold a contact without slip velocity, so that its own friction does not move it: both bear a
+ * force that could be divided between them in many ways, and the one in a mode of slip bears its limit. */
+static int cg_held(cg_run_t *run, int32_t contact, double spread)
+{
+    const int32_t n = run->detector->n_contacts;
+    double *const modes = run->u + run->detector->n_inputs;
+    double kept[CG_MOST_CONTACTS];
+    int sticks = 0;
+    for (int32_t i = 0; i < n; i++) {
+        sticks = sticks || modes[i] == 0.0;
+        kept[i] = modes[i];
+        modes[i] = modes[i] == 0.0 ? 1.0 : modes[i];
+    }
+    const double free = sticks ? cg_spread(run, contact) : 0.0;
+    memcpy(modes, kept, sizeof(double) * (size_t)n);
+    return spread < CG_MARGIN * free;
+}
+
+int cg_modes_held(cg_run_t *run, int32_t contact)
+{
+    const double *const modes = run->u + run->detector->n_inputs;
+    double size = 0.0;
+    int sticks = 0;
+    for (int32_t i = 0; i < run->detector->n_contacts; i++) {
+        sticks = sticks || modes[i] == 0.0;
+    }
+    for (int32_t i = run->model->n_coordinates; i < run->n_own; i++) {
+        size = cg_larger(size, fabs(run->x[i]));
+    }
+    return sticks && modes[contact] != 0.0 && cg_call_contacts(run, run->t, run->x, run->detector->contacts) == CG_OK
+        && fabs(run->detector->contacts[5 * contact]) <= CG_AT_REST * size && cg_held(run, contact, cg_spread(run, contact));
 }
 
 /* 1: the combination in choice->modes fits; 0: it does not. */
@@ -162,7 +207,10 @@ static int cg_fits(cg_choice_t *choice)
             if (now[which] <= 0.0 && forces == 0.0) {
                 return 0;
             }
-            size[which] = cg_spread(choice, which);
+            size[which] = cg_spread(run, which);
+            if (cg_held(run, which, size[which])) {
+                now[which] = HUGE_VAL;
+            }
         }
         if (now[which] < -CG_MARGIN * size[which]) {
             return 0;

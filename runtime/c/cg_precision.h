@@ -43,6 +43,7 @@
 #define CG_MARGIN 1e-10  /* a condition closer to its bound than this is decided a moment later */
 #define CG_NOISE 1e-13   /* smaller changes are rounding */
 #define CG_AT_REST 1e-13 /* a slip velocity below this is zero */
+#define CG_LEVER 1e6  /* no velocity changes by more than this much of a slip when that is made zero */
 #define CG_SAME_FORCE 1e-9 /* two solutions with forces that differ by less are the same */
 
 #endif /* CG_PRECISION_H */

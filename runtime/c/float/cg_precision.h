@@ -45,6 +45,7 @@
 #define CG_MARGIN 1e-4f  /* a condition closer to its bound than this is decided a moment later */
 #define CG_NOISE 1e-6f   /* smaller changes are rounding */
 #define CG_AT_REST 1e-6f /* a slip velocity below this is zero */
+#define CG_LEVER 1e3f /* no velocity changes by more than this much of a slip when that is made zero */
 #define CG_SAME_FORCE 1e-4f /* two solutions with forces that differ by less are the same */
 
 #endif /* CG_PRECISION_H */
