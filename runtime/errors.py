@@ -151,6 +151,7 @@ STATUS_NAMES: dict[int, str] = {
     -12: "tangent event",
     RANK_CHANGED: "rank changed",
     UNCLOSED: "unclosed",
+    -15: "order matters",
 }
 """Short names of the status codes; negative codes are errors."""
 
@@ -170,6 +171,7 @@ _MESSAGES: dict[int, str] = {
     -10: "Painlevé's paradox: no contact mode satisfies the equations, or more than one does",
     -11: "there are too many contact modes to try them all",
     -12: "the motion meets an event or a change of contact modes tangentially, where sensitivities do not exist",
+    -15: "several things happen at one instant, in an order that matters: there sensitivities do not exist",
     RANK_CHANGED: "the rank of the constraints changed: the loops are in a singular position, where constraints depend "
     "on others and several motions may go on",
     UNCLOSED: (

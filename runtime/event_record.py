@@ -147,6 +147,11 @@ class EventRecord:
         return self.paradox
 
     @property
+    def first_function(self) -> int:
+        """The cause of the first Python event."""
+        return len(self.events) + len(self.kinks)
+
+    @property
     def causes(self) -> NDArray[np.int64]:
         """The index of the event, kink or contact of each row; -1 at the start."""
         return self.rows[:, 1].astype(np.int64)
@@ -158,8 +163,13 @@ class EventRecord:
 
     def of_states(self, n: int) -> EventRecord:
         """That of the first n states, without the tangents that follow them."""
-        rows, every = self.rows, self.n
-        kept = [rows[:, : HEAD + n], rows[:, HEAD + every : HEAD + every + n], rows[:, HEAD + 2 * every :]]
+        rows, every, modes = self.rows, self.n, 2 * (len(self.contacts) + len(self.signs))
+        kept = [rows[:, : HEAD + n], rows[:, HEAD + every : HEAD + every + n]]
+        rest = rows[:, HEAD + 2 * every :]
+        kept.append(rest[:, :modes])
+        if rest.shape[1] > modes:  # the instants, the groups and the rates
+            told = rest[:, modes:]
+            kept += [told[:, : 2 + n], told[:, 2 + every : 2 + every + n]]
         paradox = self.paradox and self.paradox._replace(y=self.paradox.y[:n])
         return replace(self, n=n, rows=np.concatenate(kept, axis=1), paradox=paradox)
 
@@ -168,6 +178,22 @@ class EventRecord:
         begin = len(self.events)
         causes = self.causes[first:last]
         return bool(((causes >= begin) & (causes < begin + len(self.kinks))).any())
+
+    def group(self, row: int) -> tuple[int, Array, Array]:
+        """What `cg_jump_at_t` of cg_run.h tells of a row: its group, and the rates (n,) before and after that."""
+        found = self.rows[row, self._told :]
+        return int(found[1]), found[2 : 2 + self.n].copy(), found[2 + self.n :].copy()
+
+    def instant_of(self, row: int) -> int:
+        """The first of the rows up to this one that belong to its instant."""
+        instants = self.rows[:, self._told]
+        while row > 0 and instants[row - 1] == instants[row]:
+            row -= 1
+        return row
+
+    @property
+    def _told(self) -> int:
+        return int(self.rows.shape[1]) - 2 - 2 * self.n
 
     def modes_before(self, row: int) -> Array:
         """The modes before a row, (n_modes,)."""

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from .arguments import Array
+from .derivatives import derivatives
 from .event_record import HEAD, EventRecord, functions, value_of
-from .sensitivities import NamedDerivatives, VariedRun, along, moved
+from .sensitivities import NamedDerivatives, VariedRun, along, lanes_for, moved
 
 MOMENT = 1e-4
 """The part of a mean step over which the change of a rate is measured."""
@@ -95,8 +96,9 @@ def at_end(given: VariedRun, record: EventRecord, called: Any, step: float) -> t
         return found, delays
     first = len(record.events) + len(record.kinks)
     calls = dict(enumerate((each.call for each in functions(called)), first))
-    delays = _Rows(given, record, [ending], step).delays(_slope_of(cause, calls))
-    return _Rows(given, record, [-1], step).total(1, delays)[:, :, 0], delays[:, 0]
+    rows = _Rows(given, record, [ending], step)
+    delays = rows.delays(_slope_of(cause, calls))
+    return rows.totals(delays)[1][:, :, 0], delays[:, 0]
 
 
 Slope = Callable[["_Rows", Array, Array, Array, Array, Array], Array]
@@ -131,24 +133,36 @@ def _slope_of(cause: int, calls: Mapping[int, Callable[[float, Array], Any]]) ->
 
 
 class _Rows:
-    """Some rows of the log of a run: times t (m,), and y, u and tangents before and after."""
+    """Some rows of the log of a run, of one cause: times t (m,), y, u before and after, tangents and rates before."""
 
     def __init__(self, given: VariedRun, record: EventRecord, which: Any, step: float) -> None:
+        from ._core import differentials
+
         variation, log = given.variation, record.rows[which].T
         n, modes = variation.n, len(record.contacts) + len(record.signs)
-        sizes = given.start.sizes[:, None]
         sides = [log[HEAD + i * record.n : HEAD + (i + 1) * record.n] for i in (0, 1)]
         self.given, self.model, self.step, self.p = given, variation.base, step, given.p[:, None]
+        self.record, self.which = record, np.arange(len(record.rows))[which]
         self.t = log[0].copy()
         self.y = [np.ascontiguousarray(side[:n]) for side in sides]
-        self.tangents = [np.ascontiguousarray(variation.tangents(side, sizes)) for side in sides]
+        first = np.array([record.instant_of(i) for i in self.which], dtype=np.int64)
+        begins = record.rows[first].T
+        self.tangents = variation.tangents(begins[HEAD : HEAD + record.n], given.start.sizes[:, None])
+        self.tangents = np.ascontiguousarray(self.tangents)
         inputs = given.inputs.at(self.t, self.y[0])
-        first = HEAD + 2 * record.n
-        self.u = [np.concatenate([inputs, log[first + i * modes : first + (i + 1) * modes]]) for i in (0, 1)]
-        shared = np.append(record.rows[1:, 0] == record.rows[:-1, 0], False)[which]
-        self.u[1][:, shared] = self.u[0][:, shared]  # modes change after the last of several resets at a time
-        self.slopes = given.inputs.slopes(self.t, step)
-        self.rates = [self._rates(self.t, y, u) for y, u in zip(self.y, self.u)]
+        at = HEAD + 2 * record.n
+        self.u = [np.concatenate([inputs, log[at + i * modes : at + (i + 1) * modes]]) for i in (0, 1)]
+        last = np.array(
+            [i + 1 == len(record.rows) or record.instant_of(i + 1) > i for i in self.which], dtype=bool
+        )
+        self.u[1][:, ~last] = self.u[0][:, ~last]  # modes change after the last of several resets
+        self.first, self.slopes = first, given.inputs.slopes(self.t, step)
+        lanes = lanes_for(variation.count)
+        self._kernels = differentials(self.model, derivatives(self.model).address("along", lanes))
+        self.rates = self._rates(self.t, self.y[0], self.u[0])
+        for column, row in enumerate(first):
+            if record.causes[row] < record.first_function:  # the side of a kink is known there
+                self.rates[:, column] = record.group(row)[1][:n]
 
     def _rates(self, t: Array, y: Array, u: Array) -> Array:
         return np.asarray(self.model._columns("rhs", t, y, self.p, u, None, False))
@@ -160,8 +174,8 @@ class _Rows:
         return u
 
     def delays(self, slope: Slope) -> Array:
-        """The derivatives (k, m) of the times; NaN at tangential events, as `cg_touches` (cg_variational_inline.h)."""
-        t, y, rates, n = self.t, self.y[0], self.rates[0], len(self.y[0])
+        """The derivatives (k, m) of the times; NaN at tangential events, as `cg_touches` (cg_jump_inline.h)."""
+        t, y, rates, n = self.t, self.y[0], self.rates, len(self.y[0])
         seeds, none = self.given.start.seeds[:, :, None], np.zeros((len(self.given.start.seeds), 1, 1))
         still, moving = np.zeros((len(self.given.start.names), len(t))), np.ones((1, len(t)))
         rate = slope(self, t, y, rates[:, None], none, moving)[0]
@@ -175,17 +189,35 @@ class _Rows:
         rates_earlier = self._rates(*earlier, self.before(earlier[0]))
         curvature = (rate - slope(self, *earlier, rates_earlier[:, None], none, moving)[0]) / moment
         crosses = rate**2 > 2.0 * np.abs(curvature) * slack
-        by_start = slope(self, t, y, self.tangents[0], seeds, still)
+        by_start = slope(self, t, y, self.tangents, seeds, still)
         return np.where(crosses, -by_start / np.where(crosses, rate, 1.0), np.nan)
 
-    def total(self, side: int, delays: Array) -> Array:
-        """The total derivatives (n, k, m) of the states before (0) or after (1)."""
-        return np.asarray(self.tangents[side] + self.rates[side][:, None] * delays)
+    def totals(self, delays: Array) -> tuple[Array, Array]:
+        """The total derivatives (n, k, m) of the states before and after: through the resets of the same instant."""
+        before = np.asarray(self.tangents + self.rates[:, None] * delays)
+        for column, (begin, row) in enumerate(zip(self.first, self.which)):
+            for earlier in range(begin, row):
+                before[:, :, column] = self._reset(earlier, column, before, delays)
+        after = before.copy()
+        for column, row in enumerate(self.which):
+            after[:, :, column] = self._reset(row, column, after, delays)
+        return before, after
+
+    def _reset(self, row: int, column: int, totals: Array, delays: Array) -> Array:
+        """Those (n, k) after the reset of a row, from totals (n, k, m) before it."""
+        record, n, here = self.record, self.given.variation.n, slice(column, column + 1)
+        kernel = f"reset_{record.causes[row]}"
+        if kernel not in self._kernels:
+            return totals[:, :, column]
+        y = record.rows[row, HEAD : HEAD + n, None].copy()
+        seeds = moved(self.given.start.seeds[:, :, None], self.slopes[:, here], delays[:, here])
+        at = self.model, kernel, self.t[here], y, self.p, self.u[0][:, here]
+        return along(*at, totals[:, :, here], seeds, delays[:, here])[:, :, 0]
 
     def found(self, slope: Slope) -> EventSensitivity:
         delays = self.delays(slope)
         before, after = (
-            Side(self.given, self.t, self.y[i], self.u[i], self.slopes, self.total(i, delays), delays)
-            for i in (0, 1)
+            Side(self.given, self.t, self.y[i], self.u[i], self.slopes, total, delays)
+            for i, total in enumerate(self.totals(delays))
         )
         return EventSensitivity(before, after)

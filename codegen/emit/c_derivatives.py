@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..lower.derivatives import HOISTED, KINDS, PARAMETERS, kinks, variables
+from ..lower.derivatives import FROZEN, HOISTED, KINDS, PARAMETERS, kinks, variables
 from ..lower.program import Program, has_functions
 from ..lower.schedule import Schedule
 from .c_lanes import lane_kernel
@@ -34,6 +34,8 @@ def derivatives_file(program: Program, made: Program, kind: str, command: str) -
         of = f"cg_kinks_of_{name}" if name in rough else "NULL"
         row = f"CG_TAKES_{kernel.takes.upper()}, {sizes}, {function}, {of}"
         entries.append(f"    {{{c_string(name)}, {row}}},")
+    if FROZEN in made.kernels:
+        wrappers.append(f"CG_VALUES({made.name}_{FROZEN}, {len(program.states)})")
     work = max(text.work for text in texts.values())
     values = {
         "provenance": provenance("derivatives.c.in", made.digest, command, " * "),
@@ -137,6 +139,8 @@ def _variational(program: Program, work: int, plan: Schedule) -> str:
                 f"#define CG_MODEL_HOISTED {plan.hoisted}",
                 f"#define CG_MODEL_HOIST {name}_hoist_lanes",
             ]
+    if len(program.guards) > len(program.events):
+        lines += [f"#define CG_MODEL_FROZEN {name}_{FROZEN}"]
     for kernel in ("guards", "contacts", "project", "correction"):
         if kernel in kernels:
             lines.append(f"#define CG_MODEL_ALONG_{kernel.upper()} {name}_along_{kernel}")

@@ -13,6 +13,8 @@ from dataclasses import replace
 from ..graph.branches import SWITCHES
 from ..graph.differentiate import forward, reverse
 from ..graph.graph import CONDITIONS, Graph, Node
+from .frozen import frozen, sides_of
+from .optimise.arrange import arranged
 from .program import Kernel, Program, Solve
 
 KINDS = {"along": "directional", "adjoint": "adjoint"}
@@ -25,6 +27,9 @@ HOISTED = {"along": "along_rhs", "adjoint": "adjoint_rhs"}
 SPELLED = {"abs": "Abs", "sign": "sign", "min": "Min", "max": "Max"}
 """Functions with kinks as users write them; the others come from `Piecewise`."""
 
+FROZEN = "frozen_rhs"
+"""The right-hand side at given sides of its kinks, among the kernels along directions; it takes none."""
+
 PARAMETERS = "adjoint_parameters"
 """From the derivatives by the terms of the right-hand side to those by the parameters; see `back_to_terms`."""
 
@@ -34,6 +39,7 @@ def with_derivatives(program: Program, kind: str) -> Program:
 
     The derivatives are by the `variables` of the kernel, with the modes of contacts as they are. What of `along_rhs`
     depends on the parameters and their directions alone, and on the directions of the inputs, is computed beforehand.
+    With kinks there is `FROZEN` among them, whose sides follow the parameters in p.
     `adjoint_rhs` is that of `back_to_terms`, of which what depends on the parameters alone is computed beforehand.
     """
     g, make = program.graph, {"along": along, "adjoint": adjoint}[kind]
@@ -52,7 +58,11 @@ def with_derivatives(program: Program, kind: str) -> Program:
         kernels[made.name] = replace(
             made, outputs=outputs, comments=("",) * len(outputs), beforehand=beforehand
         )
-    return replace(program, kernels=kernels)
+    sides, symbols = sides_of(program) if kind == "along" else ((), {})
+    if sides:
+        made = frozen(g, program.unarranged["rhs"], symbols)
+        kernels[FROZEN] = arranged(g, replace(made, labels={}, name=FROZEN, beforehand=()))
+    return replace(program, parameters=(*program.parameters, *sides), kernels=kernels)
 
 
 def back_to_terms(program: Program, kernel: Kernel) -> dict[str, Kernel]:

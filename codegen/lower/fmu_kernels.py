@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from chaplygin.runtime.base_model import Variable
-
 from .derivatives import adjoint, along, variables
-from .frozen import frozen
+from .frozen import frozen, sides_of
 from .optimise.arrange import arranged
 from .program import Program
 
@@ -20,16 +18,12 @@ def with_fmu_kernels(program: Program, names: Iterable[str]) -> Program:
     are frozen too. The sides of the kinks follow the parameters in p.
     """
     g, kernels = program.graph, dict(program.kernels)
-    kinks = program.guards[len(program.events) :]
-    sides = tuple(Variable(f"cg_side_{i}", "parameter", "", kink.description) for i, kink in enumerate(kinks))
-    if kinks:
-        guards = program.unarranged["guards"].outputs[len(program.events) :]
-        symbols = dict(zip(guards, (g.symbol(s.name) for s in sides), strict=True))
+    sides, symbols = sides_of(program)
     for name in names:
         if name not in kernels:
             continue
         source = replace(kernels[name], labels={})
-        if kinks:
+        if sides:
             made = frozen(g, program.unarranged[name], symbols)
             if made is not program.unarranged[name]:
                 source = kernels[made.name] = arranged(g, made)

@@ -1,8 +1,9 @@
 """Kernels whose relations are frozen: they follow given sides of the kinks, not the state.
 
 An importer that integrates an FMU wants smooth equations between events, also beyond the zero of an event indicator
-that it has not located yet. So `Abs`, `sign`, `Min`, `Max` and the conditions of `Piecewise` select by sides that
-change at events alone. Equalities, which hold at single points, still follow the state.
+that it has not located yet, and the derivatives of a run need the rates on both sides of a kink, at the kink itself. So
+`Abs`, `sign`, `Min`, `Max` and the conditions of `Piecewise` select by sides that change at events alone. Equalities,
+which hold at single points, still follow the state.
 """
 
 from __future__ import annotations
@@ -10,10 +11,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from chaplygin.runtime.base_model import Variable
+
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import RELATIONS, Graph, Node
-from .program import Kernel
+from .program import Kernel, Program
 from .quantities import changing
+
+
+def sides_of(program: Program) -> tuple[tuple[Variable, ...], dict[Node, Node]]:
+    """The sides of the kinks, as parameters that follow those of the program in p, and their symbols by kink."""
+    kinks = program.guards[len(program.events) :]
+    sides = tuple(Variable(f"cg_side_{i}", "parameter", "", kink.description) for i, kink in enumerate(kinks))
+    if not sides:
+        return (), {}
+    guards = program.unarranged["guards"].outputs[len(program.events) :]
+    return sides, dict(zip(guards, (program.graph.symbol(s.name) for s in sides), strict=True))
 
 
 def frozen(g: Graph, kernel: Kernel, sides: Mapping[Node, Node]) -> Kernel:

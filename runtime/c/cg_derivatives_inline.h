@@ -67,3 +67,18 @@ static CG_INLINE void cg_give_values(double *to, const cg_real_t *from, int n)
 #define CG_DIFFERENTIAL_HOISTED(name, n_values, n_given, n_found, hoist, n_hoisted)                                   \
     CG_DIFFERENTIAL_OF(name, n_values, n_given, n_found, cg_real_t hoisted[n_hoisted],                                \
                        hoist(p, given, hoisted) & name##_lanes(&clock, x, p, hoisted, u, given, results, cg_aligned(work)))
+
+/* The function `name` of the values alone of a kernel over lanes. */
+#define CG_VALUES(name, n_values)                                                                                     \
+    static int name(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p, const double *CG_RESTRICT u,  \
+                    double *CG_RESTRICT out, double *CG_RESTRICT work)                                                \
+    {                                                                                                                 \
+        const cg_real_t clock = cg_splat(t);                                                                          \
+        cg_real_t results[n_values];                                                                                  \
+        const cg_mask_t ok = name##_lanes(&clock, x, p, u, results, cg_aligned(work));                                \
+        if (cg_any(cg_not(ok))) {                                                                                     \
+            return CG_SINGULAR;                                                                                       \
+        }                                                                                                             \
+        cg_give_values(out, results, n_values);                                                                       \
+        return CG_OK;                                                                                                 \
+    }

@@ -11,7 +11,7 @@ static size_t cg_detector_layout(cg_detector_t *detector, char *base, int32_t ld
 {
     size_t offset = CG_ALIGNED(sizeof(cg_detector_t));
     double **const by_index[] = {&detector->direction, &detector->limit, &detector->sign, &detector->count, &detector->sign_new,
-                                 &detector->active, &detector->root, &detector->cursor, &detector->fired, &detector->scale,
+                                 &detector->active, &detector->root, &detector->cursor, &detector->fired, &detector->fires, &detector->scale,
                                  &detector->end, &detector->values};
     double **const by_guard[] = {&detector->kept, &detector->noise};
     for (size_t i = 0; i < sizeof by_index / sizeof *by_index; i++) {
@@ -27,11 +27,13 @@ static size_t cg_detector_layout(cg_detector_t *detector, char *base, int32_t ld
     detector->x_jump = cg_take(base, &offset, ld);
     detector->f = cg_take(base, &offset, ld);
     detector->flow = cg_take(base, &offset, 3 * (int64_t)ld);
+    detector->tolerance = cg_take(base, &offset, ld);
     detector->guards = cg_take(base, &offset, detector->n_guards);
     detector->contacts = cg_take(base, &offset, 5 * (int64_t)detector->n_contacts);
     detector->ahead = cg_take(base, &offset, 5 * (int64_t)detector->n_contacts);
     detector->modes = cg_take(base, &offset, detector->n_modes);
     detector->present = cg_take(base, &offset, detector->n_modes);
+    detector->chosen = cg_take(base, &offset, detector->n_modes);
     detector->free = cg_take(base, &offset, detector->n_contacts);
     detector->solutions = cg_take(base, &offset, (int64_t)CG_SOLUTIONS * detector->n_modes);
     detector->forces = cg_take(base, &offset, (int64_t)CG_SOLUTIONS * detector->n_contacts);
@@ -86,6 +88,9 @@ int cg_detector_init(cg_detector_t *detector, size_t size, const cg_model_t *mod
     cg_detector_sizes(detector, model, n_functions);
     detector->size = cg_detector_layout(detector, (char *)detector, CG_PADDED(model->n_states));
     detector->contact = -1;
+    detector->logs_fields = (flags & CG_LOG_FIELDS) != 0;
+    detector->goes_on = (flags & CG_LOG_FAILURES) != 0;
+    detector->log_row += detector->logs_fields ? 2 + 2 * model->n_states : 0;
     for (int32_t i = 0; i < detector->n_observed; i++) {
         detector->active[i] = i < model->n_events || i >= detector->n_guards || (flags & CG_WATCH_KINKS) ? 1.0 : 0.0;
     }
@@ -243,15 +248,6 @@ static int cg_kinks_alone(const cg_run_t *run)
     return !others;
 }
 
-/* A jump at run->t from the state `before` with the modes before. */
-static cg_jump_at_t cg_jump_from(const cg_run_t *run, const double *before)
-{
-    const cg_detector_t *const detector = run->detector;
-    const cg_jump_at_t at = {0, 0, 0, cg_time_of_model(run, run->t), run->direction * CG_MOMENT_OF_RATE * run->h, before,
-                             detector->modes, run->u_slope, NULL};
-    return at;
-}
-
 /* The event `index` at run->t: its reset, if it has one. */
 static int cg_apply(cg_run_t *run, int32_t index, int *reset)
 {
@@ -261,12 +257,6 @@ static int cg_apply(cg_run_t *run, int32_t index, int *reset)
         return CG_OK;
     }
     int status = model->reset(index, cg_time_of_model(run, run->t), run->x, run->p, run->u, detector->x_jump, run->work);
-    if (status == CG_OK && run->jump != NULL) {
-        cg_jump_at_t at = cg_jump_from(run, run->x);
-        at.cause = index;
-        at.resets = 1;
-        status = run->jump(&at, run->p, run->u, detector->x_jump, run->work);
-    }
     if (status != CG_OK || !cg_step_finite(detector->x_jump, run->n)) {
         return status != CG_OK ? status : CG_NONFINITE;
     }
@@ -283,7 +273,11 @@ static int cg_change_modes(cg_run_t *run, int reset)
     for (int32_t i = detector->first_contact; i < detector->n_observed && detector->contact < 0; i++) {
         detector->contact = detector->fired[i] != 0.0 ? (i - detector->first_contact) / CG_CONTACT_OBSERVED : -1;
     }
-    if (detector->contact < 0 && !reset) {
+    int kinks = 0; /* at which a force may jump over the limit of a contact */
+    for (int32_t i = run->model->n_events; i < detector->n_guards; i++) {
+        kinks = kinks || detector->fired[i] != 0.0;
+    }
+    if (detector->contact < 0 && !reset && !kinks) {
         memset(detector->free, 0, sizeof(double) * (size_t)detector->n_contacts);
         return CG_OK;
     }
@@ -298,25 +292,87 @@ static int cg_change_modes(cg_run_t *run, int reset)
     return status;
 }
 
+/* The `choose` of cg_jump_at_t: contacts whose own quantities are not done keep their modes. */
+static int cg_modes_of_some(void *context, const unsigned char *done, const double *x, double *modes)
+{
+    cg_run_t *const run = (cg_run_t *)context;
+    cg_detector_t *const detector = run->detector;
+    double *const present = run->u + detector->n_inputs;
+    const size_t bytes = sizeof(double) * (size_t)run->n, of_modes = sizeof(double) * (size_t)detector->n_modes;
+    const int32_t n_solutions = detector->n_solutions;
+    int reset = 0;
+    memcpy(run->x_trial, run->x, bytes);
+    memcpy(run->x, x, sizeof(double) * (size_t)run->n_own);
+    memcpy(detector->chosen, present, of_modes);
+    memcpy(present, detector->modes, of_modes);
+    for (int32_t i = 0; i < run->model->n_events; i++) {
+        reset = reset || (done[i] && detector->fired[i] != 0.0 && run->model->events[i].has_reset);
+    }
+    int status = cg_modes_free(run, reset);
+    for (int32_t i = 0; i < detector->n_contacts; i++) {
+        for (int what = 0; what < CG_CONTACT_OBSERVED; what++) {
+            const int32_t own = CG_CONTACT_OBSERVED * i + what;
+            if (detector->fired[detector->first_contact + own] != 0.0 && !done[detector->n_guards + own]) {
+                detector->free[i] = 0.0;
+                present[i] = detector->modes[i];
+            }
+        }
+    }
+    memcpy(detector->present, present, of_modes);
+    if (status == CG_OK) {
+        status = cg_modes_choose(run);
+    }
+    memcpy(modes, present, of_modes);
+    memcpy(present, detector->chosen, of_modes);
+    memcpy(run->x, run->x_trial, bytes);
+    detector->n_solutions = n_solutions;
+    return status;
+}
+
+/* The `tell` of cg_jump_at_t: to the log. */
+static void cg_log_fields(void *context, int32_t cause, int32_t group, const double *before, const double *after,
+                          const double *modes)
+{
+    const cg_run_t *const run = (const cg_run_t *)context;
+    const cg_detector_t *const detector = run->detector;
+    const int32_t place = cause < detector->n_guards ? cause : cause - detector->n_guards + detector->first_contact;
+    const ptrdiff_t n = run->n, n_modes = detector->n_modes;
+    double *row = detector->log + (detector->n_log - 1) * detector->log_row;
+    while (row[1] != (double)place) {
+        row -= detector->log_row;
+    }
+    row += CG_LOG_HEAD + 2 * n;
+    memcpy(row, modes, sizeof(double) * (size_t)n_modes);
+    row += 2 * n_modes;
+    row[1] = (double)group;
+    memcpy(row + 2, before, sizeof(double) * (size_t)run->n_own);
+    memcpy(row + 2 + n, after, sizeof(double) * (size_t)run->n_own);
+}
+
 /* Derivatives in the state, after what has fired is handled; the state before is in run->moved. */
 static int cg_jumped(cg_run_t *run)
 {
-    const cg_detector_t *const detector = run->detector;
-    const int32_t functions = detector->first_contact - detector->n_guards;
-    cg_jump_at_t at = cg_jump_from(run, run->moved);
-    at.tolerance = detector->x;
-    int status = CG_OK, ended = 0;
+    cg_detector_t *const detector = run->detector;
+    cg_jump_at_t at;
+    memset(&at, 0, sizeof at);
+    at.t = cg_time_of_model(run, run->t);
+    at.moment = run->direction * CG_MOMENT_OF_RATE * run->h;
+    at.before = run->moved;
+    at.modes = detector->modes;
+    at.u_slope = run->u_slope;
+    at.tolerance = detector->tolerance;
+    at.rtol = run->rtol;
+    at.detector = detector;
+    at.context = run;
+    at.choose = cg_modes_of_some;
+    at.tell = detector->logs_fields ? cg_log_fields : NULL;
     for (int32_t i = 0; i < run->n_own; i++) {
-        detector->x[i] = cg_step_scale(run->atol[i], run->rtol, run->moved[i], run->moved[i]);
+        detector->tolerance[i] = cg_step_scale(run->atol[i], run->rtol, run->moved[i], run->moved[i]);
     }
-    for (int32_t i = 0; i < detector->n_observed && status == CG_OK; i++) {
-        if (detector->fired[i] != 0.0 && (i < detector->n_guards || i >= detector->first_contact)) {
-            at.cause = i < detector->n_guards ? i : i - functions;
-            at.ends = !ended && cg_detector_ends(detector, i);
-            ended = ended || at.ends;
-            status = run->jump(&at, run->p, run->u, run->x, run->work);
-            run->have_f = 0;
-        }
+    int status = run->jump(&at, run->p, run->u, run->x, run->work);
+    run->have_f = 0;
+    if (detector->goes_on && (status == CG_TANGENT_EVENT || status == CG_ORDER_MATTERS)) {
+        status = CG_OK;
     }
     return status != CG_OK || cg_step_finite(run->x, run->n) ? status : CG_NONFINITE;
 }
@@ -369,9 +425,17 @@ static int cg_at_event(cg_run_t *run, const cg_record_t *record)
     if (status == CG_OK && detector->n_contacts > 0) {
         status = cg_change_modes(run, reset);
     }
+    run->have_f = run->have_f && !reset;
+    if (status == CG_OK && !cg_kinks_alone(run)) {
+        status = cg_count_occurrences(run);
+    }
+    if (status == CG_OK) {
+        status = cg_detector_sides(run, reset ? CG_SIDES_RESET : CG_SIDES_MODES);
+    }
     if (status == CG_OK && run->jump != NULL) {
         status = cg_jumped(run);
     }
+    detector->n_instants++;
     if (detector->log != NULL && detector->n_log > first) {
         double *last = detector->log + (detector->n_log - 1) * detector->log_row + CG_LOG_HEAD;
         memcpy(last + run->n, run->x, sizeof(double) * (size_t)run->n);
@@ -383,19 +447,12 @@ static int cg_at_event(cg_run_t *run, const cg_record_t *record)
     const int changed = reset || (modes > 0 && memcmp(detector->modes, run->u + detector->n_inputs, sizeof(double) * modes) != 0)
         || memcmp(run->moved, run->x, sizeof(double) * (size_t)run->n_own) != 0; /* a slip may have been made exactly zero */
     if (reset) {
-        run->have_f = 0;
         run->have_dense = 0;
         run->t_old = run->t; /* the interpolant of the step does not reach this state */
         memcpy(run->x_old, run->x, sizeof(double) * (size_t)run->ld);
     }
     detector->have_end = 0;
     detector->pending = changed ? 2 : 0;
-    if (status == CG_OK && !cg_kinks_alone(run)) {
-        status = cg_count_occurrences(run);
-    }
-    if (status == CG_OK) {
-        status = cg_detector_sides(run, reset ? CG_SIDES_RESET : CG_SIDES_MODES);
-    }
     if (terminal && (status == CG_OK || status == CG_ACCUMULATING)) {
         detector->again = 0;
         return CG_TERMINAL_EVENT;
@@ -426,7 +483,10 @@ int cg_detector_handle(cg_run_t *run, cg_record_t *record)
                 return status;
             }
         }
-        detector->pending = detector->verdict == CG_OK && detector->again ? 1 : 0;
+        detector->pending = 0;
+        if (detector->verdict == CG_OK) {
+            cg_detector_go_on(detector);
+        }
     }
     run->status = detector->verdict;
     detector->verdict = CG_OK;

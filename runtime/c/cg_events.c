@@ -101,6 +101,7 @@ void cg_detector_log(cg_run_t *run, int32_t cause, const cg_record_t *record, co
     }
     double *row = detector->log + detector->n_log++ * detector->log_row;
     const size_t n = (size_t)run->n, modes = (size_t)detector->n_modes;
+    memset(row, 0, sizeof(double) * (size_t)detector->log_row);
     row[0] = cg_time_of_model(run, run->t);
     row[1] = (double)cause;
     row[2] = record == NULL ? 0.0 : (double)record->n_rows;
@@ -111,6 +112,9 @@ void cg_detector_log(cg_run_t *run, int32_t cause, const cg_record_t *record, co
     if (modes > 0) {
         memcpy(row + 2 * n, detector->modes, sizeof(double) * modes);
         memcpy(row + 2 * n + modes, run->u + detector->n_inputs, sizeof(double) * modes);
+    }
+    if (detector->logs_fields) {
+        row[2 * n + 2 * modes] = (double)detector->n_instants;
     }
 }
 
@@ -137,7 +141,11 @@ int cg_detector_begin(cg_run_t *run)
             status = cg_modes_choose(run);
         }
         if (status == CG_OK && run->jump != NULL) {
-            const cg_jump_at_t at = {-1, 0, 0, cg_time_of_model(run, run->t), 0.0, run->x, modes, run->u_slope, NULL};
+            cg_jump_at_t at;
+            memset(&at, 0, sizeof at);
+            at.starts = 1;
+            at.t = cg_time_of_model(run, run->t);
+            at.u_slope = run->u_slope;
             status = run->jump(&at, run->p, run->u, run->x, run->work);
         }
         run->have_f = 0;
@@ -145,13 +153,16 @@ int cg_detector_begin(cg_run_t *run)
     if (status == CG_OK) {
         cg_detector_activate(run);
         status = cg_detector_sides(run, fresh ? CG_SIDES_START : CG_SIDES_MODES);
-        detector->pending = status == CG_OK && detector->again ? 1 : 0;
+        if (status == CG_OK) {
+            cg_detector_go_on(detector);
+        }
     }
     if (memory->begun == CG_WATCH_NEW) {
         memory->t_event = cg_time_outside(run, run->t);
         if (detector->n_modes > 0) {
             memcpy(detector->modes, run->u + detector->n_inputs, sizeof(double) * (size_t)detector->n_modes);
             cg_detector_log(run, CG_LOG_START, NULL, run->x);
+            detector->n_instants++;
         }
     }
     detector->have_end = 0;

@@ -46,7 +46,11 @@
 extern "C" {
 #endif
 
-enum cg_detector_flags { CG_WATCH_KINKS = 1 /* also find the kinks of the model: a step ends at each */ };
+enum cg_detector_flags {
+    CG_WATCH_KINKS = 1, /* also find the kinks of the model: a step ends at each */
+    CG_LOG_FIELDS = 2,  /* the log has what cg_jump_at_t tells */
+    CG_LOG_FAILURES = 4 /* where tangents have no derivative, the log says so, and the run goes on */
+};
 
 /* A kink is located by repeating the step up to it. Where the motion slides along it, since the equations of each side lead
  * back to the other, that would be without end. So a step with a kink is accepted as the method has taken it, and its kinks
@@ -79,7 +83,9 @@ enum cg_contact_observed {
 typedef int (*cg_event_fn_t)(void *context, int32_t index, double t, const double *x, double *value);
 
 /* A row of the log: [0] t, [1] index of the quantity or CG_LOG_START, [2] rows recorded before, [3] 1 if the run ends,
- * then n states before, n states after, n_modes modes before, n_modes modes after. */
+ * then n states before, n states after, n_modes modes before, n_modes modes after. With CG_LOG_FIELDS then the number of the
+ * instant, the group, and n rates before and n rates after it, as cg_jump_at_t tells them; the modes before are those before
+ * the group. */
 enum { CG_LOG_HEAD = 4, CG_LOG_START = -1 };
 
 /* What a detector knows of run->t. From CG_WATCH_READY on: the modes and the sides. */
@@ -141,6 +147,10 @@ typedef struct cg_detector {
     int32_t n_observed;
     int32_t log_row; /* numbers in a row of the log */
     int32_t have_end; /* `end` contains the values at run->t */
+    int32_t logs_fields; /* 1: with CG_LOG_FIELDS */
+    int32_t goes_on;     /* 1: with CG_LOG_FAILURES */
+    int32_t n_instants;  /* at which something has happened */
+    int32_t reserved;
     size_t size;
 
     /* Arrays inside the block, by index of the observed quantity. */
@@ -155,6 +165,7 @@ typedef struct cg_detector {
     double *root;      /* next sign change in the step, as a fraction of it; 2: none */
     double *cursor;    /* where the search for it starts */
     double *fired;     /* 1: occurs at run->t */
+    double *fires;     /* 1: so does this, after what has fired */
     double *scale;     /* largest magnitude in the last step */
     double *samples;   /* [CG_NODES][n_observed] */
     double *end;       /* values at run->t */
@@ -163,11 +174,13 @@ typedef struct cg_detector {
     double *x_jump;    /* [ld] a state after a reset */
     double *f;         /* [ld] a derivative */
     double *flow;      /* [3 * ld] a step of the flow ahead */
+    double *tolerance; /* [ld] of the state at a jump */
     double *guards;    /* [n_guards] output of the kernel */
     double *contacts;  /* [5 * n_contacts] */
     double *ahead;     /* [5 * n_contacts] the same a moment later */
     double *modes;     /* [n_modes] modes before an event */
     double *present;   /* [n_modes] modes before a choice */
+    double *chosen;    /* [n_modes] modes after an event, while others are tried */
     double *free;      /* [n_contacts] 1: the contact may take any mode */
     double *solutions; /* [CG_SOLUTIONS][n_modes] */
     double *forces;    /* [CG_SOLUTIONS][n_contacts] friction in each, to distinguish them */

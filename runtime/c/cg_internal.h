@@ -28,10 +28,11 @@ void cg_detector_reset(cg_detector_t *detector); /* a new run */
 void cg_detector_again(cg_detector_t *detector); /* modes and signs must be determined again */
 void cg_detector_inputs_changed(cg_detector_t *detector); /* the signs stay, unless the run is at its start */
 int cg_detector_begin(cg_run_t *run);      /* modes and signs at the start */
-/* The sides of zero at an instant. detector->again: guards in detector->fired leave to the other side than they kept.
+/* The sides of zero at an instant. detector->again: the guards in detector->fires leave to the other side than they kept.
  * CG_ACCUMULATING: that of detector->cause does so after its own reset. */
 enum cg_instant { CG_SIDES_START, CG_SIDES_RESET, CG_SIDES_MODES /* only these may change */ };
 int cg_detector_sides(cg_run_t *run, int instant);
+void cg_detector_go_on(cg_detector_t *detector); /* with what fires at the same time, if anything does */
 void cg_detector_activate(cg_run_t *run);
 int cg_detector_ends(const cg_detector_t *detector, int32_t index); /* whether `index`, which is zero now, ends the run */
 int cg_detector_has_room(const cg_detector_t *detector, int64_t rows); /* in its log, if it has one */

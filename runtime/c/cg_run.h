@@ -22,7 +22,7 @@ extern "C" {
 
 /* Part of every method compiled into a model: one from another version of this header is not used. Increase it with
  * every change of cg_run_t or of the meaning of its members. */
-#define CG_RUN_LAYOUT 14
+#define CG_RUN_LAYOUT 15
 
 #define CG_ALIGN 64u /* of every block, in bytes */
 
@@ -70,25 +70,33 @@ enum cg_projection {
     CG_PROJECT_ALL = 2          /* these, and the invariants of redundant coordinates, as |q|^2, to their start */
 };
 
-/* Where the motion may jump. */
+struct cg_detector; /* events and contacts of one run: cg_events.h */
+
+/* An instant at which the motion may jump. Its causes are the observed quantities in detector->fired, whose sides are
+ * those of sign_new before it and of `sign` after it. By index: the guards, then the quantities of the contacts. */
 typedef struct cg_jump_at {
-    int32_t cause;           /* the observed quantity (cg_events.h) that is zero; < 0: the modes of the start are known */
-    int32_t ends;            /* 1: the run ends with it */
-    int32_t resets;          /* 1: the reset of the event alone has been done; 0: everything at that time */
+    int32_t starts; /* 1: the modes of the start are known, and nothing else has happened; only t and u_slope are set */
     double t;
     double moment;           /* with the sign of the direction: a short time compared with a step */
     const double *before;    /* the state and */
     const double *modes;     /* the modes before */
     const double *u_slope;   /* [n_inputs] how fast the inputs change */
-    const double *tolerance; /* [n_own] of the state; NULL: not needed */
+    const double *tolerance; /* [n_own] of the state */
+    double rtol;             /* of the run */
+    const struct cg_detector *detector;
+    void *context;
+    /* The modes that fit after some of the causes, in the state x [n_own] after their resets. */
+    int (*choose)(void *context, const unsigned char *done, const double *x, double *modes);
+    /* NULL, or called for each cause: the causes of one group have one surface and happen together, one group after the
+     * other. < 0: the cause changes nothing (-1), or there is no derivative (a status). The fields [n_own] are those before
+     * and after the group, the modes those before it. */
+    void (*tell)(void *context, int32_t cause, int32_t group, const double *before, const double *after, const double *modes);
 } cg_jump_at_t;
 
-/* What a state that contains derivatives of others needs there, after the reset or the change of modes is done: changes x.
- * u is left as it was. CG_TANGENT_EVENT: the motion only touches the zero of the quantity, so far as the tolerance of the
- * state tells. */
+/* What a state that contains derivatives of others needs there, after resets and the choice of modes: changes x. u is left
+ * as it was. CG_TANGENT_EVENT: the motion only touches the zero of a quantity, so far as the tolerance of the state
+ * tells; CG_ORDER_MATTERS: it depends on the order of the causes. */
 typedef int (*cg_jump_t)(const cg_jump_at_t *at, const double *p, double *u, double *x, double *work);
-
-struct cg_detector; /* events and contacts of one run: cg_events.h */
 
 typedef struct cg_run {
     /* Owned by the caller, not in the block. */

@@ -237,11 +237,11 @@ static int cg_sides_ahead(cg_run_t *run, int start)
 {
     cg_detector_t *const detector = run->detector;
     int32_t straight = -1;
+    memset(detector->fires, 0, sizeof(double) * (size_t)detector->n_observed);
     for (int32_t i = 0; i < run->model->n_events; i++) {
         const cg_ahead_t ahead = detector->leaving[i];
         const double kept = detector->kept[i];
         const int own = !start && detector->fired[i] != 0.0;
-        detector->fired[i] = 0.0;
         if (ahead.side == 0.0) {
             continue; /* settled by its value, or at rest at zero */
         }
@@ -253,12 +253,9 @@ static int cg_sides_ahead(cg_run_t *run, int start)
         if (own && ahead.bends) {
             straight = straight < 0 ? i : straight;
         } else if (detector->direction[i] * kept <= 0.0) {
-            detector->fired[i] = 1.0;
+            detector->fires[i] = 1.0;
             detector->again = 1;
         }
-    }
-    for (int32_t i = run->model->n_events; i < detector->n_observed; i++) {
-        detector->fired[i] = 0.0;
     }
     detector->cause = straight;
     return straight >= 0 ? CG_ACCUMULATING : CG_OK;
@@ -301,4 +298,17 @@ int cg_detector_sides(cg_run_t *run, int instant)
         status = status == CG_OK ? cg_sides_ahead(run, start) : status;
     }
     return status;
+}
+
+void cg_detector_go_on(cg_detector_t *detector)
+{
+    const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
+    if (detector->again) {
+        memcpy(detector->fired, detector->fires, bytes);
+        for (int32_t i = 0; i < detector->n_observed; i++) {
+            detector->sign_new[i] = detector->fired[i] != 0.0 ? -detector->sign[i] : detector->sign[i];
+        }
+        detector->pending = 1;
+        detector->again = 0;
+    }
 }

@@ -43,6 +43,8 @@ const char *cg_status_text(int status)
         return "the rank of the constraints changed: the loops are in a singular position";
     case CG_UNCLOSED:
         return "the state cannot be brought back onto the constraints";
+    case CG_ORDER_MATTERS:
+        return "several things happen at one instant, in an order that matters, so that its derivatives do not exist";
     default:
         return "unknown status";
     }

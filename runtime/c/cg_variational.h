@@ -13,7 +13,8 @@
  * Modes and other inputs are as for the model. Where the right-hand side or the state jumps at g(t, x, p) = 0, the time of
  * the jump moves by dt = -(g_x S + g_p P) / (g_t + g_x F), and a reset R and fields F before and after give
  *   S after = R_x S + R_p P + (R_x F_before + R_t - F_after) dt.
- * Here g_t and R_t contain the slopes of inputs that are linear between samples: g_t + g_u du/dt.
+ * Here g_t and R_t contain the slopes of inputs that are linear between samples: g_t + g_u du/dt. What happens at one
+ * instant: cg_jump_inline.h.
  */
 #ifndef CG_VARIATIONAL_H
 #define CG_VARIATIONAL_H

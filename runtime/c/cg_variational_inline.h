@@ -150,6 +150,7 @@ static int cg_varied_project(double t, const double *CG_RESTRICT x, const double
 #endif
 
 #if CG_MODEL_GUARDS > 0 || CG_MODEL_CONTACTS > 0
+#ifndef CG_MODEL_FROZEN
 /* The derivative of the right-hand side by nothing: its value alone. */
 static int cg_field(double t, const double *x, const double *p, const double *u, double *f, double *work)
 {
@@ -157,6 +158,7 @@ static int cg_field(double t, const double *x, const double *p, const double *u,
     memset(v, 0, sizeof v);
     return CG_MODEL_ALONG(t, x, p, u, v, f, ignored, work);
 }
+#endif
 
 /* A quantity whose zero is a crossing: the sum of the results of a kernel with these weights. */
 typedef struct cg_crossed {
@@ -219,17 +221,6 @@ static int cg_rate(const cg_crossed_t *crossed, double t, const double *x, const
     return status;
 }
 
-/* How much later the quantity is zero, for the directions v: dt. */
-static int cg_delays(const cg_crossed_t *crossed, double t, const double *x, const double *p, const double *u,
-                     const double *v, double rate, double *dt, double *work)
-{
-    const int status = cg_slopes(crossed, t, x, p, u, v, dt, work);
-    for (int32_t lane = 0; lane < CG_LANES; lane++) {
-        dt[lane] = -dt[lane] / rate;
-    }
-    return status == CG_OK && rate == 0.0 ? CG_TANGENT_EVENT : status;
-}
-
 #ifdef CG_MODEL_ALONG_GUARDS
 static cg_crossed_t cg_guard(int32_t index)
 {
@@ -242,7 +233,7 @@ static cg_crossed_t cg_guard(int32_t index)
 #ifdef CG_MODEL_ALONG_RESETS
 static const cg_differential_t cg_resets[] = {CG_MODEL_ALONG_RESETS};
 
-/* The state after a reset; the tangents stay as they are: see cg_varied_at_reset. */
+/* The state after a reset; the tangents stay as they are: see cg_jump_inline.h. */
 static int cg_varied_reset(int32_t event, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                            const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
 {
@@ -250,39 +241,6 @@ static int cg_varied_reset(int32_t event, double t, const double *CG_RESTRICT x,
     memcpy(out, x, sizeof(double) * (size_t)(CG_FIRST_TANGENT + cg_carried(p)));
     memset(v, 0, sizeof v);
     return cg_resets[event] == NULL ? CG_OK : cg_resets[event](t, x, p, u, v, out, ignored, work);
-}
-
-/* The tangents after the reset of an event alone. */
-static int cg_varied_at_reset(const cg_jump_at_t *at, const double *p, const double *u, double *x, double *work)
-{
-    const cg_differential_t reset = cg_resets[at->cause];
-    const double *const before = at->before;
-    double v[CG_DIRECTIONS * CG_LANES], dt[CG_LANES], fields[2 * CG_MODEL_N], rate = 0.0;
-    double *const f = fields, *const g = fields + CG_MODEL_N;
-    if (reset == NULL) {
-        return CG_OK;
-    }
-    const cg_crossed_t guard = cg_guard(at->cause);
-    int status = cg_field(at->t, before, p, u, f, work);
-    if (status == CG_OK) {
-        status = cg_field(at->t, x, p, u, g, work);
-    }
-    if (status == CG_OK) {
-        status = cg_rate(&guard, at->t, before, p, u, at->u_slope, f, &rate, work);
-    }
-    for (int32_t block = 0; block < cg_blocks(p) && status == CG_OK; block++) {
-        cg_directions(before, p, block, v);
-        status = cg_delays(&guard, at->t, before, p, u, v, rate, dt, work);
-        cg_move_on(f, at->u_slope, dt, v);
-        double *const found = cg_tangents(x, block);
-        if (status == CG_OK) {
-            status = reset(at->t, before, p, u, v, x, found, work);
-        }
-        for (int32_t i = 0; i < CG_MODEL_N * CG_LANES; i++) {
-            found[i] -= g[i / CG_LANES] * dt[i % CG_LANES];
-        }
-    }
-    return status;
 }
 #endif
 
@@ -317,32 +275,6 @@ static cg_crossed_t cg_observed(int32_t cause, const double *u)
 #endif
 }
 
-/* The field at a kink on the side from which the motion comes (-1) or to which it goes (+1): extrapolated from two points
- * on the tangent of the motion f, since the kernel cannot tell on which side its branches are at the kink itself. */
-static int cg_field_beside(const cg_jump_at_t *at, const double *p, const double *u, const double *f, double side,
-                           double *out, double *work)
-{
-    double near[CG_MODEL_N], far[CG_MODEL_N], inputs[CG_MODEL_INPUTS + CG_MODEL_MODES + 1], size = 1.0, speed = 0.0;
-    const double *const x = at->before;
-    int status = CG_OK;
-    for (int32_t i = 0; i < CG_MODEL_N; i++) {
-        size = fmax(size, fabs(x[i]));
-        speed = fmax(speed, fabs(f[i]));
-    }
-    const double moment = side * 1e-6 * size / fmax(speed, 1e-300);
-    for (int32_t point = 1; point <= 2 && status == CG_OK; point++) {
-        for (int32_t i = 0; i < CG_MODEL_N; i++) {
-            near[i] = x[i] + point * moment * f[i];
-        }
-        cg_inputs_later(u, at->u_slope, point * moment, inputs);
-        status = cg_field(at->t + point * moment, near, p, inputs, point == 1 ? out : far, work);
-    }
-    for (int32_t i = 0; i < CG_MODEL_N && status == CG_OK; i++) {
-        out[i] = 2.0 * out[i] - far[i];
-    }
-    return status;
-}
-
 #ifdef CG_MODEL_ALONG_PROJECT
 /* A run that starts at rest: the tangents of contacts that stick lose their slip velocity. */
 static int cg_varied_start(double t, const double *p, const double *u, double *x, double *work)
@@ -357,143 +289,19 @@ static int cg_varied_start(double t, const double *p, const double *u, double *x
 }
 #endif
 
-/* The fields before and after a jump of the right-hand side. */
-static int cg_fields(const cg_jump_at_t *at, const double *p, double *u, const double *x, double *fields, double *work)
-{
-    double now[CG_MODEL_MODES + 1];
-    double *const f = fields, *const g = fields + CG_MODEL_N;
-    const double t = at->t, *const before = at->before;
-    const int32_t cause = at->cause;
-    const size_t size = sizeof(double) * CG_MODEL_MODES;
-    int status;
-    if (cause >= CG_MODEL_EVENTS && cause < CG_MODEL_GUARDS) {
-        double mean[CG_MODEL_N];
-        status = cg_field(t, before, p, u, mean, work);
-        if (status == CG_OK) {
-            status = cg_field_beside(at, p, u, mean, -1.0, f, work);
-        }
-        return status != CG_OK ? status : cg_field_beside(at, p, u, f, 1.0, g, work);
-    }
-    memcpy(now, u + CG_MODEL_INPUTS, size);
-    memcpy(u + CG_MODEL_INPUTS, at->modes, size);
-    status = cg_field(t, cause < CG_MODEL_EVENTS ? x : before, p, u, f, work);
-    memcpy(u + CG_MODEL_INPUTS, now, size);
-    return status != CG_OK ? status : cg_field(t, x, p, u, g, work);
-}
+#include "cg_jump_inline.h"
 
-/* Whether two fields differ by more than the error of extrapolation. */
-static int cg_differ(const double *f, const double *g)
-{
-    int found = 0;
-    for (int32_t i = 0; i < CG_MODEL_N; i++) {
-        found = found || fabs(f[i] - g[i]) > 1e-9 * (fabs(f[i]) + fabs(g[i]));
-    }
-    return found;
-}
-
-/* How much the quantity changes if the state is off by its tolerance. */
-static int cg_slack(const cg_crossed_t *crossed, double t, const double *x, const double *p, const double *u,
-                    const double *tolerance, double *slack, double *work)
-{
-    double v[CG_DIRECTIONS * CG_LANES], slopes[CG_LANES];
-    int status = CG_OK;
-    *slack = 0.0;
-    for (int32_t first = 0; first < CG_MODEL_N && status == CG_OK; first += CG_LANES) {
-        memset(v, 0, sizeof v);
-        for (int32_t i = first; i < first + CG_LANES && i < CG_MODEL_N; i++) {
-            v[(1 + i) * CG_LANES + i - first] = tolerance[i];
-        }
-        status = cg_slopes(crossed, t, x, p, u, v, slopes, work);
-        for (int32_t lane = 0; lane < CG_LANES; lane++) {
-            *slack += fabs(slopes[lane]);
-        }
-    }
-    return status;
-}
-
-/* CG_TANGENT_EVENT if the motion with the field f only touches the zero of the quantity, so far as the tolerance of the
- * state tells: moved by that, the parabola of the quantity over the time would not reach zero. So neither the units
- * of the quantity nor the lengths of steps matter. */
-static int cg_touches(const cg_crossed_t *crossed, const cg_jump_at_t *at, const double *p, const double *u,
-                      const double *f, double rate, double *work)
-{
-    double earlier[CG_MODEL_N], field[CG_MODEL_N], rate_earlier = 0.0, slack = 0.0;
-    double inputs[CG_MODEL_INPUTS + CG_MODEL_MODES + 1];
-    cg_inputs_later(u, at->u_slope, -at->moment, inputs);
-    for (int32_t i = 0; i < CG_MODEL_N; i++) {
-        earlier[i] = at->before[i] - at->moment * f[i];
-    }
-    int status = cg_slack(crossed, at->t, at->before, p, u, at->tolerance, &slack, work);
-    if (status == CG_OK) {
-        status = cg_field(at->t - at->moment, earlier, p, inputs, field, work);
-    }
-    if (status == CG_OK) {
-        status = cg_rate(crossed, at->t - at->moment, earlier, p, inputs, at->u_slope, field, &rate_earlier, work);
-    }
-    const double curvature = (rate - rate_earlier) / at->moment;
-    return status == CG_OK && !(rate * rate > 2.0 * fabs(curvature) * slack) ? CG_TANGENT_EVENT : status;
-}
-
-/* Called at the start of a run (cause < 0) and after an event, a kink or a change of modes. */
+/* Called at the start of a run and after what happens at one instant. */
 static int cg_varied_jump(const cg_jump_at_t *at, const double *p, double *u, double *x, double *work)
 {
-    double v[CG_DIRECTIONS * CG_LANES], dt[CG_LANES], fields[2 * CG_MODEL_N], own[CG_MODEL_N], rate = 0.0;
-    double now[CG_MODEL_MODES + 1];
-    const int32_t cause = at->cause;
-    const double t = at->t, *const before = at->before, *const modes = at->modes;
-    const size_t size = sizeof(double) * CG_MODEL_MODES;
-    const int same = memcmp(u + CG_MODEL_INPUTS, modes, size) == 0;
-    const int ends = CG_MODEL_ENDS && at->ends;
-    if (cause < 0) {
+    if (!at->starts) {
+        return cg_varied_instant(at, p, u, x, work);
+    }
 #ifdef CG_MODEL_ALONG_PROJECT
-        return cg_varied_start(t, p, u, x, work);
+    return cg_varied_start(at->t, p, u, x, work);
 #else
-        return CG_OK;
+    return CG_OK;
 #endif
-    }
-#ifdef CG_MODEL_ALONG_RESETS
-    if (at->resets) {
-        return cg_varied_at_reset(at, p, u, x, work);
-    }
-#endif
-    const int stays = cause < CG_MODEL_EVENTS && memcmp(before, x, sizeof own) == 0 && !ends;
-    if (same && (cause >= CG_MODEL_GUARDS || stays)) {
-        return CG_OK;
-    }
-    int status = cg_fields(at, p, u, x, fields, work);
-    if (status != CG_OK || (cause >= CG_MODEL_EVENTS && !cg_differ(fields, fields + CG_MODEL_N))) {
-        return status;
-    }
-    memcpy(now, u + CG_MODEL_INPUTS, size); /* the quantity and its slope are those before */
-    memcpy(u + CG_MODEL_INPUTS, modes, size);
-    const cg_crossed_t crossed = cg_observed(cause, u);
-    if (cause < CG_MODEL_EVENTS) { /* the fields are those after the reset */
-        status = cg_field(t, before, p, u, own, work);
-    } else {
-        memcpy(own, fields, sizeof own);
-    }
-    if (status == CG_OK) {
-        status = cg_rate(&crossed, t, before, p, u, at->u_slope, own, &rate, work);
-    }
-    if (status == CG_OK) {
-        status = cg_touches(&crossed, at, p, u, own, rate, work);
-    }
-    for (int32_t block = 0; block < cg_blocks(p) && status == CG_OK; block++) {
-        cg_directions(before, p, block, v);
-        status = cg_delays(&crossed, t, before, p, u, v, rate, dt, work);
-        double *const s = cg_tangents(x, block);
-        for (int32_t i = 0; i < CG_MODEL_N * CG_LANES; i++) {
-            s[i] += (fields[i / CG_LANES] - fields[CG_MODEL_N + i / CG_LANES]) * dt[i % CG_LANES];
-        }
-        if (ends) {
-            memcpy(cg_tangents(x, cg_blocks(p)) + CG_END + (ptrdiff_t)block * CG_LANES, dt, sizeof dt);
-        }
-    }
-    if (ends) {
-        memcpy(cg_tangents(x, cg_blocks(p)), fields + CG_MODEL_N, sizeof own);
-    }
-    memcpy(u + CG_MODEL_INPUTS, now, size);
-    return status;
 }
 #endif
 

@@ -323,6 +323,8 @@ cdef extern from "cg_batch.h" nogil:
 cdef extern from "cg_events.h" nogil:
     enum: CG_LOG_HEAD
     enum: CG_WATCH_KINKS
+    enum: CG_LOG_FIELDS
+    enum: CG_LOG_FAILURES
     enum: CG_SOLUTIONS
     ctypedef int (*cg_event_fn_t)(void *, int32_t, double, const double *, double *) noexcept
     enum: CG_WATCH_READY

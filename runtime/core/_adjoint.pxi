@@ -64,7 +64,7 @@ cdef class Trail:
             self.run.p[i] = parameters[i]
         for i in range(model.n_inputs):
             self.run.u[i] = inputs[i]
-        self.detector = _detector_of(whole, None, &given)
+        self.detector = _detector_of(whole, None, &given, True, CG_LOG_FIELDS | CG_LOG_FAILURES)
         if self.detector is not None:
             self.detector.attach(self.run)
         row = 8.0 * model.n_states
@@ -226,7 +226,7 @@ cdef class Trail:
         at each stop. An integrand is (kernel, weights, 0): the sum of the results of a kernel, or of t, x, p and u
         if it is None, with weights; or (None, None, address of a `cg_companion_t` of it and its derivatives).
         ``across(first, last, by_state, by_rest)`` goes back over the rows first <= i < last of `record`, which are at one
-        time, by changing the two arrays. Raises KernelError.
+        instant, by changing the two arrays. Raises KernelError.
         """
         cdef cg_adjoint_t adjoint
         cdef const double[:, ::1] rows = jumps
@@ -261,14 +261,12 @@ cdef class Trail:
         status = cg_adjoint_begin(&adjoint)
         last = 0 if self.record is None else len(self.record.rows)
         while status == CG_OK and last > 0:
-            first = last - 1
-            while first > 0 and self.record.rows[first - 1, 0] == self.record.rows[first, 0]:
-                first -= 1
+            first = self.record.instant_of(last - 1)
             after, adjoint.until = self._modes(last - 1, 1), self.at_events[last - 1]
             adjoint.after = <const double *> cnp.PyArray_DATA(after)
             status = self._sweep(&adjoint)
             if status == CG_OK:
-                self._modes(first, 0)
+                self._modes(max(first - 1, 0), 1)  # those since the instant before
                 across(first, last, by_state, by_rest[:rest])
                 adjoint.kink = self.at_events[first] - 1 if self.record.at_kink(first, last) else -1
             last = first

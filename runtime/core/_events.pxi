@@ -14,14 +14,15 @@ cdef class _Detector:
     cdef tuple functions
     cdef object error
 
-    def __cinit__(self, KernelCore model, tuple functions, bint kinks, int rule, bint log=True):
+    def __cinit__(self, KernelCore model, tuple functions, bint kinks, int rule, bint log=True, int fields=0):
         cdef size_t size = cg_detector_size(model.model, len(functions))
         cdef int32_t i, first = model.model.n_guards
         self.detector = <cg_detector_t *> cg_run_new(size)
         if self.detector is NULL:
             raise MemoryError
         self.model, self.functions, self.kept = model, functions, []
-        if cg_detector_init(self.detector, size, model.model, len(functions), CG_WATCH_KINKS if kinks else 0) != CG_OK:
+        kinks_too = CG_WATCH_KINKS if kinks else 0
+        if cg_detector_init(self.detector, size, model.model, len(functions), kinks_too | fields) != CG_OK:
             raise ArgumentError(f"{model.name} has a damaged table of events or contacts")
         self.detector.rule = rule
         for i in range(len(functions)):
@@ -92,7 +93,7 @@ cdef int _call_event(void *context, int32_t index, double t, const double *x, do
     return CG_OK
 
 
-cdef _Detector _detector_of(KernelCore model, object events, const given_t *given, bint log=True):
+cdef _Detector _detector_of(KernelCore model, object events, const given_t *given, bint log=True, int fields=0):
     """The detector that a run needs, or None without events, contacts and kinks to find."""
     if (events is None and not model.hybrid and given.kinks is BY_DEFAULT.kinks
             and given.paradox is BY_DEFAULT.paradox):
@@ -102,4 +103,4 @@ cdef _Detector _detector_of(KernelCore model, object events, const given_t *give
     number = rule(<object> given.paradox)
     if not (own or model.hybrid or (kinks and model.kinks)):
         return None
-    return _Detector(model, own, kinks, number, log)
+    return _Detector(model, own, kinks, number, log, fields)

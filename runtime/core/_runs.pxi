@@ -135,7 +135,7 @@ cdef class ModelCore(StartCore):
         if sensitivity_control is not True:
             arguments.sensitivity_control(sensitivity_control, None)
         _read(keywords, &given)
-        detector = _detector_of(self, events, &given)
+        detector = _detector_of(self, events, &given, True, CG_LOG_FIELDS if self.jump is not NULL else 0)
         if not (type(t_span) is tuple and len(<tuple> t_span) == 2 and _number((<tuple> t_span)[0], &t0)
                 and _number((<tuple> t_span)[1], &t1) and isfinite(t1 - t0)):
             from .arguments import span

@@ -117,7 +117,8 @@ def steps(start: Start, names: Sequence[str], options: RunOptions, stops: Array,
 
     model = start.model
     fields = vars(options)
-    if not methods()[options.chosen].adaptive:
+    jumps = model.events or model.contacts or model.kinks  # whose tangents tell what is one
+    if not jumps and not methods()[options.chosen].adaptive:
         return Trail(model, fields, start.t, start.x, start.p, start.u, stops, memory)
     order = np.arange(len(names))
     weights = np.cos(1.0 + order**2) if len(names) > _MOST_DIRECTIONS else np.ones(len(names))
@@ -168,7 +169,7 @@ def backward(
             at = np.array([t]), y[:, None], start.p, u[:, None]
             return sum(float(sampled(what, model, *at)[0][0]) for what in terms.integrands)
 
-        end = (sums.jumps[-1].copy(), sums.end_by_t) if trail.status > 0 else None
+        end = sums.end_by_t if trail.status > 0 else None
         step = (trail.t - t0) / max(trail.n_steps, 1) or 1.0
         across = Jumps(
             start, trail.record, sums.parts, end, integrand, step, lambda y: atol + rtol * np.abs(y)

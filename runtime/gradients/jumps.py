@@ -1,6 +1,8 @@
 """Back over the events, changes of contact modes and kinks of a run: the transposed jumps of its sensitivities.
 
-At g(t, y, theta) = 0 with a reset R, and rates F- and F+ before and after it, the sensitivities of a run jump by
+What happens at one instant is told by the record of the run, which bears tangents (``runtime/c/cg_jump_inline.h``):
+groups of causes that are one, and the rates F- and F+ before and after each. At g(t, y, theta) = 0 with resets R, the
+sensitivities of a run jump by
 
     dt = -(g_y S- + g_theta) / r,  r = g_t + g_y F-,  S+ = R_y S- + R_theta + (R_y F- + R_t - F+) dt
 
@@ -13,7 +15,7 @@ derivative of a loss by the state after it, and mu what the loss itself changes 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,9 +28,9 @@ from ..event_record import HEAD, NORMAL, SLIP, WATCHED, EventRecord
 if TYPE_CHECKING:
     from .start import Start
 
-MOMENT, BESIDE, SAME = 1e-4, 1e-6, 1e-9
-"""The part of a step over which the change of a rate is measured; the distance from a kink at which its sides are
-computed; below this fraction two rates are the same. As in cg_variational_inline.h."""
+MOMENT, BESIDE = 1e-4, 1e-6
+"""The part of a step over which the change of a rate is measured; the distance from a kink at which what is integrated
+is computed on its sides."""
 LIMIT = 1.0 + 1e-12
 """CG_CONTACT_LIMIT of cg_events.h."""
 TANGENTIAL = -12
@@ -51,11 +53,11 @@ class Part(NamedTuple):
 
 
 class Jumps:
-    """The jumps of a run with this `record`, gone back over one time after the other.
+    """The jumps of a run with this `record`, gone back over one instant after the other.
 
-    `parts` has those of the loss by row of the record, `end` are its derivatives by the last state and its time if an
-    event ended the run; `integrand` is the sum of what is integrated at (t, y, u). `step`: a step of mean length, with
-    the sign of the direction, `tolerance`: of a state (n,).
+    `parts` has those of the loss by row of the record, `end` is its derivative by the last time if an event ended the
+    run; `integrand` is the sum of what is integrated at (t, y, u). `step`: a step of mean length, with the sign of the
+    direction, `tolerance`: of a state (n,).
     """
 
     def __init__(
@@ -63,7 +65,7 @@ class Jumps:
         start: Start,
         record: EventRecord,
         parts: dict[int, list[Part]],
-        end: tuple[Array, float] | None,
+        end: float | None,
         integrand: Callable[[float, Array, Array], float],
         step: float,
         tolerance: Callable[[Array], Array],
@@ -77,38 +79,71 @@ class Jumps:
 
     def __call__(self, first: int, last: int, by_state: Array, by_rest: Array) -> None:
         """Back over rows first <= i < last: changes the derivatives by the state (n,), and by parameters and inputs."""
-        ending = np.flatnonzero(self.record.rows[first:last, 3])
-        for i in range(last - 1, first - 1, -1):
-            if self.record.rows[i, 1] < 0:
-                self._start(self._side(i, 1), by_state, by_rest)
-                continue
-            mu = 0.0
-            if len(ending) and i == first + ending[0] and self.end is not None:
-                after = self._side(last - 1, 1)
-                mu = (
-                    float(self.end[0] @ after.rates) + self.end[1] + self.integrand(after.t, after.y, after.u)
-                )
-            sides = self._side(i, 0), self._side(i, 1 if i + 1 == last else 0, self._state(i, 1))
-            self._event(int(self.record.rows[i, 1]), sides, mu, self.parts.get(i, []), by_state, by_rest)
+        if self.record.rows[first, 1] < 0:
+            self._start(self._side(first, 1), by_state, by_rest)
+            return
+        groups: dict[int, list[int]] = {}
+        for i in range(first, last):
+            groups.setdefault(self.record.group(i)[0], []).append(i)
+        ends = self.end is not None and self.record.rows[first:last, 3].any()
+        if min(groups) < -1 and (ends or by_state.any() or any(map(self.parts.get, range(first, last)))):
+            raise self._missing(min(groups), first)
+        taken = [groups[k] for k in sorted(groups) if k >= 0]
+        states, y = [], self._state(first, 0)
+        for rows in taken:
+            for i in rows:
+                states.append(y)
+                y = self._after(i, y)
+        after = Side(float(self.record.rows[first, 0]), self._state(last - 1, 1), *self._last(taken, last))
+        for rows in reversed(taken):
+            points, states = states[-len(rows) :], states[: len(states) - len(rows)]
+            _, before, rates = self.record.group(rows[0])
+            here = Side(after.t, points[0], self._modes(rows[0], 0), before)
+            self._group(rows, points, here, after._replace(rates=rates), by_state, by_rest)
+            after = here
+        for i in groups.get(-1, []):
+            self._group([i], [after.y], after, after, by_state, by_rest)
+
+    def _last(self, taken: Sequence[Sequence[int]], last: int) -> tuple[Array, Array]:
+        """The inputs and modes, and the rates, after everything."""
+        u = self._modes(last - 1, 1)
+        return u, self.record.group(taken[-1][0] if taken else last - 1)[2]
 
     def _state(self, row: int, side: int) -> Array:
         n = self.record.n
         found: Array = self.record.rows[row, HEAD + side * n : HEAD + (side + 1) * n].copy()
         return found
 
-    def _side(self, row: int, side: int, y: Array | None = None) -> Side:
-        """A side of a row, with the modes there and its state, if no other one is given."""
-        record, t = self.record, float(self.record.rows[row, 0])
+    def _modes(self, row: int, side: int) -> Array:
+        """The inputs, and the modes on a side of a row."""
+        record = self.record
         modes, first = len(record.contacts) + len(record.signs), HEAD + 2 * record.n
-        u = np.concatenate(
+        return np.concatenate(
             [self.start.u, record.rows[row, first + side * modes : first + (side + 1) * modes]]
         )
-        state = self._state(row, side) if y is None else y
-        return Side(t, state, u, self._rates(t, state, u))
+
+    def _side(self, row: int, side: int) -> Side:
+        """A side of a row, with the rates there."""
+        t, y, u = float(self.record.rows[row, 0]), self._state(row, side), self._modes(row, side)
+        return Side(t, y, u, self._rates(t, y, u))
 
     def _rates(self, t: float, y: Array, u: Array) -> Array:
         columns = np.array([t]), y[:, None], self.start.p[:, None], u[:, None]
         found: Array = self.model._columns("rhs", *columns, None)[:, 0]
+        return found
+
+    def _resets(self, row: int) -> str | None:
+        """The kernel of the reset of a row; None: it has none."""
+        name = f"reset_{int(self.record.rows[row, 1])}"
+        return name if name in self._kernels else None
+
+    def _after(self, row: int, y: Array) -> Array:
+        """The state after the reset of a row."""
+        kernel = self._resets(row)
+        if kernel is None:
+            return y
+        given = float(self.record.rows[row, 0]), y, self.start.p, self._modes(row, 0), np.zeros((len(y), 1))
+        found: Array = self._differentiated(self.model, self._address, kernel, *given)[0]
         return found
 
     def _adjoint(self, kernel: str, at: Side, weights: Array) -> tuple[float, Array, Array]:
@@ -125,42 +160,56 @@ class Jumps:
             by_state[:] = by_y
             by_rest += more
 
-    def _event(
+    def _group(
         self,
-        cause: int,
-        sides: tuple[Side, Side],
-        mu: float,
-        parts: list[Part],
+        rows: Sequence[int],
+        points: Sequence[Array],
+        before: Side,
+        after: Side,
         by_state: Array,
         by_rest: Array,
     ) -> None:
-        record, (before, after) = self.record, sides
-        kink = len(record.events) <= cause < len(record.events) + len(record.kinks)
-        if kink:
-            before = before._replace(rates=self._beside(before, -1.0))
-            after = after._replace(y=before.y, rates=self._beside(before, 1.0))
-            sizes = np.abs(before.rates) + np.abs(after.rates)
-            if not (np.abs(before.rates - after.rates) > SAME * sizes).any():
-                return
-        along = by_state.copy()
+        """Back over causes that are one, in the order of their resets, with the states at `points` before each."""
+        record, along = self.record, by_state.copy()
+        ends = self.end is not None and record.rows[rows, 3].any()
         by_t, by_y, by_more = 0.0, along, np.zeros_like(by_rest)
-        if (
-            cause < len(record.events) and f"reset_{cause}" in self._kernels
-        ):  # also one that changes nothing yet
-            by_t, by_y, by_more = self._adjoint(f"reset_{cause}", before, along)
-        c = float(by_y @ before.rates) + by_t - float(along @ after.rates) + mu
-        c += self.integrand(before.t, before.y, before.u) - self.integrand(after.t, after.y, after.u)
-        for part in parts:
-            c += part.by_t + float(part.by_y @ before.rates)
-        still = by_y is along and np.array_equal(before.rates, after.rates)
-        if c != 0.0 and not (still and mu == 0.0 and not parts):
+        for i, y in zip(reversed(rows), reversed(points)):
+            kernel = self._resets(i)
+            if kernel is not None:
+                of_t, by_y, of_rest = self._adjoint(kernel, before._replace(y=y), by_y)
+                by_t, by_more = by_t + of_t, by_more + of_rest
+            for part in self.parts.get(i, []):
+                by_t, by_y = by_t + part.by_t, by_y + part.by_y
+        c = by_t + float(by_y @ before.rates)
+        if ends:
+            assert self.end is not None
+            c += self.end + self._integrated(rows, before, -1.0)
+        elif before is not after:
+            c -= float(along @ after.rates)
+            c += self._integrated(rows, before, -1.0) - self._integrated(rows, after, 1.0)
+        else:
+            c -= float(along @ before.rates)
+        if c != 0.0 and not (before is after and by_y is along):
+            cause = int(record.rows[rows[0], 1])
             g_t, g_y, g_rest = self._quantity(cause, before)
             rate = g_t + float(g_y @ before.rates)
-            self._check_crosses(cause, before, rate, g_y)
+            if before is after:
+                self._check_crosses(cause, before, rate, g_y)
             by_y = by_y - g_y * (c / rate)
             by_more = by_more - g_rest * (c / rate)
-        by_state[:] = by_y + sum((part.by_y for part in parts), np.zeros_like(by_y))
+        by_state[:] = by_y
         by_rest += by_more
+
+    def _integrated(self, rows: Sequence[int], at: Side, side: float) -> float:
+        """What is integrated, before (-1) or after (1) the causes; beside a kink it is extrapolated from two points."""
+        first = len(self.record.events)
+        causes = self.record.causes[list(rows)]
+        if not ((causes >= first) & (causes < first + len(self.record.kinks))).any():
+            return self.integrand(at.t, at.y, at.u)
+        direction = side if self.step > 0 else -side
+        moment = direction * BESIDE * max(1.0, np.abs(at.y).max()) / max(np.abs(at.rates).max(), 1e-300)
+        near, far = (self.integrand(at.t + k * moment, at.y + k * moment * at.rates, at.u) for k in (1, 2))
+        return 2.0 * near - far
 
     def _quantity(self, cause: int, at: Side) -> tuple[float, Array, Array]:
         """The derivatives of an observed quantity; a contact's is made of five results of its kernel."""
@@ -189,12 +238,10 @@ class Jumps:
         curvature = (rate - (e_t + float(e_y @ earlier.rates))) / moment
         slack = float(np.abs(g_y) @ self.tolerance(at.y))
         if not rate * rate > 2.0 * abs(curvature) * slack:
-            text = message_of(TANGENTIAL, at.t, self.model.independent)
-            raise KernelError(f"gradient: the run of {self.model.name} {text}", TANGENTIAL)
+            raise self._missing(TANGENTIAL, None, at.t)
 
-    def _beside(self, at: Side, side: float) -> Array:
-        """The rates at a kink on the side before (-1) or after (1) it, extrapolated from two points on that side."""
-        direction = side if self.step > 0 else -side
-        moment = direction * BESIDE * max(1.0, np.abs(at.y).max()) / max(np.abs(at.rates).max(), 1e-300)
-        near, far = (self._rates(at.t + k * moment, at.y + k * moment * at.rates, at.u) for k in (1, 2))
-        return np.asarray(2.0 * near - far)
+    def _missing(self, status: int, row: int | None, t: float = 0.0) -> KernelError:
+        """What is raised where there is no derivative."""
+        moment = t if row is None else float(self.record.rows[row, 0])
+        text = message_of(status, moment, self.model.independent)
+        return KernelError(f"gradient: the run of {self.model.name} {text}", status)

@@ -1,0 +1,493 @@
+/* cg_jump_inline.h: tangents across what happens at one instant; part of cg_variational_inline.h.
+ *
+ * Causes 1 .. n at one instant t*: events, kinks and changes of contact modes, with the surfaces g_i = 0, the resets r_i and
+ * the fields F_0 before, F_1, .. and F_n after them. Where the surfaces of a direction are reached at different times, by
+ *   dt_i = -(dg_i . S) / (g_i,t + g_i,x F_(i-1)),
+ * the causes are taken one after the other, in the order of these times and in its reverse, which are those of the motions on
+ * both sides of the direction:
+ *   S_i = r_x (S_(i-1) + F_(i-1) dt_i) + r_p P + r_t dt_i - F_i dt_i.
+ * F_i is the field after these causes alone: every kink has the side that belongs to it, whatever its value is on the surface,
+ * and contacts have the modes that fit if no other cause changes them. If the two orders give different results there is no
+ * derivative. Causes that are reached at one time (two contacts with one slip, sign(x - b) and sign(3 x - 3 b)) are one: their
+ * resets follow one another, and the field after them is that after all of them. A run that an event ends stays in the state
+ * after its resets, at its own time.
+ */
+enum { CG_CAUSES = CG_MODEL_GUARDS + CG_CONTACT_OBSERVED * CG_MODEL_CONTACTS };
+
+#define CG_STOPPED 1e-9 /* below this fraction of what it was, a cause has stopped the motion across the surface of another */
+#define CG_ONE_TIME 1e-9 /* times that differ by less are one, and by 10 rtol */
+
+/* An instant, and what of it is the same in whatever order its causes are taken. */
+typedef struct {
+    const cg_jump_at_t *at;
+    const double *p, *u, *x; /* u with the modes after all causes, x the state after them */
+    double *work;
+    unsigned char matters[CG_CAUSES]; /* 1: a cause that changes something */
+    unsigned char fired[CG_CAUSES];
+    int32_t count;                    /* of those that matter */
+    double rate[CG_CAUSES];           /* the slope of the quantity along the motion before all causes */
+    double noise[CG_CAUSES];          /* its change if the state is off by its tolerance */
+    double value[CG_CAUSES];
+    double f[CG_MODEL_N], g[CG_MODEL_N]; /* the fields before and after all causes */
+} cg_instant_t;
+
+/* The causes taken so far in some order. */
+typedef struct {
+    unsigned char done[CG_CAUSES];
+    int32_t left;   /* causes that matter and are not done */
+    int32_t groups; /* of causes that are one */
+    int ended;      /* 1: an event ended the run */
+    int alike;      /* 1: all causes are one, for all lanes */
+    double x[CG_MODEL_N], f[CG_MODEL_N];
+    double u[CG_MODEL_INPUTS + CG_MODEL_MODES + 1];
+    double v[CG_DIRECTIONS * CG_LANES]; /* (0, S, P, U) */
+    double dt[CG_LANES];                /* of the last group */
+} cg_passage_t;
+
+/* The place of a cause among all observed quantities. */
+static CG_INLINE int32_t cg_place(const cg_jump_at_t *at, int32_t cause)
+{
+    return cause < CG_MODEL_GUARDS ? cause : cause - CG_MODEL_GUARDS + at->detector->first_contact;
+}
+
+static CG_INLINE int cg_ends_run(const cg_jump_at_t *at, int32_t cause)
+{
+    const cg_detector_t *const detector = at->detector;
+    return CG_MODEL_ENDS && cause < CG_MODEL_EVENTS && detector->limit[cause] > 0.0
+        && detector->count[cause] >= detector->limit[cause];
+}
+
+static CG_INLINE int cg_has_reset(int32_t cause)
+{
+#ifdef CG_MODEL_ALONG_RESETS
+    return cause < CG_MODEL_EVENTS && cg_resets[cause] != NULL;
+#else
+    (void)cause;
+    return 0;
+#endif
+}
+
+/* The quantity of a cause and what it changes by if the state is off by its tolerance. */
+static int cg_quantity(const cg_crossed_t *crossed, double t, const double *x, const double *p, const double *u,
+                       double *value, double *work)
+{
+    double v[CG_DIRECTIONS * CG_LANES], values[CG_RESULTS], ignored[CG_RESULTS * CG_LANES];
+    memset(v, 0, sizeof v);
+    const int status = crossed->kernel(t, x, p, u, v, values, ignored, work);
+    *value = 0.0;
+    for (int32_t i = 0; i < crossed->count; i++) {
+        *value += crossed->weights[i] * values[crossed->first + i];
+    }
+    return status;
+}
+
+/* How much the quantity changes if the state is off by its tolerance. */
+static int cg_slack(const cg_crossed_t *crossed, double t, const double *x, const double *p, const double *u,
+                    const double *tolerance, double *slack, double *work)
+{
+    double v[CG_DIRECTIONS * CG_LANES], slopes[CG_LANES];
+    int status = CG_OK;
+    *slack = 0.0;
+    for (int32_t first = 0; first < CG_MODEL_N && status == CG_OK; first += CG_LANES) {
+        memset(v, 0, sizeof v);
+        for (int32_t i = first; i < first + CG_LANES && i < CG_MODEL_N; i++) {
+            v[(1 + i) * CG_LANES + i - first] = tolerance[i];
+        }
+        status = cg_slopes(crossed, t, x, p, u, v, slopes, work);
+        for (int32_t lane = 0; lane < CG_LANES; lane++) {
+            *slack += fabs(slopes[lane]);
+        }
+    }
+    return status;
+}
+
+/* ---- fields ---- */
+
+/* The field in a state after some causes, whose modes are in u. Kinks that are among the causes have their sides by that,
+ * unless a reset has moved the state away from them; the others have those of their values. */
+static int cg_field_after(const cg_instant_t *now, const unsigned char *done, double t, const double *x, const double *u,
+                          double *f)
+{
+#ifdef CG_MODEL_FROZEN
+    enum { CG_KINKS = CG_MODEL_GUARDS - CG_MODEL_EVENTS };
+    const cg_detector_t *const detector = now->at->detector;
+    double p[CG_MODEL_NP + CG_KINKS], *const sides = p + CG_MODEL_NP;
+    const int moved = memcmp(x, now->at->before, sizeof(double) * CG_MODEL_N) != 0 && t == now->at->t;
+    int all = 1, status = CG_OK;
+    for (int32_t i = 0; i < CG_CAUSES; i++) {
+        all = all && (!now->fired[i] || done[i]);
+    }
+    memcpy(p, now->p, sizeof(double) * CG_MODEL_NP);
+    for (int32_t i = 0; i < CG_KINKS && status == CG_OK; i++) {
+        const int32_t kink = CG_MODEL_EVENTS + i;
+        const cg_crossed_t crossed = cg_guard(kink);
+        const double was = detector->sign_new[kink] != 0.0 ? detector->sign_new[kink] : -detector->sign[kink];
+        double value = 0.0, slack = 0.0;
+        sides[i] = !done[kink] ? was : all && detector->sign[kink] != 0.0 ? detector->sign[kink] : -was;
+        if (!now->fired[kink] || (moved && !all)) {
+            status = cg_quantity(&crossed, t, x, now->p, u, &value, now->work);
+        }
+        if (status == CG_OK && now->fired[kink] && moved && !all) {
+            status = cg_slack(&crossed, t, x, now->p, u, now->at->tolerance, &slack, now->work);
+        }
+        if (!now->fired[kink] || fabs(value) > slack) {
+            sides[i] = value > 0.0 ? 1.0 : value < 0.0 ? -1.0 : now->fired[kink] ? sides[i] : 0.0;
+        }
+    }
+    return status == CG_OK ? CG_MODEL_FROZEN(t, x, p, u, f, now->work) : status;
+#else
+    (void)done;
+    return cg_field(t, x, now->p, u, f, now->work);
+#endif
+}
+
+/* The modes in the state x after some causes, in u: those before and after all of them are known. */
+static int cg_modes_after(const cg_instant_t *now, const unsigned char *done, int32_t left, const double *x, double *u)
+{
+    const size_t size = sizeof(double) * CG_MODEL_MODES;
+    double *const modes = u + CG_MODEL_INPUTS;
+    if (CG_MODEL_CONTACTS > 0 && left > 0 && left < now->count) {
+        memcpy(modes, now->at->modes, size);
+        const int status = now->at->choose(now->at->context, done, x, modes);
+        return status == CG_PARADOX ? CG_ORDER_MATTERS : status;
+    }
+    memcpy(modes, left == 0 ? now->u + CG_MODEL_INPUTS : now->at->modes, size);
+    return CG_OK;
+}
+
+/* Whether two fields differ by more than rounding. */
+static int cg_differ(const double *f, const double *g)
+{
+    int found = 0;
+    for (int32_t i = 0; i < CG_MODEL_N; i++) {
+        found = found || fabs(f[i] - g[i]) > 1e-9 * (fabs(f[i]) + fabs(g[i]));
+    }
+    return found;
+}
+
+/* ---- the causes ---- */
+
+/* Whether a kink or a contact changes the field, alone or last. */
+static int cg_changes(cg_instant_t *now, int32_t cause, int32_t fired, int *changes)
+{
+    unsigned char done[CG_CAUSES];
+    double u[CG_MODEL_INPUTS + CG_MODEL_MODES + 1] = {0.0}, field[CG_MODEL_N];
+    int status = CG_OK;
+    *changes = cg_differ(now->f, now->g);
+    for (int last = 0; fired > 1 && last < 2 && status == CG_OK && (last == 0 || !*changes); last++) {
+        const double *const x = last ? now->x : now->at->before;
+        for (int32_t i = 0; i < CG_CAUSES; i++) {
+            done[i] = (i == cause) != last && now->fired[i];
+        }
+        memcpy(u, now->u, sizeof(double) * CG_MODEL_INPUTS);
+        now->count = 2; /* neither none nor all */
+        status = cg_modes_after(now, done, 1, x, u);
+        if (status == CG_OK) {
+            status = cg_field_after(now, done, now->at->t, x, u, field);
+        }
+        *changes = cg_differ(field, last ? now->g : now->f);
+    }
+    return status;
+}
+
+/* CG_TANGENT_EVENT if the motion before only touches the zero of the quantity, so far as the tolerance of the state
+ * tells: moved by that, the parabola of the quantity over the time would not reach zero. So neither the units of the
+ * quantity nor the lengths of steps matter. */
+static int cg_touches(const cg_instant_t *now, const cg_crossed_t *crossed, const double *u, double rate, double slack)
+{
+    static const unsigned char none[CG_CAUSES] = {0};
+    const cg_jump_at_t *const at = now->at;
+    double earlier[CG_MODEL_N], field[CG_MODEL_N], rate_earlier = 0.0;
+    double inputs[CG_MODEL_INPUTS + CG_MODEL_MODES + 1];
+    cg_inputs_later(u, at->u_slope, -at->moment, inputs);
+    for (int32_t i = 0; i < CG_MODEL_N; i++) {
+        earlier[i] = at->before[i] - at->moment * now->f[i];
+    }
+    int status = cg_field_after(now, none, at->t - at->moment, earlier, inputs, field);
+    if (status == CG_OK) {
+        status = cg_rate(crossed, at->t - at->moment, earlier, now->p, inputs, at->u_slope, field, &rate_earlier, now->work);
+    }
+    const double curvature = (rate - rate_earlier) / at->moment;
+    return status == CG_OK && !(rate * rate > 2.0 * fabs(curvature) * slack) ? CG_TANGENT_EVENT : status;
+}
+
+/* Finds the causes that matter, and how the motion before reaches their surfaces. */
+static int cg_instant_begin(cg_instant_t *now)
+{
+    static const unsigned char none[CG_CAUSES] = {0};
+    const cg_jump_at_t *const at = now->at;
+    double u[CG_MODEL_INPUTS + CG_MODEL_MODES + 1];
+    int32_t fired = 0, count = 0;
+    for (int32_t i = 0; i < CG_CAUSES; i++) {
+        now->fired[i] = at->detector->fired[cg_place(at, i)] != 0.0;
+        now->matters[i] = 0;
+        fired += now->fired[i];
+    }
+    memcpy(u, now->u, sizeof(double) * CG_MODEL_INPUTS);
+    memcpy(u + CG_MODEL_INPUTS, at->modes, sizeof(double) * CG_MODEL_MODES);
+    int status = cg_field_after(now, none, at->t, at->before, u, now->f);
+    if (status == CG_OK) {
+        status = cg_field_after(now, now->fired, at->t, now->x, now->u, now->g);
+    }
+    for (int32_t i = 0; i < CG_CAUSES && status == CG_OK; i++) {
+        int matters = now->fired[i] && (cg_has_reset(i) || cg_ends_run(at, i));
+        if (now->fired[i] && i >= CG_MODEL_EVENTS) {
+            status = cg_changes(now, i, fired, &matters);
+        }
+        now->matters[i] = (unsigned char)matters;
+        count += matters;
+    }
+    now->count = count;
+    for (int32_t i = 0; i < CG_CAUSES && status == CG_OK; i++) {
+        if (!now->matters[i]) {
+            continue;
+        }
+        const cg_crossed_t crossed = cg_observed(i, u);
+        status = cg_rate(&crossed, at->t, at->before, now->p, u, at->u_slope, now->f, &now->rate[i], now->work);
+        if (status == CG_OK) {
+            status = cg_quantity(&crossed, at->t, at->before, now->p, u, &now->value[i], now->work);
+        }
+        if (status == CG_OK) {
+            status = cg_slack(&crossed, at->t, at->before, now->p, u, at->tolerance, &now->noise[i], now->work);
+        }
+        if (status == CG_OK) {
+            status = cg_touches(now, &crossed, u, now->rate[i], now->noise[i]);
+        }
+    }
+    return status;
+}
+
+/* ---- a passage ---- */
+
+/* How much later a cause is reached after those that are done, for each lane. */
+static int cg_delays(const cg_instant_t *now, const cg_passage_t *to, int32_t cause, double *dt)
+{
+    const cg_jump_at_t *const at = now->at;
+    const cg_crossed_t crossed = cg_observed(cause, to->u);
+    double rate = now->rate[cause], value = now->value[cause];
+    int status = CG_OK;
+    if (to->groups > 0) {
+        status = cg_quantity(&crossed, at->t, to->x, now->p, to->u, &value, now->work);
+        const double beyond = value * copysign(1.0, rate), least = now->noise[cause] + 0.01 * fabs(rate * at->moment);
+        if (status == CG_OK && fabs(beyond) > least) { /* the quantity has jumped, over zero at once or away from it */
+            memcpy(dt, to->dt, sizeof to->dt);
+            return beyond * copysign(1.0, at->moment) > 0.0 ? CG_OK : CG_ORDER_MATTERS;
+        }
+        if (status == CG_OK) {
+            status = cg_rate(&crossed, at->t, to->x, now->p, to->u, at->u_slope, to->f, &rate, now->work);
+        }
+        if (status == CG_OK && !(rate * now->rate[cause] > CG_STOPPED * now->rate[cause] * now->rate[cause])) {
+            return CG_ORDER_MATTERS;
+        }
+    }
+    if (status == CG_OK) {
+        status = cg_slopes(&crossed, at->t, to->x, now->p, to->u, to->v, dt, now->work);
+    }
+    for (int32_t lane = 0; lane < CG_LANES; lane++) {
+        dt[lane] = -dt[lane] / rate;
+    }
+    return status;
+}
+
+/* Whether two causes are reached at one time. */
+static int cg_at_one_time(const cg_instant_t *now, int32_t i, double dt_i, int32_t j, double dt_j)
+{
+    const double noise = now->noise[i] / fabs(now->rate[i]) + now->noise[j] / fabs(now->rate[j]);
+    const double part = CG_ONE_TIME + 10.0 * now->at->rtol;
+    return i == j || fabs(dt_i - dt_j) <= part * (fabs(dt_i) + fabs(dt_j)) + noise;
+}
+
+/* The resets of a group, in order, at its time: w are the total derivatives there. */
+static int cg_reset_group(const cg_instant_t *now, const unsigned char *group, cg_passage_t *to, double *w)
+{
+    int status = CG_OK;
+#ifdef CG_MODEL_ALONG_RESETS
+    double x[CG_MODEL_N], found[CG_MODEL_N * CG_LANES];
+    for (int32_t i = 0; i < CG_MODEL_EVENTS && status == CG_OK; i++) {
+        if (group[i] && cg_has_reset(i)) {
+            memcpy(x, to->x, sizeof x);
+            status = cg_resets[i](now->at->t, x, now->p, to->u, w, to->x, found, now->work);
+            memcpy(w + CG_LANES, found, sizeof found);
+        }
+    }
+#else
+    (void)now, (void)group, (void)to, (void)w;
+#endif
+    return status;
+}
+
+/* Takes a group of causes, dt later. */
+static int cg_take_group(const cg_instant_t *now, const unsigned char *group, const double *dt, cg_passage_t *to, int tells)
+{
+    const cg_jump_at_t *const at = now->at;
+    double w[CG_DIRECTIONS * CG_LANES], before[CG_MODEL_N], modes[CG_MODEL_MODES + 1];
+    memcpy(w, to->v, sizeof w);
+    memcpy(before, to->f, sizeof before);
+    memcpy(modes, to->u + CG_MODEL_INPUTS, sizeof(double) * CG_MODEL_MODES);
+    cg_move_on(to->f, at->u_slope, dt, w);
+    int status = cg_reset_group(now, group, to, w);
+    for (int32_t i = 0; i < CG_CAUSES; i++) {
+        to->done[i] = to->done[i] || group[i];
+        to->left -= group[i];
+        to->ended = to->ended || (group[i] && cg_ends_run(at, i));
+    }
+    memcpy(to->dt, dt, sizeof to->dt);
+    if (to->ended || to->left == 0) {
+        memcpy(to->f, now->g, sizeof to->f);
+        memcpy(to->u + CG_MODEL_INPUTS, now->u + CG_MODEL_INPUTS, sizeof(double) * CG_MODEL_MODES);
+    } else {
+        if (status == CG_OK) {
+            status = cg_modes_after(now, to->done, to->left, to->x, to->u);
+        }
+        if (status == CG_OK) {
+            status = cg_field_after(now, to->done, at->t, to->x, to->u, to->f);
+        }
+    }
+    for (int32_t i = 0; i < CG_MODEL_N * CG_LANES; i++) {
+        to->v[CG_LANES + i] = w[CG_LANES + i] - to->f[i / CG_LANES] * dt[i % CG_LANES];
+    }
+    for (int32_t i = 0; i < CG_CAUSES && tells && status == CG_OK; i++) {
+        if (group[i]) {
+            at->tell(at->context, i, to->groups, before, to->f, modes);
+        }
+    }
+    to->groups++;
+    return status;
+}
+
+/* Takes all causes, from the directions v, in the order in which the direction `lane` reaches them (1.0), or in the reverse
+ * order (-1.0). */
+static int cg_pass(const cg_instant_t *now, const double *v, int32_t lane, double order, cg_passage_t *to, int tells)
+{
+    double dt[CG_CAUSES][CG_LANES];
+    unsigned char group[CG_CAUSES];
+    int status = CG_OK;
+    to->left = now->count;
+    to->groups = to->ended = 0;
+    to->alike = 1;
+    for (int32_t i = 0; i < CG_CAUSES; i++) {
+        to->done[i] = now->fired[i] && !now->matters[i];
+    }
+    memcpy(to->v, v, sizeof to->v);
+    memcpy(to->x, now->at->before, sizeof to->x);
+    memcpy(to->f, now->f, sizeof to->f);
+    memcpy(to->u, now->u, sizeof(double) * CG_MODEL_INPUTS);
+    memcpy(to->u + CG_MODEL_INPUTS, now->at->modes, sizeof(double) * CG_MODEL_MODES);
+    while (to->left > 0 && !to->ended && status == CG_OK) {
+        int32_t first = -1;
+        for (int32_t i = 0; i < CG_CAUSES && status == CG_OK; i++) {
+            if (!to->done[i] && now->matters[i]) {
+                status = cg_delays(now, to, i, dt[i]);
+                first = first < 0 || order * dt[i][lane] < order * dt[first][lane] ? i : first;
+            }
+        }
+        for (int32_t i = 0; i < CG_CAUSES && status == CG_OK; i++) {
+            group[i] = 0;
+            if (!to->done[i] && now->matters[i]) {
+                group[i] = (unsigned char)cg_at_one_time(now, i, dt[i][lane], first, dt[first][lane]);
+                for (int32_t other = 0; other < CG_LANES; other++) {
+                    to->alike = to->alike && cg_at_one_time(now, i, dt[i][other], first, dt[first][other]);
+                }
+            }
+        }
+        if (status == CG_OK) {
+            status = cg_take_group(now, group, dt[first], to, tells);
+        }
+    }
+    return status;
+}
+
+/* CG_ORDER_MATTERS if two passages lead to different states or tangents of a lane. */
+static int cg_compare(const cg_instant_t *now, const cg_passage_t *a, const cg_passage_t *b, int32_t lane)
+{
+    const cg_jump_at_t *const at = now->at;
+    const double part = 1e-7 + 10.0 * at->rtol;
+    int same = a->ended == b->ended;
+    for (int32_t i = 0; i < CG_MODEL_N; i++) {
+        const int32_t k = (1 + i) * CG_LANES + lane;
+        const double moves = fabs(a->v[k]) + fabs(b->v[k]) + (fabs(now->f[i]) + fabs(now->g[i])) * fabs(a->dt[lane]);
+        same = same && fabs(a->x[i] - b->x[i]) <= 10.0 * at->tolerance[i]
+            && fabs(a->v[k] - b->v[k]) <= part * moves + 10.0 * at->tolerance[i];
+    }
+    return same ? CG_OK : CG_ORDER_MATTERS;
+}
+
+/* The tangents s after the instant, and the derivatives dt of the time of an end, from the directions v. */
+static int cg_cross(const cg_instant_t *now, const double *v, double *s, double *dt)
+{
+    cg_passage_t to, back;
+    int status = cg_pass(now, v, 0, 1.0, &to, 0);
+    if (status == CG_OK && to.alike) {
+        memcpy(s, to.v + CG_LANES, sizeof(double) * CG_MODEL_N * CG_LANES);
+        memcpy(dt, to.dt, sizeof to.dt);
+        return CG_OK;
+    }
+    for (int32_t lane = 0; lane < CG_LANES && (status == CG_OK || lane == 0); lane++) {
+        status = cg_pass(now, v, lane, 1.0, &to, 0);
+        if (status == CG_OK && to.groups > 1) {
+            status = cg_pass(now, v, lane, -1.0, &back, 0);
+            status = status == CG_OK ? cg_compare(now, &to, &back, lane) : status;
+        }
+        for (int32_t i = 0; i < CG_MODEL_N; i++) {
+            s[i * CG_LANES + lane] = to.v[(1 + i) * CG_LANES + lane];
+        }
+        dt[lane] = to.dt[lane];
+    }
+    return status;
+}
+
+/* Tells of the causes, taken in the order of a sum of all directions, in which no two times agree by chance. */
+static int cg_tell(const cg_instant_t *now, int status)
+{
+    const cg_jump_at_t *const at = now->at;
+    double sum[CG_DIRECTIONS * CG_LANES], v[CG_DIRECTIONS * CG_LANES];
+    cg_passage_t to;
+    for (int32_t i = 0; i < CG_CAUSES; i++) {
+        if (now->fired[i]) {
+            at->tell(at->context, i, status < 0 && now->matters[i] ? status : -1, now->f, now->g, at->modes);
+        }
+    }
+    if (status != CG_OK || now->count == 0) {
+        return status;
+    }
+    memset(sum, 0, sizeof sum);
+    for (int32_t block = 0, n = 0; block < cg_blocks(now->p); block++) {
+        cg_directions(at->before, now->p, block, v);
+        for (int32_t lane = 0; lane < CG_LANES; lane++, n++) {
+            for (int32_t i = 0; i < CG_DIRECTIONS; i++) {
+                sum[i * CG_LANES] += cos(1.0 + (double)n * n) * v[i * CG_LANES + lane];
+            }
+        }
+    }
+    return cg_pass(now, sum, 0, 1.0, &to, 1);
+}
+
+/* The tangents in x after everything that happens at one instant. */
+static int cg_varied_instant(const cg_jump_at_t *at, const double *p, const double *u, double *x, double *work)
+{
+    double v[CG_DIRECTIONS * CG_LANES], dt[CG_LANES];
+    cg_instant_t now;
+    now.at = at;
+    now.p = p;
+    now.u = u;
+    now.x = x;
+    now.work = work;
+    int ends = 0, status = cg_instant_begin(&now);
+    for (int32_t i = 0; i < CG_CAUSES; i++) {
+        ends = ends || (now.fired[i] && cg_ends_run(at, i));
+    }
+    for (int32_t block = 0; block < cg_blocks(p) && status == CG_OK && now.count > 0; block++) {
+        cg_directions(at->before, p, block, v);
+        status = cg_cross(&now, v, cg_tangents(x, block), dt);
+        if (ends) {
+            memcpy(cg_tangents(x, cg_blocks(p)) + CG_END + (ptrdiff_t)block * CG_LANES, dt, sizeof dt);
+        }
+    }
+    if (ends) {
+        memcpy(cg_tangents(x, cg_blocks(p)), now.g, sizeof now.g);
+    }
+    if (at->tell != NULL && (status == CG_OK || status == CG_TANGENT_EVENT || status == CG_ORDER_MATTERS)) {
+        return cg_tell(&now, status);
+    }
+    return status;
+}

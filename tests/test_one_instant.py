@@ -1,0 +1,368 @@
+"""Derivatives where several things happen at one instant: against differences of runs on both sides.
+
+Where the differences of both sides agree, sensitivities, ensembles and gradients do too; elsewhere they end with
+status -15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import sympy as sp
+from runtime_models import needs_core
+
+import chaplygin as cg
+
+pytestmark = needs_core
+
+T = cg.time
+x, y, z = cg.coordinates("x y z")
+v, w, u = cg.rate(x), cg.rate(y), cg.rate(z)
+k, mu, b, c, e = cg.parameters("k mu b c e", positive=True)
+nu, n = cg.parameters("nu n")
+MOVING = (v**2 + w**2) / 2
+EXACT: dict[str, Any] = {"method": "vern9", "rtol": 1e-13, "atol": 1e-13}
+
+
+class Case(NamedTuple):
+    """A system, its numbers made of random ones between 0 and 1, what it is differentiated by, and which quantity."""
+
+    system: dict[str, Any]
+    numbers: Callable[[Any], dict[str, float]]
+    by: list[str]
+    quantity: str
+    t1: float = 3.0
+
+
+def drawn(low: float, high: float, r: float) -> float:
+    return low + (high - low) * r
+
+
+CASES: dict[str, Case] = {
+    "three feet with one slip": Case(
+        {
+            "coordinates": [x],
+            "kinetic": v**2 / 2,
+            "potential": k * x**2 / 2,
+            "contacts": [cg.Coulomb(f"foot_{i}", slip=v, normal=1 + i, mu=mu) for i in range(3)],
+        },
+        lambda r: {"x": drawn(1, 2, r[0]), "x_dot": 0.0, "k": drawn(3, 5, r[1]), "mu": drawn(0.02, 0.06, r[2])},
+        ["k", "mu", "x"],
+        "x",
+    ),
+    "two equal blocks with a spring between": Case(
+        {
+            "coordinates": [x, y],
+            "kinetic": MOVING,
+            "potential": k * (x**2 + y**2) / 2 + c * (x - y) ** 2,
+            "contacts": [
+                cg.Coulomb(name, slip=slip, normal=1, mu=m)
+                for name, slip, m in (("a", v, mu), ("b", w, mu * (1 + nu)))
+            ],
+        },
+        lambda r: {
+            "x": 1.0, "x_dot": 0.0, "y": 1.0, "y_dot": 0.0, "k": drawn(3, 5, r[0]), "c": drawn(0.2, 2, r[1]),
+            "mu": drawn(0.1, 0.3, r[2]), "nu": 0.0,
+        },
+        ["k", "mu", "x", "nu"],
+        "y",
+    ),
+    "two symmetric stops": Case(
+        {
+            "coordinates": [x, y],
+            "kinetic": MOVING,
+            "potential": k * (x**2 + y**2) / 2 + c * (x - y) ** 2,
+            "events": [
+                cg.Event(x - b, direction=1, reset={v: -e * v}, name="first"),
+                cg.Event(y - b - n, direction=1, reset={w: -e * w}, name="second"),
+            ],
+        },
+        lambda r: {
+            "x": 0.0, "x_dot": 2.0, "y": 0.0, "y_dot": 2.0, "k": drawn(3, 5, r[0]), "c": drawn(0.2, 2, r[1]),
+            "b": drawn(0.4, 0.6, r[2]), "e": 0.8, "n": 0.0,
+        },
+        ["k", "b", "e", "n", "x_dot"],
+        "x",
+        1.5,
+    ),
+    "three kinks on one surface": Case(
+        {
+            "coordinates": [x],
+            "kinetic": v**2 / 2,
+            "forces": {v: -k * sp.sign(x - b) - c * sp.sign(3 * x - 3 * b) - sp.Piecewise((e, x > b), (0, True))},
+        },
+        lambda r: {
+            "x": 0.0, "x_dot": drawn(1, 2, r[0]), "b": drawn(0.3, 0.6, r[1]), "k": 0.3, "c": drawn(0.1, 0.4, r[2]),
+            "e": 0.2,
+        },
+        ["k", "b", "c", "e", "x"],
+        "x",
+        2.0,
+    ),
+    "a thrust that ends, and a push then": Case(
+        {
+            "coordinates": [x],
+            "kinetic": v**2 / 2,
+            "potential": k * x**2 / 2,
+            "forces": {v: sp.Piecewise((c, b > T), (0, True)) + sp.Piecewise((e, T / b < 1), (0, True))},
+            "events": [cg.Event(T - b, reset={v: v + n}, name="push")],
+        },
+        lambda r: {
+            "x": 0.0, "x_dot": drawn(0, 1, r[0]), "b": drawn(0.8, 1.2, r[1]), "k": 3.0, "c": drawn(0.5, 2, r[2]),
+            "e": 0.4, "n": drawn(-1, 1, r[3]),
+        },
+        ["k", "b", "c", "n"],
+        "x",
+    ),
+    "the end where sign(v) jumps": Case(
+        {
+            "coordinates": [x],
+            "kinetic": v**2 / 2,
+            "forces": {v: -k * sp.sign(v) - c * v},
+            "events": [cg.Event(v, terminal=True, reset={x: x * (1 + e)}, name="stop")],
+        },
+        lambda r: {
+            "x": 0.5, "x_dot": drawn(1, 2, r[0]), "k": drawn(0.3, 0.6, r[1]), "c": drawn(0.1, 0.4, r[2]), "e": 0.3,
+        },
+        ["k", "c", "e", "x_dot"],
+        "x",
+        20.0,
+    ),
+    "a wall that pushes and bounces": Case(
+        {
+            "coordinates": [x],
+            "kinetic": v**2 / 2,
+            "forces": {v: -1 - k * sp.sign(x)},
+            "events": [cg.Event(x, direction=-1, reset={v: -e * v}, name="wall")],
+        },
+        lambda r: {"x": drawn(0.5, 1, r[0]), "x_dot": 0.0, "k": drawn(0.1, 0.5, r[1]), "e": drawn(0.6, 0.9, r[2])},
+        ["k", "e", "x"],
+        "x",
+        2.0,
+    ),
+    "two kinks of a third motion": Case(
+        {
+            "coordinates": [x, y, z],
+            "kinetic": MOVING + u**2 / 2,
+            "forces": {u: -k * sp.sign(x - b) * (1 + e * sp.sign(y - c))},
+        },
+        lambda r: {
+            "x": 0.0, "x_dot": 1 + r[0], "y": 0.0, "y_dot": 1 + r[0], "z": 0.0, "z_dot": 0.0, "k": 0.3,
+            "e": drawn(0.2, 0.8, r[1]), "b": drawn(0.4, 0.8, r[2]), "c": drawn(0.4, 0.8, r[2]),
+        },
+        ["k", "b", "c", "e"],
+        "z",
+        2.0,
+    ),
+    "two sums of jumps": Case(
+        {
+            "coordinates": [x, y, z],
+            "kinetic": MOVING + u**2 / 2,
+            "forces": {u: -k * sp.sign(x - b) + e * sp.sign(y - c)},
+        },
+        lambda r: {
+            "x": 0.0, "x_dot": 1 + r[0], "y": 0.0, "y_dot": 1 + r[0], "z": 0.0, "z_dot": 0.0, "k": 0.3,
+            "e": drawn(0.2, 0.8, r[1]), "b": drawn(0.4, 0.8, r[2]), "c": drawn(0.4, 0.8, r[2]),
+        },
+        ["k", "b", "c", "e"],
+        "z",
+        2.0,
+    ),
+    "resets in an order": Case(
+        {
+            "coordinates": [x, y],
+            "kinetic": MOVING,
+            "events": [
+                cg.Event(x - b, reset={w: (1 + e) * w}, name="first"),
+                cg.Event(T - c, reset={w: w + k}, name="second"),
+            ],
+        },
+        lambda r: {
+            "x": 0.0, "x_dot": 1.0, "y": 0.0, "y_dot": r[0], "b": 0.5 + r[1], "c": 0.5 + r[1], "e": 0.5, "k": r[2],
+        },
+        ["b", "c", "e", "k"],
+        "y",
+        2.0,
+    ),
+    "a block that ends where it stops": Case(
+        {
+            "coordinates": [x],
+            "kinetic": v**2 / 2,
+            "potential": k * x**2 / 2,
+            "contacts": [cg.Coulomb("floor", slip=v, normal=1, mu=mu)],
+            "events": [cg.Event(v, direction=-1, reset={x: x + e * T}, name="top")],
+        },
+        lambda r: {"x": 0.1, "x_dot": drawn(1, 2, r[0]), "k": drawn(3, 5, r[1]), "mu": drawn(0.1, 0.3, r[2]), "e": 0.1},
+        ["k", "mu", "e", "x_dot"],
+        "x",
+        2.0,
+    ),
+    "two blocks that stop together by chance": Case(
+        {
+            "coordinates": [x, y],
+            "kinetic": MOVING,
+            "potential": c * x * y,
+            "contacts": [
+                cg.Coulomb("a", slip=v, normal=1, mu=mu),
+                cg.Coulomb("b", slip=w, normal=1, mu=k * mu),
+            ],
+        },
+        lambda r: {
+            "x": 0.0, "x_dot": 1.0, "y": 0.0, "y_dot": 1.0, "k": 1.0, "c": drawn(0.1, 0.3, r[0]),
+            "mu": drawn(0.3, 0.6, r[2]),
+        },
+        ["k", "mu", "c"],
+        "x",
+        4.0,
+    ),
+}  # fmt: skip
+
+
+@cache
+def model_of(name: str) -> Any:
+    return cg.System("instant", **CASES[name].system).compile()
+
+
+def differences(name: str, model: Any, numbers: dict[str, float], by: str) -> tuple[float, float]:
+    """Those on the left and on the right, of the fourth order."""
+    case = CASES[name]
+
+    def final(step: float) -> float:
+        sol = model.integrate((0, case.t1), *split(model, {**numbers, by: numbers[by] + step}), **EXACT)
+        assert sol.status >= 0, sol.message
+        return float(sol[case.quantity][-1])
+
+    def one_sided(h: float) -> float:
+        f = [final(i * h) for i in range(5)]
+        return float(np.dot([-25, 48, -36, 16, -3], f)) / (12 * h)
+
+    return one_sided(-4e-4), one_sided(4e-4)
+
+
+def split(model: Any, numbers: dict[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+    return {s: numbers[s] for s in model.states}, {p: numbers[p] for p in model.parameters}
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", list(CASES))
+def test_several_things_at_one_instant(name: str, seed: int) -> None:
+    case, model = CASES[name], model_of(name)
+    numbers = case.numbers(np.random.default_rng(seed).uniform(size=4))
+    start = split(model, numbers)
+    t1, quantity = case.t1, case.quantity
+    for by in case.by:
+        left, right = differences(name, model, numbers, by)
+        least = 1e-6 * max(1.0, abs(left))
+        sol = model.integrate((0, t1), *start, sensitivities=[by], rtol=1e-11, atol=1e-11)
+        ens = cg.ensemble(model, (0, t1), *start, n=2, sensitivities=[by], rtol=1e-11, atol=1e-11)
+        assert (ens.status == sol.status).all()
+        if abs(left - right) < 1e-5:
+            assert sol.status >= 0, (by, sol.message)
+            assert sol.sensitivity[quantity, by][-1] == pytest.approx(left, abs=least), by
+            assert ens.sensitivity[quantity, by][1] == sol.sensitivity[quantity, by][-1]
+            found = model.gradient(cg.final(quantity), (0, t1), *start, by=[by], rtol=1e-11, atol=1e-11)
+            assert found[by] == pytest.approx(left, abs=least), by
+        else:
+            assert sol.status == -15, (by, left, right, sol.message)
+            with pytest.raises(cg.KernelError, match="in an order that matters") as error:
+                model.gradient(cg.final(quantity), (0, t1), *start, by=[by], rtol=1e-11, atol=1e-11)
+            assert error.value.status == -15
+
+
+def test_derivatives_at_an_event_where_a_force_jumps() -> None:
+    """The stop of test "the end where sign(v) jumps": v^2 = u^2 - 2 k x, so it stops at t = u / k, x = u^2 / 2 k."""
+    stop = cg.Event(v, terminal=True, name="stop")
+    system = cg.System(
+        "stopped", coordinates=[x], kinetic=v**2 / 2, forces={v: -k * sp.sign(v)}, events=[stop]
+    )
+    model = system.compile()
+    sol = model.integrate((0, 9), {"x": 0, "x_dot": 2}, {"k": 0.5}, sensitivities=["k", "x_dot"], **EXACT)
+    assert sol.status == 1
+    found = sol.sensitivity.events["stop"]
+    for side in (found.before, found.after):
+        np.testing.assert_allclose(side.y[:, :, 0], [[-8.0, 4.0], [0.0, 0.0]], atol=1e-8)
+    np.testing.assert_allclose(found.t[0], [-8.0, 2.0], atol=1e-8)
+    np.testing.assert_allclose(sol.sensitivity.y[:, :, -1], [[-8.0, 4.0], [0.0, 0.0]], atol=1e-8)
+    for quantity, slope in (("x", -8.0), ("x_dot", 0.0), ("t", -8.0)):
+        given = (0, 9), {"x": 0, "x_dot": 2}, {"k": 0.5}
+        assert model.gradient(cg.final(quantity), *given, by=["k"])["k"] == pytest.approx(slope, abs=1e-7)
+
+
+@cache
+def two_feet() -> Any:
+    """A block on two feet, with the friction mu and 2 mu, and a spring."""
+    contacts = [cg.Coulomb("a", slip=v, normal=1, mu=mu), cg.Coulomb("b", slip=v, normal=2, mu=mu)]
+    system = cg.System(
+        "two_feet",
+        coordinates=[x],
+        kinetic=v**2 / 2,
+        potential=k * x**2 / 2,
+        forces={v: n},
+        contacts=contacts,
+    )
+    return system.compile()
+
+
+@pytest.mark.parametrize("force", [0.0, 0.04, 0.11, 0.29, -0.29, 0.31])
+def test_two_feet_with_one_slip_stick_together(force: float) -> None:
+    """They bear 3 mu; with more the block moves as on one foot: x = (F - 3 mu) (1 - cos q t) / k."""
+    model, numbers = two_feet(), {"k": 4.0, "mu": 0.1, "n": force}
+    sol = model.integrate((0, 1), {"x": 0, "x_dot": 0}, numbers, rtol=1e-10, atol=1e-12)
+    assert sol.status == 0, sol.message
+    expected = max(force - 0.3, 0) * (1 - np.cos(2.0)) / 4
+    assert sol["x"][-1] == pytest.approx(expected, abs=1e-10)
+    ens = cg.ensemble(model, (0, 1), {"x": [0.0] * 5, "x_dot": 0}, numbers, rtol=1e-10, atol=1e-12)
+    assert (ens["x"] == sol["x"][-1]).all()
+    names = ["n", "mu"]
+    varied = model.integrate(
+        (0, 1), {"x": 0, "x_dot": 0}, numbers, sensitivities=names, rtol=1e-10, atol=1e-12
+    )
+    slope = (1 - np.cos(2.0)) / 4 * (force > 0.3)
+    np.testing.assert_allclose(varied.sensitivity.y[0, :, -1], [slope, -3 * slope], atol=1e-8)
+
+
+def test_two_feet_without_a_force_come_to_rest() -> None:
+    """They slide u^2 / 6 mu, and rest."""
+    model = two_feet()
+    sol = model.integrate(
+        (0, 5), {"x": 0, "x_dot": 0.5}, {"k": 1e-9, "mu": 0.1, "n": 0.0}, sensitivities=["mu"]
+    )
+    assert sol.status == 0, sol.message
+    assert sol["x"][-1] == pytest.approx(0.25 / 0.6, rel=1e-8)
+    assert sol.sensitivity["x", "mu"][-1] == pytest.approx(-0.25 / 0.06, rel=1e-6)
+
+
+def test_friction_in_two_joints_passes_a_dead_centre() -> None:
+    """A crank with friction in both joints of its rod: where the rod does not turn, the crank goes on.
+
+    The energy that is lost is the friction times the angles through which the joints turn.
+    """
+    th, ph, s = cg.coordinates("th ph s")
+    length, inertia = sp.Rational(5, 2), cg.parameters("J", positive=True)
+    kinetic = (inertia * cg.rate(th) ** 2 + cg.rate(s) ** 2) / 2
+    closed = [sp.cos(th) + length * sp.cos(ph) - s, sp.sin(th) - length * sp.sin(ph)]
+    contacts = [
+        cg.Coulomb("crank", slip=cg.rate(th), normal=1, mu=mu),
+        cg.Coulomb("rod", slip=cg.rate(ph), normal=1, mu=mu),
+    ]
+    system = cg.System("crank", coordinates=[th, ph, s], kinetic=kinetic, holonomic=closed, contacts=contacts)
+    model = system.compile("maggi")
+    angle = np.arcsin(np.sin(0.5) / 2.5)
+    start = {"th": 0.5, "ph": angle, "s": np.cos(0.5) + 2.5 * np.cos(angle), "th_dot": 1.0}
+    numbers = {"J": 1.0, "mu": 0.05}
+    sol = model.integrate((0, 2), start, numbers, sensitivities=["mu"], rtol=1e-11, atol=1e-11)
+    assert sol.status == 0, sol.message
+    at = {name: sol[name] for name in ("th", "ph", "th_dot", "energy")}
+    assert at["th"][-1] > np.pi / 2  # the dead centre of the rod
+    top = np.arcsin(1 / 2.5)
+    lost = numbers["mu"] * (at["th"][-1] - 0.5 + 2 * top - angle - at["ph"][-1])
+    assert at["energy"][0] - at["energy"][-1] == pytest.approx(lost, rel=1e-8)
+    ends = [
+        model.integrate((0, 2), start, {**numbers, "mu": 0.05 + h}, **EXACT)["th"][-1] for h in (-1e-4, 1e-4)
+    ]
+    assert sol.sensitivity["th", "mu"][-1] == pytest.approx((ends[1] - ends[0]) / 2e-4, rel=1e-6)
