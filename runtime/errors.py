@@ -176,7 +176,7 @@ _MESSAGES: dict[int, str] = {
     "on others and several motions may go on",
     UNCLOSED: (
         "the end of a step cannot be brought back onto the constraints; tighten rtol and atol, unless the "
-        "constraints contradict each other there"
+        "constraints contradict each other there, or a reset leaves them"
     ),
 }
 

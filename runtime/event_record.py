@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import arguments
 from .arguments import Array
-from .errors import ACCUMULATING, ArgumentError, accumulating
+from .errors import ACCUMULATING, UNCLOSED, ArgumentError, accumulating
 from .shortened import short
 
 RULES = ("stop", "keep", "stick_first")
@@ -140,11 +140,17 @@ class EventRecord:
     paradox: Paradox | None = None
     accumulates: int = -1
 
-    def ending(self, status: int) -> object:
-        """What the message of a run that ended with `status` says of its events; None: nothing."""
+    def why(self, status: int) -> Paradox | str | None:
+        """What the message of a run that ended with this status says instead of that."""
         if status == ACCUMULATING and self.accumulates >= 0:
             return accumulating(self.name(self.accumulates))
-        return self.paradox
+        if status != UNCLOSED or not self.rows[:, 3].any():
+            return self.paradox
+        wrong = [self.name(int(row[1])) for row in self.rows if row[3]]
+        return (
+            f"the reset of the event {' and '.join(wrong)} leaves the constraints; nothing is moved onto them there: "
+            "give a reset that satisfies them"
+        )
 
     @property
     def first_function(self) -> int:

@@ -159,8 +159,8 @@ class Solution:
         With redundant constraints also which multipliers were computed, and where the velocities kept as states do not
         determine the others.
         """
-        found = None if self._event_record is None else self._event_record.ending(self.status)
-        end = message_of(self.status, self.t_reached, self.model.independent, found)
+        why = None if self._event_record is None else self._event_record.why(self.status)
+        end = message_of(self.status, self.t_reached, self.model.independent, why)
         if self.model.has_redundant_constraints:
             end += "; constraints are redundant: their multipliers are those of least norm"
         lost = pivots.loss(self)

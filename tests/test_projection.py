@@ -251,3 +251,32 @@ def test_lanes_have_the_bits_of_a_single_run(method: str) -> None:
 def test_another_projection_is_refused(wrong: Any) -> None:
     with pytest.raises(ArgumentError, match=r"project = .* must be 'constraints', 'all' or None"):
         compiled().integrate((0, 1), START, NUMBERS, project=wrong)
+
+
+@pytest.mark.parametrize("form", ["multipliers", "maggi"])
+@pytest.mark.parametrize("named", ["low", "low and same"])
+def test_a_reset_that_leaves_the_constraints_ends_the_run(form: str, named: str) -> None:
+    """Nothing is moved: the run ends in the state after the reset. One that keeps the length goes on."""
+
+    def events(after: Any) -> list[cg.Event]:
+        first = cg.Event(X - 0.1, direction=-1, reset={X: after}, name="low")
+        same = cg.Event(10 * X - 1, direction=-1, reset={Y: Y}, name="same")
+        return [first, same] if "same" in named else [first]
+
+    start = {"x": 0.42, "y": -0.56, "x_dot": 0.0, "y_dot": 0.0}
+    for after, status in ((X / 2, -14), (X, 0), (-X, 0)):
+        if form == "multipliers" and after == -X:
+            continue  # the velocity is no longer along the circle
+        model = pendulum(events=events(after)).compile(form)
+        begin = {name: start[name] for name in model.states}
+        sol = model.integrate((0, 1), begin, NUMBERS)
+        assert sol.status == status, sol.message
+        assert (cg.ensemble(model, (0, 1), begin, NUMBERS, n=3).status == status).all()
+        if status == 0:
+            continue
+        assert f"the reset of the event {named} leaves the constraints" in sol.message
+        assert sol["x"][-1] == pytest.approx(0.05, abs=1e-6)
+        run = model.stepper(begin, NUMBERS)
+        with pytest.raises(cg.KernelError, match=f"the reset of the event {named} leaves") as error:
+            run.advance(1.0)
+        assert error.value.status == -14

@@ -30,7 +30,8 @@ class Event:
     direction : 1 if the guard must rise through zero, -1 if it must fall, 0 for both.
     terminal : whether the run ends there.
     reset : {coordinate or velocity: expression}, the state after the event in terms of the state before it; variables
-        not named keep their values. The reset must satisfy the constraints: the new state is not projected.
+        not named keep their values. The reset must satisfy the constraints: the new state is not projected, and
+        off them the run ends with status -14.
     name : a plain identifier; by default `event_1`, `event_2` ... by position.
 
     Simultaneous events happen in the order in which they are declared.

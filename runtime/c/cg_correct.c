@@ -78,6 +78,29 @@ static int cg_correct(cg_run_t *run)
     return CG_UNCLOSED;
 }
 
+int cg_run_left(cg_run_t *run, const double *before, double *residuals)
+{
+    const cg_model_t *const model = run->model;
+    const int32_t n = model->consistency == NULL ? 0 : model->n_consistency;
+    const double t = cg_time_of_model(run, run->t);
+    double atol = CG_ATOL;
+    for (int32_t i = 0; i < run->n_own; i++) {
+        atol = cg_smaller(atol, run->atol[i]);
+    }
+    if (n == 0 || model->consistency(t, before, run->p, run->u, residuals, run->work) != CG_OK) {
+        return CG_OK;
+    }
+    double *const now = residuals + 3 * (ptrdiff_t)n;
+    const int status = model->consistency(t, run->x, run->p, run->u, now, run->work);
+    for (int32_t i = 0; i < 3 * n && status == CG_OK; i += 3) {
+        const double size = cg_larger(now[i + 1], CG_LEAST_TERMS * atol * now[i + 2]);
+        if (!(fabs(now[i]) <= cg_larger(CG_REFUSED * size, 2.0 * fabs(residuals[i])))) {
+            return CG_UNCLOSED;
+        }
+    }
+    return status;
+}
+
 int cg_failure(const cg_model_t *model, int status, double t, const double *x, const double *p, const double *u,
                double *work)
 {

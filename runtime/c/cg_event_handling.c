@@ -37,6 +37,7 @@ static size_t cg_detector_layout(cg_detector_t *detector, char *base, int32_t ld
     detector->free = cg_take(base, &offset, detector->n_contacts);
     detector->solutions = cg_take(base, &offset, (int64_t)CG_SOLUTIONS * detector->n_modes);
     detector->forces = cg_take(base, &offset, (int64_t)CG_SOLUTIONS * detector->n_contacts);
+    detector->residuals = cg_take(base, &offset, 6 * (int64_t)detector->n_consistency);
     return offset;
 }
 
@@ -48,6 +49,7 @@ static void cg_detector_sizes(cg_detector_t *detector, const cg_model_t *model, 
     detector->n_functions = n_functions;
     detector->n_contacts = model->n_contacts;
     detector->n_modes = model->n_modes;
+    detector->n_consistency = model->consistency == NULL ? 0 : model->n_consistency;
     detector->first_contact = model->n_guards + n_functions;
     detector->n_observed = detector->first_contact + CG_CONTACT_OBSERVED * model->n_contacts;
     detector->log_row = CG_LOG_HEAD + 2 * model->n_states + 2 * model->n_modes;
@@ -420,6 +422,13 @@ static int cg_at_event(cg_run_t *run, const cg_record_t *record)
             if (status == CG_OK && several > 1 && i < run->model->n_events && run->model->events[i].has_reset) {
                 detector->turned = cg_turns(run, i) || detector->turned;
             }
+        }
+    }
+    if (status == CG_OK && reset) {
+        status = cg_run_left(run, run->moved, detector->residuals);
+        for (int64_t row = first; row < detector->n_log && status == CG_UNCLOSED; row++) {
+            double *const logged = detector->log + row * detector->log_row;
+            logged[3] = logged[1] < run->model->n_events && run->model->events[(int32_t)logged[1]].has_reset ? 1.0 : 0.0;
         }
     }
     if (status == CG_OK && detector->n_contacts > 0) {

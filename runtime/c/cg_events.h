@@ -32,6 +32,7 @@
  *     and than 1000 times the last coefficients from zero, except towards a first sample whose side is known and around
  *     a single zero, and there it has the slope of that distance. A dip that is narrower than 1/500 of the step and falls
  *     between all samples is missed; reduce max_step in that case.
+ *   - A reset that leaves the constraints ends the run with CG_UNCLOSED; nothing is moved.
  *   - Accumulation: after its own reset, a guard bends back to the side from which the event occurred, before time or
  *     state resolve that it left; or events follow one another at one time, more of them than 100 and the square of their
  *     number in the model; or contacts and functions 10000 times in a row within 1e-6 of the longest earlier time between
@@ -143,6 +144,7 @@ typedef struct cg_detector {
     int32_t n_functions;
     int32_t n_contacts;
     int32_t n_modes;
+    int32_t n_consistency;
     int32_t first_contact;
     int32_t n_observed;
     int32_t log_row; /* numbers in a row of the log */
@@ -150,7 +152,6 @@ typedef struct cg_detector {
     int32_t logs_fields; /* 1: with CG_LOG_FIELDS */
     int32_t goes_on;     /* 1: with CG_LOG_FAILURES */
     int32_t n_instants;  /* at which something has happened */
-    int32_t reserved;
     size_t size;
 
     /* Arrays inside the block, by index of the observed quantity. */
@@ -186,6 +187,7 @@ typedef struct cg_detector {
     double *forces;    /* [CG_SOLUTIONS][n_contacts] friction in each, to distinguish them */
     cg_ahead_t *leaving;   /* [n_guards] */
     cg_flights_t *flights; /* [n_guards] */
+    double *residuals; /* [6 * n_consistency] before and after resets */
 
     /* Between steps. */
     int32_t pending;     /* 1: something occurs at run->t; 2: the state after it is to be recorded */

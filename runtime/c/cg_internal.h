@@ -68,6 +68,8 @@ void cg_correct_begin(cg_run_t *run); /* finds the kernel for run->projection */
 /* The status of a step that failed from here; CG_RANK_CHANGED near a singular position. */
 int cg_failure(const cg_model_t *model, int status, double t, const double *x, const double *p, const double *u,
                double *work);
+/* CG_UNCLOSED: the state is off the constraints, and was not in the state before. residuals: [6 * n_consistency] */
+int cg_run_left(cg_run_t *run, const double *before, double *residuals);
 int cg_run_step(cg_run_t *run); /* one accepted step that ends on the constraints */
 int cg_run_correct(cg_run_t *run); /* what it does after the step of the method */
 void cg_run_take_back(cg_run_t *run); /* back to the start of the last step, whose end is then in x_old and f_old */

@@ -22,6 +22,10 @@
 #define CG_RANK_UNCLOSED 1e-6 /* the same where Newton's method fails: rounding, over this, exceeds fine tolerances */
 #define CG_LOCATED 1e-8 /* a step as short, in parts of the time, says where constraints cannot be satisfied */
 
+/* ---- states off the constraints, as at the start of a run: consistency.py ---- */
+#define CG_REFUSED 1e-4  /* of the magnitudes of its terms, a residual that is refused */
+#define CG_LEAST_TERMS 1e8  /* these are at least so much of the change of a residual with the tolerance */
+
 /* ---- search for events ---- */
 #define CG_SAME_TIME 1e-10 /* crossings closer than this fraction of the step are simultaneous */
 #define CG_FOLLOWED 1e-9 /* a polynomial is accurate if its last coefficients are below this fraction of the largest */

@@ -55,7 +55,7 @@ enum cg_status {
     CG_TOO_MANY_MODES = -11,  /* there are too many contact modes to try them all */
     CG_TANGENT_EVENT = -12,   /* an event or a change of modes at which the motion is tangential has no derivative */
     CG_RANK_CHANGED = -13,    /* constraints became dependent: a singular position of closed loops */
-    CG_UNCLOSED = -14,        /* Newton's method does not bring the state back onto the constraints */
+    CG_UNCLOSED = -14,        /* Newton's method does not bring the state back onto the constraints, or a reset leaves them */
     CG_ORDER_MATTERS = -15    /* several things happen at one instant, in an order that matters: there is no derivative */
 };
 

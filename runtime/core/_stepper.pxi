@@ -104,8 +104,8 @@ cdef class StepperCore:
             causes = event_record.causes.tolist()
             self.events = [(float(row[0]), event_record.name(i)) for row, i in zip(event_record.rows, causes) if i >= 0]
         if status < 0:
-            found = None if event_record is None else event_record.ending(status)
-            text = message_of(status, self.run.t, self.model.independent, found)
+            why = None if event_record is None else event_record.why(status)
+            text = message_of(status, self.run.t, self.model.independent, why)
             raise KernelError(f"{self.model.name} {text}", status)
         return _copy(self.run.x, self.model.n_states)
 

@@ -24,6 +24,10 @@
 #define CG_RANK_UNCLOSED 2e-3f /* the same where Newton's method fails: rounding, over this, exceeds fine tolerances */
 #define CG_LOCATED 1e-4f /* a step as short, in parts of the time, says where constraints cannot be satisfied */
 
+/* ---- states off the constraints, as at the start of a run: consistency.py ---- */
+#define CG_REFUSED 1e-2f /* of the magnitudes of its terms, a residual that is refused */
+#define CG_LEAST_TERMS 1e4f /* these are at least so much of the change of a residual with the tolerance */
+
 /* ---- search for events ---- */
 #define CG_SAME_TIME 1e-5f /* crossings closer than this fraction of the step are simultaneous */
 #define CG_FOLLOWED 1e-5f  /* a polynomial is accurate if its last coefficients are below this fraction of the largest */
