@@ -452,7 +452,7 @@ int cg_detector_after_step(cg_run_t *run)
             run->have_f = 1;
         } else {
             status = kink ? cg_locate_kink(run, index, theta, &landed)
-                          : cg_locate(run, index, run->t_old + theta * (run->t - run->t_old), &landed);
+                          : cg_locate(run, index, run->t_old + theta * (run->t - run->t_old), run->t, &landed);
         }
         if (status != CG_OK) {
             return status;
@@ -477,7 +477,7 @@ int cg_detector_arrive(cg_run_t *run, int32_t index)
     cg_detector_t *const detector = run->detector;
     const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
     int landed;
-    const int status = cg_locate(run, index, run->t, &landed);
+    const int status = cg_locate(run, index, run->t, HUGE_VAL, &landed);
     memset(detector->fired, 0, bytes);
     if (status != CG_OK || !landed) {
         return status != CG_OK ? status : cg_detector_after_step(run);

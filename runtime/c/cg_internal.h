@@ -39,10 +39,11 @@ int cg_detector_has_room(const cg_detector_t *detector, int64_t rows); /* in its
 void cg_detector_log(cg_run_t *run, int32_t cause, const cg_record_t *record, const double *before);
 void cg_detector_before_step(cg_run_t *run);
 void cg_detector_take_back(cg_run_t *run); /* cg_run_take_back, to repeat the step */
-/* Repeats the step up to the zero of the quantity `index`, near the time t, unless it ends there already. *landed is 0 if
- * the method required a shorter step: the event must then be searched for in that step. cg_locate_kink: the same for a
- * right-hand side that changes at the zero, near a fraction theta of the step; it ends on the far side. */
-int cg_locate(cg_run_t *run, int32_t index, double t, int *landed);
+/* Repeats the step up to the zero of the quantity `index`, near the time t, unless it ends there already; the zero was
+ * found in a step to `end`. *landed is 0 if the method required a shorter step, or if the quantity is not zero there: the
+ * event must then be searched for in that step. cg_locate_kink: the same for a right-hand side that changes at the zero, near
+ * a fraction theta of the step; it ends on the far side. */
+int cg_locate(cg_run_t *run, int32_t index, double t, double end, int *landed);
 int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed);
 int cg_goes_back(cg_run_t *run, int32_t index); /* whether the motion behind this kink, where the step ends, leads back */
 int cg_step_to(cg_run_t *run, double t_new); /* repeats the step up to t_new; the method may require a shorter one: see run->t */

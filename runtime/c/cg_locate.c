@@ -168,9 +168,8 @@ static int cg_step_over(cg_run_t *run, int32_t index, double after)
     return status;
 }
 
-int cg_locate(cg_run_t *run, int32_t index, double t, int *landed)
+int cg_locate(cg_run_t *run, int32_t index, double t, double end, int *landed)
 {
-    const double longest = run->t;
     double g = 0.0;
     int status = CG_OK;
     *landed = 1;
@@ -183,8 +182,8 @@ int cg_locate(cg_run_t *run, int32_t index, double t, int *landed)
             break;
         }
         if (fabs(t - run->t) <= CG_TANGENT * fabs(run->t - run->t_old)) {
-            cg_tangent_t end;
-            status = cg_on_tangent(run, index, t, &end);
+            cg_tangent_t moved;
+            status = cg_on_tangent(run, index, t, &moved);
             memcpy(run->x, run->detector->x, sizeof(double) * (size_t)run->n);
             run->t = t;
             run->have_f = 0;
@@ -201,7 +200,7 @@ int cg_locate(cg_run_t *run, int32_t index, double t, int *landed)
         status = status == CG_OK ? cg_at_end(run, index, &g) : status;
         *landed = g * after >= 0.0;
     } else {
-        *landed = !(fabs(longest - run->t) > 4.0 * cg_step_smallest(run->t));
+        *landed = !(fabs(end - run->t) > 4.0 * cg_step_smallest(run->t));
     }
     return status;
 }
