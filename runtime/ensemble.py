@@ -187,16 +187,7 @@ def ensemble(
     given, plan = split(model, given, seed, sampling, reject)
     count = number_of_trajectories(n, given)
     if collect is not None or until is not None:
-        if sensitivities is not None:
-            raise ArgumentError(
-                "sensitivities are not collected: leave out collect, and take statistics of ens.sensitivity"
-            )
-        if t_eval is not None:
-            raise ArgumentError("t_eval: with collect, times belong to its entries; see cg.series")
-        if chunk is not None or executor is not None:
-            raise ArgumentError(
-                "chunk and executor are not for a run with collect, which has workers=; leave them out"
-            )
+        _check_collected(sensitivities, t_eval, chunk, executor)
         from .studies.run import run
         from .studies.study import StudyJob
 
@@ -214,6 +205,20 @@ def ensemble(
     )  # fmt: skip
     bar = Progress(job.count, None if progress is None else arguments.boolean("progress", progress))
     return _run(job, _executor(model, executor, threads, chunk), bar)
+
+
+def _check_collected(sensitivities: Any, t_eval: Any, chunk: Any, executor: Any) -> None:
+    """Refuse what a run with collect does not take."""
+    if sensitivities is not None:
+        raise ArgumentError(
+            "sensitivities are not collected: leave out collect, and take statistics of ens.sensitivity"
+        )
+    if t_eval is not None:
+        raise ArgumentError("t_eval: with collect, times belong to its entries; see cg.series")
+    if chunk is not None or executor is not None:
+        raise ArgumentError(
+            "chunk and executor are not for a run with collect, which has workers=; leave them out"
+        )
 
 
 def _executor(model: BaseModel, given: Executor | None, threads: Any, chunk: Any) -> Executor:

@@ -281,7 +281,9 @@ def test_wrong_arguments_of_the_export(oscillator: Any, tmp_path: Path) -> None:
     assert path.read_text() == "mine"
     with pytest.raises(cg.EmitError, match="cannot write to"):
         oscillator.export_fmu(tmp_path / "missing" / "o.fmu", **START)
-    with pytest.raises(cg.EmitError, match="the name of the FMU contains a NUL character"):
+    with pytest.raises(
+        cg.ArgumentError, match=r"export_fmu: path = .* must be a path, without NUL characters"
+    ):
         oscillator.export_fmu("o\0.fmu", **START)
     with pytest.raises(cg.EmitError, match="File name too long"):
         oscillator.export_fmu(tmp_path / ("o" * 300), **START)

@@ -394,7 +394,7 @@ def test_wrong_entries_are_named(entry: Any, text: str) -> None:
     ("options", "text"),
     [
         ({"collect": {}}, "collect must be a dict of entries"),
-        ({"on_failure": "ignore"}, "on_failure = 'ignore' must be"),
+        ({"on_failure": "ignore"}, "on_failure = 'ignore': give one of 'exclude', 'raise', 'nan'"),
         ({"workers": "two"}, "workers = 'two' must be a number of processes, a dask.distributed.Client"),
         ({"workers": 2, "threads": 2}, "threads are those of this process"),
         ({"t_eval": [0.5]}, "t_eval: with collect, times belong to its entries"),

@@ -134,7 +134,7 @@ def test_an_opened_study_has_no_model(tmp_path: Path) -> None:
 
 
 def test_what_is_no_folder_of_a_study(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match="out = 3 must be the path of a folder"):
+    with pytest.raises(ArgumentError, match="out = 3 must be a path"):
         study(3)  # type: ignore[arg-type]
     (tmp_path / "study.json").write_text("[]")
     with pytest.raises(StudyFolderError, match=r"study.json' does not describe a study"):
