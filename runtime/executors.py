@@ -108,7 +108,9 @@ class Threads:
 def number_of_threads(what: str, value: Any) -> int:
     """A number of threads or processes, checked."""
     if not arguments.is_integer(value) or not 1 <= value <= MOST_THREADS:
-        raise ArgumentError(f"{what} = {arguments.short(value)} must be an integer from 1 to {MOST_THREADS}")
+        raise ArgumentError(
+            f"{what} = {arguments.short(value)} must be a positive integer of at most {MOST_THREADS}"
+        )
     return int(value)
 
 
