@@ -1,6 +1,6 @@
 """Run the safety tests on extensions built with AddressSanitizer and UndefinedBehaviorSanitizer: `make test-sanitized`.
 
-The package is assembled from links in build/sanitized, with its own `runtime/_core` and one shipped model;
+The package is assembled from links in build/sanitized, with its own `runtime/_core` and two shipped models;
 models compiled by tests use the same compiler and a cache next to it. Python itself is not instrumented: its
 leaks are not detected, and libasan is preloaded. Needs gcc with libasan, or a compatible compiler in $CC.
 """
@@ -25,7 +25,7 @@ PACKAGE, WORK = BUILD / "chaplygin", BUILD / "work"
 COMPILER = shlex.split(os.environ.get("CC", "")) or ["gcc"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g1"]
 FLAGS = "-O1 -fPIC -fwrapv -ffp-contract=off -fno-math-errno -fno-trapping-math -w".split()
-MODEL = "chaplygin_sleigh"
+MODELS = ("chaplygin_sleigh", "harmonic_oscillator")
 TESTS = """test_runtime_safety test_runtime_model test_runtime_refusals test_runtime_runs test_runtime_ensemble
 test_runtime_events test_runtime_contacts test_ensemble_given test_nan test_batch test_crowded_ensembles
 test_kinks_end test_companion test_integrands test_draws test_studies test_observed test_one_at_a_time""".split()
@@ -125,9 +125,10 @@ def main(arguments: Sequence[str]) -> int:
         [core, *sorted((runtime / "c").glob("*.c"))],
         ["-DNPY_NO_DEPRECATED_API=NPY_1_7_API_VERSION"],
     )
-    shell = translated(generated / f"{MODEL}.pyx", f"chaplygin.generated.{MODEL}")
-    parts = [shell, *(generated / f"{MODEL}_{part}.c" for part in ("core", "lanes"))]
-    extension(f"generated.{MODEL}", parts, ["-DCHAPLYGIN_INLINE_METHODS", "-DCHAPLYGIN_LANES_2"])
+    for name in MODELS:
+        shell = translated(generated / f"{name}.pyx", f"chaplygin.generated.{name}")
+        parts = [shell, *(generated / f"{name}_{part}.c" for part in ("core", "lanes"))]
+        extension(f"generated.{name}", parts, ["-DCHAPLYGIN_INLINE_METHODS", "-DCHAPLYGIN_LANES_2"])
     cache = BUILD / "cache"
     cache.mkdir(mode=0o700, exist_ok=True)
     environment = {
