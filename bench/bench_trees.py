@@ -105,6 +105,7 @@ def test_planar_chain(n: int, tmp_path: Path, turns: Any) -> None:
 @pytest.mark.parametrize("joint", JOINTS)
 def test_spatial_tree(joint: str, n: int, tmp_path: Path, turns: Any) -> None:
     """Beside Pinocchio's ABA called from C++ or, without its headers, from Python."""
+    pytest.importorskip("pinocchio", reason="Pinocchio is in the extra [peers]")
     theirs = Pinocchio(n, joint)
     calls, times = Calls(spatial_tree(n, joint).equations("recursive"), tmp_path), scaled(200_000 // n, 20)
     q, v, y = theirs.random(0)
