@@ -221,6 +221,26 @@ def test_steps_of_co_simulation_return_at_the_bounces(fmu: Fmu) -> None:
     assert len(found) == 3
 
 
+@pytest.mark.parametrize("start", [(1.0, 0.0), (0.0, 0.0)], ids=["falls", "rests"])
+@pytest.mark.parametrize("fmu", BALL, indirect=True)
+def test_model_exchange_ends_where_the_ball_would_go_straight_back(
+    fmu: Fmu, start: tuple[float, float]
+) -> None:
+    with fmu.instance("ModelExchange", start=False) as instance:
+        put = instance.setReal if fmu.version == "2.0" else instance.setFloat64
+        put(fmu.references(["e", "x", "x_dot"]), [1e-30, *start])  # e is declared to be positive
+        begin(instance, fmu.version)
+        update = instance.newDiscreteStates if fmu.version == "2.0" else instance.updateDiscreteStates
+        assert update()[:2] == (False, start[0] == 0.0)
+        if start[0] > 0.0:
+            instance.enterContinuousTimeMode()
+            call(instance, fmu, "EventIndicators", 1)
+            instance.setContinuousStates((c_double * 2)(-1e-15, -3.0), 2)
+            instance.enterEventMode()
+            assert update()[:2] == (False, True)
+        assert abs(states(instance, fmu)[1]) < 1e-29
+
+
 @pytest.mark.parametrize("fmu", BALL, indirect=True)
 def test_a_hysteresis_keeps_an_indicator_that_has_crossed_on_its_new_side(fmu: Fmu) -> None:
     """An importer may stop just before the zero: the indicator then is on the far side after Event Mode, by less than
