@@ -237,3 +237,35 @@ def test_a_second_process_compiles_nothing_and_needs_no_sympy(tmp_path: Any) -> 
     again = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     assert again.stdout == "False\n"
     assert calls.read_text() == compiled
+
+
+HALF = sp.Rational(1, 2)
+POWERS = {
+    "x**(3/2)": lambda x, v, k, p: k * x ** (3 * HALF),
+    "|x|**(5/2)": lambda x, v, k, p: k * sp.Abs(x) ** (5 * HALF),
+    "half of x + |x|": lambda x, v, k, p: k * ((x + sp.Abs(x)) / 2) ** (3 * HALF) * (1 + v),
+    "Hertz": lambda x, v, k, p: sp.Piecewise((k * x ** (3 * HALF) + v * x * sp.sqrt(x), x > 0), (0, True)),
+    "x**p": lambda x, v, k, p: k * x**p,
+}
+
+
+@pytest.mark.parametrize("name", list(POWERS))
+def test_powers_above_one_have_derivatives_at_zero(name: str) -> None:
+    """They vanish there, by the base and by the exponent; elsewhere they are those of SymPy."""
+    x, k, p = cg.coordinates("x"), *cg.parameters("k p", positive=True)
+    v = cg.rate(x)
+    force = POWERS[name](x, v, k, p)
+    model = cg.System("power", coordinates=[x], kinetic=v**2 / 2, forces={v: -force}).compile()
+    numbers = {"k": 4.0, "p": 1.5}
+    given = {each: numbers[each] for each in model.parameters}
+    weights, more = [0.0, 1.0], len(given)
+    for at in (0.0, 0.3):
+        by = (x, v, *(s for s in (k, p) if s.name in given))
+        slopes = [sp.diff(-force, s) if at else sp.S.Zero for s in by]
+        exact = [float(slope.subs({x: at, v: 0.7, k: 4.0, p: 1.5})) for slope in slopes]
+        found = derivatives(model)
+        state = {"x": at, "x_dot": 0.7}
+        np.testing.assert_allclose(found.jacobian("rhs", 0, state, given)[1, 1:], exact, atol=1e-14)
+        adjoint = found.adjoint("rhs", 0, state, given, (), weights)
+        np.testing.assert_allclose(adjoint[1 : 3 + more], exact, atol=1e-14)
+        np.testing.assert_allclose(model.jacobian(0, state, given)[1], exact[:2], atol=1e-14)

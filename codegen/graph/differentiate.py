@@ -2,15 +2,58 @@
 
 Derivatives of expressions with branches (`select`, `min`, `max`, `abs`) select as well: a mask times an infinite
 partial derivative would be NaN. At a kink the derivative is that of the branch the function itself takes; for |x| at 0
-it is 0, as is sign(0).
+it is 0, as is sign(0). Half-integer powers are products with a root, whose own derivative is infinite at 0: the
+derivative of x sqrt(x) is sqrt(x) 3/2, not sqrt(x) + x / (2 sqrt(x)).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 from .functions import FUNCTIONS
 from .graph import CONDITIONS, Graph, Node
+
+
+def _factors(g: Graph, node: Node) -> list[Node]:
+    """Nodes of which the product is this one."""
+    if g.op[node] != "mul":
+        return [node]
+    return [factor for a in g.args[node] for factor in _factors(g, a)]
+
+
+def _without(nodes: Sequence[Node], one: Node) -> list[Node]:
+    """The nodes without the first that is `one`."""
+    i = list(nodes).index(one)
+    return [*nodes[:i], *nodes[i + 1 :]]
+
+
+def _multiplied(g: Graph, nodes: Sequence[Node]) -> Node:
+    total = g.one
+    for node in nodes:
+        total = g.mul(total, node)
+    return total
+
+
+def _times(g: Graph, a: Node, b: Node) -> Node:
+    """a * b, where a root in a denominator cancels with its argument in a numerator, up to a constant."""
+    for one, other in ((a, b), (b, a)):
+        for quotient in _factors(g, one):
+            if g.op[quotient] != "div":
+                continue
+            above, below = g.args[quotient]
+            for root in (node for node in _factors(g, below) if g.op[node] == "sqrt"):
+                part, inner = g.split(g.args[root][0])
+                for factor in _factors(g, other):
+                    coefficient, rest = g.split(factor)
+                    if rest != inner:
+                        continue
+                    kept = [*_without(_factors(g, one), quotient), *_without(_factors(g, other), factor)]
+                    below = _multiplied(g, _without(_factors(g, below), root))
+                    return _multiplied(
+                        g, [*kept, g.const(Fraction(coefficient) / Fraction(part)), g.div(above, below), root]
+                    )
+    return g.mul(a, b)
 
 
 def _scale(g: Graph, adjoint: Node, factor: Node) -> Node:
@@ -19,7 +62,7 @@ def _scale(g: Graph, adjoint: Node, factor: Node) -> Node:
         condition, a, b = g.args[adjoint]
         if g.zero in (a, b):
             return g.select(condition, _scale(g, a, factor), _scale(g, b, factor))
-    return g.mul(adjoint, factor)
+    return _times(g, adjoint, factor)
 
 
 def _product(g: Graph, node: Node, i: int, weight: Node) -> Node:

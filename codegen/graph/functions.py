@@ -153,6 +153,11 @@ def _extremum(sign: int) -> Switch:
 
 
 # fmt: off
+def _slope_by_exponent(g: Graph, n: Node, a: Node, b: Node) -> Node:
+    """Of n = a^b; where that is 0 it stays 0, and the logarithm is not finite."""
+    return g.select(g.relation("eq", n, g.zero), g.zero, g.mul(n, g.call("log", a)))
+
+
 _ROWS = (
     Function("sqrt", sp.sqrt, math.sqrt, np.sqrt, mp.sqrt, (lambda g, n, a: g.div(g.one, g.mul(g.two, n)),),
              {0: 0, 1: 1}.get, c="sqrt", lanes="cg_sqrt", is_arithmetic=True, latency=19, weight=4,
@@ -193,8 +198,7 @@ _ROWS = (
     Function("max", sp.Max, _larger, np.maximum, real(_larger), exact=max, latency=4, weight=1,
              switch=_extremum(-1)),
     Function("pow", sp.Pow, math.pow, np.power, mp.power,
-             (lambda g, n, a, b: g.mul(b, g.pow(a, g.sub(b, g.one))),
-              lambda g, n, a, b: g.mul(n, g.call("log", a))),
+             (lambda g, n, a, b: g.mul(b, g.pow(a, g.sub(b, g.one))), _slope_by_exponent),
              series=(lambda g, n, a, b: g.div(g.mul(b, n), a), lambda g, n, a, b: g.mul(n, g.call("log", a)))),
 )
 # fmt: on
