@@ -338,3 +338,23 @@ def test_models_with_dry_friction_are_refused() -> None:
     model = example.system.compile()
     with pytest.raises(cg.ArgumentError, match="has contacts with dry friction"):
         model.linearize(example.initial, example.parameters)
+
+
+def test_outputs_at_kinks_are_refused() -> None:
+    """As equations are; smooth ones with a vanishing derivative, and kinks elsewhere, are not."""
+    x, k = cg.coordinates("x"), cg.parameters("k", positive=True)
+    v = cg.rate(x)
+
+    def linear(**outputs: Any) -> Any:
+        system = cg.System(
+            "shown", coordinates=[x], kinetic=v**2 / 2, potential=k * x**2 / 2, outputs=outputs
+        )
+        return system.compile().linearize({"x": 0.0, "x_dot": 0.0}, {"k": 1.0})
+
+    for kink in (sp.Abs(x), sp.Max(2 * x, v), sp.sign(x), sp.Piecewise((x, x > 0), (2 * x, True))):
+        with pytest.raises(
+            cg.ArgumentError, match="the output bent of shown has no derivative at this state"
+        ):
+            linear(bent=kink, straight=x)
+    smooth = linear(square=x**2 + v**2, cubic=x * sp.Abs(x), far=sp.Abs(x - 1), straight=3 * x + v)
+    np.testing.assert_allclose(smooth.C[-4:], [[0, 0], [0, 0], [-1, 0], [3, 1]], atol=1e-15)

@@ -34,6 +34,9 @@ _REPEATS, _DIGITS, _NOISE = 4, 1e-14, 10.0
 more than a tenth of themselves."""
 _ASIDE, _JUMP = 1e-6, 1e-3
 """How far from a kink its two sides are compared, and the relative difference of derivatives that makes it one."""
+_BESIDE, _STAYS, _SEEN = 1e-9, 0.1, 1e-10
+"""At an output's kink the difference of its sides is also there as close as this, with more than this share of what it
+was further off, and of the values themselves."""
 
 TURNING = (
     "A quaternion turns with the motion: use angles, of which those that go round are ignorable. Velocities that are "
@@ -141,6 +144,28 @@ class Field:
             one, other = one[:, used], other[:, used]
             size = np.abs(one).max() + np.abs(other).max()
             if np.abs(one - other).max() > _JUMP * size or jump > _JUMP * (size + 1.0) * np.abs(aside).max():
+                return str(name)
+        return None
+
+    def kink_of_output(self, v: Array) -> str | None:
+        """The name of an output that differs on two sides of v, or whose derivatives do, however close they are."""
+        movable = np.r_[1 : 1 + self._n, len(v) - len(self.model.inputs) : len(v)]
+        way = np.zeros(len(v))
+        way[movable] = np.random.default_rng(0).uniform(0.5, 1.0, len(movable)) * (1.0 + np.abs(v[movable]))
+        found = []
+        for distance in (_ASIDE, _BESIDE):
+            (f, one), (g, other) = (
+                self._kernel("outputs", near) for near in (v + distance * way, v - distance * way)
+            )
+            turns = np.abs(one - other)[:, movable].max(axis=1, initial=0.0)
+            found.append(
+                (np.abs(f - g), turns, np.abs(f) + np.abs(g), (np.abs(one) + np.abs(other)).max(axis=1))
+            )
+        (far, wide, _, _), (near, turns, values, slopes) = found
+        jumps = (near > _STAYS * far) & (near > _SEEN * values)
+        kinks = (turns > _STAYS * wide) & (turns > _SEEN * slopes + _ROUNDING * slopes.max(initial=0.0))
+        for name, row in zip(self.outputs[len(self._rates) :], self._shown):
+            if jumps[row] or kinks[row]:
                 return str(name)
         return None
 

@@ -263,6 +263,12 @@ def linearized(
             f"linearize: {model.name} has no derivative at this state: {kink} is zero there, where Abs, sign, Min, Max "
             "or a condition switches; write it with smooth functions, or linearize about a state beside it"
         )
+    kink = field.kink_of_output(v)
+    if kink is not None:
+        raise ArgumentError(
+            f"linearize: the output {kink} of {model.name} has no derivative at this state, where Abs, sign, Min, Max or "
+            "a condition switches; write it with smooth functions, or linearize about a state beside it"
+        )
     _, closing = field.closure(v)
     inside = [1 + i for i in field.kept]
     names = [model.states[i] for i in field.kept]
