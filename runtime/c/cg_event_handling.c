@@ -383,19 +383,13 @@ static int cg_jumped(cg_run_t *run)
 static int cg_turns(cg_run_t *run, int32_t index)
 {
     cg_detector_t *const detector = run->detector;
-    double g;
+    double moment;
     run->have_f = 0;
-    if (cg_run_derivative(run) != CG_OK || cg_detector_evaluate(run, run->t, run->x, index, detector->values) != CG_OK) {
+    if (cg_detector_evaluate(run, run->t, run->x, index, detector->values) != CG_OK) {
         return 0;
     }
-    g = detector->values[index];
-    memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
-    const double moment = cg_detector_moment(run);
-    for (int32_t i = 0; i < run->n; i++) {
-        detector->x[i] = run->x[i] + moment * run->f[i];
-    }
-    return cg_detector_evaluate(run, run->t + moment, detector->x, index, detector->values) == CG_OK
-        && (detector->values[index] - g) * detector->sign[index] < 0.0;
+    const double g = detector->values[index];
+    return cg_detector_later(run, index, &moment) == CG_OK && (detector->values[index] - g) * detector->sign[index] < 0.0;
 }
 
 static int cg_at_event(cg_run_t *run, const cg_record_t *record)

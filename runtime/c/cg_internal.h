@@ -76,7 +76,10 @@ int cg_run_correct(cg_run_t *run); /* what it does after the step of the method 
 void cg_run_take_back(cg_run_t *run); /* back to the start of the last step, whose end is then in x_old and f_old */
 int cg_record_jump(cg_run_t *run, cg_record_t *record);      /* records the state after an event too */
 
-/* A short time in which the motion changes little, used to look ahead; run->f must be known. */
+/* A short time in which the motion changes little, used to look ahead; detector->f must be run->f. */
 double cg_detector_moment(const cg_run_t *run);
+/* The observed quantities `only` (see cg_detector_evaluate) a moment later on the tangent of the motion, in detector->values;
+ * the state there in detector->x. */
+int cg_detector_later(cg_run_t *run, int32_t only, double *moment);
 
 #endif /* CG_INTERNAL_H */

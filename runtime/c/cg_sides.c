@@ -15,6 +15,23 @@ enum { CG_PROBES = 18 };         /* times, each CG_FURTHER times the one before 
 #define CG_PART_OF_STEP 0.015625 /* the longest of the times in a step, */
 #define CG_MOMENTS 1e4           /* or in moments where there is none yet */
 
+int cg_detector_later(cg_run_t *run, int32_t only, double *moment)
+{
+    cg_detector_t *const detector = run->detector;
+    int status = cg_run_derivative(run);
+    if (status != CG_OK) {
+        return status;
+    }
+    memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
+    *moment = cg_detector_moment(run);
+    for (int32_t i = 0; i < run->n; i++) {
+        detector->x[i] = run->x[i] + *moment * run->f[i];
+    }
+    status = cg_detector_evaluate(run, run->t + *moment, detector->x, only, detector->values);
+    const int back = cg_run_inputs(run, run->t, run->x);
+    return status != CG_OK ? status : back;
+}
+
 /* ---- rounding ---- */
 
 /* The change of the guards if state and time change by parts of up to CG_MOMENT, all in one direction or in changing ones;
@@ -51,21 +68,11 @@ static void cg_rounding(cg_run_t *run)
     for (int32_t i = 0; i < n; i++) {
         noise[i] = cg_larger(CG_ZERO / CG_MOMENT * noise[i], DBL_MIN);
     }
-    if (run->t == 0.0 || cg_run_derivative(run) != CG_OK) {
-        return;
-    }
-    memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
-    const double moment = cg_detector_moment(run);
-    for (int32_t i = 0; i < run->n; i++) {
-        detector->x[i] = run->x[i] + moment * run->f[i];
-    }
-    if (cg_detector_evaluate(run, run->t + moment, detector->x, 0, detector->values) == CG_OK) {
+    double moment;
+    if (run->t != 0.0 && cg_detector_later(run, 0, &moment) == CG_OK) { /* a failure is that of the next step */
         for (int32_t i = 0; i < n; i++) {
             noise[i] = cg_larger(noise[i], CG_ZERO * fabs(run->t / moment * (detector->values[i] - detector->end[i])));
         }
-    }
-    if (cg_run_inputs(run, run->t, run->x) != CG_OK) {
-        run->have_f = 0; /* an input function that fails does so again in the next step */
     }
 }
 
@@ -203,7 +210,7 @@ static int cg_sides_by_value(cg_run_t *run, int start)
 static int cg_sides_of_others(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
-    int status = CG_OK, unsure = 0;
+    int unsure = 0;
     for (int32_t i = run->model->n_events; i < detector->first_contact; i++) {
         const double least = detector->fired[i] != 0.0 ? CG_SIDE * detector->scale[i] : 0.0;
         detector->sign[i] = detector->end[i] > least ? 1.0 : detector->end[i] < -least ? -1.0 : 0.0;
@@ -212,23 +219,15 @@ static int cg_sides_of_others(cg_run_t *run)
     if (!unsure) {
         return CG_OK;
     }
-    status = cg_run_derivative(run);
-    if (status != CG_OK) {
-        return status;
-    }
-    memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
-    const double moment = cg_detector_moment(run);
-    for (int32_t i = 0; i < run->n; i++) {
-        detector->x[i] = run->x[i] + moment * run->f[i];
-    }
-    status = cg_detector_evaluate(run, run->t + moment, detector->x, -1, detector->values);
+    double moment;
+    const int status = cg_detector_later(run, -1, &moment);
     for (int32_t i = run->model->n_events; i < detector->first_contact && status == CG_OK; i++) {
         const double change = detector->values[i] - detector->end[i];
         if (detector->sign[i] == 0.0 && change != 0.0) {
             detector->sign[i] = change > 0.0 ? 1.0 : -1.0;
         }
     }
-    return status == CG_OK ? cg_run_inputs(run, run->t, run->x) : status;
+    return status;
 }
 
 /* What follows from detector->leaving: sides, and the crossings of guards that leave zero to another side than they kept:

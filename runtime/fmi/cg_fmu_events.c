@@ -113,22 +113,17 @@ int cg_fmu_tune(cg_fmu_t *fmu)
 /* The indicators a moment later, in fmu->weight, if one of them is exactly zero. */
 static int cg_fmu_ahead(cg_fmu_t *fmu)
 {
-    cg_run_t *const run = fmu->run;
-    cg_detector_t *const detector = fmu->detector;
+    const cg_detector_t *const detector = fmu->detector;
     int32_t zeros = 0;
     for (int32_t i = 0; i < detector->n_observed; i++) {
         zeros += fmu->value[i] == 0.0;
     }
-    int status = zeros > 0 ? cg_run_derivative(run) : CG_OK;
-    if (zeros == 0 || status != CG_OK) {
-        return status;
+    double moment;
+    const int status = zeros > 0 ? cg_detector_later(fmu->run, -1, &moment) : CG_OK;
+    if (zeros > 0 && status == CG_OK) {
+        memcpy(fmu->weight, detector->values, sizeof(double) * (size_t)detector->n_observed);
     }
-    memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
-    const double moment = cg_detector_moment(run);
-    for (int32_t i = 0; i < run->n; i++) {
-        detector->x[i] = run->x[i] + moment * run->f[i];
-    }
-    return cg_detector_evaluate(run, run->t + moment, detector->x, -1, fmu->weight);
+    return status;
 }
 
 /* Whether an indicator that is exactly zero stays there, or returns to the side that it came from. */
