@@ -9,7 +9,8 @@ is stepped, sampled or guessed, and nothing of the package is used.
 What happens is decided by these rules:
 
 - The side of a guard, after the start, a reset or a change of the input, is the sign of the first of g, g', g'' ...
-  that is not zero. If all of them are zero it keeps the side that it had; at the start it has none.
+  that is not zero. If all of them are zero it keeps the side that it had; at the start that from which its event
+  occurs, if this has a direction and a reset, and none otherwise.
 - A guard that is on the other side after a change of the input has crossed, at that time.
 - An event with a direction and a reset whose guard is zero at the start and leaves in that direction happens there.
 - A reset that leaves g = g' = 0 and a motion straight back through the guard is an accumulation at that time, and
@@ -277,8 +278,8 @@ class Run:
 
     def outcome(self) -> Outcome:
         self.resolve()
-        # one that rests at zero can only leave it to the side where it occurs, or come back from the other
-        self.sides = [s or (-g.direction if g.reset else 0) for s, g in zip(self.sides, self.problem.guards)]
+        for i, guard in enumerate(self.problem.guards):
+            self.sides[i] = self.sides[i] or (-guard.direction if guard.reset is not None else 0)
         sides = list(self.sides)
         status, t = self.begin() or self.go_on()
         state = {name: float(self.z[i]) for i, name in enumerate(self.names)}

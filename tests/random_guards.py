@@ -28,6 +28,8 @@ ALONE = ("auto", "rodas5p")
 NUDGE = 1e-9
 CLEAR = 1e-5
 """Events closer than this to an accumulation are not counted: how many a run resolves is not defined."""
+PULSE = 0.02
+"""A function is not seen between the samples of a step: shorter pulses can be missed."""
 Shape = tuple[tuple[int, bool, bool], ...]
 """Direction, whether there is a reset, and whether it is terminal, of each event."""
 
@@ -194,6 +196,9 @@ def case(seed: int) -> Case:
         method = METHODS[(seed // len(KINDS) + seed) % len(METHODS)]
         if form == "function" and method == "rk4":
             method = "dop853"  # a fixed step across a jump has an error of its own
+        starts = [p.start for p in problem.pieces]
+        if form == "function" and any(b - a < PULSE for a, b in itertools.pairwise(starts)):
+            continue
         outcome = decided(problem)
         if outcome is not None:
             return Case(name, problem, outcome, method, form)
