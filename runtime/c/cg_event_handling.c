@@ -13,7 +13,7 @@ static size_t cg_detector_layout(cg_detector_t *detector, char *base, int32_t ld
     double **const by_index[] = {&detector->direction, &detector->limit, &detector->sign, &detector->count, &detector->sign_new,
                                  &detector->active, &detector->root, &detector->cursor, &detector->fired, &detector->fires, &detector->scale,
                                  &detector->end, &detector->values};
-    double **const by_guard[] = {&detector->kept, &detector->noise};
+    double **const by_guard[] = {&detector->kept, &detector->noise, &detector->before};
     for (size_t i = 0; i < sizeof by_index / sizeof *by_index; i++) {
         *by_index[i] = cg_take(base, &offset, detector->n_observed);
     }
@@ -211,9 +211,9 @@ static int cg_count_occurrences(cg_run_t *run)
     for (int32_t i = 0; i < run->model->n_events; i++) {
         cg_flights_t *const flights = &detector->flights[i];
         if (detector->fired[i] != 0.0) {
-            const double gap = detector->count[i] > 1.0 ? fabs(cg_time_span(flights->t, now)) : 0.0;
+            const double gap = detector->count[i] > 1.0 ? fabs(cg_time_span(flights->t, now)) : HUGE_VAL;
             flights->before = flights->ratio;
-            flights->ratio = flights->gap > 0.0 ? gap / flights->gap : 0.0;
+            flights->ratio = flights->gap > 0.0 && flights->gap < HUGE_VAL ? gap / flights->gap : 0.0;
             flights->gap = gap;
             flights->t = now;
             detector->cause = i;

@@ -160,6 +160,7 @@ typedef struct cg_detector {
     double *sign;      /* [n_observed] side of zero at run->t: -1, +1, or 0 if not known yet */
     double *kept;      /* [n_guards] while `sign` is 0: the side that it keeps until it leaves zero; 0: none */
     double *noise;     /* [n_guards] a value below this was rounding, at the last instant */
+    double *before;    /* [n_guards] the values before what happens at run->t */
     double *count;     /* occurrences so far */
     double *sign_new;  /* `sign` during the search */
     double *active;    /* 1, or 0: not observed now */

@@ -14,6 +14,7 @@ enum { CG_PROBES = 18 };         /* times, each CG_FURTHER times the one before 
 #define CG_LINEAR 22.0           /* a guard that grows by less between two of them has a slope, else a bend: 8^1.5 */
 #define CG_PART_OF_STEP 0.015625 /* the longest of the times in a step, */
 #define CG_MOMENTS 1e4           /* or in moments where there is none yet */
+#define CG_FADED 1e-6            /* of the longest time between events: a flight that is one of many, or the last of one */
 
 int cg_detector_later(cg_run_t *run, int32_t only, double *moment)
 {
@@ -187,18 +188,22 @@ static double cg_side_kept(const cg_run_t *run, int32_t i, int start)
     return direction == 0.0 ? 0.0 : detector->sign[i] != 0.0 ? detector->sign[i] : detector->kept[i];
 }
 
-/* The sides of the guards of events that are not zero; the entries of the others in detector->leaving are left unsettled. */
+/* The sides of the guards of events that are not zero; the entries of the others in detector->leaving are left unsettled. What
+ * a guard was before a reset at which it occurs is an error of the time; one that no reset has moved keeps its side. */
 static int cg_sides_by_value(cg_run_t *run, int start)
 {
     cg_detector_t *const detector = run->detector;
     int unsure = 0;
     for (int32_t i = 0; i < run->model->n_events; i++) {
-        const double size = fabs(detector->end[i]);
-        const double fired = detector->fired[i] != 0.0 ? 1.0 : 0.0;
-        const int zero = detector->active[i] != 0.0 && size <= cg_larger(detector->noise[i], fired * CG_SIDE * detector->scale[i]);
-        detector->noise[i] = zero ? cg_larger(detector->noise[i], fired * 4.0 * size) : 0.0;
+        const double g = detector->end[i], before = detector->before[i], moved = fabs(g - before);
+        const int fired = !start && detector->fired[i] != 0.0;
+        const double late = fired ? cg_smaller(4.0 * fabs(before), CG_SIDE * detector->scale[i]) : 0.0;
+        const double least = cg_larger(detector->noise[i], late);
+        const int zero = detector->active[i] != 0.0 && fabs(g) <= least;
+        const int stays = !start && !fired && detector->sign[i] != 0.0 && moved <= detector->noise[i];
+        detector->noise[i] = zero ? cg_larger(least, fired ? 4.0 * fabs(g) : 0.0) : 0.0;
         detector->kept[i] = zero ? cg_side_kept(run, i, start) : 0.0;
-        detector->sign[i] = zero ? 0.0 : detector->end[i] > 0.0 ? 1.0 : -1.0;
+        detector->sign[i] = zero ? 0.0 : stays ? detector->sign[i] : g > 0.0 ? 1.0 : -1.0;
         memset(&detector->leaving[i], 0, sizeof detector->leaving[i]);
         detector->leaving[i].settled = !zero;
         unsure = unsure || zero;
@@ -230,6 +235,30 @@ static int cg_sides_of_others(cg_run_t *run)
     return status;
 }
 
+/* Whether the event `index`, whose reset was the only one to be done, occurred soon after the time before, and the reset has
+ * changed its guard, or the slope: it is meant to turn the motion, and what is left of that are rounding errors. */
+static int cg_fades(cg_run_t *run, int32_t index)
+{
+    cg_detector_t *const detector = run->detector;
+    const cg_flights_t *const flights = &detector->flights[index];
+    double *const f = detector->flow, moment;
+    if (!(flights->gap <= CG_FADED * detector->memory.longest) || cg_detector_later(run, index, &moment) != CG_OK) {
+        return 0;
+    }
+    const double after = detector->values[index] - detector->end[index];
+    int status = cg_detector_evaluate(run, run->t, run->moved, index, detector->values);
+    const double g = detector->values[index];
+    status = status == CG_OK ? cg_run_probe(run, run->t, run->moved, f) : status;
+    for (int32_t i = 0; i < run->n; i++) {
+        detector->x[i] = run->moved[i] + moment * f[i];
+    }
+    status = status == CG_OK ? cg_detector_evaluate(run, run->t + moment, detector->x, index, detector->values) : status;
+    const double before = detector->values[index] - g;
+    const int back = cg_run_inputs(run, run->t, run->x);
+    const int slopes = fabs(after - before) > CG_SIDE * cg_larger(fabs(after), fabs(before));
+    return status == CG_OK && back == CG_OK && (slopes || detector->end[index] != detector->before[index]);
+}
+
 /* What follows from detector->leaving: sides, and the crossings of guards that leave zero to another side than they kept:
  * those occur now, too. CG_ACCUMULATING: one leaves it there again although its own reset was the last to be done. */
 static int cg_sides_ahead(cg_run_t *run, int start)
@@ -246,10 +275,11 @@ static int cg_sides_ahead(cg_run_t *run, int start)
         }
         detector->sign[i] = ahead.side;
         detector->kept[i] = 0.0;
-        if (ahead.side != -kept || (own && !ahead.bends && !detector->turned)) {
+        const int passes = own && !ahead.bends && !detector->turned;
+        if (ahead.side != -kept || (passes && !cg_fades(run, i))) {
             continue;
         }
-        if (own && ahead.bends) {
+        if (own && (ahead.bends || passes)) {
             straight = straight < 0 ? i : straight;
         } else if (detector->direction[i] * kept <= 0.0) {
             detector->fires[i] = 1.0;
@@ -292,8 +322,12 @@ int cg_detector_sides(cg_run_t *run, int instant)
     }
     status = cg_sides_of_others(run);
     if (status == CG_OK && run->model->n_events > 0) {
+        if (!start) {
+            status = cg_detector_evaluate(run, run->t, run->moved, 0, detector->values);
+            memcpy(detector->before, detector->values, sizeof(double) * (size_t)run->model->n_events);
+        }
         cg_rounding(run);
-        status = cg_sides_by_value(run, start) ? cg_look_ahead(run) : CG_OK;
+        status = cg_sides_by_value(run, start) && status == CG_OK ? cg_look_ahead(run) : status;
         status = status == CG_OK ? cg_sides_ahead(run, start) : status;
     }
     return status;
