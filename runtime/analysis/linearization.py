@@ -266,8 +266,8 @@ def linearized(
     kink = field.kink_of_output(v)
     if kink is not None:
         raise ArgumentError(
-            f"linearize: the output {kink} of {model.name} has no derivative at this state, where Abs, sign, Min, Max or "
-            "a condition switches; write it with smooth functions, or linearize about a state beside it"
+            f"linearize: the output {kink} of {model.name} has no derivative at this state, where Abs, sign, Min, Max "
+            "or a condition switches; write it with smooth functions, or linearize about a state beside it"
         )
     _, closing = field.closure(v)
     inside = [1 + i for i in field.kept]
