@@ -531,7 +531,7 @@ def test_a_read_only_home_gets_a_temporary_cache_and_one_warning() -> None:
     if not os.path.isdir("/proc/self"):
         pytest.skip("no /proc")
     kept = {k: v for k, v in os.environ.items() if k != "CHAPLYGIN_CACHE"}
-    given = kept | {"XDG_CACHE_HOME": "/proc/self/home"}
+    given = kept | {"XDG_CACHE_HOME": "/proc/self/home", "CCACHE_DISABLE": "1"}  # cc may be ccache
     found = subprocess.run(
         [sys.executable, "-c", READ_ONLY], env=given, capture_output=True, text=True, check=False
     )

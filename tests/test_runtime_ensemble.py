@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import sys
 from typing import Any
 
 import numpy as np
@@ -161,7 +163,14 @@ def test_wrong_arguments_are_named(changed: dict[str, Any], says: str) -> None:
         cg.ensemble(model("oscillator"), (0, 1), initial=[0, 0], parameters=[1, 1], inputs=[0])
 
 
-def test_progress_goes_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.integration("tqdm")
+def test_progress_is_a_bar_of_tqdm(capfd: pytest.CaptureFixture[str]) -> None:
+    cg.ensemble(model("sleigh"), (0, 1), INITIAL, PARAMETERS, [0.0], n=N, progress=True)
+    assert re.search(r"100%\|.*run/s\]\n$", capfd.readouterr().err)
+
+
+def test_progress_goes_to_stderr(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm", None)
     cg.ensemble(model("sleigh"), (0, 1), INITIAL, PARAMETERS, [0.0], n=N, progress=True)
     assert f"{N}/{N}" in capfd.readouterr().err
     cg.ensemble(model("sleigh"), (0, 1), INITIAL, PARAMETERS, [0.0], n=N, progress=False)
