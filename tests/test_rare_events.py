@@ -239,6 +239,31 @@ def test_below_and_entries() -> None:
     assert probability(cg.final("x"), below=-4, seed=8).p == by_name.p
 
 
+def test_peaks_joined_by_or_and_and() -> None:
+    """Of independent oscillators: P(|) and P(&) from each amplitude's, also as probabilities of a study."""
+    both = (cg.peak(x) > 2) & ((cg.peak(x_dot) >= 3) | (cg.minimum(x) < -1))
+    what, failures = ways(both, None, None)
+    assert [*map(str, what)] == ["peak(x)", "peak(x_dot)", "minimum(x)"]
+    assert [each.text for each in failures] == [
+        "peak(x) > 2 & peak(x_dot) >= 3",
+        "peak(x) > 2 & minimum(x) < -1",
+    ]
+    rows = np.array([[2.5, 2.5, 1.0], [3.0, 2.0, 9.0], [0.0, -2.0, -2.0]])
+    assert (np.array([each.margin(rows) for each in failures]) > 0).tolist() == [
+        [True, False, False],
+        [False, True, False],
+    ]
+    with pytest.raises(cg.ArgumentError, match="whole trajectories and can be joined with such conditions"):
+        (cg.peak(x) > 2) | (x_dot > 1)
+    collect = {
+        "either": cg.probability((cg.peak("x") > 2) | (cg.peak("x_dot") > 2)),
+        "both": cg.probability((cg.peak("x") > 2) & (cg.minimum("x") < -2)),
+    }
+    start = {"x": [0.0, 3.0, 1.0, 2.5], "x_dot": [1.0, 0.0, 1.0, 0.0]}
+    found = oscillator.ensemble((0, 20), start, UNIT, collect=collect).results
+    assert (found["either"].p, found["both"].p) == (0.5, 0.5)
+
+
 def test_peaks_along_the_run() -> None:
     """The largest x of a turn is the amplitude, whose distribution is that of Rayleigh: P(a) = exp(-a^2 / 2)."""
     bound = math.sqrt(-2 * math.log(1e-7))

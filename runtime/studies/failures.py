@@ -18,7 +18,7 @@ from .. import arguments
 from ..arguments import Array
 from ..errors import ArgumentError
 from .collector import Collector
-from .observed import Condition, Observed
+from .observed import Comparison, Condition, Joined, Observed
 
 MOST = 32
 """Failures of one event: each has its own levels."""
@@ -67,19 +67,40 @@ def ways(event: Any, above: Any, below: Any) -> tuple[Any, tuple[Way, ...]]:
 
 
 def _along(event: Condition) -> tuple[list[Observed], tuple[Way, ...]]:
-    """Of a comparison of an extreme or an integral: the peak of a maximum is the largest of several peaks."""
-    level = arguments.number("event: the bound", event.level)
-    up = event.comparison[0] == ">"
-    whats = [event.observed.what]
-    if event.observed.kind == ("peak" if up else "minimum") and hasattr(whats[0], "free_symbols"):
+    """Of comparisons of extremes or integrals with numbers, joined by | and &."""
+    rows: dict[tuple[str, str], int] = {}
+    observed: list[Observed] = []
+    failures = []
+    for failure in _compared(event):
+        bounds = []
+        for each in failure:
+            row = rows.setdefault(each.observed.key, len(rows))
+            if row == len(observed):
+                observed.append(each.observed)
+            up = each.comparison[0] == ">"
+            bounds.append(Bound(row, 1 if up else -1, float(each.level), "=" in each.comparison))
+        failures.append(Way(" & ".join(map(str, failure)), tuple(bounds)))
+    return observed, tuple(failures)
+
+
+def _compared(event: Condition) -> list[tuple[Comparison, ...]]:
+    """A union of comparisons that hold together; the peak of a maximum is the largest of several peaks."""
+    if isinstance(event, Joined):
+        parts = [_compared(part) for part in event.parts]
+        if event.how == "|":
+            found = [failure for part in parts for failure in part]
+        else:
+            found = [tuple(each for one in failures for each in one) for failures in product(*parts)]
+        _check_number(len(found))
+        return found
+    (one,) = event.comparisons
+    arguments.number("event: the bound", one.level)
+    up = one.comparison[0] == ">"
+    whats = [one.observed.what]
+    if one.observed.kind == ("peak" if up else "minimum") and hasattr(whats[0], "free_symbols"):
         whats = _all_branches(whats[0], largest=up)
-    observed = [Observed(event.observed.kind, what) for what in whats]
-    sign, closed = 1 if up else -1, "=" in event.comparison
-    _check_number(len(observed))
-    return observed, tuple(
-        Way(f"{each} {event.comparison} {event.level}", (Bound(i, sign, level, closed),))
-        for i, each in enumerate(observed)
-    )
+    _check_number(len(whats))
+    return [(Comparison(Observed(one.observed.kind, what), one.comparison, one.level),) for what in whats]
 
 
 def _at_the_end(event: Any) -> tuple[list[Any], tuple[Way, ...]]:

@@ -69,24 +69,61 @@ class Observed:
         values: Array = ensemble.observed(*self.key)[0]
         return values
 
-    def __gt__(self, level: Any) -> Condition:
-        return Condition(self, ">", level)
+    def __gt__(self, level: Any) -> Comparison:
+        return Comparison(self, ">", level)
 
-    def __ge__(self, level: Any) -> Condition:
-        return Condition(self, ">=", level)
+    def __ge__(self, level: Any) -> Comparison:
+        return Comparison(self, ">=", level)
 
-    def __lt__(self, level: Any) -> Condition:
-        return Condition(self, "<", level)
+    def __lt__(self, level: Any) -> Comparison:
+        return Comparison(self, "<", level)
 
-    def __le__(self, level: Any) -> Condition:
-        return Condition(self, "<=", level)
+    def __le__(self, level: Any) -> Comparison:
+        return Comparison(self, "<=", level)
 
 
 _COMPARISONS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 
 
-@dataclass(frozen=True, eq=False)
 class Condition:
+    """A comparison of an `Observed` with a number, or several joined by | and &."""
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        raise NotImplementedError
+
+    def bound(self, entry: str, model: Any) -> Condition:
+        """With its arguments checked for a model."""
+        raise NotImplementedError
+
+    def of(self, ensemble: Ensemble) -> Array:
+        """(n,) for the trajectories of an ensemble: 1 or 0, or NaN where a quantity is."""
+        raise NotImplementedError
+
+    def __or__(self, other: Any) -> Joined:
+        return Joined("|", (self, _joinable(self, other)))
+
+    def __and__(self, other: Any) -> Joined:
+        return Joined("&", (self, _joinable(self, other)))
+
+    def __ror__(self, other: Any) -> Joined:
+        return Joined("|", (_joinable(self, other), self))
+
+    def __rand__(self, other: Any) -> Joined:
+        return Joined("&", (_joinable(self, other), self))
+
+
+def _joinable(one: Condition, other: Any) -> Condition:
+    if not isinstance(other, Condition):
+        raise ArgumentError(
+            f"{one} is of whole trajectories and can be joined with such conditions, e.g. cg.peak(y) > 2; "
+            f"{arguments.short(other)} is not one"
+        )
+    return other
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(Condition):
     """A comparison of an `Observed` with a number."""
 
     observed: Observed
@@ -98,15 +135,41 @@ class Condition:
 
     __repr__ = __str__
 
-    def bound(self, entry: str, model: Any) -> Condition:
-        """With its arguments checked for a model."""
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        return (self,)
+
+    def bound(self, entry: str, model: Any) -> Comparison:
         level = arguments.number(f"{entry}: the bound of {self.observed}", self.level)
-        return Condition(self.observed.bound(entry, model), self.comparison, level)
+        return Comparison(self.observed.bound(entry, model), self.comparison, level)
 
     def of(self, ensemble: Ensemble) -> Array:
-        """(n,) for the trajectories of an ensemble: 1 or 0, or NaN where the quantity is."""
         values = self.observed.of(ensemble)
         return np.where(np.isnan(values), np.nan, _COMPARISONS[self.comparison](values, self.level))
+
+
+@dataclass(frozen=True, eq=False)
+class Joined(Condition):
+    """Conditions of which one holds ("|"), or all do ("&")."""
+
+    how: str
+    parts: tuple[Condition, ...]
+
+    def __str__(self) -> str:
+        return f" {self.how} ".join(f"({part})" for part in self.parts)
+
+    __repr__ = __str__
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        return tuple(each for part in self.parts for each in part.comparisons)
+
+    def bound(self, entry: str, model: Any) -> Joined:
+        return Joined(self.how, tuple(part.bound(entry, model) for part in self.parts))
+
+    def of(self, ensemble: Ensemble) -> Array:
+        rows = np.array([part.of(ensemble) for part in self.parts])
+        return np.asarray(rows.max(axis=0) if self.how == "|" else rows.min(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,8 +219,11 @@ def observer_of(job: StudyJob) -> Observer | None:
 def _all(collect: Mapping[str, Collector]) -> list[tuple[str, Observed]]:
     """Everything observed, with the name of its entry."""
     quantities = [(name, what) for name, entry in collect.items() for what in entry.what]
-    plain = [(name, what.observed if isinstance(what, Condition) else what) for name, what in quantities]
-    return [(name, what) for name, what in plain if isinstance(what, Observed)]
+    found = []
+    for name, what in quantities:
+        whats = [each.observed for each in what.comparisons] if isinstance(what, Condition) else [what]
+        found += [(name, each) for each in whats if isinstance(each, Observed)]
+    return found
 
 
 def integral(what: Any) -> Observed:
