@@ -291,7 +291,7 @@ static const cg_kernel_entry_t cg_kernels[] = {
     {"jacobian", "d(dx_i/dt)/dx_j, row by row", CG_TAKES_STATE, 25, (cg_function_t)chaplygin_sleigh_jacobian},
     {"outputs", "the outputs", CG_TAKES_STATE, 2, (cg_function_t)chaplygin_sleigh_outputs},
     {"invariants", "the invariants, then the residuals", CG_TAKES_STATE, 2, (cg_function_t)chaplygin_sleigh_invariants},
-    {"closure", "f, df/dx, A and A_0 of the constraints, and M, for the declared variables x", CG_TAKES_DECLARED, 10, (cg_function_t)chaplygin_sleigh_closure},
+    {"closure", "the constraints with their slopes, M and the fields, for the declared variables x", CG_TAKES_DECLARED, 10, (cg_function_t)chaplygin_sleigh_closure},
     {NULL, NULL, 0, 0, NULL},
 };
 

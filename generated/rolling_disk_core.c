@@ -410,7 +410,7 @@ static const cg_kernel_entry_t cg_kernels[] = {
     {"jacobian", "d(dx_i/dt)/dx_j, row by row", CG_TAKES_STATE, 64, (cg_function_t)rolling_disk_jacobian},
     {"outputs", "the outputs", CG_TAKES_STATE, 3, (cg_function_t)rolling_disk_outputs},
     {"invariants", "the invariants, then the residuals", CG_TAKES_STATE, 3, (cg_function_t)rolling_disk_invariants},
-    {"closure", "f, df/dx, A and A_0 of the constraints, and M, for the declared variables x", CG_TAKES_DECLARED, 27, (cg_function_t)rolling_disk_closure},
+    {"closure", "the constraints with their slopes, M and the fields, for the declared variables x", CG_TAKES_DECLARED, 27, (cg_function_t)rolling_disk_closure},
     {NULL, NULL, 0, 0, NULL},
 };
 

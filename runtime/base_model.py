@@ -147,9 +147,10 @@ class BaseModel(InitialStates):
     ) -> dict[str, float]:
         """The declared state nearest to `initial` that satisfies every constraint: {coordinate or velocity: value}.
 
-        Coordinates are moved as little as possible, min |x - x^|^2 with f(t, x) = 0; then velocities, in the metric of
-        the kinetic energy, min (eta - eta^) M (eta - eta^) with A eta + A_0 = 0. Those in `keep` are held. Velocities
-        left out of `initial` count as zero.
+        Both are measured by the kinetic energy at the given point: coordinates move along the fields by the e with the
+        least e M e / 2 such that f(t, x) = 0; then velocities, min (eta - eta^) M (eta - eta^) / 2 with
+        A eta + A_0 = 0. Those in `keep` are held. Velocities left out of `initial` count as zero. Sensitivities and
+        gradients are derivatives of this start, and a fit begins at it.
 
         Raises `ArgumentError` with the residual if no state near `initial` satisfies them with what is held, and for
         names that the model does not have.
@@ -303,6 +304,13 @@ class BaseModel(InitialStates):
     def evaluate(self, t: Any, y: Any, p: Any, u: Any = ()) -> dict[str, Any]:
         """Every state, declared variable, output, invariant and residual by name; see `Model.evaluate`."""
         return self._evaluate(t, y, p, u)
+
+    def _named_start(self, t0: float, x0: Array, p: Array, u: Array) -> dict[str, float]:
+        """The declared coordinates and velocities of a start by name, as far as its states determine them."""
+        known = dict(zip(self.states, x0.tolist()))
+        if not known.keys() >= set(self.declared):
+            known |= self.evaluate(t0, x0, p, u)
+        return {name: float(known[name]) for name in self.declared if name in known}
 
     def _evaluate(self, t: Any, y: Any, p: Any, u: Any) -> dict[str, Any]:
         """`evaluate` for arbitrary arguments: columns, sequences, symbols, and invalid ones."""

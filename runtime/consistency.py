@@ -138,17 +138,21 @@ class Accepted:
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """A start by name whose run begins at the nearest state that satisfies the constraints; see `runtime.nearest`."""
+    """A start whose run begins at the nearest state that satisfies the constraints; see `runtime.nearest`."""
 
     given: Any
 
-    @classmethod
-    def of(cls, model: InitialStates, given: Any) -> Nearest:
-        """From a start as for `integrate`: velocities that follow from the states are left out."""
-        by_name = arguments.named("initial", given)
-        if by_name is not None and by_name.keys() >= set(model.states):
-            given = {name: value for name, value in by_name.items() if not model._dependent(name)}
-        return cls(given)
+    @property
+    def by_name(self) -> Mapping[str, Any] | None:
+        """The values by name, if they are given so."""
+        return arguments.named("initial", self.given)
+
+    def states(self, model: InitialStates) -> Any:
+        """The start without velocities that follow from the states."""
+        given = self.by_name
+        if given is not None and given.keys() >= set(model.states):
+            return {name: value for name, value in given.items() if not model._dependent(name)}
+        return self.given
 
 
 def check_start(model: InitialStates, t0: float, x0: Array, p: Array, controls: Inputs, atol: float) -> None:

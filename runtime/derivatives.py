@@ -55,8 +55,8 @@ class Derivatives:
     """The kernels f(t, x, p, u) of a model with their directional and adjoint derivatives; see `derivatives`.
 
     The kernels are "rhs", "outputs", "invariants" (with the residuals), "guards", "contacts", "project", "correction",
-    "initial" (with the declared variables as x) and "reset_<i>" for each event i that has one, as far as the model has
-    them. The modes of contacts follow the inputs in u, and are constant.
+    "initial" and "closure" (with the declared variables as x) and "reset_<i>" for each event i that has one, as far as
+    the model has them. The modes of contacts follow the inputs in u, and are constant.
     """
 
     def __init__(self, model: Any) -> None:
@@ -68,8 +68,13 @@ class Derivatives:
     def variables(self, kernel: str) -> tuple[str, ...]:
         """What a kernel is differentiated by: the time, its x, the parameters, the inputs."""
         model = self._model
-        x = model.declared if kernel == "initial" else model.states
-        return (model.independent, *x, *model.parameters, *model.inputs)
+        return (model.independent, *self._x(kernel), *model.parameters, *model.inputs)
+
+    def _x(self, kernel: str) -> tuple[str, ...]:
+        entry = self._model._entries.get(kernel)  # those of resets are one there
+        declared = entry is not None and entry.takes == "declared"
+        names: tuple[str, ...] = self._model.declared if declared else self._model.states
+        return names
 
     def along(self, kernel: str, t: float, x: Any, p: Any, u: Any, directions: Any) -> Array:
         """f_t v_0 + f_x v_x + f_p v_p + f_u v_u for v (n,), or for each column of (n, k): (length,) or (length, k).
@@ -134,7 +139,7 @@ class Derivatives:
             raise ArgumentError(
                 f"{short(kernel)} is not a kernel of {model.name} with derivatives; these are {', '.join(known)}{hint}"
             )
-        names = model.declared if kernel == "initial" else model.states
+        names = self._x(kernel)
         controls, of_controls = model._with_modes(u)
         state, parameters = arguments.vector("y", x, names), arguments.vector("p", p, model.parameters)
         inputs = arguments.vector("u", controls, of_controls)

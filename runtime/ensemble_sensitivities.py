@@ -12,7 +12,7 @@ import numpy as np
 from .arguments import Array
 from .errors import ArgumentError
 from .inputs import Inputs
-from .nearest import constrained
+from .nearest import moves
 from .sensitivities import NamedDerivatives, Variation, along, moved, varied
 from .tangent_start import TangentStart, fixed_input, size_of, start_of
 
@@ -36,7 +36,7 @@ class Starts:
 
     def __init__(self, start: Start, x0: Array, inputs: Inputs, names: tuple[str, ...], count: int) -> None:
         self.start, self.x0, self.inputs = start, x0, inputs
-        alike = start.linear and not constrained(start.model)
+        alike = start.linear and not moves(start.model, start.by_name)
         each = [self._of(j, names) for j in range(1 if alike else count)]
         self.y = np.stack([one.y for one in each], axis=-1)
         self.seeds = np.stack([one.seeds for one in each], axis=-1)

@@ -170,12 +170,16 @@ class Start:
         return self._states is not None
 
     @property
+    def by_name(self) -> Any:
+        """The initial values by name, if they were given so; None on the fast path."""
+        return None if self.plain else self.initial.by_name
+
+    @property
     def linear(self) -> bool:
         """Whether every state was given as it is, so that its derivatives by what was given are the same everywhere."""
-        if self.plain:
-            return True
-        given = self.initial.by_name
-        return not self.model.has_initial and (given is None or given.keys() >= set(self.model.states))
+        given = self.by_name
+        every = given is None or given.keys() >= set(self.model.states)
+        return self.plain or (not self.model.has_initial and every)
 
     def given_of(self, j: int) -> tuple[Any, Any]:
         """`initial` and `parameters` of the j-th trajectory for a single run, which computes the same from them."""

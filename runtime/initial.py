@@ -13,7 +13,7 @@ from . import arguments, assumptions, consistency, inputs as signals, pivots
 from .arguments import Array, wide
 from .declared import solve, terms
 from .errors import ArgumentError, KernelError
-from .nearest import nearest
+from .nearest import Move
 
 if TYPE_CHECKING:
     from .base_model import KernelEntry, Variable
@@ -86,8 +86,10 @@ class InitialStates:
             x0, p = self._initial(t0, initial.y, parameters, controls, None)
             return x0, p, controls
         if isinstance(initial, consistency.Nearest):
-            x0, p = self._initial(t0, initial.given, parameters, controls, None)
-            x0, _ = nearest(self, t0, x0, p, self._start(t0, x0, controls))
+            x0, p = self._initial(t0, initial.states(self), parameters, controls, None)
+            u = self._start(t0, x0, controls)
+            move = Move.of(self, t0, x0, initial.by_name, p, u)
+            x0 = x0 if move is None else move.after
             consistency.check_start(self, t0, x0, p, controls, atol)
             return x0, p, controls
         x0, p = self._initial(t0, initial, parameters, controls, None)

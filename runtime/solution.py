@@ -190,6 +190,17 @@ class Solution:
         return dict(zip(self.model.parameters, self._p.tolist()))
 
     @property
+    def start(self) -> dict[str, float]:
+        """The start of the run: its declared coordinates and velocities by name, as from `Model.consistent`.
+
+        With sensitivities these are derivatives of the nearest start on the constraints, which is this one.
+        """
+        problem = Problem(*self._posed)
+        t0, x0 = float(problem.t_span[0]), np.asarray(problem.x0)
+        u = self._inputs if isinstance(self._inputs, np.ndarray) else self.model._start(t0, x0, self._inputs)
+        return self.model._named_start(t0, x0, self._p, u)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Everything that ``sol[name]`` knows."""
         return self.model.quantities

@@ -15,7 +15,7 @@ from .consistency import Nearest
 from .derivatives import derivatives
 from .errors import ArgumentError
 from .inputs import Inputs
-from .nearest import GivenVelocities, constrained, moved_tangents, nearest, on_constraints
+from .nearest import Move
 
 _LARGEST_EXPONENT = 200
 """Of sizes: tangents times them, and the squares of these, are normal numbers."""
@@ -66,12 +66,10 @@ def start_of(
 ) -> TangentStart:
     """The derivatives of the start of a run by `names`: of the nearest one on the constraints, where there are any."""
     x0, p, controls = found
-    wanted, points = checked_names(model, names), on_constraints(x0)
+    wanted = checked_names(model, names)
     if isinstance(initial, Nearest):
+        x0, _ = model._initial(t0, initial.states(model), parameters, controls, None)
         initial = initial.given
-        x0, _ = model._initial(t0, initial, parameters, controls, None)
-        _, points = nearest(model, t0, x0, p, model._start(t0, x0, controls))
-        points += on_constraints(found[0])
     given = arguments.named("initial", initial)
     through = given is not None and model.has_initial and not model._direct(given, parameters)
     entries = model.declared if through else model.states
@@ -112,13 +110,11 @@ def start_of(
             result.y[model.states.index(name), j] = 1.0
         else:
             raise _follows(name, given or dict.fromkeys(model.states))
-    if constrained(model):
-        y = moved_tangents(model, t0, points, p, point.u, result.y, result.seeds)
-        velocities = GivenVelocities.of(model, given, t0, found[0], p, point.u)
-        if velocities is not None:
-            columns = np.array([[float(name == by) for by in wanted] for name in velocities.names])
-            y = velocities.along(y, result.seeds, columns)
-        result = replace(result, y=y)
+    move = Move.of(model, t0, x0, given, p, point.u)
+    if move is not None:
+        states = dict(zip(model.states, result.y))
+        rows = [states[n] if n in states else np.equal(n, wanted).astype(float) for n in move.entries]
+        result = replace(result, y=move.along(np.array(rows), result.seeds))
     return result
 
 

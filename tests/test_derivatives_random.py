@@ -51,7 +51,7 @@ class Case:
         moved = [{n: v + change if n == name else v for n, v in part.items()} for part in self.given]
         start: Any = moved[0]
         if "correction" in self.model.kernels:
-            start = Nearest.of(self.model, start)
+            start = Nearest(start)
         sol = self.model.integrate(self.span, start, *moved[1:], **EXACT)
         assert sol.status == 0
         return sol.y[:, -1]

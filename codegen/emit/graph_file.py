@@ -15,8 +15,8 @@ from .render import provenance
 
 QUANTITIES = ("rhs", "outputs", "invariants", "guards", "contacts")
 """The kernels of what a model computes along a run, which have derivatives in its FMU too."""
-_MAPS = ("project", "correction", "initial")
-"""The kernels that give states; those of resets come with them."""
+_MAPS = ("project", "correction", "initial", "closure")
+"""The kernels that give states, or say which are permitted; those of resets come with them."""
 _SETS = ("kernel", "unarranged")
 
 

@@ -122,7 +122,7 @@ KERNELS = (
     KernelRow("rank", "the smallest pivot of the constraints' matrix as a fraction of the largest", rank),
     KernelRow("pivot", "how well the velocities kept as states determine the others", pivot),
     KernelRow("initial", "the states and parameters for the declared variables x", initial, "declared", "initial"),
-    KernelRow("closure", "f, df/dx, A and A_0 of the constraints, and M, for the declared variables x", closure,
+    KernelRow("closure", "the constraints with their slopes, M and the fields, for the declared variables x", closure,
               "declared"),
     KernelRow("consistency", "r, its terms and its slopes, for each r that is zero at the start", consistency,
               slot="consistency"),

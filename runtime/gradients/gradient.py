@@ -30,6 +30,8 @@ class Gradient:
     """A loss and its derivatives by `names`, in their order in `vector` (n,); ``gradient[name]`` is one of them.
 
     `n_steps` is the number of steps of the run, `n_repeated` how many steps were taken again for the derivatives.
+    `start` has the declared coordinates and velocities at the start of the run by name: the nearest one on the
+    constraints, of which it is the derivative.
     """
 
     value: float
@@ -37,6 +39,7 @@ class Gradient:
     vector: Array
     n_steps: int
     n_repeated: int
+    start: dict[str, float]
 
     def __getitem__(self, name: Any) -> float:
         key = arguments.plain_name(name)
@@ -100,7 +103,8 @@ def gradient(
         raise ArgumentError(
             f"gradient: the derivative by {wrong} is not finite: the loss is not differentiable here"
         )
-    return Gradient(value, names, vector, trail.n_steps, trail.n_repeated)
+    begins = model._named_start(t0, start.x, start.p, start.u)
+    return Gradient(value, names, vector, trail.n_steps, trail.n_repeated, begins)
 
 
 _MOST_DIRECTIONS = 4

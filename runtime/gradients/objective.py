@@ -87,13 +87,15 @@ class Objective:
 
 
 def named(start: Start, kind: str) -> dict[str, float]:
-    """The values of a start by name: those of which it is made."""
+    """The values of a start by name: those of which it is made, before it is moved onto the constraints."""
     model = start.model
     if kind == "inputs":
         return dict(zip(model.inputs, map(float, start.u)))
     if kind == "parameters":
         known = dict(zip(model.parameters, map(float, start.p)))
         return {name: known[name] for name in start.parameter_names}
+    if start.move is not None:
+        return dict(zip(start.move.entries, map(float, start.move.before)))
     values = start.x if start.declared is None else start.declared
     names = model.states if start.declared is None else model.declared
     known = dict(zip(names, map(float, values)))

@@ -13,7 +13,7 @@ from ..arguments import Array
 from ..consistency import Nearest
 from ..derivatives import require_compiled
 from ..errors import ArgumentError, KernelError
-from ..nearest import constrained
+from ..nearest import moves
 from .data import Series, series_of
 from .objective import bounds
 
@@ -106,8 +106,8 @@ class Residuals:
             for place, part in run.given.items()
         }
         moments = run.times if t_eval is None else t_eval
-        if constrained(self.model):
-            given["initial"] = Nearest.of(self.model, given["initial"])
+        if moves(self.model, given["initial"]):
+            given["initial"] = Nearest(given["initial"])
         return self.model.integrate(run.t_span, **given, t_eval=moments, **more, **self._options)
 
     def check(self) -> None:

@@ -14,7 +14,7 @@ from ..arguments import Array
 from ..consistency import Nearest
 from ..derivatives import derivatives
 from ..errors import ArgumentError
-from ..nearest import GivenVelocities, constrained, moved_tangents, moved_weights, nearest, on_constraints
+from ..nearest import Move, moves
 from ..tangent_start import TangentStart, is_integer, no_derivative_by, size_of
 
 if TYPE_CHECKING:
@@ -35,9 +35,8 @@ class Start:
     p: Array
     u: Array
     declared: Array | None
-    points: Sequence[Array] = ()
-    """Where the derivative of the move onto the constraints is taken; see `runtime.nearest`."""
-    velocities: GivenVelocities | None = None
+    move: Move | None = None
+    """That onto the constraints."""
 
     @classmethod
     def of(
@@ -55,29 +54,23 @@ class Start:
 
         With `move` the start can be off the constraints, and the run begins at the nearest one on them.
         """
-        points: Sequence[Array] = ()
-        if move and constrained(model):
-            begin = Nearest.of(model, initial)
-            x, p, controls = model._prepare(t, begin, parameters, inputs, atol)
-            before, _ = model._initial(t, begin.given, parameters, controls, None)
-            _, through = nearest(model, t, before, p, model._start(t, before, controls))
-            points = [*through, *on_constraints(x)]
-        else:
-            x, p, controls = model._prepare(t, initial, parameters, inputs, atol)
-            points = on_constraints(x) if constrained(model) else ()
+        given = arguments.named("initial", initial)
+        begin = Nearest(initial) if move and moves(model, given) else initial
+        x, p, controls = model._prepare(t, begin, parameters, inputs, atol)
         for i in (*controls.signals, *controls.functions):
             raise ArgumentError(
                 f"{what}: the input {controls.names[i]} varies along the run; gradients need constant inputs: give a "
                 "number"
             )
         u = controls.values.copy()
-        given = arguments.named("initial", initial)
         if given is None or not model.has_initial or model._direct(given, parameters):
-            velocities = None if move else GivenVelocities.of(model, given, t, x, p, u)
-            return cls(model, t, x, p, u, None, points, velocities)
+            before = x
+            if isinstance(begin, Nearest):
+                before, _ = model._initial(t, begin.states(model), parameters, controls, None)
+            return cls(model, t, x, p, u, None, Move.of(model, t, before, given, p, u))
         known = model.evaluate(t, x, p, u) | {model.independent: t} | given
         declared = [float(known.get(name, np.nan)) for name in model.declared]
-        return cls(model, t, x, p, u, np.array(declared), points)
+        return cls(model, t, x, p, u, np.array(declared))
 
     @property
     def initial_names(self) -> tuple[str, ...]:
@@ -164,23 +157,20 @@ class Start:
                 derivatives(model).along("initial", self.t, known, self.p, self.u, moved), [len(self.x)]
             )
         seeds = np.concatenate([p, u])
-        x = moved_tangents(model, self.t, self.points, self.p, self.u, x, seeds)
-        if self.velocities is not None:
-            rows = [
-                parts["initial"][model.states.index(n)] if n in model.states else np.zeros(k)
-                for n in self.velocities.names
-            ]
-            x = self.velocities.along(x, seeds, np.array(rows))
+        if self.move is not None:
+            rows = dict(zip(model.states, x))
+            x = self.move.along(np.array([rows.get(n, np.zeros(k)) for n in self.move.entries]), seeds)
         return TangentStart(tuple(names), x, p, u, np.ones(k))
 
     def back(self, by_x: Array, by_p: Array, by_u: Array) -> dict[str, float]:
         """The derivatives by every name of a start, from those by the states, the parameters and the inputs."""
         model = self.model
-        if self.velocities is not None:
-            by_x, of_p, of_u = self.velocities.back(by_x)
-            by_p, by_u = by_p + of_p, by_u + of_u
-        by_x, of_p, of_u = moved_weights(model, self.t, self.points, self.p, self.u, by_x)
-        by_initial, by_p, by_u = by_x, by_p + of_p, by_u + of_u
+        by_initial = by_x
+        if self.move is not None:
+            by_entries, rest = self.move.back(by_x)
+            of = dict(zip(self.move.entries, by_entries))
+            by_initial = np.array([of[name] for name in model.states])
+            by_p, by_u = by_p + rest[: len(by_p)], by_u + rest[len(by_p) :]
         if self.declared is not None:
             weights = np.concatenate([by_x, by_p])
             known = np.nan_to_num(self.declared)
