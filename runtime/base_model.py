@@ -309,7 +309,7 @@ class BaseModel(InitialStates):
         """The declared coordinates and velocities of a start by name, as far as its states determine them."""
         known = dict(zip(self.states, x0.tolist()))
         if not known.keys() >= set(self.declared):
-            known |= self.evaluate(t0, x0, p, u)
+            known |= self.evaluate(t0, x0, p, self._slipping(u)[:, 0])
         return {name: float(known[name]) for name in self.declared if name in known}
 
     def _evaluate(self, t: Any, y: Any, p: Any, u: Any) -> dict[str, Any]:

@@ -111,8 +111,7 @@ class InitialStates:
         Its sign follows from mu |N| of the kernel `contacts`, with all contacts slipping; nothing follows if N = 0.
         """
         states = wide(x0)
-        u = wide(self._start(t0, x0, controls))
-        u = np.concatenate([u, np.ones((len(self.modes), u.shape[1]))])
+        u = self._slipping(self._start(t0, x0, controls))
         rows = self._columns("contacts", np.array([t0]), states, wide(p), u, None, strict=False)
         for name, limits, normals in zip(self.contacts, rows[2::5], rows[4::5]):
             wrong = np.flatnonzero(limits < 0)
@@ -177,7 +176,7 @@ class InitialStates:
         def values(theta: Array) -> Array:
             columns[places] = theta
             x, p = states(columns)
-            return self._columns("outputs", moment, x, p, wide(u), None, strict=False)[rows]
+            return self._columns("outputs", moment, x, p, self._slipping(u), None, strict=False)[rows]
 
         guess = [self.variables[name].example for name in missing]
         columns[places] = solve(missing, guess, known, values, width)
@@ -209,9 +208,9 @@ class InitialStates:
         """Reject or warn about declared variables that contradict the states."""
         if not dependent:
             return
-        moment, u = np.array([t0]), self._start(t0, x0, controls)
+        moment, u = np.array([t0]), self._slipping(self._start(t0, x0, controls))
         try:
-            rows = self._columns("outputs", moment, wide(x0), wide(p), wide(u), None)
+            rows = self._columns("outputs", moment, wide(x0), wide(p), u, None)
         except KernelError as error:
             lost = pivots.at_start(self, t0, self.states, x0, p)
             if lost:
@@ -221,7 +220,7 @@ class InitialStates:
             place = self.outputs.index(name)
 
             def outputs(x: Array, place: int = place) -> Array:
-                return self._columns("outputs", moment, x, wide(p), wide(u), None, strict=False)[[place]]
+                return self._columns("outputs", moment, x, wide(p), u, None, strict=False)[[place]]
 
             given = self._table("initial", {name: value}, (name,), count)
             self._agree(name, given, rows[place], self.states, x0, outputs)
@@ -347,6 +346,11 @@ class InitialStates:
         if x0.ndim == 1 and controls.values.ndim == 2:
             x0 = np.repeat(x0[:, None], controls.values.shape[1], axis=1)
         return controls.at(t0 if x0.ndim == 1 else np.full(x0.shape[1], t0), x0)
+
+    def _slipping(self, u: Array) -> Array:
+        """Columns of inputs with contacts that all slip, for what depends on no mode: stuck, some may be redundant."""
+        columns = wide(u)
+        return np.concatenate([columns, np.ones((len(self.modes), columns.shape[1]))])
 
     def _dependent(self, name: str) -> bool:
         found = self.variables.get(name)

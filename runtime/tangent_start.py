@@ -56,7 +56,7 @@ def size_of(kind: str, values: Any) -> Array:
 def values_at(model: Any, t0: float, x0: Array, p: Array, controls: Inputs) -> dict[str, float]:
     """Every quantity and parameter at the start, by name."""
     u = model._start(t0, x0, controls)
-    values: dict[str, float] = model.evaluate(t0, x0, p, u)
+    values: dict[str, float] = model.evaluate(t0, x0, p, model._slipping(u)[:, 0])
     values |= dict(zip(model.parameters, p.tolist()))
     return values | dict(zip(model.inputs, u.tolist())) | ({} if model.along is None else {model.along: t0})
 
@@ -162,7 +162,8 @@ class _Map:
         """The changes of dependent variables."""
         x, parameters = self.moved(entries, p, u)
         v = np.concatenate([[0.0], x, parameters, u])
-        rows = derivatives(self.model).along("outputs", self.t0, self.x0, self.p, self.u, v)
+        u = self.model._slipping(self.u)[:, 0]
+        rows = derivatives(self.model).along("outputs", self.t0, self.x0, self.p, u, v)
         return np.array([rows[self.model.outputs.index(n)] for n in names])
 
 

@@ -438,3 +438,26 @@ def test_the_sum_of_the_terms_multiplies_products_out() -> None:
             at = dict(zip(("a", "b", "c"), rng.uniform(-2, 2, 3).tolist()))
             wanted = sum(abs(float(term.subs(dict(zip(symbols, at.values()))))) for term in expanded)
             assert evaluate(g, term_magnitudes(g, [node]), at)[0] == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("form", ["multipliers", "maggi", "hamel"])
+def test_every_velocity_can_be_given_where_contacts_that_stick_are_redundant(form: str) -> None:
+    """Two feet of one block, and a pointer that shows twice its way: (mu N + 2 mu N) / m stops it from speed 1."""
+    x, s = cg.coordinates("x s")
+    m, mu, normal = cg.parameters("m mu N", positive=True)
+    feet = [
+        cg.Coulomb(name, slip=factor * cg.rate(x), normal=normal, mu=mu)
+        for name, factor in (("one", 1), ("two", 2))
+    ]
+    system = cg.System(
+        "block_on_two_feet",
+        coordinates=[x, s],
+        kinetic=m * cg.rate(x) ** 2 / 2,
+        holonomic=[s - 2 * x],
+        contacts=feet,
+    )
+    start = {"x": 0.0, "s": 0.0, "x_dot": 1.0, "s_dot": 2.0}
+    sol = system.compile(form).integrate((0, 0.5), start, {"m": 1.0, "mu": 0.3, "N": 2.0})
+    assert sol.success
+    assert sol["x_dot"][-1] == pytest.approx(1 - 0.5 * 1.8, abs=1e-9)
+    assert sol.start == pytest.approx(start)
