@@ -436,6 +436,9 @@ int cg_detector_after_step(cg_run_t *run)
                 detector->memory.pause--;
             }
             memcpy(detector->sign, detector->sign_new, bytes);
+            for (int32_t i = 0; i < run->model->n_events; i++) {
+                detector->kept[i] = detector->sign[i] == 0.0 ? detector->kept[i] : 0.0;
+            }
             memcpy(detector->end, detector->samples + (ptrdiff_t)(CG_NODES - 1) * detector->n_observed, bytes);
             detector->have_end = 1;
             return cg_modes_project(run);

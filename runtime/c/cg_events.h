@@ -118,6 +118,8 @@ typedef struct cg_ahead {
     double size;     /* of the guard when it first is visible */
     int32_t bends;   /* its slope is zero, as far as one sees */
     int32_t settled; /* enough is known */
+    int32_t rested;  /* its event occurs where it rested at zero */
+    int32_t reserved;
 } cg_ahead_t;
 
 /* The occurrences of an event: the times between the last ones. */

@@ -200,12 +200,14 @@ static int cg_sides_by_value(cg_run_t *run, int start)
         const double late = fired ? cg_smaller(4.0 * fabs(before), CG_SIDE * detector->scale[i]) : 0.0;
         const double least = cg_larger(detector->noise[i], late);
         const int zero = detector->active[i] != 0.0 && fabs(g) <= least;
+        const int rested = fired && detector->kept[i] != 0.0;
         const int stays = !start && !fired && detector->sign[i] != 0.0 && moved <= detector->noise[i];
         detector->noise[i] = zero ? cg_larger(least, fired ? 4.0 * fabs(g) : 0.0) : 0.0;
         detector->kept[i] = zero ? cg_side_kept(run, i, start) : 0.0;
         detector->sign[i] = zero ? 0.0 : stays ? detector->sign[i] : g > 0.0 ? 1.0 : -1.0;
         memset(&detector->leaving[i], 0, sizeof detector->leaving[i]);
         detector->leaving[i].settled = !zero;
+        detector->leaving[i].rested = rested;
         unsure = unsure || zero;
     }
     return unsure;
@@ -235,32 +237,32 @@ static int cg_sides_of_others(cg_run_t *run)
     return status;
 }
 
-/* Whether the event `index`, whose reset was the only one to be done, occurred soon after the time before, and the reset has
- * changed its guard, or the slope: it is meant to turn the motion, and what is left of that are rounding errors. */
-static int cg_fades(cg_run_t *run, int32_t index)
+/* Whether the reset of the event `index` has changed its guard or the slope of it, and so is meant to turn the motion; not if
+ * it only does something else there. An event that occurs where its guard rested at zero has nothing to turn. */
+static int cg_turning(cg_run_t *run, int32_t index)
 {
     cg_detector_t *const detector = run->detector;
-    const cg_flights_t *const flights = &detector->flights[index];
     double *const f = detector->flow, moment;
-    if (!(flights->gap <= CG_FADED * detector->memory.longest) || cg_detector_later(run, index, &moment) != CG_OK) {
-        return 0;
+    if (detector->leaving[index].rested || detector->end[index] != detector->before[index]) {
+        return 1;
+    }
+    if (cg_detector_later(run, index, &moment) != CG_OK) {
+        return 1;
     }
     const double after = detector->values[index] - detector->end[index];
-    int status = cg_detector_evaluate(run, run->t, run->moved, index, detector->values);
-    const double g = detector->values[index];
-    status = status == CG_OK ? cg_run_probe(run, run->t, run->moved, f) : status;
+    int status = cg_run_probe(run, run->t, run->moved, f);
     for (int32_t i = 0; i < run->n; i++) {
         detector->x[i] = run->moved[i] + moment * f[i];
     }
     status = status == CG_OK ? cg_detector_evaluate(run, run->t + moment, detector->x, index, detector->values) : status;
-    const double before = detector->values[index] - g;
+    const double before = detector->values[index] - detector->before[index];
     const int back = cg_run_inputs(run, run->t, run->x);
-    const int slopes = fabs(after - before) > CG_SIDE * cg_larger(fabs(after), fabs(before));
-    return status == CG_OK && back == CG_OK && (slopes || detector->end[index] != detector->before[index]);
+    return status != CG_OK || back != CG_OK || fabs(after - before) > CG_SIDE * cg_larger(fabs(after), fabs(before));
 }
 
 /* What follows from detector->leaving: sides, and the crossings of guards that leave zero to another side than they kept:
- * those occur now, too. CG_ACCUMULATING: one leaves it there again although its own reset was the last to be done. */
+ * those occur now, too. CG_ACCUMULATING: one leaves it there again although its own reset, the last one to be done, was to
+ * turn it: its slope is zero, or what is left of it after flights that fade. */
 static int cg_sides_ahead(cg_run_t *run, int start)
 {
     cg_detector_t *const detector = run->detector;
@@ -270,18 +272,21 @@ static int cg_sides_ahead(cg_run_t *run, int start)
         const cg_ahead_t ahead = detector->leaving[i];
         const double kept = detector->kept[i];
         const int own = !start && detector->fired[i] != 0.0;
+        const int faded = detector->flights[i].gap <= CG_FADED * detector->memory.longest;
         if (ahead.side == 0.0) {
             continue; /* settled by its value, or at rest at zero */
         }
         detector->sign[i] = ahead.side;
         detector->kept[i] = 0.0;
-        const int passes = own && !ahead.bends && !detector->turned;
-        if (ahead.side != -kept || (passes && !cg_fades(run, i))) {
+        if (ahead.side != -kept) {
             continue;
         }
-        if (own && (ahead.bends || passes)) {
+        if (own && !detector->turned) {
+            straight = straight < 0 && (ahead.bends || faded) && cg_turning(run, i) ? i : straight;
+        } else if (own && ahead.bends) {
             straight = straight < 0 ? i : straight;
         } else if (detector->direction[i] * kept <= 0.0) {
+            detector->kept[i] = kept;
             detector->fires[i] = 1.0;
             detector->again = 1;
         }
