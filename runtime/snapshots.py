@@ -29,8 +29,8 @@ class Sealed:
         """Raise `ArgumentError` if anything has changed since this was saved."""
         try:
             whole = type(self.seal) is int and self.seal == self._checksum()
-        except Exception:  # of entries of other types
-            whole = False
+        except (TypeError, ValueError, AttributeError, LookupError, BufferError):  # of entries of other types
+            whole = False  # not of other errors: a signal handler may raise its own in here
         if not whole:
             raise ArgumentError("the snapshot is damaged: it is not what was saved")
 
