@@ -185,10 +185,10 @@ class EventRecord:
         causes = self.causes[first:last]
         return bool(((causes >= begin) & (causes < begin + len(self.kinks))).any())
 
-    def group(self, row: int) -> tuple[int, Array, Array]:
+    def group(self, row: int) -> tuple[float, Array, Array]:
         """What `cg_jump_at_t` of cg_run.h tells of a row: its group, and the rates (n,) before and after that."""
         found = self.rows[row, self._told :]
-        return int(found[1]), found[2 : 2 + self.n].copy(), found[2 + self.n :].copy()
+        return float(found[1]), found[2 : 2 + self.n].copy(), found[2 + self.n :].copy()
 
     def instant_of(self, row: int) -> int:
         """The first of the rows up to this one that belong to its instant."""

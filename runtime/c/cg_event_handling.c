@@ -332,7 +332,7 @@ static int cg_modes_of_some(void *context, const unsigned char *done, const doub
 }
 
 /* The `tell` of cg_jump_at_t: to the log. */
-static void cg_log_fields(void *context, int32_t cause, int32_t group, const double *before, const double *after,
+static void cg_log_fields(void *context, int32_t cause, double group, const double *before, const double *after,
                           const double *modes)
 {
     const cg_run_t *const run = (const cg_run_t *)context;
@@ -346,7 +346,7 @@ static void cg_log_fields(void *context, int32_t cause, int32_t group, const dou
     row += CG_LOG_HEAD + 2 * n;
     memcpy(row, modes, sizeof(double) * (size_t)n_modes);
     row += 2 * n_modes;
-    row[1] = (double)group;
+    row[1] = group;
     memcpy(row + 2, before, sizeof(double) * (size_t)run->n_own);
     memcpy(row + 2 + n, after, sizeof(double) * (size_t)run->n_own);
 }

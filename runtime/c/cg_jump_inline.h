@@ -15,6 +15,7 @@
 enum { CG_CAUSES = CG_MODEL_GUARDS + CG_CONTACT_OBSERVED * CG_MODEL_CONTACTS };
 
 #define CG_STOPPED 1e-9 /* below this fraction of what it was, a cause has stopped the motion across the surface of another */
+#define CG_JUMPED 1e-6 /* of its largest value in the step: a contact's quantity that is further from zero has jumped */
 #define CG_ONE_TIME 1e-9 /* times that differ by less are one, and by 10 rtol */
 
 /* An instant, and what of it is the same in whatever order its causes are taken. */
@@ -27,7 +28,8 @@ typedef struct {
     int32_t count;                    /* of those that matter */
     double rate[CG_CAUSES];           /* the slope of the quantity along the motion before all causes */
     double noise[CG_CAUSES];          /* its change if the state is off by its tolerance */
-    double value[CG_CAUSES];
+    double least[CG_CAUSES];          /* a value below this is zero */
+    unsigned char follows[CG_CAUSES]; /* 1: its quantity has jumped over zero: by another cause, or by an input */
     double f[CG_MODEL_N], g[CG_MODEL_N]; /* the fields before and after all causes */
 } cg_instant_t;
 
@@ -243,14 +245,18 @@ static int cg_instant_begin(cg_instant_t *now)
             continue;
         }
         const cg_crossed_t crossed = cg_observed(i, u);
+        double value = 0.0;
         status = cg_rate(&crossed, at->t, at->before, now->p, u, at->u_slope, now->f, &now->rate[i], now->work);
         if (status == CG_OK) {
-            status = cg_quantity(&crossed, at->t, at->before, now->p, u, &now->value[i], now->work);
+            status = cg_quantity(&crossed, at->t, at->before, now->p, u, &value, now->work);
         }
         if (status == CG_OK) {
             status = cg_slack(&crossed, at->t, at->before, now->p, u, at->tolerance, &now->noise[i], now->work);
         }
-        if (status == CG_OK) {
+        const double scale = at->detector->scale[cg_place(at, i)];
+        now->least[i] = now->noise[i] + 0.01 * fabs(now->rate[i] * at->moment) + CG_JUMPED * scale;
+        now->follows[i] = i >= CG_MODEL_GUARDS && fabs(value) > now->least[i];
+        if (status == CG_OK && !now->follows[i]) {
             status = cg_touches(now, &crossed, u, now->rate[i], now->noise[i]);
         }
     }
@@ -264,12 +270,12 @@ static int cg_delays(const cg_instant_t *now, const cg_passage_t *to, int32_t ca
 {
     const cg_jump_at_t *const at = now->at;
     const cg_crossed_t crossed = cg_observed(cause, to->u);
-    double rate = now->rate[cause], value = now->value[cause];
+    double rate = now->rate[cause], value = 0.0;
     int status = CG_OK;
     if (to->groups > 0) {
         status = cg_quantity(&crossed, at->t, to->x, now->p, to->u, &value, now->work);
-        const double beyond = value * copysign(1.0, rate), least = now->noise[cause] + 0.01 * fabs(rate * at->moment);
-        if (status == CG_OK && fabs(beyond) > least) { /* the quantity has jumped, over zero at once or away from it */
+        const double beyond = value * copysign(1.0, rate);
+        if (status == CG_OK && fabs(beyond) > now->least[cause]) { /* the quantity has jumped, over zero at once or away from it */
             memcpy(dt, to->dt, sizeof to->dt);
             return beyond * copysign(1.0, at->moment) > 0.0 ? CG_OK : CG_ORDER_MATTERS;
         }
@@ -294,7 +300,7 @@ static int cg_at_one_time(const cg_instant_t *now, int32_t i, double dt_i, int32
 {
     const double noise = now->noise[i] / fabs(now->rate[i]) + now->noise[j] / fabs(now->rate[j]);
     const double part = CG_ONE_TIME + 10.0 * now->at->rtol;
-    return i == j || fabs(dt_i - dt_j) <= part * (fabs(dt_i) + fabs(dt_j)) + noise;
+    return i == j || now->follows[i] || fabs(dt_i - dt_j) <= part * (fabs(dt_i) + fabs(dt_j)) + noise;
 }
 
 /* The resets of a group, in order, at its time: w are the total derivatives there. */
@@ -348,7 +354,7 @@ static int cg_take_group(const cg_instant_t *now, const unsigned char *group, co
     }
     for (int32_t i = 0; i < CG_CAUSES && tells && status == CG_OK; i++) {
         if (group[i]) {
-            at->tell(at->context, i, to->groups, before, to->f, modes);
+            at->tell(at->context, i, to->groups + 0.5 * now->follows[i], before, to->f, modes);
         }
     }
     to->groups++;
@@ -376,10 +382,14 @@ static int cg_pass(const cg_instant_t *now, const double *v, int32_t lane, doubl
     while (to->left > 0 && !to->ended && status == CG_OK) {
         int32_t first = -1;
         for (int32_t i = 0; i < CG_CAUSES && status == CG_OK; i++) {
-            if (!to->done[i] && now->matters[i]) {
+            memset(dt[i], 0, sizeof dt[i]);
+            if (!to->done[i] && now->matters[i] && !(now->follows[i] && to->groups == 0)) {
                 status = cg_delays(now, to, i, dt[i]);
                 first = first < 0 || order * dt[i][lane] < order * dt[first][lane] ? i : first;
             }
+        }
+        if (first < 0) { /* an input has jumped, at its own time */
+            for (first = 0; !now->matters[first] || to->done[first];) first++;
         }
         for (int32_t i = 0; i < CG_CAUSES && status == CG_OK; i++) {
             group[i] = 0;

@@ -88,9 +88,10 @@ typedef struct cg_jump_at {
     /* The modes that fit after some of the causes, in the state x [n_own] after their resets. */
     int (*choose)(void *context, const unsigned char *done, const double *x, double *modes);
     /* NULL, or called for each cause: the causes of one group have one surface and happen together, one group after the
-     * other. < 0: the cause changes nothing (-1), or there is no derivative (a status). The fields [n_own] are those before
+     * other; half more for a cause that follows from others, such as a contact that breaks where a force jumps. < 0: the cause
+     * changes nothing (-1), or there is no derivative (a status). The fields [n_own] are those before
      * and after the group, the modes those before it. */
-    void (*tell)(void *context, int32_t cause, int32_t group, const double *before, const double *after, const double *modes);
+    void (*tell)(void *context, int32_t cause, double group, const double *before, const double *after, const double *modes);
 } cg_jump_at_t;
 
 /* What a state that contains derivatives of others needs there, after resets and the choice of modes: changes x. u is left

@@ -15,6 +15,7 @@ derivative of a loss by the state after it, and mu what the loss itself changes 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -84,7 +85,7 @@ class Jumps:
             return
         groups: dict[int, list[int]] = {}
         for i in range(first, last):
-            groups.setdefault(self.record.group(i)[0], []).append(i)
+            groups.setdefault(math.floor(self.record.group(i)[0]), []).append(i)
         ends = self.end is not None and self.record.rows[first:last, 3].any()
         if min(groups) < -1 and (ends or by_state.any() or any(map(self.parts.get, range(first, last)))):
             raise self._missing(min(groups), first)
@@ -189,8 +190,9 @@ class Jumps:
             c += self._integrated(rows, before, -1.0) - self._integrated(rows, after, 1.0)
         else:
             c -= float(along @ before.rates)
-        if c != 0.0 and not (before is after and by_y is along):
-            cause = int(record.rows[rows[0], 1])
+        reached = [int(record.rows[i, 1]) for i in rows if record.group(i)[0] % 1 == 0]
+        if c != 0.0 and reached and not (before is after and by_y is along):
+            cause = reached[0]
             g_t, g_y, g_rest = self._quantity(cause, before)
             rate = g_t + float(g_y @ before.rates)
             if before is after:
