@@ -218,7 +218,7 @@ static int cg_instant_begin(cg_instant_t *now)
 {
     static const unsigned char none[CG_CAUSES] = {0};
     const cg_jump_at_t *const at = now->at;
-    double u[CG_MODEL_INPUTS + CG_MODEL_MODES + 1];
+    double u[CG_MODEL_INPUTS + CG_MODEL_MODES + 1] = {0.0};
     int32_t fired = 0, count = 0;
     for (int32_t i = 0; i < CG_CAUSES; i++) {
         now->fired[i] = at->detector->fired[cg_place(at, i)] != 0.0;
