@@ -60,7 +60,7 @@ static int cg_shake(cg_run_t *run, int changing, double *noise)
 static void cg_rounding(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
-    double *const noise = detector->noise;
+    double *const noise = detector->noise, moment = 1.0;
     const int32_t n = run->model->n_events;
     memset(noise, 0, sizeof(double) * (size_t)n);
     if (cg_shake(run, 0, noise) != CG_OK || cg_shake(run, 1, noise) != CG_OK) {
@@ -69,11 +69,11 @@ static void cg_rounding(cg_run_t *run)
     for (int32_t i = 0; i < n; i++) {
         noise[i] = cg_larger(CG_ZERO / CG_MOMENT * noise[i], DBL_MIN);
     }
-    double moment;
-    if (run->t != 0.0 && cg_detector_later(run, 0, &moment) == CG_OK) { /* a failure is that of the next step */
-        for (int32_t i = 0; i < n; i++) {
-            noise[i] = cg_larger(noise[i], CG_ZERO * fabs(run->t / moment * (detector->values[i] - detector->end[i])));
-        }
+    if (cg_detector_later(run, 0, &moment) != CG_OK) { /* a failure is that of the next step */
+        memcpy(detector->values, detector->end, sizeof(double) * (size_t)n);
+    }
+    for (int32_t i = 0; i < n; i++) {
+        noise[i] = cg_larger(noise[i], CG_ZERO * fabs(run->t / moment * (detector->values[i] - detector->end[i])));
     }
 }
 
@@ -125,46 +125,67 @@ static void cg_ahead_see(cg_ahead_t *ahead, double value, double noise, double e
     }
 }
 
-/* The guards after a time s of the flow, as far as detector->leaving is not settled. */
-static void cg_ahead_at(cg_run_t *run, double s, int expected_only)
+/* The guards of events a moment later, by a step of order 2: where a slope that is left of rounding errors bends at once, the
+ * tangent shows another side. 0: they have no value there. */
+static int cg_a_moment_ahead(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
-    if (s < 2.0 * cg_step_smallest(run->t) || cg_flow(run, run->direction * s, detector->guards) != CG_OK) {
-        return; /* not a time at which anything could be seen */
+    double *const k = detector->flow;
+    if (cg_run_derivative(run) != CG_OK) {
+        return 0;
     }
+    memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
+    const double moment = cg_detector_moment(run), t = run->t + moment;
+    for (int32_t i = 0; i < run->n; i++) {
+        detector->x[i] = run->x[i] + moment * run->f[i];
+    }
+    if (fabs(moment) < 2.0 * cg_step_smallest(run->t) || cg_run_probe(run, t, detector->x, k) != CG_OK) {
+        return 0;
+    }
+    for (int32_t i = 0; i < run->n; i++) {
+        detector->x[i] = run->x[i] + 0.5 * moment * (run->f[i] + k[i]);
+    }
+    return cg_run_inputs(run, t, detector->x) == CG_OK
+        && run->model->guards_fn(cg_time_of_model(run, t), detector->x, run->p, run->u, detector->guards, run->work) == CG_OK;
+}
+
+/* Whether enough is known of all guards. */
+static int cg_all_settled(const cg_run_t *run)
+{
+    int settled = 1;
     for (int32_t i = 0; i < run->model->n_events; i++) {
-        cg_ahead_t seen = detector->leaving[i];
-        cg_ahead_see(&seen, detector->guards[i], detector->noise[i], detector->kept[i]);
-        if (seen.settled || !expected_only) {
-            detector->leaving[i] = seen;
-        }
+        settled = settled && run->detector->leaving[i].settled;
     }
+    return settled;
 }
 
 /* Follows the flow for the guards whose entry in detector->leaving is not settled. */
 static int cg_look_ahead(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
-    int status = cg_run_derivative(run);
-    if (status != CG_OK) {
-        return status;
+    const int32_t n = run->model->n_events;
+    const int seen = cg_a_moment_ahead(run);
+    for (int32_t i = 0; i < n && seen; i++) { /* mostly it shows that all leave to the side where they are expected */
+        cg_ahead_t found = detector->leaving[i];
+        cg_ahead_see(&found, detector->guards[i], detector->noise[i], detector->kept[i]);
+        detector->leaving[i] = found.settled ? found : detector->leaving[i];
     }
-    memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
+    const int status = cg_run_derivative(run);
+    if (status != CG_OK || cg_all_settled(run)) {
+        return status == CG_OK ? cg_run_inputs(run, run->t, run->x) : status;
+    }
     const double moment = fabs(cg_detector_moment(run));
     double s = cg_larger(moment, run->h > 0.0 ? CG_PART_OF_STEP * run->h : CG_MOMENTS * moment);
     for (int probe = 1; probe < CG_PROBES; probe++) {
         s /= CG_FURTHER;
     }
-    cg_ahead_at(run, moment, 1); /* mostly it shows that all leave to the side where they are expected */
-    for (int probe = 0; probe < CG_PROBES; probe++, s *= CG_FURTHER) {
-        int settled = 1;
-        for (int32_t i = 0; i < run->model->n_events; i++) {
-            settled = settled && detector->leaving[i].settled;
+    for (int probe = 0; probe < CG_PROBES && !cg_all_settled(run); probe++, s *= CG_FURTHER) {
+        if (s < 2.0 * cg_step_smallest(run->t) || cg_flow(run, run->direction * s, detector->guards) != CG_OK) {
+            continue; /* not a time at which anything could be seen */
         }
-        if (settled) {
-            break;
+        for (int32_t i = 0; i < n; i++) {
+            cg_ahead_see(&detector->leaving[i], detector->guards[i], detector->noise[i], detector->kept[i]);
         }
-        cg_ahead_at(run, s, 0);
     }
     return cg_run_inputs(run, run->t, run->x);
 }
