@@ -524,3 +524,42 @@ def test_a_function_that_is_zero_at_the_start_has_the_side_of_its_slope() -> Non
     for start in ([0.0, 1.0], [0.0, -1.0]):
         sol = model.integrate((0, 4), start, {"m": 1, "k": 1}, events=lambda t, y: y[0])
         assert sol.t_events[0] == pytest.approx([math.pi], abs=1e-7)
+
+
+def test_a_run_that_goes_on_after_its_terminal_event_does_not_fall_through_the_floor() -> None:
+    y = cg.coordinates("y")
+    w = cg.rate(y)
+    floor = cg.Event(y, direction=-1, terminal=True, reset={w: 0}, name="floor")
+    system = cg.System("lander", coordinates=[y], kinetic=w**2 / 2, potential=G * y, events=[floor])
+    run = system.compile().stepper([1.0, 0.0])
+    for _ in range(2):
+        assert run.advance(3.0) == pytest.approx([0.0, 0.0], abs=1e-15)
+        assert (run.status, run.t) == (1, pytest.approx(math.sqrt(2 / G), rel=1e-12))
+
+
+@functools.cache
+def cradle() -> Model:
+    """Three equal balls of diameter 1 in a row, elastic."""
+    x = cg.coordinates("a b c")
+    v = [cg.rate(q) for q in x]
+    events = [
+        cg.Event(x[i + 1] - x[i] - 1, direction=-1, reset={v[i]: v[i + 1], v[i + 1]: v[i]}) for i in (0, 1)
+    ]
+    kinetic = sum(w**2 for w in v) / 2
+    return cg.System("cradle", coordinates=list(x), kinetic=kinetic, events=events).compile()
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        ([0, 2, 3, 1, 0, 0], [1, 2, 5, 0, 0, 1]),
+        ([0, 1, 3, 0, 0, -1], [-2, 1, 2, -1, 0, 0]),
+        ([0, 1, 2, 1, 0, 0], [0, 1, 5, 0, 0, 1]),
+        ([0, 1.5, 3, 1, 0, -1], [-2, 1.5, 5, -1, 0, 1]),
+    ],
+)
+def test_an_impact_goes_on_through_balls_that_touch(start: list[float], end: list[float]) -> None:
+    """Equal elastic balls exchange their speeds, one pair after the other at one time."""
+    sol = cradle().integrate((0, 3), start)
+    assert sol.status == 0
+    assert sol.y[:, -1] == pytest.approx(end, abs=1e-12)

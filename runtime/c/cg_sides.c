@@ -297,19 +297,18 @@ static int cg_sides_ahead(cg_run_t *run, int start)
         if (ahead.side == 0.0) {
             continue; /* settled by its value, or at rest at zero */
         }
-        detector->sign[i] = ahead.side;
-        detector->kept[i] = 0.0;
-        if (ahead.side != -kept) {
-            continue;
+        const int crosses = ahead.side == -kept;
+        int goes_back = crosses && own && ahead.bends;
+        if (crosses && own && !detector->turned) {
+            goes_back = (ahead.bends || faded) && cg_turning(run, i);
         }
-        if (own && !detector->turned) {
-            straight = straight < 0 && (ahead.bends || faded) && cg_turning(run, i) ? i : straight;
-        } else if (own && ahead.bends) {
-            straight = straight < 0 ? i : straight;
-        } else if (detector->direction[i] * kept <= 0.0) {
-            detector->kept[i] = kept;
-            detector->fires[i] = 1.0;
-            detector->again = 1;
+        const int occurs = crosses && (!own || detector->turned) && !goes_back && detector->direction[i] * kept <= 0.0;
+        detector->fires[i] = occurs ? 1.0 : 0.0;
+        detector->again = detector->again || occurs;
+        straight = goes_back && straight < 0 ? i : straight;
+        if (!goes_back && !occurs) { /* else it is at zero yet */
+            detector->sign[i] = ahead.side;
+            detector->kept[i] = 0.0;
         }
     }
     detector->cause = straight;
@@ -365,7 +364,9 @@ void cg_detector_go_on(cg_detector_t *detector)
     if (detector->again) {
         memcpy(detector->fired, detector->fires, bytes);
         for (int32_t i = 0; i < detector->n_observed; i++) {
-            detector->sign_new[i] = detector->fired[i] != 0.0 ? -detector->sign[i] : detector->sign[i];
+            const int occurs = detector->fired[i] != 0.0; /* of guards alone, and at zero */
+            detector->sign_new[i] = occurs ? detector->kept[i] : detector->sign[i];
+            detector->sign[i] = occurs ? -detector->kept[i] : detector->sign[i];
         }
         detector->pending = 1;
         detector->again = 0;
