@@ -76,7 +76,7 @@ class VariationalTable:
     first: int
     end: int
 
-    def __init__(self, model: KernelCore, address: int, count: int) -> None: ...
+    def __init__(self, model: KernelCore, address: int, count: int, fed: bool = False) -> None: ...
 
 class Guard:
     what: str

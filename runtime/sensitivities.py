@@ -276,17 +276,18 @@ class Variation:
 
     With `control` the errors of the tangents count in the choice of steps. The larger model has each tangent times the
     size of what it is a derivative by, so that the tolerances of the states are those of its tangents. Sizes are powers
-    of two: no bit of a tangent depends on them.
+    of two: no bit of a tangent depends on them. One that is `fed` has the changes of the inputs along the tangents as
+    further inputs.
     """
 
-    def __init__(self, model: Any, count: int, control: bool) -> None:
+    def __init__(self, model: Any, count: int, control: bool, fed: bool = False) -> None:
         from ._core import VariationalTable
         from .model import Model
 
-        self.base, self.n, self.count, self.control = model, len(model.states), count, control
+        self.base, self.n, self.count, self.control, self.fed = model, len(model.states), count, control, fed
         lanes = lanes_for(count)
         found = derivatives(model)
-        self.table = VariationalTable(model, found.variational(lanes), count)
+        self.table = VariationalTable(model, found.variational(lanes), count, fed)
         self.model = Model(self.table.capsule, owner=self.table)
         self.first: int = self.table.first
         """The index of the first tangent among the states."""
@@ -303,6 +304,11 @@ class Variation:
             known[count, control] = cls(model, count, control)
         found: Variation = known[count, control]
         return found
+
+    def place_of_input(self, i: int, j: int) -> int:
+        """The place among the inputs, of a variation that is fed, of the change of input i along tangent j."""
+        count, (block, lane) = len(self.base.inputs), divmod(j, self.table.lanes)
+        return int(count + (block * count + i) * self.table.lanes + lane)
 
     @property
     def size(self) -> int:

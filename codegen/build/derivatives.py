@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,3 +36,15 @@ def build_derivatives(model: Model, kind: str, lanes: int) -> Path:
         return {name: text.encode() for name, text in files.items()}
 
     return lane_library(key, f"{model.name}_{kind}", texts, lanes, facts)
+
+
+def depends_on(model: Model, kernel: str, name: str, zero: Sequence[str]) -> bool:
+    """Whether a kernel of a model reads the variable of this name, as its graph says, if those of `zero` are zero."""
+    text = graph_text(model)
+    if f"\nsymbol {name}\n" not in text:
+        return False
+    from ..emit.graph_file import read_graph
+
+    g, kernels, _ = read_graph(text)
+    roots = g.substitute(kernels[kernel].roots(), {g.symbol(n): g.zero for n in zero})
+    return g.depends_on(roots, [g.symbol(name)])

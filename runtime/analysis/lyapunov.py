@@ -15,7 +15,7 @@ from .. import arguments
 from ..arguments import Array
 from ..errors import ArgumentError
 from .field import named, refuse
-from .tangents import Tangents, null_space
+from .tangents import Tangents, null_space, said_of
 
 if TYPE_CHECKING:
     from ..compiled_model import CompiledModel
@@ -39,6 +39,7 @@ class LyapunovExponents:
     errors (k,) : the standard errors of their means, the largest of those from 20, 10, 5, 4 and 2 equal parts.
     t (N,), running (k, N) : the times of the factorizations and the means up to each.
     final : the state at the end, by name.
+    differences : the inputs that are functions of the state, whose derivatives by it are differences.
     """
 
     values: Array
@@ -46,10 +47,11 @@ class LyapunovExponents:
     t: Array
     running: Array
     final: dict[str, float]
+    differences: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{v:.4g} +- {e:.2g}" for v, e in zip(self.values, self.errors, strict=True))
-        return f"<Lyapunov exponents {shown}>"
+        return f"<Lyapunov exponents {shown}{said_of(self.differences)}>"
 
     @property
     def dimension(self) -> float:
@@ -101,7 +103,12 @@ def lyapunov(
     running = sums[:, 1:] / spans[1:]
     order = np.argsort(-running[:, -1], kind="stable")
     return LyapunovExponents(
-        running[order, -1], errors[order], times[1:], running[order], named(model.states, bundle.y)
+        running[order, -1],
+        errors[order],
+        times[1:],
+        running[order],
+        named(model.states, bundle.y),
+        start.differences,
     )
 
 

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from .. import arguments
 from ..arguments import Array
 from ..consistency import Accepted
+from ..derivatives import derivatives
 from ..errors import ArgumentError
 from .field import named, refuse
-from .tangents import Tangents, null_space
+from .tangents import Tangents, null_space, said_of
 
 if TYPE_CHECKING:
     from ..compiled_model import CompiledModel
@@ -55,7 +56,10 @@ _COLLAPSED = 0.01
 _REPEATS = 1e-6
 """Equations repeat themselves if they differ by less than this, relative to the largest rate, a period later."""
 _PHASES = (0.0, 0.13, 0.37, 0.59, 0.83)
-"""Parts of a period at which the equations are examined."""
+"""Parts of a period at which it is seen what the equations depend on."""
+_CHECKS, _BESIDE = 100, 0.3819660112501051
+"""Number of times in a period at which it is seen whether the equations repeat themselves after it; they are beside
+simple parts of it, at which a square wave jumps."""
 _VANISHES = 1e-12
 """A derivative of this share of the largest is zero."""
 _SPANS = 1e-6
@@ -74,6 +78,7 @@ class PeriodicOrbit:
     n_ones : how many further multipliers are exactly 1, one for each integral, symmetry and the direction of the flow.
     monodromy (n, n) : dy(T)/dy0 of the states named in `states`.
     residual : the largest |y(T) - y0| that is left.
+    differences : the inputs that are functions of the state, whose derivatives by it are differences.
     """
 
     model: CompiledModel
@@ -88,6 +93,7 @@ class PeriodicOrbit:
     parameters: Array
     inputs: Any
     keywords: dict[str, Any]
+    differences: tuple[str, ...] = ()
 
     @cached_property
     def state(self) -> dict[str, float]:
@@ -114,7 +120,8 @@ class PeriodicOrbit:
     def __repr__(self) -> str:
         kind = "stable" if self.stable else "unstable"
         largest = f"; largest |multiplier| {abs(self.multipliers[0]):.6g}" if len(self.multipliers) else ""
-        return f"<periodic motion of {self.model.name}: T = {self.period:.6g}; {kind}{largest}>"
+        by = said_of(self.differences)
+        return f"<periodic motion of {self.model.name}: T = {self.period:.6g}; {kind}{largest}{by}>"
 
 
 def periodic(
@@ -162,6 +169,7 @@ def periodic(
     return PeriodicOrbit(
         model, t, y, period, tuple(model.states[i] for i in closed), monodromy, multipliers, ones,
         float(np.abs(search.gap(y, moved[0])).max()), tangents.p, inputs, {**vars(tangents.how)},
+        tangents.differences,
     )  # fmt: skip
 
 
@@ -183,7 +191,7 @@ class _Search:
         self.guess = self.path(tangents.y, 1.5 * period)
         self.sizes, self.moving = self._sizes(period)
         slopes = self._slopes(period)
-        self.driven = tangents.driven or tangents.field.timed or bool(slopes[:, 0].any())
+        self.driven = self._is_driven(period)
         self.held_states: list[int] = []
         ignorable = [i for i in range(model.n_coordinates) if not slopes[:, 1 + i].any()]
         self.drifting = [self._place("drift", name) for name in arguments.plain_names("drift", drift)]
@@ -211,6 +219,14 @@ class _Search:
         rows = np.concatenate([tangents.held(t, tangents.y)[1], self._kept(tangents.y)[1]])
         weights = np.linalg.norm(rows * self.sizes, axis=1)
         self.weights = np.where(weights > 0, weights, 1.0)
+
+    def _is_driven(self, period: float) -> bool:
+        """Whether the time is in the equations, or in an input."""
+        of, (times, states) = self.tangents, self.guess
+        if derivatives(of.model).timed(of.p):
+            return True
+        few = np.linspace(0, len(times) - 1, len(_PHASES)).astype(int)
+        return of.driven(self.t + times[few], states[:, few])
 
     def path(self, y: Array, span: float) -> tuple[Array, Array]:
         """Times (N,) and states (n, N) from y on, as far as the run goes."""
@@ -294,15 +310,13 @@ class _Search:
     def check_drive(self, y: Array, period: float) -> None:
         """Reject a period after which the time in the equations does not give the same rates and derivatives."""
         tangents, sizes = self.tangents, self.sizes
-        points = [tangents.point(self.t + part * period, y) for part in _PHASES]
-        later = np.eye(len(points[0]))[0] * period
-        columns = slice(1, 1 + len(y))
+        times = self.t + period * (np.arange(_CHECKS) + _BESIDE) / _CHECKS
 
-        def both(v: Array) -> Array:
-            value, slopes = tangents.field.motion(v)
-            return np.column_stack([value, slopes[:, columns] * sizes]) * (period / sizes)[:, None]
+        def both(time: float, later: float) -> Array:
+            value, slopes = tangents.rates(time + later, y, time)
+            return np.column_stack([value, slopes[:, 1:] * sizes]) * (period / sizes)[:, None]
 
-        before, after = (np.array([both(v + shift) for v in points]) for shift in (0 * later, later))
+        before, after = (np.array([both(time, later) for time in times]) for later in (0.0, period))
         off = np.abs(after - before)
         if off.max() > _REPEATS * np.abs(before).max():
             i, j, k = np.unravel_index(np.argmax(off), off.shape)

@@ -10,7 +10,9 @@
  *   p  n_parameters, the number of blocks, for each block P[n_parameters][n_lanes], U[n_inputs][n_lanes], then for each
  *      direction its size, which no kernel reads: S, P and U are multiplied by it, so that the tolerances of the states are
  *      those of S.
- * Modes and other inputs are as for the model. Where the right-hand side or the state jumps at g(t, x, p) = 0, the time of
+ * Modes and other inputs are as for the model. For fed_rhs, of models without modes, further inputs follow those of the
+ * model, for each block U'[n_inputs][n_lanes], which are added to U: what the inputs, as functions of the state, change
+ * along S. Where the right-hand side or the state jumps at g(t, x, p) = 0, the time of
  * the jump moves by dt = -(g_x S + g_p P) / (g_t + g_x F), and a reset R and fields F before and after give
  *   S after = R_x S + R_p P + (R_x F_before + R_t - F_after) dt.
  * Here g_t and R_t contain the slopes of inputs that are linear between samples: g_t + g_u du/dt. What happens at one
@@ -32,6 +34,7 @@ typedef struct cg_variational {
     int32_t n_lanes;      /* 1, 2, 4 or 8 */
     int32_t n_work;       /* scratch, in numbers */
     cg_kernel_t rhs;
+    cg_kernel_t fed_rhs;
     cg_reset_t reset;       /* leaves the tangents as they are: see jump; NULL: no event has one */
     cg_kernel_t project;    /* leaves the tangents as they are: see jump; NULL: the model has none */
     cg_kernel_t correction; /* NULL: the model has none */

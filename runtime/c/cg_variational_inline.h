@@ -101,12 +101,19 @@ static int cg_varied_hoist(const double *CG_RESTRICT p, double *CG_RESTRICT q)
 #define CG_VARIED_RHS(block) CG_MODEL_RHS(&clock, x, p, u, given, results, cg_aligned(work))
 #endif
 
+/* The changes of the inputs along the tangents of a block, which follow the inputs of fed_rhs. */
+static CG_INLINE const double *cg_fed(const double *u, int32_t block)
+{
+    return u + CG_MODEL_INPUTS + (ptrdiff_t)block * CG_MODEL_INPUTS * CG_LANES;
+}
+
 #ifdef CG_MODEL_RHS
-CG_FLATTEN static int cg_varied_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
-                                    const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
+static CG_INLINE int cg_varied_field(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                                     const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work,
+                                     int fed)
 {
     const cg_real_t clock = cg_splat(t);
-    cg_real_t given[CG_DIRECTIONS], results[2 * CG_MODEL_N];
+    cg_real_t given[CG_DIRECTIONS], changes[CG_MODEL_INPUTS + 1], results[2 * CG_MODEL_N];
     given[0] = cg_splat(0.0);
     cg_fill(out);
     cg_end_unchanged(p, out);
@@ -114,6 +121,12 @@ CG_FLATTEN static int cg_varied_rhs(double t, const double *CG_RESTRICT x, const
         const ptrdiff_t tangents = CG_FIRST_TANGENT + (ptrdiff_t)block * CG_MODEL_N * CG_LANES;
         cg_take_vectors(given + 1, x + tangents, CG_MODEL_N);
         cg_take_vectors(given + 1 + CG_MODEL_N, p + CG_MODEL_NP + 1 + (ptrdiff_t)block * CG_SEEDS * CG_LANES, CG_SEEDS);
+        if (fed) {
+            cg_take_vectors(changes, cg_fed(u, block), CG_MODEL_INPUTS);
+            for (int32_t i = 0; i < CG_MODEL_INPUTS; i++) {
+                given[CG_DIRECTIONS - CG_MODEL_INPUTS + i] += changes[i];
+            }
+        }
         const cg_mask_t ok = CG_VARIED_RHS(block);
         if (cg_any(cg_not(ok))) {
             return CG_SINGULAR;
@@ -124,10 +137,36 @@ CG_FLATTEN static int cg_varied_rhs(double t, const double *CG_RESTRICT x, const
     return CG_OK;
 }
 #else
-static int cg_varied_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p, const double *CG_RESTRICT u,
-                         double *CG_RESTRICT out, double *CG_RESTRICT work)
+static CG_INLINE int cg_varied_field(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                                     const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work,
+                                     int fed)
 {
-    return cg_varied(CG_MODEL_ALONG, t, x, p, u, out, work);
+    double v[CG_DIRECTIONS * CG_LANES];
+    int status = CG_OK;
+    cg_fill(out);
+    cg_end_unchanged(p, out);
+    for (int32_t block = 0; block < cg_blocks(p) && status == CG_OK; block++) {
+        cg_directions(x, p, block, v);
+        for (int32_t i = 0; fed && i < CG_MODEL_INPUTS * CG_LANES; i++) {
+            v[(CG_DIRECTIONS - CG_MODEL_INPUTS) * CG_LANES + i] += cg_fed(u, block)[i];
+        }
+        status = CG_MODEL_ALONG(t, x, p, u, v, out, cg_tangents(out, block), work);
+    }
+    return status;
+}
+#endif
+
+CG_FLATTEN static int cg_varied_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                                    const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
+{
+    return cg_varied_field(t, x, p, u, out, work, 0);
+}
+
+#if CG_MODEL_INPUTS > 0
+CG_FLATTEN static int cg_fed_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                                 const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
+{
+    return cg_varied_field(t, x, p, u, out, work, 1);
 }
 #endif
 
@@ -313,6 +352,9 @@ const cg_variational_t CG_VARIATIONAL = {
     .n_lanes = CG_LANES,
     .n_work = CG_MODEL_WORK,
     .rhs = cg_varied_rhs,
+#if CG_MODEL_INPUTS > 0
+    .fed_rhs = cg_fed_rhs,
+#endif
 #ifdef CG_MODEL_HOISTED
     .hoist = cg_varied_hoist,
     .n_hoisted = CG_MODEL_HOISTED,

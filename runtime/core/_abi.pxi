@@ -117,6 +117,7 @@ cdef extern from "cg_variational.h" nogil:
         int32_t n_lanes
         int32_t n_work
         cg_kernel_t rhs
+        cg_kernel_t fed_rhs
         cg_reset_t reset
         cg_kernel_t project
         cg_kernel_t correction

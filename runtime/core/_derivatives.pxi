@@ -179,7 +179,8 @@ cdef class VariationalTable:
 
     `capsule` is for `Model`; `width` is the number of directions, filled up to whole blocks of `lanes`, and `first` the
     index of the first tangent among the states. `end` is the index of the rates at the end of a run, which the derivatives
-    of its time follow (cg_variational.h), or the number of states if there are none.
+    of its time follow (cg_variational.h), or the number of states if there are none. With `fed` the changes of the inputs
+    along the tangents are further inputs; the model must have neither events nor contacts then.
     """
 
     cdef cg_model_t table
@@ -189,7 +190,7 @@ cdef class VariationalTable:
     cdef readonly object capsule
     cdef readonly int lanes, blocks, width, first, end
 
-    def __cinit__(self, KernelCore model, uintptr_t address, int count):
+    def __cinit__(self, KernelCore model, uintptr_t address, int count, bint fed=False):
         cdef const cg_variational_t *found = <const cg_variational_t *> address
         cdef const cg_model_t *m = model.model
         if (found.abi_version != CG_ABI_VERSION or found.struct_size != sizeof(cg_variational_t)
@@ -207,7 +208,9 @@ cdef class VariationalTable:
         self.table.n_declared, self.table.n_hoisted = 0, (found.n_hoisted * self.blocks + 1) * self.lanes
         self.table.hoist = found.hoist
         self.table.n_work = max(m.n_work, found.n_work)
-        self.table.rhs, self.table.reset, self.table.project = found.rhs, found.reset, found.project
+        self.table.n_inputs = m.n_inputs * (1 + self.width) if fed else m.n_inputs
+        self.table.rhs = found.fed_rhs if fed and m.n_inputs else found.rhs
+        self.table.reset, self.table.project = found.reset, found.project
         self.table.jvp, self.table.jacobian, self.table.initial = NULL, NULL, NULL
         self.table.methods, self.table.lane_sets, self.table.declared = NULL, NULL, NULL
         self.kept = [model]
@@ -223,9 +226,10 @@ cdef class VariationalTable:
         free(self.entries)
 
     cdef int _name(self, const cg_model_t *m) except -1:
-        """The names of the states and parameters."""
+        """The names of the states, parameters and inputs."""
         cdef int32_t i
-        names = [f"d_{i}" for i in range(self.table.n_states + self.table.n_parameters)]
+        cdef int32_t known = self.table.n_states + self.table.n_parameters
+        names = [f"d_{i}" for i in range(known + self.table.n_inputs)]
         texts = [name.encode() for name in names]
         self.kept.append(texts)
         self.variables = <cg_variable_t *> calloc(len(texts), sizeof(cg_variable_t))
@@ -238,6 +242,9 @@ cdef class VariationalTable:
         self.table.states, self.table.parameters = self.variables, self.variables + self.table.n_states
         for i in range(m.n_parameters):
             self.variables[self.table.n_states + i] = m.parameters[i]
+        self.table.inputs = self.variables + known
+        for i in range(m.n_inputs):
+            self.variables[known + i] = m.inputs[i]
         return 0
 
     cdef int _list(self, const cg_model_t *m, const cg_variational_t *found) except -1:
@@ -256,7 +263,7 @@ cdef class VariationalTable:
             name = entry.name.decode()
             to[0] = entry[0]
             if name in ("rhs", "correction"):
-                to.function = <cg_function_t> (found.rhs if name == "rhs" else found.correction)
+                to.function = <cg_function_t> (self.table.rhs if name == "rhs" else found.correction)
                 to.length = self.table.n_states
             if name in ("rhs", "correction", "outputs", "invariants", "guards", "contacts", "consistency"):
                 to += 1
