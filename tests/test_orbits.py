@@ -325,3 +325,13 @@ def test_periods_that_are_none_are_refused() -> None:
     free = cg.System("pendulum", coordinates=[angle], kinetic=rate**2 / 2, potential=-sp.cos(angle)).compile()
     with pytest.raises(cg.ArgumentError, match=r"the period shrank from 1\.5 to .*by turns="):
         free.periodic({"angle": 0, "angle_dot": 5.0}, 1.5)
+
+
+@pytest.mark.parametrize("span", [0.02, 0.3, 1.0, 4.0])
+@pytest.mark.parametrize("stiffness", [4.0, 0.25])
+def test_a_span_that_is_too_short_has_large_errors(span: float, stiffness: float) -> None:
+    """The exponents of an oscillator are 0; over a short time lengths change by up to its axes' ratio, here 2."""
+    from chaplygin.generated.harmonic_oscillator import model
+
+    found = model.lyapunov((0, span), {"x": 1, "x_dot": 0}, {"m": 1, "k": stiffness})
+    assert (np.abs(found.values) <= 2 * found.errors).all()

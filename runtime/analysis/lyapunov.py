@@ -36,7 +36,8 @@ class LyapunovExponents:
     Attributes
     ----------
     values (k,) : the exponents, the largest first, in 1 / unit of time.
-    errors (k,) : the standard errors of their means, the largest of those from 20, 10, 5, 4 and 2 equal parts.
+    errors (k,) : the standard errors of their means, the largest of those from 20, 10, 5, 4 and 2 equal parts, and at
+        least 1 / the time: one factor of e in the length of a tangent depends on the units of the states.
     t (N,), running (k, N) : the times of the factorizations and the means up to each.
     final : the state at the end, by name.
     differences : the inputs that are functions of the state, whose derivatives by it are differences.
@@ -100,6 +101,7 @@ def lyapunov(
     times, sums = bundle.advance(begin + (t1 - t0))
     spans = times - begin
     errors = np.max([_error(spans, sums, count) for count in _PARTS], axis=0)
+    errors = np.fmax(errors, 1.0 / spans[-1])
     running = sums[:, 1:] / spans[1:]
     order = np.argsort(-running[:, -1], kind="stable")
     return LyapunovExponents(
