@@ -233,3 +233,53 @@ def test_units_change_nothing(unit: float) -> None:
     assert orbit.period / unit == pytest.approx(right.period, rel=1e-8)
     assert orbit.n_ones == right.n_ones == 2
     assert len(orbit.multipliers) == 0
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-12, -1e-9, 1e-4])
+@pytest.mark.parametrize("rest", [0.0, np.pi])
+def test_a_driven_rest_is_found_from_beside_it(rest: float, off: float) -> None:
+    """A pendulum on a shaken pivot at rest, at pi too, which no number is: how little it moves says nothing there."""
+    found = shaken().periodic(
+        {"x": rest + off, "x_dot": 0.0}, 2 * np.pi / 20, {"a": 20.0, "b": 0.2, "c": 0.1}
+    )
+    assert found.state == pytest.approx({"x": rest, "x_dot": 0.0}, abs=1e-13)
+    assert np.prod(found.multipliers) == pytest.approx(np.exp(-0.1 * 2 * np.pi / 20), rel=1e-9)  # Liouville
+    assert found.stable  # Kapitza: (a b)^2 > 2
+
+
+@functools.cache
+def shaken() -> Model:
+    gravity = 1 + b * a**2 * sp.cos(a * t)
+    return cg.System("shaken", **plain(-c * u - gravity * sp.sin(x))).compile()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("pulses", [False, True])
+def test_drives_that_jump_keep_their_period(pulses: bool, count: int) -> None:
+    """A square wave, and pulses, have no slope in time: the motion is that of the linear equation, piece by piece."""
+    from scipy.linalg import expm
+
+    model, high = jumping(pulses), (0.5 if not pulses else 2 * np.arccos(0.999) / (2 * np.pi)) * 2.0
+    numbers = {"a": 3.0, "b": 0.4, "c": 2.0}
+    found = model.periodic({"x": 0.1, "x_dot": 0.0}, 2.0 * count, numbers)
+    matrix, levels = np.array([[0.0, 1.0], [-3.0, -0.4]]), (10.0, 0.0) if pulses else (1.0, -1.0)
+    first = high / 2 if pulses else high  # a pulse is centred at the start
+    pieces = [(first, levels[0]), (2.0 - high, levels[1]), (high - first, levels[0])]
+    flow, moved = np.eye(2), np.zeros(2)
+    for time, level in pieces:
+        step, aim = expm(matrix * time), np.array([level / 3, 0.0])
+        flow, moved = step @ flow, step @ moved + (np.eye(2) - step) @ aim
+    expected = np.linalg.solve(np.eye(2) - flow, moved)
+    assert [found.state["x"], found.state["x_dot"]] == pytest.approx(expected, abs=1e-8)
+    assert found.period == 2.0 * count
+    assert np.prod(found.multipliers) == pytest.approx(np.exp(-0.8 * count), rel=1e-9)
+    with pytest.raises(cg.ArgumentError, match="do not repeat themselves"):
+        model.periodic({"x": 0.1, "x_dot": 0.0}, 2.2, numbers)
+
+
+@functools.cache
+def jumping(pulses: bool) -> Model:
+    phase = 2 * sp.pi * t / c
+    pulse = sp.Piecewise((10, sp.cos(phase) > sp.Rational(999, 1000)), (0, True))
+    drive = pulse if pulses else sp.sign(sp.sin(phase))
+    return cg.System("pulses" if pulses else "square_wave", **plain(-a * x - b * u + drive)).compile()

@@ -48,7 +48,10 @@ _WINDOW = 0.4
 _STILL = 1e-6
 """A motion of this size, in parts of that of the guess, is a rest."""
 _MOVES = 1e-9
-"""A state that changes by less than this share of its value does not move, but for rounding errors."""
+"""A state that changes by less than this share of its value, or of what the values of the others could make of it in a
+period, does not move, but for rounding errors."""
+_ROUNDING = 1e-15
+"""A gap of this share of them is a rounding error, however little the states move."""
 _SHRUNK = 0.1
 """Below this size another motion is looked for, of the size of the guess: linear equations have motions of any size."""
 _COLLAPSED = 0.01
@@ -245,10 +248,12 @@ class _Search:
         y = self.tangents.y
         inside = self.guess[1][:, self.guess[0] <= period]
         found = np.ptp(inside, axis=1)
-        moving = found > _MOVES * np.abs(inside).max(axis=1)
+        slopes = np.abs(self.tangents.rates(self.t, y)[1][:, 1:]) * period
+        values = np.abs(inside).max(axis=1)
+        self.values = np.fmax(values, np.max(slopes * values, axis=1, initial=0.0))
+        moving = found > _MOVES * self.values
         found = np.where(moving, found, 0.0)
         if not moving.all() and moving.any():
-            slopes = np.abs(self.tangents.rates(self.t, y)[1][:, 1:]) * period
             for _ in range(len(y)):
                 reached = np.max(slopes * found, axis=1)
                 found = np.where(found > 0, found, reached)
@@ -331,7 +336,7 @@ class _Search:
     def closes(self, y: Array, moved: tuple[Array, Array]) -> bool:
         """Whether a motion comes back to its start."""
         limit = max(_CLOSED, 10.0 * self.tangents.how.tolerances(self.states)[0])
-        return bool((np.abs(self.gap(y, moved[0])) <= limit * self.sizes).all())
+        return bool((np.abs(self.gap(y, moved[0])) <= limit * self.sizes + _ROUNDING * self.values).all())
 
     def check_closed(self, y: Array, period: float, moved: tuple[Array, Array]) -> None:
         """Reject a motion that does not come back to its start."""
