@@ -407,6 +407,36 @@ def test_a_ball_on_a_turntable() -> None:
     assert sp.expand(second.subs(unit) - (u[1] + R * space[0] - spin * X)) == 0
 
 
+def test_a_ball_on_a_plane_that_its_coordinates_can_leave() -> None:
+    """The pair of the page: on the plane it rolls with v = w r, and a start above it is refused.
+
+    All three components of rolling alone keep whatever height there is.
+    """
+    m, r = cg.parameters("m r", positive=True)
+    ball = cg.joint.free(None, name="ball", mass=m, inertia=[2 * m * r**2 / 5] * 3)
+    x, y, z = ball.center
+    along = cg.rolling(ball, (x, y, 0), directions=[(1, 0, 0), (0, 1, 0)], kinematics=ball.kinematics)
+    given: dict[str, Any] = {"bodies": [ball], "interactions": [cg.Weight(G)]}
+    model = cg.System("rolling_ball", **given, constraints=along, holonomic=[z - r]).compile("multipliers")
+    numbers = {"m": 2.0, "r": 0.5, "g": 9.81}
+    start = dict.fromkeys(model.declared, 0.0) | {
+        "ball_z": 0.5,
+        "ball_q0": 1.0,
+        "ball_vx": 0.6,
+        "ball_wy": 1.2,
+    }
+    sol = model.integrate((0, 2), start, numbers, rtol=1e-10, atol=1e-12)
+    assert sol["ball_x"][-1] == pytest.approx(1.2, abs=1e-8)
+    assert sol["ball_z"][-1] == pytest.approx(0.5, abs=1e-9)
+    above = start | {"ball_z": 3.0, "ball_vx": 0.0, "ball_wy": 0.0}
+    with pytest.raises(cg.ArgumentError, match="holonomic_1"):
+        model.integrate((0, 2), above, numbers)
+    assert model.consistent(above, numbers)["ball_z"] == pytest.approx(0.5, abs=1e-12)
+    whole = cg.rolling(ball, (x, y, z - r), kinematics=ball.kinematics)
+    floating = cg.System("floating_ball", **given, constraints=whole).compile("multipliers")
+    assert floating.integrate((0, 2), above, numbers)["ball_z"][-1] == pytest.approx(3.0, abs=1e-9)
+
+
 # -- refusals ------------------------------------------------------------------------------------------------
 def test_wrong_bodies() -> None:
     speed = cg.rate(THETA)

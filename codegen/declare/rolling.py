@@ -38,7 +38,7 @@ def rolling(
     """Constraints of rolling: at the contact, body and support have the same velocity.
 
     contact : the position of the contact in space, a function of (t, x); with ``axes=body``, its position relative to
-        the mass centre in body axes (an expression in x if the contact moves over the body).
+        the mass centre in body axes (an expression in x if the contact moves over the body, as that of a ball does).
     on : the body on which it rolls; None: the ground.
     directions : vectors in space along which the velocities are equal (skates, wheels that can slip along their
         axis); None: all three components, except those that vanish or follow from the ones before them identically, as
@@ -58,6 +58,17 @@ def rolling(
     >>> disk = cg.Body("disk", parent=slope, mass=m, inertia=(0, 0, J), rotation=cg.turn(3, -phi), center=(s, r, 0))
     >>> cg.rolling(disk, slope.rotation * sp.Matrix([s, 0, 0]))
     [-sqrt(3)*phi_dot*r/2 + sqrt(3)*s_dot/2]
+
+    A constraint on velocities holds no position: a body whose contact is a point of its own, such as one r below its
+    centre, rolls in the air as well, at the height at which it starts. Where coordinates can leave the plane, that is a
+    holonomic equation, and rolling holds along it:
+
+    >>> ball = cg.joint.free(None, name="ball", mass=m, inertia=[2 * m * r**2 / 5] * 3)
+    >>> x, y, z = ball.center
+    >>> along = cg.rolling(ball, (x, y, 0), directions=[(1, 0, 0), (0, 1, 0)], kinematics=ball.kinematics)
+    >>> on_a_plane = cg.System("ball", bodies=[ball], constraints=along, holonomic=[z - r])
+    >>> len(on_a_plane.constraints)  # two of rolling, and dz/dt = 0
+    3
     """
     where = f"rolling({body.name})"
     if axes is not None and axes is not body:
