@@ -130,18 +130,12 @@ static void cg_ahead_see(cg_ahead_t *ahead, double value, double noise, double e
 static int cg_a_moment_ahead(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
-    double *const k = detector->flow;
-    if (cg_run_derivative(run) != CG_OK) {
+    double *const k = detector->flow, moment;
+    if (cg_detector_later(run, 0, &moment) != CG_OK || fabs(moment) < 2.0 * cg_step_smallest(run->t)
+        || cg_run_probe(run, run->t + moment, detector->x, k) != CG_OK) {
         return 0;
     }
-    memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
-    const double moment = cg_detector_moment(run), t = run->t + moment;
-    for (int32_t i = 0; i < run->n; i++) {
-        detector->x[i] = run->x[i] + moment * run->f[i];
-    }
-    if (fabs(moment) < 2.0 * cg_step_smallest(run->t) || cg_run_probe(run, t, detector->x, k) != CG_OK) {
-        return 0;
-    }
+    const double t = run->t + moment;
     for (int32_t i = 0; i < run->n; i++) {
         detector->x[i] = run->x[i] + 0.5 * moment * (run->f[i] + k[i]);
     }
