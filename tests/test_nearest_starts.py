@@ -18,6 +18,7 @@ from runtime_models import needs_core
 from test_singular_mass import two_mass_skate
 
 import chaplygin as cg
+from chaplygin.runtime.nearest import Closure, NearestState
 
 pytestmark = needs_core
 
@@ -310,3 +311,25 @@ def test_forms_and_ensembles_have_the_same_nearest_start() -> None:
     begins = model.consistent(apart, case.numbers)
     end = model.integrate((0, 1), begins, case.numbers)["t1"][-1]
     assert objective(objective.start)[0] == pytest.approx(end, abs=1e-6)
+
+
+def test_the_move_of_a_quaternion_and_its_derivative() -> None:
+    """A body with a pin in space, from beside it: its quaternion keeps its length, and the derivative is exact."""
+    m, l = cg.parameters("m l", positive=True)  # noqa: E741
+    body = cg.joint.free(None, name="b", mass=m, inertia=(1, 2, 3))
+    pin = sp.Matrix(body.center) + body.rotation * sp.Matrix([0, 0, l])
+    model = cg.System("pinned_body", bodies=[body], holonomic=list(pin)).compile("multipliers")
+    names, p = model.declared, np.array([{"m": 2.0, "l": 0.7}[n] for n in model.parameters])
+    given = np.array([0.1, 0.2, -0.6, 0.99, 0.1, -0.05, 0.2, 0.3, -0.1, 0.2, 0.4, 0.1, -0.3])
+    given[3:7] /= np.linalg.norm(given[3:7])
+
+    def moved(given: Any, p: Any) -> tuple[Any, NearestState]:
+        found = NearestState(Closure(model, 0.0, p, np.zeros(0)), given)
+        return np.concatenate([found.x, found.eta]), found
+
+    start, found = moved(given, p)
+    assert found.unmet() is None
+    assert np.linalg.norm(start[3:7]) == pytest.approx(1, abs=1e-14)
+    expected = [difference(lambda h, e=e: moved(given + h * e, p)[0]) for e in np.eye(len(names))]
+    expected += [difference(lambda h, e=e: moved(given, p + h * e)[0]) for e in np.eye(len(p))]
+    np.testing.assert_allclose(found.derivatives(), np.transpose(expected), atol=1e-9)
