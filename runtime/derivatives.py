@@ -56,7 +56,7 @@ class Derivatives:
 
     The kernels are "rhs", "outputs", "invariants" (with the residuals), "guards", "contacts", "project", "correction",
     "initial" and "closure" (with the declared variables as x) and "reset_<i>" for each event i that has one, as far as
-    the model has them. The modes of contacts follow the inputs in u, and are constant.
+    the model has them; "closure" has no adjoint. The modes of contacts follow the inputs in u, and are constant.
     """
 
     def __init__(self, model: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,9 @@ from .model_sources import graph_text, module_of
 
 if TYPE_CHECKING:
     from chaplygin.runtime.model import Model
+
+ALONG_ALONE = ("closure",)
+"""Kernels of which the whole Jacobian is taken, along every variable, and no adjoint."""
 
 
 def build_derivatives(model: Model, kind: str, lanes: int) -> Path:
@@ -31,6 +35,9 @@ def build_derivatives(model: Model, kind: str, lanes: int) -> Path:
         from .model_program import program_of
 
         program = program_of(model)
+        if kind == "adjoint":
+            kernels = {name: kernel for name, kernel in program.kernels.items() if name not in ALONG_ALONE}
+            program = replace(program, kernels=kernels)
         made = with_derivatives(program, kind)
         files = derivatives_file(program, made, kind, "derivatives(model)")
         return {name: text.encode() for name, text in files.items()}
