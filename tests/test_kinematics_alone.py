@@ -121,7 +121,10 @@ def test_sensitivities_and_gradient() -> None:
 
 
 def test_linearization(model: Any) -> None:
-    near = model.linearize({"x": 1, "y": 2, "theta": 0.5}, {}, {"v": 0, "c": 0.2})
+    rest = {"x": 1, "y": 2, "theta": 0.5}, {}, {"v": 0, "c": 0.2}
+    with pytest.raises(cg.ArgumentError, match="the output speed of dubins_car has no derivative"):
+        model.linearize(*rest)
+    near = car().compile().linearize(*rest)
     np.testing.assert_allclose(near.A, np.zeros((3, 3)))
     np.testing.assert_allclose(near.B[:, near.inputs.index("v")], [np.cos(0.5), np.sin(0.5), 0.2], rtol=1e-15)
 
