@@ -563,3 +563,15 @@ def test_an_impact_goes_on_through_balls_that_touch(start: list[float], end: lis
     sol = cradle().integrate((0, 3), start)
     assert sol.status == 0
     assert sol.y[:, -1] == pytest.approx(end, abs=1e-12)
+
+
+@pytest.mark.parametrize("e", [0.1, 0.5, 0.9])
+def test_impacts_accumulate_with_sensitivities_too(e: float) -> None:
+    """The last of them are so slow that they would count as tangential."""
+    y, factor = cg.coordinates("y"), cg.parameters("e")
+    w = cg.rate(y)
+    bounce = cg.Event(y, direction=-1, reset={w: -factor * w})
+    model = cg.System("fading", coordinates=[y], kinetic=w**2 / 2, potential=G * y, events=[bounce]).compile()
+    sol = model.integrate((0, 30), [1.0, 0.0], {"e": e}, sensitivities=["e"])
+    fall = math.sqrt(2 / G)
+    assert (sol.status, sol.t_reached) == (-9, pytest.approx(fall * (1 + e) / (1 - e), abs=1e-6))

@@ -121,6 +121,7 @@ void cg_detector_reset(cg_detector_t *detector)
     detector->pending = 0;
     detector->again = 0;
     detector->turned = 0;
+    detector->follows = 0;
     detector->cause = -1;
     detector->verdict = CG_OK;
     detector->n_solutions = 0;
@@ -198,6 +199,7 @@ int cg_detector_restore(cg_detector_t *detector, const void *from, size_t size)
 
 enum { MOST_CROWDED = 10000 };
 #define CG_CROWDED 1e-6
+#define CG_SHORT 1e-2 /* of the longest time between events: a flight that is one of many */
 
 /* Counts what occurs now. CG_ACCUMULATING: too many events at one time, or contacts and functions too close together. */
 static int cg_count_occurrences(cg_run_t *run)
@@ -208,6 +210,7 @@ static int cg_count_occurrences(cg_run_t *run)
     const int64_t most = 100 + (int64_t)run->model->n_events * run->model->n_events;
     int of_model = 0;
     detector->cause = -1;
+    memory->rounds++;
     for (int32_t i = 0; i < run->model->n_events; i++) {
         cg_flights_t *const flights = &detector->flights[i];
         if (detector->fired[i] != 0.0) {
@@ -216,6 +219,7 @@ static int cg_count_occurrences(cg_run_t *run)
             flights->ratio = flights->gap > 0.0 && flights->gap < HUGE_VAL ? gap / flights->gap : 0.0;
             flights->gap = gap;
             flights->t = now;
+            flights->round = memory->rounds;
             detector->cause = i;
             of_model = 1;
         }
@@ -228,16 +232,35 @@ static int cg_count_occurrences(cg_run_t *run)
     return memory->stuck > most || memory->crowded >= MOST_CROWDED ? CG_ACCUMULATING : CG_OK;
 }
 
-/* Moves the time to the limit of the events of `detector->cause`, if the ratio of their flights has settled. */
+/* Whether the flights of an event shrink by a ratio that has settled. */
+static int cg_shrinks(const cg_flights_t *flights)
+{
+    return flights->ratio > 0.0 && fabs(flights->ratio - flights->before) <= 0.1 * (1.0 - flights->ratio);
+}
+
+/* Moves the time to the limit of the events of `detector->cause`, if they shrink so. */
 static void cg_go_to_limit(cg_run_t *run)
 {
     const cg_flights_t *const flights = &run->detector->flights[run->detector->cause];
-    const double left = 1.0 - flights->ratio;
-    if (flights->ratio > 0.0 && fabs(flights->ratio - flights->before) <= 0.1 * left) {
-        const double t = run->t + run->direction * flights->gap * flights->ratio / left;
+    if (cg_shrinks(flights)) {
+        const double t = run->t + run->direction * flights->gap * flights->ratio / (1.0 - flights->ratio);
         const double t_end = cg_time_inside(run, run->t_end);
         run->t = run->direction * (t - t_end) > 0.0 ? t_end : t;
     }
+}
+
+/* The status of a jump that is too close to tangential for a derivative: of impacts that fade that is their accumulation. */
+static int cg_tangent_or_limit(cg_run_t *run)
+{
+    cg_detector_t *const detector = run->detector;
+    for (int32_t i = 0; i < run->model->n_events; i++) {
+        const cg_flights_t *const flights = &detector->flights[i];
+        if (detector->fired[i] != 0.0 && cg_shrinks(flights) && flights->gap <= CG_SHORT * detector->memory.longest) {
+            detector->cause = i;
+            return CG_ACCUMULATING;
+        }
+    }
+    return CG_TANGENT_EVENT;
 }
 
 /* Whether kinks alone occur: where nothing jumps with them they may follow one another as they like (cg_events.h). */
@@ -385,11 +408,33 @@ static int cg_turns(cg_run_t *run, int32_t index)
     cg_detector_t *const detector = run->detector;
     double moment;
     run->have_f = 0;
-    if (cg_detector_evaluate(run, run->t, run->x, index, detector->values) != CG_OK) {
-        return 0;
-    }
+    int status = cg_detector_evaluate(run, run->t, run->x, index, detector->values);
     const double g = detector->values[index];
-    return cg_detector_later(run, index, &moment) == CG_OK && (detector->values[index] - g) * detector->sign[index] < 0.0;
+    status = status == CG_OK ? cg_detector_later(run, index, &moment) : status;
+    const int back = cg_run_inputs(run, run->t, run->moved); /* the next reset sees the inputs as this one did */
+    return status == CG_OK && back == CG_OK && (detector->values[index] - g) * detector->sign[index] < 0.0;
+}
+
+/* Whether a step has found that events fire which were handled at its start, and none since, whose guards rest at zero: nothing
+ * could be seen of where they go before. */
+static int cg_goes_straight_back(cg_run_t *run)
+{
+    cg_detector_t *const detector = run->detector;
+    const cg_time_t now = cg_time_outside(run, run->t);
+    int32_t found = -1;
+    for (int32_t i = 0; i < detector->n_observed && !detector->follows; i++) {
+        if (detector->fired[i] == 0.0) {
+            continue;
+        }
+        const cg_flights_t *const flights = i < run->model->n_events ? &detector->flights[i] : NULL;
+        if (flights == NULL || detector->limit[i] > 0.0 || detector->kept[i] == 0.0 || flights->round != detector->memory.rounds || flights->round == 0
+            || fabs(cg_time_span(flights->t, now)) > 2.0 * cg_step_smallest(run->t)) {
+            return 0;
+        }
+        found = i;
+    }
+    detector->cause = found;
+    return found >= 0;
 }
 
 static int cg_at_event(cg_run_t *run, const cg_record_t *record)
@@ -397,6 +442,11 @@ static int cg_at_event(cg_run_t *run, const cg_record_t *record)
     cg_detector_t *const detector = run->detector;
     const size_t modes = (size_t)detector->n_modes;
     const int64_t first = detector->n_log;
+    if (cg_goes_straight_back(run)) {
+        cg_go_to_limit(run);
+        return CG_ACCUMULATING;
+    }
+    detector->follows = 0;
     int status = cg_run_inputs(run, run->t, run->x), reset = 0, terminal = 0, several = 0;
     for (int32_t i = 0; i < run->model->n_events; i++) {
         several += detector->fired[i] != 0.0 && run->model->events[i].has_reset;
@@ -437,6 +487,7 @@ static int cg_at_event(cg_run_t *run, const cg_record_t *record)
     }
     if (status == CG_OK && run->jump != NULL) {
         status = cg_jumped(run);
+        status = status == CG_TANGENT_EVENT ? cg_tangent_or_limit(run) : status;
     }
     detector->n_instants++;
     if (detector->log != NULL && detector->n_log > first) {

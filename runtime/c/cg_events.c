@@ -256,14 +256,17 @@ static int cg_bracket_from_zero(cg_run_t *run, int32_t index, int *goes_on)
         detector->cursor[index] = upto < cg_nodes[1] ? 0.0 : upto;
         return status;
     }
-    /* a smooth guard that leaves zero in this step does so at its start; another one where it first is visible */
-    for (int trial = 0; trial < 40 && status == CG_OK && from >= cg_nodes[2] && upto - from > CG_SAME_TIME; trial++) {
+    /* a smooth guard that leaves zero in this step does so at its start, and after a reset; else where it first is visible */
+    const cg_time_t begin = cg_time_outside(run, run->t_old);
+    const int reset = fabs(cg_time_span(detector->flights[index].t, begin)) <= 2.0 * cg_step_smallest(run->t_old);
+    const int late = from >= cg_nodes[2] && !(reset && detector->count[index] > 0.0);
+    for (int trial = 0; trial < 40 && status == CG_OK && late && upto - from > CG_SAME_TIME; trial++) {
         const double middle = 0.5 * (from + upto);
         status = cg_detector_inside(run, middle, index, detector->values);
         *(fabs(detector->values[index]) > detector->noise[index] ? &upto : &from) = middle;
     }
     detector->sign_new[index] = kept;
-    detector->root[index] = from >= cg_nodes[2] ? from : 0.0;
+    detector->root[index] = late ? from : 0.0;
     *goes_on = 0;
     return status;
 }

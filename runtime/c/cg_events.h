@@ -104,6 +104,8 @@ enum { CG_SOLUTIONS = 16, CG_MOST_CONTACTS = 64 }; /* solutions kept of a parado
 typedef struct cg_detector_memory {
     int32_t begun;     /* enum cg_detector_begun */
     int32_t stuck;     /* events in a row without progress */
+    int32_t reserved;
+    int64_t rounds;    /* in which something has been handled */
     int32_t crowded;   /* other quantities in a row close together */
     int32_t quick;     /* kinks in a row, each soon after the start of its step */
     int32_t pause;     /* steps without a kink that are left before kinks are located again */
@@ -128,6 +130,7 @@ typedef struct cg_flights {
     double gap;    /* since the one before */
     double ratio;  /* of the last two gaps */
     double before; /* the ratio before */
+    int64_t round; /* the number of the round of handling in which it was */
 } cg_flights_t;
 
 typedef struct cg_detector {
@@ -200,6 +203,8 @@ typedef struct cg_detector {
     int32_t again;       /* 1: what is handled makes more occur at run->t, see `fired` */
     int32_t turned;      /* 1: one of several resets at run->t made its guard go back, before the others */
     int32_t cause;       /* the event that accumulates; -1: none */
+    int32_t follows;     /* 1: what has fired follows from what was handled at run->t, before any step */
+    int32_t unused;
     double anchor;       /* t_anchor and n_anchor before the last step */
     int64_t n_anchor;
     cg_detector_memory_t memory;

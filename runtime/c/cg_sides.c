@@ -212,7 +212,8 @@ static int cg_sides_by_value(cg_run_t *run, int start)
     for (int32_t i = 0; i < run->model->n_events; i++) {
         const double g = detector->end[i], before = detector->before[i], moved = fabs(g - before);
         const int fired = !start && detector->fired[i] != 0.0;
-        const double late = fired ? cg_smaller(4.0 * fabs(before), CG_SIDE * detector->scale[i]) : 0.0;
+        const double latest = cg_larger(CG_SIDE * detector->scale[i], 8.0 * detector->noise[i]);
+        const double late = fired ? cg_smaller(4.0 * fabs(before), latest) : 0.0;
         const double least = cg_larger(detector->noise[i], late);
         const int zero = detector->active[i] != 0.0 && fabs(g) <= least;
         const int rested = fired && detector->kept[i] != 0.0;
@@ -362,7 +363,7 @@ void cg_detector_go_on(cg_detector_t *detector)
             detector->sign_new[i] = occurs ? detector->kept[i] : detector->sign[i];
             detector->sign[i] = occurs ? -detector->kept[i] : detector->sign[i];
         }
-        detector->pending = 1;
+        detector->pending = detector->follows = 1;
         detector->again = 0;
     }
 }
