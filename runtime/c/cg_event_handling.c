@@ -242,9 +242,9 @@ static int cg_shrinks(const cg_flights_t *flights)
 static void cg_go_to_limit(cg_run_t *run)
 {
     const cg_flights_t *const flights = &run->detector->flights[run->detector->cause];
-    if (cg_shrinks(flights)) {
+    const double t_end = cg_time_inside(run, run->t_end);
+    if (cg_shrinks(flights) && run->direction * (t_end - run->t) > 0.0) { /* else an importer moves the time */
         const double t = run->t + run->direction * flights->gap * flights->ratio / (1.0 - flights->ratio);
-        const double t_end = cg_time_inside(run, run->t_end);
         run->t = run->direction * (t - t_end) > 0.0 ? t_end : t;
     }
 }

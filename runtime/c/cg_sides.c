@@ -203,6 +203,13 @@ static double cg_side_kept(const cg_run_t *run, int32_t i, int start)
     return direction == 0.0 ? 0.0 : detector->sign[i] != 0.0 ? detector->sign[i] : detector->kept[i];
 }
 
+/* Whether an event has occurred at this time: what its guard was then is an error of the time. */
+static int cg_has_just_occurred(const cg_run_t *run, int32_t i)
+{
+    const double since = fabs(cg_time_span(run->detector->flights[i].t, cg_time_outside(run, run->t)));
+    return run->detector->count[i] > 0.0 && since <= 2.0 * cg_step_smallest(run->t);
+}
+
 /* The sides of the guards of events that are not zero; the entries of the others in detector->leaving are left unsettled. What
  * a guard was before a reset at which it occurs is an error of the time; one that no reset has moved keeps its side. */
 static int cg_sides_by_value(cg_run_t *run, int start)
@@ -213,12 +220,13 @@ static int cg_sides_by_value(cg_run_t *run, int start)
         const double g = detector->end[i], before = detector->before[i], moved = fabs(g - before);
         const int fired = !start && detector->fired[i] != 0.0;
         const double latest = cg_larger(CG_SIDE * detector->scale[i], 8.0 * detector->noise[i]);
-        const double late = fired ? cg_smaller(4.0 * fabs(before), latest) : 0.0;
+        const int at_once = fired || (!start && cg_has_just_occurred(run, i));
+        const double late = at_once ? cg_smaller(4.0 * fabs(before), latest) : 0.0;
         const double least = cg_larger(detector->noise[i], late);
         const int zero = detector->active[i] != 0.0 && fabs(g) <= least;
         const int rested = fired && detector->kept[i] != 0.0;
         const int stays = !start && !fired && detector->sign[i] != 0.0 && moved <= detector->noise[i];
-        detector->noise[i] = zero ? cg_larger(least, fired ? 4.0 * fabs(g) : 0.0) : 0.0;
+        detector->noise[i] = zero ? cg_larger(least, at_once ? 4.0 * fabs(g) : 0.0) : 0.0;
         detector->kept[i] = zero ? cg_side_kept(run, i, start) : 0.0;
         detector->sign[i] = zero ? 0.0 : stays ? detector->sign[i] : g > 0.0 ? 1.0 : -1.0;
         memset(&detector->leaving[i], 0, sizeof detector->leaving[i]);
