@@ -10,7 +10,7 @@ import numpy as np
 from . import pivots, plotting
 from .arguments import Array, array
 from .consistency import Accepted
-from .errors import ArgumentError, message_of, optional
+from .errors import ACCUMULATING, ArgumentError, message_of, optional
 from .inputs import Inputs
 from .options import RunOptions
 from .series import Series
@@ -226,6 +226,9 @@ class Solution:
         low, high = float(np.min(dense.ts)), float(np.max(dense.ts))
         if moments.ndim > 1:
             raise ArgumentError(f"t has shape {moments.shape}; a number or a 1-D array is needed")
+        if self.status == ACCUMULATING:  # between the last event and the limit of those that follow
+            end = self.t_reached
+            moments = np.where((moments - high) * (moments - end) <= 0, min(max(end, low), high), moments)
         if not ((moments >= low) & (moments <= high)).all():
             raise ArgumentError(f"t must lie inside the run, [{low:.17g}, {high:.17g}]")
         return np.asarray(dense(moments))

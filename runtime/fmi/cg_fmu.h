@@ -100,6 +100,8 @@ typedef struct cg_fmu_memory {
     int32_t pending;  /* Co-Simulation: an event at run->t waits for Event Mode */
     int32_t terminal; /* a terminal event has ended the run */
     int32_t tuned;    /* parameters have changed since the last step or update */
+    int32_t starts;   /* of a saved state: what occurs at the start waits for the first update or step */
+    int32_t unused;
 } cg_fmu_memory_t;
 
 struct cg_fmu;

@@ -111,6 +111,7 @@ cg_fmu_state_t *cg_fmu_save(cg_fmu_t *fmu, cg_fmu_state_t *into)
         }
     }
     state->memory = fmu->memory;
+    state->memory.starts = detector != NULL && detector->pending == 1;
     state->memory.kind = cg_fmu_kind(fmu);
     state->memory.check = cg_fmu_check(cg_fmu_bytes(state), size);
     return state;
@@ -138,7 +139,7 @@ int cg_fmu_restore(cg_fmu_t *fmu, const cg_fmu_state_t *state)
         for (int i = 0; i < 4; i++, place += bytes) {
             memcpy(rows[i], place, bytes);
         }
-        detector->pending = state->memory.pending;
+        detector->pending = state->memory.pending || state->memory.starts;
     }
     fmu->memory = state->memory;
     memset(fmu->slope, 0, (size_t)fmu->model.n_inputs * sizeof(double)); /* rates are set for one step */
