@@ -11,8 +11,8 @@ static size_t cg_detector_layout(cg_detector_t *detector, char *base, int32_t ld
 {
     size_t offset = CG_ALIGNED(sizeof(cg_detector_t));
     double **const by_index[] = {&detector->direction, &detector->limit, &detector->sign, &detector->count, &detector->sign_new,
-                                 &detector->active, &detector->root, &detector->cursor, &detector->fired, &detector->fires, &detector->scale,
-                                 &detector->end, &detector->values};
+                                 &detector->active, &detector->root, &detector->cursor, &detector->fired, &detector->fires,
+                                 &detector->scale,  &detector->end, &detector->values};
     double **const by_guard[] = {&detector->kept, &detector->noise, &detector->before};
     for (size_t i = 0; i < sizeof by_index / sizeof *by_index; i++) {
         *by_index[i] = cg_take(base, &offset, detector->n_observed);
@@ -420,15 +420,13 @@ static int cg_turns(cg_run_t *run, int32_t index)
 static int cg_goes_straight_back(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
-    const cg_time_t now = cg_time_outside(run, run->t);
     int32_t found = -1;
     for (int32_t i = 0; i < detector->n_observed && !detector->follows; i++) {
         if (detector->fired[i] == 0.0) {
             continue;
         }
-        const cg_flights_t *const flights = i < run->model->n_events ? &detector->flights[i] : NULL;
-        if (flights == NULL || detector->limit[i] > 0.0 || detector->kept[i] == 0.0 || flights->round != detector->memory.rounds || flights->round == 0
-            || fabs(cg_time_span(flights->t, now)) > 2.0 * cg_step_smallest(run->t)) {
+        if (i >= run->model->n_events || detector->limit[i] > 0.0 || detector->kept[i] == 0.0
+            || detector->flights[i].round != detector->memory.rounds || !cg_detector_occurred(run, i, run->t)) {
             return 0;
         }
         found = i;

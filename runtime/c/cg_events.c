@@ -257,9 +257,7 @@ static int cg_bracket_from_zero(cg_run_t *run, int32_t index, int *goes_on)
         return status;
     }
     /* a smooth guard that leaves zero in this step does so at its start, and after a reset; else where it first is visible */
-    const cg_time_t begin = cg_time_outside(run, run->t_old);
-    const int reset = fabs(cg_time_span(detector->flights[index].t, begin)) <= 2.0 * cg_step_smallest(run->t_old);
-    const int late = from >= cg_nodes[2] && !(reset && detector->count[index] > 0.0);
+    const int late = from >= cg_nodes[2] && !cg_detector_occurred(run, index, run->t_old);
     for (int trial = 0; trial < 40 && status == CG_OK && late && upto - from > CG_SAME_TIME; trial++) {
         const double middle = 0.5 * (from + upto);
         status = cg_detector_inside(run, middle, index, detector->values);

@@ -34,6 +34,7 @@ enum cg_instant { CG_SIDES_START, CG_SIDES_RESET, CG_SIDES_MODES /* only these m
 int cg_detector_sides(cg_run_t *run, int instant);
 void cg_detector_go_on(cg_detector_t *detector); /* with what fires at the same time, if anything does */
 void cg_detector_activate(cg_run_t *run);
+int cg_detector_occurred(const cg_run_t *run, int32_t index, double t); /* whether the last time of an event was at t */
 int cg_detector_ends(const cg_detector_t *detector, int32_t index); /* whether `index`, which is zero now, ends the run */
 int cg_detector_has_room(const cg_detector_t *detector, int64_t rows); /* in its log, if it has one */
 void cg_detector_log(cg_run_t *run, int32_t cause, const cg_record_t *record, const double *before);

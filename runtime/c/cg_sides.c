@@ -203,11 +203,10 @@ static double cg_side_kept(const cg_run_t *run, int32_t i, int start)
     return direction == 0.0 ? 0.0 : detector->sign[i] != 0.0 ? detector->sign[i] : detector->kept[i];
 }
 
-/* Whether an event has occurred at this time: what its guard was then is an error of the time. */
-static int cg_has_just_occurred(const cg_run_t *run, int32_t i)
+int cg_detector_occurred(const cg_run_t *run, int32_t index, double t)
 {
-    const double since = fabs(cg_time_span(run->detector->flights[i].t, cg_time_outside(run, run->t)));
-    return run->detector->count[i] > 0.0 && since <= 2.0 * cg_step_smallest(run->t);
+    const double since = fabs(cg_time_span(run->detector->flights[index].t, cg_time_outside(run, t)));
+    return run->detector->count[index] > 0.0 && since <= 2.0 * cg_step_smallest(t);
 }
 
 /* The sides of the guards of events that are not zero; the entries of the others in detector->leaving are left unsettled. What
@@ -220,7 +219,7 @@ static int cg_sides_by_value(cg_run_t *run, int start)
         const double g = detector->end[i], before = detector->before[i], moved = fabs(g - before);
         const int fired = !start && detector->fired[i] != 0.0;
         const double latest = cg_larger(CG_SIDE * detector->scale[i], 8.0 * detector->noise[i]);
-        const int at_once = fired || (!start && cg_has_just_occurred(run, i));
+        const int at_once = fired || (!start && cg_detector_occurred(run, i, run->t));
         const double late = at_once ? cg_smaller(4.0 * fabs(before), latest) : 0.0;
         const double least = cg_larger(detector->noise[i], late);
         const int zero = detector->active[i] != 0.0 && fabs(g) <= least;
