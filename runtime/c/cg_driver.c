@@ -1,66 +1,7 @@
-/* cg_driver.c: the integration loop over the steps of any method; see cg_driver.h.
- * The methods are instantiated here once, for any model, through its table; with CG_NO_TABLE there are only those that
- * are compiled into a model.
- */
+/* cg_driver.c: the integration loop over the steps of any method; see cg_driver.h. */
 #include "cg_control.h"
 #include "cg_internal.h"
 #include "cg_stiff.h"
-
-#define CG_FN(name) cg_table_##name
-#define CG_N(run) ((run)->n)
-#define CG_OWN(run) ((run)->n_own)
-#define CG_TANGENTS(run) ((run)->n_tangents)
-#define CG_NU(run) ((run)->n_u)
-#define CG_RHS(run, t, x, out) (run)->rhs(t, x, (run)->p, (run)->u, out, (run)->work)
-#define CG_FLATTEN
-#define CG_COPIED 0
-#define CG_APART 0
-#ifdef CG_NO_TABLE
-#define CG_NO_METHODS
-#endif
-#include "cg_method.h"
-#ifdef CG_NO_TABLE
-static const cg_method_t cg_methods[] = {CG_METHOD_END};
-#else
-#include "cg_rodas5p.h"
-#include "cg_auto.h"
-static const cg_method_t cg_methods[] = {
-    CG_METHOD_LIST(CG_METHOD) CG_METHOD(rodas5p) CG_METHOD(auto) CG_METHOD_END
-};
-#endif
-#undef CG_NO_METHODS
-#undef CG_FLATTEN
-#undef CG_COPIED
-#undef CG_APART
-#undef CG_RHS
-#undef CG_NU
-#undef CG_OWN
-#undef CG_TANGENTS
-#undef CG_N
-#undef CG_FN
-
-const cg_method_t *cg_method_table(void) { return cg_methods; }
-
-static const cg_method_t *cg_method_in(const cg_method_t *table, const char *name)
-{
-    for (const cg_method_t *method = table; name != NULL && method != NULL && method->info.name != NULL; method++) {
-        if (method->info.layout == CG_RUN_LAYOUT && strcmp(method->info.name, name) == 0) {
-            return method;
-        }
-    }
-    return NULL;
-}
-
-int cg_method_find(const cg_model_t *model, const char *name, int32_t flags, cg_method_t *found)
-{
-    const cg_method_t *const own = cg_method_in(model->methods, name);
-    const cg_method_t *const general = cg_method_in(cg_methods, name);
-    const cg_method_t *const chosen = own != NULL && !(general != NULL && (flags & CG_RUN_TABLE)) ? own : general;
-    if (chosen != NULL) {
-        *found = *chosen;
-    }
-    return chosen != NULL;
-}
 
 /* ---- inputs ---- */
 
@@ -249,40 +190,7 @@ void cg_run_moved(cg_run_t *run)
     cg_run_changed(run);
 }
 
-int cg_run_probe(cg_run_t *run, double t, const double *x, double *out)
-{
-    const int status = cg_table_rhs(run, t, x, out);
-    return status != CG_OK ? status : cg_step_finite(out, run->n) ? CG_OK : CG_NONFINITE;
-}
-
 /* ---- the loop ---- */
-
-/* Computes what depends on the parameters alone; a failure counts as the first call of the right-hand side. */
-static int cg_hoist(cg_run_t *run)
-{
-    const cg_model_t *const model = run->model;
-    const int status = model->hoist == NULL ? CG_OK : model->hoist(run->p, run->p + model->n_parameters);
-    run->n_rhs += status != CG_OK;
-    return status;
-}
-
-int cg_run_inputs(cg_run_t *run, double t, const double *x)
-{
-    return run->input_kind != 0 ? cg_table_inputs(run, t, x) : CG_OK;
-}
-
-int cg_run_derivative(cg_run_t *run)
-{
-    int status = CG_OK;
-    if (!run->have_f) {
-        status = cg_hoist(run);
-        if (status == CG_OK) {
-            status = cg_run_probe(run, run->t, run->x, run->f);
-        }
-        run->have_f = status == CG_OK;
-    }
-    return status;
-}
 
 /* Everything a step needs at its start; does nothing after an accepted step unless it ended at an input sample. */
 static int cg_prepare(cg_run_t *run)
@@ -294,7 +202,7 @@ static int cg_prepare(cg_run_t *run)
     }
     int status = cg_run_derivative(run);
     if (status == CG_OK && run->h == 0.0) {
-        run->h = cg_table_first(run, cg_smaller(fabs(cg_time_inside(run, run->t_end) - run->t), run->max_step));
+        run->h = cg_run_first(run, cg_smaller(fabs(cg_time_inside(run, run->t_end) - run->t), run->max_step));
     }
     return status;
 }

@@ -11,7 +11,7 @@
 #include "cg_flatten.h"
 
 /* Each method takes time to compile: for the heavy top 0.1 s for tsit5, 0.2 s for dop853, 0.3 s for vern9. All but
- * rk4 and those that are taken by default (cg_default.h) are left out. They run through the table of cg_driver.c, with the same results; CG_INLINE_ALL includes all of them. */
+ * rk4 and those that are taken by default (cg_default.h) are left out. They run through the table of cg_method_table.c, with the same results; CG_INLINE_ALL includes all of them. */
 #ifndef CG_INLINE_ALL
 #define CG_FEW_METHODS
 #endif

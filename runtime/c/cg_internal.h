@@ -52,6 +52,8 @@ int cg_steps_spent(const cg_run_t *run);     /* whether max_steps is reached */
 int cg_detector_after_step(cg_run_t *run);            /* finds events; may shorten or take back the step */
 /* The last step was repeated up to a crossing of the quantity `index`, the only one in it. */
 int cg_detector_arrive(cg_run_t *run, int32_t index);
+/* Derivatives in the state, after what has fired is handled; the state before is in run->moved. */
+int cg_detector_jump(cg_run_t *run);
 int cg_detector_handle(cg_run_t *run, cg_record_t *record); /* handles the events at run->t; a pause or CG_OK */
 
 /* Chooses the modes of all contacts with detector->free set, and of all normal forces. CG_PARADOX: see n_solutions. */
@@ -66,6 +68,7 @@ int cg_run_inputs(cg_run_t *run, double t, const double *x); /* brings run->u to
 int cg_run_derivative(cg_run_t *run);                        /* run->f at run->t, if it is not known */
 /* One call of the right-hand side outside a step. CG_NONFINITE: the derivative is not finite. */
 int cg_run_probe(cg_run_t *run, double t, const double *x, double *out);
+double cg_run_first(const cg_run_t *run, double longest); /* the length of the first step, from run->x and run->f */
 void cg_correct_begin(cg_run_t *run); /* finds the kernel for run->projection */
 /* The status of a step that failed from here; CG_RANK_CHANGED near a singular position. */
 int cg_failure(const cg_model_t *model, int status, double t, const double *x, const double *p, const double *u,

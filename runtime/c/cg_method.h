@@ -14,7 +14,7 @@
  *   CG_FEW_METHODS    leaves some of them out, to save compile time
  *   CG_MODEL_METHODS  the header of the methods that a model brings
  *   CG_METHOD_LIST_FILE  a header in place of cg_method_list.h; CG_WITHOUT_RK4 says that rk4 is not in it
- *   CG_NO_METHODS     leaves all of them out: only what cg_driver.c needs besides is made
+ *   CG_NO_METHODS     leaves all of them out: only what cg_evaluate.c needs is made
  * With CG_LANES above 1 the same methods step that many trajectories at once.
  * A new method is a file of numbers in codegen/methods/pairs; one that is no pair is a header, included here, and an
  * entry of method_list.h.in.

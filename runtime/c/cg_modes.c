@@ -341,3 +341,15 @@ int cg_modes_choose(cg_run_t *run)
            sizeof(double) * (size_t)detector->n_modes);
     return CG_OK;
 }
+
+/* A contact's second limit is active only while it sticks, its slip only while none that sticks holds it. */
+void cg_detector_activate(cg_run_t *run)
+{
+    cg_detector_t *const detector = run->detector;
+    for (int32_t i = 0; i < detector->n_contacts; i++) {
+        detector->active[detector->first_contact + CG_CONTACT_OBSERVED * i + CG_CONTACT_BREAK] =
+            run->u[detector->n_inputs + i] == 0.0 ? 1.0 : 0.0;
+        detector->active[detector->first_contact + CG_CONTACT_OBSERVED * i + CG_CONTACT_SLIP] =
+            cg_modes_held(run, i) ? 0.0 : 1.0;
+    }
+}

@@ -168,7 +168,7 @@ typedef struct cg_method_info {
     int32_t layout;   /* CG_RUN_LAYOUT or CG_LANES_LAYOUT, with which it was compiled */
 } cg_method_info_t;
 
-/* An integration method, with the model's right-hand side compiled into it or, in the table of cg_driver.c, for any
+/* An integration method, with the model's right-hand side compiled into it or, in the table of cg_method_table.c, for any
  * model; see cg_run.h. */
 typedef struct cg_method {
     cg_method_info_t info;
@@ -265,7 +265,7 @@ typedef struct cg_model {
                                 * terms of all dr/dx_j */
     cg_hoist_t hoist;          /* NULL if n_hoisted is 0 */
 
-    const cg_method_t *methods; /* compiled with this right-hand side: some of cg_driver.c, and the model's own; ended
+    const cg_method_t *methods; /* compiled with this right-hand side: some of cg_method_table.c, and the model's own; ended
                                  * by a NULL name; or NULL */
     const cg_lane_set_t *const *lane_sets; /* widest first, ended by NULL; or NULL: none is linked in */
 } cg_model_t;

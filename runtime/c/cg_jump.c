@@ -1,0 +1,89 @@
+/* cg_jump.c: derivatives in the state over an instant at which something happens; see cg_jump_at_t. */
+#include "cg_internal.h"
+#include "cg_step.h"
+
+#include <string.h>
+
+/* The `choose` of cg_jump_at_t: contacts whose own quantities are not done keep their modes. */
+static int cg_modes_of_some(void *context, const unsigned char *done, const double *x, double *modes)
+{
+    cg_run_t *const run = (cg_run_t *)context;
+    cg_detector_t *const detector = run->detector;
+    double *const present = run->u + detector->n_inputs;
+    const size_t bytes = sizeof(double) * (size_t)run->n, of_modes = sizeof(double) * (size_t)detector->n_modes;
+    const int32_t n_solutions = detector->n_solutions;
+    int reset = 0;
+    memcpy(run->x_trial, run->x, bytes);
+    memcpy(run->x, x, sizeof(double) * (size_t)run->n_own);
+    memcpy(detector->chosen, present, of_modes);
+    memcpy(present, detector->modes, of_modes);
+    for (int32_t i = 0; i < run->model->n_events; i++) {
+        reset = reset || (done[i] && detector->fired[i] != 0.0 && run->model->events[i].has_reset);
+    }
+    int status = cg_modes_free(run, reset);
+    for (int32_t i = 0; i < detector->n_contacts; i++) {
+        for (int what = 0; what < CG_CONTACT_OBSERVED; what++) {
+            const int32_t own = CG_CONTACT_OBSERVED * i + what;
+            if (detector->fired[detector->first_contact + own] != 0.0 && !done[detector->n_guards + own]) {
+                detector->free[i] = 0.0;
+                present[i] = detector->modes[i];
+            }
+        }
+    }
+    memcpy(detector->present, present, of_modes);
+    if (status == CG_OK) {
+        status = cg_modes_choose(run);
+    }
+    memcpy(modes, present, of_modes);
+    memcpy(present, detector->chosen, of_modes);
+    memcpy(run->x, run->x_trial, bytes);
+    detector->n_solutions = n_solutions;
+    return status;
+}
+
+/* The `tell` of cg_jump_at_t: to the log. */
+static void cg_log_fields(void *context, int32_t cause, double group, const double *before, const double *after,
+                          const double *modes)
+{
+    const cg_run_t *const run = (const cg_run_t *)context;
+    const cg_detector_t *const detector = run->detector;
+    const int32_t place = cause < detector->n_guards ? cause : cause - detector->n_guards + detector->first_contact;
+    const ptrdiff_t n = run->n, n_modes = detector->n_modes;
+    double *row = detector->log + (detector->n_log - 1) * detector->log_row;
+    while (row[1] != (double)place) {
+        row -= detector->log_row;
+    }
+    row += CG_LOG_HEAD + 2 * n;
+    memcpy(row, modes, sizeof(double) * (size_t)n_modes);
+    row += 2 * n_modes;
+    row[1] = group;
+    memcpy(row + 2, before, sizeof(double) * (size_t)run->n_own);
+    memcpy(row + 2 + n, after, sizeof(double) * (size_t)run->n_own);
+}
+
+int cg_detector_jump(cg_run_t *run)
+{
+    cg_detector_t *const detector = run->detector;
+    cg_jump_at_t at;
+    memset(&at, 0, sizeof at);
+    at.t = cg_time_of_model(run, run->t);
+    at.moment = run->direction * CG_MOMENT_OF_RATE * run->h;
+    at.before = run->moved;
+    at.modes = detector->modes;
+    at.u_slope = run->u_slope;
+    at.tolerance = detector->tolerance;
+    at.rtol = run->rtol;
+    at.detector = detector;
+    at.context = run;
+    at.choose = cg_modes_of_some;
+    at.tell = detector->logs_fields ? cg_log_fields : NULL;
+    for (int32_t i = 0; i < run->n_own; i++) {
+        detector->tolerance[i] = cg_step_scale(run->atol[i], run->rtol, run->moved[i], run->moved[i]);
+    }
+    int status = run->jump(&at, run->p, run->u, run->x, run->work);
+    run->have_f = 0;
+    if (detector->goes_on && (status == CG_TANGENT_EVENT || status == CG_ORDER_MATTERS)) {
+        status = CG_OK;
+    }
+    return status != CG_OK || cg_step_finite(run->x, run->n) ? status : CG_NONFINITE;
+}
