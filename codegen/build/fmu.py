@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from chaplygin.runtime.compiled_model import CompiledModel
 
 _FUNCTIONS = {"2.0": ("cg_fmi2.c",), "3.0": ("cg_fmi3.c", "cg_fmi3_absent.c")}
-_SHARED = ("cg_fmu.c", "cg_fmu_derivative.c", "cg_fmu_events.c", "cg_fmu_state.c", "cg_fmu_values.c")
+_SHARED = ("cg_fmu.c", "cg_fmu_derivative.c", "cg_fmu_events.c", "cg_fmu_report.c", "cg_fmu_state.c",
+           "cg_fmu_values.c")  # fmt: skip
 _DATE = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that the same model gives the same bytes
 
 

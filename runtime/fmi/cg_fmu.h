@@ -20,6 +20,7 @@
 
 #include "cg_events.h"
 
+#define CG_FMU_DEFAULT_TOLERANCE 1e-9
 #define CG_FMU_HYSTERESIS 1e-12
 #define CG_FMU_MAX_STEPS 10000000 /* between two communication points */
 
@@ -141,12 +142,7 @@ typedef struct cg_fmu {
     void *environment;
 } cg_fmu_t;
 
-/* ---- cg_fmu.c ---- */
-
-/* NULL: no memory, or a token of another FMU. */
-cg_fmu_t *cg_fmu_new(const char *name, const char *token, int co_simulation, const cg_fmu_t *how);
-void cg_fmu_delete(cg_fmu_t *fmu);
-int cg_fmu_reset(cg_fmu_t *fmu);
+/* ---- cg_fmu_report.c ---- */
 
 /* Logs and returns `status`. */
 int cg_fmu_say(const cg_fmu_t *fmu, int status, const char *format, ...);
@@ -154,10 +150,17 @@ int cg_fmu_say(const cg_fmu_t *fmu, int status, const char *format, ...);
 int cg_fmu_require(const cg_fmu_t *fmu, int phases, const char *function);
 /* The FMI status for an error of the runtime. `where`: what failed. */
 int cg_fmu_failed(const cg_fmu_t *fmu, int status, const char *where);
+int cg_fmu_consistent(cg_fmu_t *fmu); /* an error if the state is off a constraint */
+
+/* ---- cg_fmu.c ---- */
+
+/* NULL: no memory, or a token of another FMU. */
+cg_fmu_t *cg_fmu_new(const char *name, const char *token, int co_simulation, const cg_fmu_t *how);
+void cg_fmu_delete(cg_fmu_t *fmu);
+int cg_fmu_reset(cg_fmu_t *fmu);
 
 int cg_fmu_setup(cg_fmu_t *fmu, int tolerance_given, double tolerance, double start, int stop_given, double stop);
 int cg_fmu_start(cg_fmu_t *fmu, int next); /* the end of the initialization; `next`: the phase after it */
-int cg_fmu_consistent(cg_fmu_t *fmu); /* an error if the state is off a constraint */
 
 /* ---- cg_fmu_values.c ---- */
 

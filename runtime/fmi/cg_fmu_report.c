@@ -1,0 +1,85 @@
+/* cg_fmu_report.c: what an instance tells its importer: messages, refusals and failures; see cg_fmu.h. */
+#include "cg_fmu.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* Residuals at the start, as fractions of their terms: as in chaplygin/runtime/consistency.py, which explains them. */
+#define CG_FMU_WARN 1e-8
+#define CG_FMU_REFUSE 1e-4
+#define CG_FMU_FLOOR 1e8
+
+int cg_fmu_say(const cg_fmu_t *fmu, int status, const char *format, ...)
+{
+    char text[400];
+    va_list arguments;
+    if (fmu->log == NULL || (status < CG_FMU_WARNING && !fmu->logging)) {
+        return status;
+    }
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    static const char *const categories[] = {"logEvents", "logStatusWarning", "logStatusDiscard", "logStatusError",
+                                             "logStatusFatal"};
+    fmu->log(fmu, status, categories[status], text);
+    return status;
+}
+
+int cg_fmu_require(const cg_fmu_t *fmu, int phases, const char *function)
+{
+    static const char *const names[] = {"after instantiation", "in Initialization Mode", "in Event Mode",
+                                        "in Continuous-Time Mode", "in Step Mode", "after termination",
+                                        "after an error"};
+    if (fmu == NULL) {
+        return CG_FMU_ERROR;
+    }
+    if (fmu->memory.phase & phases) {
+        return CG_FMU_OK;
+    }
+    int i = 0;
+    while (!(fmu->memory.phase & 1 << i)) {
+        i++;
+    }
+    return cg_fmu_say(fmu, CG_FMU_ERROR, "%s is not allowed %s", function, names[i]);
+}
+
+int cg_fmu_failed(const cg_fmu_t *fmu, int status, const char *where)
+{
+    /* an importer that integrates can try a shorter step */
+    const int again = fmu->memory.phase == CG_FMU_CONTINUOUS && (status == CG_SINGULAR || status == CG_NONFINITE);
+    return cg_fmu_say(fmu, again ? CG_FMU_DISCARD : CG_FMU_ERROR, "%s at t = %.17g: %s", where, fmu->run->t,
+                      cg_status_text(status));
+}
+
+int cg_fmu_consistent(cg_fmu_t *fmu)
+{
+    const cg_model_t *const model = &fmu->model;
+    cg_run_t *const run = fmu->run;
+    if (model->consistency == NULL) {
+        return CG_FMU_OK;
+    }
+    int status = model->consistency(run->t, run->x, run->p, run->u, fmu->value, run->work);
+    if (status != CG_OK) {
+        return cg_fmu_failed(fmu, status, "the constraints");
+    }
+    const double *row = fmu->value;
+    for (int32_t i = 0; i < model->n_invariants; i++) {
+        const cg_variable_t *const found = &model->invariants[i];
+        if (!(found->flags & CG_ZERO_AT_START)) {
+            continue;
+        }
+        const double least = CG_FMU_FLOOR * CG_FMU_DEFAULT_TOLERANCE * row[2];
+        const double share = fabs(row[0]) / (row[1] > least ? row[1] : least);
+        if (row[0] != 0.0 && !(share <= CG_FMU_WARN)) {
+            const int fatal = found->kind == CG_RESIDUAL && !(share <= CG_FMU_REFUSE);
+            status = cg_fmu_say(fmu, fatal ? CG_FMU_ERROR : CG_FMU_WARNING,
+                                "the state is off a constraint: %s = %g, which should be 0", found->name, row[0]);
+            if (fatal) {
+                return status;
+            }
+        }
+        row += 3;
+    }
+    return CG_FMU_OK;
+}
