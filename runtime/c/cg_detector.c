@@ -249,6 +249,24 @@ int cg_detector_inside(cg_run_t *run, double theta, int32_t only, double *values
     return cg_detector_evaluate(run, run->t_old + theta * (run->t - run->t_old), run->detector->x, only, values);
 }
 
+int cg_detector_sample(cg_run_t *run)
+{
+    cg_detector_t *const detector = run->detector;
+    int status = run->have_dense ? CG_OK : run->dense(run);
+    for (int j = 0; j < CG_NODES && status == CG_OK; j++) {
+        double *const row = detector->samples + (ptrdiff_t)j * detector->n_observed;
+        if (j == 0 && detector->have_end) {
+            memcpy(row, detector->end, sizeof(double) * (size_t)detector->n_observed);
+        } else {
+            status = cg_detector_inside(run, cg_nodes[j], -1, row);
+        }
+        for (int32_t i = 0; i < detector->n_observed; i++) {
+            detector->scale[i] = j == 0 ? fabs(row[i]) : cg_larger(detector->scale[i], fabs(row[i]));
+        }
+    }
+    return status;
+}
+
 double cg_detector_moment(const cg_run_t *run)
 {
     double size = 0.0, speed = 0.0;

@@ -230,24 +230,6 @@ static void cg_sides_at(cg_run_t *run, double theta)
     }
 }
 
-static int cg_sample_step(cg_run_t *run)
-{
-    cg_detector_t *const detector = run->detector;
-    int status = run->have_dense ? CG_OK : run->dense(run);
-    for (int j = 0; j < CG_NODES && status == CG_OK; j++) {
-        double *const row = detector->samples + (ptrdiff_t)j * detector->n_observed;
-        if (j == 0 && detector->have_end) {
-            memcpy(row, detector->end, sizeof(double) * (size_t)detector->n_observed);
-        } else {
-            status = cg_detector_inside(run, cg_nodes[j], -1, row);
-        }
-        for (int32_t i = 0; i < detector->n_observed; i++) {
-            detector->scale[i] = j == 0 ? fabs(row[i]) : cg_larger(detector->scale[i], fabs(row[i]));
-        }
-    }
-    return status;
-}
-
 /* The step that ends at an event differs from the interpolant by its error: slips that reach zero in it stop at the
  * same time. */
 static int cg_stop_others(cg_run_t *run)
@@ -299,7 +281,7 @@ int cg_detector_after_step(cg_run_t *run)
     for (int passes = 0;; passes++) {
         double theta;
         int landed = 1;
-        int status = cg_sample_step(run);
+        int status = cg_detector_sample(run);
         if (status == CG_OK) {
             status = cg_earliest(run, past, &index, &theta);
         }

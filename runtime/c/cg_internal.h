@@ -20,6 +20,7 @@ cg_time_t cg_signal_segment(const cg_signal_t *signal, cg_time_t t, double direc
 int cg_detector_evaluate(cg_run_t *run, double t, const double *x, int32_t only, double *values);
 /* The same inside the last step, at a fraction theta of it. */
 int cg_detector_inside(cg_run_t *run, double theta, int32_t only, double *values);
+int cg_detector_sample(cg_run_t *run); /* at the nodes of the last step: samples, and their scale */
 /* Finds the first sign change of `index` after detector->cursor and stores it in detector->root, using the samples of
  * the step; changes beyond `upto` do not matter. Sets sign_new if it was not known. */
 int cg_detector_bracket(cg_run_t *run, int32_t index, double upto);
