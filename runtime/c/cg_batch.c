@@ -27,17 +27,17 @@ static double *cg_batch_at(const cg_batch_t *batch, int32_t part, int64_t column
     return batch->table + batch->row[part] * batch->stride + column;
 }
 
-static double cg_goal_end(cg_batch_goal_t goal, double t)
+static double cg_batch_goal_end(cg_batch_goal_t goal, double t)
 {
     return goal.time == goal.time ? goal.time : t + goal.duration;
 }
 
-static void cg_put_integer(const cg_batch_t *batch, int32_t part, int64_t column, int64_t value)
+static void cg_batch_put_integer(const cg_batch_t *batch, int32_t part, int64_t column, int64_t value)
 {
     memcpy(cg_batch_at(batch, part, column), &value, sizeof value);
 }
 
-static int64_t cg_get_integer(const cg_batch_t *batch, int32_t part, int64_t column)
+static int64_t cg_batch_get_integer(const cg_batch_t *batch, int32_t part, int64_t column)
 {
     int64_t value;
     memcpy(&value, cg_batch_at(batch, part, column), sizeof value);
@@ -47,7 +47,7 @@ static int64_t cg_get_integer(const cg_batch_t *batch, int32_t part, int64_t col
 /* ---- one at a time ---- */
 
 /* Starts `run` with the state, parameters and inputs of a column. */
-static int cg_column_begin(const cg_batch_t *batch, cg_run_t *run, int64_t column, double t_end)
+static int cg_batch_column_begin(const cg_batch_t *batch, cg_run_t *run, int64_t column, double t_end)
 {
     const cg_model_t *const model = batch->model;
     cg_gather(run->x_old, 1, cg_batch_at(batch, CG_BATCH_X, column), batch->stride, run->n); /* not yet in use */
@@ -59,7 +59,7 @@ static int cg_column_begin(const cg_batch_t *batch, cg_run_t *run, int64_t colum
 void cg_batch_start(const cg_batch_t *batch, cg_run_t *run, int64_t column)
 {
     const cg_model_t *const model = batch->model;
-    int status = cg_column_begin(batch, run, column, *cg_batch_at(batch, CG_BATCH_T, column));
+    int status = cg_batch_column_begin(batch, run, column, *cg_batch_at(batch, CG_BATCH_T, column));
     if (status == CG_OK && model->hoist != NULL) {
         status = model->hoist(run->p, run->p + model->n_parameters);
         cg_gather(cg_batch_at(batch, CG_BATCH_P, column), batch->stride, run->p, 1,
@@ -67,12 +67,12 @@ void cg_batch_start(const cg_batch_t *batch, cg_run_t *run, int64_t column)
     }
     *cg_batch_at(batch, CG_BATCH_STEP, column) = run->h;
     *cg_batch_at(batch, CG_BATCH_LOG_OLD, column) = run->log_old;
-    cg_put_integer(batch, CG_BATCH_FRESH, column, -1);
-    cg_put_integer(batch, CG_BATCH_STATUS, column, status);
+    cg_batch_put_integer(batch, CG_BATCH_FRESH, column, -1);
+    cg_batch_put_integer(batch, CG_BATCH_STATUS, column, status);
 }
 
 /* Tells a listener of trial steps. CG_INTERRUPTED: it wants to stop. */
-static int cg_listened(cg_listener_t *listener, int64_t steps)
+static int cg_batch_listened(cg_listener_t *listener, int64_t steps)
 {
     if (listener == NULL) {
         return CG_OK;
@@ -85,25 +85,25 @@ static int cg_listened(cg_listener_t *listener, int64_t steps)
 }
 
 /* Advances one run. CG_INTERRUPTED: it has not moved. */
-static int cg_column_advance(const cg_batch_t *batch, cg_run_t *run, int64_t column, cg_batch_goal_t goal,
-                             cg_listener_t *listener)
+static int cg_batch_column_advance(const cg_batch_t *batch, cg_run_t *run, int64_t column, cg_batch_goal_t goal,
+                                   cg_listener_t *listener)
 {
-    const double t = *cg_batch_at(batch, CG_BATCH_T, column), end = cg_goal_end(goal, t);
-    if (cg_get_integer(batch, CG_BATCH_STATUS, column) != CG_OK || !(end > t)) {
+    const double t = *cg_batch_at(batch, CG_BATCH_T, column), end = cg_batch_goal_end(goal, t);
+    if (cg_batch_get_integer(batch, CG_BATCH_STATUS, column) != CG_OK || !(end > t)) {
         return CG_OK;
     }
-    int status = cg_column_begin(batch, run, column, end);
+    int status = cg_batch_column_begin(batch, run, column, end);
     if (status == CG_BAD_ARGUMENT) {
         return status;
     }
     run->h = *cg_batch_at(batch, CG_BATCH_STEP, column);
     run->log_old = *cg_batch_at(batch, CG_BATCH_LOG_OLD, column);
-    run->have_f = !cg_get_integer(batch, CG_BATCH_FRESH, column);
+    run->have_f = !cg_batch_get_integer(batch, CG_BATCH_FRESH, column);
     cg_gather(run->f, 1, cg_batch_at(batch, CG_BATCH_F, column), batch->stride, run->n);
     for (int pauses = status == CG_OK; pauses; pauses = status == CG_BUDGET_USED) {
         const int64_t before = run->n_steps + run->n_rejected;
         status = cg_drive(run, NULL, listener == NULL ? -1 : listener->left);
-        if (status == CG_INTERRUPTED || cg_listened(listener, run->n_steps + run->n_rejected - before) != CG_OK) {
+        if (status == CG_INTERRUPTED || cg_batch_listened(listener, run->n_steps + run->n_rejected - before) != CG_OK) {
             return CG_INTERRUPTED;
         }
     }
@@ -112,8 +112,8 @@ static int cg_column_advance(const cg_batch_t *batch, cg_run_t *run, int64_t col
     *cg_batch_at(batch, CG_BATCH_T, column) = run->t;
     *cg_batch_at(batch, CG_BATCH_STEP, column) = run->h;
     *cg_batch_at(batch, CG_BATCH_LOG_OLD, column) = run->log_old;
-    cg_put_integer(batch, CG_BATCH_FRESH, column, run->have_f ? 0 : -1);
-    cg_put_integer(batch, CG_BATCH_STATUS, column, status);
+    cg_batch_put_integer(batch, CG_BATCH_FRESH, column, run->have_f ? 0 : -1);
+    cg_batch_put_integer(batch, CG_BATCH_STATUS, column, status);
     return CG_OK;
 }
 
@@ -128,7 +128,7 @@ typedef struct cg_shared {
 
 enum { CG_STORED = 6, CG_SHARED = 8 }; /* the parts that change in a step come first */
 
-static void cg_share(const cg_lanes_run_t *run, cg_shared_t *shared)
+static void cg_batch_share(const cg_lanes_run_t *run, cg_shared_t *shared)
 {
     const cg_shared_t parts[CG_SHARED] = {
         {CG_BATCH_X, run->n, run->x},
@@ -144,7 +144,7 @@ static void cg_share(const cg_lanes_run_t *run, cg_shared_t *shared)
 }
 
 /* Whether the derivative must be computed in all lanes. */
-static int cg_all_fresh(const cg_batch_t *batch, int64_t first, int32_t lanes)
+static int cg_batch_all_fresh(const cg_batch_t *batch, int64_t first, int32_t lanes)
 {
     int64_t fresh[CG_MOST_LANES], all = -1;
     cg_copy_lanes(fresh, cg_batch_at(batch, CG_BATCH_FRESH, first), lanes);
@@ -155,13 +155,13 @@ static int cg_all_fresh(const cg_batch_t *batch, int64_t first, int32_t lanes)
 }
 
 /* Copies all lanes from the columns that begin at `first`, or those parts that change back to them. */
-static void cg_columns_copy(const cg_batch_t *batch, const cg_lanes_run_t *run, int64_t first, int storing)
+static void cg_batch_columns_copy(const cg_batch_t *batch, const cg_lanes_run_t *run, int64_t first, int storing)
 {
     const int32_t lanes = run->lanes;
     cg_shared_t shared[CG_SHARED];
-    cg_share(run, shared);
+    cg_batch_share(run, shared);
     for (int a = 0; a < (storing ? CG_STORED : CG_SHARED); a++) {
-        if (!storing && shared[a].part == CG_BATCH_F && cg_all_fresh(batch, first, lanes)) {
+        if (!storing && shared[a].part == CG_BATCH_F && cg_batch_all_fresh(batch, first, lanes)) {
             continue;
         }
         char *lane = shared[a].lanes;
@@ -177,10 +177,10 @@ static void cg_columns_copy(const cg_batch_t *batch, const cg_lanes_run_t *run, 
 }
 
 /* Ends the run of one lane: stores it in its column. */
-static void cg_lane_store(const cg_batch_t *batch, cg_lanes_run_t *run, int32_t lane, int64_t column, int64_t status)
+static void cg_batch_lane_store(const cg_batch_t *batch, cg_lanes_run_t *run, int32_t lane, int64_t column, int64_t status)
 {
     cg_shared_t shared[CG_SHARED];
-    cg_share(run, shared);
+    cg_batch_share(run, shared);
     for (int a = 0; a < CG_STORED; a++) {
         const char *const from = (const char *)shared[a].lanes + (size_t)lane * sizeof(double);
         char *const to = (char *)cg_batch_at(batch, shared[a].part, column);
@@ -189,12 +189,12 @@ static void cg_lane_store(const cg_batch_t *batch, cg_lanes_run_t *run, int32_t 
                    from + (size_t)(i * run->lanes) * sizeof(double), sizeof(double));
         }
     }
-    cg_put_integer(batch, CG_BATCH_STATUS, column, status);
+    cg_batch_put_integer(batch, CG_BATCH_STATUS, column, status);
     run->active[lane] = 0;
 }
 
 /* Stores the lanes that have reached their goal or failed, also by `most` trial steps; 0: none goes on. */
-static int cg_columns_serve(const cg_batch_t *batch, cg_lanes_run_t *run, int64_t first, int64_t most)
+static int cg_batch_columns_serve(const cg_batch_t *batch, cg_lanes_run_t *run, int64_t first, int64_t most)
 {
     const uint32_t attention = run->attention;
     int arrived = 0;
@@ -206,7 +206,7 @@ static int cg_columns_serve(const cg_batch_t *batch, cg_lanes_run_t *run, int64_
         arrived += run->active[lane] && run->status[lane] == CG_OK && run->t[lane] == run->t_stop[lane];
     }
     if (arrived == run->lanes) { /* the status stays CG_OK */
-        cg_columns_copy(batch, run, first, 1);
+        cg_batch_columns_copy(batch, run, first, 1);
         return 0;
     }
     for (int32_t lane = 0; lane < run->lanes; lane++) {
@@ -217,7 +217,7 @@ static int cg_columns_serve(const cg_batch_t *batch, cg_lanes_run_t *run, int64_
                 status = CG_TOO_MANY_STEPS;
             }
             if (status != CG_OK || there) {
-                cg_lane_store(batch, run, lane, first + lane, status);
+                cg_batch_lane_store(batch, run, lane, first + lane, status);
             }
         }
     }
@@ -231,7 +231,7 @@ static int cg_columns_serve(const cg_batch_t *batch, cg_lanes_run_t *run, int64_
 }
 
 /* Computes derivatives and first steps where they are missing. A first step depends on the end of its run. */
-static void cg_columns_prepare(cg_lanes_run_t *run, uint32_t unstarted)
+static void cg_batch_columns_prepare(cg_lanes_run_t *run, uint32_t unstarted)
 {
     do {
         run->t_end = HUGE_VAL;
@@ -249,14 +249,14 @@ static void cg_columns_prepare(cg_lanes_run_t *run, uint32_t unstarted)
 
 /* Loads the columns from `first` on. The vectors are read in the step after all of them were written: a load that
  * depends on several shorter stores just before it is slow. */
-static void cg_columns_load(const cg_batch_t *batch, cg_lanes_run_t *run, int64_t first, cg_batch_goal_t goal)
+static void cg_batch_columns_load(const cg_batch_t *batch, cg_lanes_run_t *run, int64_t first, cg_batch_goal_t goal)
 {
     const int32_t lanes = run->lanes;
     const size_t size = sizeof(double) * (size_t)lanes;
     const double *const t = run->t;
     double *const t_anchor = run->t_anchor, *const t_stop = run->t_stop;
     int64_t *const active = run->active;
-    cg_columns_copy(batch, run, first, 0);
+    cg_batch_columns_copy(batch, run, first, 0);
     cg_copy_lanes(run->status, cg_batch_at(batch, CG_BATCH_STATUS, first), lanes);
     memset(run->n_anchor, 0, size);
     memset(run->rejected, 0, size);
@@ -264,7 +264,7 @@ static void cg_columns_load(const cg_batch_t *batch, cg_lanes_run_t *run, int64_
     memset(run->n_rejected, 0, size);
     run->attention = 0u;
     for (int32_t lane = 0; lane < lanes; lane++) {
-        const double end = cg_goal_end(goal, t[lane]);
+        const double end = cg_batch_goal_end(goal, t[lane]);
         t_anchor[lane] = t[lane];
         t_stop[lane] = end;
         active[lane] = -(int64_t)((run->status[lane] == CG_OK) & (end > t[lane]));
@@ -273,11 +273,11 @@ static void cg_columns_load(const cg_batch_t *batch, cg_lanes_run_t *run, int64_
 }
 
 /* Makes loaded lanes ready for the first step; 0: none is to be advanced. */
-static int cg_columns_begin(const cg_batch_t *batch, cg_lanes_run_t *run, int64_t first, int64_t most)
+static int cg_batch_columns_begin(const cg_batch_t *batch, cg_lanes_run_t *run, int64_t first, int64_t most)
 {
     int64_t fresh = 0;
     uint32_t unstarted = 0u;
-    if (run->attention != 0u && !cg_columns_serve(batch, run, first, most)) {
+    if (run->attention != 0u && !cg_batch_columns_serve(batch, run, first, most)) {
         return 0;
     }
     for (int32_t lane = 0; lane < run->lanes; lane++) {
@@ -285,13 +285,13 @@ static int cg_columns_begin(const cg_batch_t *batch, cg_lanes_run_t *run, int64_
         unstarted |= (uint32_t)(run->active[lane] && run->h[lane] == 0.0) << lane;
     }
     if (fresh != 0) {
-        cg_columns_prepare(run, unstarted);
+        cg_batch_columns_prepare(run, unstarted);
     }
-    return cg_columns_serve(batch, run, first, most);
+    return cg_batch_columns_serve(batch, run, first, most);
 }
 
 /* The most trial steps of a lane since it was loaded. */
-static int64_t cg_columns_trials(const cg_lanes_run_t *run)
+static int64_t cg_batch_columns_trials(const cg_lanes_run_t *run)
 {
     int64_t trials = 0;
     for (int32_t lane = 0; lane < run->lanes; lane++) {
@@ -301,11 +301,11 @@ static int64_t cg_columns_trials(const cg_lanes_run_t *run)
 }
 
 /* Tells a listener of the trial steps after the first `*heard`, and lets the lanes pause before it is to be called. */
-static int cg_columns_listened(cg_lanes_run_t *group, int64_t most, cg_listener_t *listener, int64_t *heard)
+static int cg_batch_columns_listened(cg_lanes_run_t *group, int64_t most, cg_listener_t *listener, int64_t *heard)
 {
     cg_lanes_run_t *const second = cg_lanes_group(group, 1);
-    const int64_t one = cg_columns_trials(group), two = cg_columns_trials(second), now = one > two ? one : two;
-    const int status = cg_listened(listener, now - *heard);
+    const int64_t one = cg_batch_columns_trials(group), two = cg_batch_columns_trials(second), now = one > two ? one : two;
+    const int status = cg_batch_listened(listener, now - *heard);
     *heard = now;
     group->max_steps = listener != NULL && listener->left < most - now ? now + listener->left : most;
     second->max_steps = group->max_steps;
@@ -313,16 +313,16 @@ static int cg_columns_listened(cg_lanes_run_t *group, int64_t most, cg_listener_
 }
 
 /* Advances the runs of two groups of lanes in turn. */
-static int cg_columns_advance(const cg_batch_t *batch, cg_lanes_run_t *group, int64_t first, cg_batch_goal_t goal,
-                              int64_t most, cg_listener_t *listener)
+static int cg_batch_columns_advance(const cg_batch_t *batch, cg_lanes_run_t *group, int64_t first, cg_batch_goal_t goal,
+                                    int64_t most, cg_listener_t *listener)
 {
     cg_lanes_run_t *const second = cg_lanes_group(group, 1);
     const int64_t next = first + group->lanes;
     int64_t heard = 0;
-    cg_columns_load(batch, group, first, goal);
-    cg_columns_load(batch, second, next, goal);
-    int status = cg_columns_listened(group, most, listener, &heard);
-    int one = cg_columns_begin(batch, group, first, most), two = cg_columns_begin(batch, second, next, most);
+    cg_batch_columns_load(batch, group, first, goal);
+    cg_batch_columns_load(batch, second, next, goal);
+    int status = cg_batch_columns_listened(group, most, listener, &heard);
+    int one = cg_batch_columns_begin(batch, group, first, most), two = cg_batch_columns_begin(batch, second, next, most);
     while (status == CG_OK && (one || two)) {
         cg_lanes_run_t *const leader = one ? group : second;
         if (*group->stop) {
@@ -330,14 +330,14 @@ static int cg_columns_advance(const cg_batch_t *batch, cg_lanes_run_t *group, in
         }
         leader->other = one && two ? second : NULL;
         leader->advance(leader);
-        one = one && cg_columns_serve(batch, group, first, most);
-        two = two && cg_columns_serve(batch, second, next, most);
-        status = cg_columns_listened(group, most, listener, &heard);
+        one = one && cg_batch_columns_serve(batch, group, first, most);
+        two = two && cg_batch_columns_serve(batch, second, next, most);
+        status = cg_batch_columns_listened(group, most, listener, &heard);
     }
     return status;
 }
 
-static int cg_lanes_ready(cg_lanes_run_t *lanes, const cg_run_t *run)
+static int cg_batch_lanes_ready(cg_lanes_run_t *lanes, const cg_run_t *run)
 {
     int status = CG_OK;
     for (unsigned g = 0; g < 2 && status == CG_OK; g++) {
@@ -355,11 +355,11 @@ static int cg_lanes_ready(cg_lanes_run_t *lanes, const cg_run_t *run)
 int cg_batch_advance(const cg_batch_t *batch, cg_run_t *run, cg_lanes_run_t *lanes, int64_t first, int64_t last,
                      cg_batch_goal_t goal, cg_listener_t *listener)
 {
-    int status = lanes == NULL ? CG_OK : cg_lanes_ready(lanes, run);
+    int status = lanes == NULL ? CG_OK : cg_batch_lanes_ready(lanes, run);
     const int64_t width = lanes == NULL ? 1 : 2 * (int64_t)lanes->lanes;
     for (int64_t column = first; column < last && status == CG_OK; column += width) {
-        status = lanes == NULL ? cg_column_advance(batch, run, column, goal, listener)
-                               : cg_columns_advance(batch, lanes, column, goal, run->max_steps, listener);
+        status = lanes == NULL ? cg_batch_column_advance(batch, run, column, goal, listener)
+                               : cg_batch_columns_advance(batch, lanes, column, goal, run->max_steps, listener);
     }
     return status;
 }
@@ -396,8 +396,8 @@ typedef struct cg_companion_group {
     int32_t *status;
 } cg_companion_group_t;
 
-static size_t cg_companion_place(cg_companion_group_t *group, const cg_model_t *model, const cg_companion_t *companion,
-                                 char *base)
+static size_t cg_batch_companion_place(cg_companion_group_t *group, const cg_model_t *model, const cg_companion_t *companion,
+                                       char *base)
 {
     const int64_t lanes = companion->n_lanes;
     size_t offset = 0;
@@ -414,12 +414,12 @@ static size_t cg_companion_place(cg_companion_group_t *group, const cg_model_t *
 size_t cg_batch_scratch(const cg_batch_t *batch, const cg_companion_t *companion)
 {
     cg_companion_group_t group;
-    return cg_companion_place(&group, batch->model, companion, NULL);
+    return cg_batch_companion_place(&group, batch->model, companion, NULL);
 }
 
 /* Copies rows of a part of the table into lanes. */
-static void cg_companion_load(const cg_batch_t *batch, double *to, int32_t part, int32_t rows, int64_t column,
-                              int32_t lanes)
+static void cg_batch_companion_load(const cg_batch_t *batch, double *to, int32_t part, int32_t rows, int64_t column,
+                                    int32_t lanes)
 {
     const double *from = cg_batch_at(batch, part, column);
     for (int32_t i = 0; i < rows; i++, to += lanes, from += batch->stride) {
@@ -437,13 +437,13 @@ int cg_batch_evaluate(const cg_batch_t *batch, const cg_companion_t *companion, 
         || strcmp(companion->digest, model->digest) != 0) {
         return CG_UNSUPPORTED;
     }
-    cg_companion_place(&group, model, companion, (char *)scratch);
+    cg_batch_companion_place(&group, model, companion, (char *)scratch);
     for (int64_t column = first; column < last; column += lanes) {
         const int32_t used = last - column < lanes ? (int32_t)(last - column) : lanes;
-        cg_companion_load(batch, group.t, CG_BATCH_T, 1, column, lanes);
-        cg_companion_load(batch, group.x, CG_BATCH_X, model->n_states, column, lanes);
-        cg_companion_load(batch, group.p, CG_BATCH_P, model->n_parameters, column, lanes);
-        cg_companion_load(batch, group.u, CG_BATCH_U, model->n_inputs, column, lanes);
+        cg_batch_companion_load(batch, group.t, CG_BATCH_T, 1, column, lanes);
+        cg_batch_companion_load(batch, group.x, CG_BATCH_X, model->n_states, column, lanes);
+        cg_batch_companion_load(batch, group.p, CG_BATCH_P, model->n_parameters, column, lanes);
+        cg_batch_companion_load(batch, group.u, CG_BATCH_U, model->n_inputs, column, lanes);
         companion->values(group.t, group.x, group.p, group.u, group.out, group.status, group.work);
         for (int32_t lane = 0; lane < used; lane++) {
             for (int32_t i = 0; group.status[lane] != CG_OK && i < companion->n_values; i++) {

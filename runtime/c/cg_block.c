@@ -9,7 +9,7 @@
 /* ---- the block ---- */
 
 /* Points the arrays of `run` into the block at `base` and returns the size of the block. */
-static size_t cg_layout(cg_run_t *run, char *base, const cg_model_t *model)
+static size_t cg_block_layout(cg_run_t *run, char *base, const cg_model_t *model)
 {
     size_t offset = CG_ALIGNED(sizeof(cg_run_t));
     run->x = cg_take(base, &offset, run->ld);
@@ -37,7 +37,7 @@ static size_t cg_layout(cg_run_t *run, char *base, const cg_model_t *model)
     return offset;
 }
 
-static void cg_set_sizes(cg_run_t *run, const cg_model_t *model, const cg_method_info_t *info)
+static void cg_block_set_sizes(cg_run_t *run, const cg_model_t *model, const cg_method_info_t *info)
 {
     run->n = model->n_states;
     run->n_own = model->n_states;
@@ -50,18 +50,18 @@ static void cg_set_sizes(cg_run_t *run, const cg_model_t *model, const cg_method
     run->implicit = info->implicit;
 }
 
-static size_t cg_size_of(const cg_model_t *model, const cg_method_info_t *info)
+static size_t cg_block_size_of(const cg_model_t *model, const cg_method_info_t *info)
 {
     cg_run_t run;
     memset(&run, 0, sizeof run);
-    cg_set_sizes(&run, model, info);
-    return cg_layout(&run, NULL, model);
+    cg_block_set_sizes(&run, model, info);
+    return cg_block_layout(&run, NULL, model);
 }
 
 size_t cg_run_size(const cg_model_t *model, const char *method)
 {
     cg_method_t found;
-    return model != NULL && cg_method_find(model, method, 0, &found) ? cg_size_of(model, &found.info) : 0;
+    return model != NULL && cg_method_find(model, method, 0, &found) ? cg_block_size_of(model, &found.info) : 0;
 }
 
 #ifndef CG_NO_HEAP
@@ -96,7 +96,7 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
         || !cg_method_find(model, method, flags, &found)) {
         return CG_BAD_ARGUMENT;
     }
-    const size_t needed = cg_size_of(model, &found.info);
+    const size_t needed = cg_block_size_of(model, &found.info);
     if (size < needed) {
         return CG_BAD_ARGUMENT;
     }
@@ -115,8 +115,8 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
     run->dense = found.dense;
     run->explicit_step = explicit_method.step;
     run->explicit_dense = explicit_method.dense;
-    cg_set_sizes(run, model, &found.info);
-    run->size = cg_layout(run, (char *)run, model);
+    cg_block_set_sizes(run, model, &found.info);
+    run->size = cg_block_layout(run, (char *)run, model);
     for (int32_t i = 0; i < run->ld; i++) {
         run->atol[i] = i < run->n ? CG_ATOL : 1.0;
     }
@@ -152,10 +152,10 @@ void cg_run_method(cg_run_t *run, const char *method)
 
 /* ---- restoring: sizes, pointers and loop bounds in the saved block are not trusted ---- */
 
-static int cg_counter_valid(int64_t counter) { return counter >= 0 && counter <= INT64_MAX / 4; }
-static int cg_small_valid(int32_t counter) { return counter >= 0 && counter <= 1 << 20; }
+static int cg_block_counter_valid(int64_t counter) { return counter >= 0 && counter <= INT64_MAX / 4; }
+static int cg_block_small_valid(int32_t counter) { return counter >= 0 && counter <= 1 << 20; }
 
-static int cg_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
+static int cg_block_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
 {
     const double times[4] = {saved->t, saved->t_old, saved->t_stop, saved->t_anchor};
     int valid = saved->size == run->size && saved->n == run->n && saved->n_own == run->n_own
@@ -167,11 +167,11 @@ static int cg_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
     }
     valid = valid && cg_clock_valid(saved) && cg_time_valid(saved->t_end) && fabs(saved->direction) == 1.0 && saved->direction * (saved->t_stop - saved->t) >= 0.0
         && saved->direction * (cg_time_inside(saved, saved->t_end) - saved->t_stop) >= 0.0 && saved->h >= 0.0 && saved->h < HUGE_VAL;
-    valid = valid && cg_counter_valid(saved->n_steps) && cg_counter_valid(saved->n_rejected)
-        && cg_counter_valid(saved->n_spent)
-        && cg_counter_valid(saved->n_rhs) && cg_counter_valid(saved->n_anchor) && saved->max_steps >= 0;
-    valid = valid && cg_counter_valid(saved->n_jac) && cg_counter_valid(saved->n_lu)
-        && cg_small_valid(saved->n_stiff) && cg_small_valid(saved->n_calm) && cg_small_valid(saved->n_wait)
+    valid = valid && cg_block_counter_valid(saved->n_steps) && cg_block_counter_valid(saved->n_rejected)
+        && cg_block_counter_valid(saved->n_spent)
+        && cg_block_counter_valid(saved->n_rhs) && cg_block_counter_valid(saved->n_anchor) && saved->max_steps >= 0;
+    valid = valid && cg_block_counter_valid(saved->n_jac) && cg_block_counter_valid(saved->n_lu)
+        && cg_block_small_valid(saved->n_stiff) && cg_block_small_valid(saved->n_calm) && cg_block_small_valid(saved->n_wait)
         && (run->implicit || !(saved->stiff || saved->last_stiff));
     valid = valid && saved->status <= CG_TERMINAL_EVENT && !(saved->input_kind & ~(CG_INPUT_SLOPE | CG_INPUT_CALL))
         && (run->signals != NULL || !(saved->input_kind & CG_INPUT_SLOPE))
@@ -181,7 +181,7 @@ static int cg_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
 
 /* Sets the pointers of `run`, just laid out, that are swapped during a run as in the saved block, relative to `k`,
  * which is fixed. 0: the saved ones are not a permutation of these five places. */
-static int cg_put_places(cg_run_t *run, const cg_run_t *saved)
+static int cg_block_put_places(cg_run_t *run, const cg_run_t *saved)
 {
     double *const places[5] = {run->x, run->x_old, run->x_trial, run->f, run->f_old};
     const double *const wanted[5] = {saved->x, saved->x_old, saved->x_trial, saved->f, saved->f_old};
@@ -220,7 +220,7 @@ int cg_run_restore(cg_run_t *run, const void *saved, size_t size)
         return CG_BAD_ARGUMENT;
     }
     memcpy(&inside, saved, sizeof inside);
-    if (!cg_numbers_valid(&inside, run)) {
+    if (!cg_block_numbers_valid(&inside, run)) {
         return CG_BAD_ARGUMENT;
     }
     whole = inside;
@@ -236,15 +236,15 @@ int cg_run_restore(cg_run_t *run, const void *saved, size_t size)
     whole.explicit_dense = run->explicit_dense;
     whole.jump = run->jump;
     whole.detector = run->detector;
-    cg_layout(&whole, (char *)run, run->model);
-    if (!cg_put_places(&whole, &inside)) {
+    cg_block_layout(&whole, (char *)run, run->model);
+    if (!cg_block_put_places(&whole, &inside)) {
         return CG_BAD_ARGUMENT;
     }
     memcpy(run, saved, size);
     *run = whole;
     cg_correct_begin(run);
     if (run->detector != NULL) {
-        cg_detector_activate(run); /* the modes in u may be others */
+        cg_modes_activate(run); /* the modes in u may be others */
     }
     return CG_OK;
 }

@@ -27,7 +27,7 @@ typedef struct cg_bracket {
 
 /* ---- polynomials: c[0] T_0 + ... + c[8] T_8 on -1 .. 1, see cg_fit ---- */
 
-static double cg_value(const double *c, int degree, double z)
+static double cg_bracket_value(const double *c, int degree, double z)
 {
     double b1 = 0.0, b2 = 0.0;
     for (int k = degree; k >= 1; k--) {
@@ -38,7 +38,7 @@ static double cg_value(const double *c, int degree, double z)
     return c[0] + z * b1 - b2;
 }
 
-static void cg_slope(const double *c, int degree, double *d)
+static void cg_bracket_slope(const double *c, int degree, double *d)
 {
     for (int k = degree; k >= 1; k--) {
         d[k - 1] = 2.0 * (double)k * c[k] + (k + 1 < degree ? d[k + 1] : 0.0);
@@ -48,7 +48,7 @@ static void cg_slope(const double *c, int degree, double *d)
 
 /* A zero between lo and hi, where the polynomial has different signs: regula falsi (Illinois), with bisection when that
  * is slow. */
-static double cg_zero(const double *c, int degree, double lo, double f_lo, double hi, double f_hi)
+static double cg_bracket_zero(const double *c, int degree, double lo, double f_lo, double hi, double f_hi)
 {
     int side = 0;
     for (int trial = 0; trial < 80 && hi - lo > CG_EXTREMUM; trial++) {
@@ -56,7 +56,7 @@ static double cg_zero(const double *c, int degree, double lo, double f_lo, doubl
         if (trial % 4 == 3 || !(z > lo && z < hi)) {
             z = 0.5 * (lo + hi);
         }
-        const double f = cg_value(c, degree, z);
+        const double f = cg_bracket_value(c, degree, z);
         if (f == 0.0) {
             return z;
         }
@@ -76,14 +76,14 @@ static double cg_zero(const double *c, int degree, double lo, double f_lo, doubl
 }
 
 /* The extrema inside -1 .. 1 in order; at most 7. Between zeros of its derivative a polynomial has at most one zero. */
-static int cg_extrema(const double *c, double *found)
+static int cg_bracket_extrema(const double *c, double *found)
 {
     double d[DEGREE + 1][DEGREE + 1];
     double ends[DEGREE + 2], zeros[DEGREE + 2];
     int n = 0;
     memcpy(d[0], c, sizeof d[0]);
     for (int level = 1; level < DEGREE; level++) {
-        cg_slope(d[level - 1], DEGREE - level + 1, d[level]);
+        cg_bracket_slope(d[level - 1], DEGREE - level + 1, d[level]);
     }
     for (int level = DEGREE - 1; level >= 1; level--) {
         const int degree = DEGREE - level;
@@ -91,11 +91,11 @@ static int cg_extrema(const double *c, double *found)
         ends[0] = -1.0;
         memcpy(ends + 1, zeros, sizeof(double) * (size_t)n);
         ends[n + 1] = 1.0;
-        double f_lo = cg_value(d[level], degree, -1.0);
+        double f_lo = cg_bracket_value(d[level], degree, -1.0);
         for (int i = 0; i <= n; i++) {
-            const double f_hi = cg_value(d[level], degree, ends[i + 1]);
+            const double f_hi = cg_bracket_value(d[level], degree, ends[i + 1]);
             if ((f_lo > 0.0 && f_hi < 0.0) || (f_lo < 0.0 && f_hi > 0.0)) {
-                found[m++] = cg_zero(d[level], degree, ends[i], f_lo, ends[i + 1], f_hi);
+                found[m++] = cg_bracket_zero(d[level], degree, ends[i], f_lo, ends[i + 1], f_hi);
             } else if (f_hi == 0.0 && i < n) {
                 found[m++] = ends[i + 1];
             }
@@ -109,7 +109,7 @@ static int cg_extrema(const double *c, double *found)
 
 /* ---- the bracket ---- */
 
-static int cg_sample(cg_bracket_t *bracket, double theta, double *value)
+static int cg_bracket_sample(cg_bracket_t *bracket, double theta, double *value)
 {
     cg_detector_t *const detector = bracket->run->detector;
     const int status = cg_detector_inside(bracket->run, theta, bracket->index, detector->values);
@@ -119,7 +119,7 @@ static int cg_sample(cg_bracket_t *bracket, double theta, double *value)
 
 /* The quantity has `bracket->sign` at bracket->low and the opposite sign, with the value g_high, at `high`. If the
  * value at the lower end does not show the sign, the interval is halved until one does. */
-static int cg_close_in(cg_bracket_t *bracket, double high, double g_high)
+static int cg_bracket_close_in(cg_bracket_t *bracket, double high, double g_high)
 {
     double low = bracket->low, g_low = bracket->g_low * bracket->sign > 0.0 ? bracket->g_low : 0.0;
     double weight_low = 1.0, weight_high = 1.0;
@@ -141,7 +141,7 @@ static int cg_close_in(cg_bracket_t *bracket, double high, double g_high)
         if (!(theta > low && theta < high)) {
             break;
         }
-        const int status = cg_sample(bracket, theta, &g);
+        const int status = cg_bracket_sample(bracket, theta, &g);
         if (status != CG_OK) {
             return status;
         }
@@ -168,7 +168,7 @@ static int cg_close_in(cg_bracket_t *bracket, double high, double g_high)
 }
 
 /* Whether the value g at theta shows a sign change before it. */
-static int cg_meet(cg_bracket_t *bracket, double theta, double g)
+static int cg_bracket_meet(cg_bracket_t *bracket, double theta, double g)
 {
     if (theta <= bracket->low || fabs(g) <= bracket->noise) {
         return CG_OK;
@@ -177,7 +177,7 @@ static int cg_meet(cg_bracket_t *bracket, double theta, double g)
         bracket->sign = g > 0.0 ? 1.0 : -1.0;
     }
     if (g * bracket->sign < 0.0) {
-        return cg_close_in(bracket, theta, g);
+        return cg_bracket_close_in(bracket, theta, g);
     }
     bracket->low = theta;
     bracket->g_low = g;
@@ -185,30 +185,30 @@ static int cg_meet(cg_bracket_t *bracket, double theta, double g)
 }
 
 /* Processes a piece with an accurate polynomial c, or one that must not be halved again. */
-static int cg_follow(cg_bracket_t *bracket, double a, double b, const double *v, const double *c, double largest)
+static int cg_bracket_follow(cg_bracket_t *bracket, double a, double b, const double *v, const double *c, double largest)
 {
     double found[DEGREE + 2];
-    const int n = cg_extrema(c, found);
+    const int n = cg_bracket_extrema(c, found);
     int status = CG_OK, next = 0;
     for (int j = 1; j <= DEGREE && status == CG_OK; j++) {
         const double node = a + (b - a) * cg_nodes[j];
         for (; next < n && found[next] < -cg_cosine[j]; next++) {
             const double theta = a + (b - a) * 0.5 * (1.0 + found[next]);
-            double g = cg_value(c, DEGREE, found[next]);
+            double g = cg_bracket_value(c, DEGREE, found[next]);
             if (theta <= bracket->low || theta >= node) {
                 continue;
             }
             if (fabs(g) < CG_CLEAR * largest) {
-                status = cg_sample(bracket, theta, &g);
+                status = cg_bracket_sample(bracket, theta, &g);
             }
             if (status == CG_OK) {
-                status = cg_meet(bracket, theta, g);
+                status = cg_bracket_meet(bracket, theta, g);
             }
             if (status != CG_OK || bracket->root <= 1.0) {
                 return status;
             }
         }
-        status = cg_meet(bracket, node, v[j]);
+        status = cg_bracket_meet(bracket, node, v[j]);
         if (bracket->root <= 1.0) {
             return status;
         }
@@ -225,14 +225,14 @@ static int cg_follow(cg_bracket_t *bracket, double a, double b, const double *v,
 }
 
 /* The only sign change in a piece, from the polynomial through its samples; the value there corrects it. */
-static int cg_only(cg_bracket_t *bracket, double a, double b, const double *v, const double *c)
+static int cg_bracket_only(cg_bracket_t *bracket, double a, double b, const double *v, const double *c)
 {
     cg_mask_t settled;
     double slope, g;
     int j = 1;
     const double theta = a + (b - a) * cg_crossing_root(v, c, bracket->sign, &settled, &slope);
     if (settled) {
-        const int status = cg_sample(bracket, theta, &g);
+        const int status = cg_bracket_sample(bracket, theta, &g);
         const double move = -g * (b - a) / slope;
         if (status != CG_OK || fabs(move) <= CG_CORRECTED) {
             bracket->root = cg_smaller(theta + move, b);
@@ -244,10 +244,10 @@ static int cg_only(cg_bracket_t *bracket, double a, double b, const double *v, c
     }
     bracket->low = a + (b - a) * cg_nodes[j - 1];
     bracket->g_low = v[j - 1];
-    return cg_close_in(bracket, a + (b - a) * cg_nodes[j], v[j]);
+    return cg_bracket_close_in(bracket, a + (b - a) * cg_nodes[j], v[j]);
 }
 
-static int cg_piece(cg_bracket_t *bracket, double a, double b, const double *v, int depth)
+static int cg_bracket_piece(cg_bracket_t *bracket, double a, double b, const double *v, int depth)
 {
     double c[CG_NODES], largest = 0.0;
     if (b <= bracket->low || a > bracket->upto) {
@@ -268,7 +268,7 @@ static int cg_piece(cg_bracket_t *bracket, double a, double b, const double *v, 
         return CG_OK;
     }
     if (begins && crossing.one && bracket->sign != 0.0) {
-        return cg_only(bracket, a, b, v, c);
+        return cg_bracket_only(bracket, a, b, v, c);
     }
     if (depth < DEEPEST && fabs(c[DEGREE]) + fabs(c[DEGREE - 1]) > CG_FOLLOWED * largest) {
         const double ends[3] = {a, a + 0.5 * (b - a), b};
@@ -277,20 +277,20 @@ static int cg_piece(cg_bracket_t *bracket, double a, double b, const double *v, 
             w[0] = v[half * DEGREE / 2];
             w[DEGREE] = v[(half + 1) * DEGREE / 2];
             for (int j = 1; j < DEGREE && ends[half + 1] > bracket->low && ends[half] <= bracket->upto; j++) {
-                const int status = cg_sample(bracket, ends[half] + (ends[half + 1] - ends[half]) * cg_nodes[j], &w[j]);
+                const int status = cg_bracket_sample(bracket, ends[half] + (ends[half + 1] - ends[half]) * cg_nodes[j], &w[j]);
                 if (status != CG_OK) {
                     return status;
                 }
             }
             const int status = ends[half + 1] > bracket->low && ends[half] <= bracket->upto
-                ? cg_piece(bracket, ends[half], ends[half + 1], w, depth + 1) : CG_OK;
+                ? cg_bracket_piece(bracket, ends[half], ends[half + 1], w, depth + 1) : CG_OK;
             if (status != CG_OK || bracket->root <= 1.0) {
                 return status;
             }
         }
         return CG_OK;
     }
-    return cg_follow(bracket, a, b, v, c, largest);
+    return cg_bracket_follow(bracket, a, b, v, c, largest);
 }
 
 int cg_detector_bracket(cg_run_t *run, int32_t index, double upto)
@@ -316,7 +316,7 @@ int cg_detector_bracket(cg_run_t *run, int32_t index, double upto)
     if (index < run->model->n_events && fabs(v[0]) <= detector->noise[index]) {
         bracket.noise = detector->noise[index]; /* it leaves zero: what it is there are rounding errors */
     }
-    const int status = cg_piece(&bracket, 0.0, 1.0, v, 0);
+    const int status = cg_bracket_piece(&bracket, 0.0, 1.0, v, 0);
     detector->root[index] = bracket.root;
     detector->sign_new[index] = bracket.sign;
     return status;

@@ -13,7 +13,7 @@ enum { CG_MOST_SAMPLES = 512 };
 /* A cut is no wider than this part of the step, of which half is what it can cost an integral over a jump. */
 #define CG_CUT_WIDTH 1.4210854715202004e-14 /* 2^-46 */
 
-static void cg_cut(cg_cuts_t *cuts, double lo, double hi)
+static void cg_corners_cut(cg_cuts_t *cuts, double lo, double hi)
 {
     if (cuts->n < CG_MOST_CUTS) {
         cuts->lo[cuts->n] = lo > 0.0 ? lo : 0.0;
@@ -23,7 +23,7 @@ static void cg_cut(cg_cuts_t *cuts, double lo, double hi)
 
 /* The place nearest to a zero at theta, in the direction of `limit`, where the guard has a sign, or the sign given: it can
  * be zero in an interval, by rounding. */
-static int cg_beside(const cg_guard_t *guard, double theta, double limit, double sign, double *found)
+static int cg_corners_beside(const cg_guard_t *guard, double theta, double limit, double sign, double *found)
 {
     const double way = limit > theta ? 1.0 : -1.0;
     *found = limit;
@@ -42,17 +42,17 @@ static int cg_beside(const cg_guard_t *guard, double theta, double limit, double
 }
 
 /* Cuts around a zero at theta; the guard has signs at lo and hi, or they bound the search. */
-static int cg_cut_zero(cg_cuts_t *cuts, const cg_guard_t *guard, double theta, double lo, double g_lo, double hi,
-                       double g_hi)
+static int cg_corners_zero(cg_cuts_t *cuts, const cg_guard_t *guard, double theta, double lo, double g_lo, double hi,
+                           double g_hi)
 {
-    int status = cg_beside(guard, theta, lo, g_lo, &lo);
-    status = status == CG_OK ? cg_beside(guard, theta, hi, g_hi, &hi) : status;
-    cg_cut(cuts, lo, hi);
+    int status = cg_corners_beside(guard, theta, lo, g_lo, &lo);
+    status = status == CG_OK ? cg_corners_beside(guard, theta, hi, g_hi, &hi) : status;
+    cg_corners_cut(cuts, lo, hi);
     return status;
 }
 
 /* Cuts where the guard changes sign between lo and hi: false position (Illinois), with bisection when that is slow. */
-static int cg_close_cut(cg_cuts_t *cuts, const cg_guard_t *guard, double lo, double g_lo, double hi, double g_hi)
+static int cg_corners_close(cg_cuts_t *cuts, const cg_guard_t *guard, double lo, double g_lo, double hi, double g_hi)
 {
     double weight_lo = 1.0, weight_hi = 1.0;
     int side = 0;
@@ -68,7 +68,7 @@ static int cg_close_cut(cg_cuts_t *cuts, const cg_guard_t *guard, double lo, dou
             return status;
         }
         if (g == 0.0 || g != g) {
-            return cg_cut_zero(cuts, guard, theta, lo, g_lo, hi, g_hi);
+            return cg_corners_zero(cuts, guard, theta, lo, g_lo, hi, g_hi);
         }
         if ((g > 0.0) == (g_lo > 0.0)) {
             lo = theta;
@@ -84,29 +84,29 @@ static int cg_close_cut(cg_cuts_t *cuts, const cg_guard_t *guard, double lo, dou
             side = -1;
         }
     }
-    cg_cut(cuts, lo, hi);
+    cg_corners_cut(cuts, lo, hi);
     return CG_OK;
 }
 
 /* The sign changes between neighbouring samples, and the samples that are zero at the edge of a side. */
-static int cg_cut_samples(cg_cuts_t *cuts, const cg_guard_t *guard, double a, double b, const double *v)
+static int cg_corners_samples(cg_cuts_t *cuts, const cg_guard_t *guard, double a, double b, const double *v)
 {
     int status = CG_OK;
     for (int j = 0; j <= CG_DEGREE && status == CG_OK; j++) {
         const int32_t left = j > 0 ? j - 1 : 0, right = j < CG_DEGREE ? j + 1 : j;
         const double here = a + (b - a) * cg_nodes[j], from = a + (b - a) * cg_nodes[left];
         if (v[j] == 0.0 && (v[left] != 0.0 || v[right] != 0.0)) {
-            status = cg_cut_zero(cuts, guard, here, from, v[left], a + (b - a) * cg_nodes[right], v[right]);
+            status = cg_corners_zero(cuts, guard, here, from, v[left], a + (b - a) * cg_nodes[right], v[right]);
         }
         if ((v[left] > 0.0 && v[j] < 0.0) || (v[left] < 0.0 && v[j] > 0.0)) {
-            status = cg_close_cut(cuts, guard, from, v[left], here, v[j]);
+            status = cg_corners_close(cuts, guard, from, v[left], here, v[j]);
         }
     }
     return status;
 }
 
 /* The sign changes between a and b, where the samples are v; *left: samples that may still be taken. */
-static int cg_cut_piece(cg_cuts_t *cuts, const cg_guard_t *guard, double a, double b, const double *v, int depth, int *left)
+static int cg_corners_piece(cg_cuts_t *cuts, const cg_guard_t *guard, double a, double b, const double *v, int depth, int *left)
 {
     double c[CG_NODES];
     int zeros = 0, known = 1;
@@ -124,11 +124,11 @@ static int cg_cut_piece(cg_cuts_t *cuts, const cg_guard_t *guard, double a, doub
             return CG_OK;
         }
         if (crossing.one) {
-            return cg_cut_samples(cuts, guard, a, b, v);
+            return cg_corners_samples(cuts, guard, a, b, v);
         }
     }
     if (!known || depth == CG_DEEPEST_CORNER || *left <= 0) {
-        return cg_cut_samples(cuts, guard, a, b, v);
+        return cg_corners_samples(cuts, guard, a, b, v);
     }
     const double middle = a + 0.5 * (b - a);
     for (int half = 0; half < 2; half++) {
@@ -143,7 +143,7 @@ static int cg_cut_piece(cg_cuts_t *cuts, const cg_guard_t *guard, double a, doub
                 return status;
             }
         }
-        const int status = cg_cut_piece(cuts, guard, from, to, w, depth + 1, left);
+        const int status = cg_corners_piece(cuts, guard, from, to, w, depth + 1, left);
         if (status != CG_OK) {
             return status;
         }
@@ -163,7 +163,7 @@ int cg_cuts_add(cg_cuts_t *cuts, const cg_guard_t *guard, double first, double l
             return status;
         }
     }
-    return cg_cut_piece(cuts, guard, 0.0, 1.0, v, 0, &left);
+    return cg_corners_piece(cuts, guard, 0.0, 1.0, v, 0, &left);
 }
 
 void cg_cuts_order(cg_cuts_t *cuts)

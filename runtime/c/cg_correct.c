@@ -23,7 +23,7 @@ void cg_correct_begin(cg_run_t *run)
 }
 
 /* The largest component of run->moved in units of the tolerance. */
-static double cg_moved(const cg_run_t *run)
+static double cg_correct_moved(const cg_run_t *run)
 {
     double size = 0.0;
     for (int32_t i = 0; i < run->n_own; i++) {
@@ -33,7 +33,7 @@ static double cg_moved(const cg_run_t *run)
 }
 
 /* run->moved becomes one step of Newton's method from run->x, and *size its largest component in units of the tolerance. */
-static int cg_correction(cg_run_t *run, double *size)
+static int cg_correct_step(cg_run_t *run, double *size)
 {
     const cg_kernel_entry_t *const entry = run->correction;
     const double t = cg_time_of_model(run, run->t);
@@ -43,32 +43,32 @@ static int cg_correction(cg_run_t *run, double *size)
     if (status != CG_OK) {
         return status;
     }
-    *size = cg_moved(run);
+    *size = cg_correct_moved(run);
     return cg_step_finite(run->moved, run->n) ? CG_OK : CG_NONFINITE;
 }
 
 /* Whether redundant constraints contradict each other at run->x. */
-static int cg_agreed(cg_run_t *run)
+static int cg_correct_agreed(cg_run_t *run)
 {
     if (run->unmet == NULL) {
         return CG_OK;
     }
     const double t = cg_time_of_model(run, run->t);
     const int status = ((cg_kernel_t)run->unmet->function)(t, run->x, run->p, run->u, run->moved, run->work);
-    return status != CG_OK || cg_moved(run) <= CG_MOST_UNMET ? status : CG_UNCLOSED;
+    return status != CG_OK || cg_correct_moved(run) <= CG_MOST_UNMET ? status : CG_UNCLOSED;
 }
 
 /* Moves run->x onto the constraints. */
-static int cg_correct(cg_run_t *run)
+static int cg_correct_state(cg_run_t *run)
 {
     for (int step = 0; step < CG_MOST_CORRECTIONS; step++) {
         double size;
-        const int status = cg_correction(run, &size);
+        const int status = cg_correct_step(run, &size);
         if (status != CG_OK) {
             return status;
         }
         if (size <= cg_close_enough(step)) {
-            return cg_agreed(run);
+            return cg_correct_agreed(run);
         }
         for (int32_t i = 0; i < run->n; i++) {
             run->x[i] += run->moved[i];
@@ -162,7 +162,7 @@ int cg_run_correct(cg_run_t *run)
     if (status != CG_OK) {
         return status;
     }
-    status = cg_correct(run);
+    status = cg_correct_state(run);
     if (status == CG_OK && run->n_corrections > 0) {
         run->have_dense = 0;
         status = cg_run_probe(run, run->t, run->x, run->f);

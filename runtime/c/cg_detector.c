@@ -198,7 +198,7 @@ int cg_detector_restore(cg_detector_t *detector, const void *from, size_t size)
 /* ---- observed quantities ---- */
 
 /* Converts the kernel's five numbers of a contact to quantities that are positive while its mode fits. */
-static void cg_contact_values(const cg_run_t *run, const double *c, double *values)
+static void cg_detector_contact_values(const cg_run_t *run, const double *c, double *values)
 {
     const cg_detector_t *const detector = run->detector;
     const double *const modes = run->u + detector->n_inputs;
@@ -228,7 +228,7 @@ int cg_detector_evaluate(cg_run_t *run, double t, const double *x, int32_t only,
     }
     if (status == CG_OK && detector->n_contacts > 0 && (only < 0 || only >= detector->first_contact)) {
         status = run->model->contacts_fn(model_t, x, run->p, run->u, detector->contacts, run->work);
-        cg_contact_values(run, detector->contacts, values + detector->first_contact);
+        cg_detector_contact_values(run, detector->contacts, values + detector->first_contact);
     }
     for (int32_t i = only < 0 ? 0 : only; i < (only < 0 ? detector->n_observed : only + 1) && status == CG_OK; i++) {
         if (detector->active[i] == 0.0) {

@@ -6,7 +6,7 @@
 /* ---- inputs ---- */
 
 /* Number of samples before t in the direction of time: times <= t forward, times < t backward. */
-static int64_t cg_samples_before(const cg_signal_t *signal, cg_time_t t, double direction)
+static int64_t cg_driver_samples_before(const cg_signal_t *signal, cg_time_t t, double direction)
 {
     int64_t low = 0, high = signal->n;
     while (low < high) {
@@ -23,7 +23,7 @@ static int64_t cg_samples_before(const cg_signal_t *signal, cg_time_t t, double 
 cg_time_t cg_signal_segment(const cg_signal_t *signal, cg_time_t t, double direction, cg_time_t t_stop,
                             cg_time_t *time, double *value, double *slope)
 {
-    const int64_t after = cg_samples_before(signal, t, direction);
+    const int64_t after = cg_driver_samples_before(signal, t, direction);
     const int64_t before = after > 0 ? after - 1 : 0;
     const int64_t knot = direction > 0.0 ? after : after - 1;
     *time = signal->t[before];
@@ -38,7 +38,7 @@ cg_time_t cg_signal_segment(const cg_signal_t *signal, cg_time_t t, double direc
 }
 
 /* Forgets what was computed at run->t with other inputs. */
-static void cg_forget_point(cg_run_t *run)
+static void cg_driver_forget_point(cg_run_t *run)
 {
     run->have_f = 0;
     if (run->detector != NULL) {
@@ -47,7 +47,7 @@ static void cg_forget_point(cg_run_t *run)
 }
 
 /* Sets every sampled input for the segment that begins at run->t, and run->t_stop to the end of the segment. */
-static void cg_enter_segment(cg_run_t *run)
+static void cg_driver_enter_segment(cg_run_t *run)
 {
     cg_time_t t_stop = run->t_end;
     cg_time_rebase(run);
@@ -65,7 +65,7 @@ static void cg_enter_segment(cg_run_t *run)
                                    &run->u_value[i], &run->u_slope[i]);
         run->input_kind |= run->u_slope[i] != 0.0 ? CG_INPUT_SLOPE : 0;
         run->u[i] = run->u_value[i];
-        cg_forget_point(run);
+        cg_driver_forget_point(run);
     }
     cg_time_stop_at(run, t_stop);
     run->t_anchor = run->t;
@@ -91,16 +91,16 @@ int cg_options_valid(const cg_run_t *run)
     return valid;
 }
 
-static void cg_set_end(cg_run_t *run, cg_time_t t_end)
+static void cg_driver_set_end(cg_run_t *run, cg_time_t t_end)
 {
     run->t_end = t_end;
     run->n_spent = run->n_steps + run->n_rejected;
     run->direction = t_end < cg_time_outside(run, run->t) ? -1.0 : 1.0;
-    cg_enter_segment(run);
+    cg_driver_enter_segment(run);
 }
 
 /* Resets the step-size control. */
-static void cg_forget_steps(cg_run_t *run)
+static void cg_driver_forget_steps(cg_run_t *run)
 {
     run->h = run->first_step;
     if (!run->adaptive) {
@@ -134,7 +134,7 @@ int cg_run_start(cg_run_t *run, cg_time_t t0, const double *x0, cg_time_t t_end)
     run->have_f = 0;
     run->have_dense = 0;
     run->recorded = 0;
-    cg_forget_steps(run);
+    cg_driver_forget_steps(run);
     cg_correct_begin(run);
     if (run->detector != NULL) {
         cg_detector_reset(run->detector);
@@ -143,7 +143,7 @@ int cg_run_start(cg_run_t *run, cg_time_t t0, const double *x0, cg_time_t t_end)
     if (!cg_step_finite(run->x, run->n) || !cg_time_valid(t0) || !cg_time_valid(t_end)) {
         return run->status = CG_NONFINITE;
     }
-    cg_set_end(run, t_end);
+    cg_driver_set_end(run, t_end);
     return CG_OK;
 }
 
@@ -156,7 +156,7 @@ int cg_run_extend(cg_run_t *run, cg_time_t t_end)
     }
     run->status = CG_OK;
     run->n_before = run->n_steps; /* as in a batch, whose runs keep no more than their columns */
-    cg_set_end(run, t_end);
+    cg_driver_set_end(run, t_end);
     if (run->detector != NULL && run->detector->memory.direction != run->direction) {
         cg_detector_again(run->detector);
     }
@@ -170,7 +170,7 @@ void cg_run_changed(cg_run_t *run)
     }
     run->have_f = 0;
     run->have_dense = 0;
-    cg_enter_segment(run);
+    cg_driver_enter_segment(run);
 }
 
 void cg_run_inputs_changed(cg_run_t *run)
@@ -178,25 +178,25 @@ void cg_run_inputs_changed(cg_run_t *run)
     if (run->detector != NULL) {
         cg_detector_inputs_changed(run->detector);
     }
-    cg_forget_point(run);
+    cg_driver_forget_point(run);
     run->have_dense = 0;
-    cg_enter_segment(run);
+    cg_driver_enter_segment(run);
 }
 
 void cg_run_moved(cg_run_t *run)
 {
     memcpy(run->x_start, run->x, sizeof(double) * (size_t)run->n);
-    cg_forget_steps(run);
+    cg_driver_forget_steps(run);
     cg_run_changed(run);
 }
 
 /* ---- the loop ---- */
 
 /* Everything a step needs at its start; does nothing after an accepted step unless it ended at an input sample. */
-static int cg_prepare(cg_run_t *run)
+static int cg_driver_prepare(cg_run_t *run)
 {
     if (run->t == run->t_stop) {
-        cg_enter_segment(run);
+        cg_driver_enter_segment(run);
     } else {
         cg_time_rebase(run);
     }
@@ -208,7 +208,7 @@ static int cg_prepare(cg_run_t *run)
 }
 
 /* A step, and the event in it, if any. */
-static int cg_step_with_events(cg_run_t *run)
+static int cg_driver_step_with_events(cg_run_t *run)
 {
     cg_detector_before_step(run);
     int status = cg_run_step(run);
@@ -262,9 +262,9 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
         if (run->n_steps + run->n_rejected >= limit) {
             return limit < most ? CG_BUDGET_USED : (run->status = CG_TOO_MANY_STEPS);
         }
-        status = cg_prepare(run);
+        status = cg_driver_prepare(run);
         if (status == CG_OK) {
-            status = CG_RARE(detector != NULL) ? cg_step_with_events(run) : cg_run_step(run);
+            status = CG_RARE(detector != NULL) ? cg_driver_step_with_events(run) : cg_run_step(run);
         }
         if (status != CG_OK) {
             if (status == CG_INTERRUPTED) {

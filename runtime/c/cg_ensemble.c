@@ -50,7 +50,7 @@ void cg_ensemble_observed(const cg_ensemble_t *ensemble, int64_t j, const cg_obs
 }
 
 /* Puts trajectory j into the run. Errors in its start are reported by the first call of cg_drive. */
-static void cg_begin_trajectory(const cg_ensemble_t *ensemble, cg_run_t *run, cg_record_t *record, int64_t j)
+static void cg_ensemble_begin(const cg_ensemble_t *ensemble, cg_run_t *run, cg_record_t *record, int64_t j)
 {
     memset(record, 0, sizeof *record);
     if (ensemble->t_eval != NULL) {
@@ -108,7 +108,7 @@ int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *c
             return CG_BUDGET_USED;
         }
         if (!cursor->begun) {
-            cg_begin_trajectory(ensemble, run, &cursor->record, cursor->next);
+            cg_ensemble_begin(ensemble, run, &cursor->record, cursor->next);
             cursor->begun = 1;
         }
         if (cg_cursor_keep(cursor, run, cursor->next) != CG_OK) {

@@ -31,7 +31,7 @@ int cg_run_probe(cg_run_t *run, double t, const double *x, double *out)
 }
 
 /* Computes what depends on the parameters alone; a failure counts as the first call of the right-hand side. */
-static int cg_hoist(cg_run_t *run)
+static int cg_evaluate_hoist(cg_run_t *run)
 {
     const cg_model_t *const model = run->model;
     const int status = model->hoist == NULL ? CG_OK : model->hoist(run->p, run->p + model->n_parameters);
@@ -48,7 +48,7 @@ int cg_run_derivative(cg_run_t *run)
 {
     int status = CG_OK;
     if (!run->have_f) {
-        status = cg_hoist(run);
+        status = cg_evaluate_hoist(run);
         if (status == CG_OK) {
             status = cg_run_probe(run, run->t, run->x, run->f);
         }

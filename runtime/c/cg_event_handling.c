@@ -9,7 +9,7 @@ enum { MOST_CROWDED = 10000 };
 #define CG_SHORT 1e-2 /* of the longest time between events: a flight that is one of many */
 
 /* Counts what occurs now. CG_ACCUMULATING: too many events at one time, or contacts and functions too close together. */
-static int cg_count_occurrences(cg_run_t *run)
+static int cg_event_handling_count(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     cg_detector_memory_t *const memory = &detector->memory;
@@ -40,29 +40,30 @@ static int cg_count_occurrences(cg_run_t *run)
 }
 
 /* Whether the flights of an event shrink by a ratio that has settled. */
-static int cg_shrinks(const cg_flights_t *flights)
+static int cg_event_handling_shrinks(const cg_flights_t *flights)
 {
     return flights->ratio > 0.0 && fabs(flights->ratio - flights->before) <= 0.1 * (1.0 - flights->ratio);
 }
 
 /* Moves the time to the limit of the events of `detector->cause`, if they shrink so. */
-static void cg_go_to_limit(cg_run_t *run)
+static void cg_event_handling_go_to_limit(cg_run_t *run)
 {
     const cg_flights_t *const flights = &run->detector->flights[run->detector->cause];
     const double t_end = cg_time_inside(run, run->t_end);
-    if (cg_shrinks(flights) && run->direction * (t_end - run->t) > 0.0) { /* else an importer moves the time */
+    if (cg_event_handling_shrinks(flights) && run->direction * (t_end - run->t) > 0.0) { /* else an importer moves the time */
         const double t = run->t + run->direction * flights->gap * flights->ratio / (1.0 - flights->ratio);
         run->t = run->direction * (t - t_end) > 0.0 ? t_end : t;
     }
 }
 
 /* The status of a jump that is too close to tangential for a derivative: of impacts that fade that is their accumulation. */
-static int cg_tangent_or_limit(cg_run_t *run)
+static int cg_event_handling_tangent_or_limit(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     for (int32_t i = 0; i < run->model->n_events; i++) {
         const cg_flights_t *const flights = &detector->flights[i];
-        if (detector->fired[i] != 0.0 && cg_shrinks(flights) && flights->gap <= CG_SHORT * detector->memory.longest) {
+        if (detector->fired[i] != 0.0 && cg_event_handling_shrinks(flights)
+            && flights->gap <= CG_SHORT * detector->memory.longest) {
             detector->cause = i;
             return CG_ACCUMULATING;
         }
@@ -71,7 +72,7 @@ static int cg_tangent_or_limit(cg_run_t *run)
 }
 
 /* Whether kinks alone occur: where nothing jumps with them they may follow one another as they like (cg_events.h). */
-static int cg_kinks_alone(const cg_run_t *run)
+static int cg_event_handling_kinks_alone(const cg_run_t *run)
 {
     int others = run->jump != NULL;
     for (int32_t i = 0; i < run->detector->n_observed; i++) {
@@ -81,7 +82,7 @@ static int cg_kinks_alone(const cg_run_t *run)
 }
 
 /* The event `index` at run->t: its reset, if it has one. */
-static int cg_apply(cg_run_t *run, int32_t index, int *reset)
+static int cg_event_handling_apply(cg_run_t *run, int32_t index, int *reset)
 {
     const cg_model_t *const model = run->model;
     cg_detector_t *const detector = run->detector;
@@ -98,7 +99,7 @@ static int cg_apply(cg_run_t *run, int32_t index, int *reset)
 }
 
 /* Chooses modes that fit after an event. If the choice is not unique, see n_solutions and solutions. */
-static int cg_change_modes(cg_run_t *run, int reset)
+static int cg_event_handling_modes(cg_run_t *run, int reset)
 {
     cg_detector_t *const detector = run->detector;
     detector->contact = -1;
@@ -118,14 +119,14 @@ static int cg_change_modes(cg_run_t *run, int reset)
         status = cg_modes_choose(run);
     }
     if (status == CG_OK) {
-        cg_detector_activate(run);
+        cg_modes_activate(run);
         run->have_f = 0;
     }
     return status;
 }
 
 /* Whether the reset of the event `index`, just done, makes its guard go back to the side it came from. */
-static int cg_turns(cg_run_t *run, int32_t index)
+static int cg_event_handling_turns(cg_run_t *run, int32_t index)
 {
     cg_detector_t *const detector = run->detector;
     double moment;
@@ -139,7 +140,7 @@ static int cg_turns(cg_run_t *run, int32_t index)
 
 /* Whether a step has found that events fire which were handled at its start, and none since, whose guards rest at zero: nothing
  * could be seen of where they go before. */
-static int cg_goes_straight_back(cg_run_t *run)
+static int cg_event_handling_goes_straight_back(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     int32_t found = -1;
@@ -157,13 +158,13 @@ static int cg_goes_straight_back(cg_run_t *run)
     return found >= 0;
 }
 
-static int cg_at_event(cg_run_t *run, const cg_record_t *record)
+static int cg_event_handling_instant(cg_run_t *run, const cg_record_t *record)
 {
     cg_detector_t *const detector = run->detector;
     const size_t modes = (size_t)detector->n_modes;
     const int64_t first = detector->n_log;
-    if (cg_goes_straight_back(run)) {
-        cg_go_to_limit(run);
+    if (cg_event_handling_goes_straight_back(run)) {
+        cg_event_handling_go_to_limit(run);
         return CG_ACCUMULATING;
     }
     detector->follows = 0;
@@ -181,10 +182,10 @@ static int cg_at_event(cg_run_t *run, const cg_record_t *record)
             detector->count[i] += 1.0;
             terminal = terminal || cg_detector_ends(detector, i);
             memcpy(detector->x, run->x, sizeof(double) * (size_t)run->n);
-            status = cg_apply(run, i, &reset);
+            status = cg_event_handling_apply(run, i, &reset);
             cg_detector_log(run, i, record, detector->x);
             if (status == CG_OK && several > 1 && i < run->model->n_events && run->model->events[i].has_reset) {
-                detector->turned = cg_turns(run, i) || detector->turned;
+                detector->turned = cg_event_handling_turns(run, i) || detector->turned;
             }
         }
     }
@@ -196,18 +197,18 @@ static int cg_at_event(cg_run_t *run, const cg_record_t *record)
         }
     }
     if (status == CG_OK && detector->n_contacts > 0) {
-        status = cg_change_modes(run, reset);
+        status = cg_event_handling_modes(run, reset);
     }
     run->have_f = run->have_f && !reset;
-    if (status == CG_OK && !cg_kinks_alone(run)) {
-        status = cg_count_occurrences(run);
+    if (status == CG_OK && !cg_event_handling_kinks_alone(run)) {
+        status = cg_event_handling_count(run);
     }
     if (status == CG_OK) {
         status = cg_detector_sides(run, reset ? CG_SIDES_RESET : CG_SIDES_MODES);
     }
     if (status == CG_OK && run->jump != NULL) {
         status = cg_detector_jump(run);
-        status = status == CG_TANGENT_EVENT ? cg_tangent_or_limit(run) : status;
+        status = status == CG_TANGENT_EVENT ? cg_event_handling_tangent_or_limit(run) : status;
     }
     detector->n_instants++;
     if (detector->log != NULL && detector->n_log > first) {
@@ -232,7 +233,7 @@ static int cg_at_event(cg_run_t *run, const cg_record_t *record)
         return CG_TERMINAL_EVENT;
     }
     if (status == CG_ACCUMULATING && detector->cause >= 0) {
-        cg_go_to_limit(run);
+        cg_event_handling_go_to_limit(run);
     }
     return status;
 }
@@ -249,7 +250,7 @@ int cg_detector_handle(cg_run_t *run, cg_record_t *record)
             if (!cg_detector_has_room(detector, rows)) {
                 return CG_EVENTS_FULL;
             }
-            detector->verdict = cg_at_event(run, record);
+            detector->verdict = cg_event_handling_instant(run, record);
         }
         if (detector->pending == 2) {
             const int status = record == NULL ? CG_OK : cg_record_jump(run, record);

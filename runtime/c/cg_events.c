@@ -39,7 +39,7 @@ int cg_detector_begin(cg_run_t *run)
         run->have_f = 0;
     }
     if (status == CG_OK) {
-        cg_detector_activate(run);
+        cg_modes_activate(run);
         status = cg_detector_sides(run, fresh ? CG_SIDES_START : CG_SIDES_MODES);
         if (status == CG_OK) {
             cg_detector_go_on(detector);
@@ -70,7 +70,7 @@ void cg_detector_before_step(cg_run_t *run)
 
 /* The quantity of a slip that begins with this step: its side is not known, but was chosen (cg_modes.c). The interpolant
  * may first dip to the other side, by less than its error. If the dip lasts longer, the slip has not begun: root 0. */
-static int cg_bracket_from_rest(cg_run_t *run, int32_t index, double upto)
+static int cg_events_from_rest(cg_run_t *run, int32_t index, double upto)
 {
     cg_detector_t *const detector = run->detector;
     double v[CG_NODES], c[CG_NODES];
@@ -101,7 +101,7 @@ static int cg_bracket_from_rest(cg_run_t *run, int32_t index, double upto)
 
 /* The first place at which a guard that has been at zero is visible, and the last before it: fractions of the step, in
  * *upto and *from, and the side there; *side = 0: it is not. */
-static int cg_first_visible(cg_run_t *run, int32_t index, double *from, double *upto, double *side)
+static int cg_events_first_visible(cg_run_t *run, int32_t index, double *from, double *upto, double *side)
 {
     cg_detector_t *const detector = run->detector;
     const double least = 2.0 * cg_step_smallest(run->t_old) / fabs(run->t - run->t_old);
@@ -132,12 +132,12 @@ static int cg_first_visible(cg_run_t *run, int32_t index, double *from, double *
 
 /* A guard that rests at zero, so that its side is not known: where it leaves, if that is a crossing. *goes_on: it has a side
  * from detector->cursor on. */
-static int cg_bracket_from_zero(cg_run_t *run, int32_t index, int *goes_on)
+static int cg_events_from_zero(cg_run_t *run, int32_t index, int *goes_on)
 {
     cg_detector_t *const detector = run->detector;
     const double kept = detector->kept[index];
     double from, upto, side;
-    int status = cg_first_visible(run, index, &from, &upto, &side);
+    int status = cg_events_first_visible(run, index, &from, &upto, &side);
     *goes_on = status == CG_OK && side != 0.0;
     if (!*goes_on || side != -kept || detector->direction[index] * kept > 0.0) {
         detector->sign_new[index] = side;
@@ -158,19 +158,19 @@ static int cg_bracket_from_zero(cg_run_t *run, int32_t index, int *goes_on)
 }
 
 /* Stores the first crossing of one quantity that counts in detector->root. */
-static int cg_first(cg_run_t *run, int32_t index, double upto)
+static int cg_events_first(cg_run_t *run, int32_t index, double upto)
 {
     cg_detector_t *const detector = run->detector;
     const int contact = index >= detector->first_contact;
     if (index < run->model->n_events && detector->sign[index] == 0.0) {
         int goes_on;
-        const int status = cg_bracket_from_zero(run, index, &goes_on);
+        const int status = cg_events_from_zero(run, index, &goes_on);
         if (status != CG_OK || !goes_on) {
             return status;
         }
     }
     if (contact && (index - detector->first_contact) % CG_CONTACT_OBSERVED == CG_CONTACT_SLIP && detector->sign[index] == 0.0) {
-        return cg_bracket_from_rest(run, index, upto);
+        return cg_events_from_rest(run, index, upto);
     }
     for (;;) {
         const int status = cg_detector_bracket(run, index, upto);
@@ -182,27 +182,27 @@ static int cg_first(cg_run_t *run, int32_t index, double upto)
     }
 }
 
-static int cg_is_kink(const cg_run_t *run, int32_t index)
+static int cg_events_is_kink(const cg_run_t *run, int32_t index)
 {
     return index >= run->model->n_events && index < run->detector->n_guards;
 }
 
 /* The earliest crossing that counts, or -1. Updates sign_new up to it. past: kinks are left out, and their sides are not
  * known any more. */
-static int cg_earliest(cg_run_t *run, int past, int32_t *index, double *theta)
+static int cg_events_earliest(cg_run_t *run, int past, int32_t *index, double *theta)
 {
     cg_detector_t *const detector = run->detector;
     for (int32_t i = 0; i < detector->n_observed; i++) {
         detector->root[i] = 2.0;
         detector->cursor[i] = 0.0;
-        detector->sign_new[i] = past && cg_is_kink(run, i) ? 0.0 : detector->sign[i];
+        detector->sign_new[i] = past && cg_events_is_kink(run, i) ? 0.0 : detector->sign[i];
     }
     double best = 2.0; /* crossings after the earliest one do not matter */
     for (int32_t i = 0; i < detector->n_observed; i++) {
-        if (detector->active[i] == 0.0 || (past && cg_is_kink(run, i))) {
+        if (detector->active[i] == 0.0 || (past && cg_events_is_kink(run, i))) {
             continue;
         }
-        const int status = cg_first(run, i, cg_smaller(best + 2.0 * CG_SAME_TIME, 1.0));
+        const int status = cg_events_first(run, i, cg_smaller(best + 2.0 * CG_SAME_TIME, 1.0));
         if (status != CG_OK) {
             return status;
         }
@@ -220,7 +220,7 @@ static int cg_earliest(cg_run_t *run, int past, int32_t *index, double *theta)
 }
 
 /* Crossings in the other direction change the side only if they are before theta. */
-static void cg_sides_at(cg_run_t *run, double theta)
+static void cg_events_sides_at(cg_run_t *run, double theta)
 {
     cg_detector_t *const detector = run->detector;
     for (int32_t i = 0; i < detector->n_observed; i++) {
@@ -232,7 +232,7 @@ static void cg_sides_at(cg_run_t *run, double theta)
 
 /* The step that ends at an event differs from the interpolant by its error: slips that reach zero in it stop at the
  * same time. */
-static int cg_stop_others(cg_run_t *run)
+static int cg_events_stop_others(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     if (detector->n_contacts == 0) {
@@ -249,10 +249,10 @@ static int cg_stop_others(cg_run_t *run)
 }
 
 /* The step ends where the quantities in detector->fired are zero. */
-static int cg_arrived(cg_run_t *run)
+static int cg_events_arrived(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
-    const int status = cg_stop_others(run);
+    const int status = cg_events_stop_others(run);
     for (int32_t i = 0; i < detector->n_observed; i++) {
         detector->sign[i] = detector->fired[i] != 0.0 ? -detector->sign_new[i] : detector->sign_new[i];
     }
@@ -262,7 +262,7 @@ static int cg_arrived(cg_run_t *run)
 }
 
 /* A kink is located, in a step that the method has accepted up to `end`. */
-static void cg_at_kink(cg_run_t *run, int32_t index, double end)
+static void cg_events_at_kink(cg_run_t *run, int32_t index, double end)
 {
     cg_detector_memory_t *const memory = &run->detector->memory;
     memory->quick = fabs(run->t - run->t_old) < CG_QUICK * fabs(end - run->t_old) ? memory->quick + 1 : 0;
@@ -283,12 +283,12 @@ int cg_detector_after_step(cg_run_t *run)
         int landed = 1;
         int status = cg_detector_sample(run);
         if (status == CG_OK) {
-            status = cg_earliest(run, past, &index, &theta);
+            status = cg_events_earliest(run, past, &index, &theta);
         }
         if (status != CG_OK) {
             return status;
         }
-        kink = index >= 0 && cg_is_kink(run, index);
+        kink = index >= 0 && cg_events_is_kink(run, index);
         if (kink && (passes >= CG_KINK_PASSES || detector->memory.pause > 0 || cg_steps_spent(run))) {
             if (run->jump != NULL) {
                 cg_detector_take_back(run);
@@ -316,7 +316,7 @@ int cg_detector_after_step(cg_run_t *run)
         }
         const double length = fabs(run->t - run->t_old);
         const double same = CG_SAME_TIME + 4.0 * cg_step_smallest(run->t_old) / length;
-        cg_sides_at(run, theta);
+        cg_events_sides_at(run, theta);
         for (int32_t i = 0; i < detector->n_observed; i++) {
             detector->fired[i] = detector->root[i] <= theta + same ? 1.0 : 0.0;
         }
@@ -341,9 +341,9 @@ int cg_detector_after_step(cg_run_t *run)
         memset(detector->fired, 0, bytes); /* the shorter step is searched from its start */
     }
     if (kink && run->jump == NULL) {
-        cg_at_kink(run, index, end);
+        cg_events_at_kink(run, index, end);
     }
-    return cg_arrived(run);
+    return cg_events_arrived(run);
 }
 
 int cg_detector_arrive(cg_run_t *run, int32_t index)
@@ -358,5 +358,5 @@ int cg_detector_arrive(cg_run_t *run, int32_t index)
     }
     memcpy(detector->sign_new, detector->sign, bytes);
     detector->fired[index] = 1.0;
-    return cg_arrived(run);
+    return cg_events_arrived(run);
 }

@@ -34,7 +34,6 @@ int cg_detector_begin(cg_run_t *run);      /* modes and signs at the start */
 enum cg_instant { CG_SIDES_START, CG_SIDES_RESET, CG_SIDES_MODES /* only these may change */ };
 int cg_detector_sides(cg_run_t *run, int instant);
 void cg_detector_go_on(cg_detector_t *detector); /* with what fires at the same time, if anything does */
-void cg_detector_activate(cg_run_t *run);
 int cg_detector_occurred(const cg_run_t *run, int32_t index, double t); /* whether the last time of an event was at t */
 int cg_detector_ends(const cg_detector_t *detector, int32_t index); /* whether `index`, which is zero now, ends the run */
 int cg_detector_has_room(const cg_detector_t *detector, int64_t rows); /* in its log, if it has one */
@@ -63,6 +62,7 @@ int cg_modes_choose(cg_run_t *run);
  * others get the direction of their slip. fresh: at the start or after a reset, when modes do not follow velocities. */
 int cg_modes_free(cg_run_t *run, int fresh);
 int cg_modes_held(cg_run_t *run, int32_t contact); /* whether a contact in a mode of slip is held by those that stick */
+void cg_modes_activate(cg_run_t *run); /* what is observed of each contact in its mode */
 int cg_modes_project(cg_run_t *run); /* makes the slip velocities of sticking contacts exactly zero */
 
 int cg_run_inputs(cg_run_t *run, double t, const double *x); /* brings run->u to time t */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The `choose` of cg_jump_at_t: contacts whose own quantities are not done keep their modes. */
-static int cg_modes_of_some(void *context, const unsigned char *done, const double *x, double *modes)
+static int cg_jump_choose(void *context, const unsigned char *done, const double *x, double *modes)
 {
     cg_run_t *const run = (cg_run_t *)context;
     cg_detector_t *const detector = run->detector;
@@ -42,8 +42,8 @@ static int cg_modes_of_some(void *context, const unsigned char *done, const doub
 }
 
 /* The `tell` of cg_jump_at_t: to the log. */
-static void cg_log_fields(void *context, int32_t cause, double group, const double *before, const double *after,
-                          const double *modes)
+static void cg_jump_tell(void *context, int32_t cause, double group, const double *before, const double *after,
+                         const double *modes)
 {
     const cg_run_t *const run = (const cg_run_t *)context;
     const cg_detector_t *const detector = run->detector;
@@ -75,8 +75,8 @@ int cg_detector_jump(cg_run_t *run)
     at.rtol = run->rtol;
     at.detector = detector;
     at.context = run;
-    at.choose = cg_modes_of_some;
-    at.tell = detector->logs_fields ? cg_log_fields : NULL;
+    at.choose = cg_jump_choose;
+    at.tell = detector->logs_fields ? cg_jump_tell : NULL;
     for (int32_t i = 0; i < run->n_own; i++) {
         detector->tolerance[i] = cg_step_scale(run->atol[i], run->rtol, run->moved[i], run->moved[i]);
     }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const cg_lane_method_t *cg_lane_method(const cg_lane_set_t *set, const char *method)
+static const cg_lane_method_t *cg_lane_block_method(const cg_lane_set_t *set, const char *method)
 {
     for (const cg_lane_method_t *own = set->methods; own->info.name != NULL; own++) {
         if (own->info.layout == CG_LANES_LAYOUT && strcmp(own->info.name, method) == 0) {
@@ -15,7 +15,7 @@ static const cg_lane_method_t *cg_lane_method(const cg_lane_set_t *set, const ch
 }
 
 /* Whether this CPU and the operating system support a value of enum cg_cpu. */
-static int cg_cpu_has(int32_t cpu)
+static int cg_lane_block_cpu_has(int32_t cpu)
 {
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
     if (cpu == CG_CPU_AVX512) {
@@ -33,7 +33,7 @@ static int cg_cpu_has(int32_t cpu)
 int cg_widest_lanes(void)
 {
 #if defined(__x86_64__) || defined(__SSE2__) || defined(__aarch64__)
-    return cg_cpu_has(CG_CPU_AVX512) ? 8 : cg_cpu_has(CG_CPU_AVX2) ? 4 : 2;
+    return cg_lane_block_cpu_has(CG_CPU_AVX512) ? 8 : cg_lane_block_cpu_has(CG_CPU_AVX2) ? 4 : 2;
 #else
     return 1;
 #endif
@@ -41,12 +41,12 @@ int cg_widest_lanes(void)
 
 int cg_lane_set_runs(const cg_lane_set_t *set)
 {
-    return set->abi_version == CG_ABI_VERSION && set->struct_size >= sizeof(cg_lane_set_t) && cg_cpu_has(set->cpu);
+    return set->abi_version == CG_ABI_VERSION && set->struct_size >= sizeof(cg_lane_set_t) && cg_lane_block_cpu_has(set->cpu);
 }
 
 /* ---- the block ---- */
 
-static void cg_layout_events(cg_lanes_run_t *run, char *base, size_t *offset)
+static void cg_lane_block_layout_events(cg_lanes_run_t *run, char *base, size_t *offset)
 {
     const int64_t lanes = run->lanes, rows = run->n_observed * lanes, some = run->n_observed > 0 ? lanes : 0;
     double **const by_index[4] = {&run->sign, &run->enabled, &run->end, &run->scale};
@@ -72,7 +72,7 @@ static void cg_layout_events(cg_lanes_run_t *run, char *base, size_t *offset)
 }
 
 /* In one piece, so that one loop copies what belongs to a lane. */
-static void cg_layout_carried(cg_lanes_run_t *run, char *base, size_t *offset)
+static void cg_lane_block_layout_carried(cg_lanes_run_t *run, char *base, size_t *offset)
 {
     double **const reals[7] = {&run->t, &run->t_stop,   &run->mark,    &run->h,
                                &run->log_old, &run->t_anchor, &run->n_anchor};
@@ -97,7 +97,7 @@ static void cg_layout_carried(cg_lanes_run_t *run, char *base, size_t *offset)
     run->p = row;
 }
 
-static size_t cg_layout(cg_lanes_run_t *run, char *base)
+static size_t cg_lane_block_layout(cg_lanes_run_t *run, char *base)
 {
     const int64_t lanes = run->lanes;
     const int64_t alone = run->n + run->model->n_parameters + run->n_u + run->model->n_work; /* for a scalar kernel */
@@ -112,19 +112,19 @@ static size_t cg_layout(cg_lanes_run_t *run, char *base)
     run->start = cg_take(base, &offset, run->n_start * lanes);
     run->moved = cg_take(base, &offset, run->n * lanes > alone ? run->n * lanes : alone);
     run->atol = cg_take(base, &offset, run->n);
-    cg_layout_events(run, base, &offset);
+    cg_lane_block_layout_events(run, base, &offset);
     run->inside = cg_take(base, &offset, run->n * lanes);
     run->widest = cg_take(base, &offset, lanes);
     run->t_old = cg_take(base, &offset, lanes);
     run->failed = (int64_t *)(void *)cg_take(base, &offset, lanes);
     run->failed_at = (int64_t *)(void *)cg_take(base, &offset, lanes);
-    cg_layout_carried(run, base, &offset);
+    cg_lane_block_layout_carried(run, base, &offset);
     return offset;
 }
 
-static int cg_set_up(cg_lanes_run_t *run, const cg_model_t *model, const cg_lane_set_t *set, const char *method)
+static int cg_lane_block_set_up(cg_lanes_run_t *run, const cg_model_t *model, const cg_lane_set_t *set, const char *method)
 {
-    const cg_lane_method_t *const own = cg_lane_method(set, method);
+    const cg_lane_method_t *const own = cg_lane_block_method(set, method);
     memset(run, 0, sizeof *run);
     if (own == NULL || set->n_lanes < 2 || set->n_lanes > CG_MOST_LANES || strcmp(set->digest, model->digest) != 0) {
         return CG_BAD_ARGUMENT;
@@ -150,7 +150,7 @@ static int cg_set_up(cg_lanes_run_t *run, const cg_model_t *model, const cg_lane
 size_t cg_lanes_size(const cg_model_t *model, const cg_lane_set_t *set, const char *method)
 {
     cg_lanes_run_t run;
-    return cg_set_up(&run, model, set, method) == CG_OK ? (size_t)CG_GROUPS * cg_layout(&run, NULL) : 0;
+    return cg_lane_block_set_up(&run, model, set, method) == CG_OK ? (size_t)CG_GROUPS * cg_lane_block_layout(&run, NULL) : 0;
 }
 
 cg_lanes_run_t *cg_lanes_group(cg_lanes_run_t *run, unsigned g)
@@ -168,8 +168,8 @@ int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, con
     memset(run, 0, needed);
     for (unsigned g = 0; g < CG_GROUPS; g++) {
         cg_lanes_run_t *const group = (cg_lanes_run_t *)(void *)((char *)run + g * (needed / (size_t)CG_GROUPS));
-        cg_set_up(group, model, set, method);
-        group->size = cg_layout(group, (char *)group);
+        cg_lane_block_set_up(group, model, set, method);
+        group->size = cg_lane_block_layout(group, (char *)group);
         const int status = cg_lane_events_init(group);
         if (status != CG_OK) {
             return status;

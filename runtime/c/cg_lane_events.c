@@ -65,7 +65,7 @@ typedef struct cg_twin {
 
 enum { TWINS = 10 };
 
-static void cg_twins(const cg_lanes_run_t *run, cg_twin_t *twins)
+static void cg_lane_events_twins(const cg_lanes_run_t *run, cg_twin_t *twins)
 {
     const cg_run_t *const single = run->single;
     const cg_twin_t all[TWINS] = {
@@ -83,12 +83,12 @@ static void cg_twins(const cg_lanes_run_t *run, cg_twin_t *twins)
 }
 
 /* Copies a lane into the run that serves it. */
-static cg_run_t *cg_lane_take_out(cg_lanes_run_t *run, int32_t lane)
+static cg_run_t *cg_lane_events_take_out(cg_lanes_run_t *run, int32_t lane)
 {
     cg_run_t *const single = run->single;
     cg_detector_t *const detector = run->detector[lane];
     cg_twin_t twins[TWINS];
-    cg_twins(run, twins);
+    cg_lane_events_twins(run, twins);
     for (int a = 0; a < TWINS; a++) {
         cg_gather(twins[a].single, 1, twins[a].lanes + lane, run->lanes, twins[a].rows);
     }
@@ -118,12 +118,12 @@ static cg_run_t *cg_lane_take_out(cg_lanes_run_t *run, int32_t lane)
 }
 
 /* Copies it back. */
-static void cg_lane_put_back(cg_lanes_run_t *run, int32_t lane, int status)
+static void cg_lane_events_put_back(cg_lanes_run_t *run, int32_t lane, int status)
 {
     const cg_run_t *const single = run->single;
     const cg_detector_t *const detector = run->detector[lane];
     cg_twin_t twins[TWINS];
-    cg_twins(run, twins);
+    cg_lane_events_twins(run, twins);
     for (int a = 0; a < TWINS; a++) {
         cg_gather(twins[a].lanes + lane, run->lanes, twins[a].single, 1, twins[a].rows);
     }
@@ -148,7 +148,7 @@ static void cg_lane_put_back(cg_lanes_run_t *run, int32_t lane, int status)
 }
 
 /* Copies rows of a lane, with one entry for each state, into the run that serves it; or back. */
-static void cg_lane_rows(const cg_lanes_run_t *run, int32_t lane, double *lanes, double *single, int32_t rows, int back)
+static void cg_lane_events_rows(const cg_lanes_run_t *run, int32_t lane, double *lanes, double *single, int32_t rows, int back)
 {
     for (int32_t row = 0; row < rows; row++) {
         double *const own = lanes + (int64_t)row * run->n * run->lanes + lane;
@@ -162,11 +162,11 @@ static void cg_lane_rows(const cg_lanes_run_t *run, int32_t lane, double *lanes,
 }
 
 /* The interpolant over a step that has changed, for the times to be recorded in it. */
-static int cg_lane_interpolant(cg_lanes_run_t *run, int32_t lane)
+static int cg_lane_events_interpolant(cg_lanes_run_t *run, int32_t lane)
 {
     cg_run_t *const single = run->single;
     const int status = single->have_dense ? CG_OK : single->dense(single);
-    cg_lane_rows(run, lane, run->coef, single->coef, run->n_dense, 1);
+    cg_lane_events_rows(run, lane, run->coef, single->coef, run->n_dense, 1);
     run->have_dense = 1; /* that of the other lanes is known if their step is over */
     run->counted |= 1u << lane;
     return status;
@@ -178,8 +178,8 @@ int cg_lane_events_begin(cg_lanes_run_t *run, int32_t lane)
     cg_detector_reset(detector);
     detector->n_log = 0;
     run->have_end[lane] = run->landing[lane] = 0;
-    const int status = cg_detector_begin(cg_lane_take_out(run, lane));
-    cg_lane_put_back(run, lane, status);
+    const int status = cg_detector_begin(cg_lane_events_take_out(run, lane));
+    cg_lane_events_put_back(run, lane, status);
     return status;
 }
 
@@ -187,7 +187,7 @@ int cg_lane_events_begin(cg_lanes_run_t *run, int32_t lane)
 
 /* Handles what occurs. The log, which all lanes share, has no more room than the cursor: CG_EVENTS_FULL where the next
  * occurrences do not fit. */
-static int cg_single_handle(cg_run_t *single, cg_cursor_t *cursor, int64_t trajectory)
+static int cg_lane_events_handle_single(cg_run_t *single, cg_cursor_t *cursor, int64_t trajectory)
 {
     cg_detector_t *const detector = single->detector;
     const int64_t capacity = detector->log_capacity, room = cursor->event_capacity - cursor->n_events;
@@ -204,18 +204,18 @@ int cg_lane_events_handle(cg_lanes_run_t *run, int32_t lane, cg_cursor_t *cursor
     if (!run->detector[lane]->pending) {
         return CG_OK;
     }
-    const int status = cg_single_handle(cg_lane_take_out(run, lane), cursor, trajectory);
-    cg_lane_put_back(run, lane, status == CG_EVENTS_FULL ? CG_OK : status);
+    const int status = cg_lane_events_handle_single(cg_lane_events_take_out(run, lane), cursor, trajectory);
+    cg_lane_events_put_back(run, lane, status == CG_EVENTS_FULL ? CG_OK : status);
     return status == CG_EVENTS_FULL ? status : CG_OK;
 }
 
 /* The step of a lane in which something may have happened. Its stages come along, for they make the interpolant, and a
  * method may keep something in them from one step to the next. Lanes may have more rows after them, for scratch. */
-static int cg_lane_meet(cg_lanes_run_t *run, int32_t lane)
+static int cg_lane_events_meet_one(cg_lanes_run_t *run, int32_t lane)
 {
     const double goal = run->t_stop[lane];
-    cg_run_t *const single = cg_lane_take_out(run, lane);
-    cg_lane_rows(run, lane, run->k, single->k, single->n_stages, 0);
+    cg_run_t *const single = cg_lane_events_take_out(run, lane);
+    cg_lane_events_rows(run, lane, run->k, single->k, single->n_stages, 0);
     single->detector->anchor = run->adaptive ? run->t_anchor[lane] : run->anchor_kept[lane];
     single->detector->n_anchor = (int64_t)(run->adaptive ? run->n_anchor[lane] : run->count_kept[lane]);
     if (run->landing[lane]) {
@@ -224,7 +224,7 @@ static int cg_lane_meet(cg_lanes_run_t *run, int32_t lane)
         single->h = run->h_kept[lane];
         return single->t == goal ? cg_detector_arrive(single, (int32_t)run->index[lane]) : cg_detector_after_step(single);
     }
-    cg_lane_rows(run, lane, run->coef, single->coef, run->n_dense, 0);
+    cg_lane_events_rows(run, lane, run->coef, single->coef, run->n_dense, 0);
     single->have_dense = 1;
     return cg_detector_after_step(single);
 }
@@ -236,19 +236,19 @@ void cg_lane_events_meet(cg_lanes_run_t *run, cg_cursor_t *cursor, const cg_prog
             continue;
         }
         const int landing = run->landing[lane] != 0;
-        int status = cg_lane_meet(run, lane);
+        int status = cg_lane_events_meet_one(run, lane);
         const double ahead = run->mark[lane] - run->direction * run->single->t;
         const int repeated = run->single->n_rejected != run->n_rejected[lane];
         if (repeated) {
-            cg_lane_rows(run, lane, run->k, run->single->k, run->single->n_stages, 1);
+            cg_lane_events_rows(run, lane, run->k, run->single->k, run->single->n_stages, 1);
         }
         if (status == CG_OK && ahead <= 0.0) { /* what occurs is handled once the step is recorded */
-            status = ahead < 0.0 && (landing || repeated) ? cg_lane_interpolant(run, lane) : CG_OK;
+            status = ahead < 0.0 && (landing || repeated) ? cg_lane_events_interpolant(run, lane) : CG_OK;
         } else if (status == CG_OK && run->single->detector->pending) {
-            status = cg_single_handle(run->single, cursor, progress->trajectory[lane]);
+            status = cg_lane_events_handle_single(run->single, cursor, progress->trajectory[lane]);
             status = status == CG_EVENTS_FULL ? CG_OK : status; /* it is handled when the lane is served */
         }
-        cg_lane_put_back(run, lane, status);
+        cg_lane_events_put_back(run, lane, status);
     }
     run->met = 0u;
 }

@@ -23,7 +23,7 @@ void cg_lanes_interpolant(cg_lanes_run_t *run)
 
 /* Counts the calls for the interpolant in the lanes of `used`, if an observer has not yet; the lanes in which it failed
  * get a status. */
-static uint32_t cg_count_calls(cg_lanes_run_t *run, uint32_t used, int observed)
+static uint32_t cg_lane_record_count_calls(cg_lanes_run_t *run, uint32_t used, int observed)
 {
     uint32_t failed = 0u;
     for (int32_t lane = 0; lane < run->lanes; lane++) {
@@ -39,19 +39,20 @@ static uint32_t cg_count_calls(cg_lanes_run_t *run, uint32_t used, int observed)
 /* ---- shelves ---- */
 
 /* Numbers in a slot for each state: whole cache lines, and the interpolant may write a vector that begins at the last time. */
-static int64_t cg_slot_row(const cg_lanes_run_t *run, int64_t n_eval)
+static int64_t cg_lane_record_slot_row(const cg_lanes_run_t *run, int64_t n_eval)
 {
     return (n_eval + run->lanes + 6) / 8 * 8;
 }
 
-static int64_t cg_slot_size(const cg_lanes_run_t *run, int64_t n_eval)
+static int64_t cg_lane_record_slot_size(const cg_lanes_run_t *run, int64_t n_eval)
 {
-    return cg_slot_row(run, n_eval) * run->n + 8; /* a cache line apart, also if the rest is a multiple of a page */
+    return cg_lane_record_slot_row(run, n_eval) * run->n + 8; /* a cache line apart, also if the rest is a multiple of a page */
 }
 
-int64_t cg_shelf_size(const cg_lanes_run_t *run, int64_t n_eval) { return run->lanes * cg_slot_size(run, n_eval); }
+int64_t cg_shelf_size(const cg_lanes_run_t *run, int64_t n_eval) { return run->lanes * cg_lane_record_slot_size(run, n_eval); }
 
-static double *cg_shelf_at(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, const cg_cursor_t *cursor, int s)
+static double *cg_lane_record_shelf_at(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run,
+                                       const cg_cursor_t *cursor, int s)
 {
     return cursor->shelf + s * cg_shelf_size(run, ensemble->n_eval);
 }
@@ -67,8 +68,8 @@ void cg_shelf_take(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_
     }
     const int found = usable && s < n_shelves && count > 1;
     for (int32_t lane = 0; lane < run->lanes; lane++) {
-        progress->slot[lane] = found && lane < count ? cg_shelf_at(ensemble, run, cursor, s)
-                + lane * cg_slot_size(run, ensemble->n_eval) : NULL;
+        progress->slot[lane] = found && lane < count ? cg_lane_record_shelf_at(ensemble, run, cursor, s)
+                + lane * cg_lane_record_slot_size(run, ensemble->n_eval) : NULL;
     }
     if (found) {
         const cg_shelf_t shelf = {first, UINT32_MAX >> (CG_MOST_LANES - count), 0u};
@@ -77,7 +78,7 @@ void cg_shelf_take(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_
 }
 
 /* One entry of each of 8 slots to a whole cache line, past the cache: it would have to be read before it is written. */
-static CG_INLINE void cg_line_write(double *to, const double *from, int64_t slot)
+static CG_INLINE void cg_lane_record_line_write(double *to, const double *from, int64_t slot)
 {
 #if defined(__SSE2__)
     if ((uintptr_t)to % CG_ALIGN == 0) {
@@ -91,17 +92,19 @@ static CG_INLINE void cg_line_write(double *to, const double *from, int64_t slot
 }
 
 /* Writes the trajectories in the slots of `ended`. */
-static void cg_shelf_write(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, const cg_cursor_t *cursor, int s)
+static void cg_lane_record_shelf_write(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run,
+                                       const cg_cursor_t *cursor, int s)
 {
     const cg_shelf_t *const shelf = &cursor->shelves[s];
-    const int64_t slot = cg_slot_size(run, ensemble->n_eval);
+    const int64_t slot = cg_lane_record_slot_size(run, ensemble->n_eval);
     const int whole = shelf->ended == UINT32_MAX >> (CG_MOST_LANES - 8);
     for (int32_t i = 0; i < run->n; i++) {
-        const double *from = cg_shelf_at(ensemble, run, cursor, s) + i * cg_slot_row(run, ensemble->n_eval);
+        const double *from = cg_lane_record_shelf_at(ensemble, run, cursor, s)
+            + i * cg_lane_record_slot_row(run, ensemble->n_eval);
         double *to = ensemble->y + shelf->first + i * ensemble->y_col;
         for (int64_t m = 0; m < ensemble->n_eval; m++, from++, to += ensemble->y_time) {
             if (whole) {
-                cg_line_write(to, from, slot);
+                cg_lane_record_line_write(to, from, slot);
                 continue;
             }
             for (int32_t lane = 0; lane < run->lanes; lane++) {
@@ -125,12 +128,12 @@ void cg_shelf_end(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_c
     cg_shelf_t *const shelf = &cursor->shelves[s];
     for (int32_t i = 0; i < run->n; i++) {
         for (int64_t m = progress->reached[lane]; m < ensemble->n_eval; m++) {
-            progress->slot[lane][i * cg_slot_row(run, ensemble->n_eval) + m] = nan;
+            progress->slot[lane][i * cg_lane_record_slot_row(run, ensemble->n_eval) + m] = nan;
         }
     }
     shelf->ended |= 1u << (progress->trajectory[lane] - shelf->first);
     if (shelf->ended == shelf->taken) {
-        cg_shelf_write(ensemble, run, cursor, s);
+        cg_lane_record_shelf_write(ensemble, run, cursor, s);
         shelf->taken = 0u;
     }
 }
@@ -139,7 +142,7 @@ void cg_shelves_write(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, 
 {
     for (int s = 0; s < CG_SHELVES; s++) {
         if (cursor->shelves[s].taken != 0u && cursor->shelves[s].ended != 0u) {
-            cg_shelf_write(ensemble, run, cursor, s);
+            cg_lane_record_shelf_write(ensemble, run, cursor, s);
         }
     }
 }
@@ -147,9 +150,9 @@ void cg_shelves_write(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, 
 /* ---- recording ---- */
 
 /* Records the times inside the last step of a lane. */
-static void cg_lane_inside(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, cg_progress_t *progress, int32_t lane)
+static void cg_lane_record_inside(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, cg_progress_t *progress, int32_t lane)
 {
-    const int64_t row = cg_slot_row(run, ensemble->n_eval);
+    const int64_t row = cg_lane_record_slot_row(run, ensemble->n_eval);
     int64_t reached = progress->reached[lane], left = ensemble->n_eval - reached, count;
     double *const slot = progress->slot[lane];
     if (slot != NULL) {
@@ -170,12 +173,13 @@ static void cg_lane_inside(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, c
 }
 
 /* Records the next time, at which a lane is. */
-static void cg_lane_write(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_progress_t *progress, int32_t lane)
+static void cg_lane_record_write(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_progress_t *progress,
+                                 int32_t lane)
 {
     const int64_t reached = progress->reached[lane]++;
     double *const slot = progress->slot[lane];
     if (slot != NULL) {
-        cg_gather(slot + reached, cg_slot_row(run, ensemble->n_eval), run->x + lane, run->lanes, run->n);
+        cg_gather(slot + reached, cg_lane_record_slot_row(run, ensemble->n_eval), run->x + lane, run->lanes, run->n);
     } else {
         cg_gather(ensemble->y + progress->trajectory[lane] * ensemble->y_row + reached * ensemble->y_time,
                   ensemble->y_col, run->x + lane, run->lanes, run->n);
@@ -183,11 +187,11 @@ static void cg_lane_write(const cg_ensemble_t *ensemble, const cg_lanes_run_t *r
 }
 
 /* Records the times at which a lane is, and sets when it needs service again. */
-static void cg_lane_arrive(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, cg_progress_t *progress, int32_t lane)
+static void cg_lane_record_arrive(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, cg_progress_t *progress, int32_t lane)
 {
     while (progress->reached[lane] < ensemble->n_eval
            && ensemble->t_eval[progress->reached[lane]] == run->t[lane]) {
-        cg_lane_write(ensemble, run, progress, lane);
+        cg_lane_record_write(ensemble, run, progress, lane);
     }
     const int64_t m = progress->reached[lane];
     run->mark[lane] = ensemble->observer[0] != NULL ? -HUGE_VAL /* every step */
@@ -196,8 +200,8 @@ static void cg_lane_arrive(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, c
 }
 
 /* Whether the next time to be recorded is inside the last step of a lane. */
-static int cg_lane_passed(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, const cg_progress_t *progress,
-                          int32_t lane)
+static int cg_lane_record_passed(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, const cg_progress_t *progress,
+                                 int32_t lane)
 {
     const int64_t m = progress->reached[lane];
     return m < ensemble->n_eval && run->direction * (ensemble->t_eval[m] - run->t[lane]) < 0.0;
@@ -207,18 +211,18 @@ void cg_lanes_record(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, uint32_
 {
     uint32_t inside = 0u;
     for (int32_t lane = 0; lane < run->lanes; lane++) {
-        inside |= due >> lane & 1u && cg_lane_passed(ensemble, run, progress, lane) ? 1u << lane : 0u;
+        inside |= due >> lane & 1u && cg_lane_record_passed(ensemble, run, progress, lane) ? 1u << lane : 0u;
     }
     if (inside != 0u) {
         cg_lanes_interpolant(run);
-        due &= ~cg_count_calls(run, inside & ~run->counted, ensemble->observer[0] != NULL);
+        due &= ~cg_lane_record_count_calls(run, inside & ~run->counted, ensemble->observer[0] != NULL);
     }
     for (int32_t lane = 0; lane < run->lanes; lane++) {
         if (due >> lane & 1u) {
             if (inside >> lane & 1u) {
-                cg_lane_inside(ensemble, run, progress, lane);
+                cg_lane_record_inside(ensemble, run, progress, lane);
             }
-            cg_lane_arrive(ensemble, run, progress, lane);
+            cg_lane_record_arrive(ensemble, run, progress, lane);
         }
     }
 }

@@ -34,7 +34,7 @@ typedef struct cg_group {
 } cg_group_t;
 
 /* Sets the inputs of a lane from its time on, and its next t_stop. */
-static void cg_lane_segment(cg_lanes_run_t *run, int32_t lane)
+static void cg_lanes_segment(cg_lanes_run_t *run, int32_t lane)
 {
     const int32_t lanes = run->lanes;
     run->t_stop[lane] = run->t_end;
@@ -71,7 +71,7 @@ int cg_lane_status(const cg_lanes_run_t *run, int32_t lane, int status)
 }
 
 /* Writes the end of the lane's trajectory and leaves the lane empty. */
-static void cg_lane_end(cg_group_t *group, int32_t lane, int status)
+static void cg_lanes_end(cg_group_t *group, int32_t lane, int status)
 {
     cg_lanes_run_t *const run = group->run;
     cg_progress_t *const progress = group->progress;
@@ -91,8 +91,8 @@ static void cg_lane_end(cg_group_t *group, int32_t lane, int status)
 }
 
 /* Copies one entry for each of the first `count` lanes into every row. */
-static void cg_rows_load(double *to, int32_t lanes, const double *from, int64_t lane_stride, int64_t row_stride,
-                         int32_t rows, int32_t count)
+static void cg_lanes_rows_load(double *to, int32_t lanes, const double *from, int64_t lane_stride, int64_t row_stride,
+                               int32_t rows, int32_t count)
 {
     for (int32_t i = 0; i < rows; i++, to += lanes, from += row_stride) {
         if (lane_stride == 1 && count == lanes) {
@@ -105,21 +105,21 @@ static void cg_rows_load(double *to, int32_t lanes, const double *from, int64_t 
 
 /* Puts `count` trajectories from `first` on into the first lanes; the others stay empty, and so do those whose
  * trajectory ends where it starts. */
-static void cg_group_load(cg_group_t *group, int64_t first, int32_t count)
+static void cg_lanes_group_load(cg_group_t *group, int64_t first, int32_t count)
 {
     const cg_ensemble_t *const ensemble = group->ensemble;
     cg_lanes_run_t *const run = group->run;
     const cg_model_t *const model = run->model;
-    cg_rows_load(run->x, run->lanes, ensemble->x0 + first * ensemble->x0_row, ensemble->x0_row, ensemble->x0_col, run->n,
-                 count);
+    cg_lanes_rows_load(run->x, run->lanes, ensemble->x0 + first * ensemble->x0_row, ensemble->x0_row, ensemble->x0_col, run->n,
+                       count);
     memcpy(run->start, run->x, sizeof(double) * (size_t)run->n_start * (size_t)run->lanes);
     if (!run->same_p) {
-        cg_rows_load(run->p, run->lanes, ensemble->p + first * ensemble->p_row, ensemble->p_row, ensemble->p_col,
-                     model->n_parameters, count);
+        cg_lanes_rows_load(run->p, run->lanes, ensemble->p + first * ensemble->p_row, ensemble->p_row, ensemble->p_col,
+                           model->n_parameters, count);
     }
     if (ensemble->u != NULL) {
-        cg_rows_load(run->u, run->lanes, ensemble->u + first * ensemble->u_row, ensemble->u_row, ensemble->u_col,
-                     model->n_inputs, count);
+        cg_lanes_rows_load(run->u, run->lanes, ensemble->u + first * ensemble->u_row, ensemble->u_row, ensemble->u_col,
+                           model->n_inputs, count);
     }
     run->set->begin(run, ensemble->t0);
     cg_shelf_take(ensemble, run, group->queue->cursor, first, count, group->progress);
@@ -133,7 +133,7 @@ static void cg_group_load(cg_group_t *group, int64_t first, int32_t count)
         run->active[lane] = lane < count ? -1 : 0;
         if (lane < count && run->status[lane] != CG_NONFINITE) {
             regular |= 1u << lane;
-            cg_lane_segment(run, lane);
+            cg_lanes_segment(run, lane);
             if (run->watched && run->status[lane] == CG_OK && cg_lane_events_begin(run, lane) != CG_OK) {
                 regular &= ~(1u << lane);
             }
@@ -147,13 +147,13 @@ static void cg_group_load(cg_group_t *group, int64_t first, int32_t count)
             cg_lane_events_handle(run, lane, group->queue->cursor, first + lane);
         }
         if (run->status[lane] != CG_OK || ensemble->t0 == ensemble->t_end) {
-            cg_lane_end(group, lane, (int)run->status[lane]);
+            cg_lanes_end(group, lane, (int)run->status[lane]);
         }
     }
 }
 
 /* to[i * lanes] = from[i * lanes], of whatever type. */
-static inline void cg_carry(double *to, const double *from, int32_t lanes, int32_t count)
+static inline void cg_lanes_carry(double *to, const double *from, int32_t lanes, int32_t count)
 {
     for (int32_t i = 0; i < count; i++) {
         memcpy(to + (int64_t)i * lanes, from + (int64_t)i * lanes, sizeof *to);
@@ -161,18 +161,18 @@ static inline void cg_carry(double *to, const double *from, int32_t lanes, int32
 }
 
 /* Copies the state of a lane between steps. */
-static void cg_lane_copy(cg_lanes_run_t *run, int32_t lane, const cg_lanes_run_t *source, int32_t from)
+static void cg_lanes_copy(cg_lanes_run_t *run, int32_t lane, const cg_lanes_run_t *source, int32_t from)
 {
     const int32_t lanes = run->lanes;
     double *const watched[3] = {run->sign, run->enabled, run->end};
     const double *const watched_of[3] = {source->sign, source->enabled, source->end};
-    cg_carry(run->x + lane, source->x + from, lanes, run->n);
-    cg_carry(run->f + lane, source->f + from, lanes, run->n);
-    cg_carry(run->start + lane, source->start + from, lanes, run->n_start);
-    cg_carry(run->carried + lane, source->carried + from, lanes, run->n_carried);
+    cg_lanes_carry(run->x + lane, source->x + from, lanes, run->n);
+    cg_lanes_carry(run->f + lane, source->f + from, lanes, run->n);
+    cg_lanes_carry(run->start + lane, source->start + from, lanes, run->n_start);
+    cg_lanes_carry(run->carried + lane, source->carried + from, lanes, run->n_carried);
     run->t_old[lane] = run->t[lane];
     for (int a = 0; run->watched && a < 3; a++) {
-        cg_carry(watched[a] + lane, watched_of[a] + from, lanes, run->n_observed);
+        cg_lanes_carry(watched[a] + lane, watched_of[a] + from, lanes, run->n_observed);
     }
     if (run->watched) {
         run->have_end[lane] = source->have_end[from];
@@ -181,7 +181,7 @@ static void cg_lane_copy(cg_lanes_run_t *run, int32_t lane, const cg_lanes_run_t
 }
 
 /* The lowest of the bits, of which there are some. */
-static inline int32_t cg_lowest(uint32_t bits)
+static inline int32_t cg_lanes_lowest(uint32_t bits)
 {
 #ifdef __GNUC__
     return __builtin_ctz(bits);
@@ -215,21 +215,21 @@ int32_t cg_lanes_occupied(const cg_lanes_run_t *run)
 
 void cg_lane_imitate(cg_lanes_run_t *run, int32_t lane, int32_t from)
 {
-    cg_lane_copy(run, lane, run, from);
+    cg_lanes_copy(run, lane, run, from);
     run->active[lane] = run->fresh[lane] = run->unstarted[lane] = 0;
     run->t_stop[lane] = run->t[lane];
     run->mark[lane] = HUGE_VAL;
 }
 
 /* Starts trajectories in the lanes of `ready`, which are empty: one in each lane, as long as there are any. */
-static void cg_queue_begin(cg_queue_t *queue)
+static void cg_lanes_queue_begin(cg_queue_t *queue)
 {
     cg_group_t *const ready = queue->ready;
     cg_cursor_t *const cursor = queue->cursor;
     cg_lanes_run_t *const run = ready->run;
     const int64_t left = cursor->last - cursor->next;
     const int32_t count = left < run->lanes ? (int32_t)left : run->lanes;
-    cg_group_load(ready, cursor->next, count);
+    cg_lanes_group_load(ready, cursor->next, count);
     cursor->next += count;
     const int32_t from = cg_lanes_occupied(run);
     if (from < 0) {
@@ -244,14 +244,14 @@ static void cg_queue_begin(cg_queue_t *queue)
     run->prepare(run);
     for (int32_t lane = 0; lane < run->lanes; lane++) {
         if (run->attention >> lane & 1u) {
-            cg_lane_end(ready, lane, (int)run->status[lane]);
+            cg_lanes_end(ready, lane, (int)run->status[lane]);
         }
     }
     queue->waiting = cg_lanes_busy(run);
 }
 
 /* Whether this call is to end. */
-static int cg_queue_pauses(const cg_queue_t *queue)
+static int cg_lanes_queue_pauses(const cg_queue_t *queue)
 {
     const cg_lanes_run_t *const run = queue->ready->run;
     return *run->stop || (queue->budget >= 0 && (queue->paused || queue->trials / run->lanes >= queue->budget));
@@ -259,20 +259,20 @@ static int cg_queue_pauses(const cg_queue_t *queue)
 
 /* Moves the next trajectory into an empty lane. If there is none, the lane stays empty; if those that are started end at
  * once, it needs service again. */
-static void cg_lane_fill(cg_group_t *group, int32_t lane)
+static void cg_lanes_fill(cg_group_t *group, int32_t lane)
 {
     cg_queue_t *const queue = group->queue;
     cg_group_t *const ready = queue->ready;
     if (queue->waiting == 0u && queue->cursor->next < queue->cursor->last) {
-        cg_queue_begin(queue);
+        cg_lanes_queue_begin(queue);
     }
     if (queue->waiting == 0u && queue->cursor->next < queue->cursor->last) {
         group->run->attention |= 1u << lane;
     }
     if (queue->waiting != 0u) {
-        const int32_t from = cg_lowest(queue->waiting);
+        const int32_t from = cg_lanes_lowest(queue->waiting);
         queue->waiting &= queue->waiting - 1u;
-        cg_lane_copy(group->run, lane, ready->run, from);
+        cg_lanes_copy(group->run, lane, ready->run, from);
         group->progress->trajectory[lane] = ready->progress->trajectory[from];
         group->progress->reached[lane] = ready->progress->reached[from];
         group->progress->slot[lane] = ready->progress->slot[from];
@@ -294,12 +294,12 @@ static void cg_lane_fill(cg_group_t *group, int32_t lane)
 }
 
 /* Serves one lane that needs it. */
-static void cg_lane_attend(cg_group_t *group, int32_t lane)
+static void cg_lanes_attend(cg_group_t *group, int32_t lane)
 {
     cg_lanes_run_t *const run = group->run;
     int status = (int)run->status[lane];
     if (status == CG_OK && run->t[lane] == run->t_end) {
-        cg_lane_end(group, lane, CG_OK);
+        cg_lanes_end(group, lane, CG_OK);
         return;
     }
     if (status == CG_OK && run->n_trials[lane] >= run->max_steps) {
@@ -307,9 +307,9 @@ static void cg_lane_attend(cg_group_t *group, int32_t lane)
         group->queue->paused = 1;
     }
     if (status != CG_OK) {
-        cg_lane_end(group, lane, status);
+        cg_lanes_end(group, lane, status);
     } else if (run->t[lane] == run->t_stop[lane]) {
-        cg_lane_segment(run, lane);
+        cg_lanes_segment(run, lane);
     }
 }
 
@@ -357,14 +357,14 @@ static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, 
     run->same_p = ensemble->p_row == 0;
     run->n_carried = (int32_t)((run->p - run->carried) / run->lanes) + (run->same_p ? 0 : cg_lanes_p_rows(run));
     if (run->same_p) {
-        cg_rows_load(run->p, run->lanes, ensemble->p, 0, ensemble->p_col, run->model->n_parameters, run->lanes);
+        cg_lanes_rows_load(run->p, run->lanes, ensemble->p, 0, ensemble->p_col, run->model->n_parameters, run->lanes);
         run->set->begin(run, ensemble->t0);
     }
     return CG_OK;
 }
 
 /* Records the requested times that the lanes in need of service have reached. */
-static void cg_group_record(cg_group_t *group, uint32_t attention)
+static void cg_lanes_group_record(cg_group_t *group, uint32_t attention)
 {
     const cg_lanes_run_t *const run = group->run;
     uint32_t due = 0u;
@@ -376,7 +376,7 @@ static void cg_group_record(cg_group_t *group, uint32_t attention)
 
 /* Serves the lanes of a group, of which some need it, until none does, or this call is to end. CG_EVENTS_FULL: those that need it are served again,
  * which changes nothing where it is done, once the cursor has room. */
-static int cg_group_serve(cg_group_t *group)
+static int cg_lanes_group_serve(cg_group_t *group)
 {
     cg_lanes_run_t *const run = group->run;
     const uint32_t all = UINT32_MAX >> (32 - run->lanes);
@@ -386,37 +386,37 @@ static int cg_group_serve(cg_group_t *group)
         int64_t fresh = 0;
         run->attention = 0u;
         if (group->ensemble->t_eval != NULL) {
-            cg_group_record(group, attention);
+            cg_lanes_group_record(group, attention);
         }
         for (uint32_t left = attention; left != 0u; left &= left - 1u) {
-            const int32_t lane = cg_lowest(left);
+            const int32_t lane = cg_lanes_lowest(left);
             if (run->watched && run->active[lane] && run->status[lane] == CG_OK
                 && cg_lane_events_handle(run, lane, group->queue->cursor, group->progress->trajectory[lane]) != CG_OK) {
                 run->attention = attention;
                 return CG_EVENTS_FULL;
             }
             if (run->active[lane]) {
-                cg_lane_attend(group, lane);
+                cg_lanes_attend(group, lane);
             }
             if (!run->active[lane]) {
-                cg_lane_fill(group, lane);
+                cg_lanes_fill(group, lane);
             }
             fresh |= run->fresh[lane];
             empty |= run->active[lane] ? 0u : 1u << lane;
         }
         const int32_t occupied = cg_lanes_occupied(run);
         for (uint32_t left = occupied >= 0 ? empty : 0u; left != 0u; left &= left - 1u) {
-            cg_lane_imitate(run, cg_lowest(left), occupied);
+            cg_lane_imitate(run, cg_lanes_lowest(left), occupied);
         }
         if (fresh != 0) {
             run->prepare(run);
         }
-    } while (run->attention != 0u && !cg_queue_pauses(group->queue));
+    } while (run->attention != 0u && !cg_lanes_queue_pauses(group->queue));
     return CG_OK;
 }
 
 /* Sets the limit of a group: each of its trajectories can take `budget` more trial steps before a pause. */
-static void cg_group_limit(cg_group_t *group, int64_t budget)
+static void cg_lanes_group_limit(cg_group_t *group, int64_t budget)
 {
     cg_lanes_run_t *const run = group->run;
     int64_t most = 0;
@@ -449,7 +449,7 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
         groups[g].queue = &queue;
         groups[g].observer = g < CG_RUNNING ? ensemble->observer[g] : NULL;
         groups[g].progress = &cursor->progress[g];
-        cg_group_limit(&groups[g], budget);
+        cg_lanes_group_limit(&groups[g], budget);
     }
     cursor->begun = 1;
     queue.waiting = cg_lanes_busy(groups[2].run);
@@ -459,7 +459,7 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
     }
     for (;;) {
         for (unsigned g = 0; g < CG_RUNNING; g++) {
-            const int status = groups[g].run->attention != 0u ? cg_group_serve(&groups[g]) : CG_OK;
+            const int status = groups[g].run->attention != 0u ? cg_lanes_group_serve(&groups[g]) : CG_OK;
             if (status != CG_OK) {
                 return status;
             }
@@ -468,7 +468,7 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
         if (!working[0] && !working[1] && (groups[0].run->attention | groups[1].run->attention) == 0u) {
             return CG_OK;
         }
-        if (cg_queue_pauses(&queue)) {
+        if (cg_lanes_queue_pauses(&queue)) {
             return *run->stop ? CG_INTERRUPTED : CG_BUDGET_USED;
         }
         cg_lanes_run_t *const leader = groups[working[0] ? 0 : 1].run;

@@ -30,7 +30,7 @@ int cg_step_to(cg_run_t *run, double t_new)
 }
 
 /* An observed quantity at the end of the step. */
-static int cg_at_end(cg_run_t *run, int32_t index, double *g)
+static int cg_locate_at_end(cg_run_t *run, int32_t index, double *g)
 {
     const int status = cg_detector_evaluate(run, run->t, run->x, index, run->detector->values);
     *g = run->detector->values[index];
@@ -38,18 +38,18 @@ static int cg_at_end(cg_run_t *run, int32_t index, double *g)
 }
 
 /* Repeats the step to t and evaluates the quantity there. *landed is 0 if the method shortened the step. */
-static int cg_land(cg_run_t *run, int32_t index, double t, double *g, int *landed)
+static int cg_locate_land(cg_run_t *run, int32_t index, double t, double *g, int *landed)
 {
     int status = t == run->t ? CG_OK : cg_step_to(run, t);
     *landed = run->t == t;
     if (status == CG_OK && *landed) {
-        status = cg_at_end(run, index, g);
+        status = cg_locate_at_end(run, index, g);
     }
     return status;
 }
 
 /* Slope of the quantity on the interpolant, in units of the step. */
-static int cg_slope_inside(cg_run_t *run, int32_t index, double low, double high, double *slope)
+static int cg_locate_slope(cg_run_t *run, int32_t index, double low, double high, double *slope)
 {
     double *const values = run->detector->values;
     int status = run->have_dense ? CG_OK : run->dense(run);
@@ -70,7 +70,7 @@ typedef struct cg_tangent {
 } cg_tangent_t;
 
 /* The observed quantity at time t on the tangent; the state is in detector->x. */
-static int cg_on_tangent(cg_run_t *run, int32_t index, double t, cg_tangent_t *point)
+static int cg_locate_on_tangent(cg_run_t *run, int32_t index, double t, cg_tangent_t *point)
 {
     cg_detector_t *const detector = run->detector;
     const double move = t - run->t;
@@ -85,11 +85,11 @@ static int cg_on_tangent(cg_run_t *run, int32_t index, double t, cg_tangent_t *p
 
 /* Where the tangent meets the zero of a quantity, by the secant method, from the value g at the end of the step. The
  * nearest number to it, at most t_stop. */
-static int cg_tangent_root(cg_run_t *run, int32_t index, double g, double *t)
+static int cg_locate_tangent_root(cg_run_t *run, int32_t index, double g, double *t)
 {
     const double length = run->t - run->t_old, begin = run->t_old + run->direction * cg_step_smallest(run->t_old);
     cg_tangent_t best = {run->t, g}, before;
-    int status = cg_on_tangent(run, index, run->t - CG_SECANT * length, &before);
+    int status = cg_locate_on_tangent(run, index, run->t - CG_SECANT * length, &before);
     double slope = (g - before.g) / (run->t - before.t);
     for (int trial = 0; status == CG_OK && trial < TRIALS && best.g != 0.0; trial++) {
         double next = best.t - best.g / slope;
@@ -98,7 +98,7 @@ static int cg_tangent_root(cg_run_t *run, int32_t index, double g, double *t)
         if (!(fabs(next - run->t) < 0.01 * fabs(length)) || run->direction * (next - begin) < 0.0 || next == best.t) {
             break;
         }
-        status = cg_on_tangent(run, index, next, &point);
+        status = cg_locate_on_tangent(run, index, next, &point);
         if (status != CG_OK || !(fabs(point.g) < fabs(best.g))) { /* no closer */
             break;
         }
@@ -112,11 +112,11 @@ static int cg_tangent_root(cg_run_t *run, int32_t index, double g, double *t)
 /* ---- kinks and jumps ---- */
 
 /* For a step that ends just before a zero: the time of the zero, by extrapolating the interpolant. */
-static int cg_carry_on(cg_run_t *run, int32_t index, double *t)
+static int cg_locate_carry_on(cg_run_t *run, int32_t index, double *t)
 {
     const double length = run->t - run->t_old;
     double theta = 1.0, slope, g;
-    int status = cg_slope_inside(run, index, 0.99, 1.0, &slope);
+    int status = cg_locate_slope(run, index, 0.99, 1.0, &slope);
     g = run->detector->values[index];
     for (int trial = 0; status == CG_OK && trial < TRIALS; trial++) {
         const double next = theta - g / slope;
@@ -136,14 +136,14 @@ static int cg_carry_on(cg_run_t *run, int32_t index, double *t)
 }
 
 /* Moves a few spacings of the numbers at t, along the interpolant, to where the quantity has the sign `after`. */
-static int cg_step_over(cg_run_t *run, int32_t index, double after)
+static int cg_locate_step_over(cg_run_t *run, int32_t index, double after)
 {
     cg_detector_t *const detector = run->detector;
     const double length = run->t - run->t_old;
     double moved = 0.5 * cg_step_smallest(run->t), g;
     int status = run->have_dense ? CG_OK : run->dense(run);
     if (status == CG_OK) {
-        status = cg_at_end(run, index, &g);
+        status = cg_locate_at_end(run, index, &g);
     }
     if (status != CG_OK || g * after > 0.0) {
         return status;
@@ -174,16 +174,16 @@ int cg_locate(cg_run_t *run, int32_t index, double t, double end, int *landed)
     int status = CG_OK;
     *landed = 1;
     for (int trial = 0; status == CG_OK && trial < TRIALS; trial++) {
-        status = cg_land(run, index, t, &g, landed);
+        status = cg_locate_land(run, index, t, &g, landed);
         if (status == CG_OK && *landed) {
-            status = cg_tangent_root(run, index, g, &t);
+            status = cg_locate_tangent_root(run, index, g, &t);
         }
         if (status != CG_OK || !*landed || t == run->t) {
             break;
         }
         if (fabs(t - run->t) <= CG_TANGENT * fabs(run->t - run->t_old)) {
             cg_tangent_t moved;
-            status = cg_on_tangent(run, index, t, &moved);
+            status = cg_locate_on_tangent(run, index, t, &moved);
             memcpy(run->x, run->detector->x, sizeof(double) * (size_t)run->n);
             run->t = t;
             run->have_f = 0;
@@ -196,8 +196,8 @@ int cg_locate(cg_run_t *run, int32_t index, double t, double end, int *landed)
     /* It is not zero here: it jumps, as an input function may, or the interpolant of a step across a jump was wrong. */
     const double after = -run->detector->sign_new[index];
     if (g * after < 0.0) {
-        status = cg_step_over(run, index, after);
-        status = status == CG_OK ? cg_at_end(run, index, &g) : status;
+        status = cg_locate_step_over(run, index, after);
+        status = status == CG_OK ? cg_locate_at_end(run, index, &g) : status;
         *landed = g * after >= 0.0;
     } else {
         *landed = !(fabs(end - run->t) > 4.0 * cg_step_smallest(run->t));
@@ -209,8 +209,8 @@ int cg_goes_back(cg_run_t *run, int32_t index)
 {
     const double after = -run->detector->sign_new[index];
     cg_tangent_t here, ahead;
-    return cg_run_derivative(run) == CG_OK && cg_on_tangent(run, index, run->t, &here) == CG_OK
-        && cg_on_tangent(run, index, run->t + run->direction * CG_MOMENT_OF_STEP * run->h, &ahead) == CG_OK
+    return cg_run_derivative(run) == CG_OK && cg_locate_on_tangent(run, index, run->t, &here) == CG_OK
+        && cg_locate_on_tangent(run, index, run->t + run->direction * CG_MOMENT_OF_STEP * run->h, &ahead) == CG_OK
         && (ahead.g - here.g) * after < 0.0;
 }
 
@@ -231,7 +231,7 @@ int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed)
         if (fabs(t - begin) < 2.0 * smallest || fabs(zero - t) < smallest) {
             t = zero;
         }
-        status = cg_land(run, index, t, &g, landed);
+        status = cg_locate_land(run, index, t, &g, landed);
         if (status != CG_OK || !*landed) {
             return status;
         }
@@ -242,7 +242,7 @@ int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed)
             zero = t;
             continue;
         }
-        status = cg_carry_on(run, index, &zero);
+        status = cg_locate_carry_on(run, index, &zero);
         if (status != CG_OK) {
             return status;
         }
@@ -257,5 +257,5 @@ int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed)
         *landed = 0;
         return cg_step_to(run, begin + 0.99 * (zero - begin));
     }
-    return cg_step_over(run, index, after);
+    return cg_locate_step_over(run, index, after);
 }

@@ -38,7 +38,7 @@ static const cg_method_t cg_methods[] = {
 
 const cg_method_t *cg_method_table(void) { return cg_methods; }
 
-static const cg_method_t *cg_method_in(const cg_method_t *table, const char *name)
+static const cg_method_t *cg_method_table_entry(const cg_method_t *table, const char *name)
 {
     for (const cg_method_t *method = table; name != NULL && method != NULL && method->info.name != NULL; method++) {
         if (method->info.layout == CG_RUN_LAYOUT && strcmp(method->info.name, name) == 0) {
@@ -50,8 +50,8 @@ static const cg_method_t *cg_method_in(const cg_method_t *table, const char *nam
 
 int cg_method_find(const cg_model_t *model, const char *name, int32_t flags, cg_method_t *found)
 {
-    const cg_method_t *const own = cg_method_in(model->methods, name);
-    const cg_method_t *const general = cg_method_in(cg_methods, name);
+    const cg_method_t *const own = cg_method_table_entry(model->methods, name);
+    const cg_method_t *const general = cg_method_table_entry(cg_methods, name);
     const cg_method_t *const chosen = own != NULL && !(general != NULL && (flags & CG_RUN_TABLE)) ? own : general;
     if (chosen != NULL) {
         *found = *chosen;

@@ -25,14 +25,14 @@ typedef struct cg_choice {
     int status;
 } cg_choice_t;
 
-static int cg_call_contacts(cg_run_t *run, double t, const double *x, double *out)
+static int cg_modes_call(cg_run_t *run, double t, const double *x, double *out)
 {
     const int status = run->model->contacts_fn(cg_time_of_model(run, t), x, run->p, run->u, out, run->work);
     return status != CG_OK ? status : cg_step_finite(out, 5 * run->model->n_contacts) ? CG_OK : CG_NONFINITE;
 }
 
 /* The projection, unless it moves a velocity by more than `most`. */
-static int cg_project_within(cg_run_t *run, double most)
+static int cg_modes_project_within(cg_run_t *run, double most)
 {
     cg_detector_t *const detector = run->detector;
     int sticks = 0;
@@ -56,7 +56,7 @@ static int cg_project_within(cg_run_t *run, double most)
 
 int cg_modes_project(cg_run_t *run)
 {
-    return cg_project_within(run, HUGE_VAL);
+    return cg_modes_project_within(run, HUGE_VAL);
 }
 
 int cg_modes_free(cg_run_t *run, int fresh)
@@ -66,14 +66,14 @@ int cg_modes_free(cg_run_t *run, int fresh)
     double size = 0.0, slip = 0.0;
     int status = cg_run_inputs(run, run->t, run->x);
     if (status == CG_OK) {
-        status = cg_call_contacts(run, run->t, run->x, detector->contacts);
+        status = cg_modes_call(run, run->t, run->x, detector->contacts);
     }
     if (status == CG_SINGULAR) { /* two contacts constrain the same velocity: with all slipping the velocities agree */
         memcpy(detector->present, modes, sizeof(double) * (size_t)detector->n_modes);
         for (int32_t i = 0; i < detector->n_contacts; i++) {
             modes[i] = 1.0;
         }
-        status = cg_call_contacts(run, run->t, run->x, detector->contacts);
+        status = cg_modes_call(run, run->t, run->x, detector->contacts);
         memcpy(modes, detector->present, sizeof(double) * (size_t)detector->n_modes);
     }
     for (int32_t i = run->model->n_coordinates; i < run->n_own; i++) {
@@ -94,7 +94,7 @@ int cg_modes_free(cg_run_t *run, int fresh)
         }
     }
     if (status == CG_OK) { /* a slip that vanishes since its direction does, in a dead centre, stops nothing */
-        status = cg_project_within(run, cg_larger(CG_LEVER * slip, CG_SAME_FORCE * size));
+        status = cg_modes_project_within(run, cg_larger(CG_LEVER * slip, CG_SAME_FORCE * size));
     }
     for (int32_t i = 0; i < detector->n_contacts; i++) {
         if (detector->free[i] != 0.0) {
@@ -109,7 +109,7 @@ int cg_modes_free(cg_run_t *run, int fresh)
 
 /* Condition `which` of the combination in `modes`: positive if it holds. which = contact: for its slip or stick;
  * n_contacts + contact: for its sign. *size > 0: the scale to compare it with. */
-static double cg_condition(const cg_choice_t *choice, const double *c, int32_t which, double forces, double *size)
+static double cg_modes_condition(const cg_choice_t *choice, const double *c, int32_t which, double forces, double *size)
 {
     const cg_detector_t *const detector = choice->run->detector;
     const int32_t n = detector->n_contacts;
@@ -128,7 +128,7 @@ static double cg_condition(const cg_choice_t *choice, const double *c, int32_t w
 }
 
 /* The scale of a slip acceleration: the difference between the two directions of slip. */
-static double cg_spread(cg_run_t *run, int32_t contact)
+static double cg_modes_spread(cg_run_t *run, int32_t contact)
 {
     cg_detector_t *const detector = run->detector;
     double *const mode = run->u + detector->n_inputs + contact;
@@ -136,7 +136,7 @@ static double cg_spread(cg_run_t *run, int32_t contact)
     double a[2] = {0.0, 0.0};
     for (int side = 0; side < 2; side++) {
         *mode = side == 0 ? -1.0 : 1.0;
-        if (cg_call_contacts(run, run->t, run->x, detector->ahead) == CG_OK) {
+        if (cg_modes_call(run, run->t, run->x, detector->ahead) == CG_OK) {
             a[side] = detector->ahead[5 * contact + 3];
         }
     }
@@ -146,7 +146,7 @@ static double cg_spread(cg_run_t *run, int32_t contact)
 
 /* Whether contacts that stick hold a contact without slip velocity, so that its own friction does not move it: both bear a
  * force that could be divided between them in many ways, and the one in a mode of slip bears its limit. */
-static int cg_held(cg_run_t *run, int32_t contact, double spread)
+static int cg_modes_held_at_rest(cg_run_t *run, int32_t contact, double spread)
 {
     const int32_t n = run->detector->n_contacts;
     double *const modes = run->u + run->detector->n_inputs;
@@ -157,7 +157,7 @@ static int cg_held(cg_run_t *run, int32_t contact, double spread)
         kept[i] = modes[i];
         modes[i] = modes[i] == 0.0 ? 1.0 : modes[i];
     }
-    const double free = sticks ? cg_spread(run, contact) : 0.0;
+    const double free = sticks ? cg_modes_spread(run, contact) : 0.0;
     memcpy(modes, kept, sizeof(double) * (size_t)n);
     return spread < CG_MARGIN * free;
 }
@@ -173,12 +173,13 @@ int cg_modes_held(cg_run_t *run, int32_t contact)
     for (int32_t i = run->model->n_coordinates; i < run->n_own; i++) {
         size = cg_larger(size, fabs(run->x[i]));
     }
-    return sticks && modes[contact] != 0.0 && cg_call_contacts(run, run->t, run->x, run->detector->contacts) == CG_OK
-        && fabs(run->detector->contacts[5 * contact]) <= CG_AT_REST * size && cg_held(run, contact, cg_spread(run, contact));
+    return sticks && modes[contact] != 0.0 && cg_modes_call(run, run->t, run->x, run->detector->contacts) == CG_OK
+        && fabs(run->detector->contacts[5 * contact]) <= CG_AT_REST * size
+        && cg_modes_held_at_rest(run, contact, cg_modes_spread(run, contact));
 }
 
 /* 1: the combination in choice->modes fits; 0: it does not. */
-static int cg_fits(cg_choice_t *choice)
+static int cg_modes_fits(cg_choice_t *choice)
 {
     cg_run_t *const run = choice->run;
     cg_detector_t *const detector = run->detector;
@@ -190,7 +191,7 @@ static int cg_fits(cg_choice_t *choice)
         choice->status = CG_TOO_MANY_MODES;
         return 0;
     }
-    if (cg_call_contacts(run, run->t, run->x, detector->contacts) != CG_OK) {
+    if (cg_modes_call(run, run->t, run->x, detector->contacts) != CG_OK) {
         return 0; /* the equations have no solution of this kind */
     }
     for (int32_t i = 0; i < n; i++) {
@@ -202,13 +203,13 @@ static int cg_fits(cg_choice_t *choice)
         if (which < n ? detector->free[which] == 0.0 : run->model->contacts[which - n].sign < 0) {
             continue;
         }
-        now[which] = cg_condition(choice, detector->contacts, which, forces, &size[which]);
+        now[which] = cg_modes_condition(choice, detector->contacts, which, forces, &size[which]);
         if (which < n && choice->modes[which] != 0.0) {
             if (now[which] <= 0.0 && forces == 0.0) {
                 return 0;
             }
-            size[which] = cg_spread(run, which);
-            if (cg_held(run, which, size[which])) {
+            size[which] = cg_modes_spread(run, which);
+            if (cg_modes_held_at_rest(run, which, size[which])) {
                 now[which] = HUGE_VAL;
             }
         }
@@ -228,13 +229,13 @@ static int cg_fits(cg_choice_t *choice)
         detector->x[i] = run->x[i] + moment * detector->f[i];
     }
     int fits = cg_run_inputs(run, run->t + moment, detector->x) == CG_OK
-        && cg_call_contacts(run, run->t + moment, detector->x, detector->ahead) == CG_OK;
+        && cg_modes_call(run, run->t + moment, detector->x, detector->ahead) == CG_OK;
     for (int32_t which = 0; which < 2 * n && fits; which++) {
         double ignored;
         if (!(now[which] <= CG_MARGIN * size[which])) {
             continue;
         }
-        const double change = cg_condition(choice, detector->ahead, which, forces, &ignored) - now[which];
+        const double change = cg_modes_condition(choice, detector->ahead, which, forces, &ignored) - now[which];
         /* a lasting tie is stick, not slip */
         const int slips = which < n && choice->modes[which] != 0.0;
         fits = slips ? change > CG_NOISE * size[which] : change >= -CG_NOISE * size[which];
@@ -244,11 +245,11 @@ static int cg_fits(cg_choice_t *choice)
 
 /* Stores the combination in choice->modes, unless it is the same motion as a stored one: the same directions and the
  * same friction (a zero normal force has both signs). */
-static void cg_keep(cg_choice_t *choice)
+static void cg_modes_keep(cg_choice_t *choice)
 {
     cg_detector_t *const detector = choice->run->detector;
     const int32_t n = detector->n_contacts;
-    cg_call_contacts(choice->run, choice->run->t, choice->run->x, detector->contacts);
+    cg_modes_call(choice->run, choice->run->t, choice->run->x, detector->contacts);
     for (int32_t k = 0; k < detector->n_solutions && k < CG_SOLUTIONS; k++) {
         const double *const other = detector->solutions + (ptrdiff_t)k * detector->n_modes;
         int same = 1;
@@ -271,7 +272,7 @@ static void cg_keep(cg_choice_t *choice)
 }
 
 /* Tries all combinations that differ from the current one in `changes` of the places from `place` on. */
-static void cg_try(cg_choice_t *choice, int32_t place, int32_t changes)
+static void cg_modes_try(cg_choice_t *choice, int32_t place, int32_t changes)
 {
     cg_detector_t *const detector = choice->run->detector;
     const int32_t places = detector->n_modes;
@@ -282,18 +283,18 @@ static void cg_try(cg_choice_t *choice, int32_t place, int32_t changes)
         return;
     }
     if (place == places) {
-        if (cg_fits(choice)) {
-            cg_keep(choice);
+        if (cg_modes_fits(choice)) {
+            cg_modes_keep(choice);
         }
         return;
     }
-    cg_try(choice, place + 1, changes);
+    cg_modes_try(choice, place + 1, changes);
     if (changes > 0) {
         const double present = choice->modes[place];
         for (int k = -1; k <= 1; k++) {
             if ((double)k != present && (place < detector->n_contacts || k != 0)) {
                 choice->modes[place] = (double)k;
-                cg_try(choice, place + 1, changes - 1);
+                cg_modes_try(choice, place + 1, changes - 1);
             }
         }
         choice->modes[place] = present;
@@ -301,7 +302,7 @@ static void cg_try(cg_choice_t *choice, int32_t place, int32_t changes)
 }
 
 /* The solution selected by the caller's rule: the first one found changes the fewest modes. */
-static int32_t cg_by_rule(const cg_detector_t *detector)
+static int32_t cg_modes_by_rule(const cg_detector_t *detector)
 {
     int32_t best = 0, most = -1;
     if (detector->rule == CG_PARADOX_STICK) {
@@ -329,7 +330,7 @@ int cg_modes_choose(cg_run_t *run)
     choice.several = detector->n_modes > detector->n_contacts;
     detector->n_solutions = 0;
     for (int32_t changes = 0; changes <= detector->n_modes; changes++) {
-        cg_try(&choice, 0, changes);
+        cg_modes_try(&choice, 0, changes);
     }
     if (choice.status != CG_OK) {
         return choice.status;
@@ -337,13 +338,13 @@ int cg_modes_choose(cg_run_t *run)
     if (detector->n_solutions == 0 || (detector->n_solutions > 1 && detector->rule == CG_PARADOX_STOP)) {
         return CG_PARADOX;
     }
-    memcpy(choice.modes, detector->solutions + (ptrdiff_t)cg_by_rule(detector) * detector->n_modes,
+    memcpy(choice.modes, detector->solutions + (ptrdiff_t)cg_modes_by_rule(detector) * detector->n_modes,
            sizeof(double) * (size_t)detector->n_modes);
     return CG_OK;
 }
 
 /* A contact's second limit is active only while it sticks, its slip only while none that sticks holds it. */
-void cg_detector_activate(cg_run_t *run)
+void cg_modes_activate(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     for (int32_t i = 0; i < detector->n_contacts; i++) {

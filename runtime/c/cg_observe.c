@@ -21,7 +21,7 @@ static const double cg_lobatto[CG_MOST_LOBATTO - 4][3] = {
 };
 
 /* The Legendre polynomial of a degree. */
-static double cg_legendre(int32_t degree, double x)
+static double cg_observe_legendre(int32_t degree, double x)
 {
     double before = 1.0, p = x;
     for (int32_t k = 2; k <= degree; k++) {
@@ -33,7 +33,7 @@ static double cg_legendre(int32_t degree, double x)
 }
 
 /* Nodes whose quadrature has a degree above the order of the method by 3 or more. */
-static void cg_rule_begin(cg_rule_t *rule, int32_t order)
+static void cg_observe_rule_begin(cg_rule_t *rule, int32_t order)
 {
     const int32_t wanted = order / 2 + 3;
     const int32_t n = wanted < 5 ? 5 : wanted > CG_MOST_LOBATTO ? CG_MOST_LOBATTO : wanted;
@@ -49,7 +49,7 @@ static void cg_rule_begin(cg_rule_t *rule, int32_t order)
     }
     double own = 0.0; /* the derivative of a constant is zero */
     for (int32_t j = 0; j < n; j++) {
-        const double p = cg_legendre(last, 2.0 * nodes[j] - 1.0);
+        const double p = cg_observe_legendre(last, 2.0 * nodes[j] - 1.0);
         rule->weights[j] = 1.0 / (n * last * p * p);
         if (j < last) { /* the barycentric weights are 1 / p */
             rule->slope[j] = 1.0 / (p * (1.0 - nodes[j]));
@@ -59,7 +59,7 @@ static void cg_rule_begin(cg_rule_t *rule, int32_t order)
     rule->slope[last] = own;
 }
 
-static size_t cg_observer_layout(cg_observer_t *observer, char *base)
+static size_t cg_observe_layout(cg_observer_t *observer, char *base)
 {
     const cg_model_t *const model = observer->model;
     const cg_companion_t *const companion = observer->companion;
@@ -87,8 +87,8 @@ static size_t cg_observer_layout(cg_observer_t *observer, char *base)
 }
 
 /* What does not need the block. CG_BAD_ARGUMENT: see cg_observer_init. */
-static int cg_observer_set_up(cg_observer_t *observer, const cg_model_t *model, const cg_companion_t *companion,
-                              int32_t n_values)
+static int cg_observe_set_up(cg_observer_t *observer, const cg_model_t *model, const cg_companion_t *companion,
+                             int32_t n_values)
 {
     memset(observer, 0, sizeof *observer);
     observer->model = model;
@@ -109,19 +109,19 @@ static int cg_observer_set_up(cg_observer_t *observer, const cg_model_t *model, 
 size_t cg_observer_size(const cg_model_t *model, const cg_companion_t *companion, int32_t n_values)
 {
     cg_observer_t observer;
-    cg_observer_set_up(&observer, model, companion, n_values);
-    return cg_observer_layout(&observer, NULL);
+    cg_observe_set_up(&observer, model, companion, n_values);
+    return cg_observe_layout(&observer, NULL);
 }
 
 int cg_observer_init(cg_observer_t *observer, const cg_model_t *model, const cg_companion_t *companion,
                      const cg_quantity_t *quantities, const int32_t *kinds, int32_t n_values, int32_t order)
 {
-    const int status = cg_observer_set_up(observer, model, companion, n_values);
+    const int status = cg_observe_set_up(observer, model, companion, n_values);
     if (status == CG_OK) {
         observer->quantities = quantities;
         observer->kinds = kinds;
-        cg_observer_layout(observer, (char *)observer);
-        cg_rule_begin(&observer->rule, order);
+        cg_observe_layout(observer, (char *)observer);
+        cg_observe_rule_begin(&observer->rule, order);
     }
     return status;
 }
@@ -152,21 +152,21 @@ typedef struct cg_observed_step {
     const double *t;
 } cg_observed_step_t;
 
-static double cg_time_within(const cg_observed_step_t *step, int32_t lane, double theta)
+static double cg_observe_time_within(const cg_observed_step_t *step, int32_t lane, double theta)
 {
     return step->t_old[lane] + theta * (step->t[lane] - step->t_old[lane]);
 }
 
 /* A fraction of the part of the step that is taken in, as a fraction of the step; its ends exactly, since a jump may be
  * one rounding error away. */
-static double cg_within(const cg_observer_t *observer, int32_t lane, double fraction)
+static double cg_observe_within(const cg_observer_t *observer, int32_t lane, double fraction)
 {
     const double from = observer->from[lane], to = observer->to[lane];
     return fraction == 1.0 ? to : from + fraction * (to - from);
 }
 
 /* Where a kernel failed, its `count` results are NaN. */
-static void cg_observer_spoil(const cg_observer_t *observer, double *values, int32_t count)
+static void cg_observe_spoil(const cg_observer_t *observer, double *values, int32_t count)
 {
     const int32_t lanes = observer->lanes;
     int32_t some = CG_OK;
@@ -181,16 +181,16 @@ static void cg_observer_spoil(const cg_observer_t *observer, double *values, int
 }
 
 /* The sign that makes an extreme a maximum. */
-static double cg_observed_sign(const cg_observer_t *observer, int32_t i)
+static double cg_observe_sign(const cg_observer_t *observer, int32_t i)
 {
     return observer->kinds[i] == CG_OBSERVED_MINIMUM ? -1.0 : 1.0;
 }
 
 /* A value of expression i in a lane; a NaN stays. */
-static void cg_observer_meet(cg_observer_t *observer, int32_t i, int32_t lane, double value, double t)
+static void cg_observe_meet(cg_observer_t *observer, int32_t i, int32_t lane, double value, double t)
 {
     const int32_t at = i * observer->lanes + lane;
-    const double sign = cg_observed_sign(observer, i);
+    const double sign = cg_observe_sign(observer, i);
     if (sign * value > sign * observer->value[at] || value != value) {
         observer->value[at] = value;
         observer->more[at] = t;
@@ -198,7 +198,7 @@ static void cg_observer_meet(cg_observer_t *observer, int32_t i, int32_t lane, d
 }
 
 /* Adds the quadrature of a part of the step to the integral i: compensated summation, as W. Kahan has it. */
-static void cg_observer_add(const cg_observed_step_t *step, int32_t i)
+static void cg_observe_add(const cg_observed_step_t *step, int32_t i)
 {
     cg_observer_t *const observer = step->observer;
     const int32_t lanes = observer->lanes;
@@ -216,7 +216,7 @@ static void cg_observer_add(const cg_observed_step_t *step, int32_t i)
 }
 
 /* The derivative of expression i in a lane at the end of the step, or at its start, per length of the step. */
-static double cg_observer_slope(const cg_observer_t *observer, const double *samples, int at_end)
+static double cg_observe_slope(const cg_observer_t *observer, const double *samples, int at_end)
 {
     const int32_t row = observer->n_rows * observer->lanes, last = observer->rule.n_nodes - 1;
     double sum = 0.0;
@@ -227,7 +227,7 @@ static double cg_observer_slope(const cg_observer_t *observer, const double *sam
 }
 
 /* How far a maximum next to node j can be above it; 0: there is none. sign * samples[j * row] is to be large. */
-static double cg_observer_rise(const cg_observer_t *observer, const double *samples, double sign, int32_t j)
+static double cg_observe_rise(const cg_observer_t *observer, const double *samples, double sign, int32_t j)
 {
     const int32_t row = observer->n_rows * observer->lanes, last = observer->rule.n_nodes - 1;
     const double here = samples[j * row];
@@ -238,20 +238,20 @@ static double cg_observer_rise(const cg_observer_t *observer, const double *samp
         return 0.0;
     }
     if (j == 0) {
-        rise = sign * cg_observer_slope(observer, samples, 0) * observer->rule.nodes[1];
+        rise = sign * cg_observe_slope(observer, samples, 0) * observer->rule.nodes[1];
     } else if (j == last) {
-        rise = -sign * cg_observer_slope(observer, samples, 1) * observer->rule.nodes[1];
+        rise = -sign * cg_observe_slope(observer, samples, 1) * observer->rule.nodes[1];
     }
     return rise > 16.0 * DBL_EPSILON * fabs(here) ? rise : 0.0; /* less is rounding */
 }
 
 /* Searches the extremes of expression i beside node j, in the lanes of `wanted`. */
-static int cg_observer_search(const cg_observed_step_t *step, int32_t i, int32_t j, const int64_t *wanted)
+static int cg_observe_search(const cg_observed_step_t *step, int32_t i, int32_t j, const int64_t *wanted)
 {
     cg_observer_t *const observer = step->observer;
     const int32_t lanes = observer->lanes, row = observer->n_rows * lanes, last = observer->rule.n_nodes - 1;
     const double *const nodes = observer->rule.nodes;
-    const double sign = cg_observed_sign(observer, i);
+    const double sign = cg_observe_sign(observer, i);
     cg_search_t searches[CG_MOST_LANES];
     int32_t open = 0;
     for (int32_t lane = 0; lane < lanes; lane++) {
@@ -267,7 +267,7 @@ static int cg_observer_search(const cg_observed_step_t *step, int32_t i, int32_t
     for (int32_t round = 0; open > 0 && round < CG_SEARCH_MOST; round++) {
         for (int32_t lane = 0; lane < lanes; lane++) {
             const int searching = wanted[lane] && !cg_search_done(&searches[lane]);
-            observer->theta[lane] = cg_within(observer, lane, searching ? cg_search_next(&searches[lane]) : 0.5);
+            observer->theta[lane] = cg_observe_within(observer, lane, searching ? cg_search_next(&searches[lane]) : 0.5);
         }
         const int status = step->evaluate(step, CG_INSIDE, observer->out);
         if (status != CG_OK) {
@@ -276,7 +276,7 @@ static int cg_observer_search(const cg_observed_step_t *step, int32_t i, int32_t
         for (int32_t lane = 0; lane < lanes; lane++) {
             if (wanted[lane] && !cg_search_done(&searches[lane])) {
                 const double value = observer->out[i * lanes + lane];
-                cg_observer_meet(observer, i, lane, value, cg_time_within(step, lane, observer->theta[lane]));
+                cg_observe_meet(observer, i, lane, value, cg_observe_time_within(step, lane, observer->theta[lane]));
                 cg_search_take(&searches[lane], sign * value);
                 open -= cg_search_done(&searches[lane]);
             }
@@ -286,22 +286,22 @@ static int cg_observer_search(const cg_observed_step_t *step, int32_t i, int32_t
 }
 
 /* Searches the extreme i between the nodes where it can be better than the best value so far. */
-static int cg_observer_refine(const cg_observed_step_t *step, int32_t i)
+static int cg_observe_refine(const cg_observed_step_t *step, int32_t i)
 {
     cg_observer_t *const observer = step->observer;
     const int32_t lanes = observer->lanes, row = observer->n_rows * lanes, last = observer->rule.n_nodes - 1;
     const double *const samples = observer->samples + i * lanes;
-    const double sign = cg_observed_sign(observer, i);
+    const double sign = cg_observe_sign(observer, i);
     for (int32_t j = 0; j <= last; j++) {
         int64_t wanted[CG_MOST_LANES];
         int some = 0;
         for (int32_t lane = 0; lane < lanes; lane++) {
-            const double rise = observer->counted[lane] ? cg_observer_rise(observer, samples + lane, sign, j) : 0.0;
+            const double rise = observer->counted[lane] ? cg_observe_rise(observer, samples + lane, sign, j) : 0.0;
             const double most = sign * samples[j * row + lane] + rise;
             wanted[lane] = rise > 0.0 && most > sign * observer->value[i * lanes + lane];
             some = some || wanted[lane];
         }
-        const int status = some ? cg_observer_search(step, i, j, wanted) : CG_OK;
+        const int status = some ? cg_observe_search(step, i, j, wanted) : CG_OK;
         if (status != CG_OK) {
             return status;
         }
@@ -310,35 +310,35 @@ static int cg_observer_refine(const cg_observed_step_t *step, int32_t i)
 }
 
 /* Takes in the samples of the extreme i. */
-static int cg_observer_follow(const cg_observed_step_t *step, int32_t i)
+static int cg_observe_follow(const cg_observed_step_t *step, int32_t i)
 {
     cg_observer_t *const observer = step->observer;
     const int32_t lanes = observer->lanes, row = observer->n_values * lanes, last = observer->rule.n_nodes - 1;
     const double *const found = observer->found + i * lanes;
-    const double sign = cg_observed_sign(observer, i);
+    const double sign = cg_observe_sign(observer, i);
     int some = 0;
     for (int32_t lane = 0; lane < lanes; lane++) {
         if (observer->counted[lane]) {
             const double mean = found[CG_SURVEY_MEAN * row + lane];
             const int32_t j = (int32_t)found[CG_SURVEY_PLACE * row + lane];
-            const double theta = cg_within(observer, lane, observer->rule.nodes[j]);
-            const double t = j < last || observer->to[lane] < 1.0 ? cg_time_within(step, lane, theta) : step->t[lane];
+            const double theta = cg_observe_within(observer, lane, observer->rule.nodes[j]);
+            const double t = j < last || observer->to[lane] < 1.0 ? cg_observe_time_within(step, lane, theta) : step->t[lane];
             const double best = sign * found[CG_SURVEY_BEST * row + lane];
-            cg_observer_meet(observer, i, lane, mean != mean ? mean : best, t);
+            cg_observe_meet(observer, i, lane, mean != mean ? mean : best, t);
             some = some || found[CG_SURVEY_BOUND * row + lane] > sign * observer->value[i * lanes + lane];
         }
     }
-    return some ? cg_observer_refine(step, i) : CG_OK;
+    return some ? cg_observe_refine(step, i) : CG_OK;
 }
 
 /* Samples the expressions at the nodes of the parts of all lanes. */
-static int cg_observer_sample(const cg_observed_step_t *step, int whole)
+static int cg_observe_sample(const cg_observed_step_t *step, int whole)
 {
     cg_observer_t *const observer = step->observer;
     const int32_t lanes = observer->lanes, row = observer->n_rows * lanes, last = observer->rule.n_nodes - 1;
     for (int32_t j = 0; j <= last; j++) {
         for (int32_t lane = 0; lane < lanes; lane++) {
-            observer->theta[lane] = cg_within(observer, lane, observer->rule.nodes[j]);
+            observer->theta[lane] = cg_observe_within(observer, lane, observer->rule.nodes[j]);
         }
         const enum cg_place place = whole && j == 0 ? CG_AT_START : whole && j == last ? CG_AT_END : CG_INSIDE;
         const int status = step->evaluate(step, place, observer->samples + j * row);
@@ -349,7 +349,7 @@ static int cg_observer_sample(const cg_observed_step_t *step, int whole)
     return CG_OK;
 }
 
-static void cg_observer_survey(cg_observer_t *observer)
+static void cg_observe_survey(cg_observer_t *observer)
 {
     if (observer->companion != NULL) {
         observer->companion->survey(&observer->rule, observer->kinds, observer->samples, observer->found);
@@ -360,13 +360,13 @@ static void cg_observer_survey(cg_observer_t *observer)
 }
 
 /* Takes in the survey of expression i. */
-static int cg_observer_count(const cg_observed_step_t *step, int32_t i)
+static int cg_observe_count(const cg_observed_step_t *step, int32_t i)
 {
     if (step->observer->kinds[i] == CG_OBSERVED_INTEGRAL) {
-        cg_observer_add(step, i);
+        cg_observe_add(step, i);
         return CG_OK;
     }
-    return cg_observer_follow(step, i);
+    return cg_observe_follow(step, i);
 }
 
 /* ---- a step with corners ---- */
@@ -377,7 +377,7 @@ typedef struct cg_guard_place {
     int32_t row;
 } cg_guard_place_t;
 
-static int cg_guard_value(void *context, double theta, double *g)
+static int cg_observe_guard_value(void *context, double theta, double *g)
 {
     const cg_guard_place_t *const place = context;
     cg_observer_t *const observer = place->step->observer;
@@ -390,7 +390,7 @@ static int cg_guard_value(void *context, double theta, double *g)
 }
 
 /* Whether the samples of a guard leave no doubt that it has one sign in the step. */
-static int cg_guard_is_far(const cg_observer_t *observer, const double *samples)
+static int cg_observe_guard_is_far(const cg_observer_t *observer, const double *samples)
 {
     double least = samples[0], most = samples[0];
     for (int32_t j = 1; j < observer->rule.n_nodes; j++) {
@@ -405,7 +405,7 @@ static int cg_guard_is_far(const cg_observer_t *observer, const double *samples)
 }
 
 /* The cuts of the expression that has the guards first .. end - 1; the result in *most is the largest number of a lane. */
-static int cg_observer_cut(const cg_observed_step_t *step, int32_t first, int32_t end, int32_t *most)
+static int cg_observe_cut(const cg_observed_step_t *step, int32_t first, int32_t end, int32_t *most)
 {
     cg_observer_t *const observer = step->observer;
     const int32_t lanes = observer->lanes, last = observer->rule.n_nodes - 1, row = observer->n_rows * lanes;
@@ -415,9 +415,9 @@ static int cg_observer_cut(const cg_observed_step_t *step, int32_t first, int32_
         cuts->n = 0;
         for (int32_t k = first; observer->counted[lane] && k < end; k++) {
             cg_guard_place_t place = {step, lane, observer->n_values + k};
-            const cg_guard_t guard = {cg_guard_value, &place};
+            const cg_guard_t guard = {cg_observe_guard_value, &place};
             const double *const samples = observer->samples + place.row * lanes + lane;
-            const int status = cg_guard_is_far(observer, samples)
+            const int status = cg_observe_guard_is_far(observer, samples)
                 ? CG_OK : cg_cuts_add(cuts, &guard, samples[0], samples[last * row]);
             if (status != CG_OK) {
                 return status;
@@ -430,7 +430,7 @@ static int cg_observer_cut(const cg_observed_step_t *step, int32_t first, int32_
 }
 
 /* The part of the step after `number` cuts of a lane; the result is whether there is one. */
-static int cg_observer_part(cg_observer_t *observer, int32_t lane, int32_t number)
+static int cg_observe_part(cg_observer_t *observer, int32_t lane, int32_t number)
 {
     const cg_cuts_t *const cuts = &observer->cuts[lane];
     const int32_t n = cuts->n;
@@ -447,7 +447,7 @@ static int cg_observer_part(cg_observer_t *observer, int32_t lane, int32_t numbe
 }
 
 /* The states at the ends of the step are known better than from its interpolant: a guard can be zero there. */
-static void cg_observer_keep_ends(cg_observer_t *observer, int32_t lane)
+static void cg_observe_keep_ends(cg_observer_t *observer, int32_t lane)
 {
     const int32_t lanes = observer->lanes, last = observer->rule.n_nodes - 1, row = observer->n_rows * lanes;
     for (int32_t at = lane; at < row; at += lanes) {
@@ -461,7 +461,7 @@ static void cg_observer_keep_ends(cg_observer_t *observer, int32_t lane)
 }
 
 /* Takes in expression i part by part, in the lanes in which it has corners; those without follow as a whole. */
-static int cg_observer_parts(const cg_observed_step_t *step, int32_t i, int32_t most)
+static int cg_observe_parts(const cg_observed_step_t *step, int32_t i, int32_t most)
 {
     cg_observer_t *const observer = step->observer;
     const int32_t lanes = observer->lanes;
@@ -472,18 +472,18 @@ static int cg_observer_parts(const cg_observed_step_t *step, int32_t i, int32_t 
     memcpy(observer->whole, observer->samples, bytes);
     for (int32_t number = 0; number <= most && status == CG_OK; number++) {
         for (int32_t lane = 0; lane < lanes; lane++) {
-            const int some = counted[lane] && observer->cuts[lane].n > 0 && cg_observer_part(observer, lane, number);
+            const int some = counted[lane] && observer->cuts[lane].n > 0 && cg_observe_part(observer, lane, number);
             observer->counted[lane] = some ? -1 : 0;
         }
-        status = cg_observer_sample(step, 0);
+        status = cg_observe_sample(step, 0);
         for (int32_t lane = 0; lane < lanes && status == CG_OK; lane++) {
             if (observer->counted[lane]) {
-                cg_observer_keep_ends(observer, lane);
+                cg_observe_keep_ends(observer, lane);
             }
         }
         if (status == CG_OK) {
-            cg_observer_survey(observer);
-            status = cg_observer_count(step, i);
+            cg_observe_survey(observer);
+            status = cg_observe_count(step, i);
         }
     }
     for (int32_t lane = 0; lane < lanes; lane++) {
@@ -492,13 +492,13 @@ static int cg_observer_parts(const cg_observed_step_t *step, int32_t i, int32_t 
         observer->counted[lane] = observer->cuts[lane].n > 0 ? 0 : counted[lane];
     }
     memcpy(observer->samples, observer->whole, bytes);
-    cg_observer_survey(observer);
-    status = status == CG_OK ? cg_observer_count(step, i) : status;
+    cg_observe_survey(observer);
+    status = status == CG_OK ? cg_observe_count(step, i) : status;
     memcpy(observer->counted, counted, sizeof *counted * (size_t)lanes);
     return status;
 }
 
-static int cg_observer_take(const cg_observed_step_t *step)
+static int cg_observe_take(const cg_observed_step_t *step)
 {
     cg_observer_t *const observer = step->observer;
     const int32_t n_guards = observer->n_rows - observer->n_values;
@@ -506,9 +506,9 @@ static int cg_observer_take(const cg_observed_step_t *step)
         observer->from[lane] = 0.0;
         observer->to[lane] = observer->length[lane] = 1.0;
     }
-    int status = cg_observer_sample(step, 1);
+    int status = cg_observe_sample(step, 1);
     if (status == CG_OK) {
-        cg_observer_survey(observer);
+        cg_observe_survey(observer);
     }
     for (int32_t i = 0, guard = 0; i < observer->n_values && status == CG_OK; i++) {
         const int32_t first = guard;
@@ -516,9 +516,9 @@ static int cg_observer_take(const cg_observed_step_t *step)
         while (guard < n_guards && observer->companion->guards[guard] == i) {
             guard++;
         }
-        status = guard > first ? cg_observer_cut(step, first, guard, &most) : CG_OK;
+        status = guard > first ? cg_observe_cut(step, first, guard, &most) : CG_OK;
         if (status == CG_OK) {
-            status = most > 0 ? cg_observer_parts(step, i, most) : cg_observer_count(step, i);
+            status = most > 0 ? cg_observe_parts(step, i, most) : cg_observe_count(step, i);
         }
     }
     return status;
@@ -561,7 +561,7 @@ static int cg_observe_at(cg_observer_t *observer, cg_run_t *run, double t, const
     } else {
         observer->companion->values(&model_t, x, run->p, run->u, out, observer->status, observer->work);
     }
-    cg_observer_spoil(observer, out, observer->n_rows);
+    cg_observe_spoil(observer, out, observer->n_rows);
     return CG_OK;
 }
 
@@ -579,7 +579,7 @@ static int cg_observe_in_run(const cg_observed_step_t *step, enum cg_place place
     } else { /* every state may be needed */
         cg_dense_evaluate(run->coef, run->n_dense, run->ld, run->n, *theta, observer->x, 1);
     }
-    return cg_observe_at(observer, run, cg_time_within(step, 0, *theta), observer->x, out);
+    return cg_observe_at(observer, run, cg_observe_time_within(step, 0, *theta), observer->x, out);
 }
 
 int cg_observe_run(void *context, cg_run_t *run, int stepped)
@@ -590,7 +590,7 @@ int cg_observe_run(void *context, cg_run_t *run, int stepped)
         const int status = cg_observe_at(observer, run, run->t, run->x, observer->out);
         for (int32_t i = 0; i < observer->n_values && status == CG_OK; i++) {
             if (observer->kinds[i] != CG_OBSERVED_INTEGRAL) {
-                cg_observer_meet(observer, i, 0, observer->out[i], run->t);
+                cg_observe_meet(observer, i, 0, observer->out[i], run->t);
             }
         }
         return status;
@@ -598,11 +598,11 @@ int cg_observe_run(void *context, cg_run_t *run, int stepped)
     const int status = run->have_dense ? CG_OK : run->dense(run);
     if (status == CG_SINGULAR || status == CG_NONFINITE) { /* the step itself is good */
         observer->status[0] = status;
-        cg_observer_spoil(observer, observer->value, observer->n_values);
+        cg_observe_spoil(observer, observer->value, observer->n_values);
         return CG_OK;
     }
     observer->counted[0] = -1;
-    return status == CG_OK ? cg_observer_take(&step) : status;
+    return status == CG_OK ? cg_observe_take(&step) : status;
 }
 
 /* ---- side by side ---- */
@@ -616,7 +616,7 @@ static int cg_observe_in_lanes(const cg_observed_step_t *step, enum cg_place pla
     const double *const x = place == CG_AT_START ? run->x_old : place == CG_AT_END ? run->x : observer->x;
     if (place == CG_INSIDE) {
         for (int32_t lane = 0; lane < lanes; lane++) {
-            observer->t[lane] = cg_time_within(step, lane, observer->theta[lane]);
+            observer->t[lane] = cg_observe_time_within(step, lane, observer->theta[lane]);
         }
         observer->companion->interpolate(observer->theta, run->coef, run->n_dense, run->n, observer->x);
     }
@@ -626,7 +626,7 @@ static int cg_observe_in_lanes(const cg_observed_step_t *step, enum cg_place pla
         }
     }
     observer->companion->values(t, x, run->p, run->u, out, observer->status, observer->work);
-    cg_observer_spoil(observer, out, observer->n_rows);
+    cg_observe_spoil(observer, out, observer->n_rows);
     return CG_OK;
 }
 
@@ -646,6 +646,6 @@ void cg_observe_lanes(cg_observer_t *observer, cg_lanes_run_t *run)
         observer->status[lane] = observer->counted[lane] && run->failed[lane] ? CG_SINGULAR : CG_OK;
         run->n_rhs[lane] += !observer->counted[lane] ? 0 : run->failed[lane] ? run->failed_at[lane] : run->calls;
     }
-    cg_observer_spoil(observer, observer->value, observer->n_values);
-    cg_observer_take(&step);
+    cg_observe_spoil(observer, observer->value, observer->n_values);
+    cg_observe_take(&step);
 }

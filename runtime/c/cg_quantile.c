@@ -4,14 +4,14 @@
 #include "chaplygin.h"
 
 /* a[0] + a[1] x + ... + a[7] x^7 */
-static CG_INLINE double cg_septic(const double *a, double x)
+static CG_INLINE double cg_quantile_septic(const double *a, double x)
 {
     return ((((((a[7] * x + a[6]) * x + a[5]) * x + a[4]) * x + a[3]) * x + a[2]) * x + a[1]) * x + a[0];
 }
 
 /* The standard normal quantile by the rational functions of M. J. Wichura, Applied Statistics 37 (1988) 477-484,
  * algorithm AS 241, PPND16: a relative error of 1e-16 before rounding. */
-static double cg_normal_quantile(double u)
+static double cg_quantile_normal(double u)
 {
     static const double a[8] = {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
                                 1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
@@ -34,12 +34,12 @@ static double cg_normal_quantile(double u)
     const double q = u - 0.5;
     double r = 0.180625 - q * q;
     if (r >= 0.0) {
-        return q * cg_septic(a, r) / cg_septic(b, r);
+        return q * cg_quantile_septic(a, r) / cg_quantile_septic(b, r);
     }
     r = sqrt(-cg_log(q < 0.0 ? u : 1.0 - u));
     const int far = r > 5.0;
     r -= far ? 5.0 : 1.6;
-    const double z = cg_septic(far ? e : c, r) / cg_septic(far ? f : d, r);
+    const double z = cg_quantile_septic(far ? e : c, r) / cg_quantile_septic(far ? f : d, r);
     return q < 0.0 ? -z : z;
 }
 
@@ -48,7 +48,7 @@ static double cg_normal_quantile(double u)
  * the last cell are continued. */
 enum { CG_TABLE_HEAD = 3 };
 
-static double cg_table_value(const double *a, int64_t cells, double z)
+static double cg_quantile_table(const double *a, int64_t cells, double z)
 {
     const int64_t width = (int64_t)a[2] + 1;
     const double place = (z - a[0]) * a[1];
@@ -64,7 +64,7 @@ static double cg_table_value(const double *a, int64_t cells, double z)
 }
 
 /* The number of cells of a table, 0 if it is none. */
-static int64_t cg_table_cells(const double *a, int64_t n_a)
+static int64_t cg_quantile_cells(const double *a, int64_t n_a)
 {
     if (n_a <= CG_TABLE_HEAD || !(a[1] > 0.0) || !(a[2] >= 0.0 && a[2] < 64.0)) {
         return 0;
@@ -76,7 +76,7 @@ static int64_t cg_table_cells(const double *a, int64_t n_a)
 int cg_quantile(int law, const double *a, int64_t n_a, const double *u, double *out, int64_t n)
 {
     static const int64_t lengths[CG_LAW_TABLE] = {2, 2, 3, 2, 3};
-    const int64_t cells = law == CG_LAW_TABLE ? cg_table_cells(a, n_a) : 0;
+    const int64_t cells = law == CG_LAW_TABLE ? cg_quantile_cells(a, n_a) : 0;
     if (law < 0 || law > CG_LAW_TABLE || (law == CG_LAW_TABLE ? cells == 0 : n_a != lengths[law])) {
         return CG_BAD_ARGUMENT;
     }
@@ -93,10 +93,10 @@ int cg_quantile(int law, const double *a, int64_t n_a, const double *u, double *
             out[i] = a[0] + a[1] * v;
             break;
         case CG_LAW_NORMAL:
-            out[i] = a[0] + a[1] * cg_normal_quantile(v);
+            out[i] = a[0] + a[1] * cg_quantile_normal(v);
             break;
         case CG_LAW_LOGNORMAL:
-            out[i] = a[0] + a[1] * cg_exp(a[2] * cg_normal_quantile(v));
+            out[i] = a[0] + a[1] * cg_exp(a[2] * cg_quantile_normal(v));
             break;
         case CG_LAW_EXPONENTIAL:
             out[i] = a[0] - a[1] * cg_log(1.0 - v);
@@ -105,7 +105,7 @@ int cg_quantile(int law, const double *a, int64_t n_a, const double *u, double *
             out[i] = a[0] + a[1] * cg_pow(-cg_log(1.0 - v), a[2]);
             break;
         default:
-            out[i] = cg_table_value(a, cells, cg_normal_quantile(v));
+            out[i] = cg_quantile_table(a, cells, cg_quantile_normal(v));
             break;
         }
     }

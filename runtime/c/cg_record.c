@@ -5,8 +5,8 @@
 /* ---- recording ---- */
 
 /* `count` states, a multiple of CG_WIDTH and known to the compiler: their sums are computed side by side. */
-static CG_INLINE void cg_evaluate_some(const double *coef, int64_t n_dense, int64_t ld, int count,
-                                       const double *weights, double *values)
+static CG_INLINE void cg_record_evaluate_some(const double *coef, int64_t n_dense, int64_t ld, int count,
+                                              const double *weights, double *values)
 {
     cg_block_t sums[8 / CG_WIDTH];
     for (int i = 0; i < count / CG_WIDTH; i++) {
@@ -30,10 +30,10 @@ void cg_dense_evaluate(const double *coef, int64_t n_dense, int64_t ld, int64_t 
         int64_t count = 1;
         if (i + 8 <= ld) {
             count = 8;
-            cg_evaluate_some(coef + i, n_dense, ld, 8, weights, values);
+            cg_record_evaluate_some(coef + i, n_dense, ld, 8, weights, values);
         } else if (i + 4 <= ld) {
             count = 4;
-            cg_evaluate_some(coef + i, n_dense, ld, 4, weights, values);
+            cg_record_evaluate_some(coef + i, n_dense, ld, 4, weights, values);
         } else { /* rows without padding */
             values[0] = coef[(n_dense - 1) * ld + i];
             for (int64_t j = n_dense - 2; j >= 0; j--) {
@@ -46,7 +46,7 @@ void cg_dense_evaluate(const double *coef, int64_t n_dense, int64_t ld, int64_t 
     }
 }
 
-static void cg_copy_state(const cg_run_t *run, const double *x, double *out, int64_t stride)
+static void cg_record_state(const cg_run_t *run, const double *x, double *out, int64_t stride)
 {
     for (int32_t i = 0; i < run->n; i++) {
         out[i * stride] = x[i];
@@ -57,11 +57,11 @@ int cg_run_interpolate(cg_run_t *run, cg_time_t time, double *out, int64_t strid
 {
     const double t = cg_time_inside(run, time);
     if (t == run->t) {
-        cg_copy_state(run, run->x, out, stride);
+        cg_record_state(run, run->x, out, stride);
         return CG_OK;
     }
     if (t == run->t_old) {
-        cg_copy_state(run, run->x_old, out, stride);
+        cg_record_state(run, run->x_old, out, stride);
         return CG_OK;
     }
     if (!run->have_dense) {
@@ -74,7 +74,7 @@ int cg_run_interpolate(cg_run_t *run, cg_time_t time, double *out, int64_t strid
     return CG_OK;
 }
 
-static double *cg_row(cg_record_t *record, cg_time_t t)
+static double *cg_record_row(cg_record_t *record, cg_time_t t)
 {
     const int64_t row = record->n_rows++;
     if (record->t != NULL) {
@@ -99,7 +99,7 @@ static int cg_record_times(cg_run_t *run, cg_record_t *record)
         if (record->n_rows >= record->capacity) {
             return CG_OUTPUT_FULL;
         }
-        double *const row = cg_row(record, t);
+        double *const row = cg_record_row(record, t);
         if (row != NULL) {
             const int status = cg_run_interpolate(run, t, row, record->y_col);
             if (status != CG_OK) {
@@ -143,9 +143,9 @@ int cg_record_step(cg_run_t *run, cg_record_t *record)
         if (record->n_rows >= record->capacity) {
             return CG_OUTPUT_FULL;
         }
-        double *const row = cg_row(record, cg_time_outside(run, run->t));
+        double *const row = cg_record_row(record, cg_time_outside(run, run->t));
         if (row != NULL) {
-            cg_copy_state(run, run->x, row, record->y_col);
+            cg_record_state(run, run->x, row, record->y_col);
         }
     }
     if (status == CG_OK && dense) {
@@ -172,9 +172,9 @@ int cg_record_jump(cg_run_t *run, cg_record_t *record)
     if (record->n_rows >= record->capacity) {
         return CG_OUTPUT_FULL;
     }
-    double *const row = cg_row(record, cg_time_outside(run, run->t));
+    double *const row = cg_record_row(record, cg_time_outside(run, run->t));
     if (row != NULL) {
-        cg_copy_state(run, run->x, row, record->y_col);
+        cg_record_state(run, run->x, row, record->y_col);
     }
     return CG_OK;
 }

@@ -37,7 +37,7 @@ int cg_detector_later(cg_run_t *run, int32_t only, double *moment)
 
 /* The change of the guards if state and time change by parts of up to CG_MOMENT, all in one direction or in changing ones;
  * the larger of it and `noise`. */
-static int cg_shake(cg_run_t *run, int changing, double *noise)
+static int cg_sides_shake(cg_run_t *run, int changing, double *noise)
 {
     cg_detector_t *const detector = run->detector;
     const double model_t = cg_time_of_model(run, run->t);
@@ -57,13 +57,13 @@ static int cg_shake(cg_run_t *run, int changing, double *noise)
 
 /* What of each guard of an event is rounding error of the state, or the motion during that of the time, in detector->noise;
  * the guards at run->t are in detector->end. */
-static void cg_rounding(cg_run_t *run)
+static void cg_sides_rounding(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     double *const noise = detector->noise, moment = 1.0;
     const int32_t n = run->model->n_events;
     memset(noise, 0, sizeof(double) * (size_t)n);
-    if (cg_shake(run, 0, noise) != CG_OK || cg_shake(run, 1, noise) != CG_OK) {
+    if (cg_sides_shake(run, 0, noise) != CG_OK || cg_sides_shake(run, 1, noise) != CG_OK) {
         memset(noise, 0, sizeof(double) * (size_t)n); /* too close to where guards have no value */
     }
     for (int32_t i = 0; i < n; i++) {
@@ -80,7 +80,7 @@ static void cg_rounding(cg_run_t *run)
 /* ---- the flow ---- */
 
 /* The guards of events after a time s of the flow from run->x, where the derivative run->f is known. */
-static int cg_flow(cg_run_t *run, double s, double *guards)
+static int cg_sides_flow(cg_run_t *run, double s, double *guards)
 {
     static const double part[4] = {0.0, 0.5, 0.5, 1.0}, weight[4] = {1.0, 2.0, 2.0, 1.0};
     cg_detector_t *const detector = run->detector;
@@ -106,7 +106,7 @@ static int cg_flow(cg_run_t *run, double s, double *guards)
 }
 
 /* The next value of a guard; `expected`: the side on which no more needs to be known, or 0. */
-static void cg_ahead_see(cg_ahead_t *ahead, double value, double noise, double expected)
+static void cg_sides_see(cg_ahead_t *ahead, double value, double noise, double expected)
 {
     const double shown = value > noise ? 1.0 : value < -noise ? -1.0 : 0.0;
     if (ahead->settled || shown == 0.0) {
@@ -127,7 +127,7 @@ static void cg_ahead_see(cg_ahead_t *ahead, double value, double noise, double e
 
 /* The guards of events a moment later, by a step of order 2: where a slope that is left of rounding errors bends at once, the
  * tangent shows another side. 0: they have no value there. */
-static int cg_a_moment_ahead(cg_run_t *run)
+static int cg_sides_a_moment_ahead(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     double *const k = detector->flow, moment;
@@ -144,7 +144,7 @@ static int cg_a_moment_ahead(cg_run_t *run)
 }
 
 /* Whether enough is known of all guards. */
-static int cg_all_settled(const cg_run_t *run)
+static int cg_sides_all_settled(const cg_run_t *run)
 {
     int settled = 1;
     for (int32_t i = 0; i < run->model->n_events; i++) {
@@ -154,18 +154,18 @@ static int cg_all_settled(const cg_run_t *run)
 }
 
 /* Follows the flow for the guards whose entry in detector->leaving is not settled. */
-static int cg_look_ahead(cg_run_t *run)
+static int cg_sides_look_ahead(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     const int32_t n = run->model->n_events;
-    const int seen = cg_a_moment_ahead(run);
+    const int seen = cg_sides_a_moment_ahead(run);
     for (int32_t i = 0; i < n && seen; i++) { /* mostly it shows that all leave to the side where they are expected */
         cg_ahead_t found = detector->leaving[i];
-        cg_ahead_see(&found, detector->guards[i], detector->noise[i], detector->kept[i]);
+        cg_sides_see(&found, detector->guards[i], detector->noise[i], detector->kept[i]);
         detector->leaving[i] = found.settled ? found : detector->leaving[i];
     }
     const int status = cg_run_derivative(run);
-    if (status != CG_OK || cg_all_settled(run)) {
+    if (status != CG_OK || cg_sides_all_settled(run)) {
         return status == CG_OK ? cg_run_inputs(run, run->t, run->x) : status;
     }
     const double moment = fabs(cg_detector_moment(run));
@@ -173,12 +173,12 @@ static int cg_look_ahead(cg_run_t *run)
     for (int probe = 1; probe < CG_PROBES; probe++) {
         s /= CG_FURTHER;
     }
-    for (int probe = 0; probe < CG_PROBES && !cg_all_settled(run); probe++, s *= CG_FURTHER) {
-        if (s < 2.0 * cg_step_smallest(run->t) || cg_flow(run, run->direction * s, detector->guards) != CG_OK) {
+    for (int probe = 0; probe < CG_PROBES && !cg_sides_all_settled(run); probe++, s *= CG_FURTHER) {
+        if (s < 2.0 * cg_step_smallest(run->t) || cg_sides_flow(run, run->direction * s, detector->guards) != CG_OK) {
             continue; /* not a time at which anything could be seen */
         }
         for (int32_t i = 0; i < n; i++) {
-            cg_ahead_see(&detector->leaving[i], detector->guards[i], detector->noise[i], detector->kept[i]);
+            cg_sides_see(&detector->leaving[i], detector->guards[i], detector->noise[i], detector->kept[i]);
         }
     }
     return cg_run_inputs(run, run->t, run->x);
@@ -187,7 +187,7 @@ static int cg_look_ahead(cg_run_t *run)
 /* ---- sides ---- */
 
 /* The side that a guard keeps until it leaves zero to the other one, which then is a crossing; 0: none. */
-static double cg_side_kept(const cg_run_t *run, int32_t i, int start)
+static double cg_sides_kept(const cg_run_t *run, int32_t i, int start)
 {
     const cg_detector_t *const detector = run->detector;
     const double direction = detector->direction[i];
@@ -226,7 +226,7 @@ static int cg_sides_by_value(cg_run_t *run, int start)
         const int rested = fired && detector->kept[i] != 0.0;
         const int stays = !start && !fired && detector->sign[i] != 0.0 && moved <= detector->noise[i];
         detector->noise[i] = zero ? cg_larger(least, at_once ? 4.0 * fabs(g) : 0.0) : 0.0;
-        detector->kept[i] = zero ? cg_side_kept(run, i, start) : 0.0;
+        detector->kept[i] = zero ? cg_sides_kept(run, i, start) : 0.0;
         detector->sign[i] = zero ? 0.0 : stays ? detector->sign[i] : g > 0.0 ? 1.0 : -1.0;
         memset(&detector->leaving[i], 0, sizeof detector->leaving[i]);
         detector->leaving[i].settled = !zero;
@@ -262,7 +262,7 @@ static int cg_sides_of_others(cg_run_t *run)
 
 /* Whether the reset of the event `index` has changed its guard or the slope of it, and so is meant to turn the motion; not if
  * it only does something else there. An event that occurs where its guard rested at zero has nothing to turn. */
-static int cg_turning(cg_run_t *run, int32_t index)
+static int cg_sides_turning(cg_run_t *run, int32_t index)
 {
     cg_detector_t *const detector = run->detector;
     double *const f = detector->flow, moment;
@@ -302,7 +302,7 @@ static int cg_sides_ahead(cg_run_t *run, int start)
         const int crosses = ahead.side == -kept;
         int goes_back = crosses && own && ahead.bends;
         if (crosses && own && !detector->turned) {
-            goes_back = (ahead.bends || faded) && cg_turning(run, i);
+            goes_back = (ahead.bends || faded) && cg_sides_turning(run, i);
         }
         const int occurs = crosses && (!own || detector->turned) && !goes_back && detector->direction[i] * kept <= 0.0;
         detector->fires[i] = occurs ? 1.0 : 0.0;
@@ -353,8 +353,8 @@ int cg_detector_sides(cg_run_t *run, int instant)
             status = cg_detector_evaluate(run, run->t, run->moved, 0, detector->values);
             memcpy(detector->before, detector->values, sizeof(double) * (size_t)run->model->n_events);
         }
-        cg_rounding(run);
-        status = cg_sides_by_value(run, start) && status == CG_OK ? cg_look_ahead(run) : status;
+        cg_sides_rounding(run);
+        status = cg_sides_by_value(run, start) && status == CG_OK ? cg_sides_look_ahead(run) : status;
         status = status == CG_OK ? cg_sides_ahead(run, start) : status;
     }
     return status;

@@ -67,7 +67,7 @@ int cg_trail_watch(void *context, cg_run_t *run, int stepped)
 
 /* ---- the steps again ---- */
 
-static void cg_go_to(const cg_adjoint_t *a, const double *x, int64_t step)
+static void cg_trail_go_to(const cg_adjoint_t *a, const double *x, int64_t step)
 {
     memcpy(a->run->x, x, sizeof(double) * (size_t)a->run->n_own);
     memset(a->run->x + a->run->n_own, 0, sizeof(double) * (size_t)(a->run->n - a->run->n_own));
@@ -76,7 +76,7 @@ static void cg_go_to(const cg_adjoint_t *a, const double *x, int64_t step)
 }
 
 /* The derivative at the beginning of a step; the parameters are those of the run, so nothing else is computed anew. */
-static int cg_slope_here(cg_run_t *run)
+static int cg_trail_slope_here(cg_run_t *run)
 {
     const int status = run->have_f ? CG_OK : cg_run_probe(run, run->t, run->x, run->f);
     run->have_f = status == CG_OK;
@@ -89,7 +89,7 @@ int cg_trail_repeat(cg_adjoint_t *a, int64_t step)
     int64_t stop = a->stop; /* the first one after the beginning of the step */
     while (stop > 0 && a->stops[stop - 1] > step) stop--;
     const int64_t first = stop > 0 ? a->stops[stop - 1] : 0;
-    const int status = cg_slope_here(run);
+    const int status = cg_trail_slope_here(run);
     if (status != CG_OK) {
         return status;
     }
@@ -114,7 +114,7 @@ int cg_trail_repeat(cg_adjoint_t *a, int64_t step)
 }
 
 /* C(n, k), at most `most`. */
-static double cg_choose(int64_t n, int64_t k, double most)
+static double cg_trail_choose(int64_t n, int64_t k, double most)
 {
     double product = 1.0;
     for (int64_t i = 1; i <= k && product < most; i++) {
@@ -126,15 +126,15 @@ static double cg_choose(int64_t n, int64_t k, double most)
 /* Where to store a state among `count` steps whose first one is stored, with `slots` free, so that the fewest steps are
  * repeated: A. Griewank, A. Walther, Algorithm 799: Revolve, ACM Trans. Math. Softw. 26 (2000) 19-45, with slots + 1
  * states C(slots + 1 + r, r) steps are reversed by r repetitions of each. */
-static int64_t cg_next_kept(int64_t count, int64_t slots)
+static int64_t cg_trail_next_kept(int64_t count, int64_t slots)
 {
     const double steps = (double)count;
     if (slots == 0 || count < 2) {
         return count;
     }
     int64_t r = 1;
-    while (cg_choose(slots + 1 + r, r, steps) < steps) r++;
-    const double rest = cg_choose(slots + r, r, steps);
+    while (cg_trail_choose(slots + 1 + r, r, steps) < steps) r++;
+    const double rest = cg_trail_choose(slots + r, r, steps);
     return rest >= steps ? 1 : (int64_t)(steps - rest + 0.5);
 }
 
@@ -145,17 +145,17 @@ int cg_trail_bring(cg_adjoint_t *a, int64_t step)
     int64_t now = trail->at[trail->n_kept - 1];
     if (a->after != NULL && now <= a->until) { /* the state kept there is that before the jump */
         now = a->until;
-        cg_go_to(a, a->after, now);
+        cg_trail_go_to(a, a->after, now);
     } else {
-        cg_go_to(a, trail->x + (trail->n_kept - 1) * a->run->n_own, now);
+        cg_trail_go_to(a, trail->x + (trail->n_kept - 1) * a->run->n_own, now);
     }
-    int64_t next = now + cg_next_kept(step + 1 - now, trail->n_slots - trail->n_kept);
+    int64_t next = now + cg_trail_next_kept(step + 1 - now, trail->n_slots - trail->n_kept);
     while (now < step) {
         int status = cg_trail_repeat(a, now);
         now++;
         if (status == CG_OK && now == next) {
             status = cg_trail_keep(trail, a->run, now);
-            next = now + cg_next_kept(step + 1 - now, trail->n_slots - trail->n_kept);
+            next = now + cg_trail_next_kept(step + 1 - now, trail->n_slots - trail->n_kept);
         }
         if (status != CG_OK) {
             return status;

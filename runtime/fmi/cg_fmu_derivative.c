@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The place of a quantity among those by which there are derivatives; -1: there are none. */
-static int32_t cg_known(const cg_fmu_t *fmu, uint32_t reference)
+static int32_t cg_fmu_derivative_known(const cg_fmu_t *fmu, uint32_t reference)
 {
     int32_t index;
     switch (cg_fmu_group(fmu, reference, &index)) {
@@ -21,7 +21,7 @@ static int32_t cg_known(const cg_fmu_t *fmu, uint32_t reference)
 }
 
 /* An indicator of a contact as a sum of the five results of the contact in the kernel `contacts`. */
-static void cg_of_contact(const cg_fmu_t *fmu, int32_t contact, int32_t what, double *weights)
+static void cg_fmu_derivative_of_contact(const cg_fmu_t *fmu, int32_t contact, int32_t what, double *weights)
 {
     const cg_model_t *const model = &fmu->model;
     const double *const modes = fmu->run->u + model->n_inputs;
@@ -46,7 +46,7 @@ typedef struct cg_unknown {
     double weights[5];
 } cg_unknown_t;
 
-static int cg_unknown_of(const cg_fmu_t *fmu, uint32_t reference, cg_unknown_t *found)
+static int cg_fmu_derivative_unknown_of(const cg_fmu_t *fmu, uint32_t reference, cg_unknown_t *found)
 {
     int32_t index;
     const int group = cg_fmu_group(fmu, reference, &index);
@@ -61,28 +61,28 @@ static int cg_unknown_of(const cg_fmu_t *fmu, uint32_t reference, cg_unknown_t *
         if (place >= 0) {
             found->first = place / CG_CONTACT_OBSERVED * 5;
             found->n = 5;
-            cg_of_contact(fmu, place / CG_CONTACT_OBSERVED, place % CG_CONTACT_OBSERVED, found->weights);
+            cg_fmu_derivative_of_contact(fmu, place / CG_CONTACT_OBSERVED, place % CG_CONTACT_OBSERVED, found->weights);
         }
         return 1;
     }
     default:
-        found->first = cg_known(fmu, reference);
+        found->first = cg_fmu_derivative_known(fmu, reference);
         return found->first >= 0;
     }
 }
 
-static int cg_pairs_valid(const cg_fmu_t *fmu, const uint32_t *unknowns, size_t n_unknowns, const uint32_t *knowns,
-                          size_t n_knowns)
+static int cg_fmu_derivative_pairs_valid(const cg_fmu_t *fmu, const uint32_t *unknowns, size_t n_unknowns, const uint32_t *knowns,
+                                         size_t n_knowns)
 {
     cg_unknown_t unknown;
     for (size_t i = 0; i < n_unknowns; i++) {
-        if (!cg_unknown_of(fmu, unknowns[i], &unknown)) {
+        if (!cg_fmu_derivative_unknown_of(fmu, unknowns[i], &unknown)) {
             return cg_fmu_say(fmu, CG_FMU_ERROR, "value reference %lu is not that of a variable with derivatives",
                               (unsigned long)unknowns[i]);
         }
     }
     for (size_t j = 0; j < n_knowns; j++) {
-        if (cg_known(fmu, knowns[j]) < 0) {
+        if (cg_fmu_derivative_known(fmu, knowns[j]) < 0) {
             return cg_fmu_say(fmu, CG_FMU_ERROR, "there are no derivatives by the variable with value reference %lu",
                               (unsigned long)knowns[j]);
         }
@@ -90,7 +90,7 @@ static int cg_pairs_valid(const cg_fmu_t *fmu, const uint32_t *unknowns, size_t 
     return CG_FMU_OK;
 }
 
-static int cg_call(cg_fmu_t *fmu, cg_jvp_t kernel, const double *v, double *out)
+static int cg_fmu_derivative_call(cg_fmu_t *fmu, cg_jvp_t kernel, const double *v, double *out)
 {
     cg_run_t *const run = fmu->run;
     const double *p;
@@ -107,18 +107,18 @@ int cg_fmu_along(cg_fmu_t *fmu, const uint32_t *unknowns, size_t n_unknowns, con
     int32_t computed = CG_FMU_KERNELS;
     if (cg_fmu_missing(fmu, unknowns, out, n_unknowns) != CG_FMU_OK
         || cg_fmu_missing(fmu, knowns, seed, n_knowns) != CG_FMU_OK
-        || cg_pairs_valid(fmu, unknowns, n_unknowns, knowns, n_knowns) != CG_FMU_OK) {
+        || cg_fmu_derivative_pairs_valid(fmu, unknowns, n_unknowns, knowns, n_knowns) != CG_FMU_OK) {
         return CG_FMU_ERROR;
     }
     memset(fmu->direction, 0, sizeof(double) * (size_t)fmu->n_known);
     for (size_t j = 0; j < n_knowns; j++) {
-        fmu->direction[cg_known(fmu, knowns[j])] += seed[j];
+        fmu->direction[cg_fmu_derivative_known(fmu, knowns[j])] += seed[j];
     }
     for (size_t i = 0; i < n_unknowns; i++) {
         cg_unknown_t unknown;
-        cg_unknown_of(fmu, unknowns[i], &unknown);
+        cg_fmu_derivative_unknown_of(fmu, unknowns[i], &unknown);
         if (unknown.kernel != CG_FMU_KERNELS && unknown.kernel != computed) { /* importers ask by groups */
-            const int status = cg_call(fmu, cg_fmu_kernels.along[unknown.kernel], fmu->direction, fmu->value);
+            const int status = cg_fmu_derivative_call(fmu, cg_fmu_kernels.along[unknown.kernel], fmu->direction, fmu->value);
             if (status != CG_FMU_OK) {
                 return status;
             }
@@ -135,14 +135,14 @@ int cg_fmu_along(cg_fmu_t *fmu, const uint32_t *unknowns, size_t n_unknowns, con
 
 /* Sets fmu->weight to the weights of the results of a kernel in the weighted sum of the unknowns. Returns whether there
  * are any. */
-static int cg_gather(const cg_fmu_t *fmu, int32_t kernel, const uint32_t *unknowns, size_t n_unknowns,
-                     const double *seed, int32_t length)
+static int cg_fmu_derivative_gather(const cg_fmu_t *fmu, int32_t kernel, const uint32_t *unknowns, size_t n_unknowns,
+                                    const double *seed, int32_t length)
 {
     int found = 0;
     memset(fmu->weight, 0, sizeof(double) * (size_t)length);
     for (size_t i = 0; i < n_unknowns; i++) {
         cg_unknown_t unknown;
-        cg_unknown_of(fmu, unknowns[i], &unknown);
+        cg_fmu_derivative_unknown_of(fmu, unknowns[i], &unknown);
         for (int32_t k = 0; k < unknown.n && unknown.kernel == kernel; k++) {
             fmu->weight[unknown.first + k] += seed[i] * unknown.weights[k];
             found = 1;
@@ -159,14 +159,14 @@ int cg_fmu_adjoint(cg_fmu_t *fmu, const uint32_t *unknowns, size_t n_unknowns, c
                                                  model->n_guards, 5 * model->n_contacts, fmu->n_known};
     if (cg_fmu_missing(fmu, unknowns, seed, n_unknowns) != CG_FMU_OK
         || cg_fmu_missing(fmu, knowns, out, n_knowns) != CG_FMU_OK
-        || cg_pairs_valid(fmu, unknowns, n_unknowns, knowns, n_knowns) != CG_FMU_OK) {
+        || cg_fmu_derivative_pairs_valid(fmu, unknowns, n_unknowns, knowns, n_knowns) != CG_FMU_OK) {
         return CG_FMU_ERROR;
     }
-    cg_gather(fmu, CG_FMU_KERNELS, unknowns, n_unknowns, seed, lengths[CG_FMU_KERNELS]);
+    cg_fmu_derivative_gather(fmu, CG_FMU_KERNELS, unknowns, n_unknowns, seed, lengths[CG_FMU_KERNELS]);
     memcpy(fmu->direction, fmu->weight, sizeof(double) * (size_t)fmu->n_known);
     for (int32_t kernel = 0; kernel < CG_FMU_KERNELS; kernel++) {
-        if (cg_gather(fmu, kernel, unknowns, n_unknowns, seed, lengths[kernel])) {
-            const int status = cg_call(fmu, cg_fmu_kernels.adjoint[kernel], fmu->weight, fmu->value);
+        if (cg_fmu_derivative_gather(fmu, kernel, unknowns, n_unknowns, seed, lengths[kernel])) {
+            const int status = cg_fmu_derivative_call(fmu, cg_fmu_kernels.adjoint[kernel], fmu->weight, fmu->value);
             if (status != CG_FMU_OK) {
                 return status;
             }
@@ -176,7 +176,7 @@ int cg_fmu_adjoint(cg_fmu_t *fmu, const uint32_t *unknowns, size_t n_unknowns, c
         }
     }
     for (size_t j = 0; j < n_knowns; j++) {
-        out[j] = fmu->direction[cg_known(fmu, knowns[j])];
+        out[j] = fmu->direction[cg_fmu_derivative_known(fmu, knowns[j])];
     }
     return CG_FMU_OK;
 }

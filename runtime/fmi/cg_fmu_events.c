@@ -12,7 +12,7 @@
 /* ---- Model Exchange ---- */
 
 /* What the importer sees, in fmu->value; the largest magnitudes are kept. */
-static int cg_fmu_shifted(cg_fmu_t *fmu)
+static int cg_fmu_events_shifted(cg_fmu_t *fmu)
 {
     const cg_run_t *const run = fmu->run;
     const double *p;
@@ -34,7 +34,7 @@ int cg_fmu_indicators(cg_fmu_t *fmu, double *out, size_t n)
         return cg_fmu_say(fmu, CG_FMU_ERROR, "an array of %d event indicators is needed",
                           (int)fmu->count[CG_FMU_INDICATOR]);
     }
-    const int status = n > 0 ? cg_fmu_shifted(fmu) : CG_OK;
+    const int status = n > 0 ? cg_fmu_events_shifted(fmu) : CG_OK;
     if (status != CG_OK) {
         return cg_fmu_failed(fmu, status, "the event indicators");
     }
@@ -44,7 +44,7 @@ int cg_fmu_indicators(cg_fmu_t *fmu, double *out, size_t n)
 
 /* The side of zero that an indicator is on until it crosses; a slip that begins is on its own side, and a guard that rests
  * at zero on the one that it keeps. */
-static double cg_fmu_side(const cg_detector_t *detector, int32_t i)
+static double cg_fmu_events_side(const cg_detector_t *detector, int32_t i)
 {
     if (detector->sign[i] != 0.0) {
         return detector->sign[i];
@@ -53,18 +53,18 @@ static double cg_fmu_side(const cg_detector_t *detector, int32_t i)
 }
 
 /* How far an indicator is shifted. */
-static double cg_fmu_least(const cg_fmu_t *fmu, int32_t i)
+static double cg_fmu_events_least(const cg_fmu_t *fmu, int32_t i)
 {
     return CG_FMU_HYSTERESIS * (fmu->scale[i] > CG_FMU_SMALLEST_SCALE ? fmu->scale[i] : CG_FMU_SMALLEST_SCALE);
 }
 
 /* Shifts the indicators that have just crossed zero, or are at it, to their sides. */
-static int cg_fmu_shift(cg_fmu_t *fmu)
+static int cg_fmu_events_shift(cg_fmu_t *fmu)
 {
     cg_detector_t *const detector = fmu->detector;
     const int status = cg_detector_evaluate(fmu->run, fmu->run->t, fmu->run->x, -1, fmu->value);
     for (int32_t i = 0; i < detector->n_observed && status == CG_OK; i++) {
-        const double side = cg_fmu_side(detector, i), least = cg_fmu_least(fmu, i);
+        const double side = cg_fmu_events_side(detector, i), least = cg_fmu_events_least(fmu, i);
         const int near = detector->fired[i] != 0.0 || fmu->value[i] * side <= least;
         fmu->offset[i] = near && detector->active[i] != 0.0 ? side * least : 0.0;
     }
@@ -72,7 +72,7 @@ static int cg_fmu_shift(cg_fmu_t *fmu)
 }
 
 /* Lets the equations follow the sides that the kinks have now. Returns whether any has changed. */
-static int cg_fmu_thaw(cg_fmu_t *fmu)
+static int cg_fmu_events_thaw(cg_fmu_t *fmu)
 {
     const size_t bytes = sizeof(double) * (size_t)fmu->n_kinks;
     double *const sides = fmu->run->p + fmu->count[CG_FMU_PARAMETER];
@@ -92,8 +92,8 @@ int cg_fmu_begin_events(cg_fmu_t *fmu)
         fmu->detector->memory.begun = CG_WATCH_BEGUN; /* what is set after the initialization is a change */
     }
     if (status == CG_OK && !fmu->co_simulation) {
-        cg_fmu_thaw(fmu);
-        status = cg_fmu_shift(fmu);
+        cg_fmu_events_thaw(fmu);
+        status = cg_fmu_events_shift(fmu);
     }
     return status;
 }
@@ -111,7 +111,7 @@ int cg_fmu_tune(cg_fmu_t *fmu)
 }
 
 /* The indicators a moment later, in fmu->weight, if one of them is exactly zero. */
-static int cg_fmu_ahead(cg_fmu_t *fmu)
+static int cg_fmu_events_ahead(cg_fmu_t *fmu)
 {
     const cg_detector_t *const detector = fmu->detector;
     int32_t zeros = 0;
@@ -127,7 +127,7 @@ static int cg_fmu_ahead(cg_fmu_t *fmu)
 }
 
 /* Whether an indicator that is exactly zero stays there, or returns to the side that it came from. */
-static int cg_fmu_stays(cg_fmu_t *fmu, int32_t i, double side)
+static int cg_fmu_events_stays(cg_fmu_t *fmu, int32_t i, double side)
 {
     cg_detector_t *const detector = fmu->detector;
     if (fmu->value[i] != 0.0 || fmu->weight[i] * side < 0.0) {
@@ -136,18 +136,18 @@ static int cg_fmu_stays(cg_fmu_t *fmu, int32_t i, double side)
     if (fmu->weight[i] == 0.0 && i >= fmu->model.n_events && i < detector->n_guards) {
         detector->sign[i] = 0.0; /* the kink of a relation, which then has its value at zero */
     } else {
-        fmu->offset[i] = side * cg_fmu_least(fmu, i);
+        fmu->offset[i] = side * cg_fmu_events_least(fmu, i);
     }
     return 1;
 }
 
 /* Marks the indicators that have crossed zero as `fired`, if the direction counts. Returns whether any has crossed. */
-static int cg_fmu_fire(cg_fmu_t *fmu)
+static int cg_fmu_events_fire(cg_fmu_t *fmu)
 {
     cg_detector_t *const detector = fmu->detector;
     int crossed = 0;
     for (int32_t i = 0; i < detector->n_observed; i++) {
-        const double side = cg_fmu_side(detector, i), value = fmu->value[i];
+        const double side = cg_fmu_events_side(detector, i), value = fmu->value[i];
         detector->fired[i] = 0.0;
         if (detector->active[i] == 0.0 || value * side > 0.0) {
             continue;
@@ -156,7 +156,7 @@ static int cg_fmu_fire(cg_fmu_t *fmu)
             detector->sign[i] = value > 0.0 ? 1.0 : value < 0.0 ? -1.0 : 0.0;
             continue;
         }
-        if (cg_fmu_stays(fmu, i, side)) {
+        if (cg_fmu_events_stays(fmu, i, side)) {
             continue;
         }
         detector->fired[i] = detector->direction[i] * side <= 0.0 ? 1.0 : 0.0;
@@ -174,9 +174,9 @@ int cg_fmu_crossed(cg_fmu_t *fmu, int *crossed)
     if (detector == NULL) {
         return CG_FMU_OK;
     }
-    const int status = cg_fmu_shifted(fmu);
+    const int status = cg_fmu_events_shifted(fmu);
     for (int32_t i = 0; i < detector->n_observed && status == CG_OK; i++) {
-        const double side = cg_fmu_side(detector, i);
+        const double side = cg_fmu_events_side(detector, i);
         const int kink = i >= fmu->model.n_events && i < detector->n_guards;
         const int leaves = kink && side == 0.0 && fmu->value[i] != 0.0; /* it was zero at the start */
         *crossed = *crossed || leaves || (detector->active[i] != 0.0 && side != 0.0 && fmu->value[i] * side <= 0.0);
@@ -185,7 +185,7 @@ int cg_fmu_crossed(cg_fmu_t *fmu, int *crossed)
 }
 
 /* The run cannot be continued after an error. */
-static int cg_fmu_ended(cg_fmu_t *fmu, int status, const char *where)
+static int cg_fmu_events_ended(cg_fmu_t *fmu, int status, const char *where)
 {
     const int found = cg_fmu_failed(fmu, status, where);
     fmu->memory.phase = CG_FMU_FAILED;
@@ -193,7 +193,7 @@ static int cg_fmu_ended(cg_fmu_t *fmu, int status, const char *where)
 }
 
 /* Tells the importer what occurs. */
-static void cg_fmu_tell(const cg_fmu_t *fmu)
+static void cg_fmu_events_tell(const cg_fmu_t *fmu)
 {
     const cg_detector_t *const detector = fmu->detector;
     for (int32_t i = 0; fmu->logging && fmu->log != NULL && i < detector->n_observed; i++) {
@@ -207,12 +207,12 @@ static void cg_fmu_tell(const cg_fmu_t *fmu)
 }
 
 /* Handles what has fired: resets, modes, sides. The result is a status of the runtime. */
-static int cg_fmu_handle(cg_fmu_t *fmu)
+static int cg_fmu_events_handle(cg_fmu_t *fmu)
 {
     cg_detector_t *const detector = fmu->detector;
     detector->log = NULL;
     detector->pending = 1;
-    cg_fmu_tell(fmu);
+    cg_fmu_events_tell(fmu);
     const int status = cg_detector_handle(fmu->run, NULL);
     if (status == CG_ACCUMULATING && detector->cause >= 0) {
         cg_fmu_say(fmu, CG_FMU_WARNING, "%s at t = %.17g: %s", fmu->model.guards[detector->cause].name, fmu->run->t,
@@ -233,12 +233,12 @@ int cg_fmu_update(cg_fmu_t *fmu, cg_fmu_update_t *result)
     if (fmu->co_simulation) {
         handled = fmu->memory.pending;
     } else if (fmu->detector != NULL) {
-        status = cg_fmu_shifted(fmu);
-        status = status == CG_OK ? cg_fmu_ahead(fmu) : status;
-        handled = fmu->detector->pending || (status == CG_OK && cg_fmu_fire(fmu)); /* pending: at the start */
+        status = cg_fmu_events_shifted(fmu);
+        status = status == CG_OK ? cg_fmu_events_ahead(fmu) : status;
+        handled = fmu->detector->pending || (status == CG_OK && cg_fmu_events_fire(fmu)); /* pending: at the start */
     }
     if (handled) {
-        status = cg_fmu_handle(fmu);
+        status = cg_fmu_events_handle(fmu);
         fmu->memory.pending = 0;
         status = status == CG_ACCUMULATING && !fmu->co_simulation ? CG_TERMINAL_EVENT : status;
         fmu->memory.terminal = result->terminate = status == CG_TERMINAL_EVENT;
@@ -253,16 +253,16 @@ int cg_fmu_update(cg_fmu_t *fmu, cg_fmu_update_t *result)
     }
     if (status >= 0 && !fmu->co_simulation && fmu->detector != NULL) {
         run->status = CG_OK;
-        result->again = cg_fmu_thaw(fmu); /* contacts may not fit the equations of the new sides */
-        status = handled || result->again ? cg_fmu_shift(fmu) : status;
+        result->again = cg_fmu_events_thaw(fmu); /* contacts may not fit the equations of the new sides */
+        status = handled || result->again ? cg_fmu_events_shift(fmu) : status;
     }
-    return status >= 0 ? CG_FMU_OK : cg_fmu_ended(fmu, status, "an event");
+    return status >= 0 ? CG_FMU_OK : cg_fmu_events_ended(fmu, status, "an event");
 }
 
 /* ---- Co-Simulation ---- */
 
 /* Errors of the importer: the instance stays as it is. */
-static int cg_fmu_step_valid(const cg_fmu_t *fmu, double t, double h)
+static int cg_fmu_events_step_valid(const cg_fmu_t *fmu, double t, double h)
 {
     const cg_run_t *const run = fmu->run;
     const double slack = CG_FMU_CLOCK * (fabs(t) + fabs(h)), end = t + h;
@@ -280,7 +280,7 @@ static int cg_fmu_step_valid(const cg_fmu_t *fmu, double t, double h)
 }
 
 /* Makes the inputs that have a rate ramps over the step. */
-static void cg_fmu_ramp(cg_fmu_t *fmu, double t, double h)
+static void cg_fmu_events_ramp(cg_fmu_t *fmu, double t, double h)
 {
     cg_run_t *const run = fmu->run;
     fmu->span[0] = t;
@@ -297,7 +297,7 @@ static void cg_fmu_ramp(cg_fmu_t *fmu, double t, double h)
 }
 
 /* The end of such a step: the inputs keep the values that they have reached. */
-static void cg_fmu_level(cg_fmu_t *fmu, double t)
+static void cg_fmu_events_level(cg_fmu_t *fmu, double t)
 {
     cg_run_t *const run = fmu->run;
     for (int32_t i = 0; run->signals != NULL && i < fmu->model.n_inputs; i++) {
@@ -316,7 +316,7 @@ int cg_fmu_advance(cg_fmu_t *fmu, double t, double h, cg_fmu_step_t *result)
     result->event = 0;
     result->terminate = fmu->memory.terminal;
     result->t = run->t;
-    if (cg_fmu_step_valid(fmu, t, h) != CG_FMU_OK) {
+    if (cg_fmu_events_step_valid(fmu, t, h) != CG_FMU_OK) {
         return CG_FMU_ERROR;
     }
     if (fmu->memory.terminal) {
@@ -326,7 +326,7 @@ int cg_fmu_advance(cg_fmu_t *fmu, double t, double h, cg_fmu_step_t *result)
         return CG_FMU_ERROR;
     }
     int status = fmu->memory.tuned ? cg_fmu_tune(fmu) : CG_OK;
-    cg_fmu_ramp(fmu, t, h);
+    cg_fmu_events_ramp(fmu, t, h);
     status = status == CG_OK ? cg_run_extend(run, t + h) : status;
     if (detector != NULL) {
         /* A log without room makes the run pause before an event is handled. */
@@ -340,9 +340,9 @@ int cg_fmu_advance(cg_fmu_t *fmu, double t, double h, cg_fmu_step_t *result)
     if (detector != NULL) {
         detector->log = NULL;
     }
-    cg_fmu_level(fmu, t);
+    cg_fmu_events_level(fmu, t);
     result->t = run->t;
     result->event = fmu->memory.pending = status == CG_EVENTS_FULL;
     result->terminate = fmu->memory.terminal = status == CG_TERMINAL_EVENT;
-    return status >= 0 ? CG_FMU_OK : cg_fmu_ended(fmu, status, "the step");
+    return status >= 0 ? CG_FMU_OK : cg_fmu_events_ended(fmu, status, "the step");
 }

@@ -12,10 +12,10 @@ typedef struct cg_fmu_state {
     cg_fmu_memory_t memory; /* the bytes start here */
 } cg_fmu_state_t;
 
-static void *cg_fmu_bytes(cg_fmu_state_t *state) { return &state->memory; }
+static void *cg_fmu_state_bytes(cg_fmu_state_t *state) { return &state->memory; }
 
 /* Fowler-Noll-Vo. */
-static uint64_t cg_fmu_hash(uint64_t hash, const void *bytes, size_t size)
+static uint64_t cg_fmu_state_hash(uint64_t hash, const void *bytes, size_t size)
 {
     const unsigned char *const byte = bytes;
     for (size_t i = 0; i < size; i++) {
@@ -24,21 +24,21 @@ static uint64_t cg_fmu_hash(uint64_t hash, const void *bytes, size_t size)
     return hash;
 }
 
-static uint64_t cg_fmu_check(const void *bytes, size_t size)
+static uint64_t cg_fmu_state_check(const void *bytes, size_t size)
 {
     const size_t first = sizeof(uint64_t);
-    return cg_fmu_hash(14695981039346656037u, (const char *)bytes + first, size - first);
+    return cg_fmu_state_hash(14695981039346656037u, (const char *)bytes + first, size - first);
 }
 
 /* States of another model, of another layout or of the other kind of simulation do not fit. */
-static uint64_t cg_fmu_kind(const cg_fmu_t *fmu)
+static uint64_t cg_fmu_state_kind(const cg_fmu_t *fmu)
 {
     const int32_t numbers[4] = {CG_RUN_LAYOUT, (int32_t)sizeof(cg_run_t), fmu->co_simulation, fmu->event_mode};
-    const uint64_t hash = cg_fmu_hash(14695981039346656037u, numbers, sizeof numbers);
-    return cg_fmu_hash(hash, fmu->model.digest, strlen(fmu->model.digest));
+    const uint64_t hash = cg_fmu_state_hash(14695981039346656037u, numbers, sizeof numbers);
+    return cg_fmu_state_hash(hash, fmu->model.digest, strlen(fmu->model.digest));
 }
 
-static size_t cg_fmu_size(const cg_fmu_t *fmu, int32_t method)
+static size_t cg_fmu_state_size_of(const cg_fmu_t *fmu, int32_t method)
 {
     const size_t run = cg_run_size(&fmu->model, cg_fmu_method_info(method)->name);
     const cg_detector_t *const detector = fmu->detector;
@@ -47,7 +47,7 @@ static size_t cg_fmu_size(const cg_fmu_t *fmu, int32_t method)
 }
 
 /* The four rows of numbers. */
-static void cg_fmu_rows(const cg_fmu_t *fmu, double *rows[4])
+static void cg_fmu_state_rows(const cg_fmu_t *fmu, double *rows[4])
 {
     rows[0] = fmu->detector->fired;
     rows[1] = fmu->detector->scale;
@@ -74,7 +74,7 @@ void cg_fmu_forget(cg_fmu_t *fmu, cg_fmu_state_t *state)
     free(state);
 }
 
-static cg_fmu_state_t *cg_fmu_room(cg_fmu_t *fmu, size_t size)
+static cg_fmu_state_t *cg_fmu_state_room(cg_fmu_t *fmu, size_t size)
 {
     cg_fmu_state_t *const state = calloc(1, offsetof(cg_fmu_state_t, memory) + size);
     if (state == NULL) {
@@ -88,16 +88,16 @@ static cg_fmu_state_t *cg_fmu_room(cg_fmu_t *fmu, size_t size)
 
 cg_fmu_state_t *cg_fmu_save(cg_fmu_t *fmu, cg_fmu_state_t *into)
 {
-    const size_t size = cg_fmu_size(fmu, fmu->memory.method);
+    const size_t size = cg_fmu_state_size_of(fmu, fmu->memory.method);
     const cg_detector_t *const detector = fmu->detector;
-    cg_fmu_state_t *const state = into != NULL && into->size == size ? into : cg_fmu_room(fmu, size);
+    cg_fmu_state_t *const state = into != NULL && into->size == size ? into : cg_fmu_state_room(fmu, size);
     if (state == NULL) {
         return NULL;
     }
     if (into != NULL && into != state) {
         cg_fmu_forget(fmu, into);
     }
-    char *place = (char *)cg_fmu_bytes(state) + sizeof fmu->memory;
+    char *place = (char *)cg_fmu_state_bytes(state) + sizeof fmu->memory;
     memcpy(place, fmu->run, fmu->run->size);
     place += fmu->run->size;
     if (detector != NULL) {
@@ -105,15 +105,15 @@ cg_fmu_state_t *cg_fmu_save(cg_fmu_t *fmu, cg_fmu_state_t *into)
         double *rows[4];
         cg_detector_save(detector, place);
         place += cg_detector_saved_size(detector);
-        cg_fmu_rows(fmu, rows);
+        cg_fmu_state_rows(fmu, rows);
         for (int i = 0; i < 4; i++, place += bytes) {
             memcpy(place, rows[i], bytes);
         }
     }
     state->memory = fmu->memory;
     state->memory.starts = detector != NULL && detector->pending == 1;
-    state->memory.kind = cg_fmu_kind(fmu);
-    state->memory.check = cg_fmu_check(cg_fmu_bytes(state), size);
+    state->memory.kind = cg_fmu_state_kind(fmu);
+    state->memory.check = cg_fmu_state_check(cg_fmu_state_bytes(state), size);
     return state;
 }
 
@@ -135,7 +135,7 @@ int cg_fmu_restore(cg_fmu_t *fmu, const cg_fmu_state_t *state)
             return cg_fmu_say(fmu, CG_FMU_ERROR, "the saved state is damaged");
         }
         place += saved;
-        cg_fmu_rows(fmu, rows);
+        cg_fmu_state_rows(fmu, rows);
         for (int i = 0; i < 4; i++, place += bytes) {
             memcpy(rows[i], place, bytes);
         }
@@ -164,13 +164,13 @@ cg_fmu_state_t *cg_fmu_deserialize(cg_fmu_t *fmu, const void *bytes, size_t size
         return NULL;
     }
     memcpy(&memory, bytes, sizeof memory);
-    if (memory.kind != cg_fmu_kind(fmu) || memory.method < 0 || cg_fmu_method_info(memory.method) == NULL
-        || size != cg_fmu_size(fmu, memory.method) || memory.check != cg_fmu_check(bytes, size)) {
+    if (memory.kind != cg_fmu_state_kind(fmu) || memory.method < 0 || cg_fmu_method_info(memory.method) == NULL
+        || size != cg_fmu_state_size_of(fmu, memory.method) || memory.check != cg_fmu_state_check(bytes, size)) {
         return NULL;
     }
-    cg_fmu_state_t *const state = cg_fmu_room(fmu, size);
+    cg_fmu_state_t *const state = cg_fmu_state_room(fmu, size);
     if (state != NULL) {
-        memcpy(cg_fmu_bytes(state), bytes, size);
+        memcpy(cg_fmu_state_bytes(state), bytes, size);
     }
     return state;
 }

@@ -15,7 +15,7 @@ int cg_fmu_group(const cg_fmu_t *fmu, uint32_t reference, int32_t *index)
     return group;
 }
 
-static int cg_fmu_unknown(const cg_fmu_t *fmu, uint32_t reference, const char *what)
+static int cg_fmu_values_unknown(const cg_fmu_t *fmu, uint32_t reference, const char *what)
 {
     return cg_fmu_say(fmu, CG_FMU_ERROR, "value reference %lu is not that of %s", (unsigned long)reference, what);
 }
@@ -58,7 +58,7 @@ int cg_fmu_sides(cg_fmu_t *fmu, const double **p)
 }
 
 /* The guards of the model, and the quantities of its contacts, without the hysteresis of Model Exchange. */
-static int cg_fmu_observed(cg_fmu_t *fmu)
+static int cg_fmu_values_observed(cg_fmu_t *fmu)
 {
     const cg_model_t *const model = &fmu->model;
     cg_run_t *const run = fmu->run;
@@ -73,7 +73,7 @@ static int cg_fmu_observed(cg_fmu_t *fmu)
 }
 
 /* Computes all quantities of a group into fmu->value. */
-static int cg_fmu_evaluate(cg_fmu_t *fmu, int group)
+static int cg_fmu_values_evaluate(cg_fmu_t *fmu, int group)
 {
     const cg_model_t *const model = &fmu->model;
     cg_run_t *const run = fmu->run;
@@ -88,12 +88,12 @@ static int cg_fmu_evaluate(cg_fmu_t *fmu, int group)
     }
     const int status = cg_fmu_sides(fmu, &p);
     if (status != CG_OK || group == CG_FMU_INDICATOR) {
-        return status == CG_OK ? cg_fmu_observed(fmu) : status;
+        return status == CG_OK ? cg_fmu_values_observed(fmu) : status;
     }
     return kernel == NULL ? CG_UNSUPPORTED : kernel(run->t, run->x, run->p, run->u, fmu->value, run->work);
 }
 
-static double cg_fmu_value(const cg_fmu_t *fmu, int group, int32_t index)
+static double cg_fmu_values_value(const cg_fmu_t *fmu, int group, int32_t index)
 {
     switch (group) {
     case CG_FMU_TIME: return fmu->run->t;
@@ -113,16 +113,16 @@ int cg_fmu_get(cg_fmu_t *fmu, const uint32_t *references, size_t n, double *valu
         int32_t index;
         const int group = cg_fmu_group(fmu, references[i], &index);
         if (group >= CG_FMU_MODE) {
-            return cg_fmu_unknown(fmu, references[i], "a real variable");
+            return cg_fmu_values_unknown(fmu, references[i], "a real variable");
         }
         if (group != computed) { /* importers ask for the quantities of a group together */
-            const int found = cg_fmu_evaluate(fmu, group);
+            const int found = cg_fmu_values_evaluate(fmu, group);
             if (found != CG_OK) {
                 return cg_fmu_failed(fmu, found, "the values");
             }
             computed = group;
         }
-        values[i] = cg_fmu_value(fmu, group, index);
+        values[i] = cg_fmu_values_value(fmu, group, index);
     }
     return status;
 }
@@ -133,7 +133,7 @@ int cg_fmu_get_modes(cg_fmu_t *fmu, const uint32_t *references, size_t n, int32_
     for (size_t i = 0; i < n && status == CG_FMU_OK; i++) {
         int32_t index;
         if (cg_fmu_group(fmu, references[i], &index) != CG_FMU_MODE) {
-            return cg_fmu_unknown(fmu, references[i], "an integer variable");
+            return cg_fmu_values_unknown(fmu, references[i], "an integer variable");
         }
         values[i] = (int32_t)fmu->run->u[fmu->model.n_inputs + index];
     }
@@ -146,7 +146,7 @@ int cg_fmu_get_text(cg_fmu_t *fmu, const uint32_t *references, size_t n, const c
     for (size_t i = 0; i < n && status == CG_FMU_OK; i++) {
         int32_t index;
         if (cg_fmu_group(fmu, references[i], &index) != CG_FMU_METHOD) {
-            return cg_fmu_unknown(fmu, references[i], "a string variable");
+            return cg_fmu_values_unknown(fmu, references[i], "a string variable");
         }
         values[i] = fmu->memory.method_chosen ? cg_fmu_method_info(fmu->memory.method)->name : CG_FMU_BY_TOLERANCE;
     }
@@ -168,7 +168,7 @@ double *cg_fmu_place(cg_fmu_t *fmu, uint32_t reference)
 }
 
 /* Whether a number has the properties that its variable is declared to have. */
-static int cg_fmu_holds(int32_t flags, double value)
+static int cg_fmu_values_holds(int32_t flags, double value)
 {
     return fabs(value) < HUGE_VAL && !(flags & CG_NOT_NEGATIVE && value < 0.0)
         && !(flags & CG_NOT_POSITIVE && value > 0.0) && !(flags & CG_NOT_ZERO && value == 0.0)
@@ -177,7 +177,7 @@ static int cg_fmu_holds(int32_t flags, double value)
 }
 
 /* Whether the variable can be set to a value now. */
-static int cg_fmu_settable(const cg_fmu_t *fmu, uint32_t reference, double value)
+static int cg_fmu_values_settable(const cg_fmu_t *fmu, uint32_t reference, double value)
 {
     static const char *const options[] = {"solver.rtol", "solver.atol", "solver.step"};
     int32_t index, flags = 0;
@@ -194,7 +194,7 @@ static int cg_fmu_settable(const cg_fmu_t *fmu, uint32_t reference, double value
         name = options[index];
         flags = index == CG_FMU_STEP_SIZE ? CG_NOT_NEGATIVE : CG_NOT_NEGATIVE | CG_NOT_ZERO;
         break;
-    default: return cg_fmu_unknown(fmu, reference, "a real variable that can be set");
+    default: return cg_fmu_values_unknown(fmu, reference, "a real variable that can be set");
     }
     if (group == CG_FMU_PARAMETER && fmu->model.initial == NULL) {
         const int tuning = fmu->co_simulation && !fmu->event_mode ? CG_FMU_STEP : CG_FMU_EVENT;
@@ -205,7 +205,7 @@ static int cg_fmu_settable(const cg_fmu_t *fmu, uint32_t reference, double value
     } else if (group != CG_FMU_INPUT && !(fmu->memory.phase & CG_FMU_STARTING)) {
         return cg_fmu_say(fmu, CG_FMU_ERROR, "%s can be set only before the end of the initialization", name);
     }
-    if (!cg_fmu_holds(flags, value)) {
+    if (!cg_fmu_values_holds(flags, value)) {
         return cg_fmu_say(fmu, CG_FMU_ERROR, "%s = %g is not finite, or contradicts its declaration", name, value);
     }
     return CG_FMU_OK;
@@ -217,7 +217,7 @@ int cg_fmu_set(cg_fmu_t *fmu, const uint32_t *references, size_t n, const double
     int changed = 0;
     int status = cg_fmu_missing(fmu, references, values, n);
     for (size_t i = 0; i < n && status == CG_FMU_OK; i++) {
-        status = cg_fmu_settable(fmu, references[i], values[i]);
+        status = cg_fmu_values_settable(fmu, references[i], values[i]);
     }
     for (size_t i = 0; i < n && status == CG_FMU_OK; i++) {
         int32_t index;
@@ -246,7 +246,7 @@ int cg_fmu_set_slopes(cg_fmu_t *fmu, const uint32_t *references, size_t n, const
     status = status == CG_FMU_OK ? cg_fmu_missing(fmu, references, orders, n) : status;
     for (size_t i = 0; i < n && status == CG_FMU_OK; i++) {
         if (cg_fmu_group(fmu, references[i], &index) != CG_FMU_INPUT) {
-            status = cg_fmu_unknown(fmu, references[i], "an input");
+            status = cg_fmu_values_unknown(fmu, references[i], "an input");
         } else if (orders[i] != 1) {
             status = cg_fmu_say(fmu, CG_FMU_ERROR, "a derivative of order %d: inputs have the first one alone",
                                 (int)orders[i]);
@@ -311,7 +311,7 @@ int cg_fmu_set_text(cg_fmu_t *fmu, const uint32_t *references, size_t n, const c
         const cg_method_info_t *known;
         int32_t index, method = 0;
         if (cg_fmu_group(fmu, references[i], &index) != CG_FMU_METHOD) {
-            return cg_fmu_unknown(fmu, references[i], "a string variable that can be set");
+            return cg_fmu_values_unknown(fmu, references[i], "a string variable that can be set");
         }
         if (!(fmu->memory.phase & CG_FMU_STARTING)) {
             return cg_fmu_say(fmu, CG_FMU_ERROR, "solver.method can be set only before the end of the initialization");
@@ -335,7 +335,7 @@ int cg_fmu_set_text(cg_fmu_t *fmu, const uint32_t *references, size_t n, const c
 
 /* ---- Model Exchange ---- */
 
-static int cg_fmu_length(const cg_fmu_t *fmu, const void *array, size_t n)
+static int cg_fmu_values_length(const cg_fmu_t *fmu, const void *array, size_t n)
 {
     return n != (size_t)fmu->model.n_states || array == NULL
         ? cg_fmu_say(fmu, CG_FMU_ERROR, "an array of %d states is needed", (int)fmu->model.n_states)
@@ -344,7 +344,7 @@ static int cg_fmu_length(const cg_fmu_t *fmu, const void *array, size_t n)
 
 int cg_fmu_derivatives(cg_fmu_t *fmu, double *out, size_t n)
 {
-    if (cg_fmu_length(fmu, out, n) != CG_FMU_OK) {
+    if (cg_fmu_values_length(fmu, out, n) != CG_FMU_OK) {
         return CG_FMU_ERROR;
     }
     const double *p;
@@ -357,7 +357,7 @@ int cg_fmu_derivatives(cg_fmu_t *fmu, double *out, size_t n)
 
 int cg_fmu_get_states(const cg_fmu_t *fmu, double *x, size_t n)
 {
-    if (cg_fmu_length(fmu, x, n) != CG_FMU_OK) {
+    if (cg_fmu_values_length(fmu, x, n) != CG_FMU_OK) {
         return CG_FMU_ERROR;
     }
     memcpy(x, fmu->run->x, n * sizeof(double));
@@ -366,7 +366,7 @@ int cg_fmu_get_states(const cg_fmu_t *fmu, double *x, size_t n)
 
 int cg_fmu_get_nominals(const cg_fmu_t *fmu, double *nominal, size_t n)
 {
-    if (cg_fmu_length(fmu, nominal, n) != CG_FMU_OK) {
+    if (cg_fmu_values_length(fmu, nominal, n) != CG_FMU_OK) {
         return CG_FMU_ERROR;
     }
     for (size_t i = 0; i < n; i++) {
@@ -377,7 +377,7 @@ int cg_fmu_get_nominals(const cg_fmu_t *fmu, double *nominal, size_t n)
 
 int cg_fmu_set_states(cg_fmu_t *fmu, const double *x, size_t n)
 {
-    if (cg_fmu_length(fmu, x, n) != CG_FMU_OK) {
+    if (cg_fmu_values_length(fmu, x, n) != CG_FMU_OK) {
         return CG_FMU_ERROR;
     }
     for (size_t i = 0; i < n; i++) {
