@@ -4,7 +4,7 @@
  * written only then, so that an interrupted run is still where it was.
  */
 #include "cg_batch.h"
-#include "cg_ensemble_internal.h"
+#include "cg_lanes_internal.h"
 #include "cg_memory.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* cg_lane_block.c: lane sets and the CPUs that can run them; the memory block of groups of lanes. See cg_lanes.h. */
-#include "cg_ensemble_internal.h"
+#include "cg_lanes_internal.h"
 #include "cg_memory.h"
 
 #include <string.h>

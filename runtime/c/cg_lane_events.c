@@ -2,6 +2,7 @@
  * does: the lane is copied into a run of its own, served by the functions of cg_events.h, and copied back.
  */
 #include "cg_ensemble_internal.h"
+#include "cg_lanes_internal.h"
 #include "cg_memory.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * The interpolant is evaluated lane by lane, at several times of each together.
  */
-#include "cg_ensemble_internal.h"
+#include "cg_lanes_internal.h"
 #include "cg_memory.h"
 #include "cg_real.h"
 

@@ -5,6 +5,7 @@
  */
 #include "cg_ensemble_internal.h"
 #include "cg_control.h"
+#include "cg_lanes_internal.h"
 #include "cg_memory.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* cg_observe.c: integrals and extremes along trajectories; see cg_observe.h. */
 #include "cg_observe.h"
-#include "cg_ensemble_internal.h"
+#include "cg_lanes_internal.h"
 #include "cg_memory.h"
 #include "cg_search.h"
 #include "cg_survey.h"
