@@ -78,7 +78,7 @@ class Controlled(Integrator):
         raise NotImplementedError
 
     def segment(self, derivative: Function, record: Record, end: float, limit: int) -> int:
-        """Step to `end`, as cg_drive does with cg_prepare."""
+        """Step to `end`, as cg_drive does with cg_driver_prepare."""
 
         def field(t: float, x: Vector) -> Vector:
             return list(derivative(t, x))
