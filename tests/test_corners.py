@@ -189,6 +189,29 @@ def test_backward_in_time_and_with_the_time() -> None:
     assert results["abs"] == pytest.approx([right], abs=1e-9)
 
 
+@pytest.mark.parametrize("method", ["tsit5", "dop853", "rodas5p"])
+def test_equalities_are_true_only_where_the_motion_rests_on_them(method: str) -> None:
+    """x = cos(t - phase) begins on the level, crosses it, and touches its highest; `Max` rests on the level."""
+    of_level = {
+        "equal": sp.Piecewise((3, sp.Eq(x, level)), (2, True)),
+        "different": sp.Piecewise((2, sp.Ne(x, level)), (3, True)),
+        "square": sp.Piecewise((3, sp.Eq((x - level) ** 2, 0)), (2, True)),
+        "highest": sp.Piecewise((3, sp.Eq(x, 1)), (2, True)),
+        "above": sp.Piecewise((3, sp.Max(x, level) > level), (2, True)),
+        "below": sp.Piecewise((2, sp.Eq(sp.Max(x, level), level)), (3, True)),
+        "side": sp.Piecewise((3, sp.Eq(sp.sign(x - level), 1)), (2, True)),
+    }
+    collect = {name: cg.integral(e) for name, e in of_level.items()}
+    starts = np.array([ARC, 0.0, -ARC, 1.0])
+    found = swing(collect, at=starts, c=math.cos(ARC), method=method).results
+    over = [exact(x > sp.Float(math.cos(ARC)), phase, [ARC, -ARC]) for phase in starts]
+    for name in of_level:
+        right = 2 * T + (np.array(over) if name in ("above", "below", "side") else 0.0)
+        assert found[name] == pytest.approx(right, abs=2.5e-9), name
+    still = cg.ensemble(oscillator(), (0, T), {"x": 0, "x_dot": 0}, {"level": 0}, n=1, collect=collect).results
+    assert [still[name][0] for name in of_level] == pytest.approx([3 * T] * 3 + [2 * T] * 4, rel=1e-14)
+
+
 def test_corners_cost_no_steps() -> None:
     plain = swing({"square": cg.integral(x**2), "count": cg.table("n_steps", "nfev")}).results["count"]
     cut = swing({"abs": cg.integral(sp.Abs(x)), "count": cg.table("n_steps", "nfev")}).results["count"]

@@ -192,7 +192,7 @@ def test_the_state_after_the_last_reset_counts() -> None:
 
 
 def test_a_block_that_sticks_and_slips() -> None:
-    """What friction takes is the energy lost, and its force times the way."""
+    """What friction takes is the energy lost, and its force times the way; each half swing takes pi / 2."""
     mu, g = cg.parameters("mu g", positive=True)
     floor = cg.Coulomb("floor", slip=v, normal=m * g, mu=mu)
     model = cg.System(
@@ -202,6 +202,7 @@ def test_a_block_that_sticks_and_slips() -> None:
     collect = {
         "way": cg.integral(sp.Abs(v)),
         "work": cg.integral("friction_power"),
+        "rest": cg.integral(sp.Eq(v, 0)),
         "end": cg.final("x", "x_dot"),
         "force": cg.peak(sp.Abs(sp.Symbol("friction_floor"))),
     }
@@ -212,6 +213,7 @@ def test_a_block_that_sticks_and_slips() -> None:
     lost = 4 * starts**2 - 4 * found["end"]["x"] ** 2 - found["end"]["x_dot"] ** 2
     assert found["work"] == pytest.approx(-lost, rel=1e-9)
     assert 2 * found["way"] == pytest.approx(lost, rel=1e-9)
+    assert found["rest"] == pytest.approx(20 - np.ceil((starts - 0.25) / 0.5) * np.pi / 2, rel=1e-9)
     assert found["force"].value == pytest.approx(2, rel=1e-9)
     with pytest.raises(ArgumentError, match="friction_floor may depend on the contact modes"):
         cg.ensemble(

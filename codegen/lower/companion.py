@@ -22,7 +22,7 @@ from ..declare.digest import numbered
 from ..declare.entry import Entry
 from ..declare.symbols import rate
 from ..graph.from_sympy import Lowering, UnsupportedExpression
-from ..graph.graph import CONDITIONS, RELATIONS, Graph, Node
+from ..graph.graph import CONDITIONS, Graph, Node
 from .derivatives import adjoint, kinks
 from .dynamics import Dynamics
 from .lower import given
@@ -121,10 +121,10 @@ def _guard(g: Graph, node: Node) -> tuple[Node, Node] | None:
     if op == "atan2":  # a jump where y changes sign and x is negative
         return args[0], args[0]
     decisive = changing(g, node)
-    if decisive is None or op in ("eq", "ne"):  # true or false in single points
+    if decisive is None:
         return None
     difference = decisive[0]
-    if op not in RELATIONS:
+    if op not in ("lt", "le"):  # equalities hold where it is zero, and differ on neither side
         return difference, difference
     size = g.call("abs", difference)
     return node, g.select(node, g.neg(size), size)

@@ -88,6 +88,48 @@ static int cg_corners_close(cg_cuts_t *cuts, const cg_guard_t *guard, double lo,
     return CG_OK;
 }
 
+/* Cuts where the guard, which has the sign of `sign` at `other` and is zero at `zero`, begins to have it. */
+static int cg_corners_edge(cg_cuts_t *cuts, const cg_guard_t *guard, double other, double sign, double zero)
+{
+    while (fabs(zero - other) > CG_CUT_WIDTH) {
+        const double middle = 0.5 * (zero + other);
+        double g;
+        const int status = guard->value(guard->context, middle, &g);
+        if (status != CG_OK) {
+            return status;
+        }
+        *(g * sign > 0.0 ? &other : &zero) = middle;
+    }
+    cg_corners_cut(cuts, fmin(zero, other), fmax(zero, other));
+    return CG_OK;
+}
+
+/* Whether the guard is zero in an interval, rather than at theta alone: it is at the other neighbour, as far as `from`. */
+static int cg_corners_rests(const cg_guard_t *guard, double theta, double from, int *rests)
+{
+    const double other = theta + (theta - from);
+    double g = 1.0;
+    const int status = other >= 0.0 && other <= 1.0 ? guard->value(guard->context, other, &g) : CG_OK;
+    *rests = g == 0.0;
+    return status;
+}
+
+/* Cuts at a sample, at theta, that is zero; lo and hi are its neighbours in the piece, or itself. */
+static int cg_corners_at(cg_cuts_t *cuts, const cg_guard_t *guard, double theta, double lo, double g_lo, double hi,
+                         double g_hi)
+{
+    const double other = g_lo != 0.0 ? lo : hi;
+    int rests = g_lo == 0.0 || g_hi == 0.0, status = CG_OK;
+    if (lo == theta || hi == theta) {
+        status = cg_corners_rests(guard, theta, other, &rests);
+    }
+    if (status != CG_OK) {
+        return status;
+    }
+    return rests ? cg_corners_edge(cuts, guard, other, g_lo != 0.0 ? g_lo : g_hi, theta)
+                 : cg_corners_zero(cuts, guard, theta, lo, g_lo, hi, g_hi);
+}
+
 /* The sign changes between neighbouring samples, and the samples that are zero at the edge of a side. */
 static int cg_corners_samples(cg_cuts_t *cuts, const cg_guard_t *guard, double a, double b, const double *v)
 {
@@ -96,7 +138,7 @@ static int cg_corners_samples(cg_cuts_t *cuts, const cg_guard_t *guard, double a
         const int32_t left = j > 0 ? j - 1 : 0, right = j < CG_DEGREE ? j + 1 : j;
         const double here = a + (b - a) * cg_nodes[j], from = a + (b - a) * cg_nodes[left];
         if (v[j] == 0.0 && (v[left] != 0.0 || v[right] != 0.0)) {
-            status = cg_corners_zero(cuts, guard, here, from, v[left], a + (b - a) * cg_nodes[right], v[right]);
+            status = cg_corners_at(cuts, guard, here, from, v[left], a + (b - a) * cg_nodes[right], v[right]);
         }
         if ((v[left] > 0.0 && v[j] < 0.0) || (v[left] < 0.0 && v[j] > 0.0)) {
             status = cg_corners_close(cuts, guard, from, v[left], here, v[j]);

@@ -429,6 +429,13 @@ static int cg_observe_cut(const cg_observed_step_t *step, int32_t first, int32_t
     return CG_OK;
 }
 
+/* Where one part takes over from another: in the middle of the cut, so that nothing is lost where there is only a corner;
+ * a cut at an end of the step has only one. */
+static double cg_cut_middle(const cg_cuts_t *cuts, int32_t i)
+{
+    return cuts->lo[i] <= 0.0 ? 0.0 : cuts->hi[i] >= 1.0 ? 1.0 : 0.5 * (cuts->lo[i] + cuts->hi[i]);
+}
+
 /* The part of the step after `number` cuts of a lane; the result is whether there is one. */
 static int cg_observe_part(cg_observer_t *observer, int32_t lane, int32_t number)
 {
@@ -437,9 +444,8 @@ static int cg_observe_part(cg_observer_t *observer, int32_t lane, int32_t number
     if (number > n) {
         return 0;
     }
-    /* the length goes to the middle of each cut, so that nothing is lost where there is only a corner */
-    const double begins = number > 0 ? 0.5 * (cuts->lo[number - 1] + cuts->hi[number - 1]) : 0.0;
-    const double ends = number < n ? 0.5 * (cuts->lo[number] + cuts->hi[number]) : 1.0;
+    const double begins = number > 0 ? cg_cut_middle(cuts, number - 1) : 0.0;
+    const double ends = number < n ? cg_cut_middle(cuts, number) : 1.0;
     observer->from[lane] = number > 0 ? cuts->hi[number - 1] : 0.0;
     observer->to[lane] = number < n ? cuts->lo[number] : 1.0;
     observer->length[lane] = ends - begins;
