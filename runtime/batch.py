@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import arguments
+from . import arguments, pivots
 from .arguments import Array
 from .assumptions import check_rows
 from .batch_arguments import Runs, chosen, plain_rows, spread, start_by_name, target
@@ -143,6 +143,7 @@ class Batch:
 
         model, options, (threads, lanes, control) = self.model, self._options, self._asked
         self._tangents = None
+        self._pivots: pivots.Pivots | None = None
         if sensitivities is not None:
             from .ensemble_sensitivities import BatchTangents
 
@@ -255,6 +256,8 @@ class Batch:
         self._staff()
         if not self._core.advance(time, duration, changes):
             self._check(changes)
+        elif self._pivots is not None and self._pivots.see(self._t, self._x):
+            self._pivots.report("runs")
 
     def _staff(self) -> None:
         """Start the threads of the team; again after a fork, which copies none."""
@@ -424,6 +427,15 @@ class Batch:
             self._tangents.begin(self._core, start, x0, controls, runs)
         self._t[runs] = self.t0
         self._core.start(runs)
+        self._begin_pivots(runs)
+
+    def _begin_pivots(self, runs: Runs) -> None:
+        """Note what the pivots of these runs are now."""
+        if pivots.KERNEL not in self.model.kernels:
+            return
+        if self._pivots is None:
+            self._pivots = pivots.Pivots(self.model, self._t, self._x, self._p)
+        self._pivots.restart(runs, self._t[runs], self._x[:, runs])
 
     def save(self, where: Any = None) -> BatchSnapshot:
         """The runs of a mask or of indices (None: all), with everything needed to continue them bit for bit."""
@@ -455,6 +467,7 @@ class Batch:
             raise ArgumentError(f"the snapshot has {len(snapshot.runs)} runs, to be restored to {len(runs)}")
         with self._alone:
             self._core.table[:, runs] = snapshot.columns
+            self._begin_pivots(runs)
             self._farthest = max(self._farthest, float(np.abs(self.t).max()))
 
 

@@ -242,7 +242,7 @@ def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:
     check_ensemble(model, job.t_span[0], part.start, part.x0, job.inputs, job.options.smallest_atol)
     pivot = None
     if pivots.KERNEL in model.kernels:
-        pivot = pivots.EnsemblePivots(model, job.t_span[0], part.x0.copy(), part.start.table())
+        pivot = pivots.Pivots(model, np.full(job.count, job.t_span[0]), part.x0.copy(), part.start.table())
     try:
         interrupted = executor.run(part, bar.show)
     finally:
@@ -258,6 +258,6 @@ def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:
         for m in range(results.y.shape[1]):
             times = results.t if job.t_eval is None else np.full(job.count, job.t_eval[m])
             pivot.see(times, np.ascontiguousarray(results.y[:n, m]))
-        pivot.report()
+        pivot.report("trajectories")
     remember(model, results.y[: len(model.states)], results.t, part.start, job.inputs)
     return Ensemble(part, interrupted)

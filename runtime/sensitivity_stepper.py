@@ -43,6 +43,7 @@ class SensitivityStepper(Stepper):
         larger = given.variation.model
         run = cls(larger, t0, given.state, given.vector, given.inputs, given.options)
         run._model, run._varied, run._variation = model, given.start.names, given.variation
+        run._watch_pivot(model)
         return run
 
     @property
@@ -119,6 +120,7 @@ def _resumed(
     run = SensitivityStepper(larger, 0.0, state, vector, inputs, options)
     run._model, run._varied, run._variation = model, snapshot.sensitivities, variation
     run.restore(snapshot)
+    run._watch_pivot(model)
     return run
 
 

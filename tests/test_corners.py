@@ -208,7 +208,9 @@ def test_equalities_are_true_only_where_the_motion_rests_on_them(method: str) ->
     for name in of_level:
         right = 2 * T + (np.array(over) if name in ("above", "below", "side") else 0.0)
         assert found[name] == pytest.approx(right, abs=2.5e-9), name
-    still = cg.ensemble(oscillator(), (0, T), {"x": 0, "x_dot": 0}, {"level": 0}, n=1, collect=collect).results
+    still = cg.ensemble(
+        oscillator(), (0, T), {"x": 0, "x_dot": 0}, {"level": 0}, n=1, collect=collect
+    ).results
     assert [still[name][0] for name in of_level] == pytest.approx([3 * T] * 3 + [2 * T] * 4, rel=1e-14)
 
 

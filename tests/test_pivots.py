@@ -5,6 +5,7 @@ Oracles: closed forms; for the car with a trailer, equations in independent para
 
 from __future__ import annotations
 
+import copy
 import re
 import warnings
 
@@ -184,6 +185,39 @@ def test_an_ensemble_that_loses_its_pivots_says_in_how_many_trajectories() -> No
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         cg.ensemble(model, (0, 1), start, {})
+
+
+@pytest.mark.parametrize("named", [None, ["a_dot"]])
+def test_steppers_batches_and_gradients_say_so_too(named: list[str] | None) -> None:
+    """Once, when the pivot is first lost, and again from another start; a heading below pi/2 is well."""
+    model = skate(kept=[cg.rate(cg.coordinates("x")), cg.rate(cg.coordinates("a"))]).compile()
+    start = {"x": 0, "y": 0, "a": 0, "x_dot": 1, "a_dot": 1}
+    lost = r"^skate: about t = {} the velocities kept .*kept=.*'multipliers'$"
+    several = {**start, "a_dot": np.array([0.1, 1.0, 1.2, 0.2])}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.gradient(cg.final("x"), (0, 1), start, {})
+        run = model.stepper(start, {}, sensitivities=named)
+        run.advance(1)
+        batch = model.batch(several, {}, sensitivities=named)
+        batch.advance(1)
+    saved, kept = run.save(), batch.save()
+    for _ in range(2):
+        with pytest.warns(RuntimeWarning, match=lost.format("2")):
+            run.advance(2)
+        with pytest.warns(
+            RuntimeWarning, match=r"^skate: in 2 of 4 runs the velocities kept .*'multipliers'$"
+        ):
+            batch.advance(2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            run.advance(2.5)
+            batch.advance(2.5)
+        run, batch = copy.copy(run), copy.copy(batch)
+        run.restore(saved)
+        batch.restore(kept)
+    with pytest.warns(RuntimeWarning, match=lost.format(r"1\.[5-9]\d*")):
+        model.gradient(cg.final("x"), (0, 3), start, {})
 
 
 def test_a_start_without_a_pivot_is_refused() -> None:

@@ -257,6 +257,7 @@ cdef extern from "cg_adjoint.h" nogil:
         double *x
         int64_t *at
         int64_t n_slots
+        int64_t n_kept
         int64_t stride
         int64_t n_repeated
 

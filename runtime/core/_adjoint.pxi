@@ -162,6 +162,17 @@ cdef class Trail:
         return _copy(self.trail.t, self.trail.n_steps + 1)
 
     @property
+    def points(self):
+        """The times (N,) and states (n, N) of the steps whose beginnings are kept, and of the end."""
+        cdef cnp.npy_intp shape[2]
+        cdef cnp.npy_intp kept = self.trail.n_kept
+        shape[0], shape[1] = kept, self.model.n_states
+        at = cnp.PyArray_SimpleNewFromData(1, &kept, cnp.NPY_INT64, self.trail.at)
+        x = cnp.PyArray_SimpleNewFromData(2, shape, cnp.NPY_DOUBLE, self.trail.x)
+        end = _copy(self.run.x, self.model.n_states)
+        return np.append(self.times[at], self.t), np.ascontiguousarray(np.vstack([x, end]).T)
+
+    @property
     def n_repeated(self):
         """The steps that were taken again to go back."""
         return self.trail.n_repeated

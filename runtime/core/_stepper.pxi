@@ -19,6 +19,7 @@ cdef class StepperCore:
     cdef readonly list events  # (time, name) of the events in the last advance
     cdef readonly ModelCore model
     cdef readonly object _options
+    cdef object pivot          # a `StepperPivot`, for a model that has one
 
     def __cinit__(self, ModelCore model, double t0, x0, p, inputs, options):
         cdef const double[::1] start = x0
@@ -41,6 +42,7 @@ cdef class StepperCore:
         status = cg_run_start(self.run, t0, &start[0], t0)
         if status < 0:
             raise KernelError(message_of(status, t0, model.independent), status)
+        self._watch_pivot(model)
 
     def __init__(self, *arguments):
         pass
@@ -97,6 +99,7 @@ cdef class StepperCore:
         cdef int status
         self.events = []
         status = self._drive(end)
+        self._see_pivot(False)
         event_record = None
         if self.detector is not None and (self.detector.logged() or status == CG_PARADOX):
             event_record = self.detector.event_record(status, self.run.t, _copy(self.run.x, self.model.n_states))
@@ -108,6 +111,18 @@ cdef class StepperCore:
             text = message_of(status, self.run.t, self.model.independent, why)
             raise KernelError(f"{self.model.name} {text}", status)
         return _copy(self.run.x, self.model.n_states)
+
+    def _watch_pivot(self, model):
+        """From here on, see whether the velocities that a model keeps as states determine the others."""
+        self.pivot = pivots.StepperPivot(model) if pivots.KERNEL in model.kernels else None
+        self._see_pivot(True)
+
+    cdef int _see_pivot(self, bint begins) except -1:
+        """Note the pivot here, where a run can begin."""
+        if self.pivot is not None:
+            self.pivot.see(self.run.t, _copy(self.run.x, self.model.n_states), _copy(self.run.p, self.model.n_parameters),
+                           begins)
+        return 0
 
     cdef int _drive(self, double t) except? -1:
         """Integrate to t; returns the status. An error of an input function is raised."""
@@ -211,6 +226,7 @@ cdef class StepperCore:
         else:
             memcpy(self.run.p, p, model.n_parameters * sizeof(double))
         cg_run_moved(self.run)
+        self._see_pivot(True)
         return True
 
     def _set(self, inputs):
@@ -238,6 +254,7 @@ cdef class StepperCore:
         memcpy(self.run.x, &state[0], self.model.n_states * sizeof(double))
         memcpy(self.run.p, cnp.PyArray_DATA(p), self.model.n_parameters * sizeof(double))
         cg_run_moved(self.run)
+        self._see_pivot(True)
 
     def _inputs(self):
         """The current inputs, as `Inputs`."""
@@ -408,4 +425,5 @@ cdef class StepperCore:
                 cg_detector_restore(self.detector.detector, <char *> before, rest)
             return CG_BAD_ARGUMENT
         self.status = self.run.status
+        self._see_pivot(True)
         return CG_OK

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import arguments
+from .. import arguments, pivots
 from ..arguments import Array
 from ..derivatives import derivatives, require_compiled
 from ..errors import ArgumentError, KernelError, message_of
@@ -158,6 +158,8 @@ def backward(
     if trail.status < 0:
         text = message_of(trail.status, trail.t, model.independent)
         raise KernelError(f"gradient: the run of {model.name} {text}", trail.status)
+    if pivots.KERNEL in model.kernels:
+        pivots.report_points(model, *trail.points, start.p)
     stops = stops[: trail.n_stops]
     if trail.status > 0:  # an event ended it
         stops[-1] = trail.t
