@@ -95,7 +95,7 @@ class Pivots:
         self.best[runs], self.lost[runs] = np.abs(self.first[runs]), False
 
     def see(self, t: Array, y: Array) -> bool:
-        """Take in the states y (n_states, N) at times t (N,), NaN where a run did not get; whether the first is lost."""
+        """Take in states y (n, N) at times t (N,), NaN where a run did not get; whether the first is lost."""
         before = self.lost.any()
         values = self._of(t, y, self.parameters)
         self.best = np.fmax(self.best, np.abs(values))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import mechanics_models as given
@@ -302,6 +303,34 @@ def test_sympys_linearize_gives_the_same() -> None:
     names = [name_of(s) for s in (*kane.q, *kane.u)]
     rows = [names.index(n) for n in lin.states]
     np.testing.assert_allclose(np.array(a, float)[np.ix_(rows, rows)], lin.A, atol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6, 1e12])
+def test_a_pendulum_in_any_unit_of_length_rests_or_does_not(unit: float) -> None:
+    """In x and y: an equation that is true by the constraint has only rounding errors of accelerations of g."""
+    x, y = cg.coordinates("x y")
+    m, length, g = cg.parameters("m l g", positive=True)
+    model = cg.System(
+        "unit_pendulum",
+        coordinates=[x, y],
+        kinetic=m * (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
+        potential=m * g * y,
+        holonomic=[x**2 + y**2 - length**2],
+        example={x: 0, y: -1, length: 1},
+    ).compile("multipliers")
+    given = {"m": 1, "l": unit, "g": 9.81 * unit}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for up in (-1, 1):
+            found = model.linearize({"x": 0, "y": up * unit, "x_dot": 0, "y_dot": 0}, given)
+            assert np.sort_complex(np.linalg.eigvals(found.A) ** 2) == pytest.approx(
+                [up * 9.81] * 2, rel=1e-12
+            )
+        tilted = {"x": 0.01 * unit, "y": -np.sqrt(1 - 1e-4) * unit, "x_dot": 0, "y_dot": 0}
+        with pytest.raises(
+            (cg.ArgumentError, cg.errors.ConsistencyWarning), match=r"not an equilibrium, d\(x_dot\)"
+        ):
+            model.linearize(tilted, given)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from ..arguments import Array
 from ..consistency import share
 from ..derivatives import derivatives
 from ..errors import ArgumentError, KernelError
+from .scaling import NOTHING, units_of_states
 
 if TYPE_CHECKING:
     from ..compiled_model import CompiledModel
@@ -21,8 +22,6 @@ _PROBES = 4
 """Number of points near a state at which it is seen which derivatives vanish."""
 _ZERO = 1e-12
 """A derivative of this size, relative to the largest of its row, is one of cancelled terms."""
-WEAK = 1e-4
-"""An equation with derivatives below this share of the largest may be an identity, true up to rounding errors."""
 _AT_KINK = 1e-9
 """A kink is where its argument is below this share of its terms."""
 _OTHER_TIMES = 17
@@ -99,6 +98,27 @@ class Field:
         """h and its derivatives by v."""
         value, slopes = self._kernel("invariants", v)
         return value[self.held] - self.levels, slopes[self.held]
+
+    def equations(self, v: Array) -> tuple[Array, Array]:
+        """F of the kept states, then h, and their derivatives by v."""
+        motion, closure = self.motion(v), self.closure(v)
+        return np.concatenate([motion[0], closure[0]]), np.concatenate([motion[1], closure[1]])
+
+    def units(self, v: Array, sizes: Array) -> tuple[Array, Array]:
+        """The units of all of v and of the equations near v, made of these, of v and of other `sizes` of it."""
+        slopes = exact(lambda near: self.equations(near)[1], v)
+        kept = [1 + i for i in self.kept]
+        n = len(kept)
+        units = np.fmax(np.abs(v), np.abs(sizes))
+        terms = np.abs(slopes[:n, 1:]) @ units[1:]
+        coordinates = sum(i < self.model.n_coordinates for i in self.kept)
+        units[kept], *rows = units_of_states(
+            slopes[:n, kept], units[kept], terms, slopes[n:, kept], coordinates
+        )
+        others = [i for i in range(1, len(v)) if i not in kept]
+        moved = np.abs(slopes[:, others] / np.concatenate(rows)[:, None]).max(axis=0, initial=0.0)
+        units[others] = 1.0 / np.where(moved > NOTHING, moved, 1.0)
+        return units, np.concatenate(rows)
 
     def at_other_times(self, v: Array) -> Iterator[Array]:
         """v at times whose distances from its own are spread over the scales of the equations, far to both sides."""

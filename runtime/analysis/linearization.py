@@ -19,7 +19,8 @@ from .. import arguments
 from ..arguments import Array
 from ..consistency import judge, share
 from ..errors import ArgumentError
-from .field import TURNING, WEAK, Field, exact, named, plain, point, refuse
+from .field import TURNING, Field, exact, named, plain, point, refuse
+from .scaling import WEAK
 
 if TYPE_CHECKING:
     from ..compiled_model import CompiledModel
@@ -340,11 +341,13 @@ def _across(closing: Array, free: list[int], follow: list[int], names: Sequence[
 
 
 def _check_rest(field: Field, v: Array, value: Array, slopes: Array, about: str) -> None:
-    """Reject a point at which the kept states change."""
+    """Reject a point at which the kept states change, by more than a share of the terms and units of their rates."""
     y, _, _ = field.split(v)
     inside = np.abs(slopes[:, 1 : 1 + len(y)])
     sizes = inside.sum(axis=1)
-    off = share(value, inside @ np.abs(y), np.fmax(sizes, WEAK * sizes.max(initial=0.0)))
+    least = np.fmax(sizes, WEAK * sizes.max(initial=0.0))  # what moves states that should be zero is rounding
+    _, rows = field.units(v, v)
+    off = share(value, inside @ np.abs(y), np.fmax(least, rows[: len(value)]))
     model = field.model
     worst = int(np.argmax(off)) if off.size else 0
     name = model.states[field.kept[worst]] if off.size else ""

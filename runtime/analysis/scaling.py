@@ -13,9 +13,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..arguments import Array
-from .field import WEAK
 
-_NOTHING = 1e-150
+WEAK = 1e-4
+"""An equation with derivatives below this share of the largest may be an identity, true up to rounding errors."""
+NOTHING = 1e-150
 """Smaller numbers count as zero: their ratios could overflow."""
 
 
@@ -29,7 +30,7 @@ def units_of_states(
     """
     size, held = np.abs(a), np.abs(closure)
     rate = float(np.abs(np.linalg.eigvals(size)).max(initial=0.0))
-    rate = rate if rate > _NOTHING else 1.0
+    rate = rate if rate > NOTHING else 1.0
     units = np.fmax(sizes, terms / rate)
     for _ in range(len(a)):  # every path among the states
         units = np.fmax(units, (size * units).max(axis=1) / rate)
@@ -39,13 +40,13 @@ def units_of_states(
     kinematic[:coordinates] = np.inf
     for least in (WEAK * matters, kinematic):
         units = np.fmax(units, np.where(np.isfinite(least), least, 0.0))
-    units = np.where(units > _NOTHING, units, 1.0)
+    units = np.where(units > NOTHING, units, 1.0)
     levels = (held * units).max(axis=1, initial=0.0)
     return units, rate * units, np.where(levels > 0, levels, 1.0)
 
 
 def _moving(size: Array, units: Array) -> Array:
     """The change of each column's variable that moves one of the rows by its unit; infinite if it moves none."""
-    moving = (size > _NOTHING) & (units > _NOTHING)[:, None]
+    moving = (size > NOTHING) & (units > NOTHING)[:, None]
     changes = np.where(moving, units[:, None] / np.where(moving, size, 1.0), np.inf)
     return np.asarray(changes.min(axis=0, initial=np.inf))

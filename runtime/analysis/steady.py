@@ -18,9 +18,9 @@ from .. import arguments, assumptions, inputs as signals
 from ..arguments import Array
 from ..consistency import share
 from ..errors import ArgumentError, KernelError
-from .field import TURNING, WEAK, Field, exact, named, plain, point, refuse
+from .field import TURNING, Field, exact, named, plain, point, refuse
 from .linearization import FLOQUET, Complex, Linearization, linearized
-from .scaling import units_of_states
+from .scaling import WEAK
 
 if TYPE_CHECKING:
     from ..compiled_model import CompiledModel
@@ -208,8 +208,7 @@ class Problem:
 
     def at(self, v: Array) -> tuple[Array, Array]:
         """The residuals, and their derivatives by all of v."""
-        motion, closure = self.field.motion(v), self.field.closure(v)
-        return np.concatenate([motion[0], closure[0]]), np.concatenate([motion[1], closure[1]])
+        return self.field.equations(v)
 
     def scales(self, v: Array) -> tuple[Array, Array]:
         """The units of all of v and of the equations near v.
@@ -217,28 +216,13 @@ class Problem:
         They are made of the equations, of v and of the guess, so that they follow the units of length, mass and time.
         What is left of a state that should be zero counts as zero.
         """
-        return self._scales(np.where(np.abs(v) > self._rounding, v, 0.0))
+        return self.field.units(np.where(np.abs(v) > self._rounding, v, 0.0), self.guess)
 
     @cached_property
     def _rounding(self) -> Array:
         """Sizes of v below which states are rounding errors."""
         states = np.isin(np.arange(len(self.guess)), [1 + i for i in self.field.kept])
-        return np.where(states, _ROUNDING * self._scales(self.guess)[0], 0.0)
-
-    def _scales(self, v: Array) -> tuple[Array, Array]:
-        slopes = exact(lambda near: self.at(near)[1], v)
-        kept = [1 + i for i in self.field.kept]
-        n = len(kept)
-        units = np.fmax(np.abs(v), np.abs(self.guess))
-        terms = np.abs(slopes[:n, 1:]) @ units[1:]
-        coordinates = sum(i < self.field.model.n_coordinates for i in self.field.kept)
-        units[kept], *rows = units_of_states(
-            slopes[:n, kept], units[kept], terms, slopes[n:, kept], coordinates
-        )
-        others = [i for i in range(1, len(v)) if i not in kept]
-        moved = np.abs(slopes[:, others] / np.concatenate(rows)[:, None]).max(axis=0, initial=0.0)
-        units[others] = 1.0 / np.where(moved > 0, moved, 1.0)
-        return units, np.concatenate(rows)
+        return np.where(states, _ROUNDING * self.field.units(self.guess, self.guess)[0], 0.0)
 
     def inverse(self, slopes: Array, v: Array) -> tuple[Array, Array]:
         """The pseudo-inverse of the equations' matrix, in units of the problem, and the units of the unknowns."""
