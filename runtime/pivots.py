@@ -36,7 +36,7 @@ def loss(sol: Solution) -> str:
 
 def _said(model: InitialStates, t: Array, y: Array, p: Array, u: Array, status: int) -> str:
     """What to say of a run with the states y (n, N) at the times t (N,)."""
-    if KERNEL not in model.kernels or not len(t):
+    if KERNEL not in model._entries or not len(t):
         return ""
     (values,) = model._columns(KERNEL, t, y, p[:, None], u, None, strict=False)
     best = np.maximum.accumulate(np.abs(np.nan_to_num(values)))
