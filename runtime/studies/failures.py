@@ -1,14 +1,15 @@
 """The ways in which a rare event can happen: its condition as a union of failures, each with a margin.
 
-A failure is one condition, or several that hold together; its margin is the smallest difference of two sides. A union
-has the largest margin of its failures, but chains that follow that one see only the failure that comes closest at
-first, so `rare_event` looks for each failure by itself.
+A failure is one condition, or several that hold together; its margin is the difference of two sides, or the smallest
+of several, each in units of its spread: otherwise the condition in the largest unit would hide the others until it
+holds. A union has the largest margin of its failures, but chains that follow that one see only the failure that comes
+closest at first, so `rare_event` looks for each failure by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -26,16 +27,17 @@ MOST = 32
 
 @dataclass(frozen=True)
 class Bound:
-    """sign (quantity - level) > 0, or >= 0 if `closed`, for the quantity in one `row`."""
+    """sign (quantity - level) > 0, or >= 0 if `closed`, for the quantity in one `row`, measured in `unit`."""
 
     row: int
     sign: int = 1
     level: float = 0.0
     closed: bool = False
+    unit: float = 1.0
 
     def margin(self, rows: Array) -> Array:
         """(n,) of quantities (k, n): positive where it holds."""
-        found: Array = self.sign * (rows[self.row] - self.level)
+        found: Array = self.sign * (rows[self.row] - self.level) / self.unit
         return np.where(found == 0, np.finfo(np.float64).tiny, found) if self.closed else found
 
 
@@ -49,6 +51,21 @@ class Way:
     def margin(self, rows: Array) -> Array:
         """(n,) of quantities (k, n): positive where it happens."""
         return np.asarray(np.minimum.reduce([bound.margin(rows) for bound in self.bounds]))
+
+    def measured(self, rows: Array) -> Way:
+        """With each of several bounds in units of the spread of its quantity in `rows` (k, n)."""
+        if len(self.bounds) == 1:
+            return self
+        return replace(
+            self, bounds=tuple(replace(each, unit=_spread(rows[each.row])) for each in self.bounds)
+        )
+
+
+def _spread(values: Array) -> float:
+    """The half of what two thirds lie within, or the mean deviation where that is 0; 1 for a constant."""
+    low, middle, high = np.quantile(values, [1 / 6, 1 / 2, 5 / 6])
+    spread = float((high - low) / 2) or float(np.abs(values - middle).mean())
+    return spread if 0 < spread < np.inf else 1.0
 
 
 def ways(event: Any, above: Any, below: Any) -> tuple[Any, tuple[Way, ...]]:

@@ -84,13 +84,16 @@ class Response:
         return np.ascontiguousarray(self._answer(table).T)
 
     def _answer(self, table: Array) -> Array:
-        rows, ok = self.run(table)
+        rows, ok, _ = self.run(table)
         if not ok.all():
             warnings.warn(f"{np.sum(~ok)} of {len(ok)} runs failed and are NaN", RuntimeWarning, stacklevel=3)
         return rows[0] if len(rows) == 1 else rows
 
-    def run(self, table: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """The quantities (k, n) at drawn numbers (d, n), and which runs did not fail (n,); the others are NaN."""
+    def run(self, table: Array) -> tuple[Array, NDArray[np.bool_], NDArray[np.int32]]:
+        """The quantities (k, n) at drawn numbers (d, n), which runs did not fail (n,), and how each ended (n,).
+
+        Of runs that failed the quantities are NaN.
+        """
         count = table.shape[1]
         given, _ = self.plan.complete(self.job.given, table)
         job = replace(self.job, count=count, given=given)
@@ -100,7 +103,7 @@ class Response:
         chunk = Chunk(ensemble, 0, [entry])
         found = entry.result(entry.add(None, entry.part(chunk), 0, count))
         rows = list(found.values()) if isinstance(found, dict) else [found]
-        return np.array(rows), chunk.ok
+        return np.array(rows), chunk.ok, chunk.status
 
     def __repr__(self) -> str:
         (entry,) = self.job.collect.values()

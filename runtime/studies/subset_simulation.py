@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import ndtr, stdtrit
 
 from .. import arguments
 from ..arguments import Array
@@ -27,14 +29,22 @@ from ..ensemble_job import positive
 from ..errors import ArgumentError
 from ..options import of_call, shown
 from .failures import Way, ways
+from .part import ENDINGS
 from .response import Response, of_model
-from .results import normal_half
+from .results import interval_level
 
 SMALLEST = 1e-13
 """The simulation ends below this probability: uniform numbers near 1 are 2^-53 apart."""
 FEWEST_CHAINS = 10
-WANTED_ACCEPTANCE = 0.44
-FIRST_STEP = 0.6
+FEWEST_FREEDOM = 3.0
+"""Degrees of freedom of the variation, below which the result comes with a warning."""
+FIRST_STEP = 1.4
+"""Of the chains, in units of the spread of the states that they start from."""
+WANTED_ACCEPTANCE = 0.15, 0.6
+"""The step is left alone while the share taken lies in between. A step that followed this share closely would be small
+while chains are near the boundary, so that they stay there, and p would be too small: by a fifth for x > 4, y > 4.
+"""
+STEP_CHANGE = 1.5
 
 
 @dataclass(frozen=True)
@@ -44,7 +54,7 @@ class Level:
     probability: of the condition, given that of the level before. variation: its coefficient of variation if the chains
     were independent, sqrt((1 - p) (1 + correlation) / (n p)). correlation: gamma of Au and Beck, by which the variance
     grows because states of a chain depend on each other. acceptance: the share of steps of the chains that were taken,
-    NaN in the first level, which has no chains.
+    NaN in the first level, which has no chains. failed: how many of its runs failed.
     """
 
     margin: float
@@ -52,6 +62,7 @@ class Level:
     variation: float
     correlation: float
     acceptance: float
+    failed: int
 
 
 @dataclass(frozen=True)
@@ -60,7 +71,7 @@ class Failure:
 
     p: its probability, whether or not others happen too. share: the mean of 1 / (number of failures that happen) where
     it happens, so that the event has the probability sum p share. reached: whether it occurred often enough in the last
-    level; if not, p is 0, and `bound`, the probability of the last level, is above it.
+    level; if not, p is 0, and the probability is below `bound`.
     """
 
     condition: str
@@ -71,8 +82,9 @@ class Failure:
 
     @property
     def bound(self) -> float:
-        """The probability of the last level."""
-        return math.prod(level.probability for level in self.levels)
+        """The probability of the last level before chains met runs that fail, beyond which they do not see."""
+        sound = [k for k, level in enumerate(self.levels[1:], 1) if level.failed]
+        return math.prod(level.probability for level in self.levels[: sound[0] if sound else None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,18 +96,26 @@ class RareEvent:
     (I - p_j) / (n_j p_j) over the runs of all levels j that led to i and descend from r)^2. I is 1 where the condition
     of the next level holds and 0 elsewhere, and in the last level 1 / (number of failures that happen); p_j is its
     mean. This contains the dependence within chains, between levels and between failures, which the variations of the
-    `levels` do not. runs: how many trajectories ran, of which `failed` neither reached their end nor a terminal event.
+    `levels` do not. freedom: of how many independent terms this sum of squares is worth, its degrees of freedom. runs:
+    how many trajectories ran, of which `failed` neither reached their end nor a terminal event; `endings` says how many
+    of these failed in which way.
     reached: whether a failure was reached; if not, p is 0. draws: what was drawn in trajectories with the event, arrays
     by name: a sample of the conditional distribution. seed: makes the result again.
     """
 
     p: float
     variation: float
+    freedom: float
     failures: tuple[Failure, ...]
     runs: int
-    failed: int
+    endings: dict[str, int]
     draws: dict[str, Array]
     seed: int
+
+    @property
+    def failed(self) -> int:
+        """The number of runs that failed."""
+        return sum(self.endings.values())
 
     @property
     def reached(self) -> bool:
@@ -108,17 +128,20 @@ class RareEvent:
         return tuple(level for failure in self.failures for level in failure.levels)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The confidence interval p exp(+- z s), s^2 = log(1 + variation^2), as if p were lognormal.
+        """The confidence interval p exp(s^2 / 2 +- t s), s^2 = log(1 + variation^2), as if p were lognormal.
 
-        Its lower end is 0 if the event was not reached. To its upper end the `bound` of each failure that was not
-        reached is added.
+        s^2 / 2 is how far the median of such a p lies below its mean, the probability; t is Student's quantile with
+        `freedom` degrees of freedom, since the variation is itself estimated. The lower end is 0 if the event was not
+        reached. To the upper end the `bound` of each failure that was not reached is added.
         """
-        half = normal_half(level)
+        inside = interval_level(level)
         missed = sum(failure.bound for failure in self.failures if not failure.reached)
         if not self.reached:
             return 0.0, min(missed, 1.0)
-        factor = math.exp(half * math.sqrt(math.log1p(self.variation**2)))
-        return self.p / factor, min(self.p * factor + missed, 1.0)
+        square = math.log1p(self.variation**2)
+        half = float(stdtrit(self.freedom, 0.5 + inside / 2)) * math.sqrt(square)
+        low, high = (self.p * math.exp(square / 2 + side * half) for side in (-1, 1))
+        return min(low, 1.0), min(high + missed, 1.0)
 
     def __repr__(self) -> str:
         low, high = self.interval()
@@ -254,45 +277,63 @@ class _Simulation:
         self.response, self.plan, self.failures = response, response.plan, failures
         self.chains, self.length = chains, length
         self.normal = standard_normal(core_available())
-        self.runs = self.failed = self.stream = 0
+        self.runs = self.stream = 0
+        self.failed: Counter[str] = Counter()
 
     def result(self) -> RareEvent:
         """The levels of each failure, and their sum."""
-        samples, ok = self._run(self._normals(self.chains * self.length))
+        z = self._normals(self.chains * self.length)
+        table, rows, ok = self._run(z)
         if not ok.any():
             raise ArgumentError(f"all {self.runs} runs of the first level fail; run one with model.integrate")
-        samples = samples.of(ok)
+        self.failures = tuple(failure.measured(rows[:, ok]) for failure in self.failures)
+        samples = self._samples(z, table, rows).of(ok)
         found = [self._search(i, samples) for i in range(len(self.failures))]
         p = float(sum(each.q for each in found))
-        variation, draws = math.inf, {}
+        variation, freedom, draws = math.inf, 0.0, {}
         if p:
-            deviation = sum((each.q / p) * each.deviation for each in found)
-            variation = math.sqrt(float((np.asarray(deviation) ** 2).sum()))
+            square = np.asarray(sum((each.q / p) * each.deviation for each in found)) ** 2
+            variation, freedom = math.sqrt(float(square.sum())), _freedom(square)
             draws = dict(zip(self.plan.names, _resampled(found)))
         failures = tuple(each.failure for each in found)
+        for said in self._doubts(failures, freedom if p else math.inf):
+            warnings.warn(said, RuntimeWarning, stacklevel=3)
+        return RareEvent(p, variation, freedom, failures, self.runs, dict(self.failed), draws, self.plan.seed)
+
+    def _doubts(self, failures: tuple[Failure, ...], freedom: float) -> Iterator[str]:
+        """What is to be known before the result is trusted."""
         for failure in failures:
             if not failure.reached:
                 called = "the event" if len(failures) == 1 else failure.condition
                 many, last = len(failure.levels), failure.levels[-1].margin
-                warnings.warn(
-                    f"{called} was not reached in {many} levels; the last one has the margin {last:.6g}",
-                    RuntimeWarning,
-                    stacklevel=3,
-                )
-        return RareEvent(p, variation, failures, self.runs, self.failed, draws, self.plan.seed)
+                yield f"{called} was not reached in {many} levels; the last one has the margin {last:.6g}"
+        if self.failed:
+            how = ", ".join(f"{count} {name}" for name, count in self.failed.most_common())
+            yield (
+                f"{self.failed.total()} of {self.runs} runs failed ({how}) and do not count: the probability is "
+                "that of runs that do not fail, and an event beyond them is not seen; if they should not fail, run one "
+                "with model.integrate, or let a terminal event end them before"
+            )
+        if freedom < FEWEST_FREEDOM:
+            n = self.chains * self.length
+            yield (
+                f"the interval rests on the equivalent of {freedom:.2g} independent runs, too few to be trusted; take "
+                f"a larger n, such as {4 * n}"
+            )
 
     def _search(self, i: int, samples: _Samples) -> _Found:
         """Add levels until enough runs of the last one have failure i."""
         levels: list[Level] = []
         acceptance, probability, scale = math.nan, 1.0, FIRST_STEP
         deviation = np.zeros(self.chains * self.length)
+        failed = self.chains * self.length - samples.z.shape[1]
         while True:
             margin = samples.margins[i]
             some = np.sort(margin)[-self.chains :]
             limit = float(some[0]) if len(some) == self.chains else -math.inf
             final = limit > 0
             inside = margin > 0 if final else margin >= limit
-            levels.append(self._level(inside, 0.0 if final else limit, acceptance))
+            levels.append(self._level(inside, 0.0 if final else limit, acceptance, failed))
             weights = inside / np.maximum((samples.margins > 0).sum(axis=0), 1) if final else inside * 1.0
             share = float(weights.mean())
             if share:
@@ -308,16 +349,22 @@ class _Simulation:
                 return self._not_found(i, levels, deviation, samples.table[:, :0])
             places = np.flatnonzero(inside)  # more than there are chains if some have the same margin
             starts = places[np.arange(self.chains) * len(places) // self.chains]
+            before = self.failed.total()
             samples, acceptance, scale = self._chains(samples.of(starts), i, limit, scale)
+            failed = self.failed.total() - before
 
-    def _run(self, z: Array) -> tuple[_Samples, NDArray[np.bool_]]:
-        """The runs of normal numbers z (d, n), and which did not fail; those without a margin have -inf."""
+    def _run(self, z: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """What the runs of normal numbers z (d, n) draw and give, (d, n) and (k, n), and which did not fail."""
         table = self.plan.quantiles(np.clip(ndtr(z), LOWEST, HIGHEST))
-        rows, ok = self.response.run(table)
+        rows, ok, status = self.response.run(table)
         self.runs += len(ok)
-        self.failed += int(np.sum(~ok))
+        self.failed.update(ENDINGS.get(int(each), str(each)) for each in status[~ok])
+        return table, rows, ok
+
+    def _samples(self, z: Array, table: Array, rows: Array) -> _Samples:
+        """Those without a margin have -inf."""
         margins = np.array([failure.margin(rows) for failure in self.failures])
-        return _Samples(z, table, np.where(np.isnan(margins), -np.inf, margins), np.arange(len(ok))), ok
+        return _Samples(z, table, np.where(np.isnan(margins), -np.inf, margins), np.arange(z.shape[1]))
 
     def _normals(self, count: int) -> Array:
         """The next standard normal numbers, (d, count)."""
@@ -328,28 +375,51 @@ class _Simulation:
 
     def _chains(self, now: _Samples, i: int, limit: float, scale: float) -> tuple[_Samples, float, float]:
         """The states of the chains that start at `now`, one step of all after the other; acceptance and scale."""
-        spread = now.z.std(axis=1)[:, None]
+        axes, spread = _principal(now.z)
+        low, high = WANTED_ACCEPTANCE
         states, taken = [now], 0
-        for k in range(1, self.length):
+        for _ in range(1, self.length):
             step = np.minimum(scale * spread, 1.0)
-            tried, _ = self._run(np.sqrt(1 - step**2) * now.z + step * self._normals(self.chains))
+            along, drawn = axes.T @ now.z, axes.T @ self._normals(self.chains)
+            z = axes @ (np.sqrt(1 - step**2) * along + step * drawn)
+            table, rows, _ = self._run(z)
+            tried = self._samples(z, table, rows)
             better = tried.margins[i] >= limit
             now = now.where(better, tried)
             states.append(now)
             taken += int(better.sum())
-            scale *= math.exp((better.mean() - WANTED_ACCEPTANCE) / math.sqrt(k))
+            scale *= STEP_CHANGE ** (int(better.mean() > high) - int(better.mean() < low))
         return _Samples.joined(states), taken / (self.chains * (self.length - 1)), scale
 
-    def _level(self, inside: NDArray[np.bool_], limit: float, acceptance: float) -> Level:
+    def _level(self, inside: NDArray[np.bool_], limit: float, acceptance: float, failed: int) -> Level:
         """The conditional probability and its variation (Au and Beck 2001, equations 28 and 29)."""
         n, p = len(inside), float(inside.mean())
         gamma = 0.0 if math.isnan(acceptance) else _correlation(inside.reshape(self.length, self.chains), p)
         variation = math.sqrt((1 - p) / (p * n) * (1 + gamma)) if p else math.inf
-        return Level(limit, p, variation, gamma, acceptance)
+        return Level(limit, p, variation, gamma, acceptance, failed)
 
     def _not_found(self, i: int, levels: list[Level], deviation: Array, nothing: Array) -> _Found:
         failure = Failure(self.failures[i].text, 0.0, 1.0, tuple(levels), False)
         return _Found(failure, 0.0, deviation, nothing, np.empty(0))
+
+
+def _freedom(square: Array) -> float:
+    """The degrees of freedom of a sum of squares: n if they are of n normal numbers, fewer if of longer tails."""
+    total = float(square.sum())
+    spread = float((square**2).sum()) - total**2 / len(square)
+    return 2 * total**2 / spread if spread > 0 else math.inf
+
+
+def _principal(z: Array) -> tuple[Array, Array]:
+    """The axes (d, d) of normal numbers z (d, n) along which they are uncorrelated, and their spreads (d, 1).
+
+    Correlations of few states in many dimensions are chance: they count by n^2 / (n^2 + d^2).
+    """
+    d, n = z.shape
+    covariance = np.cov(z).reshape(d, d)
+    own = np.diag(np.diag(covariance))
+    squares, axes = np.linalg.eigh((n**2 * covariance + d**2 * own) / (n**2 + d**2))
+    return axes, np.sqrt(np.maximum(squares, 0.0))[:, None]
 
 
 def _resampled(found: list[_Found]) -> Array:
