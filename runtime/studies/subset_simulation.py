@@ -175,25 +175,29 @@ def rare_event(
     `event`: a condition at the end of each run, such as ``x > 20`` with a symbol x, also with &, | and ~, or along it,
     such as ``cg.peak(x) > 20``; or a quantity, or an entry of `collect` with one number for each run, with the number
     that it is to be `above` or `below`. The margin of a condition is the difference of its two sides, the smallest of
-    several with &. An event with |, Max, Min or Abs is written as the union of failures, at most 32, and each is looked
-    for by itself after a first level that they share; where several happen, each counts for its part. What a condition
-    does not show, such as a margin with several peaks of which the higher ones are rare, is missed if none of the runs
-    of a level lies on the way there; other seeds and a larger `n` show it.
+    several with &, each in units of its spread in the first level. An event with |, Max, Min or Abs is written as the
+    union of failures, at most 32, and each is looked for by itself after a first level that they share; where several
+    happen, each counts for its part. What a condition does not show, such as a margin with several peaks of which the
+    higher ones are rare, is missed if none of the runs of a level lies on the way there; other seeds and a larger `n`
+    show it.
 
     The first level is a study with random draws. Each level then takes as its condition the margin that a share `p0` of
     its runs exceed, and these runs start Markov chains, which stay within the condition, for the next level. A step of
     a chain takes the standard normal numbers z behind the draws to ``sqrt(1 - s^2) z + s w``, w standard normal, if the
-    run with these has the margin; s adapts to the spread of each number and to the share of steps taken. All chains of
-    a level make each step as one ensemble. The estimate has a bias of the order of 1/n. Its stated variation is itself
-    an estimate, and too small if n is so small that the runs of the last level descend from a few of the first.
+    run with these has the margin; s is a multiple of the spread of z along each principal axis of the states at the
+    start of the level. All chains of a level make each step as one ensemble. The estimate has a bias of the order of
+    1/n. Its variation is itself an estimate, which the interval takes into account; a RuntimeWarning says if it rests
+    on too few runs, as when those of the last level descend from a few of the first.
 
     The sum over failures of p_i times the mean of 1 / (number of failures that happen) is the probability of the union.
     `n` is rounded up to a multiple of 1 / p0. `initial`, `parameters` and `inputs` are as in `ensemble`, without
     arrays: any distributions, `jointly` and expressions included. Draws that break a declared assumption are an error:
     truncate their distribution. A run that fails does not count: in the first level it is left out, later its step is
-    not taken, so that the probability is conditional on runs that do not fail; `failed` counts them. `seed`: as in
-    `ensemble`; the first level has its draws, and step k of all chains the uniform numbers of key seed + k 2^64. The
-    other keywords are as in `ensemble`; the result is the same for any number of threads.
+    not taken, so that the probability is conditional on runs that do not fail. A RuntimeWarning says how many
+    failed in which way, as does `endings`. Chains do not pass through such runs: an event beyond them may not be
+    reached, and its `bound` is then the probability of the last level before chains met them. `seed`: as in `ensemble`;
+    the first level has its draws, and step k of all chains the uniform numbers of key seed + k 2^64. The other keywords
+    are as in `ensemble`; the result is the same for any number of threads.
 
     Below a probability of 1e-13 the simulation ends with a RuntimeWarning and ``reached`` False; the same if a level
     gets no closer to the event. Raises `ArgumentError` naming the wrong entry.
