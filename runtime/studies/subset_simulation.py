@@ -128,11 +128,12 @@ class RareEvent:
         return tuple(level for failure in self.failures for level in failure.levels)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The confidence interval p exp(s^2 / 2 +- t s), s^2 = log(1 + variation^2), as if p were lognormal.
+        """The confidence interval, from p exp(s^2 / 2 - t s) to p exp(s^2 + t s), s^2 = log(1 + variation^2).
 
-        s^2 / 2 is how far the median of such a p lies below its mean, the probability; t is Student's quantile with
-        `freedom` degrees of freedom, since the variation is itself estimated. The lower end is 0 if the event was not
-        reached. To the upper end the `bound` of each failure that was not reached is added.
+        s^2 / 2 is how far the median of a lognormal p lies below its mean, the probability; as much again is added to
+        the upper end for the bias of conditions that hold together, whose mean is too small by up to s^2. t is
+        Student's quantile with `freedom` degrees of freedom, since the variation is itself estimated. The lower end is
+        0 if the event was not reached. To the upper end the `bound` of each failure that was not reached is added.
         """
         inside = interval_level(level)
         missed = sum(failure.bound for failure in self.failures if not failure.reached)
@@ -140,7 +141,7 @@ class RareEvent:
             return 0.0, min(missed, 1.0)
         square = math.log1p(self.variation**2)
         half = float(stdtrit(self.freedom, 0.5 + inside / 2)) * math.sqrt(square)
-        low, high = (self.p * math.exp(square / 2 + side * half) for side in (-1, 1))
+        low, high = self.p * math.exp(square / 2 - half), self.p * math.exp(square + half)
         return min(low, 1.0), min(high + missed, 1.0)
 
     def __repr__(self) -> str:
