@@ -17,6 +17,7 @@ import numpy as np
 
 from .arguments import Array
 from .derivatives import derivatives
+from .differences import SHARE, central
 from .event_record import HEAD, EventRecord, functions, value_of
 from .sensitivities import NamedDerivatives, VariedRun, along, lanes_for, moved
 
@@ -116,7 +117,7 @@ def _slope_of(cause: int, calls: Mapping[int, Callable[[float, Array], Any]]) ->
     def differences(rows: _Rows, t: Array, y: Array, tangents: Array, seeds: Array, delays: Array) -> Array:
         size = np.abs(y).max(axis=0, initial=0.0) + (y == 0).all(axis=0)
         fastest = np.abs(tangents).max(axis=0, initial=0.0)  # (k, m)
-        h = 1e-3 * size / np.where(fastest > 0, fastest, 1.0)
+        h = SHARE * size / np.where(fastest > 0, fastest, 1.0)
 
         def at(moved: int) -> Array:
             moments, states = t + moved * h * delays, y[:, None] + moved * h * tangents
@@ -127,7 +128,7 @@ def _slope_of(cause: int, calls: Mapping[int, Callable[[float, Array], Any]]) ->
             values: Array = np.array(found).reshape(h.shape)
             return values
 
-        return np.asarray((8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * h))
+        return np.asarray(central(at, h))
 
     return differences if cause in calls else compiled
 
