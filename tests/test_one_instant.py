@@ -219,6 +219,21 @@ CASES: dict[str, Case] = {
         "x",
         4.0,
     ),
+    "a force that jumps over the limit of a floor": Case(
+        {
+            "coordinates": [x, y],
+            "kinetic": MOVING,
+            "forces": {v: k * (1 + sp.sign(y - b)) + e},
+            "contacts": [cg.Coulomb("floor", slip=v, normal=1, mu=mu)],
+        },
+        lambda r: {
+            "x": 0.0, "x_dot": 0.0, "y": 0.0, "y_dot": drawn(1, 2, r[0]), "k": drawn(0.3, 0.6, r[1]), "e": 0.1,
+            "mu": drawn(0.2, 0.4, r[2]), "b": drawn(0.5, 1, r[3]),
+        },
+        ["k", "e", "mu", "b", "y_dot"],
+        "x",
+        2.0,
+    ),
 }  # fmt: skip
 
 
