@@ -10,6 +10,7 @@ Lee, ACM Transactions on Modeling and Computer Simulation 12 (2002) 256-289.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -191,7 +192,17 @@ class _Rows:
         curvature = (rate - slope(self, *earlier, rates_earlier[:, None], none, moving)[0]) / moment
         crosses = rate**2 > 2.0 * np.abs(curvature) * slack
         by_start = slope(self, t, y, self.tangents, seeds, still)
-        return np.where(crosses, -by_start / np.where(crosses, rate, 1.0), np.nan)
+        found = np.where(crosses, -by_start / np.where(crosses, rate, 1.0), np.nan)
+        found[:, [self._with_input(row) for row in self.which]] = 0.0
+        return found
+
+    def _with_input(self, row: int) -> bool:
+        """Whether an input that jumps carries the quantity of a row over zero, at a time that is given."""
+        own, after, begin = self.record.group(row)[0], row + 1, int(self.record.instant_of(row))
+        while after < len(self.record.rows) and self.record.instant_of(after) == begin:
+            after += 1
+        reached = {self.record.group(i)[0] for i in range(begin, after)}
+        return own % 1 == 0.5 and math.floor(own) not in reached
 
     def totals(self, delays: Array) -> tuple[Array, Array]:
         """The total derivatives (n, k, m) of the states before and after: through the resets of the same instant."""

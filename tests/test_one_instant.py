@@ -381,3 +381,42 @@ def test_friction_in_two_joints_passes_a_dead_centre() -> None:
         model.integrate((0, 2), start, {**numbers, "mu": 0.05 + h}, **EXACT)["th"][-1] for h in (-1e-4, 1e-4)
     ]
     assert sol.sensitivity["th", "mu"][-1] == pytest.approx((ends[1] - ends[0]) / 2e-4, rel=1e-6)
+
+
+DRIVE = cg.inputs("drive")
+PUSH = cg.Event(DRIVE - b, direction=1, reset={v: v + e * x}, name="push")
+
+
+@pytest.mark.parametrize(
+    ("force", "events"),
+    [
+        (DRIVE, [PUSH]),
+        (DRIVE - c * sp.sign(DRIVE - b), []),
+        (DRIVE - c * sp.sign(3 * DRIVE - 3 * b), [PUSH]),
+    ],
+    ids=["event", "kink", "both"],
+)
+def test_an_input_jumps_over_a_surface_at_its_own_time(force: Any, events: list[Any]) -> None:
+    """The surface is reached when the input jumps, whatever the state and the parameters are."""
+    system = cg.System(
+        "driven", coordinates=[x], kinetic=v**2 / 2, potential=k * x**2 / 2, forces={v: force}, events=events
+    )
+    model = system.compile()
+    numbers = {"k": 2.0, "b": 0.5, "c": 0.3, "e": 0.7}
+    numbers = {name: numbers[name] for name in model.parameters}
+    given: dict[str, Any] = {"inputs": {"drive": ([0.0, 1.0], [0.0, 1.0], "zoh")}, **EXACT}
+
+    def final(**changed: float) -> Any:
+        return model.integrate((0, 2), {"x": 1, "x_dot": 0}, {**numbers, **changed}, **given).y[:, -1]
+
+    by = list(numbers)
+    sol = model.integrate((0, 2), {"x": 1, "x_dot": 0}, numbers, sensitivities=by, **given)
+    assert sol.status == 0, sol.message
+    h = 1e-4
+    expected = [(final(**{s: q + h}) - final(**{s: q - h})) / (2 * h) for s, q in numbers.items()]
+    np.testing.assert_allclose(sol.sensitivity.y[:, :, -1].T, expected, atol=1e-7)
+    ens = cg.ensemble(model, (0, 2), {"x": 1, "x_dot": 0}, numbers, n=2, sensitivities=by, **given)
+    for name in by:
+        assert ens.sensitivity["x", name][1] == sol.sensitivity["x", name][-1], name
+    for event in events:
+        np.testing.assert_array_equal(sol.sensitivity.events[event.name].t, np.zeros((1, len(by))))

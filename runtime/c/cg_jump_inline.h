@@ -255,7 +255,7 @@ static int cg_instant_begin(cg_instant_t *now)
         }
         const double scale = at->detector->scale[cg_place(at, i)];
         now->least[i] = now->noise[i] + 0.01 * fabs(now->rate[i] * at->moment) + CG_JUMPED * scale;
-        now->follows[i] = i >= CG_MODEL_GUARDS && fabs(value) > now->least[i];
+        now->follows[i] = fabs(value) > now->least[i];
         if (status == CG_OK && !now->follows[i]) {
             status = cg_touches(now, &crossed, u, now->rate[i], now->noise[i]);
         }
