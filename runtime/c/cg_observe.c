@@ -431,7 +431,7 @@ static int cg_observe_cut(const cg_observed_step_t *step, int32_t first, int32_t
 
 /* Where one part takes over from another: in the middle of the cut, so that nothing is lost where there is only a corner;
  * a cut at an end of the step has only one. */
-static double cg_cut_middle(const cg_cuts_t *cuts, int32_t i)
+static double cg_observe_middle(const cg_cuts_t *cuts, int32_t i)
 {
     return cuts->lo[i] <= 0.0 ? 0.0 : cuts->hi[i] >= 1.0 ? 1.0 : 0.5 * (cuts->lo[i] + cuts->hi[i]);
 }
@@ -444,8 +444,8 @@ static int cg_observe_part(cg_observer_t *observer, int32_t lane, int32_t number
     if (number > n) {
         return 0;
     }
-    const double begins = number > 0 ? cg_cut_middle(cuts, number - 1) : 0.0;
-    const double ends = number < n ? cg_cut_middle(cuts, number) : 1.0;
+    const double begins = number > 0 ? cg_observe_middle(cuts, number - 1) : 0.0;
+    const double ends = number < n ? cg_observe_middle(cuts, number) : 1.0;
     observer->from[lane] = number > 0 ? cuts->hi[number - 1] : 0.0;
     observer->to[lane] = number < n ? cuts->lo[number] : 1.0;
     observer->length[lane] = ends - begins;
