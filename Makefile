@@ -25,7 +25,7 @@ DEBIAN := clang libsundials-dev
 # Modules are compiled to bytecode on first import: most installed ones are never imported.
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := $(PY) -m pip install -q --no-compile --disable-pip-version-check
-COMPILED := $(wildcard runtime/core/*.p[xy]? runtime/c/*.[ch] generated/*.p[xy]? generated/*.[ch])
+COMPILED := $(wildcard runtime/core/*.pyx runtime/core/*.pxi runtime/interface/*.c runtime/c/*.[ch] generated/*.p[xy]? generated/*.[ch])
 PACKAGES := codegen generated runtime systems templates
 
 .PHONY: run test pytest test-all test-integrations packages test-sanitized bench lint clean setup
@@ -81,7 +81,7 @@ $(MADE):
 $(BUILT): $(MADE) pyproject.toml setup.py $(COMPILED)
 	$(INSTALL) 'setuptools>=77' 'Cython>=3.1' 'numpy>=2'
 	PYTHONWARNINGS=ignore $(INSTALL) --no-build-isolation -e '.[plot]'
-	@$(PY) -c 'import chaplygin.runtime._core' || \
+	@$(PY) -c 'import chaplygin.runtime.core._core' || \
 		echo "The compiled runtime is missing: is there a C compiler? See $(BIN)/chaplygin doctor" >&2
 	@rm -f $(VENV)/.built-* && touch $@
 
@@ -89,7 +89,7 @@ $(BUILT): $(MADE) pyproject.toml setup.py $(COMPILED)
 # before tests run in parallel.
 $(EXTRAS): $(BUILT)
 	$(INSTALL) 'chaplygin[test]'
-	@$(PY) -c 'import chaplygin.codegen.derive.forms, chaplygin.systems, hypothesis, matplotlib.figure, pytest, scipy.integrate'
+	@$(PY) -c 'import chaplygin.api.equations, chaplygin.codegen.forms.choose, chaplygin.systems, hypothesis, matplotlib.figure, pytest, scipy.integrate'
 	@rm -f $(VENV)/.extras-* && touch $@
 
 $(INTEGRATIONS): $(EXTRAS)
@@ -98,5 +98,5 @@ $(INTEGRATIONS): $(EXTRAS)
 
 clean:
 	rm -rf $(VENV) build dist out *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
-	rm -f $(addsuffix /*.so,$(PACKAGES)) $(addsuffix /*/*.so,$(PACKAGES)) runtime/core/_core.c
+	rm -f $(addsuffix /*.so,$(PACKAGES)) $(addsuffix /*/*.so,$(PACKAGES)) $(addsuffix /*/*/*.so,$(PACKAGES)) runtime/core/_core.c
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -39,7 +39,7 @@ FOLDERS = {
 MACHINE = platform.machine().lower()
 X86_64 = MACHINE in ("x86_64", "amd64")
 # The same bits on all machines of one architecture: nothing fused, no tuning to this CPU; see
-# codegen/build/toolchain.py. CFLAGS of the environment come before these, and are passed to the linker too.
+# codegen/toolchain/compiler.py. CFLAGS of the environment come before these, and are passed to the linker too.
 STRICT = (
     "-fno-fast-math -fno-unsafe-math-optimizations -fno-associative-math -fno-reciprocal-math -fno-finite-math-only "
     "-fsigned-zeros"
@@ -48,8 +48,8 @@ PORTABLE = ["-O3", "-g0", "-ffp-contract=off", *STRICT]
 PORTABLE += "-fno-tree-slp-vectorize -fno-math-errno -fno-trapping-math".split()
 if not X86_64 and MACHINE not in ("i386", "i686"):
     PORTABLE.append("-fno-tree-vectorize")
-# The extensions again, for CPUs with fused multiply-adds: runtime/variants.py chooses between the two on import. Both
-# give the same bits; without the instruction, multiply-adds are calls of the C library.
+# The extensions again, for CPUs with fused multiply-adds: runtime/interface/cpu_variants.py chooses between the two on
+# import. Both give the same bits; without the instruction, multiply-adds are calls of the C library.
 VARIANT = "x86_64_v3"
 FUSED = ["-mavx2", "-mfma"]
 # Functions of an extension's C files are called directly, not through a table that other libraries could change.
@@ -100,8 +100,8 @@ def extensions() -> list[Extension]:
     if (ROOT / "runtime" / "core" / "_core.pyx").exists():
         driver = [f"runtime/c/{path.name}" for path in sorted((ROOT / "runtime" / "c").glob("*.c"))]
         macros = [("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")]
-        found += variants("chaplygin.runtime._core", ["runtime/core/_core.pyx", *driver], macros)
-        found.append(extension("chaplygin.runtime._cpu", ["runtime/core/_cpu.c"], []))
+        found += variants("chaplygin.runtime.core._core", ["runtime/core/_core.pyx", *driver], macros)
+        found.append(extension("chaplygin.runtime.interface._cpu", ["runtime/interface/_cpu.c"], []))
     for module in sorted((ROOT / "generated").glob("*.pyx")):
         cores = [f"generated/{path.name}" for path in sorted(module.parent.glob(f"{module.stem}_core*.c"))]
         sources = [f"generated/{module.name}", *cores]
@@ -149,8 +149,10 @@ class BuildSideBySide(build_ext):
         return [*objects, self.bindings[binding]]
 
     def copy_extensions_to_source(self) -> None:
-        for package in {ext.name.split(".")[1] for ext in self.extensions}:
-            (ROOT / FOLDERS[f"chaplygin.{package}"] / VARIANT).mkdir(exist_ok=True)
+        for ext in self.extensions:
+            package, variant, _ = ext.name.rpartition(f".{VARIANT}.")
+            if variant:
+                (ROOT / PACKAGES[package] / VARIANT).mkdir(exist_ok=True)
         super().copy_extensions_to_source()
 
     def start_binding(self, ext: Any, binding: str) -> Future[str]:
@@ -244,8 +246,6 @@ setup(
             "c/float/*.h",
             "fmi/*.h",
             "fmi/*.c",
-            "core/*.pyx",
-            "core/*.pxi",
         ],
     },
     ext_modules=extensions(),

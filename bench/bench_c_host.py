@@ -13,8 +13,8 @@ from cases import TOLERANCE, TOP
 from sizes import scaled
 from turns import Contender, Ratio
 
-from chaplygin.codegen.build.toolchain import find_compiler
-from chaplygin.runtime.c_files import DRIVER, INCLUDE
+from chaplygin.codegen.toolchain.compiler import find_compiler
+from chaplygin.runtime.interface.files import DRIVER, INCLUDE
 
 STEPS = scaled(300_000, 1000)
 TABLE = 1

@@ -21,7 +21,7 @@ from sizes import ROUNDS, scaled
 from turns import Contender, Ratio
 
 import chaplygin as cg
-from chaplygin.runtime._core import widest_lanes
+from chaplygin.runtime.core._core import widest_lanes
 
 T_END = 2.5
 RUN = "k=1 nu=1 eps=.1 delta0=.12"

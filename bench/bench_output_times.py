@@ -18,8 +18,8 @@ from sizes import ROUNDS, scaled
 from turns import Contender, Difference
 from workload import T_ENSEMBLE, workload
 
-from chaplygin.runtime import ensemble_job
-from chaplygin.runtime.c_files import INCLUDE
+from chaplygin.runtime.ensembles import job as ensemble_job
+from chaplygin.runtime.interface.files import INCLUDE
 
 GOAL = 15.0
 """Nanoseconds of a point of 5 states."""

@@ -19,8 +19,9 @@ from sizes import ROUNDS, scaled
 from turns import Contender, Ratio
 
 import chaplygin as cg
-from chaplygin.runtime import sensitivities
-from chaplygin.runtime.options import RunOptions
+from chaplygin.runtime.problem.consistency import Accepted
+from chaplygin.runtime.problem.options import RunOptions
+from chaplygin.runtime.sensitivities.variation import Variation
 
 EACH_CASE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
 GOAL = scaled({4: 3.4, 16: 10.6}, {4: 3.4})
@@ -45,11 +46,11 @@ def test_directions(case: Case, method: str, turns: Any) -> None:
         return model.integrate(ends, x0, p, t_eval=ends, **options)
 
     def with_directions(k: int) -> Callable[[], Any]:
-        variation = sensitivities.Variation.of(model, k, False)
+        variation = Variation.of(model, k, False)
         state = variation.state(x0, rng.normal(size=(len(x0), k)), np.ones(k))
         vector = variation.vector(p, rng.normal(size=(len(p), k)), np.ones(k))
         larger = vars(variation.options(RunOptions(**options)))
-        given = (ends, sensitivities.Accepted(state), vector)
+        given = (ends, Accepted(state), vector)
         return lambda: variation.model.integrate(*given, t_eval=ends, **larger)
 
     steps = plain().n_steps

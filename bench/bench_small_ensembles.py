@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import chaplygin as cg
-from chaplygin.runtime.lanes import WORTH
+from chaplygin.runtime.interface.limits import WORTH
 
 N = 4096
 GROUP = "small ensembles: cost of a call"

@@ -21,9 +21,9 @@ from sizes import ROUNDS, scaled
 from turns import Contender, Ratio, quick_time
 
 import chaplygin as cg
-from chaplygin.codegen.build.toolchain import find_compiler
-from chaplygin.codegen.derive.equations import Equations
-from chaplygin.runtime.c_files import INCLUDE
+from chaplygin.api.equations import Equations
+from chaplygin.codegen.toolchain.compiler import find_compiler
+from chaplygin.runtime.interface.files import INCLUDE
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))

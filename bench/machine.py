@@ -41,7 +41,7 @@ def processor() -> str:
 def compiler() -> str:
     """The first line of the C compiler's version message."""
     try:
-        from chaplygin.codegen.build.toolchain import find_compiler
+        from chaplygin.codegen.toolchain.compiler import find_compiler
 
         return find_compiler().version
     except Exception:

@@ -10,7 +10,7 @@ from cases import Array, Case
 from peers import MISSING, Many, Single
 
 import chaplygin as cg
-from chaplygin.runtime._core import methods
+from chaplygin.runtime.core._core import methods
 
 ADAPTIVE = tuple(name for name in ("vern9", "vern7", "dop853", "tsit5") if name in methods())
 """Explicit methods with step-size control, highest order first."""
@@ -25,7 +25,7 @@ def model(case: Case, reproducible: bool, methods: tuple[str, ...] = ()) -> Any:
 @cache
 def widest(case: Case) -> int:
     """The number of lanes in a register of this CPU; 1 if the case cannot run in lanes."""
-    from chaplygin.runtime._core import widest_lanes
+    from chaplygin.runtime.core._core import widest_lanes
 
     lanes = int(widest_lanes())
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 def shared_library(source: Path, *flags: str) -> ctypes.CDLL:
     """The compiled source, with contraction allowed."""
-    from chaplygin.codegen.build.toolchain import find_compiler
+    from chaplygin.codegen.toolchain.compiler import find_compiler
 
     compiler = find_compiler()
     library = Path(tempfile.mkdtemp(prefix="chaplygin-bench-")) / f"{source.stem}.so"

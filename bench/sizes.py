@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TypeVar
 
-from chaplygin.runtime.executors import cores
+from chaplygin.runtime.ensembles.executors import cores
 
 QUICK = bool(os.environ.get("CHAPLYGIN_BENCH_QUICK"))
 T = TypeVar("T")

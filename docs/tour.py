@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 import chaplygin as cg
-from chaplygin.commands import brackets, duration, equation_lines, progress, table
-from chaplygin.runtime.executors import cores
-from chaplygin.timing import Field, best, lambdified
+from chaplygin.cli.bench import Field, best, lambdified
+from chaplygin.cli.show import brackets, duration, equation_lines, progress, table
+from chaplygin.runtime.ensembles.executors import cores
 
 Array = NDArray[np.float64]
 

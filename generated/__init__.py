@@ -7,7 +7,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from chaplygin.runtime.variants import search_path
+from chaplygin.runtime.interface.cpu_variants import search_path
 
 __all__ = ["include_path"]
 __path__ = search_path(__path__)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from .errors import (
+from chaplygin.errors import (
     ArgumentError,
     ChaplyginError,
     ConsistencyWarning,
@@ -14,18 +16,19 @@ from .errors import (
     MissingExtraError,
     PurePythonWarning,
 )
-from .variants import search_path
 
 if TYPE_CHECKING:
-    from .base_model import Method, Variable
-    from .compiled_model import core_available
-    from .ensemble_result import Ensemble
-    from .loading import load_model
-    from .model import Model
-    from .python_model import PythonKernels, PythonModel
-    from .snapshots import Snapshot
-    from .solution import Solution
-    from .stepper import Stepper
+    from chaplygin.api.load_model import load_model
+    from chaplygin.api.model import Model
+    from chaplygin.api.python_model import PythonModel
+    from chaplygin.codegen.emit.python_backend import PythonKernels
+
+    from .ensembles.ensemble import Ensemble
+    from .interface.description import Method, Variable
+    from .model.compiled_model import core_available
+    from .results.solution import Solution
+    from .steppers.snapshots import Snapshot
+    from .steppers.stepper import Stepper
 
 __all__ = [
     "ArgumentError",
@@ -52,23 +55,33 @@ __all__ = [
 ]
 
 _LATER = {
-    "Batch": "batch",
-    "BatchSnapshot": "batch",
-    "Ensemble": "ensemble_result",
-    "Method": "base_model",
-    "Model": "model",
-    "Snapshot": "snapshots",
-    "Solution": "solution",
-    "Stepper": "stepper",
-    "PythonKernels": "python_model",
-    "PythonModel": "python_model",
-    "Variable": "base_model",
-    "core_available": "compiled_model",
-    "load_model": "loading",
+    "Batch": "chaplygin.runtime.ensembles.batch",
+    "BatchSnapshot": "chaplygin.runtime.ensembles.batch",
+    "Ensemble": "chaplygin.runtime.ensembles.ensemble",
+    "Method": "chaplygin.runtime.interface.description",
+    "Model": "chaplygin.api.model",
+    "PythonKernels": "chaplygin.codegen.emit.python_backend",
+    "PythonModel": "chaplygin.api.python_model",
+    "Snapshot": "chaplygin.runtime.steppers.snapshots",
+    "Solution": "chaplygin.runtime.results.solution",
+    "Stepper": "chaplygin.runtime.steppers.stepper",
+    "Variable": "chaplygin.runtime.interface.description",
+    "core_available": "chaplygin.runtime.model.compiled_model",
+    "load_model": "chaplygin.api.load_model",
 }
 
-
-__path__ = search_path(__path__)
+_OLD = {
+    "base_stepper": "chaplygin.runtime.steppers.base",
+    "batch": "chaplygin.runtime.ensembles.batch",
+    "input_functions": "chaplygin.runtime.problem.input_functions",
+    "inputs": "chaplygin.runtime.problem.inputs",
+    "loading": "chaplygin.api.load_model",
+    "options": "chaplygin.runtime.problem.options",
+    "sensitivity_stepper": "chaplygin.runtime.steppers.sensitivity_stepper",
+    "snapshots": "chaplygin.runtime.steppers.snapshots",
+    "solution": "chaplygin.runtime.results.solution",
+}
+"""Modules that pickles made before the runtime had rooms name, and where their content is."""
 
 
 def __getattr__(name: str) -> Any:
@@ -77,6 +90,21 @@ def __getattr__(name: str) -> Any:
 
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: Any = getattr(import_module(f".{_LATER[name]}", __name__), name)
+    found: Any = getattr(import_module(_LATER[name]), name)
     globals()[name] = found
     return found
+
+
+class _Old(ModuleType):
+    """A module of `_OLD`."""
+
+    def __getattr__(self, name: str) -> Any:
+        from importlib import import_module
+
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_OLD[self.__name__.rpartition(".")[2]]), name)
+
+
+for _name in _OLD:
+    sys.modules[f"{__name__}.{_name}"] = _Old(f"{__name__}.{_name}")

@@ -76,8 +76,8 @@ def example(name: str, **options: Any) -> Example:
     0.5
     """
     if not isinstance(name, str) or name not in _SYSTEMS:
-        from chaplygin.runtime.arguments import nearest, short
-        from chaplygin.runtime.errors import UnknownSystemError
+        from chaplygin.errors import UnknownSystemError
+        from chaplygin.runtime.interface.arguments import nearest, short
 
         hint = nearest(name, _SYSTEMS) if isinstance(name, str) else ""
         raise UnknownSystemError(

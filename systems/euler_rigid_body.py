@@ -24,12 +24,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from chaplygin.codegen.declare.quaternions import product, quaternion_rates, rotation
+from chaplygin.codegen.mechanics.quaternions import product, quaternion_rates, rotation
 
 from .entry import Example, running_integral
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.declare.system import System
+    from chaplygin.codegen.system.system import System
 
 __all__ = ["INITIAL", "PARAMETERS", "closed_form", "example", "system"]
 

@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chaplygin.codegen.declare.quaternions import product, quaternion_rates, rotation
+from chaplygin.codegen.mechanics.quaternions import product, quaternion_rates, rotation
 
 from .entry import Example
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.declare.system import System
+    from chaplygin.codegen.system.system import System
 
 __all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chaplygin.codegen.declare.quaternions import body_units, quaternion_rates, rotation
+from chaplygin.codegen.mechanics.quaternions import body_units, quaternion_rates, rotation
 
 from .entry import Example
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.declare.system import System
+    from chaplygin.codegen.system.system import System
 
 __all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 

@@ -18,12 +18,12 @@ from __future__ import annotations
 from math import cos, sin
 from typing import TYPE_CHECKING
 
-from chaplygin.codegen.declare.quaternions import body_units, quaternion_rates, vertical
+from chaplygin.codegen.mechanics.quaternions import body_units, quaternion_rates, vertical
 
 from .entry import Example
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.declare.system import System
+    from chaplygin.codegen.system.system import System
 
 __all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 

@@ -28,12 +28,12 @@ from collections.abc import Mapping, Sequence
 from math import cos, sin
 from typing import TYPE_CHECKING, Any
 
-from chaplygin.codegen.declare.quaternions import body_units, quaternion_rates, vertical
+from chaplygin.codegen.mechanics.quaternions import body_units, quaternion_rates, vertical
 
 from .entry import Example
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.declare.system import System
+    from chaplygin.codegen.system.system import System
 
 __all__ = ["INITIAL", "PARAMETERS", "closed_form", "example", "system"]
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from .entry import Example
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.declare.system import System
+    from chaplygin.codegen.system.system import System
 
 __all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 

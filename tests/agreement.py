@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 import chaplygin as cg
-from chaplygin.codegen.declare.points import good_points
-from chaplygin.codegen.derive.equations import Equations
-from chaplygin.codegen.derive.forms import FormError, forms
+from chaplygin.api.equations import Equations
+from chaplygin.codegen.forms.choose import forms
 from chaplygin.codegen.graph.differentiate import forward
 from chaplygin.codegen.graph.evaluate import evaluate
+from chaplygin.codegen.system.points import good_points
+from chaplygin.errors import FormError
 
 Point = dict[str, float]
 

@@ -7,7 +7,7 @@ from typing import Any
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.codegen.declare.quaternions import quaternion_rates, rotation
+from chaplygin.codegen.mechanics.quaternions import quaternion_rates, rotation
 
 M, L, J1, J2, J3, G = cg.parameters("m l J1 J2 J3 g", positive=True)
 NUMBERS = {M: 1.3, L: 0.5, J1: 0.1, J2: 0.2, J3: 0.25, G: 9.81}

@@ -10,8 +10,8 @@ import numpy as np
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.codegen.declare.quaternions import quaternion_rates, rotation
 from chaplygin.codegen.graph.evaluate import evaluate
+from chaplygin.codegen.mechanics.quaternions import quaternion_rates, rotation
 
 T = cg.time
 G = cg.parameters("g", positive=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 import chaplygin as cg
 from chaplygin.runtime import Model
-from chaplygin.runtime.studies.sketches import BLOCK
+from chaplygin.runtime.statistics.sketches import BLOCK
 
 N = BLOCK + 100
 """Two chunks."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import chaplygin as cg
-from chaplygin.systems import Example
+from chaplygin.systems.entry import Example
 
 
 def dense_chain(n: int) -> Example:

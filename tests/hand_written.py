@@ -13,12 +13,12 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from chaplygin.codegen.build.toolchain import find_compiler
+from chaplygin.api.load_model import load_library
 from chaplygin.codegen.emit.cython_module import module_files
 from chaplygin.codegen.lower.sources import Sources
-from chaplygin.runtime.base_model import Variable
-from chaplygin.runtime.c_files import INCLUDE
-from chaplygin.runtime.loading import load_library
+from chaplygin.codegen.toolchain.compiler import find_compiler
+from chaplygin.runtime.interface.description import Variable
+from chaplygin.runtime.interface.files import INCLUDE
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -9,7 +9,7 @@ import numpy as np
 from fused import fma
 
 import chaplygin as cg
-from chaplygin.codegen.emit.python_backend import python_kernels
+from chaplygin.api.python_model import python_kernels
 
 ROUGH = (
     "block_on_belt", "brick_on_incline", "painleve_klein", "painleve_klein_rigid", "painleve_rod", "two_mass_chain",

@@ -21,14 +21,15 @@ import sympy as sp
 from lane_models import Case
 
 import chaplygin as cg
-from chaplygin.codegen.build import cache
-from chaplygin.codegen.build.compile import _own
-from chaplygin.codegen.build.extension import INCLUDE
+from chaplygin.api.compile import _own
+from chaplygin.api.load_model import load_library
 from chaplygin.codegen.emit.targets import emit
-from chaplygin.runtime import Model, lanes
-from chaplygin.runtime.errors import BranchWarning
-from chaplygin.runtime.loading import load_library
-from chaplygin.runtime.sealing import seal
+from chaplygin.codegen.toolchain import cache
+from chaplygin.errors import BranchWarning
+from chaplygin.runtime import Model
+from chaplygin.runtime.interface.checksum import seal
+from chaplygin.runtime.interface.files import INCLUDE
+from chaplygin.runtime.model import lanes
 
 N = 23
 METHODS = ("tsit5", "dop853", "vern7", "vern9", "rk4")

@@ -15,9 +15,7 @@ import numpy as np
 from fused import fma
 from numpy.typing import NDArray
 
-from chaplygin.codegen.methods import Control
-from chaplygin.runtime.errors import NONFINITE, OK, SINGULAR, STEP_TOO_SMALL, TOO_MANY_STEPS
-from chaplygin.runtime.python_methods import (
+from chaplygin.api.python_methods import (
     EPSILON,
     Function,
     Integrator,
@@ -27,6 +25,8 @@ from chaplygin.runtime.python_methods import (
     smallest_step,
     status_of,
 )
+from chaplygin.codegen.methods.pair import Control
+from chaplygin.runtime.interface.statuses import NONFINITE, OK, SINGULAR, STEP_TOO_SMALL, TOO_MANY_STEPS
 
 Array = NDArray[np.float64]
 

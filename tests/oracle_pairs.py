@@ -10,8 +10,8 @@ from fused import fma
 from numpy.typing import NDArray
 from oracle_control import Controlled, larger, reciprocal
 
-from chaplygin.codegen.methods import Pair
-from chaplygin.runtime.python_methods import Function, Settings, Vector
+from chaplygin.api.python_methods import Function, Settings, Vector
+from chaplygin.codegen.methods.pair import Pair
 
 Array = NDArray[np.float64]
 Row = list[tuple[int, float]]

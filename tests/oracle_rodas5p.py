@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from oracle_control import Controlled, finite, larger, reciprocal
 from oracle_pairs import PairIntegrator
 
+from chaplygin.api.python_methods import METHODS, Function, Integrator, Settings, Vector
 from chaplygin.codegen.methods import PAIRS
 from chaplygin.codegen.methods.rodas5p import RODAS5P
+from chaplygin.errors import KernelError
 from chaplygin.runtime import Method, PythonModel
-from chaplygin.runtime.errors import STEP_TOO_SMALL, KernelError
-from chaplygin.runtime.python_methods import METHODS, Function, Integrator, Settings, Vector
+from chaplygin.runtime.interface.statuses import STEP_TOO_SMALL
 
 Array = NDArray[np.float64]
 Matrix = list[Vector]

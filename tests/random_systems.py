@@ -18,7 +18,7 @@ import sympy as sp
 from mpmath import mp, mpf
 
 import chaplygin as cg
-from chaplygin.codegen.declare.quaternions import quaternion_rates
+from chaplygin.codegen.mechanics.quaternions import quaternion_rates
 
 KINDS = ("rates", "frame", "rheonomic", "quaternion", "circle", "affine", "cyclic", "monotone", "permitted")
 STEP = mpf(10) ** -15

@@ -17,7 +17,9 @@ from typing import Any
 
 import pytest
 
-from chaplygin.runtime import Model, core_available, progress
+from chaplygin.runtime import Model
+from chaplygin.runtime.ensembles import progress
+from chaplygin.runtime.model.compiled_model import core_available
 
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE / "data" / "runtime_models.c"

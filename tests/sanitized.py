@@ -1,6 +1,6 @@
 """Run the safety tests on extensions built with AddressSanitizer and UndefinedBehaviorSanitizer: `make test-sanitized`.
 
-The package is assembled from links in build/sanitized, with its own `runtime/_core` and two shipped models;
+The package is assembled from links in build/sanitized, with its own `runtime/core/_core` and two shipped models;
 models compiled by tests use the same compiler and a cache next to it. Python itself is not instrumented: its
 leaks are not detected, and libasan is preloaded. Needs gcc with libasan, or a compatible compiler in $CC.
 """
@@ -119,9 +119,9 @@ def main(arguments: Sequence[str]) -> int:
     WORK.mkdir(parents=True, exist_ok=True)
     link_package()
     runtime, generated = ROOT / "runtime", ROOT / "generated"
-    core = translated(runtime / "core" / "_core.pyx", "chaplygin.runtime._core")
+    core = translated(runtime / "core" / "_core.pyx", "chaplygin.runtime.core._core")
     extension(
-        "runtime._core",
+        "runtime.core._core",
         [core, *sorted((runtime / "c").glob("*.c"))],
         ["-DNPY_NO_DEPRECATED_API=NPY_1_7_API_VERSION"],
     )

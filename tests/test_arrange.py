@@ -23,12 +23,13 @@ import chaplygin as cg
 from chaplygin.codegen.emit.targets import emit
 from chaplygin.codegen.graph.evaluate import evaluate, evaluate_with_scale
 from chaplygin.codegen.graph.graph import Graph, Node
-from chaplygin.codegen.lower import lower as lowering
-from chaplygin.codegen.lower.optimise import factor, terms
-from chaplygin.codegen.lower.optimise.arrange import _Search, arranged
 from chaplygin.codegen.lower.program import Kernel, Program
-from chaplygin.codegen.lower.schedule import Load, assigned, count, schedule
-from chaplygin.runtime.base_model import Variable
+from chaplygin.codegen.plan import factor, passes as lowering, terms
+from chaplygin.codegen.plan.arrange import _Search, arranged
+from chaplygin.codegen.plan.plan import schedule
+from chaplygin.codegen.plan.statements import Load, assigned
+from chaplygin.codegen.plan.write_statements import count
+from chaplygin.runtime.interface.description import Variable
 
 CATALOGUE = [
     *((name, {}, form) for name in SMALL for form in cg.example(name).forms),

@@ -13,10 +13,10 @@ import sympy as sp
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.declare.symbols import ASSUMPTIONS, DeclarationError, assumed
-from chaplygin.codegen.emit.python_backend import python_model
-from chaplygin.runtime import assumptions
-from chaplygin.runtime.errors import ArgumentError
+from chaplygin.api.python_model import python_model
+from chaplygin.codegen.symbols.symbols import ASSUMPTIONS, DeclarationError, assumed
+from chaplygin.errors import ArgumentError
+from chaplygin.runtime.interface import assumptions
 
 pytestmark = needs_core
 

@@ -11,7 +11,7 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.api.python_model import python_model
 from chaplygin.runtime import ArgumentError
 
 T = cg.time

@@ -19,11 +19,12 @@ from lane_models import bits, torque_sleigh
 from runtime_models import ctrl_c_after, needs_core
 
 import chaplygin as cg
-from chaplygin.runtime import ArgumentError, Batch, Model, core_available
+from chaplygin.runtime import ArgumentError, Batch, Model
+from chaplygin.runtime.model.compiled_model import core_available
 
 WIDEST = 1
 if core_available():
-    from chaplygin.runtime._core import widest_lanes
+    from chaplygin.runtime.core._core import widest_lanes
 
     WIDEST = widest_lanes() if os.name != "nt" else 1
 WIDTHS = [lanes for lanes in (1, 2, 4, 8) if lanes <= WIDEST]

@@ -19,15 +19,15 @@ from hand_written import Shape, call_rhs, extension_module, imported, loaded, po
 from integrations import without_a_compiler
 
 import chaplygin
-from chaplygin.codegen.build import cache, toolchain as compilers
-from chaplygin.codegen.build.extension import build
-from chaplygin.codegen.build.toolchain import cpu_features, find_compiler
 from chaplygin.codegen.emit.cython_module import module_files
 from chaplygin.codegen.emit.render import render
 from chaplygin.codegen.lower.kernels import KERNELS
 from chaplygin.codegen.lower.sources import Sources
-from chaplygin.runtime.base_model import Variable
-from chaplygin.runtime.errors import BuildError, NoCompilerError
+from chaplygin.codegen.toolchain import cache, compiler as compilers
+from chaplygin.codegen.toolchain.compiler import cpu_features, find_compiler
+from chaplygin.codegen.toolchain.library import build
+from chaplygin.errors import BuildError, NoCompilerError
+from chaplygin.runtime.interface.description import Variable
 
 
 @pytest.fixture(autouse=True)

@@ -323,7 +323,7 @@ def test_an_interrupted_export_can_be_repeated(
         path.write_bytes(content)
 
     with monkeypatch.context() as patch:
-        patch.setattr("chaplygin.codegen.emit.folder.replace", full)
+        patch.setattr("chaplygin.codegen.emit.write_folder.replace", full)
         with pytest.raises(cg.EmitError, match="No space left on device"):
             oscillator.export_c(tmp_path / "c")
     assert not (tmp_path / "c" / "Makefile").exists()

@@ -14,8 +14,8 @@ import pytest
 from integrations import need
 from test_c_core import BASE, COUNT, ROOT, RUNTIME, SANITIZERS, SOURCES, STRICT, run
 
-from chaplygin.codegen.build.toolchain import cpu_features
-from chaplygin.runtime.variants import FOLDER
+from chaplygin.codegen.toolchain.compiler import cpu_features
+from chaplygin.runtime.interface.cpu_variants import FOLDER
 
 LANES = SOURCES / "lanes"
 EMITTED = sorted((ROOT / "generated").glob("*_lanes.c"))

@@ -11,7 +11,7 @@ import functools
 import re
 from graphlib import TopologicalSorter
 
-from chaplygin.runtime.c_files import DRIVER, INCLUDE
+from chaplygin.runtime.interface.files import DRIVER, INCLUDE
 
 FMI = INCLUDE.parent / "fmi"
 ORDER = (

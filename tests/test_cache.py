@@ -22,10 +22,10 @@ from filelock import FileLock
 from hand_written import call_rhs, loaded, sources
 
 import chaplygin as cg
-from chaplygin.codegen.build import cache
-from chaplygin.codegen.build.extension import build
-from chaplygin.codegen.build.toolchain import Compiler, find_compiler
-from chaplygin.runtime.errors import CacheError
+from chaplygin.codegen.toolchain import cache
+from chaplygin.codegen.toolchain.compiler import Compiler, find_compiler
+from chaplygin.codegen.toolchain.library import build
+from chaplygin.errors import CacheError
 
 KEY = "d" * 40
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX owners and modes")
@@ -64,8 +64,8 @@ def test_processes_that_need_one_model_compile_it_once(tmp_path: Path, n: int) -
     script = textwrap.dedent(
         """
         from hand_written import call_rhs, loaded, sources
-        from chaplygin.codegen.build import cache
-        from chaplygin.codegen.build.extension import build
+        from chaplygin.codegen.toolchain import cache
+        from chaplygin.codegen.toolchain.library import build
         key = cache.model_key("one declaration", inline=False)
         module = loaded(build(sources(), key=key, inline=False))
         print(call_rhs(module, (0.5, 3.0), (2.0, 4.0)))
@@ -286,8 +286,8 @@ FULL = """
 import resource, signal, sys
 sys.path.insert(0, sys.argv[1])
 from hand_written import sources
-from chaplygin.codegen.build import cache
-from chaplygin.codegen.build.extension import build
+from chaplygin.codegen.toolchain import cache
+from chaplygin.codegen.toolchain.library import build
 build(sources("first"), key="a" * 40, inline=False)  # what else is written is there already
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
@@ -431,7 +431,7 @@ def test_the_stamp_is_of_contents_and_not_of_times(tmp_path: Path, monkeypatch: 
     assert stamp() == before
     for name in (
         "codegen/emit/c_core.py",
-        "codegen/derive/forms/maggi.py",
+        "codegen/forms/maggi.py",
         "templates/core.c.in",
         "runtime/c/cg_math.h",
     ):
@@ -450,7 +450,7 @@ def test_a_key_depends_on_the_cpu_only_when_tuned(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_key_does_not_depend_on_the_hash_seed() -> None:
-    script = "from chaplygin.codegen.build import cache; print(cache.model_key('a'))"
+    script = "from chaplygin.codegen.toolchain import cache; print(cache.model_key('a'))"
     keys = {
         subprocess.run(
             [sys.executable, "-c", script],
@@ -481,8 +481,8 @@ def test_the_version_is_remembered_until_the_compiler_changes(
 
 
 DERIVING = (
-    "derive.equations", "lower.lower", "lower.dynamics", "derive.friction", "lower.optimise.arrange", "lower.program",
-    "emit.targets", "build.extension",
+    "api.equations", "codegen.lower.lower", "codegen.lower.dynamics", "codegen.derive.friction", "codegen.plan.arrange",
+    "codegen.lower.program", "codegen.emit.targets", "codegen.toolchain.library",
 )  # fmt: skip
 
 
@@ -502,7 +502,7 @@ def test_what_is_found_in_the_cache_loads_nothing_that_derives() -> None:
             [sys.executable, "-c", script], check=True, capture_output=True, text=True
         ).stdout
         value, *modules = text.split()
-        answers.append((value, {m for m in DERIVING if f"chaplygin.codegen.{m}" in modules}))
+        answers.append((value, {m for m in DERIVING if f"chaplygin.{m}" in modules}))
     (first, derived), (second, found) = answers
     assert first == second == "-4.0"
     assert derived == set(DERIVING)

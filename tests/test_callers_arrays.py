@@ -10,7 +10,7 @@ import pytest
 from runtime_models import model, needs_core
 
 import chaplygin as cg
-from chaplygin.runtime import ensemble_start
+from chaplygin.runtime.ensembles import start as ensemble_start
 
 pytestmark = needs_core
 

@@ -16,7 +16,7 @@ import pytest
 from mpmath import mp
 
 import chaplygin as cg
-from chaplygin.codegen.declare.quaternions import rotation
+from chaplygin.codegen.mechanics.quaternions import rotation
 from chaplygin.systems import lagrange_top, rotating_particle
 
 REFERENCE = json.loads((Path(__file__).parent / "data" / "reference_states.json").read_text())

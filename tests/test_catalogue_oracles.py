@@ -18,8 +18,8 @@ import pytest
 from mpmath import mp
 from scipy.integrate import solve_ivp
 
-from chaplygin.codegen.declare.quaternions import product, rotation
-from chaplygin.runtime.errors import UnknownSystemError
+from chaplygin.codegen.mechanics.quaternions import product, rotation
+from chaplygin.errors import UnknownSystemError
 from chaplygin.systems import chaplygin_sleigh, euler_rigid_body, example, examples, harmonic_oscillator
 
 REFERENCE = json.loads((Path(__file__).parent / "data" / "reference_states.json").read_text())

@@ -17,12 +17,12 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.codegen.declare.symbols import DeclarationError
-from chaplygin.codegen.graph.branches import branch_at, branches
 from chaplygin.codegen.graph.from_sympy import Lowering
 from chaplygin.codegen.graph.graph import Graph
-from chaplygin.codegen.graph.identities import vanish
 from chaplygin.codegen.graph.to_sympy import expressions
+from chaplygin.codegen.identities.branches import branch_at, branches
+from chaplygin.codegen.identities.identities import vanish
+from chaplygin.codegen.symbols.symbols import DeclarationError
 
 x, y, z = cg.coordinates("x y z")
 xd, yd = cg.rate(x), cg.rate(y)

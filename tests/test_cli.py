@@ -18,7 +18,7 @@ from small_systems import SMALL
 
 import chaplygin as cg
 from chaplygin.cli import main
-from chaplygin.codegen.derive.forms import forms
+from chaplygin.codegen.forms.choose import forms
 
 MODEL = """
 import sympy as sp
@@ -321,7 +321,7 @@ def test_preparation_and_integration_are_two_figures(
 ) -> None:
     """Compilation does not count towards the rate; anything longer than a second is reported on stderr."""
     import chaplygin as cg
-    from chaplygin.runtime import lanes
+    from chaplygin.runtime.model import lanes
 
     now, prepared = [0.0], []
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])

@@ -25,15 +25,15 @@ from integrations import without_a_compiler
 from runtime_models import needs_core
 
 import chaplygin as cg
+from chaplygin.errors import ArgumentError
 from chaplygin.generated import harmonic_oscillator
-from chaplygin.runtime.errors import ArgumentError
+from chaplygin.runtime.statistics.part import CRASHED, Part
+from chaplygin.runtime.statistics.sketches import CHUNK
 from chaplygin.runtime.studies import schedule, workers
-from chaplygin.runtime.studies.guard import Without
-from chaplygin.runtime.studies.part import CRASHED, Part
-from chaplygin.runtime.studies.payload import WorkerError, pack, unpack
+from chaplygin.runtime.studies.crashes import Without
+from chaplygin.runtime.studies.pickling import WorkerError, pack, unpack
 from chaplygin.runtime.studies.run import FailedTrajectoryError, run
 from chaplygin.runtime.studies.schedule import AHEAD, WAITING, Schedule
-from chaplygin.runtime.studies.sketches import CHUNK
 
 pytestmark = [needs_core, pytest.mark.skipif(os.name == "nt", reason="needs signals")]
 
@@ -218,7 +218,7 @@ def test_what_travels_needs_no_derivation(
     code = """
         import sys
         from pathlib import Path
-        from chaplygin.runtime.studies.payload import unpack
+        from chaplygin.runtime.studies.pickling import unpack
 
         model = unpack(Path(sys.argv[1]).read_bytes())
         print(model.digest, "sympy" in sys.modules, model.owner.__file__)
@@ -227,7 +227,7 @@ def test_what_travels_needs_no_derivation(
     digest, derives, file = subprocess.check_output(command, text=True).split()
     assert (digest, derives) == (driven().digest, "False")
     assert Path(file).parent.parent == tmp_path / "cache"
-    stamp = "chaplygin.codegen.build.cache.generator_stamp"
+    stamp = "chaplygin.codegen.toolchain.cache.generator_stamp"
     refusals: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
         "another version of chaplygin": lambda patch: patch.setattr(stamp, lambda: "other"),
         r"has numpy 0\.1, the study comes from .* install the same versions": lambda patch: patch.setattr(

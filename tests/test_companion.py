@@ -20,8 +20,8 @@ from test_batch import NUMBERS, WIDTHS, N, starts
 from test_c_core import STRICT
 
 import chaplygin as cg
-from chaplygin.codegen.emit.c_companion import companion_file
-from chaplygin.codegen.lower.companion import companion, fingerprint
+from chaplygin.codegen.emit.c_expressions import companion_file
+from chaplygin.codegen.lower.expressions import companion, fingerprint
 from chaplygin.runtime import ArgumentError, Batch, Model, load_model
 
 pytestmark = needs_core

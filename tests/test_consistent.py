@@ -9,7 +9,7 @@ import pytest
 from test_projection import NUMBERS, compiled
 
 import chaplygin as cg
-from chaplygin.runtime.errors import ArgumentError
+from chaplygin.errors import ArgumentError
 
 GIVEN = {"x": 0.9, "y": -1.2, "x_dot": 0.3, "y_dot": 0.8}
 

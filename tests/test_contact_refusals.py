@@ -12,8 +12,8 @@ from hybrid_kernels import Kernels
 
 import chaplygin as cg
 from chaplygin.codegen.declare.contacts import MOST_CONTACTS
-from chaplygin.codegen.declare.symbols import DeclarationError
-from chaplygin.codegen.derive.forms import FormError
+from chaplygin.codegen.symbols.symbols import DeclarationError
+from chaplygin.errors import FormError
 
 X, Y = cg.coordinates("x y")
 M, MU, G = cg.parameters("m mu g", positive=True)

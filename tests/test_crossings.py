@@ -7,7 +7,7 @@ import pytest
 from crossings import FEATURES, Met, meet
 from crossings_page import PAGE, page, read
 
-from chaplygin.runtime import core_available
+from chaplygin.runtime.model.compiled_model import core_available
 
 pytestmark = [
     pytest.mark.skipif(not core_available(), reason="the compiled runtime is missing"),

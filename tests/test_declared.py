@@ -11,8 +11,8 @@ import sympy as sp
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.emit.python_backend import python_model
-from chaplygin.runtime.errors import ArgumentError, ConsistencyWarning
+from chaplygin.api.python_model import python_model
+from chaplygin.errors import ArgumentError, ConsistencyWarning
 
 pytestmark = needs_core
 

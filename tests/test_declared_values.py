@@ -9,9 +9,9 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.codegen.declare.symbols import DeclarationError
 from chaplygin.codegen.graph.graph import Graph
-from chaplygin.runtime.errors import ChaplyginError, RangeError
+from chaplygin.codegen.symbols.symbols import DeclarationError
+from chaplygin.errors import ChaplyginError, RangeError
 
 X = cg.coordinates("x")
 V = cg.rate(X)

@@ -19,10 +19,10 @@ from mpmath import mp
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.build.extension import INCLUDE
 from chaplygin.codegen.emit.c_derivatives import derivatives_file
 from chaplygin.codegen.lower.derivatives import with_derivatives
-from chaplygin.runtime.derivatives import derivatives
+from chaplygin.runtime.interface.files import INCLUDE
+from chaplygin.runtime.model.derivatives import derivatives
 
 pytestmark = needs_core
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror", "-Wno-psabi"]
@@ -219,7 +219,7 @@ def test_a_second_process_compiles_nothing_and_needs_no_sympy(tmp_path: Any) -> 
     work = """
         import sys
         from chaplygin.generated.harmonic_oscillator import model
-        from chaplygin.runtime.derivatives import derivatives
+        from chaplygin.runtime.model.derivatives import derivatives
         found = derivatives(model).along("rhs", 0, (1, 0), (1, 4), (), [0, 0, 0, 0, 1])
         assert found.tolist() == [0, -1], found
         print("sympy" in sys.modules)

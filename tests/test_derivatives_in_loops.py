@@ -16,7 +16,7 @@ from runtime_models import needs_core
 from scipy.integrate import solve_ivp
 
 import chaplygin as cg
-from chaplygin.runtime.errors import KernelError
+from chaplygin.errors import KernelError
 
 pytestmark = needs_core
 

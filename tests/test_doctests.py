@@ -12,7 +12,7 @@ import pytest
 
 import chaplygin
 
-PACKAGES = ("chaplygin.codegen", "chaplygin.runtime", "chaplygin.systems")
+PACKAGES = ("chaplygin.api", "chaplygin.cli", "chaplygin.codegen", "chaplygin.runtime", "chaplygin.systems")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

@@ -15,10 +15,10 @@ from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
-from chaplygin.runtime.draws import laws
+from chaplygin.errors import ArgumentError
+from chaplygin.runtime.draws import distributions as laws
 from chaplygin.runtime.draws.joint import factor
 from chaplygin.runtime.draws.uniforms import SAMPLING, Uniforms
-from chaplygin.runtime.errors import ArgumentError
 
 pytestmark = needs_core
 
@@ -162,7 +162,7 @@ def test_what_no_table_meets_is_left_to_scipy() -> None:
 
 
 def test_quantiles_of_wrong_arguments() -> None:
-    from chaplygin.runtime._core import quantile
+    from chaplygin.runtime.core._core import quantile
 
     ones = np.ones(2)
     for kind, numbers, u in (

@@ -20,10 +20,11 @@ from sympy.printing.c import C99CodePrinter
 from sympy.printing.precedence import PRECEDENCE
 
 import chaplygin as cg
-from chaplygin.codegen.emit.golden import GOLDEN, differences
-from chaplygin.codegen.emit.python_backend import python_model, python_source
+from chaplygin.api.python_model import python_model
+from chaplygin.codegen.emit.python_backend import python_source
 from chaplygin.codegen.emit.targets import emit, emit_to
 from chaplygin.codegen.lower.program import has_functions
+from chaplygin.generated.__main__ import GOLDEN, differences
 
 ROOT = Path(__file__).resolve().parent.parent
 WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]

@@ -17,7 +17,7 @@ from test_emit import every_function
 import chaplygin as cg
 from chaplygin.cli import main
 from chaplygin.codegen.emit.targets import emit_to
-from chaplygin.runtime.errors import ArgumentError, ChaplyginError, EmitError
+from chaplygin.errors import ArgumentError, ChaplyginError, EmitError
 
 ROOT = Path(__file__).resolve().parent.parent
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]

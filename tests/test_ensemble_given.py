@@ -12,7 +12,8 @@ from lane_models import N, assert_same, assert_single, bits, case, shipped
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.runtime import ArgumentError, ensemble_start, progress
+from chaplygin.runtime import ArgumentError
+from chaplygin.runtime.ensembles import progress, start as ensemble_start
 
 pytestmark = needs_core
 

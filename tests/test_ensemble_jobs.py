@@ -18,9 +18,10 @@ from runtime_models import hybrid, model, needs_core
 from test_runtime_python import kernels
 
 import chaplygin as cg
-from chaplygin.runtime import PythonModel, executors
-from chaplygin.runtime.ensemble_job import EnsembleJob, EnsemblePart, Results
-from chaplygin.runtime.options import RunOptions
+from chaplygin.runtime import PythonModel
+from chaplygin.runtime.ensembles import executors
+from chaplygin.runtime.ensembles.job import EnsembleJob, EnsemblePart, Results
+from chaplygin.runtime.problem.options import RunOptions
 
 pytestmark = needs_core
 

@@ -15,7 +15,8 @@ import pytest
 from runtime_models import BLOCK, ctrl_c_after, hybrid, model, needs_core
 
 import chaplygin as cg
-from chaplygin.runtime import ArgumentError, MissingExtraError, notebook
+from chaplygin.runtime import ArgumentError, MissingExtraError
+from chaplygin.runtime.interface import tables
 
 pytestmark = needs_core
 
@@ -161,7 +162,7 @@ def test_the_table_of_a_notebook_is_bounded(monkeypatch: pytest.MonkeyPatch) -> 
     assert "<td>" not in sleighs(t_eval=[])._repr_html_()
     failed = cg.ensemble(model("runaway"), (0, 2), {"x": [4.0, 5.0]}, {"c": 0.0}, n=2)
     assert "<td>" not in failed._repr_html_()
-    monkeypatch.setattr(notebook, "SHOWN", 3)
+    monkeypatch.setattr(tables, "SHOWN", 3)
     assert "<tr><th>and 2 more</th></tr></table>" in sleighs()._repr_html_()
     assert "omega" not in sleighs()._repr_html_()
 

@@ -65,8 +65,8 @@ def test_an_oscillator_at_given_times_and_at_the_end() -> None:
 
 def test_threads_chunks_and_processes_do_not_change_a_bit() -> None:
     from chaplygin.generated.chaplygin_sleigh import model
-    from chaplygin.runtime.ensemble_job import EnsembleJob
-    from chaplygin.runtime.options import RunOptions
+    from chaplygin.runtime.ensembles.job import EnsembleJob
+    from chaplygin.runtime.problem.options import RunOptions
 
     n = 300
     initial = {"phi": 0, "x": 0, "y": 0, "omega": np.linspace(0.1, 2, n), "v": 1, "w": 0}

@@ -17,15 +17,17 @@ from lane_models import N, assert_same, assert_single, case
 from runtime_models import ctrl_c_after, hybrid, model, needs_core
 
 import chaplygin as cg
-from chaplygin.runtime import core_available, ensemble_start, executors, lanes as lanes_of
-from chaplygin.runtime.consistency import STRETCH
-from chaplygin.runtime.ensemble_start import Start
-from chaplygin.runtime.errors import ArgumentError
-from chaplygin.runtime.inputs import parse
+from chaplygin.errors import ArgumentError
+from chaplygin.runtime.ensembles import executors, start as ensemble_start
+from chaplygin.runtime.ensembles.start import Start
+from chaplygin.runtime.model import lanes as lanes_of
+from chaplygin.runtime.model.compiled_model import core_available
+from chaplygin.runtime.problem.consistency import STRETCH
+from chaplygin.runtime.problem.inputs import parse
 
 WIDEST = 1
 if core_available():
-    from chaplygin.runtime._core import widest_lanes
+    from chaplygin.runtime.core._core import widest_lanes
 
     WIDEST = widest_lanes()
 

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from chaplygin.codegen.declare import contacts
-from chaplygin.runtime import assumptions, base_model, errors, event_record, inputs
-from chaplygin.runtime.draws import laws
+from chaplygin.runtime.draws import distributions as laws
+from chaplygin.runtime.interface import assumptions, description, statuses
+from chaplygin.runtime.problem import inputs, options
+from chaplygin.runtime.results import event_record
 
 HEADERS = Path(__file__).resolve().parent.parent / "runtime" / "c"
 
@@ -70,19 +72,19 @@ def values(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, int]
 
 def test_statuses(values: dict[str, dict[str, int]]) -> None:
     status = values["status"]
-    named = {name: getattr(errors, name) for name in status if hasattr(errors, name)}
+    named = {name: getattr(statuses, name) for name in status if hasattr(statuses, name)}
     assert named.keys() >= {"OK", "SINGULAR", "NONFINITE", "INTERRUPTED", "UNSUPPORTED"}
     assert named == {name: status[name] for name in named}
-    assert {"_".join(text.upper().split()): code for code, text in errors.STATUS_NAMES.items()} == {
+    assert {"_".join(text.upper().split()): code for code, text in statuses.STATUS_NAMES.items()} == {
         {"NONFINITE": "NOT_FINITE", "ACCUMULATING": "ACCUMULATING_EVENTS"}.get(name, name): code
         for name, code in status.items()
     }
-    assert errors._MESSAGES.keys() == set(status.values()) - {0}
+    assert statuses._MESSAGES.keys() == set(status.values()) - {0}
 
 
 def test_kinds_of_quantities_and_what_kernels_take(values: dict[str, dict[str, int]]) -> None:
-    assert {kind.upper(): i for i, kind in enumerate(base_model.KINDS)} == values["kind"]
-    assert {f"TAKES_{what.upper()}": i for i, what in enumerate(base_model.TAKES)} == values["takes"]
+    assert {kind.upper(): i for i, kind in enumerate(description.KINDS)} == values["kind"]
+    assert {f"TAKES_{what.upper()}": i for i, what in enumerate(description.TAKES)} == values["takes"]
 
 
 def test_flags(values: dict[str, dict[str, int]]) -> None:
@@ -99,7 +101,7 @@ def test_kinds_of_inputs(values: dict[str, dict[str, int]]) -> None:
 def test_rules_and_rows_of_events(values: dict[str, dict[str, int]]) -> None:
     rules = ("PARADOX_STOP", "PARADOX_KEEP", "PARADOX_STICK")
     assert values["paradox"] == {name: i for i, name in enumerate(rules)}
-    assert [rule.partition("_")[0].upper() for rule in event_record.RULES] == [n.split("_")[1] for n in rules]
+    assert [rule.partition("_")[0].upper() for rule in options.RULES] == [n.split("_")[1] for n in rules]
     contact = values["contact"]
     assert (contact["CONTACT_SLIP"], contact["CONTACT_NORMAL"]) == (event_record.SLIP, event_record.NORMAL)
     assert contact["CONTACT_OBSERVED"] == event_record.WATCHED

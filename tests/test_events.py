@@ -16,9 +16,9 @@ from hybrid_kernels import ROUGH, WITH_EVENTS, Kernels
 from integrations import need
 
 import chaplygin as cg
-from chaplygin.codegen.declare.symbols import DeclarationError
-from chaplygin.codegen.derive.forms import FormError
 from chaplygin.codegen.emit.targets import emit, emit_to
+from chaplygin.codegen.symbols.symbols import DeclarationError
+from chaplygin.errors import FormError
 
 Q, R = cg.coordinates("q r")
 U, V = cg.rate(Q), cg.rate(R)

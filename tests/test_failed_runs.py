@@ -11,7 +11,7 @@ import sympy as sp
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.api.python_model import python_model
 
 pytestmark = needs_core
 START = {"x": 1.0, "x_dot": np.sqrt(20.0)}

@@ -15,9 +15,9 @@ from scipy import stats
 from scipy.optimize import curve_fit, least_squares
 
 import chaplygin as cg
+from chaplygin.errors import ArgumentError, KernelError
 from chaplygin.generated.harmonic_oscillator import model as oscillator
-from chaplygin.runtime.arguments import Array
-from chaplygin.runtime.errors import ArgumentError, KernelError
+from chaplygin.runtime.interface.arguments import Array
 
 TIMES = np.linspace(0.0, 5.0, 40)
 TIGHT: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-12}

@@ -12,10 +12,11 @@ import sympy as sp
 from dense_chain import dense_chain
 
 import chaplygin as cg
-from chaplygin.codegen.emit.graph_file import QUANTITIES, graph_files, read_graph
+from chaplygin.codegen.emit.graph_file import graph_files
 from chaplygin.codegen.emit.python_backend import python_kernel
-from chaplygin.codegen.lower.fmu_kernels import with_fmu_kernels
+from chaplygin.codegen.lower.graph_text import QUANTITIES, read_graph
 from chaplygin.codegen.lower.program import Program
+from chaplygin.codegen.plan.fmu_kernels import with_fmu_kernels
 
 
 def of_fmu(program: Program) -> Program:

@@ -14,12 +14,13 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.codegen.declare.symbols import DeclarationError
-from chaplygin.codegen.derive import forms
+from chaplygin.codegen import forms
 from chaplygin.codegen.derive.equation_nodes import EquationNodes
-from chaplygin.codegen.derive.forms import FormError, poincare
-from chaplygin.codegen.derive.forms.form import Form, constrained
+from chaplygin.codegen.forms import choose, poincare
+from chaplygin.codegen.forms.form import Form, constrained
 from chaplygin.codegen.graph.evaluate import evaluate
+from chaplygin.codegen.symbols.symbols import DeclarationError
+from chaplygin.errors import FormError
 
 T = cg.time
 Accelerations = Callable[[dict[sp.Symbol, float]], np.ndarray]
@@ -218,9 +219,9 @@ def test_the_row_of_a_form_says_what_it_takes(monkeypatch: pytest.MonkeyPatch) -
 
     module = SimpleNamespace(FORM=Form("mine", derive, constrained))
     monkeypatch.setitem(sys.modules, f"{forms.__name__}.mine", module)
-    monkeypatch.setattr(forms, "FORMS", (*forms.FORMS, "mine"))
-    assert forms.forms()[-1] == "mine"
-    assert set(forms.options_of("mine")) == {"sign"}
+    monkeypatch.setattr(choose, "FORMS", (*forms.FORMS, "mine"))
+    assert choose.forms()[-1] == "mine"
+    assert set(choose.options_of("mine")) == {"sign"}
     free = cg.System("free", coordinates=[Q1], kinetic=RATES[0] ** 2)
     assert free.equations("mine", sign=-1).options == {"sign": -1}
     with pytest.raises(FormError, match="form 'mine' has no option 'along'; its options: sign"):

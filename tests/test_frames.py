@@ -12,7 +12,7 @@ import chaplygin as cg
 from chaplygin.codegen.derive.structure import structure_functions
 from chaplygin.codegen.graph.evaluate import evaluate
 from chaplygin.codegen.graph.graph import Graph
-from chaplygin.codegen.graph.rational import shortened
+from chaplygin.codegen.identities.rational import shortened
 
 x, y, z = cg.coordinates("x y z")
 u, v, w = cg.velocities("u v w")

@@ -13,8 +13,8 @@ from sympy.core.function import AppliedUndef
 from sympy_oracle import Oracle, difference, formed
 
 import chaplygin as cg
-from chaplygin.codegen.declare.mechanics.sources import source
-from chaplygin.codegen.declare.mechanics.stated_rates import check_stated_rates
+from chaplygin.codegen.importers.sources import source
+from chaplygin.codegen.importers.stated_rates import check_stated_rates
 
 QUICK = ("closed_pendulum", "rolling_disk")
 

@@ -13,7 +13,7 @@ from runtime_models import needs_core
 from sympy.codegen.cfunctions import hypot
 
 import chaplygin as cg
-from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.api.python_model import python_model
 from chaplygin.codegen.emit.targets import emit
 from chaplygin.codegen.graph.differentiate import forward, gradient
 from chaplygin.codegen.graph.evaluate import evaluate

@@ -16,17 +16,17 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 
 import chaplygin as cg
-from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.api.python_model import python_model
 from chaplygin.codegen.methods import PAIRS
+from chaplygin.errors import ArgumentError, KernelError, MissingExtraError
 from chaplygin.generated.double_pendulum import model as double_pendulum
 from chaplygin.generated.euler_rigid_body import model as rigid_body
 from chaplygin.generated.harmonic_oscillator import model as oscillator
-from chaplygin.runtime._core import Trail
-from chaplygin.runtime.arguments import Array
-from chaplygin.runtime.errors import ArgumentError, KernelError, MissingExtraError
+from chaplygin.runtime.core._core import Trail
 from chaplygin.runtime.gradients.gradient import steps
 from chaplygin.runtime.gradients.start import Start
-from chaplygin.runtime.options import RunOptions
+from chaplygin.runtime.interface.arguments import Array
+from chaplygin.runtime.problem.options import RunOptions
 
 START: tuple[dict[str, float], dict[str, float]] = {"x": 1.0, "x_dot": 0.5}, {"m": 1.3, "k": 4.0}
 TABLEAUS: dict[str, Any] = {name: (pair.a, pair.b, pair.c) for name, pair in PAIRS.items()}

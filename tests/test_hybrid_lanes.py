@@ -19,7 +19,7 @@ from runtime_models import needs_core
 from test_lanes import LANES
 
 import chaplygin as cg
-from chaplygin.runtime.errors import KernelError
+from chaplygin.errors import KernelError
 
 pytestmark = [
     needs_core,

@@ -21,8 +21,8 @@ from runtime_models import needs_core
 from small_systems import SMALL
 
 import chaplygin as cg
-from chaplygin.runtime.inlining import DEFAULTS
-from chaplygin.runtime.lanes import WORTH
+from chaplygin.runtime.interface.limits import WORTH
+from chaplygin.runtime.model.inlining import DEFAULTS
 
 pytestmark = [needs_core, pytest.mark.skipif(os.name != "posix", reason="the compiler is a shell script")]
 

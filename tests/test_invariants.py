@@ -6,7 +6,7 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.codegen.derive.equations import Equations
+from chaplygin.api.equations import Equations
 
 M, R, G, OM = cg.parameters("m R g Om", positive=True)
 

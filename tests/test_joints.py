@@ -12,8 +12,8 @@ import sympy as sp
 from scipy.spatial.transform import Rotation
 
 import chaplygin as cg
-from chaplygin.codegen.declare.symbols import DeclarationError
-from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.api.python_model import python_model
+from chaplygin.codegen.symbols.symbols import DeclarationError
 
 joint = cg.joint
 G = cg.parameters("g", positive=True)

@@ -14,7 +14,7 @@ from integrations import need
 from runtime_models import model as by_hand, needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.api.python_model import python_model
 from chaplygin.codegen.emit.targets import emit, emit_to
 from chaplygin.codegen.lower import kernels
 from chaplygin.codegen.lower.dynamics import Dynamics

@@ -20,12 +20,15 @@ from runtime_models import ctrl_c_at_progress, needs_core
 from test_c_lanes import ROOT, RUNTIME, flags_of
 
 import chaplygin as cg
-from chaplygin.codegen.build.toolchain import Compiler
-from chaplygin.runtime import ArgumentError, core_available, ensemble_job, lanes as libraries
-from chaplygin.runtime.lanes import lane_set
+from chaplygin.codegen.toolchain.compiler import Compiler
+from chaplygin.runtime import ArgumentError
+from chaplygin.runtime.ensembles import job as ensemble_job
+from chaplygin.runtime.model import lanes as libraries
+from chaplygin.runtime.model.compiled_model import core_available
+from chaplygin.runtime.model.lanes import lane_set
 
 if core_available():
-    from chaplygin.runtime._core import methods, widest_lanes
+    from chaplygin.runtime.core._core import methods, widest_lanes
 
     METHODS = methods()
     WIDEST = widest_lanes()

@@ -11,10 +11,9 @@ from runtime_models import needs_core
 from sympy.physics.mechanics import dynamicsymbols
 
 import chaplygin as cg
-from chaplygin.codegen.declare.points import example_point, good_points, wide_points
-from chaplygin.codegen.declare.symbols import DeclarationError
-from chaplygin.codegen.derive.forms import FormError
-from chaplygin.runtime.errors import ArgumentError
+from chaplygin.codegen.symbols.symbols import DeclarationError
+from chaplygin.codegen.system.points import example_point, good_points, wide_points
+from chaplygin.errors import ArgumentError, FormError
 
 x, y, z = cg.coordinates("x y z")
 u, v, w = cg.velocities("u v w")

@@ -20,12 +20,12 @@ from oracle_rodas5p import OracleModel
 from runtime_models import needs_core
 
 import chaplygin as cg
+from chaplygin.api.python_methods import Integrator, Settings
+from chaplygin.api.python_model import python_kernels
 from chaplygin.codegen.emit import method_headers
-from chaplygin.codegen.emit.python_backend import python_kernels
 from chaplygin.codegen.emit.targets import emit
 from chaplygin.codegen.methods import PAIRS
 from chaplygin.runtime import ArgumentError
-from chaplygin.runtime.python_methods import Integrator, Settings
 
 RUNTIME = Path(__file__).resolve().parent.parent / "runtime" / "c"
 HALF = Fraction(1, 2)

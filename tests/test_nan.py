@@ -15,7 +15,7 @@ from oracle_rodas5p import OracleModel
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.emit.python_backend import python_kernels
+from chaplygin.api.python_model import python_kernels
 from chaplygin.codegen.graph.evaluate import evaluate
 from chaplygin.codegen.graph.from_sympy import Lowering
 from chaplygin.codegen.graph.graph import Graph
@@ -141,7 +141,7 @@ def test_the_right_hand_side_and_its_columns(kind: str) -> None:
 @pytest.mark.parametrize("lanes", [1, 2, 8])
 @pytest.mark.sample(1)
 def test_lanes_stop_where_the_force_is_not_defined_and_only_there(lanes: int) -> None:
-    from chaplygin.runtime._core import widest_lanes
+    from chaplygin.runtime.core._core import widest_lanes
 
     if lanes > widest_lanes():
         pytest.skip("this CPU has no registers of this width")

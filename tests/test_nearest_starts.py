@@ -18,7 +18,7 @@ from runtime_models import needs_core
 from test_singular_mass import two_mass_skate
 
 import chaplygin as cg
-from chaplygin.runtime.nearest import Closure, NearestState
+from chaplygin.runtime.model.nearest import Closure, NearestState
 
 pytestmark = needs_core
 

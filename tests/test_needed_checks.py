@@ -15,7 +15,7 @@ from chaplygin.codegen.emit.python_backend import python_kernel
 from chaplygin.codegen.graph.evaluate import evaluate
 from chaplygin.codegen.lower.lower import derived
 from chaplygin.runtime import KernelError
-from chaplygin.runtime.shortened import short
+from chaplygin.runtime.interface.messages import short
 
 FORMS = {
     "heavy_top": "poincare",

@@ -14,7 +14,7 @@ from runtime_models import BLOCK, hybrid, model, needs_core
 from test_runtime_python import kernels
 
 from chaplygin.runtime import PythonModel, Variable
-from chaplygin.runtime.notebook import SHOWN
+from chaplygin.runtime.interface.tables import SHOWN
 
 pytestmark = needs_core
 

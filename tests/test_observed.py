@@ -18,10 +18,11 @@ from runtime_models import needs_core
 from scipy import integrate, optimize, stats
 
 import chaplygin as cg
+from chaplygin.errors import ArgumentError
 from chaplygin.runtime import Model, load_model
-from chaplygin.runtime.errors import ArgumentError
-from chaplygin.runtime.observer import KINDS
-from chaplygin.runtime.studies.study import Study, StudyJob
+from chaplygin.runtime.ensembles.observer import KINDS
+from chaplygin.runtime.studies.job import StudyJob
+from chaplygin.runtime.studies.study import Study
 
 pytestmark = needs_core
 
@@ -485,7 +486,7 @@ def test_draws_and_blocks() -> None:
     assert found.draws is not None
     assert found.results["p"].value == pytest.approx(found.draws["x"], rel=1e-9)
     assert found.results["m"].mean["peak(x)"] == pytest.approx(found.draws["x"].mean(), rel=1e-9)
-    assert import_module("chaplygin.runtime._core").widest_lanes() == max(found.job.observer.paths)
+    assert import_module("chaplygin.runtime.core._core").widest_lanes() == max(found.job.observer.paths)
 
 
 def test_responses_and_rare_events() -> None:

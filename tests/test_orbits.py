@@ -15,7 +15,7 @@ from scipy.special import ellipk
 import chaplygin as cg
 from chaplygin.runtime.analysis.lyapunov import generic
 from chaplygin.runtime.analysis.tangents import Tangents
-from chaplygin.runtime.options import RunOptions
+from chaplygin.runtime.problem.options import RunOptions
 
 pytestmark = needs_core
 

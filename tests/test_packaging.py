@@ -17,7 +17,7 @@ import pytest
 from integrations import need
 
 import chaplygin
-from chaplygin.codegen.build.toolchain import Compiler
+from chaplygin.codegen.toolchain.compiler import Compiler
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -143,11 +143,11 @@ def test_the_wheel_works_outside_the_checkout(python: Path, tmp_path: Path) -> N
     names = sorted(path.stem for path in (ROOT / "generated").glob("*.pyx"))
     script = "\n".join(
         [
-            "import chaplygin, chaplygin.runtime, chaplygin.runtime._core",
-            "import chaplygin.codegen.build.extension, chaplygin.codegen.derive.forms, chaplygin.systems",
+            "import chaplygin, chaplygin.runtime, chaplygin.runtime.core._core",
+            "import chaplygin.codegen.toolchain.library, chaplygin.codegen.forms, chaplygin.systems",
             "from importlib.resources import files",
             f"assert not chaplygin.__file__.startswith({str(ROOT)!r}), chaplygin.__file__",
-            f"assert not chaplygin.runtime._core.__file__.startswith({str(ROOT)!r})",
+            f"assert not chaplygin.runtime.core._core.__file__.startswith({str(ROOT)!r})",
             "assert files('chaplygin.templates').joinpath('model.pyx.in').is_file()",
             *(f"import chaplygin.generated.{name} as m; assert m.model.lane_sets" for name in names),
             "print(len(chaplygin.examples()))",
@@ -198,10 +198,10 @@ def test_a_program_in_c_compiles_with_the_installed_wheel(python: Path, tmp_path
 @pytest.mark.slow
 def test_without_a_compiler_the_package_still_installs(archive: Path, tmp_path: Path) -> None:
     python = installed(archive, tmp_path, CC="false")
-    script = "import chaplygin, chaplygin.codegen.build.cache; print(chaplygin.__version__)"
+    script = "import chaplygin, chaplygin.codegen.toolchain.cache; print(chaplygin.__version__)"
     assert run(python, "-c", script, cwd=tmp_path).strip() == chaplygin.__version__
     assert "sleigh" in run(python, "-c", "import chaplygin as cg; print(cg.examples())", cwd=tmp_path)
-    compiled = "from importlib.util import find_spec; print(find_spec('chaplygin.runtime._core'))"
+    compiled = "from importlib.util import find_spec; print(find_spec('chaplygin.runtime.core._core'))"
     assert run(python, "-c", compiled, cwd=tmp_path).strip() == "None"
 
 

@@ -10,11 +10,11 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.codegen.derive.point_tree import point_tree
+from chaplygin.codegen.derive.point_mass_tree import point_tree
 from chaplygin.codegen.emit.python_backend import python_kernel
 from chaplygin.codegen.graph.evaluate import evaluate
 from chaplygin.codegen.lower.dynamics import Dynamics
-from chaplygin.codegen.lower.tensions import Tensions, shortest
+from chaplygin.codegen.lower.point_mass_tree import Tensions, shortest
 
 
 def mobile(parents: Sequence[int], positive: bool = True, **more: Any) -> cg.System:

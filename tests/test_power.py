@@ -12,9 +12,9 @@ from hybrid_kernels import ROUGH
 from small_systems import SMALL
 
 import chaplygin as cg
-from chaplygin.codegen.derive.equations import Equations
+from chaplygin.api.equations import Equations
+from chaplygin.api.python_model import python_model
 from chaplygin.codegen.derive.power import painleve_function, power
-from chaplygin.codegen.emit.python_backend import python_model
 from chaplygin.codegen.graph.differentiate import forward
 from chaplygin.codegen.graph.evaluate import evaluate
 

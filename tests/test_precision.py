@@ -16,12 +16,12 @@ from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
+from chaplygin.errors import ArgumentError
 from chaplygin.generated.harmonic_oscillator import model as oscillator
 from chaplygin.runtime import Model
-from chaplygin.runtime.errors import ArgumentError
-from chaplygin.runtime.studies.folder import StudyFolderError
+from chaplygin.runtime.statistics.sketches import BLOCK, CHUNK
+from chaplygin.runtime.studies.manifest import StudyFolderError
 from chaplygin.runtime.studies.precision import decisions, pieces
-from chaplygin.runtime.studies.sketches import BLOCK, CHUNK
 
 pytestmark = needs_core
 

@@ -10,8 +10,8 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.codegen.emit.python_backend import python_model
-from chaplygin.runtime.errors import ArgumentError
+from chaplygin.api.python_model import python_model
+from chaplygin.errors import ArgumentError
 
 X, Y = cg.coordinates("x y")
 M, L, G = cg.parameters("m l g", positive=True)

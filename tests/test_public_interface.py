@@ -15,7 +15,7 @@ from body_chains import body_chain
 
 import chaplygin as cg
 from chaplygin.codegen.emit.targets import emit
-from chaplygin.runtime.errors import ArgumentError, ChaplyginError
+from chaplygin.errors import ArgumentError, ChaplyginError
 
 
 def test_every_error_can_be_imported_from_the_package() -> None:

@@ -19,8 +19,8 @@ from runtime_models import needs_core
 from test_lanes import LANES
 
 import chaplygin as cg
+from chaplygin.errors import KernelError
 from chaplygin.runtime import ArgumentError
-from chaplygin.runtime.errors import KernelError
 
 pytestmark = needs_core
 

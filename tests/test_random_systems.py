@@ -9,10 +9,11 @@ from mpmath import mp
 from random_systems import DIGITS, KINDS, STEP, Reference, changed, declare
 
 import chaplygin as cg
-from chaplygin.codegen.derive.equations import Equations
-from chaplygin.codegen.derive.forms import FormError, forms
-from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.api.equations import Equations
+from chaplygin.api.python_model import python_model
+from chaplygin.codegen.forms.choose import forms
 from chaplygin.codegen.graph.evaluate import evaluate
+from chaplygin.errors import FormError
 
 FITS = {
     "rates": {"lagrange", "poincare", "chetaev", "hamel", "nonholonomic"},

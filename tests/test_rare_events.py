@@ -18,9 +18,9 @@ from scipy import stats
 from scipy.integrate import quad
 
 import chaplygin as cg
+from chaplygin.errors import ArgumentError
 from chaplygin.generated.harmonic_oscillator import model as oscillator
 from chaplygin.runtime import Model
-from chaplygin.runtime.errors import ArgumentError
 from chaplygin.runtime.studies.failures import ways
 
 pytestmark = needs_core

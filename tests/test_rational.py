@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import sympy as sp
 
-from chaplygin.codegen.declare.quaternions import quaternion_rates, rotation
-from chaplygin.codegen.graph import rational
 from chaplygin.codegen.graph.from_sympy import Lowering
 from chaplygin.codegen.graph.graph import Graph
-from chaplygin.codegen.graph.rational import vanishes
+from chaplygin.codegen.identities import rational
+from chaplygin.codegen.identities.rational import vanishes
+from chaplygin.codegen.mechanics.quaternions import quaternion_rates, rotation
 
 Q = sp.symbols("q0:4", real=True)
 W = sp.symbols("w1:4", real=True)

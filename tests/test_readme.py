@@ -20,8 +20,8 @@ from test_cpp import compiles_cpp, runs
 
 import chaplygin as cg
 from chaplygin.cli import main
-from chaplygin.codegen.derive.forms import forms
-from chaplygin.command_line import parser
+from chaplygin.cli.parser import parser
+from chaplygin.codegen.forms.choose import forms
 
 PAGES = (
     "README.md",

@@ -13,10 +13,10 @@ from body_trees import JOINTS, SKEW, Chain, G, T, accelerations, example_of, gro
 from spatial_trees import NUMBERS, Pinocchio, spatial_tree
 
 import chaplygin as cg
-from chaplygin.codegen.declare.symbols import DeclarationError
-from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.api.python_model import python_model
 from chaplygin.codegen.graph.evaluate import evaluate
-from chaplygin.runtime.errors import FormError, SizeWarning
+from chaplygin.codegen.symbols.symbols import DeclarationError
+from chaplygin.errors import FormError, SizeWarning
 
 
 def system_of(chain: Chain, **more: Any) -> cg.System:
@@ -254,7 +254,7 @@ def test_a_model_too_large_for_its_form_is_announced_before_it_is_emitted(
 ) -> None:
     system = hanging(80)
     equations = system.equations("lagrange")
-    monkeypatch.setattr("chaplygin.codegen.lower.lower.lower", lambda nodes: None)
+    monkeypatch.setattr("chaplygin.codegen.plan.passes.lower", lambda nodes: None)
     text = r"lagrange: M and f of 'hanging' have \d\d,\d{3} operations for 80 velocities.*use 'recursive'"
     with pytest.warns(SizeWarning, match=text):
         assert equations.program is None

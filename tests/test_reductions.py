@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.codegen.derive.forms import FormError
+from chaplygin.errors import FormError
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-12}
 X, Y, Z = cg.coordinates("x y z")

@@ -12,10 +12,10 @@ import sympy as sp
 from scipy.integrate import quad, solve_ivp
 
 import chaplygin as cg
-from chaplygin.codegen.derive.equations import Equations
-from chaplygin.codegen.emit.python_backend import python_model
-from chaplygin.codegen.lower import entries
-from chaplygin.runtime.errors import DeclarationError, EmitError, FormError
+from chaplygin.api.equations import Equations
+from chaplygin.api.python_model import python_model
+from chaplygin.codegen.plan import matrix_loops as entries
+from chaplygin.errors import DeclarationError, EmitError, FormError
 
 BRICARD = cg.example("bricard")
 RODS = np.array([(1, 0, 0), (0, -1, 0), (0, 0, 1), (-1, 0, 0), (0, 1, 0)], float)
@@ -203,8 +203,8 @@ def test_a_part_of_a_long_kernel_that_factors_is_not_repeated_for_wide_angles(
     """It finds its matrix in the workspace and overwrites it; so each of its angles is examined on its own."""
     from chaplygin.codegen.emit.targets import emit
 
-    monkeypatch.setattr("chaplygin.codegen.emit.statements.LONGEST", 0)
-    monkeypatch.setattr("chaplygin.codegen.emit.statements.PIECE", 8)
+    monkeypatch.setattr("chaplygin.codegen.emit.function_bodies.LONGEST", 0)
+    monkeypatch.setattr("chaplygin.codegen.emit.function_bodies.PIECE", 8)
     w, x, z = cg.coordinates("w x z")
     system = cg.System(
         "held_twice",

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import chaplygin as cg
-from chaplygin.codegen.declare.quaternions import rotation
+from chaplygin.codegen.mechanics.quaternions import rotation
 
 REFERENCE = json.loads((Path(__file__).parent / "data" / "reference_states.json").read_text())
 TIMES = ("1", "10")

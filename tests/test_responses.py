@@ -13,9 +13,9 @@ from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
-from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.api.python_model import python_model
+from chaplygin.errors import ArgumentError
 from chaplygin.generated.harmonic_oscillator import model as oscillator
-from chaplygin.runtime.errors import ArgumentError
 
 pytestmark = needs_core
 

@@ -12,15 +12,15 @@ import sympy as sp
 from body_trees import G
 
 import chaplygin as cg
-from chaplygin.codegen.derive.equations import Equations
+from chaplygin.api.equations import Equations
+from chaplygin.api.python_model import python_model
 from chaplygin.codegen.emit.c_lanes import lane_files
-from chaplygin.codegen.emit.python_backend import python_model
 from chaplygin.codegen.graph.differentiate import forward
 from chaplygin.codegen.graph.evaluate import evaluate
 from chaplygin.codegen.lower import kernels
 from chaplygin.codegen.lower.dynamics import Dynamics
 from chaplygin.codegen.lower.lower import derived
-from chaplygin.codegen.lower.schedule import Store
+from chaplygin.codegen.plan.statements import Store
 
 M, LENGTH, MOMENT = cg.parameters("m l J", positive=True)
 NUMBERS = {M: 1.3, LENGTH: 0.5, MOMENT: 0.1, G: 9.81}

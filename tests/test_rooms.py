@@ -1,105 +1,321 @@
-"""The rooms of `codegen/` in the order of the stages: a module imports from its own room and from earlier ones.
+"""The rooms of the package, in one order: a file imports from its own room and from earlier ones, and in no circle.
 
-The exceptions are the fluent methods, which lead from the object of one stage to the next: `system.equations(...)`,
-`equations.program`, `program.to_sympy()`.
+Every kind of import counts: at the top, in a function, for types alone, and a module's name in a string. Modules that
+are chosen by name at run time lie in the room of the file that loads them: forms, methods, systems, commands.
 """
 
 from __future__ import annotations
 
 import ast
 import functools
+import re
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent / "codegen"
-ROOMS = ("methods", "graph", "declare", "derive", "lower", "emit", "build")
-FLUENT = {"declare/system.py": "System", "derive/equations.py": "Equations", "lower/program.py": "Program"}
+ROOT = Path(__file__).resolve().parent.parent
+ORDER = (
+    "src/chaplygin",
+    "runtime/interface",
+    "codegen/methods",
+    "codegen/graph",
+    "codegen/identities",
+    "codegen/symbols",
+    "codegen/mechanics",
+    "codegen/declare",
+    "codegen/system",
+    "codegen/importers",
+    "codegen/derive",
+    "codegen/forms",
+    "codegen/views",
+    "codegen/lower",
+    "codegen/plan",
+    "codegen/emit",
+    "codegen/toolchain",
+    "runtime/problem",
+    "runtime/results",
+    "runtime/core",
+    "runtime/model",
+    "runtime/sensitivities",
+    "runtime/steppers",
+    "runtime/draws",
+    "runtime/statistics",
+    "runtime/ensembles",
+    "runtime/studies",
+    "runtime/gradients",
+    "runtime/analysis",
+    "runtime/hosts",
+    "src/chaplygin/api",
+    "systems",
+    "generated",
+    "src/chaplygin/cli",
+)
+"""The rooms from the bottom up, as docs/architecture.md shows them."""
+
+FACES = {
+    "src/chaplygin/__init__.py": "src/chaplygin/api",
+    "src/chaplygin/__init__.pyi": "src/chaplygin/api",
+    "src/chaplygin/gym.py": "src/chaplygin/api",
+    "src/chaplygin/__main__.py": "src/chaplygin/cli",
+    "runtime/__init__.py": "src/chaplygin/api",
+    "codegen/__init__.py": "src/chaplygin",
+}
+"""Files above their folder: who imports `chaplygin` or `chaplygin.runtime` imports what a user holds."""
+NAMES_ALONE = ("src/chaplygin/__init__.py", "src/chaplygin/__init__.pyi")
+"""Files that import nothing until one of their names is used."""
+
+GIVEN = {"runtime/hosts/gym.py": {"chaplygin.gym"}}
+"""Names of modules in strings that nobody imports by them: the name of the public module in a message."""
+
+ALLOWED: dict[str, tuple[str, ...]] = {
+    "codegen/declare/given_dynamics.py": ("codegen/system/nodes.py",),
+    "codegen/derive/equation_nodes.py": (
+        "codegen/derive/invariants.py",
+        "codegen/derive/resets.py",
+    ),
+    "codegen/forms/choose.py": ("src/chaplygin/api/equations.py",),
+    "codegen/graph/functions.py": ("codegen/graph/graph.py",),
+    "codegen/lower/derivatives.py": ("codegen/plan/arrange.py",),
+    "codegen/lower/program.py": (
+        "codegen/emit/sympy_ast.py",
+        "codegen/lower/dynamics.py",
+        "codegen/plan/plan.py",
+        "codegen/plan/statements.py",
+    ),
+    "codegen/system/body_checks.py": ("codegen/system/system.py",),
+    "codegen/system/digest.py": ("codegen/system/system.py",),
+    "codegen/system/feasible_points.py": ("codegen/system/system.py",),
+    "codegen/system/independence.py": ("codegen/system/system.py",),
+    "codegen/system/mechanism.py": ("codegen/system/system.py",),
+    "codegen/system/points.py": ("codegen/system/system.py",),
+    "codegen/system/rank_checks.py": ("codegen/system/system.py",),
+    "codegen/system/redundancy.py": ("codegen/system/system.py",),
+    "codegen/system/regularity.py": ("codegen/system/system.py",),
+    "codegen/system/system.py": (
+        "codegen/derive/cyclic.py",
+        "codegen/forms/choose.py",
+        "codegen/views/notebook.py",
+        "codegen/views/structure_constants.py",
+        "src/chaplygin/api/compile.py",
+        "src/chaplygin/api/equations.py",
+    ),
+    "codegen/toolchain/derivatives.py": ("src/chaplygin/api/model.py",),
+    "codegen/toolchain/expressions.py": ("src/chaplygin/api/equations.py",),
+    "codegen/toolchain/fmu.py": ("runtime/model/compiled_model.py",),
+    "codegen/toolchain/model_program.py": ("runtime/model/compiled_model.py",),
+    "codegen/toolchain/model_sources.py": ("runtime/model/compiled_model.py",),
+    "codegen/views/linearize.py": ("src/chaplygin/api/equations.py",),
+    "codegen/views/notebook.py": ("src/chaplygin/api/equations.py",),
+    "codegen/views/to_sympy_system.py": ("src/chaplygin/api/equations.py",),
+    "runtime/analysis/linearization.py": ("runtime/analysis/pictures.py",),
+    "runtime/analysis/steady.py": ("runtime/analysis/continuation.py",),
+    "runtime/core/_runs.pxi": ("runtime/sensitivities/sensitivity.py",),
+    "runtime/ensembles/batch.py": ("runtime/ensembles/sensitivities.py",),
+    "runtime/ensembles/ensemble.py": (
+        "runtime/ensembles/pictures.py",
+        "runtime/ensembles/sensitivities.py",
+    ),
+    "runtime/ensembles/job.py": ("runtime/ensembles/sensitivities.py",),
+    "runtime/gradients/objective.py": (
+        "runtime/hosts/jax_functions.py",
+        "runtime/hosts/torch_functions.py",
+    ),
+    "runtime/interface/base_model.py": (
+        "runtime/ensembles/batch.py",
+        "runtime/ensembles/job.py",
+        "runtime/model/projection.py",
+        "runtime/problem/options.py",
+        "runtime/problem/start.py",
+        "runtime/results/notebook.py",
+        "runtime/sensitivities/variation.py",
+        "runtime/steppers/sensitivity_stepper.py",
+        "runtime/steppers/stepper.py",
+        "src/chaplygin/api/ensemble.py",
+    ),
+    "runtime/model/compiled_model.py": (
+        "runtime/ensembles/job.py",
+        "runtime/model/inlining.py",
+        "runtime/steppers/stepper.py",
+        "src/chaplygin/api/load_model.py",
+    ),
+    "runtime/problem/consistency.py": (
+        "runtime/ensembles/start.py",
+        "runtime/problem/start.py",
+    ),
+    "runtime/problem/pivots.py": (
+        "runtime/problem/start.py",
+        "runtime/results/solution.py",
+    ),
+    "runtime/problem/start.py": ("runtime/model/nearest.py",),
+    "runtime/results/audit.py": ("runtime/results/solution.py",),
+    "runtime/results/between_points.py": ("runtime/results/solution.py",),
+    "runtime/results/notebook.py": ("runtime/results/solution.py",),
+    "runtime/results/plotting.py": ("runtime/results/solution.py",),
+    "runtime/results/solution.py": ("runtime/sensitivities/sensitivity.py",),
+    "runtime/sensitivities/variation.py": ("src/chaplygin/api/model.py",),
+    "runtime/steppers/stepper.py": ("runtime/steppers/sensitivity_stepper.py",),
+    "runtime/studies/chunk.py": ("runtime/studies/collector.py",),
+    "runtime/studies/collector.py": ("src/chaplygin/api/model.py",),
+    "runtime/studies/pictures.py": ("runtime/studies/study.py",),
+    "runtime/studies/response.py": ("src/chaplygin/api/model.py",),
+    "runtime/studies/storage.py": ("runtime/studies/study.py",),
+    "runtime/studies/summary.py": ("runtime/studies/study.py",),
+    "runtime/studies/workers.py": ("src/chaplygin/api/model.py",),
+    "src/chaplygin/api/compile.py": ("src/chaplygin/api/equations.py",),
+    "src/chaplygin/api/python_methods.py": ("src/chaplygin/api/python_model.py",),
+    "src/chaplygin/api/python_stepper.py": ("src/chaplygin/api/python_model.py",),
+    "systems/entry.py": ("systems/__init__.py",),
+}
+"""Imports, file -> files, that go upward or close a circle. This list only becomes shorter."""
+
+PACKAGES = {
+    "codegen": "chaplygin.codegen",
+    "runtime": "chaplygin.runtime",
+    "systems": "chaplygin.systems",
+    "generated": "chaplygin.generated",
+    "src/chaplygin": "chaplygin",
+}
+SUFFIXES = (".py", ".pyi", ".pyx", ".pxi")
+CYTHON = re.compile(r"^[ \t]*from (\.+)([\w.]*) import (\([^)]*\)|[^\n(]+)$", re.M)
 
 
 @functools.cache
-def modules() -> dict[str, ast.Module]:
-    """Path below codegen -> syntax tree."""
+def files() -> dict[str, str]:
+    """Every Python and Cython file of the package with its text; emitted ones import what users import."""
     return {
-        path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
-        for path in sorted(ROOT.rglob("*.py"))
-        if path.parent != ROOT
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+        for folder in PACKAGES
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in SUFFIXES and (folder != "generated" or path.suffix == ".py")
     }
 
 
-def targets(path: str, node: ast.AST) -> Iterator[tuple[str, ...]]:
-    """The modules below codegen that an import statement names, as tuples of names."""
-    if isinstance(node, ast.Import):
-        names = [alias.name.split(".") for alias in node.names]
-    elif isinstance(node, ast.ImportFrom):
-        package = ["chaplygin", "codegen", *path.split("/")[:-1]]
-        base = package[: len(package) + 1 - node.level] if node.level else []
-        base += (node.module or "").split(".") if node.module else []
-        names = [[*base, alias.name] for alias in node.names]
-    else:
+@functools.cache
+def tree(file: str) -> ast.Module:
+    return ast.parse(files()[file])
+
+
+def module(file: str) -> str:
+    """The dotted name of a file."""
+    folder = next(folder for folder in PACKAGES if file.startswith(f"{folder}/"))
+    words = file.removeprefix(f"{folder}/").rpartition(".")[0].split("/")
+    return ".".join([PACKAGES[folder], *(words[:-1] if words[-1] == "__init__" else words)])
+
+
+@functools.cache
+def modules() -> dict[str, str]:
+    """Dotted name -> file. A stub stands for its module, unless that is in Python."""
+    return {
+        module(file): file
+        for suffix in (".pxi", ".pyx", ".pyi", ".py")
+        for file in files()
+        if file.endswith(suffix)
+    }
+
+
+def room(file: str) -> str | None:
+    """The room of a file; None if it is in none."""
+    if file in FACES:
+        return FACES[file]
+    folder = file.rpartition("/")[0]
+    while folder not in ORDER and folder.count("/") > 1:
+        folder = folder.rpartition("/")[0]
+    return folder if folder in ORDER else None
+
+
+def named(file: str) -> Iterator[str]:
+    """The modules that a file names, each as `module` or `module.name`."""
+    package = module(file).split(".")
+    if not file.endswith(("__init__.py", "__init__.pyi")):
+        package.pop()
+
+    def absolute(level: int, name: str | None) -> str:
+        base = package[: len(package) + 1 - level] if level else []
+        return ".".join([*base, *([name] if name else [])])
+
+    if file.endswith((".pyx", ".pxi")):
+        for dots, name, what in CYTHON.findall(files()[file]):
+            for each in what.strip("()").split(","):
+                if each.strip():
+                    yield f"{absolute(len(dots), name)}.{each.split()[0]}"
         return
-    for name in names:
-        if name[:2] == ["chaplygin", "codegen"]:
-            yield tuple(name[2:])
+    for node in ast.walk(tree(file)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{absolute(node.level, node.module)}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and "." in str(node.value):
+            yield from {str(node.value)} & modules().keys() - GIVEN.get(file, set())
 
 
-def within(tree: ast.Module, name: str) -> set[ast.AST]:
-    """Everything in the methods of a class, and in the blocks `if TYPE_CHECKING`."""
-    return {
-        node
-        for top in tree.body
-        if (isinstance(top, ast.ClassDef) and top.name == name)
-        or (isinstance(top, ast.If) and ast.unparse(top.test) == "TYPE_CHECKING")
-        for node in ast.walk(top)
-    }
+@functools.cache
+def arrows() -> dict[str, set[str]]:
+    """File -> the other files that it imports."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for file in files():
+        if file in NAMES_ALONE:
+            continue
+        for name in named(file):
+            for known in (name, name.rpartition(".")[0]):  # a module, or what is defined in one
+                if known in modules():
+                    found[file].add(modules()[known])
+                    break
+        found[file].discard(file)
+    return found
 
 
-def test_every_module_is_in_a_room() -> None:
-    assert {path.name for path in ROOT.glob("*.py")} == {"__init__.py"}
-    assert {path.split("/")[0] for path in modules()} == set(ROOMS)
+def upward() -> list[tuple[str, str]]:
+    return [
+        (file, other)
+        for file, others in arrows().items()
+        for other in sorted(others)
+        if ORDER.index(room(other) or "") > ORDER.index(room(file) or "")
+    ]
 
 
-def test_imports_go_back_along_the_stages_and_fluent_methods_lead_on() -> None:
-    found = []
-    for path, tree in modules().items():
-        fluent = within(tree, FLUENT[path]) if path in FLUENT else set()
-        for node in ast.walk(tree):
-            for target in targets(path, node):
-                ahead = target[0] in ROOMS and ROOMS.index(target[0]) > ROOMS.index(path.split("/")[0])
-                if ahead and node not in fluent:
-                    found.append(f"{path}:{node.lineno} imports {'.'.join(target)}")  # type: ignore[attr-defined]
+def test_every_file_is_in_a_room() -> None:
+    assert [file for file in files() if room(file) is None] == []
+    assert {room(file) for file in files()} == set(ORDER)
+    tops = {file for file in files() if file.count("/") == 1 and file.startswith(("codegen/", "runtime/"))}
+    assert tops == {"codegen/__init__.py", "runtime/__init__.py"}
+
+
+def test_imports_go_down() -> None:
+    found = [f"{file} imports {other}" for file, other in upward() if other not in ALLOWED.get(file, ())]
     assert found == []
 
 
+def test_files_form_no_circle() -> None:
+    """Raises graphlib.CycleError, which names the files of a circle."""
+    graph = {file: others - set(ALLOWED.get(file, ())) for file, others in arrows().items()}
+    order = list(TopologicalSorter(graph).static_order())
+    assert len(order) == len({*graph, *(other for others in graph.values() for other in others)})
+
+
+def test_what_is_allowed_is_needed() -> None:
+    gone = [(file, other) for file in ALLOWED for other in ALLOWED[file] if other not in arrows()[file]]
+    assert gone == []
+
+
+def test_the_page_shows_the_rooms_in_their_order() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    _, _, rest = page.partition("\n## The rooms\n")
+    shown = re.findall(r"^\| `([\w/]+)/` \|", rest.partition("\n## ")[0], re.M)
+    assert shown == list(ORDER)
+
+
 def test_methods_are_numbers_and_need_nothing_of_the_package() -> None:
-    for path, tree in modules().items():
-        if path.startswith("methods/"):
-            for node in ast.walk(tree):
+    for file, others in arrows().items():
+        if room(file) == "codegen/methods":
+            assert {room(other) for other in others} <= {"codegen/methods"}, file
+            for node in ast.walk(tree(file)):
                 if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0):
                     names = (
                         [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""]
                     )
-                    assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names, path
-                for target in targets(path, node):
-                    assert target[0] == "methods", path
-
-
-def test_modules_form_no_circle() -> None:
-    """Imports at the top of modules; those inside functions and for types are not run then."""
-    trees = modules()
-    names = {path.removesuffix(".py").replace("/", "."): path for path in trees}
-    graph: dict[str, set[str]] = {name: set() for name in names}
-    for name, path in names.items():
-        for node in trees[path].body:
-            for target in targets(path, node):
-                for end in (len(target), len(target) - 1):
-                    other = ".".join(target[:end])
-                    if other in names and other != name:
-                        graph[name].add(other)
-                        break
-    assert len(list(TopologicalSorter(graph).static_order())) == len(names)
-    assert graph["derive.equations"] >= {"derive.equation_nodes", "declare.system"}
+                    assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names, file
 
 
 LONGEST = 60
@@ -116,10 +332,10 @@ def length(node: ast.FunctionDef) -> int:
 
 def test_functions_are_short() -> None:
     found = {
-        f"{path.relative_to(ROOT.parent).as_posix()}: {node.name}"
-        for folder in ("codegen", "runtime", "src", "systems")
-        for path in (ROOT.parent / folder).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        f"{file}: {node.name}"
+        for file in files()
+        if file.endswith(".py")
+        for node in ast.walk(tree(file))
         if isinstance(node, ast.FunctionDef) and length(node) > LONGEST
     }
     assert not found

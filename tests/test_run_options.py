@@ -20,7 +20,7 @@ from test_runtime_python import kernels
 
 import chaplygin as cg
 from chaplygin.runtime import PythonModel
-from chaplygin.runtime.options import DEFAULTS, STEPPER, RunKeywords, RunOptions
+from chaplygin.runtime.problem.options import DEFAULTS, STEPPER, RunKeywords, RunOptions
 
 pytestmark = needs_core
 
@@ -133,7 +133,7 @@ NEW_OPTION = """
 import inspect
 import numpy as np
 import chaplygin as cg
-from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.api.python_model import python_model
 
 system = cg.example("harmonic_oscillator").system
 model, pure = system.compile(wait=True), python_model(system.equations().program, quiet=True)
@@ -161,7 +161,7 @@ def test_a_new_option_is_one_field_and_its_type(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "src" / "chaplygin", package)
     for folder in ("codegen", "runtime", "systems", "templates"):
         shutil.copytree(ROOT / folder, package / folder)
-    path = package / "runtime" / "options.py"
+    path = package / "runtime" / "problem" / "options.py"
     field, kind = '    paradox: str = "stop"\n', "    paradox: str\n"
     text = path.read_text(encoding="utf-8")
     assert (text.count(field), text.count(kind)) == (1, 1)

@@ -13,8 +13,8 @@ import pytest
 from runtime_models import BLOCK, hybrid, needs_core
 from scipy.optimize import brentq
 
+from chaplygin.api.ensemble import ensemble
 from chaplygin.runtime import ArgumentError, KernelError
-from chaplygin.runtime.ensemble import ensemble
 
 pytestmark = needs_core
 

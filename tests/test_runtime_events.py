@@ -11,8 +11,8 @@ import pytest
 from runtime_models import BLOCK, ctrl_c_after, hybrid, model, needs_core
 from scipy.integrate import solve_ivp
 
+from chaplygin.api.ensemble import ensemble
 from chaplygin.runtime import ArgumentError
-from chaplygin.runtime.ensemble import ensemble
 
 pytestmark = needs_core
 

@@ -18,9 +18,9 @@ from hand_written import extension_module, key_of, sources
 from runtime_models import library, model, needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.build.extension import build
+from chaplygin.codegen.toolchain.library import build
 from chaplygin.runtime import LoadError
-from chaplygin.runtime.sealing import seal
+from chaplygin.runtime.interface.checksum import seal
 
 pytestmark = needs_core
 
@@ -151,10 +151,10 @@ def test_without_the_compiled_core_only_models_are_missing(path: Path) -> None:
     out = python(
         """
         import sys
-        sys.modules["chaplygin.runtime._core"] = None
+        sys.modules["chaplygin.runtime.core._core"] = None
         import chaplygin.runtime as runtime
-        from chaplygin.runtime.ensemble import ensemble
-        from chaplygin.runtime.python_model import PythonModel
+        from chaplygin.api.ensemble import ensemble
+        from chaplygin.api.python_model import PythonModel
         print(runtime.core_available())
         try:
             runtime.load_model(sys.argv[1])

@@ -11,7 +11,7 @@ import sympy as sp
 from runtime_models import capsule, library, model, needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.api.python_model import python_model
 from chaplygin.runtime import ArgumentError, KernelError, LoadError, Model
 
 pytestmark = needs_core

@@ -15,10 +15,10 @@ from oracle_rodas5p import OracleModel
 from runtime_models import ctrl_c_heard, model, needs_core, press_ctrl_c
 
 import chaplygin as cg
-from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.api.python_model import python_model
 from chaplygin.codegen.methods import PAIRS
 from chaplygin.runtime import ArgumentError, KernelError, PurePythonWarning, PythonModel, Variable
-from chaplygin.runtime.base_model import KernelEntry
+from chaplygin.runtime.interface.description import KernelEntry
 
 
 def kernels() -> Any:

@@ -12,10 +12,11 @@ from runtime_models import EVENTS, model, needs_core
 from test_runtime_python import kernels
 
 import chaplygin as cg
-from chaplygin.runtime import ArgumentError, Model, PythonModel, lanes as lanes_of
-from chaplygin.runtime.ensemble_job import EnsembleJob, Results
-from chaplygin.runtime.inputs import parse
-from chaplygin.runtime.options import RunOptions
+from chaplygin.runtime import ArgumentError, Model, PythonModel
+from chaplygin.runtime.ensembles.job import EnsembleJob, Results
+from chaplygin.runtime.model import lanes as lanes_of
+from chaplygin.runtime.problem.inputs import parse
+from chaplygin.runtime.problem.options import RunOptions
 
 pytestmark = needs_core
 
@@ -178,7 +179,7 @@ def test_reproducible_is_a_boolean() -> None:
 
 
 def core(p: list[Any], t_eval: Any = None, end: Any = None) -> Any:
-    from chaplygin.runtime._core import EnsembleCore
+    from chaplygin.runtime.core._core import EnsembleCore
 
     m, inputs = model("oscillator"), parse(INPUTS, ("F",), 3)
     job = EnsembleJob(
@@ -227,7 +228,7 @@ def test_the_ensemble_hands_on_what_the_driver_refuses() -> None:
 
 
 def test_the_stepper_counts_before_it_copies() -> None:
-    from chaplygin.runtime._core import StepperCore
+    from chaplygin.runtime.core._core import StepperCore
 
     for x0, p in ((np.ones(2), np.ones(1)), (np.ones(1), np.ones(2))):
         with pytest.raises(ArgumentError, match="vectors of all states and parameters"):

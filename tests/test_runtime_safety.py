@@ -17,8 +17,8 @@ import pytest
 from runtime_models import ctrl_c_after, model, needs_core
 
 import chaplygin as cg
+from chaplygin.errors import BusyError
 from chaplygin.runtime import ArgumentError, KernelError, MissingExtraError
-from chaplygin.runtime.errors import BusyError
 
 pytestmark = needs_core
 

@@ -13,9 +13,9 @@ from test_runtime_python import kernels
 from test_runtime_stepper import TIGHT, swing
 
 import chaplygin as cg
-from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.api.python_model import python_model
 from chaplygin.runtime import ArgumentError, KernelError, PythonModel, Stepper
-from chaplygin.runtime.base_stepper import BaseStepper
+from chaplygin.runtime.steppers.base import BaseStepper
 
 pytestmark = needs_core
 

@@ -9,15 +9,15 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.codegen.declare.bodies import hat
-from chaplygin.codegen.declare.quaternions import quaternion_rates, rotation
-from chaplygin.codegen.declare.screws import Flow
-from chaplygin.codegen.declare.symbols import DeclarationError
-from chaplygin.codegen.emit.python_backend import python_model
-from chaplygin.codegen.graph.dropping import dropped
+from chaplygin.api.python_model import python_model
 from chaplygin.codegen.graph.from_sympy import Lowering
 from chaplygin.codegen.graph.graph import Graph
 from chaplygin.codegen.graph.to_sympy import expressions
+from chaplygin.codegen.identities.unused_variables import dropped
+from chaplygin.codegen.mechanics.bodies import hat
+from chaplygin.codegen.mechanics.quaternions import quaternion_rates, rotation
+from chaplygin.codegen.mechanics.screws import Flow
+from chaplygin.codegen.symbols.symbols import DeclarationError
 
 T = cg.time
 M1, M2, R, G = cg.parameters("m1 m2 R g", positive=True)

@@ -13,10 +13,10 @@ import pytest
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.build.extension import build_lanes
+from chaplygin.codegen.toolchain.library import build_lanes
 from chaplygin.runtime import LoadError
-from chaplygin.runtime.companion import Expression, address_of, library_of
-from chaplygin.runtime.sealing import check_seal, open_library
+from chaplygin.runtime.interface.checksum import check_seal, open_library
+from chaplygin.runtime.model.expressions import Expression, address_of, library_of
 
 pytestmark = needs_core
 
@@ -60,7 +60,7 @@ def test_damaged_files_are_refused(libraries: list[Path], tmp_path: Path, many: 
         from pathlib import Path
         from test_sealed_libraries import damaged
         from chaplygin.runtime import LoadError, load_model
-        from chaplygin.runtime.sealing import open_library
+        from chaplygin.runtime.interface.checksum import open_library
         files = list(map(Path, sys.argv[3:]))
         contents = [file.read_bytes() for file in files]
         seed, count = map(int, sys.argv[2].split())

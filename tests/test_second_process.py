@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 from runtime_models import needs_core
 
-from chaplygin.runtime import core_available
-from chaplygin.runtime.lanes import WORTH
+from chaplygin.runtime.interface.limits import WORTH
+from chaplygin.runtime.model.compiled_model import core_available
 
 if core_available():
-    from chaplygin.runtime._core import widest_lanes
+    from chaplygin.runtime.core._core import widest_lanes
 
     WIDEST = widest_lanes()
 else:

@@ -10,9 +10,9 @@ import sympy as sp
 from runtime_models import needs_core
 
 import chaplygin as cg
+from chaplygin.errors import ArgumentError, ChaplyginError
 from chaplygin.generated.harmonic_oscillator import model
-from chaplygin.runtime.arguments import short
-from chaplygin.runtime.errors import ArgumentError, ChaplyginError
+from chaplygin.runtime.interface.arguments import short
 
 
 class Counted:

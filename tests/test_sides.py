@@ -16,8 +16,8 @@ from scipy import stats
 from scipy.optimize import brentq
 
 import chaplygin as cg
+from chaplygin.errors import KernelError
 from chaplygin.runtime import Model
-from chaplygin.runtime.errors import KernelError
 
 pytestmark = needs_core
 

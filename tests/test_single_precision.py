@@ -17,12 +17,12 @@ from small_systems import SMALL
 from test_c_core import INLINE, ROOT, SANITIZERS, SOURCES, STRICT, run
 
 import chaplygin as cg
-from chaplygin.codegen.emit.folder import with_headers
 from chaplygin.codegen.emit.single_precision import single_literal, single_precision
 from chaplygin.codegen.emit.targets import emit
+from chaplygin.codegen.emit.write_folder import with_headers
 from chaplygin.codegen.lower.program import Program
-from chaplygin.runtime.c_files import DRIVER, INCLUDE
-from chaplygin.runtime.errors import EmitError
+from chaplygin.errors import EmitError
+from chaplygin.runtime.interface.files import DRIVER, INCLUDE
 from chaplygin.systems import block_on_belt
 
 EPSILON = 2.0**-23

@@ -13,9 +13,10 @@ import sympy as sp
 from runtime_models import model, needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.emit.python_backend import python_model
-from chaplygin.runtime.ensemble_start import STRETCH, Start
-from chaplygin.runtime.errors import ArgumentError, ConsistencyWarning
+from chaplygin.api.python_model import python_model
+from chaplygin.errors import ArgumentError, ConsistencyWarning
+from chaplygin.runtime.ensembles.start import Start
+from chaplygin.runtime.problem.consistency import STRETCH
 
 pytestmark = needs_core
 

@@ -19,7 +19,7 @@ from order_conditions import Tree, density, trees
 from runtime_models import model as hand_written, needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.emit.python_backend import python_kernels
+from chaplygin.api.python_model import python_kernels
 from chaplygin.codegen.methods.rodas5p import RODAS5P
 from chaplygin.runtime import ArgumentError
 

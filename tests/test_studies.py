@@ -15,11 +15,11 @@ from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
+from chaplygin.errors import ArgumentError, ChaplyginError
 from chaplygin.generated import harmonic_oscillator
 from chaplygin.runtime import Model
-from chaplygin.runtime.errors import ArgumentError, ChaplyginError
-from chaplygin.runtime.studies.results import MomentsResult, Probability, Quantiles
-from chaplygin.runtime.studies.sketches import BLOCK, Counts, Moments
+from chaplygin.runtime.statistics.results import MomentsResult, Probability, Quantiles
+from chaplygin.runtime.statistics.sketches import BLOCK, Counts, Moments
 from chaplygin.runtime.studies.study import Study
 
 pytestmark = needs_core
@@ -145,7 +145,7 @@ def bits(found: Study) -> list[Any]:
 
 @pytest.mark.parametrize("options", [{"threads": 2}, {"threads": 4}, {"lanes": 1}, {"lanes": 8}])
 def test_the_same_bits_whatever_runs_it(options: dict[str, Any]) -> None:
-    from chaplygin.runtime._core import widest_lanes
+    from chaplygin.runtime.core._core import widest_lanes
 
     if options.get("lanes", 1) > widest_lanes():
         pytest.skip("this CPU has no registers of this width")

@@ -19,11 +19,11 @@ from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
-from chaplygin.runtime.errors import ChaplyginError
+from chaplygin.errors import ChaplyginError
+from chaplygin.runtime.statistics.sketches import BLOCK
 from chaplygin.runtime.studies.folder import Chunks
 from chaplygin.runtime.studies.manifest import FORMAT, StudyFolderError, digest, read_manifest
 from chaplygin.runtime.studies.packing import pack, unpack
-from chaplygin.runtime.studies.sketches import BLOCK
 from chaplygin.runtime.studies.study import Study
 
 pytestmark = needs_core

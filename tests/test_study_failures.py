@@ -15,10 +15,10 @@ from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
+from chaplygin.errors import ChaplyginError
 from chaplygin.runtime import Model
-from chaplygin.runtime.errors import ChaplyginError
-from chaplygin.runtime.studies.part import UNDEFINED
-from chaplygin.runtime.studies.sketches import BLOCK
+from chaplygin.runtime.statistics.part import UNDEFINED
+from chaplygin.runtime.statistics.sketches import BLOCK
 from chaplygin.runtime.studies.study import Study
 
 pytestmark = needs_core

@@ -19,10 +19,10 @@ from scipy import stats
 import chaplygin as cg
 from chaplygin import ArgumentError
 from chaplygin.generated.harmonic_oscillator import model
-from chaplygin.runtime.progress import Progress
-from chaplygin.runtime.studies.folder import StudyFolderError
+from chaplygin.runtime.ensembles.progress import Progress
+from chaplygin.runtime.statistics.sketches import CHUNK, Counts, Moments
+from chaplygin.runtime.studies.manifest import StudyFolderError
 from chaplygin.runtime.studies.packing import pack, unpack
-from chaplygin.runtime.studies.sketches import CHUNK, Counts, Moments
 from chaplygin.runtime.studies.study import Study
 
 pytestmark = needs_core

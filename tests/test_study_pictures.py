@@ -13,11 +13,11 @@ from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
-from chaplygin.runtime.errors import ArgumentError, MissingExtraError
-from chaplygin.runtime.studies.results import Probability
-from chaplygin.runtime.studies.sketches import BLOCK
+from chaplygin.errors import ArgumentError, MissingExtraError
+from chaplygin.runtime.statistics.convergence import marked, marks
+from chaplygin.runtime.statistics.results import Probability
+from chaplygin.runtime.statistics.sketches import BLOCK
 from chaplygin.runtime.studies.study import Study
-from chaplygin.runtime.studies.trail import marked, marks
 
 pytest.importorskip("matplotlib")
 pytestmark = needs_core

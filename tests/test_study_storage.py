@@ -14,9 +14,9 @@ from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
+from chaplygin.errors import ArgumentError, MissingExtraError
 from chaplygin.generated.harmonic_oscillator import model
-from chaplygin.runtime.errors import ArgumentError, MissingExtraError
-from chaplygin.runtime.studies.sketches import BLOCK, CHUNK
+from chaplygin.runtime.statistics.sketches import BLOCK, CHUNK
 from chaplygin.runtime.studies.study import Study
 
 pytestmark = needs_core

@@ -13,8 +13,8 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.codegen.declare.entry import CONTENTS, Entry
-from chaplygin.codegen.declare.symbols import DeclarationError
+from chaplygin.codegen.symbols.place import CONTENTS, Entry
+from chaplygin.codegen.symbols.symbols import DeclarationError
 
 PHI, X, Y = cg.coordinates("phi x y")
 OMEGA, V, W = cg.velocities("omega v w")
@@ -247,7 +247,7 @@ def test_a_system_cannot_have_the_prefix_of_the_runtime() -> None:
 
 def test_a_name_made_by_hand_is_checked_too() -> None:
     """A symbol object can be created without the naming rule; the System checks it again."""
-    from chaplygin.codegen.declare.symbols import Parameter
+    from chaplygin.codegen.symbols.symbols import Parameter
 
     evil = Parameter('a;system("x")', real=True)
     with pytest.raises(DeclarationError, match="a name is a letter"):

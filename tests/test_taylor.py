@@ -19,7 +19,7 @@ from runtime_models import needs_core
 import chaplygin as cg
 from chaplygin.codegen.emit.targets import emit
 from chaplygin.codegen.graph.functions import FUNCTIONS
-from chaplygin.codegen.methods import TAYLOR
+from chaplygin.codegen.methods.taylor import TAYLOR
 from chaplygin.runtime import ArgumentError
 
 pytestmark = needs_core

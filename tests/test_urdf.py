@@ -13,8 +13,8 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.codegen.declare.symbols import DeclarationError
-from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.api.python_model import python_model
+from chaplygin.codegen.symbols.symbols import DeclarationError
 
 FILES = Path(__file__).parent / "data" / "urdf"
 ROBOT = """<robot name="r"> <link name="a"/> <link name="b"> <inertial> <mass value="1"/>

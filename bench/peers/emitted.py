@@ -34,7 +34,7 @@ def right_hand_side(case: Case, reproducible: bool = True) -> int:
     It is compiled with the flags of the project's own builds.
     """
     import chaplygin.runtime
-    from chaplygin.codegen.build.toolchain import find_compiler
+    from chaplygin.codegen.toolchain.compiler import find_compiler
 
     folder = Path(tempfile.mkdtemp(prefix="chaplygin-bench-"))
     case.entry.system.emit(case.form, folder)

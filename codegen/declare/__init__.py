@@ -1,1 +1,1 @@
-"""What the user declares, checked and frozen. Imports from graph."""
+"""What the user says, as data: `Declaration`, its contacts and events, and its checks."""

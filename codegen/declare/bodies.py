@@ -1,199 +1,82 @@
-"""Declaration of rigid bodies: mass, inertia operator, pose relative to a parent."""
+"""Bodies and interactions as entries of a declaration, and checks of their numbers and names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import sympy as sp
 
-from chaplygin.runtime.shortened import short
-
-from . import checks
-from .entry import Entry
-from .symbols import AXES, Coordinate, DeclarationError, Input, Parameter, Time, Velocity, check_name
-
-Expression = Any
-Vector = Any
-
-ONE_PARENT = "give one body, or None for space; a loop is closed by System(holonomic=[...])"
-"""The message for a parent that is not a body."""
+from ..mechanics.bodies import Body
+from ..mechanics.interactions import Interaction
+from ..symbols import values
+from ..symbols.place import Entry
+from ..symbols.symbols import DeclarationError
 
 
-class Body:
-    """A rigid body: mass, inertia operator, and pose as a function of (t, x).
+def entries(bodies: Sequence[Body], interactions: Sequence[Interaction]) -> list[tuple[Entry, Any]]:
+    """Every expression of the bodies and interactions with its place."""
+    found = [entry for body in bodies for entry in body.entries()]
+    for i, item in enumerate(interactions):
+        for name, e in item.entries():
+            place = Entry("interactions", i, name, kind=type(item).__name__)
+            found += [(place, part) for part in (e if isinstance(e, sp.MatrixBase) else [e])]
+    return found
 
-    Parameters
-    ----------
-    name : a plain identifier.
-    mass : omit it for a massless frame that carries other bodies.
-    inertia : 3x3 inertia operator in body axes, about the mass centre unless `about` is given; or the three
-        principal moments. None: a particle or a frame.
-    rotation : 3x3 matrix from body axes to the axes of the parent (or of space); its columns are the body axes. A
-        rotation times a scalar factor is accepted, as given by a quaternion q with |q| != 1. None: the parent's axes.
-    center : position of the mass centre, 3 components in the parent's axes, relative to the parent's mass centre;
-        without a parent, in space. None: (0, 0, 0).
-    parent : the body relative to which the pose is given.
-    about : the reference point of `inertia`, in body axes, relative to the mass centre.
 
-    Raises
-    ------
-    DeclarationError : for wrong shapes, an asymmetric inertia, a pose that contains velocities. `System` checks at its
-        example point that mass and inertia are not negative, and there and along motions that the matrix is a rotation.
-
-    >>> import chaplygin as cg
-    >>> x, phi = cg.coordinates("x phi")
-    >>> m, r = cg.parameters("m r", positive=True)
-    >>> inertia = (m*r**2/4, m*r**2/2, m*r**2/4)
-    >>> wheel = cg.Body("wheel", mass=m, inertia=inertia, rotation=cg.turn(2, phi), center=(x, 0, r))
-    >>> cg.rolling(wheel, (x, 0, 0))
-    [-phi_dot*r + x_dot]
-    """
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        mass: Expression | None = None,
-        inertia: Any = None,
-        rotation: Any = None,
-        center: Sequence[Expression] | None = None,
-        parent: Body | None = None,
-        about: Sequence[Expression] | None = None,
-    ) -> None:
-        check_name(name, "Body name")
-        if parent is not None and not isinstance(parent, Body):
-            raise DeclarationError(f"Body {name!r}: parent is {type(parent).__name__}; {ONE_PARENT}")
-        self.name, self.parent = name, parent
-        where = f"Body {name!r}"
-        if mass is None and inertia is not None:
-            raise DeclarationError(f"{where}: inertia is given without mass; give the mass")
-        self.mass = scalar(where, "mass", 0 if mass is None else mass)
-        self.rotation = sp.eye(3) if rotation is None else matrix(where, "rotation", rotation)
-        self.center = vector(where, "center", (0, 0, 0) if center is None else center)
-        self.inertia = self._central(inertia, about)
-
-    def _central(self, inertia: Any, about: Sequence[Expression] | None) -> Any:
-        where = f"Body {self.name!r}"
-        if inertia is None:
-            if about is not None:
-                raise DeclarationError(f"{where}: about is given without inertia")
-            return sp.zeros(3)
-        # of an array: without axes it is a number, although its type can be iterated over
-        axes = getattr(inertia, "ndim", None)
-        if axes == 1 and len(inertia) != 3:
-            raise DeclarationError(f"{where}: inertia has {len(inertia)} entries; give 3 components")
-        moments = (
-            isinstance(inertia, Iterable) and not isinstance(inertia, sp.MatrixBase) and axes in (None, 1)
-        )
-        rows = list(inertia) if moments else inertia
-        if moments and not any(isinstance(r, Iterable) and not isinstance(r, str) for r in rows):
-            rows = sp.diag(*vector(where, "inertia", rows))
-        given = matrix(where, "inertia", rows)
-        for i, j in ((0, 1), (0, 2), (1, 2)):
-            if sp.expand(given[i, j] - given[j, i]) != 0:
+def checked(given_bodies: Any, given_interactions: Any) -> tuple[tuple[Body, ...], tuple[Interaction, ...]]:
+    """The bodies, with their parents among them, and the interactions of these bodies."""
+    bodies = values.instances("bodies", given_bodies, Body, "Body(name, ...)")
+    _check_names(bodies)
+    names = ", ".join(body.name for body in bodies)
+    _check_lines(bodies)
+    for body in bodies:
+        if body.parent is not None and body.parent not in bodies:
+            raise DeclarationError(
+                f"Body {body.name!r}: its parent {body.parent.name!r} is not among bodies ({names}); add it, "
+                "with mass 0 if it is only a frame"
+            )
+    advice = "Weight, Wrench, Spring, Damper or Motor"
+    interactions = values.instances("interactions", given_interactions, Interaction, advice)
+    for i, item in enumerate(interactions):
+        for body in item.bodies:
+            if body not in bodies:
                 raise DeclarationError(
-                    f"{where}: inertia is not symmetric: entry [{i}, {j}] is {given[i, j]}, [{j}, {i}] {given[j, i]}"
+                    f"interactions[{i}] ({type(item).__name__}): the body {body.name!r} is not among bodies "
+                    f"({names or 'none'})"
                 )
-        if about is None:
-            return given
-        d = vector(where, "about", about)
-        return given - self.mass * (d.dot(d) * sp.eye(3) - d * d.T)
-
-    def entries(self) -> list[tuple[Entry, Expression]]:
-        """The declared expressions, each with its place."""
-
-        def entry(attribute: str, index: str | None = None) -> Entry:
-            return Entry("bodies", self.name, attribute, index)
-
-        found = [(entry("mass"), self.mass)]
-        for name in ("inertia", "rotation"):
-            matrix, places = getattr(self, name), [(i, j) for i in range(3) for j in range(3)]
-            found += [(entry(name, f"{i}, {j}"), matrix[i, j]) for i, j in places]
-        return [*found, *((entry("center", str(i)), self.center[i]) for i in range(3))]
-
-    def __repr__(self) -> str:
-        of = f", parent={self.parent.name!r}" if self.parent else ""
-        return f"Body({self.name!r}, mass={self.mass}{of})"
+    return bodies, interactions
 
 
-def turn(axis: int | str | Sequence[Expression], angle: Expression) -> Any:
-    """The rotation matrix about an axis by an angle; its columns are the rotated axes.
-
-    axis : 1, 2, 3, the same as "x", "y", "z", or a unit vector.
-
-    >>> import sympy as sp
-    >>> import chaplygin as cg
-    >>> cg.turn(3, sp.pi / 2) * sp.Matrix([1, 0, 0])
-    Matrix([
-    [0],
-    [1],
-    [0]])
-    """
-    if isinstance(axis, int):
-        if axis not in (1, 2, 3):
-            raise DeclarationError(f"turn: axis is {axis}; give 1, 2, 3 or a unit vector")
-        axis = [int(i == axis) for i in (1, 2, 3)]
-    if isinstance(axis, str):
-        if axis not in AXES:
-            raise DeclarationError(f'turn: axis is {axis!r}; give "x", "y", "z" or a unit vector')
-        axis = AXES[axis]
-    n = vector("turn", "axis", axis)
-    c, s = sp.cos(angle), sp.sin(angle)
-    return c * sp.eye(3) + s * hat(n) + (1 - c) * n * n.T
-
-
-def hat(w: Vector) -> Any:
-    """The skew-symmetric matrix of a vector: hat(w) r = w x r."""
-    return sp.Matrix([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
-
-
-def moves(e: Any) -> set[sp.Symbol]:
-    """The coordinates in an expression, and the time if it occurs."""
-    return {s for s in e.free_symbols if isinstance(s, (Coordinate, Time))}
-
-
-def scalar(where: str, entry: str, value: Any, moving: bool = False) -> Expression:
-    """`value` as a scalar expression in (t, x, parameters, inputs), if `moving` also in the velocities."""
-    e = checks.scalar(f"{where}: {entry}", value)
-    if e.has(sp.nan, sp.oo, -sp.oo, sp.zoo):
-        raise DeclarationError(f"{where}: {entry} is {e}; give a finite value")
-    for s in sorted(e.free_symbols, key=str):
-        if isinstance(s, Velocity) and not moving:
-            raise DeclarationError(
-                f"{where}: {entry} contains the velocity {s}; it must be a function of (t, x)"
+def _check_names(bodies: Sequence[Body]) -> None:
+    """Refuse two bodies of one name, which may be one body meant to have two parents."""
+    seen: dict[str, Body] = {}
+    for body in bodies:
+        other = seen.setdefault(body.name, body)
+        if other is not body and other.parent is not body.parent:
+            parents = " and ".join(
+                "space" if b.parent is None else repr(b.parent.name) for b in (other, body)
             )
-        if not isinstance(s, (Coordinate, Velocity, Parameter, Input, Time)):
             raise DeclarationError(
-                f"{where}: {entry}: unknown symbol {s}; declare it with parameters() or coordinates()"
+                f"bodies: the name {body.name!r} is used twice, with the parents {parents}; a body has one parent, "
+                "and a loop is closed by holonomic=[...]"
             )
-    return e
+    values.distinct("bodies", [body.name for body in bodies])
 
 
-def vector(where: str, entry: str, value: Any, moving: bool = False) -> Vector:
-    """`value` as a column of three scalars, which may contain the velocities if `moving`."""
-    sequence = isinstance(value, (sp.MatrixBase, sp.Tuple)) or (
-        hasattr(value, "__iter__") and not isinstance(value, str)
-    )
-    try:
-        size = len(value) if hasattr(value, "__len__") else 0
-        items = list(value) if sequence and size <= 3 else []
-    except Exception:  # an array without axes is iterable by its type alone
-        sequence, size, items = False, 0, []
-    if len(items) != 3:
-        found = f"has {size or len(items)} entries" if sequence else f"is {type(value).__name__}"
-        raise DeclarationError(f"{where}: {entry} {found}; give 3 components")
-    return sp.Matrix([scalar(where, f"{entry}[{i}]", e, moving) for i, e in enumerate(items)])
-
-
-def matrix(where: str, entry: str, value: Any) -> Any:
-    shape = getattr(value, "shape", (3, 3))
-    if shape != (3, 3):  # before SymPy converts an array, which may be large
-        raise DeclarationError(f"{where}: {entry} has shape {shape}; give shape (3, 3)")
-    try:
-        given = sp.Matrix(value)
-    except Exception:
-        raise DeclarationError(f"{where}: {entry} = {short(value)} is not a 3x3 matrix") from None
-    if given.shape != (3, 3):
-        raise DeclarationError(f"{where}: {entry} has shape {given.shape}; give shape (3, 3)")
-    return given.applyfunc(lambda e: scalar(where, entry, e))
+def _check_lines(bodies: Sequence[Body]) -> None:
+    """Refuse a body that carries itself through its children."""
+    standing: set[Body] = set()
+    for body in bodies:
+        line: list[Body] = []
+        above: Body | None = body
+        while above is not None and above not in standing:
+            line.append(above)
+            above = above.parent
+            if above in line:
+                names = " - ".join(b.name for b in [*line[line.index(above) :], above])
+                raise DeclarationError(
+                    f"Body {above.name!r}: a cycle of parents: {names}; one of these bodies stands in space "
+                    "(parent=None), and a loop is closed by holonomic=[...]"
+                )
+        standing.update(line)

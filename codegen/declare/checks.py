@@ -1,24 +1,19 @@
-"""Checks of what is given to a `System`; every error names the entry and says how to correct it.
-
-The constructor puts the name of the system before it, see `naming`.
-"""
+"""Checks of a whole declaration; every error names the entry and says how to correct it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
-from chaplygin.runtime import assumptions as held
-from chaplygin.runtime.errors import RangeError
+from chaplygin.runtime.interface import assumptions as held
 
 from ..graph.from_sympy import function_of_time
-from .entry import Entry
-from .symbols import (
+from ..symbols.place import Entry
+from ..symbols.symbols import (
     Coordinate,
     DeclarationError,
     Input,
@@ -34,120 +29,10 @@ from .symbols import (
     rate,
     time,
 )
+from ..symbols.values import mapping
 
 if TYPE_CHECKING:
     from .declaration import Declaration
-
-Item = TypeVar("Item")
-
-
-@contextmanager
-def naming(system: str) -> Iterator[None]:
-    """Put the name of a system before the errors of its declaration."""
-    try:
-        yield
-    except DeclarationError as error:
-        error.args = (f"System {system!r}: {error}",)
-        raise
-    except RangeError as error:
-        raise DeclarationError(f"System {system!r}: {error}; choose other units") from None
-
-
-def require_coordinates(symbols: Iterable[Any], entry: str) -> None:
-    """Check that these are distinct coordinates, at least one."""
-    seen: set[Any] = set()
-    if entry == "kinematics" and not isinstance(symbols, Mapping):
-        raise DeclarationError(
-            f"kinematics is {type(symbols).__name__}; give a dict {{coordinate: dx/dt}}, such as "
-            "{x: v*cos(phi)}, or coordinates=[...] if the velocities are the coordinate rates"
-        )
-    symbols = list(symbols) if isinstance(symbols, Mapping) else sequence(entry, symbols)
-    if not symbols:
-        raise DeclarationError(f"{entry} is empty; name at least one coordinate")
-    for s in symbols:
-        if isinstance(s, (AppliedUndef, sp.Derivative)):
-            raise DeclarationError(f"{entry}: {function_of_time(s)}")
-        if not isinstance(s, Coordinate):
-            raise DeclarationError(
-                f"{entry}: {s!s} is not a coordinate; create it with coordinates({str(s)!r})"
-            )
-        if s in seen:
-            raise DeclarationError(f"{entry}: the coordinate {s} appears twice")
-        seen.add(s)
-
-
-def scalar(where: Entry | str, value: Any) -> Any:
-    """A value as a scalar SymPy expression; strings are refused, since SymPy would evaluate them."""
-    if isinstance(value, (str, bytes)):
-        raise DeclarationError(f"{where} is a string; give a SymPy expression")
-    if getattr(value, "shape", ()) != ():  # before SymPy converts an array, which may be large
-        raise DeclarationError(f"{where} is {type(value).__name__}; give a scalar SymPy expression")
-    try:
-        result = sp.sympify(value)
-    except Exception as error:  # of SymPy, or a list that contains itself
-        raise DeclarationError(f"{where} is not a SymPy expression: {error}") from None
-    if not isinstance(result, sp.Expr) or getattr(result, "is_Matrix", False):
-        raise DeclarationError(f"{where} is {type(result).__name__}; give a scalar SymPy expression")
-    return result
-
-
-def mapping(entry: str, given: Any) -> Mapping[Any, Any]:
-    """What is given, if it is a dict."""
-    if not isinstance(given, Mapping):
-        raise DeclarationError(f"{entry} is {type(given).__name__}; give a dict")
-    return given
-
-
-def sequence(entry: str, given: Any) -> list[Any]:
-    """The items of what is given, if it is a list or the like."""
-    if isinstance(given, (str, sp.Basic, Mapping)) or not isinstance(given, Iterable):
-        raise DeclarationError(f"{entry} is {type(given).__name__}; give a list")
-    return list(given)
-
-
-def instances(entry: str, given: Any, kind: type[Item], advice: str) -> tuple[Item, ...]:
-    """The items of a list, each an object of the package."""
-    found = sequence(entry, given)
-    for i, item in enumerate(found):
-        if not isinstance(item, kind):
-            raise DeclarationError(f"{entry}[{i}] is {type(item).__name__}; give {advice}")
-    return tuple(found)
-
-
-def distinct(entry: str, names: Sequence[Any]) -> None:
-    """Refuse a name that is used twice."""
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise DeclarationError(f"{entry}: the name {name!r} is used twice")
-
-
-def by_velocity(entry: str, given: Any, velocities: Sequence[sp.Symbol]) -> dict[sp.Symbol, Any]:
-    """The expressions of a dict whose keys are velocities of the system."""
-    names = [v.name for v in velocities]
-    result = {}
-    for key, value in mapping(entry, given).items():
-        if isinstance(key, str) and key in names:
-            raise DeclarationError(f"{entry}: use the symbol {key} as a key, not its name")
-        if key not in velocities:
-            hint = ""
-            if isinstance(key, Coordinate) and entry == "forces":
-                hint = f"; {key} is a coordinate, but generalised forces are conjugate to velocities: " + (
-                    f"use rate({key}) as the key"
-                    if rate(key) in velocities
-                    else f"a force F along {key} adds F times the coefficient of v in d{key}/dt to that of v"
-                )
-            elif isinstance(key, (AppliedUndef, sp.Derivative)):
-                hint = f"; {function_of_time(key)}"
-            raise DeclarationError(
-                f"{entry}: {key!s} is not a velocity of the system ({', '.join(names)}){hint}"
-            )
-        result[key] = scalar(Entry(entry, key), value)
-    return result
-
-
-def listed(entry: str, given: Any) -> list[Any]:
-    """The expressions of a list."""
-    return [scalar(Entry(entry, i), e) for i, e in enumerate(sequence(entry, given))]
 
 
 def example(given: Mapping[Any, Any]) -> dict[sp.Symbol, float]:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..graph.differentiate import forward
-from ..graph.graph import Graph
-from . import checks
-from .entry import Entry
-from .fields import affine, are_constant
-from .symbols import DeclarationError, check_name
+from ..symbols import values
+from ..symbols.place import Entry
+from ..symbols.symbols import DeclarationError, check_name
 
 if TYPE_CHECKING:
     from ..graph.graph import Node
-    from .declaration import Declaration
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +50,7 @@ class Coulomb:
     def __post_init__(self) -> None:
         check_name(self.name, "contact")
         for key in ("slip", "normal", "mu"):
-            value = checks.scalar(f"Coulomb {self.name!r}: {key}", getattr(self, key))
+            value = values.scalar(f"Coulomb {self.name!r}: {key}", getattr(self, key))
             object.__setattr__(self, key, value)
         if self.mu.is_negative:
             raise DeclarationError(
@@ -90,39 +86,15 @@ MOST_CONTACTS = 64
 
 def checked(given: Any) -> tuple[Coulomb, ...]:
     """The contacts of a system, at most `MOST_CONTACTS` and with distinct names."""
-    found = checks.instances("contacts", given, Coulomb, "chaplygin.Coulomb(name, slip=, normal=, mu=)")
+    found = values.instances("contacts", given, Coulomb, "chaplygin.Coulomb(name, slip=, normal=, mu=)")
     if len(found) > MOST_CONTACTS:
         raise DeclarationError(
             f"contacts has {len(found)} entries; a model can have at most {MOST_CONTACTS} contacts"
         )
-    checks.distinct("contacts", [c.name for c in found])
+    values.distinct("contacts", [c.name for c in found])
     return found
 
 
 def entries(contacts: Sequence[Coulomb]) -> list[tuple[Entry, Any]]:
     """Every expression of the contacts with its place."""
     return [(Entry("contacts", c.name, k), getattr(c, k)) for c in contacts for k in ("slip", "normal", "mu")]
-
-
-def contact_nodes(declared: Declaration, g: Graph, value: Mapping[Entry, Node]) -> tuple[ContactNodes, ...]:
-    """The contacts with the nodes of their expressions, which `value` has by entry.
-
-    Raises DeclarationError for a slip velocity that is not affine in the velocities or contains none of them, and for
-    a normal force that is not affine in the multipliers.
-    """
-    places = [Entry("contacts", c.name, "slip") for c in declared.contacts]
-    slips = [value[place] for place in places]
-    offsets, rows = affine(declared, g, places, slips)
-    unknown = [g.symbol(s.name) for s in declared.multipliers]
-    found = []
-    for c, slip, offset, row in zip(declared.contacts, slips, offsets, rows, strict=True):
-        place = f"contacts[{c.name!r}]"
-        if all(n == g.zero for n in row):
-            raise DeclarationError(f"{place}.slip contains no velocity")
-        normal, mu = (value[Entry("contacts", c.name, key)] for key in ("normal", "mu"))
-        slopes = [n for s in unknown for n in forward(g, [normal], {s: g.one})]
-        if not are_constant(g, slopes, unknown, declared.symbols):
-            raise DeclarationError(f"{place}.normal is not affine in the multipliers")
-        implicit = g.depends_on([normal], unknown)
-        found.append(ContactNodes(c.name, slip, offset, tuple(row), normal, mu, implicit))
-    return tuple(found)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from chaplygin.runtime.shortened import short
+from chaplygin.runtime.interface.messages import short
 
-from . import checks
-from .entry import Entry
-from .symbols import Coordinate, DeclarationError, Parameter, Velocity, check_name
+from ..symbols import values as checks
+from ..symbols.place import Entry
+from ..symbols.symbols import Coordinate, DeclarationError, Parameter, Velocity, check_name
 
 if TYPE_CHECKING:
     from ..graph.graph import Node

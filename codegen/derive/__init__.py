@@ -1,1 +1,1 @@
-"""Equations of motion from a declaration, one file in `forms/` for each form. Imports from graph and declare."""
+"""What all equations of motion need: `EquationNodes`, friction, integrals, power, trees."""

@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..declare.bodies import Body
 from ..graph.graph import Graph, Node
 from ..graph.linear import LDL
 from ..graph.vectors import Matrix, Vector, cross, minus, plus, product, times, transpose, zero
+from ..mechanics.bodies import Body
 from .tree import Link, Tree
 
 Screw = tuple[Vector, Vector]

@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from mpmath import mp
 
-from ..declare.points import wide_points
-from ..declare.reach import condition_text, reach, warn_too_many, warn_unreached
-from ..graph.branches import Branch, branches
 from ..graph.differentiate import forward
 from ..graph.evaluate import evaluate_with_scale, has_exponentials, shrinking
 from ..graph.graph import Graph, Node
-from ..graph.identities import FAILURES, anywhere
 from ..graph.linear import solve_definite
-from ..graph.roots import reversed_roots, touches_zero
-from .borders import jump
+from ..identities.branches import Branch, branches
+from ..identities.identities import FAILURES, anywhere
+from ..identities.roots import reversed_roots, touches_zero
+from ..system.continuity import jump
+from ..system.feasible_points import condition_text, reach, warn_too_many, warn_unreached
+from ..system.points import wide_points
 
 if TYPE_CHECKING:
-    from ..graph.branches import Condition
+    from ..identities.branches import Condition
     from .equation_nodes import EquationNodes
 
 

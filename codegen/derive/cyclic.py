@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from ..declare.points import good_points
-from ..declare.system import System
-from ..graph.branches import SWITCHES
 from ..graph.differentiate import gradient
 from ..graph.evaluate import evaluate
 from ..graph.graph import Graph
-from ..graph.zero import are_zero
-from .borders import ANGLES, jump
+from ..identities.branches import SWITCHES
+from ..identities.zero import are_zero
+from ..system.continuity import ANGLES, jump
+from ..system.points import good_points
+from ..system.system import System
 
 _continuous: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
 """Whether the Lagrangian of a system is continuous: the same question for every velocity."""

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy as sp
 
-from ..declare.checks import naming
-from ..declare.points import good_points
-from ..declare.system import System
+from ..graph.differentiate import forward
 from ..graph.evaluate import evaluate
 from ..graph.graph import Graph, Node
 from ..graph.linear import entry
 from ..graph.to_sympy import shown
-
-if TYPE_CHECKING:
-    from .friction import Friction
-    from .implicit import Implicit
-    from .invariants import Invariant
+from ..symbols.symbols import Mode, Multiplier, Velocity
+from ..symbols.values import naming
+from ..system.points import good_points
+from ..system.system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +95,7 @@ class EquationNodes:
         known = {s.name: s for s in (*self.system.all_symbols(), *self.velocities, *self.parameters)}
         if self.friction is None:
             return known
-        from .friction import friction_symbols
+        from .equation_nodes import friction_symbols
 
         return friction_symbols(self.system) | known
 
@@ -176,3 +173,106 @@ class EquationNodes:
     def __getstate__(self) -> dict[str, Any]:
         """Pickled are the fields; what follows from them is made again."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A contact in a form: `row` is W_i, `bias` b_i, `size` |N_i|, `mode` sigma_i, `sign` tau_i or None."""
+
+    name: str
+    slip: Node
+    row: tuple[Node, ...]
+    bias: Node
+    normal: Node
+    size: Node
+    mu: Node
+    mode: Node
+    sign: Node | None
+    force: Node
+
+
+@dataclass(frozen=True)
+class Friction:
+    """The contacts of a form, and the constraints with multipliers that are solved for along with the friction forces.
+
+    `multipliers` are the symbols of lambda_s, `rows` and `biases` are A_s and b_s; all are empty in forms without
+    multipliers. `rank` is the rank of the rows if some are redundant, otherwise 0; `across` are the columns of M^-1 A^T
+    if the form has solved for them.
+    """
+
+    contacts: tuple[Contact, ...]
+    multipliers: tuple[Node, ...] = ()
+    rows: tuple[tuple[Node, ...], ...] = ()
+    biases: tuple[Node, ...] = ()
+    rank: int = 0
+    across: tuple[tuple[Node, ...], ...] = ()
+
+    @property
+    def unknown(self) -> tuple[Node, ...]:
+        """The symbols of the unknowns: lambda_s, then T_i."""
+        return (*self.multipliers, *(c.force for c in self.contacts))
+
+    @property
+    def implicit(self) -> bool:
+        """Whether a normal force contains multipliers."""
+        return any(c.sign is not None for c in self.contacts)
+
+    def columns(self) -> list[tuple[Node, ...]]:
+        """The generalised force per unit of each unknown."""
+        return [*self.rows, *(c.row for c in self.contacts)]
+
+
+def mode_names(system: System) -> list[str]:
+    """The modes of a system's contacts, in the order in which they come after the inputs."""
+    signs = [f"{c.name}_sign" for c in system.nodes.contacts if c.implicit]
+    return [c.name for c in system.nodes.contacts] + signs
+
+
+def friction_symbols(system: System) -> dict[str, sp.Symbol]:
+    """The symbols of modes, friction forces and multipliers, by name."""
+    if not system.contacts:
+        return {}
+    found: dict[str, sp.Symbol] = {n: Mode(n, real=True) for n in mode_names(system)}
+    found |= {n: Velocity(n, real=True) for n in (f"friction_{c.name}" for c in system.contacts)}
+    count = range(1, len(system.constraints) + 1)
+    return found | {n: Multiplier(n, real=True) for n in (f"lambda_{s}" for s in count)}
+
+
+def multiplier_symbols(g: Graph, system: System) -> list[Node]:
+    """The multipliers as unknowns of the equations."""
+    return [g.symbol(f"lambda_{s + 1}") for s in range(len(system.constraints))]
+
+
+@dataclass(frozen=True)
+class Implicit:
+    """Velocities eta that a loop computes from momenta y: M eta = y - p_0, with p = M eta + p_0 = dL/d eta.
+
+    The rates and forces of the equations contain eta as the symbols `unknown`. `mass` is the lower triangle of M,
+    `right` is y - p_0, `momenta` is p as a function of eta.
+    """
+
+    mass: tuple[tuple[Node, ...], ...]
+    right: tuple[Node, ...]
+    unknown: tuple[Node, ...]
+    momenta: tuple[Node, ...]
+
+    def accelerations(
+        self, g: Graph, force: Sequence[Node], flow: Mapping[Node, Node]
+    ) -> tuple[list[Node], list[Node]]:
+        """M and f of M d eta/dt = f: the lower triangle by rows, and dy/dt minus the rate of p at fixed eta."""
+        bias = forward(g, self.momenta, flow)
+        return [n for row in self.mass for n in row], [g.sub(f, b) for f, b in zip(force, bias, strict=True)]
+
+
+@dataclass(frozen=True)
+class Invariant:
+    """A first integral: name, node, status ("proved" or "checked"), and description.
+
+    `zero`: it is zero at the example point, as |q|^2 - 1 for a quaternion, and must be zero in every run.
+    """
+
+    name: str
+    node: Node
+    status: str
+    description: str
+    zero: bool = False

@@ -17,80 +17,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import sympy as sp
-
-from ..declare.symbols import Mode, Multiplier, Velocity
 from ..graph.differentiate import forward, partials
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import Graph, Node
+from .equation_nodes import Contact, Friction, multiplier_symbols
 
 if TYPE_CHECKING:
     from ..declare.contacts import ContactNodes
-    from ..declare.system import System
+    from ..system.system import System
     from .equation_nodes import EquationNodes
-
-
-@dataclass(frozen=True)
-class Contact:
-    """A contact in a form: `row` is W_i, `bias` b_i, `size` |N_i|, `mode` sigma_i, `sign` tau_i or None."""
-
-    name: str
-    slip: Node
-    row: tuple[Node, ...]
-    bias: Node
-    normal: Node
-    size: Node
-    mu: Node
-    mode: Node
-    sign: Node | None
-    force: Node
-
-
-@dataclass(frozen=True)
-class Friction:
-    """The contacts of a form, and the constraints with multipliers that are solved for along with the friction forces.
-
-    `multipliers` are the symbols of lambda_s, `rows` and `biases` are A_s and b_s; all are empty in forms without
-    multipliers. `rank` is the rank of the rows if some are redundant, otherwise 0; `across` are the columns of M^-1 A^T
-    if the form has solved for them.
-    """
-
-    contacts: tuple[Contact, ...]
-    multipliers: tuple[Node, ...] = ()
-    rows: tuple[tuple[Node, ...], ...] = ()
-    biases: tuple[Node, ...] = ()
-    rank: int = 0
-    across: tuple[tuple[Node, ...], ...] = ()
-
-    @property
-    def unknown(self) -> tuple[Node, ...]:
-        """The symbols of the unknowns: lambda_s, then T_i."""
-        return (*self.multipliers, *(c.force for c in self.contacts))
-
-    @property
-    def implicit(self) -> bool:
-        """Whether a normal force contains multipliers."""
-        return any(c.sign is not None for c in self.contacts)
-
-    def columns(self) -> list[tuple[Node, ...]]:
-        """The generalised force per unit of each unknown."""
-        return [*self.rows, *(c.row for c in self.contacts)]
-
-
-def mode_names(system: System) -> list[str]:
-    """The modes of a system's contacts, in the order in which they come after the inputs."""
-    signs = [f"{c.name}_sign" for c in system.nodes.contacts if c.implicit]
-    return [c.name for c in system.nodes.contacts] + signs
-
-
-def friction_symbols(system: System) -> dict[str, sp.Symbol]:
-    """The symbols of modes, friction forces and multipliers, by name."""
-    if not system.contacts:
-        return {}
-    found: dict[str, sp.Symbol] = {n: Mode(n, real=True) for n in mode_names(system)}
-    found |= {n: Velocity(n, real=True) for n in (f"friction_{c.name}" for c in system.contacts)}
-    count = range(1, len(system.constraints) + 1)
-    return found | {n: Multiplier(n, real=True) for n in (f"lambda_{s}" for s in count)}
 
 
 def together(
@@ -102,11 +37,6 @@ def together(
     return Friction(
         (), tuple(multiplier_symbols(g, system)), rows, tuple(biases), rank, tuple(map(tuple, across))
     )
-
-
-def multiplier_symbols(g: Graph, system: System) -> list[Node]:
-    """The multipliers as unknowns of the equations."""
-    return [g.symbol(f"lambda_{s + 1}") for s in range(len(system.constraints))]
 
 
 def add_friction(eqs: EquationNodes) -> EquationNodes:

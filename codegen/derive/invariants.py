@@ -8,19 +8,19 @@ the declaration, else "checked": numerically, to 60 digits of the smallest term.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..declare.fields import pointwise_rank
 from ..graph.evaluate import evaluate
 from ..graph.graph import Node
-from ..graph.identities import vanish_everywhere
-from ..graph.rational import vanishes
+from ..identities.identities import vanish_everywhere
+from ..identities.rational import vanishes
+from ..system.fields import pointwise_rank
 from .conservation import Examination, conserved, slopes_along
 from .cyclic import cyclic_velocities, jumps_along
+from .equation_nodes import Invariant
 from .polynomial_integrals import casimirs, independent, momentum_maps, null_space
 from .power import painleve_function
 
@@ -29,20 +29,6 @@ if TYPE_CHECKING:
 
 _MOST_COORDINATES = 16
 """Quadratic invariants are searched for in systems with at most this many coordinates."""
-
-
-@dataclass(frozen=True)
-class Invariant:
-    """A first integral: name, node, status ("proved" or "checked"), and description.
-
-    `zero`: it is zero at the example point, as |q|^2 - 1 for a quaternion, and must be zero in every run.
-    """
-
-    name: str
-    node: Node
-    status: str
-    description: str
-    zero: bool = False
 
 
 def find(eqs: EquationNodes) -> tuple[Invariant, ...]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from ..graph.differentiate import forward, gradient
 from ..graph.graph import Node
-from ..graph.identities import vanish_everywhere
+from ..identities.identities import vanish_everywhere
 from .friction import friction_power
 from .structure import structure_functions
 
@@ -84,7 +84,7 @@ def _reactions(eqs: EquationNodes, accelerations: Sequence[Node]) -> Node:
 
 def _constraint_forces(eqs: EquationNodes, accelerations: Sequence[Node]) -> list[Node]:
     """R_j = dp_j/dt - (c_0j^b + c_aj^b eta_a) p_b - X_j L - Q_j along the motion."""
-    from .forms.reduction import balance
+    from .momenta import balance
 
     g, system = eqs.graph, eqs.system
     momenta, forces = balance(g, system)

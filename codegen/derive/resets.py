@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from chaplygin.runtime.errors import FormError
+from chaplygin.errors import FormError
 
 from ..graph.graph import Node
 

@@ -10,16 +10,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import sympy as sp
 
-from ..declare.fields import Fields, numeric_matrix, pointwise_rank, solve_for_components
-from ..declare.points import Point, good_points
-from ..declare.system import System
-from ..graph.evaluate import evaluate
+from ..graph.evaluate import Point, evaluate, numeric_matrix
 from ..graph.graph import Graph, Node
-from ..graph.rational import shortened
-from ..graph.to_sympy import shown
-from ..graph.zero import is_zero
+from ..identities.rational import shortened
+from ..identities.zero import is_zero
+from ..system.fields import Fields, pointwise_rank, solve_for_components
+from ..system.points import good_points
+from ..system.system import System
 
 Structure = Mapping[tuple[int, int], Sequence[tuple[int, Node]]]
 """c_ab^i for a < b (a = -1: X_0) as {(a, b): [(i, node), ...]}, without zeros."""
@@ -63,21 +61,6 @@ def recognised(g: Graph, system: System, nodes: Sequence[Node], points: Sequence
         known = constant is not None and is_zero(g, g.sub(node, constant), system.symbols)
         result.append(constant if known and constant is not None else shortened(g, node))
     return result
-
-
-def structure_constants(system: System, with_time: bool = False) -> list[list[list[Any]]]:
-    """See `System.structure_constants`."""
-    g = system.nodes.graph.copy()
-    k, offset = len(system.velocities), int(with_time)
-    table = [[[sp.Integer(0)] * k for _ in range(k + offset)] for _ in range(k + offset)]
-    for (a, b), entries in structure_functions(g, system).items():
-        if a < 0 and not with_time:
-            continue
-        for i, node in entries:
-            (value,) = shown(g, [node], system.symbols)
-            table[a + offset][b + offset][i] = value
-            table[b + offset][a + offset][i] = -value
-    return table
 
 
 def generic_points(system: System) -> list[Point]:

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..declare.bodies import Body
-from ..declare.entry import Entry
-from ..declare.interactions import Loads, Weight
-from ..declare.screws import Flow, Twists
-from ..declare.system import System
 from ..graph.differentiate import forward, gradient, partials
 from ..graph.graph import Graph, Node
 from ..graph.vectors import Matrix, Vector, cross, is_zero, plus, zero
-from .forms.form import misfit
-from .forms.reduction import add_brackets
+from ..mechanics.bodies import Body
+from ..mechanics.interactions import Loads, Weight
+from ..mechanics.screws import Flow, Twists
+from ..symbols.place import Entry
+from ..system.system import System
+from .misfit import misfit
+from .momenta import add_brackets
 from .structure import structure_functions
 
 

@@ -1,1 +1,1 @@
-"""From a `Program` to text: C, Cython, Python. Imports from all rooms above but build."""
+"""From a `Program` to text: C, Cython, Python, C bundles, FMUs."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from chaplygin.runtime.base_model import Method, Variable
+from chaplygin.runtime.interface.description import Method, Variable
 
 from .render import provenance
 
@@ -92,7 +92,7 @@ class Bundle:
     @property
     def version(self) -> str:
         """Of this package."""
-        from chaplygin import __version__
+        from chaplygin._version import __version__
 
         return __version__
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from chaplygin.runtime.c_files import INCLUDE
+from chaplygin.runtime.interface.files import INCLUDE
 
 from .amalgamation import joined
 from .bundle import Bundle

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from chaplygin.runtime.c_files import DRIVER, INCLUDE
+from chaplygin.runtime.interface.files import DRIVER, INCLUDE
 
 from .amalgamation import joined, selected
 from .bundle import GROUPS, Bundle, index_of
@@ -13,11 +13,11 @@ from .bundle_hosts import host_files
 from .bundle_readme import readme
 from .c_text import c_string
 from .external_names import external_names, renamed, renaming
-from .folder import headers_of
 from .licences import licence
 from .method_list import list_of
 from .render import made_from, render
 from .single_precision import single_precision
+from .write_folder import headers_of
 
 PUBLIC = ("chaplygin.h", "cg_run.h", "cg_driver.h", "cg_events.h")
 """The headers of the runtime that are for callers."""
@@ -32,7 +32,7 @@ _GNU = {
         "      target_compile_options(${library} PRIVATE -fno-tree-slp-vectorize)\n    else()\n"
         "      target_compile_options(${library} PRIVATE -fno-tree-vectorize)\n    endif()\n  endif()\n"
     ),
-}  # gcc's vectoriser multiplies and adds in one operation whatever -ffp-contract says; see build/toolchain.py
+}  # gcc's vectoriser multiplies and adds in one operation whatever -ffp-contract says; see toolchain/compiler.py
 _SCALAR = {
     "CG_METHOD_LIST_FILE": False,
     "CG_LANES > 1": False,

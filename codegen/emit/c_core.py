@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..lower.program import KernelRow, Program, has_functions
+from .c_loops import loop_texts
 from .c_tables import members, tables
 from .c_text import ARGUMENTS, banner, definition, function, passed, prototype, taken, wrapped
-from .expressions import C
-from .loops import loop_texts
+from .function_bodies import Body, Function, body, solver
 from .method_headers import own_methods
+from .node_text import C
 from .render import provenance, render
-from .statements import Body, Function, body, solver
 
 
 def core_files(program: Program, command: str) -> dict[str, str]:

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from ..lower.derivatives import FROZEN, HOISTED, KINDS, PARAMETERS, kinks, variables
 from ..lower.program import Program, has_functions
-from ..lower.schedule import Schedule
+from ..plan.statements import Schedule
 from .c_lanes import lane_kernel
 from .c_text import c_string
-from .expressions import LANE_KERNEL, LANES
+from .function_bodies import body, solver
+from .node_text import LANE_KERNEL, LANES
 from .render import provenance, render
-from .statements import body, solver
 
 _SHARED = replace(LANE_KERNEL, shared=frozenset("xpu"))
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from ..lower.program import Program, has_functions
 from .c_core import model_macros
+from .c_loops import loop_texts
 from .c_text import banner, c_string, function, wrapped
-from .expressions import LANE_KERNEL, LANES
-from .loops import loop_texts
+from .function_bodies import Body, Function, body, solver
 from .method_headers import own_methods
+from .node_text import LANE_KERNEL, LANES
 from .render import provenance, render
-from .statements import Body, Function, body, solver
 
 _CORRECTED = ("correction", "correction_all", "unmet")
 """The kernels that move the end of a step onto the constraints."""

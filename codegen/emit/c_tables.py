@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from chaplygin.runtime.assumptions import FLAGS, ZERO_AT_START
-from chaplygin.runtime.base_model import Variable
+from chaplygin.runtime.interface.assumptions import FLAGS, ZERO_AT_START
+from chaplygin.runtime.interface.description import Variable
 
 from ..lower.program import Program
 from .c_text import c_string, table
@@ -47,7 +47,7 @@ def _variable(v: Variable) -> str:
 
 def members(program: Program, n_work: int) -> str:
     """The initializers of `cg_model_t`."""
-    from chaplygin import __version__
+    from chaplygin._version import __version__
 
     arrays = (*_QUANTITIES, "events", "contacts")
     defined = {row.name for row in program.rows}

@@ -6,12 +6,12 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from chaplygin.runtime.base_model import arguments_of
+from chaplygin.runtime.interface.description import arguments_of
 
 if TYPE_CHECKING:
     from ..lower.program import Program
-    from ..lower.schedule import Schedule
-    from .statements import Body
+    from ..plan.statements import Schedule
+    from .function_bodies import Body
 
 ARGUMENTS = {
     "event": "int32_t cg_event",

@@ -6,7 +6,7 @@ import json
 import textwrap
 from collections.abc import Sequence
 
-from chaplygin.runtime.base_model import TAKES, Variable
+from chaplygin.runtime.interface.description import TAKES, Variable
 
 from ..lower.kernels import KERNELS
 from ..lower.program import Program

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from ..lower.graph_text import QUANTITIES
 from ..lower.program import Program
 from .c_core import kernel_text
-from .expressions import C
-from .graph_file import QUANTITIES
+from .function_bodies import body, solver
+from .node_text import C
 from .render import render
-from .statements import body, solver
 
 _KINDS = ("frozen", "along", "adjoint")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-from chaplygin.runtime.c_files import INCLUDE
+from chaplygin.runtime.interface.files import INCLUDE
 
 _ABOUT = (
     "This model contains code of chaplygin, in source or compiled: its runtime, and text of its templates. Its\n"

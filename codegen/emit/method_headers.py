@@ -6,13 +6,15 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from ..lower.program import Program
-from ..methods import PAIRS, Pair, Taylor
+from ..methods import PAIRS
+from ..methods.pair import Pair
 from ..methods.rodas5p import RODAS5P, Rosenbrock
+from ..methods.taylor import Taylor
 from .c_text import c_string
 from .render import provenance, render
 from .taylor import taylor_text
 
-MADE = " * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden --update`."
+MADE = " * Made from codegen/methods by `python -m chaplygin.generated --update`."
 
 _TIE = "\u00a0"  # a space where no line breaks
 _ADDED = 12

@@ -4,49 +4,29 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
+
+from chaplygin.runtime.interface.description import KernelEntry, Variable
 
 from ..graph.functions import FUNCTIONS, careful
 from ..graph.graph import Graph
 from ..lower.program import Program
-from ..lower.schedule import Assign, Check, FactorSolve, Load, Schedule, SineCosine, Store, assigned
-from .expressions import PYTHON, C, Dialect, expression
-from .statements import array_name, place
+from ..plan.statements import Assign, Check, FactorSolve, Load, Schedule, SineCosine, Store, assigned
+from .function_bodies import array_name, place
+from .node_text import PYTHON, C, Dialect, expression
 
 Function = Callable[..., Any]
 
 
 @dataclass(frozen=True)
 class Kernels(Program):
-    """A program with its kernels as Python functions: a `chaplygin.runtime.python_model.PythonKernels`."""
+    """A program with its kernels as Python functions: a `chaplygin.codegen.emit.python_backend.PythonKernels`."""
 
     python: Mapping[str, Function] = field(default_factory=dict)
-
-
-def python_kernels(program: Program, fma: Function | None = None) -> Kernels:
-    """The kernels of a program in plain Python; `fma` as in `python_kernel`.
-
-    A kernel of events is a function of (event, t, x, p, u).
-    """
-    python = {k: python_kernel(program, k, fma) for k in program.kernels}
-    for row in program.rows:
-        if row.takes == "event":
-            python[row.name] = _of_events({i: python[f"{row.name}_{i}"] for i in program.indices(row)})
-        elif row.name not in python:
-            python[row.name] = _looped_jacobian(python["jvp"], len(program.states))
-    contents = {f.name: getattr(program, f.name) for f in fields(program) if f.init}
-    return Kernels(**contents, python=python)
-
-
-def python_model(program: Program, *, quiet: bool = False, fma: Function | None = None) -> Any:
-    """A `PythonModel` of a program; unless `quiet`, it warns that it is not compiled. `fma` as in `python_kernel`."""
-    from chaplygin.runtime.python_model import PythonModel
-
-    return PythonModel(python_kernels(program, fma), quiet=quiet)
 
 
 def python_source(program: Program, kernel: str, dialect: Dialect = PYTHON) -> str:
@@ -243,3 +223,38 @@ def _of_events(kernels: Mapping[int, Function]) -> Function:
         return list(kernels[event](t, x, p, u)) if event in kernels else list(x)
 
     return function
+
+
+class PythonKernels(Protocol):
+    """The contents of a pure-Python model: a Program's names, and its kernels as Python functions.
+
+    ``python[kernel]`` is a function of what the kernel takes, for most (t, x, p, u): sequences of floats. It returns
+    one of the length that its entry says. A singular mass matrix raises `ArithmeticError`.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def form(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def n_coordinates(self) -> int: ...
+    @property
+    def independent(self) -> str: ...
+    @property
+    def entries(self) -> Sequence[KernelEntry]: ...
+    @property
+    def states(self) -> Sequence[Variable]: ...
+    @property
+    def parameters(self) -> Sequence[Variable]: ...
+    @property
+    def inputs(self) -> Sequence[Variable]: ...
+    @property
+    def outputs(self) -> Sequence[Variable]: ...
+    @property
+    def invariants(self) -> Sequence[Variable]: ...
+    @property
+    def declared(self) -> Sequence[Variable]: ...
+    @property
+    def python(self) -> Mapping[str, Function]: ...

@@ -12,8 +12,8 @@ import re
 import struct
 from collections.abc import Mapping
 
-from chaplygin.runtime.c_files import INCLUDE
-from chaplygin.runtime.errors import EmitError
+from chaplygin.errors import EmitError
+from chaplygin.runtime.interface.files import INCLUDE
 
 REFUSED = {
     "vern9": "its error estimates are below the rounding errors of single precision; take dop853, vern7 or tsit5",

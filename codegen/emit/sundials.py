@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaplygin.runtime.base_model import Variable
-from chaplygin.runtime.errors import ArgumentError
+from chaplygin.errors import ArgumentError
+from chaplygin.runtime.interface.description import Variable
 
 from ..lower.program import Program
 from .render import provenance, render

@@ -12,10 +12,10 @@ from sympy.codegen.cfunctions import fma
 from ..graph.functions import NAMED
 from ..graph.graph import CONDITIONS, RELATIONS, Graph, Node
 from ..graph.to_sympy import symbolic
-from ..lower.fuse import FUSED
 from ..lower.program import Program
-from ..lower.schedule import Assign, Check, FactorSolve, Load, SineCosine, Store
-from .statements import array_name
+from ..plan.fma import FUSED
+from ..plan.statements import Assign, Check, FactorSolve, Load, SineCosine, Store
+from .function_bodies import array_name
 
 
 def expression(g: Graph, node: Node, names: Mapping[Node, str], top: bool = True) -> Any:

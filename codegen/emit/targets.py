@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from chaplygin.runtime.arguments import nearest
-from chaplygin.runtime.errors import ArgumentError
-from chaplygin.runtime.shortened import short
+from chaplygin.errors import ArgumentError
+from chaplygin.runtime.interface.arguments import nearest
+from chaplygin.runtime.interface.messages import short
 
 from ..lower.program import Program
 from ..lower.sources import Sources
 from .c_core import core_files
 from .c_lanes import lane_files
 from .cython_module import module_files
-from .folder import with_headers, write
 from .graph_file import graph_files
 from .sundials import sundials_files
+from .write_folder import with_headers, write
 
 DEFAULT = ("c", "lanes", "cython", "graph")
 """What `emit` prints."""

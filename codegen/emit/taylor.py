@@ -10,11 +10,11 @@ from collections.abc import Iterable
 
 from ..graph.graph import CONDITIONS, RELATIONS, Node
 from ..lower.program import Program
-from ..lower.schedule import variable_names
-from ..lower.taylor import SeriesProgram, series_program
 from ..methods.taylor import TAYLOR
+from ..plan.power_series import SeriesProgram, series_program
+from ..plan.write_statements import variable_names
 from .c_text import c_string
-from .expressions import LANES, condition, value_text
+from .node_text import LANES, condition, value_text
 from .render import render
 
 _AT_ONCE = 12

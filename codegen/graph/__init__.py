@@ -1,1 +1,1 @@
-"""The expression graph, and what knows no mechanics. Imports nothing from the other rooms."""
+"""The expression graph: differentiation, evaluation, linear algebra, to and from SymPy."""

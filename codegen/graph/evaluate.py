@@ -257,3 +257,17 @@ def _computed(
     if any((result[root] != result[root]) is True for root in roots):
         raise reason
     return result
+
+
+def numeric_matrix(g: Graph, matrix: Sequence[Sequence[Node]], point: Mapping[str, Any]) -> list[list[float]]:
+    """The values of a matrix of nodes as floats."""
+    return folded(evaluate(g, [n for row in matrix for n in row], point), len(matrix))
+
+
+def folded(entries: Sequence[Any], rows: int) -> list[list[Any]]:
+    """A flat list as a matrix with this number of rows."""
+    columns = len(entries) // max(rows, 1)
+    return [list(entries[i * columns : (i + 1) * columns]) for i in range(rows)]
+
+
+Point = dict[str, float]

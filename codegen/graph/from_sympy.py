@@ -16,7 +16,7 @@ import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.function import AppliedUndef
 
-from chaplygin.runtime.errors import RangeError
+from chaplygin.errors import RangeError
 
 from .functions import FUNCTIONS, NAMED
 from .graph import Graph, Node

@@ -81,7 +81,7 @@ class Function:
     """About |f'|, from (f(a), a), for estimates of rounding errors."""
     switch: Switch | None = None
     series: tuple[Callable[..., Node], ...] = ()
-    """`derivatives` for power series, where those lead to ever new functions; see `codegen/lower/taylor.py`."""
+    """`derivatives` for power series, where those lead to ever new functions; see `codegen/plan/power_series.py`."""
 
     def __post_init__(self) -> None:
         if not self.c:

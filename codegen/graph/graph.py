@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from chaplygin.runtime.errors import RangeError
+from chaplygin.errors import RangeError
 
 from .functions import FUNCTIONS
 

@@ -1,1 +1,1 @@
-"""From equations to a `Program`: kernels ready to be printed. Imports from graph, declare and derive."""
+"""From equations to a `Program`: which values each kernel computes."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from chaplygin.runtime.assumptions import ZERO_AT_START
+from chaplygin.runtime.interface.assumptions import ZERO_AT_START
 
 from ..graph.differentiate import gradient
 from ..graph.graph import Graph, Node

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..declare.inertia import inertia
 from ..derive.equation_nodes import EquationNodes
 from ..graph.differentiate import gradient
 from ..graph.graph import Graph, Node
 from ..graph.linear import UNROLLED_VELOCITIES, schur_complement, solve_definite, upper
+from ..system.inertia import inertia
 from .dynamics import Dynamics
 from .program import Kernel, Solve
 from .solver import Mass, rank_checks, solve_by_loop

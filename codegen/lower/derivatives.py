@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..graph.branches import SWITCHES
 from ..graph.differentiate import forward, reverse
 from ..graph.graph import CONDITIONS, Graph, Node
-from .frozen import frozen, sides_of
-from .optimise.arrange import arranged
+from ..identities.branches import SWITCHES
+from ..plan.arrange import arranged
+from .fixed_branches import frozen, sides_of
 from .program import Kernel, Program, Solve
 
 KINDS = {"along": "directional", "adjoint": "adjoint"}

@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from chaplygin.runtime.base_model import Variable
+from chaplygin.runtime.interface.description import Variable
 
-from ..derive.friction import Friction, friction_rows
-from ..derive.point_tree import point_tree
+from ..derive.equation_nodes import Friction
+from ..derive.friction import friction_rows
+from ..derive.point_mass_tree import point_tree
 from ..graph.differentiate import forward
 from ..graph.graph import LEAVES, Node
+from .point_mass_tree import shortest
 from .program import Kernel, Solve
 from .quantities import conserved, guards, outputs
 from .solver import Coupling, Mass, momentum_solve, momentum_variation, reduced
-from .tensions import shortest
 
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes

@@ -8,9 +8,9 @@ from itertools import islice
 from ..graph.differentiate import forward
 from ..graph.graph import Graph, Node
 from ..graph.linear import CONSTRAINT_THRESHOLD
-from . import hybrid
-from .closure import closure
+from . import event_kernels
 from .consistency import consistency
+from .constraint_jacobian import closure
 from .correction import correction, correction_all, rank, unmet
 from .dynamics import Dynamics
 from .program import Kernel, KernelRow
@@ -111,10 +111,10 @@ KERNELS = (
     KernelRow("jacobian", "d(dx_i/dt)/dx_j, row by row", jacobian, slot="jacobian", effort=1 / 8),
     KernelRow("outputs", "the outputs", outputs, slot="outputs_fn", effort=1 / 8),
     KernelRow("invariants", "the invariants, then the residuals", invariants, slot="invariants_fn", effort=1 / 8),
-    KernelRow("guards", "the guards of the events, then the kinks of rhs", hybrid.guards, slot="guards_fn"),
-    KernelRow("reset", "the state after an event", hybrid.resets, "event", "reset"),
-    KernelRow("contacts", "v, T, mu |N|, dv/dt and N of each contact", hybrid.contacts, slot="contacts_fn"),
-    KernelRow("project", "the state with no slip in the contacts that stick", hybrid.project, slot="project"),
+    KernelRow("guards", "the guards of the events, then the kinks of rhs", event_kernels.guards, slot="guards_fn"),
+    KernelRow("reset", "the state after an event", event_kernels.resets, "event", "reset"),
+    KernelRow("contacts", "v, T, mu |N|, dv/dt and N of each contact", event_kernels.contacts, slot="contacts_fn"),
+    KernelRow("project", "the state with no slip in the contacts that stick", event_kernels.project, slot="project"),
     KernelRow("correction", "what brings the state back onto the constraints, one step of Newton's method", correction),
     KernelRow("correction_all", "the same, and the invariants of the coordinates back to those of the state v",
               correction_all, "direction"),

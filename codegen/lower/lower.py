@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..declare.digest import program_digest
+from ..derive.digest import program_digest
 from . import kernels
 from .dynamics import Dynamics
-from .optimise.arrange import BUDGET, arranged
+from .needed_pivots import with_needed_checks
 from .program import Kernel, Program
-from .quantities import contact_entries, event_entries, modes, variable
-from .schedule import Counts, count, may_roll
-from .singular import with_needed_checks
+from .quantities import contact_entries, event_entries, given, variable
 
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes
-
-LARGEST_ARRANGED = 4000
-"""Maximum number of nodes of a rarely called kernel that is arranged; the right-hand side always is."""
-
-
-def lower(eqs: EquationNodes) -> Program:
-    """The program of a model."""
-    program = first = derived(eqs)
-    for change in PASSES:
-        program = change(program)
-    has_kinks = len(first.guards) > len(first.events)
-    return replace(program, unarranged=first.kernels) if has_kinks else program
 
 
 def derived(eqs: EquationNodes) -> Program:
@@ -54,45 +40,3 @@ def derived(eqs: EquationNodes) -> Program:
         events=event_entries(eqs),
         contacts=contact_entries(eqs),
     )
-
-
-def given(eqs: EquationNodes) -> dict[str, Any]:
-    """The fields of a program that say what its kernels take."""
-    system = eqs.system
-    return {
-        "name": system.name,
-        "form": eqs.form,
-        "graph": eqs.graph,
-        "states": (
-            *(variable(eqs, x, "coordinate") for x in eqs.coordinates),
-            *(variable(eqs, v, "velocity") for v in eqs.velocities),
-        ),
-        "n_coordinates": len(eqs.coordinates),
-        "parameters": tuple(variable(eqs, p, "parameter") for p in (*system.parameters, *eqs.parameters)),
-        "inputs": tuple(variable(eqs, u, "input") for u in system.inputs),
-        "modes": modes(eqs),
-        "independent": str(eqs.graph.value[eqs.independent_node]),
-    }
-
-
-def arrange(program: Program) -> Program:
-    """The same values in fewer operations."""
-    g, shorter = program.graph, dict(program.kernels)
-    for row in program.table:
-        for kernel in program.of(row):
-            if may_roll(g, kernel) and program.schedule(kernel.name).rolled is not None:
-                continue  # its templates are arranged
-            if row.effort == 1.0 or (row.effort and len(g.reachable(kernel.roots())) <= LARGEST_ARRANGED):
-                shorter[kernel.name] = replace(arranged(g, kernel, int(BUDGET * row.effort)), cells=())
-    return program.having(shorter)
-
-
-PASSES = (arrange,)
-"""What a program goes through before it is emitted."""
-
-
-def derived_counts(eqs: EquationNodes) -> Counts:
-    """The operation counts of a right-hand side as derived."""
-    own = replace(eqs, graph=eqs.graph.copy())  # a copy, so that later nodes keep their numbers
-    (kernel,) = kernels.rhs(Dynamics(own))
-    return count(own.graph, kernel)

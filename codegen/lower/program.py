@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from chaplygin.runtime.base_model import KernelEntry, Variable
+from chaplygin.runtime.interface.description import KernelEntry, Variable
 
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import Graph, Node
 
 if TYPE_CHECKING:
-    from ..methods import Pair, Taylor
+    from ..methods.pair import Pair
+    from ..methods.taylor import Taylor
+    from ..plan.statements import Schedule
     from .dynamics import Dynamics
-    from .schedule import Schedule
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Kernel:
     `labels` are preferred names of intermediates; `comments` describe the outputs, one each. `takes` is that of its
     row, and `directions` the length of v, if it takes one. Whatever depends only on the variables `beforehand` (the
     parameters, or none) is computed once before many calls: see `Schedule.hoist`. `cells` are nodes that belong
-    together, such as those of one body, in an order in which they can be computed: see `roll`.
+    together, such as those of one body, in an order in which they can be computed: see `codegen/plan/loops.py`.
     """
 
     name: str
@@ -178,7 +179,7 @@ class Program:
 
     def schedule(self, kernel: str) -> Schedule:
         """The statements of one kernel, in the order in which they are printed, or its loops."""
-        from .schedule import schedule
+        from ..plan.plan import schedule
 
         if kernel not in self._schedules:
             self._schedules[kernel] = schedule(self, self.kernels[kernel])
@@ -186,7 +187,7 @@ class Program:
 
     def written_out(self, kernel: str) -> Schedule:
         """The statements of one kernel, without loops over repeated cells."""
-        from .schedule import schedule
+        from ..plan.plan import schedule
 
         plan = self.schedule(kernel)
         return plan if plan.rolled is None else schedule(self, self.kernels[kernel], loops=False)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from chaplygin.runtime.assumptions import ZERO_AT_START
-from chaplygin.runtime.base_model import OF_LEAST_NORM, Variable
+from chaplygin.runtime.interface.assumptions import ZERO_AT_START
+from chaplygin.runtime.interface.description import OF_LEAST_NORM, Variable
 
-from ..declare.symbols import assumed
 from ..derive.friction import friction_outputs, friction_rows
 from ..derive.power import POWER, painleve_function, power
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import RELATIONS, Graph, Node
+from ..symbols.symbols import assumed
 from .program import ContactEntry, EventEntry
 
 if TYPE_CHECKING:
@@ -194,3 +194,22 @@ def contact_entries(eqs: EquationNodes) -> tuple[ContactEntry, ...]:
         found.append(ContactEntry(c.name, signs if c.implicit else -1))
         signs += c.implicit
     return tuple(found)
+
+
+def given(eqs: EquationNodes) -> dict[str, Any]:
+    """The fields of a program that say what its kernels take."""
+    system = eqs.system
+    return {
+        "name": system.name,
+        "form": eqs.form,
+        "graph": eqs.graph,
+        "states": (
+            *(variable(eqs, x, "coordinate") for x in eqs.coordinates),
+            *(variable(eqs, v, "velocity") for v in eqs.velocities),
+        ),
+        "n_coordinates": len(eqs.coordinates),
+        "parameters": tuple(variable(eqs, p, "parameter") for p in (*system.parameters, *eqs.parameters)),
+        "inputs": tuple(variable(eqs, u, "input") for u in system.inputs),
+        "modes": modes(eqs),
+        "independent": str(eqs.graph.value[eqs.independent_node]),
+    }

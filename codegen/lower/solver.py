@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..derive.friction import Friction, Rows
+from ..derive.equation_nodes import Friction
+from ..derive.friction import Rows
 from ..graph.differentiate import forward
 from ..graph.graph import Graph, Node
 from ..graph.linear import (
@@ -28,7 +29,7 @@ from ..graph.linear import (
 from .program import Solve
 
 if TYPE_CHECKING:
-    from ..derive.implicit import Implicit
+    from ..derive.equation_nodes import Implicit
 
 
 class Mass:

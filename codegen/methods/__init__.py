@@ -10,7 +10,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from . import pairs
-from .pair import Control, Pair
+from .pair import Pair
 from .taylor import TAYLOR, Taylor
 
 __all__ = ["PAIRS", "TAYLOR", "Control", "Pair", "Taylor", "own"]

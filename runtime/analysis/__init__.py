@@ -1,1 +1,1 @@
-"""Where a model rests or moves steadily, how it moves near there, and how that changes with its parameters."""
+"""Where a model rests or moves steadily, and how it moves near there."""

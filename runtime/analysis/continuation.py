@@ -11,18 +11,19 @@ one changes its sign, its zero is found along the arc. Two pairs that meet on th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import arguments, assumptions
-from ..arguments import Array
-from ..errors import ArgumentError, KernelError
+from chaplygin.errors import ArgumentError, KernelError
+
+from ..interface import arguments, assumptions
+from ..interface.arguments import Array
 from .field import Field
 from .linearization import NEUTRAL, Family, Linearization, linearized, matched, size
-from .steady import Problem, SteadyState
+from .newton import Problem
+from .steady import Branch, SpecialPoint, SteadyState
 
 _NEWTON_STEPS = 8
 _CLOSE = 1e-12
@@ -37,55 +38,6 @@ _MEET = 1e-5
 """Eigenvalues closer than this share of the size of A have met: the square root of rounding errors parts them."""
 _BESIDE = 0.9
 """Share of a step that would end where an eigenvalue crosses the imaginary axis, and hide from which side."""
-
-
-class SpecialPoint(NamedTuple):
-    """A point of a branch, its parameter's value, and its kind.
-
-    "fold", "branch point" (an eigenvalue passes through zero), "Hopf" (a complex pair crosses the imaginary axis), or
-    "Hamiltonian Hopf" (two pairs on the axis meet and leave it to both sides: flutter without damping).
-    """
-
-    kind: str
-    value: float
-    point: SteadyState
-
-
-@dataclass(frozen=True, eq=False)
-class Branch:
-    """Equilibria or steady motions along a parameter; see `SteadyState.continuation`.
-
-    Attributes
-    ----------
-    along : the parameter, input or held state that varies.
-    points : the solutions, in their order along the branch; `branch[name]` is any quantity at all of them.
-    special : the folds, Hopf points and branch points, in the same order; see `SpecialPoint`.
-    """
-
-    along: str
-    points: tuple[SteadyState, ...]
-    special: tuple[SpecialPoint, ...]
-
-    @cached_property
-    def linearizations(self) -> Family:
-        """The linear equations along the branch, whose `plot` is the root locus."""
-        model = self.points[0].model
-        return Family(
-            tuple(p.linearization for p in self.points), {self.along: self[self.along]}, model.units
-        )
-
-    def __getitem__(self, name: Any) -> Array:
-        return np.array([p[name] for p in self.points])
-
-    def __len__(self) -> int:
-        return len(self.points)
-
-    def __repr__(self) -> str:
-        found = ", ".join(f"{s.kind} at {s.value:.10g}" for s in self.special) or "no special points"
-        values = self[self.along]
-        return (
-            f"<branch of {len(self)} points, {self.along} from {values[0]:.6g} to {values[-1]:.6g}: {found}>"
-        )
 
 
 class _Place(NamedTuple):

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import inputs as signals
-from ..arguments import Array
-from ..consistency import share
-from ..derivatives import derivatives
-from ..errors import ArgumentError, KernelError
+from chaplygin.errors import ArgumentError, KernelError
+
+from ..interface.arguments import Array
+from ..model.derivatives import derivatives
+from ..problem import inputs as signals
+from ..problem.consistency import share
 from .scaling import NOTHING, units_of_states
 
 if TYPE_CHECKING:
-    from ..compiled_model import CompiledModel
+    from ..model.compiled_model import CompiledModel
 
 _PROBES = 4
 """Number of points near a state at which it is seen which derivatives vanish."""

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import arguments
-from ..arguments import Array
-from ..consistency import judge, share
-from ..errors import ArgumentError
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
+from ..problem.consistency import judge, share
 from .field import TURNING, Field, exact, named, plain, point, refuse
 from .scaling import WEAK
 
 if TYPE_CHECKING:
-    from ..compiled_model import CompiledModel
+    from ..model.compiled_model import CompiledModel
 
 Complex = NDArray[np.complex128]
 

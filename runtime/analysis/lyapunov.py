@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import arguments
-from ..arguments import Array
-from ..errors import ArgumentError
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
 from .field import named, refuse
 from .tangents import Tangents, null_space, said_of
 
 if TYPE_CHECKING:
-    from ..compiled_model import CompiledModel
-    from ..options import RunOptions
+    from ..model.compiled_model import CompiledModel
+    from ..problem.options import RunOptions
 
 _BLOCKS = 20
 _PARTS = (20, 10, 5, 4, 2)

@@ -16,18 +16,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import arguments
-from ..arguments import Array
-from ..consistency import Accepted
-from ..derivatives import derivatives
-from ..errors import ArgumentError
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
+from ..model.derivatives import derivatives
+from ..problem.consistency import Accepted
 from .field import named, refuse
 from .tangents import Tangents, null_space, said_of
 
 if TYPE_CHECKING:
-    from ..compiled_model import CompiledModel
-    from ..options import RunOptions
-    from ..solution import Solution
+    from ..model.compiled_model import CompiledModel
+    from ..problem.options import RunOptions
+    from ..results.solution import Solution
 
 Complex = NDArray[np.complex128]
 

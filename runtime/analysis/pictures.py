@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..plotting import finish, labelled, new_figure
+from ..results.plotting import finish, labelled, new_figure
 
 if TYPE_CHECKING:
     from .linearization import Family, Linearization

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arguments import Array
+from ..interface.arguments import Array
 
 WEAK = 1e-4
 """An equation with derivatives below this share of the largest may be an identity, true up to rounding errors."""

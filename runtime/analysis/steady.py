@@ -10,32 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .. import arguments, assumptions, inputs as signals
-from ..arguments import Array
-from ..consistency import share
-from ..errors import ArgumentError, KernelError
-from .field import TURNING, Field, exact, named, plain, point, refuse
-from .linearization import FLOQUET, Complex, Linearization, linearized
-from .scaling import WEAK
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
+from .field import Field, named, plain, refuse
+from .linearization import Complex, Family, Linearization, linearized
+from .newton import Problem, _check_assumed, _check_autonomous, _names, _start
 
 if TYPE_CHECKING:
-    from ..compiled_model import CompiledModel
-    from .continuation import Branch
-
-_STEPS = 100
-_HALVINGS = 12
-_CLOSE = 1e-11
-"""Size of the last step but one, in units of the problem: the last one doubles the number of digits."""
-_OFF = 1e-9
-"""Relative size of a residual that is not zero."""
-_ROUNDING = 1e-13
-"""Share of its unit at the guess below which a state is a rounding error."""
-_SINGULAR = 1e-9
-"""Singular values below this share of the largest belong to directions that the equations leave open."""
+    from ..model.compiled_model import CompiledModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,211 +176,50 @@ def _found(
     )
 
 
-class Problem:
-    """The equations F = 0, h = 0 of a model, and their unknowns.
+class SpecialPoint(NamedTuple):
+    """A point of a branch, its parameter's value, and its kind.
+
+    "fold", "branch point" (an eigenvalue passes through zero), "Hopf" (a complex pair crosses the imaginary axis), or
+    "Hamiltonian Hopf" (two pairs on the axis meet and leave it to both sides: flutter without damping).
+    """
+
+    kind: str
+    value: float
+    point: SteadyState
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """Equilibria or steady motions along a parameter; see `SteadyState.continuation`.
 
     Attributes
     ----------
-    unknowns, places : the names of the unknowns and their places in v.
+    along : the parameter, input or held state that varies.
+    points : the solutions, in their order along the branch; `branch[name]` is any quantity at all of them.
+    special : the folds, Hopf points and branch points, in the same order; see `SpecialPoint`.
     """
 
-    def __init__(
-        self, field: Field, what: str, keep: Sequence[str], free: Sequence[str], guess: Array
-    ) -> None:
-        model = field.model
-        self.field, self.what, self.guess = field, what, guess
-        self.unknowns = (*(n for n in (model.states[i] for i in field.kept) if n not in keep), *free)
-        self.places = [field.names.index(name) for name in self.unknowns]
-        rows = [f"d({model.states[i]})/dt" for i in field.kept]
-        self.rows = (*rows, *(model._conserved[i] for i in field.held))
-
-    def at(self, v: Array) -> tuple[Array, Array]:
-        """The residuals, and their derivatives by all of v."""
-        return self.field.equations(v)
-
-    def scales(self, v: Array) -> tuple[Array, Array]:
-        """The units of all of v and of the equations near v.
-
-        They are made of the equations, of v and of the guess, so that they follow the units of length, mass and time.
-        What is left of a state that should be zero counts as zero.
-        """
-        return self.field.units(np.where(np.abs(v) > self._rounding, v, 0.0), self.guess)
+    along: str
+    points: tuple[SteadyState, ...]
+    special: tuple[SpecialPoint, ...]
 
     @cached_property
-    def _rounding(self) -> Array:
-        """Sizes of v below which states are rounding errors."""
-        states = np.isin(np.arange(len(self.guess)), [1 + i for i in self.field.kept])
-        return np.where(states, _ROUNDING * self.field.units(self.guess, self.guess)[0], 0.0)
-
-    def inverse(self, slopes: Array, v: Array) -> tuple[Array, Array]:
-        """The pseudo-inverse of the equations' matrix, in units of the problem, and the units of the unknowns."""
-        units, rows = self.scales(v)
-        units = units[self.places]
-        matrix = slopes[:, self.places] * units / rows[:, None]
-        sizes = np.linalg.norm(matrix, axis=1)
-        sizes = np.fmax(sizes, WEAK * sizes.max(initial=0.0))  # identities are only rounding errors
-        sizes = np.where(sizes > 0, sizes, 1.0)
-        found = np.linalg.pinv(matrix / sizes[:, None], rcond=_SINGULAR)
-        return units[:, None] * found / (rows * sizes), units
-
-    def solve(self, v: Array) -> Array:
-        """Newton's method from v. Raises `ArgumentError` with the residual if it does not converge."""
-        places = self.places
-        for _ in range(_STEPS):
-            values, slopes = self._checked(v)
-            inverse, units = self.inverse(slopes, v)
-            step = -inverse @ values
-            size = np.abs(step / units).max(initial=0.0)
-            if size <= _CLOSE:
-                v = v.copy()
-                v[places] += step
-                self._check_residual(v)
-                return v
-            v = self._moved(v, step, inverse, units)
-        raise self._failed(v, f"after {_STEPS} steps")
-
-    def _moved(self, v: Array, step: Array, inverse: Array, units: Array) -> Array:
-        """v after a step that is halved until the next one of the same matrix would be shorter."""
-        size, part = float(np.linalg.norm(step / units)), 1.0
-        for _ in range(_HALVINGS):
-            near: Array = v.copy()
-            near[self.places] += part * step
-            try:
-                after = float(np.linalg.norm(inverse @ self.at(near)[0] / units))
-            except KernelError:
-                after = np.inf
-            if after <= (1.0 - part / 4.0) * size:
-                return near
-            part /= 2.0
-        self._check_residual(near)
-        raise self._failed(near, "where no shorter step helps")
-
-    def _checked(self, v: Array) -> tuple[Array, Array]:
-        values, slopes = self.at(v)
-        if not (np.isfinite(values).all() and np.isfinite(slopes).all()):
-            raise ArgumentError(f"{self.what}: the equations are not finite at the guess")
-        return values, slopes
-
-    def ratios(self, v: Array, rows: Array) -> tuple[Array, Array]:
-        """The residuals, and their ratios to the terms of the equations, whose units are `rows`."""
-        values, slopes = self.at(v)
-        return values, share(values, np.abs(slopes[:, 1:]) @ np.abs(v[1:]), rows)
-
-    def _check_residual(self, v: Array) -> None:
-        _, off = self.ratios(v, self.scales(v)[1])
-        if off.max(initial=0.0) > _OFF:
-            raise self._failed(v, "where no step makes them smaller")
-
-    def _failed(self, v: Array, where: str) -> ArgumentError:
-        values, off = self.ratios(v, self.scales(v)[1])
-        largest, *others = np.argsort(-off)[:3]
-        worst = [largest, *(i for i in others if off[i] > _OFF)]
-        left = ", ".join(f"{self.rows[i]} = {values[i]:.6g}" for i in worst)
-        states = self.field.model.states
-        kept = [states[i] for i in self.field.kept if states[i] not in self.unknowns]
-        held = f", with {', '.join(kept)} held" if kept else ""
-        advice = ", hold less in keep, or solve for more in free" if kept else ""
-        if self.what == "steady_motion":
-            advice += f". {TURNING}"
-        return ArgumentError(
-            f"{self.what}: Newton's method did not converge: {where} the residual is {left}{held}; "
-            f"start nearer{advice}"
+    def linearizations(self) -> Family:
+        """The linear equations along the branch, whose `plot` is the root locus."""
+        model = self.points[0].model
+        return Family(
+            tuple(p.linearization for p in self.points), {self.along: self[self.along]}, model.units
         )
 
-    def refuse_family(self, v: Array) -> None:
-        """Reject solutions that are not isolated: name the directions that the equations leave open."""
-        open_, units = self.open_directions(v)
-        if not len(open_):
-            return
-        from scipy.linalg import qr
+    def __getitem__(self, name: Any) -> Array:
+        return np.array([p[name] for p in self.points])
 
-        _, upper, order = qr(open_, pivoting=True)
-        count = len(open_)
-        # One direction for each pivot, in which the other pivots do not change.
-        directions = np.linalg.solve(upper[:, :count], upper)[:, np.argsort(order)] * units
-        told = []
-        for direction, pivot in zip(directions, order[:count], strict=True):
-            direction = direction / direction[pivot]
-            others = [
-                f"{name} by {d:.6g}"
-                for i, (name, d) in enumerate(zip(self.unknowns, direction, strict=True))
-                if i != pivot and abs(d) > 1e-7
-            ]
-            told.append(self.unknowns[pivot] + (f" (with {', '.join(others)} for 1)" if others else ""))
-        names = ", ".join(repr(self.unknowns[i]) for i in order[:count])
-        raise ArgumentError(
-            f"{self.what}: the solution is not isolated; to first order it is free along {'; '.join(told)}: "
-            f"hold what belongs to the motion you want, keep=[..., {names}], or give free ones a condition. (At a "
-            "bifurcation a single point is singular: go there by continuation)"
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{s.kind} at {s.value:.10g}" for s in self.special) or "no special points"
+        values = self[self.along]
+        return (
+            f"<branch of {len(self)} points, {self.along} from {values[0]:.6g} to {values[-1]:.6g}: {found}>"
         )
-
-    def open_directions(self, v: Array) -> tuple[Array, Array]:
-        """Directions (k, unknowns) along which the equations do not change, and the units of the unknowns in them.
-
-        Entries that are only rounding errors are zero before rows are given size 1, which would magnify them.
-        """
-        units, rows = self.scales(v)
-        units = units[self.places]
-        matrix = exact(lambda near: self.at(near)[1][:, self.places], v) * units / rows[:, None]
-        if not matrix.size:
-            return np.eye(len(units)), units
-        sizes = np.linalg.norm(matrix, axis=1, keepdims=True)
-        _, sizes, found = np.linalg.svd(matrix / np.where(sizes > 0, sizes, 1.0))
-        rank = int((sizes > _SINGULAR * sizes.max(initial=0.0)).sum())
-        return np.asarray(found[rank:]), units
-
-
-def _start(model: CompiledModel, t: float, guess: Any, parameters: Any, inputs: Any) -> Array:
-    """v = (t, y, p, u) of a guess, in which velocities and inputs that are not given count as zero."""
-    given = arguments.named("guess", {} if guess is None else guess)
-    if given is not None:
-        names = model.declared if model.has_initial and set(given) != set(model.states) else model.states
-        guess = {**{n: 0.0 for n in names if model.variables[n].kind != "coordinate"}, **given}
-        missing = [n for n in names if n not in guess]
-        if missing:
-            raise ArgumentError(f"guess: missing {', '.join(missing)}")
-    controls = signals.parse(inputs, model.inputs, flags=model._input_flags)
-    return point(model, t, *model._states(t, guess, parameters, controls, None), controls)
-
-
-def _names(kind: str, given: Any, known: Sequence[str]) -> tuple[str, ...]:
-    """The names in a list, checked."""
-    if isinstance(given, str):
-        raise ArgumentError(f"{kind} = {arguments.short(given)}: give a list of names")
-    names = arguments.plain_names(kind, given)
-    for i, name in enumerate(names):
-        if name not in known:
-            raise arguments.unknown_entry(kind, [name], known)
-        if name in names[:i]:
-            raise ArgumentError(f"{kind}: {name} is given twice")
-    return names
-
-
-def _check_autonomous(problem: Problem, v: Array) -> None:
-    """Reject equations that change with the time: in the state itself, or in their derivatives by the state."""
-    rows = problem.scales(v)[1]
-    for other in problem.field.at_other_times(v):
-        try:
-            _, off = problem.ratios(other, rows)
-        except KernelError:
-            continue
-        moved = np.flatnonzero(off > _OFF)
-        if len(moved):
-            raise ArgumentError(
-                f"{problem.what}: {', '.join(problem.rows[i] for i in moved)} depends on the time, so the state rests "
-                "for a moment only; take the time out of the equations, by coordinates in which the drive is steady "
-                "or an input in its place"
-            )
-    changing = problem.field.changing(v)
-    if changing is not None:
-        raise ArgumentError(
-            f"{problem.what}: the state rests, but near it d({changing})/dt depends on the time, so the eigenvalues of "
-            f"a moment do not decide on its stability. {FLOQUET}"
-        )
-
-
-def _check_assumed(model: CompiledModel, kind: str, v: Array, names: Sequence[str]) -> None:
-    """Reject values that violate the assumptions of their symbols."""
-    known = (*model.states, *model.parameters, *model.inputs)
-    rows = [v[1 + known.index(n)] for n in names]
-    assumptions.check_rows(kind, names, [model.variables[n].flags for n in names], rows)

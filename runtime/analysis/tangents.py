@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import Array
-from ..consistency import Accepted
-from ..differences import gradient
-from ..errors import ArgumentError
-from ..input_functions import InputFunction
-from ..inputs import Inputs
-from ..sensitivities import Variation, checked
+from chaplygin.errors import ArgumentError
+
+from ..interface.arguments import Array
+from ..problem.consistency import Accepted
+from ..problem.input_functions import InputFunction
+from ..problem.inputs import Inputs
+from ..sensitivities.differences import gradient
+from ..sensitivities.variation import Variation, checked
 from .field import Field, refuse
 
 if TYPE_CHECKING:
-    from ..compiled_model import CompiledModel
-    from ..options import RunOptions
+    from ..model.compiled_model import CompiledModel
+    from ..problem.options import RunOptions
 
 _RTOL = 1e-12
 """The least relative tolerance that says what size of a state its absolute tolerance stands for."""

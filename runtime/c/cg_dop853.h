@@ -1,6 +1,6 @@
 /* cg_dop853.h: dop853, order 8.
  *
- * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden --update`.
+ * Made from codegen/methods by `python -m chaplygin.generated --update`.
  * Source: E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 2nd ed., Springer 1993,
  * sections II.5 and II.6; coefficients of the authors' program DOP853
  */

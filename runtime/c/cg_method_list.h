@@ -1,5 +1,5 @@
 /* cg_method_list.h: the methods that cg_method.h makes, except those that a model brings.
- * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden --update`.
+ * Made from codegen/methods by `python -m chaplygin.generated --update`.
  *
  * With CG_FEW_METHODS some are left out. The fixed methods have their own loop over lanes.
  */

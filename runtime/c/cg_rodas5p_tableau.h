@@ -1,5 +1,5 @@
 /* cg_rodas5p_tableau.h: the coefficients of rodas5p; included by cg_rodas5p.h.
- * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden --update`.
+ * Made from codegen/methods by `python -m chaplygin.generated --update`.
  * Source: G. Steinebach, Construction of Rosenbrock-Wanner method Rodas5P and numerical benchmarks within the Julia
  * Differential Equations package, BIT Numerical Mathematics 63 (2023) 27
  */

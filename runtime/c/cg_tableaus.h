@@ -1,5 +1,5 @@
 /* cg_tableaus.h: the explicit Runge-Kutta methods as numbers; included by cg_adjoint.c.
- * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden --update`.
+ * Made from codegen/methods by `python -m chaplygin.generated --update`.
  */
 
 static const double cg_dop853_a[] = {

@@ -1,6 +1,6 @@
 /* cg_tsit5.h: tsit5, order 5, for loose tolerances.
  *
- * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden --update`.
+ * Made from codegen/methods by `python -m chaplygin.generated --update`.
  * Source: Ch. Tsitouras, Runge-Kutta pairs of order 5(4) satisfying only the first column simplifying assumption,
  * Computers & Mathematics with Applications 62 (2011) 770-775
  */

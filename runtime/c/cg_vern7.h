@@ -1,6 +1,6 @@
 /* cg_vern7.h: vern7, order 7, for tight tolerances.
  *
- * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden --update`.
+ * Made from codegen/methods by `python -m chaplygin.generated --update`.
  * Source: J. H. Verner, Numerically optimal Runge-Kutta pairs with interpolants, Numerical Algorithms 53 (2010)
  * 383-396
  */

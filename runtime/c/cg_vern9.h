@@ -1,6 +1,6 @@
 /* cg_vern9.h: vern9, order 9, for tight tolerances.
  *
- * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden --update`.
+ * Made from codegen/methods by `python -m chaplygin.generated --update`.
  * Source: J. H. Verner, Numerically optimal Runge-Kutta pairs with interpolants, Numerical Algorithms 53 (2010)
  * 383-396
  */

@@ -23,12 +23,15 @@ from dataclasses import replace
 from time import perf_counter
 from types import MappingProxyType
 
-from . import arguments, options, pivots
-from .base_model import KINDS, TAKES, KernelEntry, Method
-from .errors import ArgumentError, KernelError, LoadError, busy, kernel_failed, message_of
-from .inputs import Inputs
-from .lanes import WORTH
-from .solution import Dense, Solution
+from ..interface import arguments
+from ..problem import options, pivots
+from ..interface.description import KINDS, KernelEntry, Method, TAKES
+from chaplygin.errors import ArgumentError, KernelError, LoadError
+from ..interface.statuses import busy, kernel_failed, message_of
+from ..problem.inputs import Inputs
+from ..interface.limits import WORTH
+from ..results.dense import Dense
+from ..results.solution import Solution
 
 include "_abi.pxi"
 

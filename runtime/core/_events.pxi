@@ -61,13 +61,13 @@ cdef class _Detector:
         memcpy(cnp.PyArray_DATA(y), x, n * sizeof(double))
         result = self.functions[index].call(t, y)
         if not _number(result, value):
-            from .event_record import value_of
+            from ..problem.event_functions import value_of
             value[0] = value_of(result, index, t)
         return 0
 
     def event_record(self, int status, t, y):
         """Everything that was logged, as `EventRecord`."""
-        from .event_record import EventRecord, Paradox
+        from ..results.event_record import EventRecord, Paradox
         cdef const cg_model_t *m = self.model.model
         cdef int32_t i, count = min(self.detector.n_solutions, CG_SOLUTIONS)
         signs = {m.contacts[i].sign: self.model.contacts[i] for i in range(m.n_contacts) if m.contacts[i].sign >= 0}
@@ -98,7 +98,8 @@ cdef _Detector _detector_of(KernelCore model, object events, const given_t *give
     if (events is None and not model.hybrid and given.kinks is BY_DEFAULT.kinks
             and given.paradox is BY_DEFAULT.paradox):
         return None  # the usual case: nothing to detect, and no arguments to reject
-    from .event_record import functions, rule
+    from ..problem.event_functions import functions
+    from ..problem.options import rule
     own, kinks = functions(events), arguments.boolean("kinks", <object> given.kinks)
     number = rule(<object> given.paradox)
     if not (own or model.hybrid or (kinks and model.kinks)):

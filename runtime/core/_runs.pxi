@@ -129,7 +129,7 @@ cdef class ModelCore(StartCore):
         cdef _Detector detector
         cdef given_t given = BY_DEFAULT
         if sensitivities is not None:
-            from .sensitivities import integrate
+            from ..sensitivities.sensitivity import integrate
             return integrate(self, t_span, initial, parameters, inputs, sensitivities, sensitivity_control, t_eval,
                              dense_output, events, keywords)
         if sensitivity_control is not True:
@@ -138,7 +138,7 @@ cdef class ModelCore(StartCore):
         detector = _detector_of(self, events, &given, True, CG_LOG_FIELDS if self.jump is not NULL else 0)
         if not (type(t_span) is tuple and len(<tuple> t_span) == 2 and _number((<tuple> t_span)[0], &t0)
                 and _number((<tuple> t_span)[1], &t1) and isfinite(t1 - t0)):
-            from .arguments import span
+            from ..interface.arguments import span
             t0, t1 = span(t_span)
         if t1 < t0 and self.model.n_contacts > 0:
             raise arguments.backward("t_span", "t1 >= t0")
@@ -148,7 +148,7 @@ cdef class ModelCore(StartCore):
             # Copied before the check: an input function may change the caller's array during the run.
             t_eval = cnp.PyArray_NewCopy(t_eval, cnp.NPY_CORDER)
         if t_eval is not None and not _plain_times(t_eval, t0, t1):
-            from .arguments import times
+            from ..interface.arguments import times
             t_eval = times("t_eval", t_eval, t0, t1)
         method = <object> given.method
         if method is None:

@@ -1,7 +1,7 @@
 # The start of a run: read at C speed, and checked against constraints and assumptions. Included by _core.pyx; errors
 # found here are reported by consistency.py and assumptions.py.
 
-from .consistency import FLOOR, LARGEST_ATOL, MOST_ENDS, WARN
+from ..interface.limits import FLOOR, LARGEST_ATOL, MOST_ENDS, WARN
 
 cdef double WARNING_LIMIT = WARN
 cdef double SCALE_FLOOR = FLOOR

@@ -1,1 +1,1 @@
-"""Random and quasi-random draws for ensembles: from distributions to arrays, the same whatever the order of work."""
+"""From distributions to arrays, the same whatever the order of work."""

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import arguments
-from ..arguments import Array
-from ..companion import Expression
-from ..errors import ArgumentError
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
+from ..model.expressions import Expression
 
 
 @dataclass(frozen=True, eq=False)

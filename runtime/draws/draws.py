@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence
 
-from .. import arguments
-from ..arguments import Array
-from ..assumptions import NOT_NEGATIVE, NOT_POSITIVE, assumption, holds
-from ..errors import ArgumentError
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
+from ..interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE, assumption, holds
 from .derived import in_order
+from .distributions import Compiled, InSciPy, Law, Steps, law
 from .joint import Copula, Joint, Normals, Samples
-from .laws import Compiled, InSciPy, Law, Steps, law
 from .uniforms import Uniforms
 
 BLOCK = 8192
@@ -80,7 +81,7 @@ class Plan:
         sampling: Any,
         reject: Any,
     ) -> None:
-        from ..compiled_model import core_available
+        from ..model.compiled_model import core_available
 
         compiled = core_available()
         self.seed, self.sampling = _seed(seed), arguments.text("sampling", sampling)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import arguments
-from ..arguments import Array
-from ..errors import ArgumentError
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
 
 
 class Grid(Mapping[str, Array]):

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import arguments
-from ..arguments import Array
-from ..errors import ArgumentError
-from .laws import HIGHEST, LOWEST, NORMAL, Compiled, InSciPy, Law, is_distribution, law
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
+from .distributions import HIGHEST, LOWEST, NORMAL, Compiled, InSciPy, Law, is_distribution, law
 
 ALIKE = 1e-12
 """Relative difference of two entries of a matrix that are taken as equal."""

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.random import Generator, Philox, SeedSequence
 from numpy.typing import NDArray
 
-from ..arguments import Array, nearest, short
-from ..errors import ArgumentError
-from .laws import HIGHEST, LOWEST
+from chaplygin.errors import ArgumentError
+
+from ..interface.arguments import Array, nearest, short
+from .distributions import HIGHEST, LOWEST
 
 _WIDTH = 4  # numbers of one Philox counter
 _ROUNDS = 6

@@ -1,1 +1,1 @@
-"""Gradients of losses along runs, by the adjoint of their steps, and parameters fitted to measured series."""
+"""Gradients of losses along runs, by the adjoint of their steps, and fits."""

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import arguments
-from ..arguments import Array
-from ..errors import ArgumentError
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
 from .objective import bounds as bounds_of
 from .residuals import Residuals, residuals
 
 if TYPE_CHECKING:
-    from ..compiled_model import CompiledModel
+    from ..model.compiled_model import CompiledModel
 
 _SAME = 1e-10
 """Ratio of the extreme singular values of the scaled Jacobian below which parameters are not told apart."""
@@ -119,7 +120,7 @@ class Fit:
 
         It is written to `file` if given.
         """
-        from ..plotting import finish, labelled, new_figure, title, unit_of_time
+        from ..results.plotting import finish, labelled, new_figure, title, unit_of_time
 
         measured, model = self.problem.runs[run], self.problem.model
         moments = np.linspace(*measured.t_span, 500)

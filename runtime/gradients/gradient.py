@@ -8,21 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import arguments, pivots
-from ..arguments import Array
-from ..derivatives import derivatives, require_compiled
-from ..errors import ArgumentError, KernelError, message_of
-from ..event_record import HEAD
-from ..options import RunOptions, corrects
-from ..sensitivities import Variation
+from chaplygin.errors import ArgumentError, KernelError
+
+from ..interface import arguments
+from ..interface.arguments import Array
+from ..interface.statuses import message_of
+from ..model.derivatives import derivatives, require_compiled
+from ..problem import pivots
+from ..problem.options import RunOptions, corrects
+from ..results.event_record import HEAD
+from ..sensitivities.variation import Variation
 from .jumps import Jumps, Part
 from .loss import Samples, Terms, terms_of
 from .quantities import integrand_of, sampled, slope_in_time
 from .start import Start
 
 if TYPE_CHECKING:
-    from .._core import Trail
-    from ..compiled_model import CompiledModel
+    from ..core._core import Trail
+    from ..model.compiled_model import CompiledModel
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Gradient:
 
 def check_smooth(what: str, model: CompiledModel, options: RunOptions) -> RunOptions:
     """The checked options of a run whose steps have a derivative; raises `ArgumentError` that names what has none."""
-    from .._core import explicit_method
+    from ..core._core import explicit_method
 
     require_compiled(what, model)
     checked = options.checked(model)
@@ -117,7 +120,7 @@ def steps(start: Start, names: Sequence[str], options: RunOptions, stops: Array,
     Where the motion rests, its own errors bound no step. Four tangents do: the derivatives by up to four names, or sums
     of them, with signs and weights that no symmetry of a system has.
     """
-    from .._core import Trail, methods
+    from ..core._core import Trail, methods
 
     model = start.model
     fields = vars(options)

@@ -21,10 +21,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..arguments import Array
-from ..derivatives import derivatives
-from ..errors import KernelError, message_of
-from ..event_record import HEAD, NORMAL, SLIP, WATCHED, EventRecord
+from chaplygin.errors import KernelError
+
+from ..interface.arguments import Array
+from ..interface.statuses import message_of
+from ..model.derivatives import derivatives
+from ..results.event_record import HEAD, NORMAL, SLIP, WATCHED, EventRecord
 
 if TYPE_CHECKING:
     from .start import Start
@@ -71,7 +73,7 @@ class Jumps:
         step: float,
         tolerance: Callable[[Array], Array],
     ) -> None:
-        from .._core import differentials, differentiated
+        from ..core._core import differentials, differentiated
 
         self.start, self.record, self.model, self.parts, self.end = start, record, start.model, parts, end
         self.integrand, self.step, self.tolerance = integrand, step, tolerance

@@ -18,16 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import arguments
-from ..arguments import Array
-from ..errors import ArgumentError
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
 from ..studies.collect import FirstPassage, Recorded
 from ..studies.observed import Observed
 from .data import Series, series_of
 from .quantities import Quantity, quantity_of
 
 if TYPE_CHECKING:
-    from ..compiled_model import CompiledModel
+    from ..model.compiled_model import CompiledModel
 
 Function = Callable[[Array], "tuple[float, Any]"]
 

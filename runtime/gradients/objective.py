@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import arguments
-from ..arguments import Array
-from ..assumptions import NOT_NEGATIVE, NOT_POSITIVE
-from ..errors import ArgumentError
-from ..options import RunOptions
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
+from ..interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE
+from ..problem.options import RunOptions
 from .gradient import backward, check_memory, check_smooth
 from .loss import terms_of
 from .start import Start
 
 if TYPE_CHECKING:
-    from ..compiled_model import CompiledModel
+    from ..model.compiled_model import CompiledModel
 
 
 class Objective:

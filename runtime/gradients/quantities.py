@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import arguments
-from ..arguments import Array
-from ..companion import Expression
-from ..derivatives import derivatives
-from ..errors import ArgumentError
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
+from ..model.derivatives import derivatives
+from ..model.expressions import Expression
 
 if TYPE_CHECKING:
-    from ..compiled_model import CompiledModel
+    from ..model.compiled_model import CompiledModel
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def quantity_of(label: str, model: CompiledModel, what: Any) -> Quantity:
 
 
 def _check_smooth(label: str, model: CompiledModel, what: Named) -> None:
-    from .._core import kink_of
+    from ..core._core import kink_of
 
     if what.kernel is None:
         return
@@ -107,7 +108,7 @@ def sampled(
         constants = np.broadcast_to(np.concatenate([p, inputs])[:, None], (len(p) + len(inputs), len(t)))
         return np.concatenate([t[None], y, constants])[what.index], slopes[1:]
     else:
-        from .._core import slope_columns
+        from ..core._core import slope_columns
 
         found = slope_columns(model, derivatives(model).backward(), what.kernel, what.index, t, y, p, u)
     finite = np.isfinite(found[0]) & np.isfinite(found[1]).all(axis=0)

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import arguments
-from ..arguments import Array
-from ..consistency import Nearest
-from ..derivatives import require_compiled
-from ..errors import ArgumentError, KernelError
-from ..nearest import moves
+from chaplygin.errors import ArgumentError, KernelError
+
+from ..interface import arguments
+from ..interface.arguments import Array
+from ..model.derivatives import require_compiled
+from ..model.nearest import moves
+from ..problem.consistency import Nearest
 from .data import Series, series_of
 from .objective import bounds
 
 if TYPE_CHECKING:
-    from ..compiled_model import CompiledModel
-    from ..solution import Solution
+    from ..model.compiled_model import CompiledModel
+    from ..results.solution import Solution
 
 _PLACES = ("parameters", "initial", "inputs")
 

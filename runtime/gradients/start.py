@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import arguments
-from ..arguments import Array
-from ..consistency import Nearest
-from ..derivatives import derivatives
-from ..errors import ArgumentError
-from ..nearest import Move, moves
-from ..tangent_start import TangentStart, is_integer, no_derivative_by, size_of
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
+from ..model.derivatives import derivatives
+from ..model.nearest import Move, moves
+from ..problem.consistency import Nearest
+from ..sensitivities.start import TangentStart, is_integer, no_derivative_by, size_of
 
 if TYPE_CHECKING:
-    from ..compiled_model import CompiledModel
+    from ..model.compiled_model import CompiledModel
 
 
 @dataclass(frozen=True)

@@ -8,18 +8,19 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base_model import arguments_of
-from ..errors import ArgumentError, MissingExtraError, optional
-from ..sealing import open_library
+from chaplygin.errors import ArgumentError, MissingExtraError, optional
+
+from ..interface.checksum import open_library
+from ..interface.description import arguments_of
 from .lengths import lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..compiled_model import CompiledModel
     from ..gradients.objective import Objective
+    from ..model.compiled_model import CompiledModel
 
-_BUILD = "chaplygin.codegen.build"
+_BUILD = "chaplygin.codegen.toolchain"
 _TARGET = "chaplygin_kernel"
 _added: dict[str, CompiledModel] = {}
 """The models that the library knows, by name: compiled functions of JAX refer to them until the process ends."""
@@ -110,7 +111,7 @@ def _add(model: CompiledModel) -> str:
     bits only if one of them is not reproducible.
     """
     file = getattr(model.owner, "__file__", None)
-    contracted = file and not import_module(f"{_BUILD}.extension").facts_of(Path(file))["reproducible"]
+    contracted = file and not import_module(f"{_BUILD}.library").facts_of(Path(file))["reproducible"]
     name = model.digest + ("-contracted" if contracted else "")
     if name not in _added:
         if not _library().cg_jax_add(name.encode(), ctypes.c_void_p(model.address)):

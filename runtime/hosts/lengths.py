@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..base_model import KernelEntry
+from ..interface.description import KernelEntry
 
 if TYPE_CHECKING:
-    from ..compiled_model import CompiledModel
+    from ..model.compiled_model import CompiledModel
 
 
 def lengths(model: CompiledModel, entry: KernelEntry) -> dict[str, int]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any
 
-from ..base_model import arguments_of
-from ..errors import MissingExtraError
+from chaplygin.errors import MissingExtraError
+
+from ..interface.description import arguments_of
 from .lengths import lengths
 
 if TYPE_CHECKING:
-    from ..compiled_model import CompiledModel
+    from ..model.compiled_model import CompiledModel
 
 _TYPES: dict[str, Any] = {"event": ctypes.c_int32, "t": ctypes.c_double}
 """Arguments that are numbers; the others are pointers."""

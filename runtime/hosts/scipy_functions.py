@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import arguments
-from .._core import Integrand
-from ..errors import ArgumentError, optional
-from ..shortened import short
+from chaplygin.errors import ArgumentError, optional
+
+from ..core._core import Integrand
+from ..interface import arguments
+from ..interface.messages import short
 
 if TYPE_CHECKING:
-    from ..compiled_model import CompiledModel
+    from ..model.compiled_model import CompiledModel
 
 
 class _Data(ctypes.c_void_p):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..errors import optional
+from chaplygin.errors import optional
 
 if TYPE_CHECKING:
     from ..gradients.objective import Objective

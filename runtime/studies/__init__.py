@@ -1,1 +1,1 @@
-"""Studies: ensembles of which only statistics are kept, in memory that does not grow with their size."""
+"""Ensembles of which only statistics are kept: chunks, workers, folders; responses, rare events."""

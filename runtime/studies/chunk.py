@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import Array
-from ..ensemble_result import Ensemble, EventTimes
+from ..ensembles.ensemble import Ensemble, EventTimes
+from ..interface.arguments import Array
+from ..statistics.part import UNDEFINED
 from .observed import Condition, Observed
-from .part import UNDEFINED
 
 if TYPE_CHECKING:
     from .collector import Collector

@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import arguments
-from ..arguments import Array
-from ..ensemble_result import EventTimes
-from ..errors import ArgumentError
-from .collector import Collector
-from .observed import Condition, Extreme, Observed
-from .packing import Form
-from .results import Histogram, MomentsResult, Probability, Quantiles
-from .sketches import BLOCK, Counts, Moments
-from .trail import Running, early, marked
-from .views import (
+from chaplygin.errors import ArgumentError
+
+from ..ensembles.ensemble import EventTimes
+from ..interface import arguments
+from ..interface.arguments import Array
+from ..statistics.convergence import Running, early, marked
+from ..statistics.results import Histogram, MomentsResult, Probability, Quantiles
+from ..statistics.sketches import BLOCK, Counts, Moments
+from ..statistics.views import (
     AlongView,
     ColumnsView,
     EventsView,
@@ -32,6 +30,9 @@ from .views import (
     ProbabilityView,
     QuantilesView,
 )
+from .collector import Collector
+from .observed import Condition, Extreme, Observed
+from .packing import Form
 
 if TYPE_CHECKING:
     from .chunk import Chunk

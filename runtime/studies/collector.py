@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from .. import arguments
-from ..companion import Expression
-from ..errors import ArgumentError
-from ..model import Model
+from chaplygin.api.model import Model
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..model.expressions import Expression
+from ..statistics.views import View
 from .observed import Condition, Observed
-from .views import View
 
 if TYPE_CHECKING:
     from .chunk import Chunk

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import arguments
-from ..arguments import Array
-from ..errors import ArgumentError
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
 from .collector import Collector
 from .observed import Comparison, Condition, Joined, Observed
 

@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import arguments
+from ..interface import arguments
+from ..statistics.part import Part
+from ..statistics.sketches import CHUNK
 from .collector import Collector
 from .manifest import MANIFEST, StudyFolderError, description, read_manifest, written
 from .packing import Form, fits, pack, unpack
-from .part import Part
-from .sketches import CHUNK
 
 if TYPE_CHECKING:
-    from .study import StudyJob
+    from .job import StudyJob
 
 _NAME = re.compile(r"chunk-(\d{12})-([0-9a-f]{16})\.zip")
 

@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from .. import arguments
-from ..errors import ArgumentError, ChaplyginError
-from ..input_functions import Cubic
+from chaplygin.errors import ArgumentError, ChaplyginError
+
+from ..interface import arguments
+from ..problem.input_functions import Cubic
 from .collect import TAGS
 from .collector import Collector
 from .precision import Precision
 
 if TYPE_CHECKING:
-    from .study import StudyJob
+    from .job import StudyJob
 
 MANIFEST = "study.json"
 FORMAT = 3
@@ -196,7 +197,7 @@ def description(job: StudyJob) -> dict[str, Any]:
     """What a study is, as JSON: two studies with equal descriptions have equal chunks, `versions` apart."""
     import scipy
 
-    import chaplygin
+    from chaplygin._version import __version__
 
     plan = job.plan
     return {
@@ -215,7 +216,7 @@ def description(job: StudyJob) -> dict[str, Any]:
         "draws": None if plan is None else plan.description(),
         "collect": {name: _described(entry) for name, entry in job.collect.items()},
         "until": None if job.until is None else asdict(job.until),
-        "versions": {"chaplygin": chaplygin.__version__, "numpy": np.__version__, "scipy": scipy.__version__},
+        "versions": {"chaplygin": __version__, "numpy": np.__version__, "scipy": scipy.__version__},
     }
 
 

@@ -7,24 +7,19 @@ statistics of them. They are found while the trajectories run, on the interpolan
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import arguments
-from ..arguments import Array
-from ..derivatives import require_compiled
-from ..errors import ArgumentError
-from ..inputs import is_function
-from ..lanes import lane_set, one_at_a_time
-from ..observer import Observer
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
+from ..model.derivatives import require_compiled
 
 if TYPE_CHECKING:
-    from ..ensemble_result import Ensemble
-    from .collector import Collector
-    from .study import StudyJob
+    from ..ensembles.ensemble import Ensemble
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,43 +182,6 @@ class Extreme:
         known = self.value[~np.isnan(self.value)]
         between = f": from {known.min():.6g} to {known.max():.6g}" if len(known) else ""
         return f"<{self.name} of {len(self)} trajectories{between}>"
-
-
-def observer_of(job: StudyJob) -> Observer | None:
-    """What the trajectories of a study have to observe, compiled for them; None for nothing.
-
-    Raises ArgumentError naming the entry with a wrong expression.
-    """
-    wanted = {found.key: (entry, found) for entry, found in _all(job.collect)}
-    if not wanted:
-        return None
-    model = job.model
-    how = job.options.checked(model)
-    controls = job.given["inputs"]
-    controls = (
-        controls.values() if isinstance(controls, Mapping) else controls if controls is not None else ()
-    )
-    apart = one_at_a_time(model, how, any(map(is_function, controls)))
-    width = lane_set(model, how.chosen, job.lanes, job.count, apart)[1]
-    try:
-        return Observer.of(model, [(found.kind, found.what) for _, found in wanted.values()], width)
-    except ArgumentError:
-        for entry, found in wanted.values():
-            try:
-                Observer.of(model, [(found.kind, found.what)], 1)
-            except ArgumentError as error:
-                raise ArgumentError(f"collect: {entry}: {found.kind}: {error}") from None
-        raise
-
-
-def _all(collect: Mapping[str, Collector]) -> list[tuple[str, Observed]]:
-    """Everything observed, with the name of its entry."""
-    quantities = [(name, what) for name, entry in collect.items() for what in entry.what]
-    found = []
-    for name, what in quantities:
-        whats = [each.observed for each in what.comparisons] if isinstance(what, Condition) else [what]
-        found += [(name, each) for each in whats if isinstance(each, Observed)]
-    return found
 
 
 def integral(what: Any) -> Observed:

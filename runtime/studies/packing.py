@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .sketches import Counts, Moments
+from ..statistics.sketches import Counts, Moments
 
 _TAGS: dict[str, type[Any]] = {"moments": Moments, "counts": Counts}
 _DATE = (1980, 1, 1, 0, 0, 0)

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import arguments
-from ..arguments import Array
-from ..errors import ArgumentError
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
+from ..statistics.results import interval_level
+from ..statistics.sketches import BLOCK, CHUNK
 from .collect import entry_of
 from .collector import Collector
-from .results import interval_level
-from .sketches import BLOCK, CHUNK
 
 OWN_NAME = "until"
 """Under this name a study keeps an entry that only its precision names."""

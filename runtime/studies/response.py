@@ -10,23 +10,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import arguments
-from ..arguments import Array
-from ..base_model import BaseModel
+from chaplygin.api.model import Model
+from chaplygin.errors import ArgumentError
+
+from ..draws.arguments import split
+from ..draws.distributions import HIGHEST, LOWEST
 from ..draws.draws import Plan
-from ..draws.given import split
 from ..draws.joint import Joint
-from ..draws.laws import HIGHEST, LOWEST
-from ..ensemble_job import arrays
-from ..errors import ArgumentError
-from ..executors import Threads
-from ..model import Model
-from ..options import RunOptions, of_call, shown
+from ..ensembles.executors import Threads
+from ..ensembles.job import arrays
+from ..interface import arguments
+from ..interface.arguments import Array
+from ..interface.base_model import BaseModel
+from ..problem.options import RunOptions, of_call, shown
 from .chunk import Chunk
 from .collect import final
 from .collector import Collector
-from .observed import observer_of
-from .study import StudyJob
+from .job import StudyJob, observer_of
 
 
 @dataclass(frozen=True, eq=False)

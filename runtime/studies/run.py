@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import arguments
-from ..errors import ChaplyginError
-from ..options import RunOptions
-from ..progress import Progress
+from chaplygin.errors import ChaplyginError
+
+from ..ensembles.progress import Progress
+from ..interface import arguments
+from ..problem.options import RunOptions
+from ..statistics.part import CRASHED, ENDINGS, UNDEFINED, Part
+from ..statistics.sketches import CHUNK
 from .folder import Chunks, Folder
+from .job import StudyJob, chunks
 from .manifest import read_manifest
-from .part import CRASHED, ENDINGS, UNDEFINED, Part
 from .precision import pieces
 from .schedule import Schedule
-from .sketches import CHUNK
-from .study import Study, StudyJob, chunks
+from .study import Study
 from .workers import Workers, workers_of
 
 _SAID = {CRASHED: "crashed their process", UNDEFINED: "have a quantity of collect that is not finite"}

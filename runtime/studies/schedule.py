@@ -8,9 +8,9 @@ from collections.abc import Callable, Generator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass
 
+from ..statistics.part import Part
 from .folder import Folder
-from .part import Part
-from .payload import WorkerError
+from .pickling import WorkerError
 from .workers import PATIENCE, Done, Place, Workers
 
 AHEAD = 2

@@ -11,11 +11,12 @@ from urllib.parse import quote
 
 import numpy as np
 
-from .. import arguments
-from ..errors import ArgumentError, optional
-from ..plotting import unit_of_time
-from .sketches import CHUNK
-from .views import View
+from chaplygin.errors import ArgumentError, optional
+
+from ..interface import arguments
+from ..results.plotting import unit_of_time
+from ..statistics.sketches import CHUNK
+from ..statistics.views import View
 
 if TYPE_CHECKING:
     from .study import Study

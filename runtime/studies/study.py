@@ -3,168 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import arguments
-from ..arguments import Array
-from ..consistency import check_ensemble, held
-from ..draws.draws import Draws, Plan
-from ..ensemble_job import EnsembleJob
-from ..ensemble_result import Ensemble
-from ..errors import ArgumentError
-from ..executors import Executor, Threads
-from ..observer import Observer
-from ..options import RunOptions
-from ..solution import Solution
-from . import storage, summary
-from .chunk import Chunk
-from .collect import entry_of
-from .collector import Collector
-from .given import Given
-from .observed import observer_of
-from .part import Part
-from .precision import Precision, decisions
-from .results import Statistic
-from .sketches import BLOCK
-from .views import View
+from chaplygin.errors import ArgumentError
+
+from ..draws.draws import Draws
+from ..results.solution import Solution
+from ..statistics.part import Part
+from ..statistics.results import Statistic
+from ..statistics.views import View
+from . import storage, summary as summaries
+from .job import StudyJob, _cut_first
+from .precision import decisions
 
 if TYPE_CHECKING:
-    from .pictures import Pictures
-
-ALONE = Threads(threads=1)
-"""Runs trajectories in the calling thread."""
-
-
-@dataclass(frozen=True, eq=False)
-class StudyJob:
-    """`count` trajectories of one model and what to keep of them; `run(first, last)` runs some, in any process.
-
-    `given`: initial, parameters and inputs by kind, without what `plan` draws.
-    """
-
-    model: Any
-    t_span: tuple[float, float]
-    t_eval: Array | None
-    count: int
-    given: dict[str, Any]
-    plan: Plan | None
-    options: RunOptions
-    lanes: int | None
-    collect: Mapping[str, Collector]
-    until: Precision | None = None
-    observer: Observer | None = None
-
-    @classmethod
-    def of(
-        cls, model: Any, t_span: Any, count: int, given: dict[str, Any], plan: Plan | None, options: RunOptions,
-        lanes: int | None, collect: Any, until: Precision | None = None,
-    ) -> StudyJob:  # fmt: skip
-        """The job of a call of `ensemble`, with the entries of `collect` checked."""
-        t0, t1 = arguments.span(t_span)
-        if until is not None:
-            if not isinstance(until, Precision):
-                raise ArgumentError(f"until = {arguments.short(until)} must be cg.precision(...)")
-            collect, until = until.bound(collect, "random" if plan is None else plan.sampling)
-        entries = arguments.named("collect", collect)
-        if not entries:
-            raise ArgumentError(
-                "collect must be a dict of entries such as cg.moments('x'), by names of your choice"
-            )
-        bound = {}
-        for name, given_entry in entries.items():
-            entry = entry_of(given_entry)
-            if not isinstance(entry, Collector):
-                raise ArgumentError(
-                    f"collect: {name} = {arguments.short(entry)} is not an entry; give cg.final, cg.series, "
-                    "cg.moments, cg.quantiles, cg.histogram, cg.probability, cg.first_passage, cg.events, cg.integral, "
-                    "cg.peak, cg.minimum or cg.table"
-                )
-            bound[name] = entry.bound(name, model, (t0, t1))
-        times = [entry.at for entry in bound.values() if entry.at is not None]
-        direction = 1 if t1 >= t0 else -1
-        t_eval = direction * np.unique(direction * np.concatenate(times)) if times else None
-        how = options.with_method(model)
-        job = cls(model, (t0, t1), t_eval, count, given, plan, how, lanes, bound, until)
-        job.cut(0, 0)  # a wrong length is an error before anything runs
-        return replace(job, observer=observer_of(job))
-
-    def run(
-        self,
-        first: int = 0,
-        last: int | None = None,
-        executor: Executor = ALONE,
-        given: dict[str, Any] | None = None,
-    ) -> Part:
-        """Run trajectories first <= i < last by `executor`; `first` is a multiple of `BLOCK`.
-
-        `given`: the arguments of these trajectories, as `cut` makes them, for a job that is sent without its own.
-        """
-        last = self.count if last is None else last
-        if first % BLOCK:
-            raise ArgumentError(f"first = {first} must be a multiple of {BLOCK}")
-        with held() as warnings:
-            ensemble, draws = self.ensemble(first, last, executor, given)
-        chunk = Chunk(ensemble, first, self.collect.values())
-        failed = np.flatnonzero(~chunk.ok)
-        return Part(
-            first,
-            last - first,
-            {name: entry.part(chunk) for name, entry in self.collect.items()},
-            failed + first,
-            chunk.status[failed],
-            draws.redrawn if draws is not None else 0,
-            tuple(warnings[:1]),
-        )
-
-    def ensemble(
-        self, first: int, last: int, executor: Executor = ALONE, given: dict[str, Any] | None = None
-    ) -> tuple[Ensemble, Draws | None]:
-        """Trajectories first <= i < last, all of them kept, run in this thread or by `executor`."""
-        given, draws = self.arguments(first, last, given)
-        initial, parameters, inputs = given.values()
-        job = EnsembleJob.of(
-            self.model,
-            self.t_span,
-            last - first,
-            initial,
-            parameters,
-            inputs,
-            self.t_eval,
-            self.lanes,
-            self.options,
-            draws,
-            keep_end=True,
-            observer=self.observer,
-        )
-        part = job.part()
-        start = self.t_span[0]
-        check_ensemble(self.model, start, part.start, part.x0, job.inputs, job.options.smallest_atol)
-        if executor.run(part, lambda done: None):
-            raise KeyboardInterrupt
-        return Ensemble(part, False), draws
-
-    def arguments(
-        self, first: int, last: int, given: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Any], Draws | None]:
-        """initial, parameters and inputs of trajectories first <= i < last, by kind."""
-        given = self.cut(first, last) if given is None else given
-        if self.plan is None:
-            return given, None
-        return self.plan.fill(given, first, last, self.count)
-
-    def cut(self, first: int, last: int) -> dict[str, Any]:
-        """What is given for trajectories first <= i < last, by kind."""
-        return self._given.part(first, last)
-
-    @cached_property
-    def _given(self) -> Given:
-        return Given(self.model, self.given, self.count)
+    from ..statistics.pictures import Pictures
 
 
 class Study:
@@ -260,7 +118,7 @@ class Study:
 
     def rerun(self, i: int, **changed: Any) -> Solution:
         """Run trajectory i again and return the full `Solution`. Keywords change options of `integrate`."""
-        from ..ensemble_result import _index
+        from ..ensembles.ensemble import _index
 
         self._check_model("rerun")
         j = _index("rerun", i, len(self))
@@ -346,13 +204,13 @@ class Study:
 
     def summary(self) -> str:
         """A text: how the trajectories ended, the indices of the first failures, and a table of the results."""
-        return summary.text(self)
+        return summaries.text(self)
 
     def __repr__(self) -> str:
-        return f"<Study of {summary.ends(self)}; results {', '.join(self.results) or 'none'}>"
+        return f"<Study of {summaries.ends(self)}; results {', '.join(self.results) or 'none'}>"
 
     def _repr_html_(self) -> str:
-        return summary.html(self)
+        return summaries.html(self)
 
 
 class Results(Mapping[str, Any]):
@@ -374,20 +232,3 @@ class Results(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"<Results {', '.join(self)}>"
-
-
-def _cut_first(value: Any) -> Any:
-    """An argument of one trajectory without the axis of trajectories."""
-    if isinstance(value, Mapping):
-        return {
-            name: entry.ravel()[0] if isinstance(entry, np.ndarray) else entry
-            for name, entry in value.items()
-        }
-    return value[:, 0] if isinstance(value, np.ndarray) and value.ndim == 2 else value
-
-
-def chunks(count: int, workers: int = 1, chunk: int | None = None) -> list[tuple[int, int]]:
-    """Ranges of `chunk` trajectories, a multiple of `BLOCK`; by default a few for each worker, of at most 16 blocks."""
-    blocks = -(-count // BLOCK)
-    size = chunk or BLOCK * max(1, min(16, blocks // (4 * workers)))
-    return [(first, min(first + size, count)) for first in range(0, count, size)]

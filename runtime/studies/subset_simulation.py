@@ -19,19 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
-from .. import arguments
-from ..arguments import Array
-from ..compiled_model import core_available
+from chaplygin.errors import ArgumentError
+
+from ..draws.distributions import HIGHEST, LOWEST
 from ..draws.joint import standard_normal
-from ..draws.laws import HIGHEST, LOWEST
 from ..draws.uniforms import Uniforms
-from ..ensemble_job import positive
-from ..errors import ArgumentError
-from ..options import of_call, shown
+from ..interface import arguments
+from ..interface.arguments import Array, positive
+from ..model.compiled_model import core_available
+from ..problem.options import of_call, shown
+from ..statistics.part import ENDINGS
+from ..statistics.results import interval_level
 from .failures import Way, ways
-from .part import ENDINGS
 from .response import Response, of_model
-from .results import interval_level
 
 SMALLEST = 1e-13
 """The simulation ends below this probability: uniform numbers near 1 are 2^-53 apart."""

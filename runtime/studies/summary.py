@@ -5,18 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..notebook import aligned, table
-from ..plotting import labelled
-from .part import ENDINGS
+from ..interface.tables import aligned, table
+from ..results.plotting import labelled
+from ..statistics.summary import HEAD, failures, kinds_of
 
 if TYPE_CHECKING:
     from .study import Study
-
-FIRST = 10
-"""Indices of failures of each kind that are listed."""
-HEAD = ("entry", "kind", "quantity", "at", "n", "figures")
 
 
 def text(study: Study) -> str:
@@ -40,24 +35,9 @@ def html(study: Study) -> str:
 def ends(study: Study) -> str:
     """The number of trajectories for each way of ending."""
     status = study.failed_status
-    kinds = [f"{np.count_nonzero(status == code)} {name}" for code, name in _kinds(status)]
+    kinds = [f"{np.count_nonzero(status == code)} {name}" for code, name in kinds_of(status)]
     head = f"{study.done} trajectories of {study.model.name}"
     return f"{head}: {', '.join([f'{study.done - len(study.failed)} ok', *kinds])}"
-
-
-def failures(failed: NDArray[np.int64], status: NDArray[np.int32]) -> list[str]:
-    """A line for each kind of failure, with the first indices."""
-    lines = []
-    for code, name in _kinds(status):
-        which = failed[status == code]
-        more = ", ..." if len(which) > FIRST else ""
-        lines.append(f"{name}: trajectories {', '.join(map(str, which[:FIRST]))}{more}")
-    return lines
-
-
-def _kinds(status: NDArray[np.int32]) -> list[tuple[int, str]]:
-    """The statuses that occur, with their names."""
-    return [(int(code), ENDINGS.get(int(code), str(code))) for code in np.unique(status)]
 
 
 def _rows(study: Study) -> list[tuple[str, ...]]:

@@ -11,14 +11,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from .. import arguments
-from ..errors import ArgumentError
-from ..executors import cores, number_of_threads
-from ..model import Model
-from .guard import Without, guarded
-from .part import Part
-from .payload import WorkerError, opened, pack, unpack
-from .study import StudyJob
+from chaplygin.api.model import Model
+from chaplygin.errors import ArgumentError
+
+from ..ensembles.executors import cores, number_of_threads
+from ..interface import arguments
+from ..statistics.part import Part
+from .crashes import Without, guarded
+from .job import StudyJob
+from .pickling import WorkerError, opened, pack, unpack
 
 Place = tuple[int, int]
 """The trajectories first <= i < last of a chunk."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from functools import cache
 
-__version__ = "0.1.0"
+from ._version import __version__ as __version__
 
 
 @cache

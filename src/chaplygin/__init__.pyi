@@ -1,21 +1,29 @@
 """The public names and their modules: read by type checkers, and by `__init__.py` when a name is first used."""
 
-from chaplygin.codegen.build.compile import compile as compile
-from chaplygin.codegen.declare import joint as joint
-from chaplygin.codegen.declare.bodies import Body as Body, turn as turn
+from chaplygin import errors as errors
+from chaplygin.api.ensemble import ensemble as ensemble
+from chaplygin.api.equations import Equations as Equations, compile as compile
+from chaplygin.api.load_model import load_model as load_model
+from chaplygin.api.model import Model as Model
 from chaplygin.codegen.declare.contacts import Coulomb as Coulomb
 from chaplygin.codegen.declare.events import Event as Event
-from chaplygin.codegen.declare.interactions import (
+from chaplygin.codegen.importers.from_sympy import from_sympy as from_sympy
+from chaplygin.codegen.importers.urdf import from_urdf as from_urdf
+from chaplygin.codegen.lower.program import Program as Program
+from chaplygin.codegen.lower.sources import Sources as Sources
+from chaplygin.codegen.mechanics import joint as joint
+from chaplygin.codegen.mechanics.bodies import Body as Body, turn as turn
+from chaplygin.codegen.mechanics.interactions import (
     Damper as Damper,
     Motor as Motor,
     Spring as Spring,
     Weight as Weight,
     Wrench as Wrench,
 )
-from chaplygin.codegen.declare.mechanics.from_sympy import from_sympy as from_sympy
-from chaplygin.codegen.declare.pfaff import fields_from_forms as fields_from_forms
-from chaplygin.codegen.declare.rolling import rolling as rolling
-from chaplygin.codegen.declare.symbols import (
+from chaplygin.codegen.mechanics.pfaff import fields_from_forms as fields_from_forms
+from chaplygin.codegen.mechanics.rolling import rolling as rolling
+from chaplygin.codegen.methods.pair import Pair as Pair
+from chaplygin.codegen.symbols.symbols import (
     coordinates as coordinates,
     inputs as inputs,
     multiplier as multiplier,
@@ -24,19 +32,8 @@ from chaplygin.codegen.declare.symbols import (
     time as time,
     velocities as velocities,
 )
-from chaplygin.codegen.declare.system import System as System
-from chaplygin.codegen.declare.urdf import from_urdf as from_urdf
-from chaplygin.codegen.derive.equations import Equations as Equations
-from chaplygin.codegen.lower.program import Program as Program
-from chaplygin.codegen.lower.sources import Sources as Sources
-from chaplygin.codegen.methods import Pair as Pair
-from chaplygin.runtime import errors as errors
-from chaplygin.runtime.c_files import get_include as get_include, get_library_sources as get_library_sources
-from chaplygin.runtime.draws.grid import Grid as Grid, grid as grid
-from chaplygin.runtime.draws.joint import jointly as jointly
-from chaplygin.runtime.ensemble import ensemble as ensemble
-from chaplygin.runtime.ensemble_result import Ensemble as Ensemble
-from chaplygin.runtime.errors import (
+from chaplygin.codegen.system.system import System as System
+from chaplygin.errors import (
     ArgumentError as ArgumentError,
     BranchWarning as BranchWarning,
     BuildError as BuildError,
@@ -58,14 +55,19 @@ from chaplygin.runtime.errors import (
     SizeWarning as SizeWarning,
     UnknownSystemError as UnknownSystemError,
 )
+from chaplygin.runtime.draws.grid import Grid as Grid, grid as grid
+from chaplygin.runtime.draws.joint import jointly as jointly
+from chaplygin.runtime.ensembles.ensemble import Ensemble as Ensemble
 from chaplygin.runtime.gradients.fit import Fit as Fit, fit as fit
 from chaplygin.runtime.gradients.loss import at_event as at_event, loss as loss, squares as squares
 from chaplygin.runtime.gradients.residuals import residuals as residuals
-from chaplygin.runtime.input_functions import cubic as cubic
-from chaplygin.runtime.loading import load_model as load_model
-from chaplygin.runtime.model import Model as Model
-from chaplygin.runtime.solution import Solution as Solution
-from chaplygin.runtime.stepper import Stepper as Stepper
+from chaplygin.runtime.interface.files import (
+    get_include as get_include,
+    get_library_sources as get_library_sources,
+)
+from chaplygin.runtime.problem.input_functions import cubic as cubic
+from chaplygin.runtime.results.solution import Solution as Solution
+from chaplygin.runtime.steppers.stepper import Stepper as Stepper
 from chaplygin.runtime.studies.collect import (
     events as events,
     final as final,
@@ -83,6 +85,7 @@ from chaplygin.runtime.studies.response import Response as Response, response as
 from chaplygin.runtime.studies.run import open_study as open_study
 from chaplygin.runtime.studies.study import Study as Study
 from chaplygin.runtime.studies.subset_simulation import RareEvent as RareEvent, rare_event as rare_event
-from chaplygin.systems import Example as Example, example as example, examples as examples
+from chaplygin.systems import example as example, examples as examples
+from chaplygin.systems.entry import Example as Example
 
 __version__: str

@@ -1,1 +1,0 @@
-"""From text to a loaded model, through the cache."""

@@ -1,1 +1,0 @@
-"""Models of `sympy.physics.mechanics` as declarations: `from_sympy`."""

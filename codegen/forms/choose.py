@@ -1,0 +1,70 @@
+"""The form of a system: by name, or the first that fits; its options; the equations in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from inspect import Parameter
+from typing import TYPE_CHECKING, Any
+
+from chaplygin.errors import FormError
+from chaplygin.runtime.interface.messages import short
+
+from . import FORMS
+
+if TYPE_CHECKING:
+    from chaplygin.api.equations import Equations
+
+    from ..system.system import System
+    from .form import Form
+
+
+def forms() -> tuple[str, ...]:
+    """The names of the equation forms."""
+    return FORMS
+
+
+def options_of(form: str) -> Mapping[str, Parameter]:
+    """A form's options by name: the keyword arguments of its `derive`."""
+    return _form(form).options
+
+
+def derive(system: System, form: str, **options: Any) -> Equations:
+    """The equations of a system in one form.
+
+    Raises FormError for an unknown form, an unknown option, or a failed hypothesis of the form.
+    """
+    from chaplygin.api.equations import Equations
+
+    chosen = _form(form)
+    for option in options:
+        if option not in chosen.options:
+            raise FormError(
+                f"form {short(form)} has no option {short(option)}; its options: {', '.join(chosen.options) or 'none'}"
+            )
+    failing = chosen.failing(system)
+    if failing is not None:
+        raise FormError(f"{form} does not fit {system.name!r}: hypothesis {failing}; use {fitting(system)!r}")
+    result = chosen.derive(system, **options)
+    if system.contacts:
+        from ..derive.friction import add_friction
+
+        result = add_friction(result)
+    assert len(result.resets) == len(system.events)  # a reset that does not fit the form raises here
+    return Equations(result)
+
+
+def fitting(system: System) -> str:
+    """The default form: of those that fit, as far as the declaration shows it, one that is preferred or the first."""
+    fits = (name for name in FORMS if _form(name).failing(system) is None)
+    if not (system.bodies or system.constraints):
+        return next(fits)  # no form is preferred: the others need not be imported
+    found = list(fits)
+    return next((name for name in found if _form(name).preferred(system)), found[0])
+
+
+def _form(name: str) -> Form:
+    if name not in FORMS:
+        raise FormError(f"unknown form {name!r}; the forms are {', '.join(FORMS)}")
+    form: Form = import_module(f".{name}", __package__).FORM
+    return form

@@ -1,0 +1,1 @@
+"""Whether an expression is zero everywhere; knows no mechanics."""

@@ -1,0 +1,1 @@
+"""Models of others as declarations: URDF, `sympy.physics.mechanics`."""

@@ -1,0 +1,224 @@
+"""`from_sympy`: a model of `sympy.physics.mechanics` as a `System`, or as equations where T does not give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from sympy.physics.mechanics import dynamicsymbols
+
+from ..declare.given_dynamics import Kane, Lagrangian, Law, Matrices
+from ..graph.differentiate import partials
+from ..graph.evaluate import evaluate
+from ..graph.from_sympy import Lowering, UnsupportedExpression
+from ..graph.graph import Graph
+from ..symbols.symbols import DeclarationError, Input, Rate, check_name, rate
+from ..symbols.values import mapping, naming
+from ..system.system import System
+from .names import Names
+from .positions import are_rates_of_positions
+from .sources import Source, source
+from .stated_rates import check_stated_rates
+from .vectors import Motions, generalised_forces, kinetic_energy
+
+Expression = Any
+_DEPENDENT = 1e-9  # rows of constraints, relative to their size
+
+
+def from_sympy(
+    model: Any,
+    name: str,
+    *,
+    parameters: Mapping[Any, float] | None = None,
+    example: Mapping[Any, float] | None = None,
+    prescribed: Mapping[Expression, Expression] | None = None,
+    states: Mapping[Expression, Expression] | None = None,
+    names: Mapping[Any, str] | None = None,
+) -> Any:
+    """A model of `sympy.physics.mechanics`: a `System`, or `Equations` of the form `given`.
+
+    dynamicsymbols keep their names: coordinates q, generalised speeds as velocities with their kinematics, all others
+    as inputs; other symbols become parameters. Expressions are taken as they are, and SymPy's own equations of motion
+    are not formed.
+
+    A model with bodies, or with a Lagrangian, gives a `System`, in every form that fits. `Equations` result where T
+    does not give the equations: if it contains a velocity into which a constraint was substituted (that of the mass
+    centre of a disk, written as its rolling makes it), Kane's equations are formed from the bodies. Also if T contains
+    an input f, whose rates f_dot and f_ddot are then further inputs; if an input moves a coordinate, or there are
+    `states`; and if only M and f are known.
+
+    Parameters
+    ----------
+    model : a KanesMethod, LagrangesMethod, System or SymbolicSystem; or (M, f, kinematics) with M u' = f and
+        kinematics {q: dq/dt}, followed by the speeds u if the kinematics do not show their order. M need not be
+        symmetric. It may be [M | -A^T] as of a LagrangesMethod: its constraints are then A u = 0.
+    name : a plain identifier, used in emitted code.
+    parameters, example : numbers by symbol or by name; together the example of the `System`.
+    prescribed : {f: expression in t} for dynamicsymbols that are neither coordinates nor speeds.
+    states : {f: df/dt} for such dynamicsymbols with a first-order equation of their own, as activations of muscles
+        (`dict(zip(muscle.x, muscle.rhs()))`) or currents of motors. The muscles of a `System` need not be named.
+    names : {symbol: name} where SymPy's names cannot stand in code, such as lambda, or are used twice.
+
+    Auxiliary speeds are zero, and loads along them drop out. Holonomic constraints are kept as such if their rates are
+    among the velocity constraints.
+
+    Raises
+    ------
+    DeclarationError : for a model without bodies and equations, undetermined functions, names that C cannot have,
+        and whatever `System` refuses; the place is named.
+
+    Source: T. R. Kane, D. A. Levinson, Dynamics (1985); D. T. Greenwood, Advanced Dynamics (2003).
+
+    >>> import sympy as sp
+    >>> from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
+    >>> q, (m, g, l) = dynamicsymbols("q"), sp.symbols("m g l")
+    >>> pendulum = LagrangesMethod(m * l**2 * q.diff() ** 2 / 2 + m * g * l * sp.cos(q), [q])
+    >>> from_sympy(pendulum, "pendulum")
+    System('pendulum', coordinates=(q), velocities=(q_dot), parameters=(g, l, m))
+    """
+    check_name(name, "System name")
+    options = {"parameters": parameters, "example": example, "prescribed": prescribed, "states": states}
+    options["names"] = names
+    with naming(name):
+        by = {key: mapping(f"from_sympy: {key}", given or {}) for key, given in options.items()}
+        given = _Model(source(model, by["states"]), by["prescribed"], by["names"])
+        given.names.check_use()
+        point = given.names.example({**by["parameters"], **by["example"]})
+    return given.system(name, point)
+
+
+class _Model:
+    """A source in declared symbols."""
+
+    def __init__(
+        self, given: Source, prescribed: Mapping[Expression, Expression], renamed: Mapping[Any, str]
+    ) -> None:
+        self.given = given
+        self.names = names = Names(given.q, given.u, given.auxiliary, prescribed, renamed)
+        speeds = tuple(names.velocities)
+        rates = [names(f"d{x}/dt", given.kinematics[x]) for x in given.q]
+        self.kinematics = dict(zip(names.coordinates, rates, strict=True))
+        driven = any(isinstance(s, Input) for e in rates for s in e.free_symbols)
+        self.first_order = bool(given.states) or driven
+        self.holonomic = list(names.listed("a holonomic constraint", given.holonomic))
+        self.velocity = [names("a velocity constraint", e, moving=False) for e in given.velocity]
+        self.outputs: dict[str, Expression] = {}
+        self.motions = Motions(names, given.frame)
+        self.loads = [self.motions.of_load(load) for load in given.loads]
+        if given.given is not None:
+            mass, force = given.given
+            rows = [names.listed("M", mass[i, :]) for i in range(mass.rows)]
+            self.law: Law = Matrices(speeds, tuple(rows), names.listed("f", force))
+        elif given.lagrangian is not None:
+            self.lagrangian = names("the Lagrangian", given.lagrangian)
+            self._check_lagrangian()
+            q = generalised_forces(self.loads, names.velocities, {})
+            forces = tuple(q.get(v, sp.Integer(0)) for v in names.velocities)
+            rates_of = self._rates([self.lagrangian])
+            self.law = Lagrangian(speeds, self.lagrangian, forces, rates=rates_of)
+        else:
+            moving = tuple(self.motions.of_bodies(given.bodies))
+            check_stated_rates(given)
+            inertia = [
+                e for m in moving for e in (*m.vector, *m.turning, *(t for row in m.tensor for t in row))
+            ]
+            self.law = Kane(speeds, moving, tuple(self.loads), rates=self._rates(inertia))
+
+    def _rates(self, expressions: Sequence[Expression]) -> dict[sp.Symbol, sp.Symbol]:
+        """The rates of the inputs in expressions that the equations differentiate."""
+        resolved = [sp.sympify(e).xreplace(self._substituted()) for e in expressions]
+        found = {s for e in resolved for s in e.free_symbols if isinstance(s, Input)}
+        return {s: self.names.rate_of(s) for s in sorted(found, key=str)}
+
+    def system(self, name: str, example: Mapping[sp.Symbol, float]) -> Any:
+        """The system by its energies if they give its equations, otherwise the equations of its law."""
+        with naming(name):
+            self._settle(example)
+        by_energies = not (self.law.rates or self.first_order)
+        if isinstance(self.law, Lagrangian) and by_energies:
+            return self._by_lagrangian(name, example)
+        lawful = self._declared(name, example, law=self.law)
+        if isinstance(self.law, Kane) and by_energies and are_rates_of_positions(lawful, self.law):
+            forces = generalised_forces(self.loads, self.names.velocities, self._substituted())
+            return self._declared(name, example, kinetic=kinetic_energy(self.law.motions), forces=forces)
+        return lawful.equations("given")
+
+    def _check_lagrangian(self) -> None:
+        """Refuse rates of states: L is differentiated by coordinates, on which these rates may depend."""
+        for f in self.given.states:
+            if self.given.lagrangian.has(f.diff(dynamicsymbols._t)):
+                raise DeclarationError(f"from_sympy: the Lagrangian contains the rate of the state {f}")
+
+    def _by_lagrangian(self, name: str, example: Mapping[sp.Symbol, float]) -> System:
+        moving: list[Expression] = []
+        still: list[Expression] = []
+        for term in sp.Add.make_args(self.lagrangian):
+            (moving if term.has(*self.names.velocities) else still).append(term)
+        forces = generalised_forces(self.loads, self.names.velocities, {})
+        kinetic, potential = sp.Add(*moving), -sp.Add(*still)
+        return self._declared(name, example, kinetic=kinetic, potential=potential, forces=forces)
+
+    def _declared(self, name: str, example: Mapping[sp.Symbol, float], **law: Any) -> System:
+        given: dict[str, Any] = {"constraints": self.velocity, "holonomic": self.holonomic}
+        if all(isinstance(v, Rate) for v in self.names.velocities) and not self.first_order:
+            given["coordinates"] = self.names.coordinates
+        else:
+            given["kinematics"] = self.kinematics
+        if len(self.given.u) - len(self.given.independent) == len(self.velocity) + len(self.holonomic) > 0:
+            given["kept"] = [self.names.velocities[self.given.u.index(v)] for v in self.given.independent]
+        return System(name, example=example, outputs=self.outputs, **given, **law)
+
+    def _substituted(self) -> dict[sp.Symbol, Expression]:
+        """The rates of the coordinates in velocities, where these are not the rates themselves."""
+        found = {rate(x): e for x, e in self.kinematics.items()}
+        return {r: e for r, e in found.items() if r != e}
+
+    def _settle(self, example: Mapping[sp.Symbol, float]) -> None:
+        """Drop the velocity constraints that are rates of holonomic ones.
+
+        Holonomic constraints become outputs where their rates are not among the velocity constraints, and where the
+        kinematics keep them by themselves, as they do the norm of a quaternion.
+        """
+        if not self.holonomic or not self.given.rates_given:
+            return
+        count = len(self.holonomic)
+        slopes, moved, rows = self._slopes(example)
+        parts = slopes[:, :, None] * moved  # df/dx dx/d eta, by constraint, coordinate and velocity
+        rates, sizes = parts.sum(axis=1), np.linalg.norm(parts, axis=2).sum(axis=1)
+        constant = np.linalg.norm(rates, axis=1) <= _DEPENDENT * sizes
+        rows = np.concatenate([np.where(constant[:, None], 0, rates), rows])
+        size = np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = rows / np.where(size == 0, 1, size)
+        if np.linalg.matrix_rank(rows, tol=_DEPENDENT) > len(self.velocity):
+            constant[:] = True
+        kept = [i for i in range(count) if not constant[i]]
+        for i in range(count, len(rows)):
+            if np.linalg.matrix_rank(rows[[*kept, i]], tol=_DEPENDENT) == len(kept) + 1:
+                kept.append(i)
+        named = {f"holonomic_{i + 1}": f for i, f in enumerate(self.holonomic)}
+        self.outputs = {name: f for (name, f), c in zip(named.items(), constant, strict=True) if c}
+        self.holonomic = [f for f, c in zip(self.holonomic, constant, strict=True) if not c]
+        self.velocity = [self.velocity[i - count] for i in kept if i >= count]
+
+    def _slopes(self, example: Mapping[sp.Symbol, float]) -> tuple[Any, Any, Any]:
+        """Derivatives at the example or a generic point: of holonomic constraints by coordinates, of the rates of the
+        coordinates and of velocity constraints by velocities."""
+        g, draw = Graph(), np.random.default_rng(1)
+        by_x, by_eta = list(self.kinematics), self.names.velocities
+        given = [self.holonomic, list(self.kinematics.values()), self.velocity]
+        resolved = [[e.xreplace(self._substituted()) for e in group] for group in given]
+        symbols = {s for group in resolved for e in group for s in e.free_symbols} | {*by_x, *by_eta}
+        known = {s: g.symbol(s.name) for s in sorted(symbols, key=str)}
+        point = {s.name: example.get(s, draw.uniform(0.3, 0.9)) for s in known}
+        lowering, found = Lowering(g, known), []
+        for group, by in zip(resolved, (by_x, by_eta, by_eta), strict=True):
+            try:
+                nodes = lowering.lower(group)
+            except UnsupportedExpression as error:
+                raise DeclarationError(f"from_sympy: a constraint: {error}") from None
+            columns = partials(g, nodes, [known[s] for s in by])
+            found.append(np.array([evaluate(g, column, point) for column in columns], float).T)
+        slopes, moved, rows = found
+        return slopes, moved, rows.reshape(-1, len(by_eta))

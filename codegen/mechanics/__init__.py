@@ -1,0 +1,1 @@
+"""Bodies, joints, interactions, screws, rolling, Pfaffian forms."""

@@ -1,0 +1,291 @@
+"""A kernel as a list of statements: which intermediates get a name, what is stored where, in which order.
+
+The C text, the SymPy view and the pure-Python backend are all printed from the same schedule, so they perform the same
+operations in the same order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count as count_from
+
+from ..graph.functions import FUNCTIONS
+from ..graph.graph import CONDITIONS, LEAVES, RELATIONS, Graph, Node
+from ..lower.program import Kernel, Program, is_call
+from .fma import FUSED, fused
+from .statements import Assign, Check, Counts, FactorSolve, Load, Schedule, SineCosine, Statement, Store
+
+_MATH_NAMES = (
+    "sqrt exp log sin cos tan asin acos atan sinh cosh tanh fabs pow fmin fmax atan2 copysign abs nan NAN INFINITY "
+    "isfinite"
+).split()
+# Macros that headers may define, and names of the emitted code.
+_MACRO = re.compile(
+    r"(M|HUGE|FP|MATH|INT|UINT|SIZE|PTRDIFF|WCHAR|WINT|SIG|DBL|FLT|CG|CHAPLYGIN)_|U?INT\d|(linux|unix|i386)\Z"
+)
+
+
+def emitted_name(name: str) -> str:
+    """The name of a variable in emitted code: its own, unless that can clash with a C header."""
+    return f"cg_name_{name}" if name in _library_names() or _MACRO.match(name) else name
+
+
+def _library_names() -> set[str]:
+    """C library names that variables must not take in emitted code."""
+    return {*_MATH_NAMES, *(f.c for f in FUNCTIONS.values())}
+
+
+_LONGEST = 12
+"""Largest number of operations in one statement; longer expressions are split for readability."""
+
+
+def variable_names(program: Program, kernel: Kernel) -> dict[str, tuple[str, str, int]]:
+    """Symbol name to (name in emitted code, array, index)."""
+    table: dict[str, tuple[str, str, int]] = {program.independent: (program.independent, "t", 0)}
+    x = program.declared if kernel.takes == "declared" else program.states
+    controls = (*program.inputs, *program.modes)
+    for array, variables in (("x", x), ("p", program.parameters), ("u", controls)):
+        for i, v in enumerate(variables):
+            table[v.name] = (emitted_name(v.name), array, i)
+    for i in range(kernel.directions):
+        table[f"cg_v_{i}"] = (f"cg_v_{i}", "v", i)
+    return table
+
+
+def scheduled(
+    program: Program,
+    kernel: Kernel,
+    table: Mapping[str, tuple[str, str, int]],
+    places: Sequence[tuple[str, int]],
+) -> Schedule:
+    """The schedule of a part of a kernel whose variables are in the `table` and whose outputs go to `places`."""
+    return _scheduled(program, kernel, (), dict(table), places)
+
+
+def _scheduled(
+    program: Program,
+    unfused: Kernel,
+    given: Sequence[Node],
+    table: dict[str, tuple[str, str, int]],
+    places: Sequence[tuple[str, int]],
+) -> Schedule:
+    """The schedule of a kernel with multiply-adds; a multiply-add counts as the two operations that it was."""
+    g, kernel = program.graph, fused(program.graph, unfused, set(given))
+    writer = _Writer(program, kernel, given, table)
+    solves, divisions = _of_solves(kernel)
+    found = _placed(g, kernel)
+    writer.reserve(found.work)
+    writer.table.update(found.results)
+    for solve, statement in zip(kernel.solves, found.statements, strict=True):
+        for i, node in enumerate(solve.matrix):
+            writer.store("work", statement.matrix + i, node)
+        for i, node in enumerate(solve.rhs):
+            writer.store("work", statement.right + i, node)
+        writer.statements.append(statement)
+    # One branch, after everything is computed: nothing traps, and the compiler can reorder what comes before it.
+    for node in (*kernel.outputs, *(n for pair in kernel.pivots for n in pair)):
+        writer.need(node)
+    if kernel.pivots:
+        writer.statements.append(Check(kernel.pivots))
+    for (array, i), node, comment in zip(places, kernel.outputs, kernel.comments, strict=True):
+        writer.store(array, i, node, comment)
+    computed = [g.op[n] for n in g.reachable(unfused.roots(), stop=writer.given) if n not in writer.given]
+    return Schedule(
+        kernel,
+        tuple(writer.statements),
+        writer.names,
+        writer.work,
+        sum(op not in LEAVES for op in computed) + solves,
+        computed.count("div") + divisions,
+        sum(map(is_call, computed)),
+        tuple(given),
+    )
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """The solves of a kernel at their places in the workspace, those of their results, and the length of all."""
+
+    statements: tuple[FactorSolve, ...]
+    results: dict[str, tuple[str, str, int]]
+    work: int
+
+
+def _placed(g: Graph, kernel: Kernel) -> _Placed:
+    factored: dict[str, tuple[int, int]] = {}
+    found: list[FactorSolve] = []
+    results: dict[str, tuple[str, str, int]] = {}
+    work = 0
+
+    def put(nodes: Sequence[Node], place: int) -> None:
+        for i, node in enumerate(nodes):
+            name = str(g.value[node])
+            results[name] = (emitted_name(name), "work", place + i)
+
+    for solve in kernel.solves:
+        size = len(solve.rhs)
+        if solve.matrix:
+            rank = max(len(solve.pivots) - 1, 0)
+            factored[solve.factors] = work, rank
+            put(solve.pivots, work + len(solve.matrix))
+            # and the diagonal before factoring, or what cg_rank.h says
+            work += len(solve.matrix) + (rank * (size + rank + 2) + 1 if rank else size)
+        place, rank = factored[solve.factors]
+        found.append(FactorSolve(size, place, work, bool(solve.matrix), rank))
+        put(solve.results, work)
+        work += size
+    return _Placed(tuple(found), results, work)
+
+
+def _of_solves(kernel: Kernel) -> tuple[int, int]:
+    """Operations and divisions of the loops that factor and solve."""
+    operations = divisions = 0
+    for solve in kernel.solves:
+        size = len(solve.rhs)
+        operations += (size**3 // 3 + size**2 if solve.matrix else 0) + 2 * size**2
+        divisions += (size * (size - 1) // 2 if solve.matrix else 0) + 2 * size
+    return operations, divisions
+
+
+def count(g: Graph, kernel: Kernel) -> Counts:
+    """The counts of `schedule`, without writing statements."""
+    roots = kernel.roots()
+    fixed = {n for n in g.from_only(roots, kernel.beforehand) if g.op[n] not in CONDITIONS}
+    operations, divisions = _of_solves(kernel)
+    hoisted = 0
+    for node in g.reachable(roots):
+        if node in fixed:
+            hoisted += 1
+        elif g.op[node] not in LEAVES:
+            operations += 1
+            divisions += g.op[node] == "div"
+    return Counts(operations, divisions, hoisted)
+
+
+class _Writer:
+    """Writes statements; the nodes `given` are read from the array "q"."""
+
+    def __init__(
+        self, program: Program, kernel: Kernel, given: Sequence[Node], table: dict[str, tuple[str, str, int]]
+    ) -> None:
+        self.graph = program.graph
+        self.given = {node: i for i, node in enumerate(given)}
+        self.kernel = kernel
+        self.table = table
+        self.statements: list[Statement] = []
+        self.names: dict[Node, str] = {}
+        self.work = 0
+        taken = {entry[0] for entry in self.table.values()} | _library_names()
+        self.prefix, self.letter = (
+            f"cg_{letter}" if any(re.fullmatch(rf"{letter}\d+", name) for name in taken) else letter
+            for letter in "zk"
+        )
+        self.labels = {n: s for n, s in kernel.labels.items() if s not in taken}
+        self.numbers = count_from(1)
+        self.angles: dict[Node, tuple[Node, Node]] = {}  # a sine or cosine -> (sine, cosine)
+        self.cut = self._shared(kernel.roots())
+
+    def reserve(self, count: int) -> int:
+        self.work += count
+        return self.work - count
+
+    def store(self, array: str, index: int, node: Node, comment: str = "") -> None:
+        self.need(node)
+        self.statements.append(Store(array, index, node, comment))
+
+    def need(self, root: Node) -> None:
+        """Emit the operands of a node, and the node itself if it has a name."""
+        g = self.graph
+        for node in self._pending(root):
+            kind = g.op[node]
+            if node in self.given:
+                at = self.given[node]
+                self.names[node] = self.labels.get(node, f"{self.letter}{at + 1}")
+                self.statements.append(Load(self.names[node], "q", at))
+            elif kind == "symbol":
+                name, array, index = self.table[str(g.value[node])]
+                self.names[node] = name
+                if (name, array) != ("t", "t"):  # the time argument already has this name
+                    self.statements.append(Load(name, array, index))
+            elif node in self.angles:
+                both = [Assign(self._fresh(n), n) for n in self.angles[node] if n not in self.names]
+                if both:
+                    self.names.update({s.node: s.name for s in both})
+                    self.statements.append(SineCosine(*both))
+            elif node in self.cut:
+                self.names[node] = self._fresh(node)
+                self.statements.append(Assign(self.names[node], node))
+
+    def _pending(self, root: Node) -> list[Node]:
+        """Nodes below the root that have no name yet, arguments first, in the order a reader would write them."""
+        g, done, order = self.graph, set(self.names), []
+        stack: list[tuple[Node, bool]] = [(root, False)]
+        while stack:
+            node, ready = stack.pop()
+            if node in done:
+                continue
+            if ready:
+                done.add(node)
+                order.append(node)
+                continue
+            stack.append((node, True))
+            if node not in self.given:
+                stack.extend((a, False) for a in reversed(g.args[node]) if a not in done)
+        return order
+
+    def _fresh(self, node: Node) -> str:
+        return self.labels.get(node) or f"{self.prefix}{next(self.numbers)}"
+
+    def _shared(self, roots: Sequence[Node]) -> set[Node]:
+        """The nodes that get a name: used more than once, labelled, or impossible to nest where they are used."""
+        g = self.graph
+        order = [n for n in g.reachable(roots, stop=self.given) if n not in self.given]
+        uses = Counter(a for node in order for a in g.args[node])
+        uses.update(roots)
+        sines, cosines = ({g.args[n]: n for n in order if g.op[n] == op} for op in ("sin", "cos"))
+        for angle, sine in sines.items():
+            if angle in cosines:
+                self.angles[sine] = self.angles[cosines[angle]] = sine, cosines[angle]
+        named: set[Node] = set(self.angles)
+        length: dict[Node, int] = {}
+        for node in order:
+            if g.op[node] in LEAVES:
+                length[node] = 0
+                continue
+            length[node] = 1
+            for i, a in enumerate(g.args[node]):
+                if a in named or a in self.given or g.op[a] in (*LEAVES, *CONDITIONS):
+                    continue
+                if not _nests(g, node, i, a) or length[node] + length[a] > _LONGEST:
+                    named.add(a)
+                else:
+                    length[node] += length[a]
+            # Conditions are written inline, since all variables are doubles.
+            if (uses[node] > 1 and g.op[node] not in CONDITIONS) or node in self.labels:
+                named.add(node)
+        return named
+
+
+def _nests(g: Graph, node: Node, position: int, inner: Node) -> bool:
+    """Whether `inner` can be written inside the text of `node`, unambiguous and with the same order of operations."""
+    outer, op = g.op[node], g.op[inner]
+    if op == "select" or outer == "select" or outer in RELATIONS:
+        return False
+    function = FUNCTIONS.get(outer)
+    if function is not None:
+        return function.switch is None or not function.switch.compares
+    if outer in FUSED:
+        return True
+    product = op in ("mul", "div")
+    if outer in ("add", "sub"):
+        return product or op not in ("add", "sub", "neg") or position == 0
+    if outer == "mul" and position == 1 and g.op[g.args[node][0]] == "const":
+        return op != "neg"  # 0.5*(a + b)
+    if outer in ("mul", "div"):
+        return (position == 0 and op == "mul") or op not in ("add", "sub", "neg", "mul", "div")
+    if outer == "neg":
+        return op not in ("add", "sub", "neg", "div")
+    return True

@@ -1,0 +1,1 @@
+"""Symbols, places in a declaration, and checks of single values."""

@@ -1,0 +1,1 @@
+"""The declared system in the graph, and whether it is regular: ranks, redundancy, branches."""

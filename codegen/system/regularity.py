@@ -1,0 +1,223 @@
+"""Checks that a declared system is regular: energies, constraints and mass matrix, at its example point and near it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..graph.differentiate import forward, gradient, partials
+from ..graph.evaluate import Point, evaluate, evaluate_with_scale, numeric_matrix
+from ..graph.graph import Graph, Node
+from ..graph.linear import choose_pivots
+from ..symbols.symbols import DeclarationError, Rate, time
+from .body_checks import check_bodies, moved_by
+from .points import declared_roots, example_point, good_points
+from .rank_checks import check_ranks
+from .redundancy import check_redundancy
+
+if TYPE_CHECKING:
+    from .system import System
+
+_SINGULAR = 1e-11
+"""An eigenvalue of the scaled mass matrix below this fraction of the largest counts as zero."""
+
+
+def check(system: System) -> None:
+    """Run the numerical checks: vector fields, potential, constraints, mass matrix, span of the brackets."""
+    g = system.nodes.graph.copy()
+    if system.law is None and len(system.velocities) > len(system.coordinates):
+        raise DeclarationError(
+            f"{len(system.velocities)} velocities for {len(system.coordinates)} coordinates; a system cannot "
+            "have more velocities than coordinates"
+        )
+    points = good_points(system, declared_roots(system), 4)
+    at = example_point(system)
+    check_redundancy(system, g, points[0])
+    _check_holonomic(system, g, at)
+    _check_constraints(system, g)
+    check_ranks(system, g, points)
+    _check_at_example(system, g, at)
+    if system.law is None:
+        _check_mass(system, g, at)
+    if system.bodies:
+        check_bodies(system)
+
+
+def _check_holonomic(system: System, g: Graph, at: Point) -> None:
+    """Check that the example point, if it gives every coordinate, satisfies the holonomic equations."""
+    if not all(x in system.example for x in system.coordinates):
+        return
+    for i, (value, scale) in enumerate(evaluate_with_scale(g, system.nodes.holonomic, at)):
+        if abs(value) > 1e-6 * max(scale, 1e-300):
+            raise DeclarationError(
+                f"holonomic[{i}] = {value:.6g} at the example point; it must be zero there"
+                + _moment(system, g, [system.nodes.holonomic[i]], at)
+            )
+
+
+def _moment(system: System, g: Graph, nodes: Sequence[Node], at: Point) -> str:
+    """The time of the example point, for messages about nodes that depend on it."""
+    if not g.depends_on(nodes, [system.nodes.fields.time]):
+        return ""
+    given = "" if time in system.example else ": the example gives no time; add chaplygin.time as a key"
+    return f" (at t = {at['t']:.6g}{given})"
+
+
+def _check_constraints(system: System, g: Graph) -> None:
+    nodes = system.nodes
+    rows = [list(r) for r in nodes.constraint_rows]
+    for i, row in enumerate(rows):
+        if all(n == g.zero for n in row):
+            entry = system.constraint_entries[i]
+            missing = "coordinate" if entry.argument == "holonomic" else "velocity"
+            raise DeclarationError(f"{entry.argument}[{entry.key}] contains no {missing}")
+    for i, (row, offset) in enumerate(zip(rows, nodes.constraint_offsets, strict=True)):
+        for u in system.inputs:
+            if g.depends_on([*row, offset], [g.symbol(u.name)]):
+                raise DeclarationError(
+                    f"{system.constraint_entries[i]} depends on the input {u.name!r} by the kinematics; its rate "
+                    "would enter the equations"
+                )
+    if rows and len(system.independent_constraints) >= len(system.velocities):
+        raise DeclarationError(
+            f"{len(rows)} constraints leave none of the {len(system.velocities)} velocities free"
+        )
+    if any(isinstance(s, Rate) for s in system.independent):
+        raise DeclarationError(
+            "parametrization contains a coordinate rate; write it in independent velocities created with "
+            "velocities()"
+        )
+    if nodes.beta and not nodes.theta:
+        raise DeclarationError(
+            "parametrization contains no independent velocity; create one with velocities()"
+        )
+
+
+def _check_at_example(system: System, g: Graph, at: Point) -> None:
+    """Check that constraints and parametrization have full rank at the example point, where pivots are chosen."""
+    nodes = system.nodes
+    rows = nodes.constraint_rows
+    if rows and len(choose_pivots(numeric_matrix(g, rows, at))) < len(system.independent_constraints):
+        raise DeclarationError(
+            "constraints are linearly dependent at the example point; choose another point"
+        )
+    columns = partials(g, nodes.beta, nodes.theta)
+    if columns and len(choose_pivots(numeric_matrix(g, columns, at))) < len(columns):
+        names = ", ".join(s.name for s in system.independent)
+        raise DeclarationError(
+            f"parametrization: the parameters {names} are not independent at the example point"
+        )
+
+
+def _check_mass(system: System, g: Graph, at: Point) -> None:
+    values = mass_at(system, g, at)
+    if not np.isfinite(values).all():
+        raise DeclarationError("the mass matrix is not finite at the example point")
+    permitted = _permitted_directions(system, g, at)
+    if permitted is not None and _is_singular(values):
+        _check_permitted(system, values, permitted)
+        return
+    scaled = _scaled(values)
+    _check_regular(system, values, scaled)
+    left = scaled.copy()
+    for a in range(len(left)):  # the emitted code factors M in this order, without pivoting
+        if abs(left[a, a]) < 1e-13:
+            raise DeclarationError(
+                f"the mass matrix is indefinite: its block for the first {a + 1} velocities is singular at "
+                "the example point; a kinetic energy must be positive definite"
+            )
+        left[a + 1 :, a + 1 :] -= np.outer(left[a + 1 :, a], left[a, a + 1 :]) / left[a, a]
+
+
+def mass_at(system: System, g: Graph, at: Point) -> Any:
+    """M at a point; infinite or NaN entries are left."""
+    nodes = system.nodes
+    momenta = gradient(g, nodes.kinetic, nodes.eta)
+    k = len(momenta)
+    # A single derivative along all velocities at once: the directions are the rows of the unit matrix.
+    along = [g.symbol(f"cg_along_{a}") for a in range(k)]
+    directions = {str(g.value[n]): row for n, row in zip(along, np.eye(k), strict=True)}
+    moved = forward(g, momenta, dict(zip(nodes.eta, along, strict=True)))
+    values = np.zeros((k, k))
+    with np.errstate(all="ignore"):
+        for a, row in enumerate(evaluate(g, moved, {**at, **directions})):
+            values[a] = row
+    return values
+
+
+def needs_constraints(system: System) -> bool:
+    """Whether M is singular at the example point, so that only constraints make the accelerations unique."""
+    if system.law is not None or not system.constraints:
+        return False
+    return _is_singular(mass_at(system, system.nodes.graph.copy(), example_point(system)))
+
+
+def _scaled(values: Any) -> Any:
+    scale = np.sqrt(np.abs(np.diag(values)))
+    scale[scale == 0] = 1.0
+    return values / np.outer(scale, scale)
+
+
+def _is_singular(values: Any) -> bool:
+    return bool(np.linalg.matrix_rank(_scaled(values), tol=_SINGULAR) < len(values))
+
+
+def _permitted_directions(system: System, g: Graph, at: Point) -> Any:
+    """Columns that span the velocities which the constraints permit at a point; None without constraints."""
+    nodes = system.nodes
+    if nodes.beta:
+        return np.array(numeric_matrix(g, partials(g, nodes.beta, nodes.theta), at)).T
+    if not nodes.constraint_rows:
+        return None
+    rows = np.array(numeric_matrix(g, nodes.constraint_rows, at))
+    return np.linalg.svd(rows)[2][len(system.independent_constraints) :].T
+
+
+def _check_permitted(system: System, values: Any, permitted: Any) -> None:
+    """Refuse an M that is singular at the example point unless it is positive on the permitted velocities."""
+    scale = np.sqrt(np.abs(np.diag(values)))
+    scale[scale == 0] = scale[scale > 0].min(initial=1.0)
+    basis = np.linalg.qr(permitted * scale[:, None])[0]
+    sizes, directions = np.linalg.eigh(basis.T @ (values / np.outer(scale, scale)) @ basis)
+    if sizes[0] > _SINGULAR * abs(sizes[-1]):
+        return
+    still = np.abs(basis @ directions[:, 0]) / scale
+    names = ", ".join(
+        v.name for v, share in zip(system.velocities, still, strict=True) if share > 1e-6 * still.max()
+    )
+    raise DeclarationError(
+        f"the mass matrix is singular at the example point, on the velocities that the constraints permit too: kinetic "
+        f"is not positive for a permitted motion in {names}"
+    )
+
+
+def _check_regular(system: System, values: Any, scaled: Any) -> None:
+    """Refuse a singular mass matrix, naming the velocities and the bodies that they move."""
+    singular, advice = (
+        "the mass matrix is singular at the example point",
+        "do not substitute constraints into it",
+    )
+    for v, row in zip(system.velocities, values, strict=True):
+        if row.any():
+            continue
+        moved = " and ".join(repr(body.name) for body in moved_by(system, v))
+        reason = (
+            f", which moves {moved} relative to the parent; give what it moves a mass, and an inertia if the mass "
+            "centre lies on the joint's axis"
+        )
+        wrong = reason if moved else f". T must contain every velocity; {advice}"
+        raise DeclarationError(f"{singular}: kinetic has no inertia along {v}{wrong}")
+    if np.linalg.matrix_rank(scaled, tol=_SINGULAR) == len(values):
+        return
+    still = np.abs(np.linalg.svd(scaled)[2][-1])
+    among = [v for v, share in zip(system.velocities, still, strict=True) if share > 1e-6 * still.max()]
+    jointed = {body.name for v in among for body in moved_by(system, v)}
+    if len(jointed) == 1:
+        body = jointed.pop()
+        advice = (
+            f"the joint of the body {body!r} is singular there: choose another example or other coordinates"
+        )
+    names = ", ".join(v.name for v in among)
+    raise DeclarationError(f"{singular}; T must be nondegenerate in all of {names}; {advice}")

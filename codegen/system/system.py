@@ -1,0 +1,343 @@
+"""`System`: the declaration of a mechanical system, checked on creation and immutable afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from chaplygin.errors import ArgumentError
+from chaplygin.runtime.interface.messages import short
+
+from ..declare.declaration import Declaration
+from ..declare.declare import declare, with_events
+from ..graph.graph import Node
+from ..graph.to_sympy import expressions
+from ..symbols.symbols import Parameter, check_name
+from ..symbols.values import naming
+from .digest import digest
+from .independence import Independence
+from .mechanism import Screws
+from .nodes import SystemNodes, lowered
+from .redundancy import independent_constraints
+from .regularity import check, needs_constraints
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from chaplygin.api.equations import Equations
+
+    from ..declare.contacts import Coulomb
+    from ..declare.events import Event
+    from ..declare.given_dynamics import Law
+    from ..mechanics.bodies import Body
+    from ..mechanics.interactions import Interaction
+    from ..methods.pair import Pair
+
+Expression = Any
+
+
+class System(Declaration):
+    """A mechanical system: kinematics, energies, forces, constraints.
+
+    dx_i/dt = xi_0^i(t, x) + xi_a^i(t, x) eta_a,   L(t, x, eta) = T - V,   generalised forces Q_a conjugate to eta_a,
+    constraints A_sa eta_a + A_s0 = 0 (or eta_a = beta_a(t, x, theta) by independent parameters theta).
+
+    Parameters
+    ----------
+    name : a plain identifier, used in emitted code.
+    kinematics : {coordinate: dx/dt}, each right-hand side affine in the velocities. Fewer velocities than coordinates
+        are allowed iff every bracket [X_a, X_b], [X_0, X_b] stays in the span of the X_a.
+    coordinates : instead of `kinematics`, if the velocities are the coordinate rates, `chaplygin.rate(x)`.
+    kinetic : T(t, x, eta), with no constraint substituted; with `bodies`, a term added to their T. It must be positive
+        for every motion that the constraints permit.
+    bodies : `Body` objects instead of (or in addition to) `kinetic`: König's theorem gives T from their masses,
+        inertias and poses. Links made by `chaplygin.joint` bring their kinematics with them.
+    potential : V(t, x).
+    forces : {velocity: generalised force}.
+    law : instead of the energies and forces, the equations of motion (`chaplygin.codegen.declare.given_dynamics`), as
+        `chaplygin.from_sympy` makes them; only the form `given` then fits.
+    interactions : loads on the bodies (`Weight`, `Wrench`, `Spring`, `Damper`, `Motor`), each declared once for the
+        pair that it connects; their potentials and generalised forces are added to `potential` and `forces`.
+    constraints : expressions in (t, x, eta), affine in the velocities, that must be zero.
+    holonomic : expressions f(t, x) that must stay zero (closed loops). Their rates df/dt become constraints on the
+        velocities, and f itself a residual; a run must start where f = 0.
+    parametrization : {velocity: expression in (t, x, theta)} for every velocity, with theta created by `velocities()`.
+    contacts : `Coulomb` contacts with dry friction, at most 64.
+    events : `Event` objects: functions whose zeros are located, and what happens there.
+    outputs : {name: expression}.
+    units, descriptions : {symbol: text}.
+    example : {symbol: number}, a representative point at which the declaration is checked and from which
+        independent velocities are chosen.
+        `chaplygin.time` is a valid key; its default is 0, where runs start. Other variables default to random values.
+    kept : the velocities that equations keep as states where constraints determine the others. By default they are
+        velocities that do so wherever the system moves, if there are any; `system.equations(form, independent=[...])`
+        asks for others.
+
+    Coordinates are ordered as in the kinematics, then as the links of `bodies`; velocities, parameters and inputs as in
+    `example`, then velocities as the links, the rest by name.
+
+    Raises
+    ------
+    DeclarationError : naming the entry, for unknown symbols, bad names, right-hand sides that are not affine,
+        dependent constraints, a mass matrix singular at the example point (with constraints, on the velocities that
+        they permit), brackets that leave the span.
+
+    Source: H. Poincaré (1901), N. G. Chetaev; Encyclopedia of Mathematics, "Poincaré equations", (1).
+
+    >>> import sympy as sp
+    >>> import chaplygin as cg
+    >>> q = cg.coordinates("q")
+    >>> m, k = cg.parameters("m k", positive=True)
+    >>> cg.System("spring", coordinates=[q], kinetic=m*cg.rate(q)**2/2, potential=k*q**2/2)
+    System('spring', coordinates=(q), velocities=(q_dot), parameters=(k, m))
+    """
+
+    nodes: SystemNodes
+    """The declaration in the expression graph."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        kinematics: Mapping[sp.Symbol, Expression] | None = None,
+        coordinates: Sequence[sp.Symbol] | None = None,
+        kinetic: Expression | None = None,
+        bodies: Sequence[Body] = (),
+        potential: Expression = 0,
+        forces: Mapping[sp.Symbol, Expression] | None = None,
+        law: Law | None = None,
+        interactions: Sequence[Interaction] = (),
+        constraints: Iterable[Expression] = (),
+        holonomic: Iterable[Expression] = (),
+        parametrization: Mapping[sp.Symbol, Expression] | None = None,
+        contacts: Sequence[Coulomb] = (),
+        events: Sequence[Event] = (),
+        outputs: Mapping[str, Expression] | None = None,
+        units: Mapping[sp.Symbol, str] | None = None,
+        descriptions: Mapping[sp.Symbol, str] | None = None,
+        example: Mapping[sp.Symbol, float] | None = None,
+        kept: Sequence[sp.Symbol] | None = None,
+    ) -> None:
+        given = {key: value for key, value in locals().items() if key != "self"}
+        check_name(name, "System name")
+        with naming(name):
+            self._become(declare(**given))
+            check(self)
+
+    def _become(self, declared: Declaration) -> None:
+        vars(self).update(declared.parts(), occurring=declared.occurring, nodes=lowered(declared))
+
+    def with_events(self, more: Sequence[Event]) -> System:
+        """The same system with events added after its own.
+
+        Raises DeclarationError, naming the event, as the declaration does.
+        """
+        other = System.__new__(System)
+        with naming(self.name):
+            other._become(with_events(self, more))
+        return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the declaration, from which unpickling creates the system again."""
+        given: dict[str, Any] = {k: dict(v) if isinstance(v, Mapping) else v for k, v in self.parts().items()}
+        for key in ("kinetic", "potential", "forces"):
+            given[key] = given.pop(f"own_{key}")
+        if self.law is not None:
+            given["kinetic"] = None
+        given["constraints"] = self.constraints[: len(self.constraints) - len(self.holonomic)]
+        del given["velocities"], given["independent"]
+        return partial(System, **given), ()
+
+    def __copy__(self) -> System:
+        return self  # it is frozen
+
+    def __deepcopy__(self, memo: Any) -> System:
+        return self
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        raise AttributeError(f"a System is immutable: create a new one instead of setting {short(key)}")
+
+    def __repr__(self) -> str:
+        def names(symbols: Iterable[sp.Symbol]) -> str:
+            return "(" + ", ".join(s.name for s in symbols) + ")"
+
+        return (
+            f"System({self.name!r}, coordinates={names(self.coordinates)}, velocities={names(self.velocities)}, "
+            f"parameters={names(self.parameters)})"
+        )
+
+    def _repr_html_(self) -> str:
+        from ..views.notebook import system_table
+
+        return system_table(self)
+
+    @cached_property
+    def parameters(self) -> tuple[sp.Symbol, ...]:
+        """The parameters, without those of bodies that drop out of T, V and Q."""
+        mechanism = self.nodes.mechanism
+        kept = {s for entry, symbols in self.occurring if not entry.of_mechanism for s in symbols}
+        kept.update(self.example)
+        used = self.nodes.graph.symbols([mechanism.kinetic, mechanism.potential, *mechanism.forces.values()])
+        return tuple(p for p in self.of_kind(Parameter) if p in kept or p.name in used)
+
+    @cached_property
+    def digest(self) -> str:
+        """The hash of the declaration: equal declarations have equal digests."""
+        return digest(self)
+
+    # -- constraints ----------------------------------------------------------------------------------------------
+    @cached_property
+    def independent_constraints(self) -> tuple[int, ...]:
+        """The indices of constraints that determine all others where the holonomic equations hold."""
+        return independent_constraints(self)
+
+    @cached_property
+    def redundancy(self) -> int:
+        """How many constraints follow from the others where the loops are closed: 1 for Bricard's mechanism.
+
+        Their multipliers are not unique: those of least norm are computed.
+        """
+        return len(self.constraints) - len(self.independent_constraints)
+
+    @cached_property
+    def rank_of_loops(self) -> int:
+        """The rank of the rates of the holonomic equations, without other constraints, where they hold."""
+        return len(independent_constraints(self, len(self.constraints) - len(self.holonomic)))
+
+    @cached_property
+    def independence(self) -> Independence:
+        """Which velocities determine the others under the constraints."""
+        return Independence(self)
+
+    @cached_property
+    def needs_constraints(self) -> bool:
+        """Whether the mass matrix of all velocities is singular, and regular on those that the constraints permit."""
+        return needs_constraints(self)
+
+    # -- energies and forces, including those of the bodies -----------------------------------------------------
+    @cached_property
+    def kinetic(self) -> Expression:
+        """T(t, x, eta) as a SymPy expression."""
+        return self.own_kinetic + self._text([self.nodes.mechanism.kinetic])[0]
+
+    @cached_property
+    def potential(self) -> Expression:
+        """V(t, x) as a SymPy expression."""
+        return self.own_potential + self._text([self.nodes.mechanism.potential])[0]
+
+    @cached_property
+    def forces(self) -> Mapping[sp.Symbol, Expression]:
+        """Generalised forces by velocity, as SymPy expressions; zero ones are omitted."""
+        own, total = self.nodes.mechanism.forces, dict(self.own_forces)
+        for v, e in zip(own, self._text(list(own.values())), strict=True):
+            total[v] = total.get(v, 0) + e
+        return MappingProxyType(total)
+
+    @cached_property
+    def screws(self) -> Screws:
+        """The kinematic screws of the bodies by name, as SymPy expressions built on first access."""
+        return Screws(self, self.nodes.mechanism.flow)
+
+    def _text(self, nodes: Sequence[Node]) -> list[Expression]:
+        """Nodes of the mechanism as SymPy expressions."""
+        return expressions(self.nodes.graph, nodes, self.symbols)
+
+    # -- analysis, equations, code ------------------------------------------------------------------------------
+    def structure_constants(self, with_time: bool = False) -> list[list[list[Any]]]:
+        """c[a][b][i] of [X_a, X_b] = c_ab^i X_i, as SymPy expressions (constants or functions of t, x).
+
+        With `with_time` row 0 holds c_0b^i of [X_0, X_b] and the fields X_a follow as rows 1, 2, ...
+
+        >>> from chaplygin.systems import example
+        >>> example("heavy_top").system.structure_constants()[0][1]      # [X_1, X_2] = X_3
+        [0, 0, 1]
+        """
+        from ..views.structure_constants import structure_constants
+
+        return structure_constants(self, with_time)
+
+    def cyclic_velocities(self) -> tuple[sp.Symbol, ...]:
+        """The velocities eta_r with X_r L = 0, [X_r, X_b] = 0 for all b, [X_0, X_r] = 0 and Q_r = 0.
+
+        Without constraints dL/d eta_r is then constant, and `routh` can eliminate eta_r.
+
+        >>> from chaplygin.systems import example
+        >>> example("heavy_top").system.cyclic_velocities()
+        ()
+        """
+        from ..derive.cyclic import cyclic_velocities
+
+        return tuple(self.velocities[r] for r in cyclic_velocities(self.nodes.graph.copy(), self))
+
+    def equations(self, form: str | None = None, **options: Any) -> Equations:
+        """Derive the equations of motion in one form; see `chaplygin.codegen.forms` for forms and options.
+
+        The default is the simplest form that fits, as in `compile`. Raises FormError, naming the hypothesis that
+        fails, if the form does not fit.
+
+        >>> from chaplygin.systems import example
+        >>> example("heavy_top").system.equations().form
+        'poincare'
+        """
+        from ..forms.choose import derive, fitting
+
+        return derive(self, fitting(self) if form is None else form, **options)
+
+    def compile(
+        self,
+        form: str | None = None,
+        *,
+        reproducible: bool = True,
+        wait: bool = False,
+        events: Sequence[Event] = (),
+        methods: Sequence[Pair | str] = (),
+        **options: Any,
+    ) -> Any:
+        """Derive, emit and compile, or load the compiled model from the cache; returns a `Model`.
+
+        The default is the simplest form that fits: `lagrange` if the velocities are coordinate rates, otherwise
+        `poincare`, and `recursive` for a tree of bodies with 12 velocities or more and no constraints; `maggi` with
+        constraints or a parametrization; `multipliers` if the declaration contains a multiplier, or if no velocities
+        determine the others wherever the system moves and the declaration keeps none.
+
+        `events` are added after those of the system, `methods` to the integration methods of the runtime: pairs, see
+        `chaplygin.Pair`, or "taylor", see docs/taylor.md. The kernels are compiled here; a method with the right-hand
+        side inlined into it is compiled when it has run for long enough, or with `wait=True` before this returns.
+        """
+        from chaplygin.api.compile import compile_system
+
+        system = self.with_events(events) if events else self
+        return compile_system(system, form, reproducible=reproducible, wait=wait, methods=methods, **options)
+
+    def emit(
+        self,
+        form: str | Path | None = None,
+        folder: str | Path | None = None,
+        *,
+        force: bool = False,
+        targets: Sequence[str] | None = None,
+        **options: Any,
+    ) -> list[Path]:
+        """Write the C sources (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; returns the paths.
+
+        With a folder alone, the form is chosen as in `compile`. The folder gets every header that the sources
+        include. Files that an earlier `emit` wrote are replaced, others only with `force`. `targets`: what to write, of
+        `chaplygin.codegen.emit.targets.TARGETS`; by default the C core, its lanes and the Cython module.
+
+        Raises FormError, EmitError, and ArgumentError if the folder is missing.
+        """
+        from ..forms.choose import forms
+
+        if folder is None:
+            form, folder = None, form
+        if folder is None or (isinstance(folder, str) and folder in forms()):
+            raise ArgumentError(
+                "emit: folder is missing; give the folder to write to, as in emit('maggi', 'out')"
+            )
+        if form is not None and not isinstance(form, str):
+            raise ArgumentError(f"emit: form = {short(form)} is not the name of a form")
+        return self.equations(form, **options).emit(folder, force=force, targets=targets)

@@ -1,0 +1,57 @@
+"""Derivatives of a compiled model's kernels, compiled on their own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import cache
+from .library import facts_of, lane_library
+from .model_sources import graph_text, module_of
+
+if TYPE_CHECKING:
+    from chaplygin.api.model import Model
+
+ALONG_ALONE = ("closure",)
+"""Kernels of which the whole Jacobian is taken, along every variable, and no adjoint."""
+
+
+def build_derivatives(model: Model, kind: str, lanes: int) -> Path:
+    """A shared library that defines `<name>_<kind>_<lanes>`, cached or newly compiled; `kind` is one of `KINDS`.
+
+    It is made from the graph file beside the model's module and compiled with the flags of the model.
+    Raises EmitError if the graph file is missing, and the errors of `build_lanes`.
+    """
+    facts = facts_of(module_of(model))
+    own = hashlib.sha256(repr((model.digest, graph_text(model), kind, lanes)).encode()).hexdigest()
+    key = cache.model_key(own, reproducible=facts["reproducible"], tuned=facts["tuned"])
+
+    def texts() -> dict[str, bytes]:
+        from ..emit.c_derivatives import derivatives_file  # imports SymPy, which takes longer than a run
+        from ..lower.derivatives import with_derivatives
+        from .model_program import program_of
+
+        program = program_of(model)
+        if kind == "adjoint":
+            kernels = {name: kernel for name, kernel in program.kernels.items() if name not in ALONG_ALONE}
+            program = replace(program, kernels=kernels)
+        made = with_derivatives(program, kind)
+        files = derivatives_file(program, made, kind, "derivatives(model)")
+        return {name: text.encode() for name, text in files.items()}
+
+    return lane_library(key, f"{model.name}_{kind}", texts, lanes, facts)
+
+
+def depends_on(model: Model, kernel: str, name: str, zero: Sequence[str]) -> bool:
+    """Whether a kernel of a model reads the variable of this name, as its graph says, if those of `zero` are zero."""
+    text = graph_text(model)
+    if f"\nsymbol {name}\n" not in text:
+        return False
+    from ..lower.graph_text import read_graph
+
+    g, kernels, _ = read_graph(text)
+    roots = g.substitute(kernels[kernel].roots(), {g.symbol(n): g.zero for n in zero})
+    return g.depends_on(roots, [g.symbol(name)])

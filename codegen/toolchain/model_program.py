@@ -1,0 +1,45 @@
+"""The program of a compiled model, read from its graph file: further kernels are made from it without deriving."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from chaplygin.runtime.interface.description import Variable
+
+from ..lower.graph_text import read_graph
+from ..lower.program import ContactEntry, EventEntry, Program
+from .model_sources import graph_text
+
+if TYPE_CHECKING:
+    from chaplygin.runtime.model.compiled_model import CompiledModel
+
+
+def program_of(model: CompiledModel) -> Program:
+    """The program of a model, with the kernels in its graph file. Raises EmitError if that file is missing."""
+    graph, kernels, unarranged = read_graph(graph_text(model))
+
+    def named(names: Sequence[str]) -> tuple[Variable, ...]:
+        return tuple(model.variables[name] for name in names)
+
+    return Program(
+        name=model.name,
+        form=model.form,
+        digest=model.digest,
+        graph=graph,
+        states=named(model.states),
+        n_coordinates=model.n_coordinates,
+        parameters=named(model.parameters),
+        inputs=named(model.inputs),
+        outputs=named(model.outputs),
+        invariants=named((*model.invariants, *model.residuals)),
+        declared=named(model.declared),
+        independent=model.independent,
+        kernels=kernels,
+        table=(),
+        guards=tuple(Variable(name, "guard") for name in (*model.events, *model.kinks)),
+        modes=tuple(Variable(name, "mode") for name in model.modes),
+        events=tuple(EventEntry(name, 0, ends, False) for name, ends in zip(model.events, model._terminal)),
+        contacts=tuple(ContactEntry(*entry) for entry in zip(model.contacts, model._signs, strict=True)),
+        unarranged=unarranged,
+    )

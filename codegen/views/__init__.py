@@ -1,0 +1,1 @@
+"""Equations for people: LaTeX, notebooks, linear equations, SymPy systems."""

@@ -1,0 +1,46 @@
+"""Equations as a `SymbolicSystem` of `sympy.physics.mechanics`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from chaplygin.errors import FormError
+
+from ..symbols.symbols import time
+
+if TYPE_CHECKING:
+    from chaplygin.api.equations import Equations
+
+
+def symbolic_system(eqs: Equations) -> Any:
+    """M theta' = f and dx/dt in dynamicsymbols; see `Equations.to_sympy_system`."""
+    from sympy.physics.mechanics import SymbolicSystem, dynamicsymbols
+
+    if eqs.independent is not None:
+        raise FormError(
+            f"to_sympy_system: the independent variable of {eqs.form!r} is not the time; use another form"
+        )
+    if eqs.nodes.friction is not None or eqs.nodes.implicit is not None:
+        raise FormError(
+            f"to_sympy_system: {eqs.form!r} of {eqs.system.name!r} computes forces or velocities by a loop; "
+            "use a form without multipliers, momenta and contacts"
+        )
+    varying = [*eqs.coordinates, *eqs.velocities, *eqs.system.inputs]
+    moving = {s: dynamicsymbols(s.name) for s in varying}
+    # Symbol of the same assumptions, so that from_sympy takes them back as they were.
+    still = {p: sp.Symbol(p.name, **p.assumptions0) for p in (*eqs.system.parameters, *eqs.parameters)}
+    known = {time: dynamicsymbols._t, **moving, **still}
+    if not eqs.velocities:
+        return SymbolicSystem([moving[x] for x in eqs.coordinates], eqs.kinematics.xreplace(known))
+    mass, force, rates = (m.xreplace(known) for m in (eqs.mass_matrix, eqs.forcing, eqs.kinematics))
+    return SymbolicSystem(
+        [moving[x] for x in eqs.coordinates],
+        force,
+        speeds=[moving[v] for v in eqs.velocities],
+        mass_matrix=mass,
+        coordinate_derivatives=rates,
+        coord_idxs=None,
+        speed_idxs=None,
+    )

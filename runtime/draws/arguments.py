@@ -1,0 +1,109 @@
+"""The arguments of an ensemble taken apart: what is given, what is drawn, and what follows from both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from .derived import names_by_kind
+from .distributions import is_distribution
+from .draws import Plan
+from .joint import Joint
+
+_PLAIN = frozenset((float, int, np.ndarray, np.float64))
+
+
+def split(
+    model: Any, given: dict[str, Any], seed: Any, sampling: Any, reject: Any
+) -> tuple[dict[str, Any], Plan | None]:
+    """The arguments by kind ("initial" ...) without what is drawn or an expression, and the plan of these.
+
+    The plan is None if there are neither distributions nor expressions.
+    """
+    given = {kind: _by_name(kind, value) for kind, value in given.items()}
+    sources: list[tuple[str, Any]] = []
+    expressions: list[tuple[str, str, Any]] = []
+    rest = {kind: _without(model, kind, value, sources, expressions) for kind, value in given.items()}
+    if sources:
+        return rest, Plan(model, sources, expressions, seed, sampling, reject)
+    if not (seed is None and reject is False and isinstance(sampling, str) and sampling == "random"):
+        options = {"seed": (seed, None), "sampling": (sampling, "random"), "reject": (reject, False)}
+        for name, (value, default) in options.items():
+            if value is not default and (not isinstance(value, type(default)) or value != default):
+                raise ArgumentError(
+                    f"{name} = {arguments.short(value)} is given, but no argument is a distribution"
+                )
+    if expressions:
+        return rest, Plan(model, [], expressions, 0, "random", False)
+    return given, None
+
+
+def _by_name(kind: str, value: Any) -> Any:
+    """A dict if `value` has names; anything else unchanged."""
+    if type(value) is dict:
+        return value
+    found = arguments.named(kind, value)
+    return value if found is None else found
+
+
+def _without(
+    model: Any, kind: str, value: Any, sources: list[tuple[str, Any]], expressions: list[tuple[str, str, Any]]
+) -> Any:
+    """`value` without its distributions and expressions, which are appended to the lists; a dict if there are any."""
+    if value is None or (type(value) is dict and _PLAIN.issuperset(map(type, value.values()))):
+        return value
+    entries = _entries(model, kind, value)
+    if not any(key is None or _drawn(entry) or _follows(entry) for key, entry in entries):
+        return value
+    rest: dict[str, Any] = {}
+    seen: set[str] = set()
+    for key, entry in entries:
+        names = entry.names if key is None else (arguments.plain_name(key),)
+        for name in names:
+            if name in seen:
+                raise ArgumentError(f"{kind}: {name} is given twice")
+            seen.add(name)
+        if key is None or _drawn(entry):
+            sources.append((kind, entry if key is None else (names, entry)))
+        elif _follows(entry):
+            expressions.append((kind, names[0], entry))
+        else:
+            rest[names[0]] = entry
+    return rest
+
+
+def _entries(model: Any, kind: str, value: Any) -> list[tuple[Any, Any]]:
+    """The entries of an argument as (name, entry), or (None, Joint); none if nothing in it can be a distribution."""
+    if isinstance(value, Mapping):
+        return list(value.items())
+    if isinstance(value, Joint):
+        return [(None, value)]
+    if not isinstance(value, (list, tuple)):
+        return []
+    if any(isinstance(part, Joint) for part in value):
+        found: list[tuple[Any, Any]] = []
+        for part in value:
+            if not isinstance(part, (Joint, Mapping)):
+                raise ArgumentError(
+                    f"{kind}: {arguments.short(part)} stands beside cg.jointly(...); give dicts by name"
+                )
+            found += part.items() if isinstance(part, Mapping) else [(None, part)]
+        return found
+    names = names_by_kind(model)[kind]
+    if any(_drawn(entry) or _follows(entry) for entry in value) and len(value) != len(names):
+        raise ArgumentError(f"{kind} has {len(value)} entries; {len(names)} are needed: {', '.join(names)}")
+    return list(zip(names, value))
+
+
+def _drawn(entry: Any) -> bool:
+    return type(entry) not in _PLAIN and is_distribution(entry)
+
+
+def _follows(entry: Any) -> bool:
+    """Whether an entry is a SymPy expression of other quantities."""
+    return type(entry) not in _PLAIN and bool(getattr(entry, "free_symbols", None))

@@ -1,0 +1,1 @@
+"""Many trajectories at once: ensembles and batches."""

@@ -1,0 +1,276 @@
+"""The work of an ensemble: a job that can be sent anywhere, and parts of it that are ready to run in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chaplygin.errors import ArgumentError
+
+from ..draws.draws import Draws
+from ..interface import arguments
+from ..interface.arguments import Array, positive
+from ..interface.statuses import INPUT_FAILED, INTERRUPTED
+from ..model.lanes import lane_set, one_at_a_time
+from ..problem import inputs as signals
+from ..problem.options import RunOptions
+from .observer import Observer
+from .start import KEPT, Columns, Start
+
+if TYPE_CHECKING:
+    from .sensitivities import EnsembleTangents
+
+
+@dataclass(eq=False)
+class Results:
+    """What trajectories leave behind: y (n_states, n_times, N), and t, status, nfev and n_steps (N,).
+
+    end (n_states, N): the final states, if they are kept beside those at given times. events (k, 3): trajectory, index
+    of the event and time of each event, by trajectory and then by time, if the model has events. observed (2, k, N):
+    what an `Observer` found, values and times. lanes: how many trajectories ran side by side.
+    """
+
+    y: Array
+    t: Array
+    status: NDArray[np.int32]
+    nfev: NDArray[np.int64]
+    n_steps: NDArray[np.int64]
+    end: Array | None = None
+    events: Array | None = None
+    observed: Array | None = None
+    lanes: int = 1
+
+    @classmethod
+    def room(cls, states: int, times: int, count: int, end: bool = False, observed: int = 0) -> Results:
+        """Arrays for `count` trajectories that have not ended: only their status is set."""
+        numbers, last, half = states * times * count, states * count if end else 0, -(-count // 2)
+        try:
+            # One piece of memory: large ones come in large pages, and are kept from one call to the next.
+            room = _lines(numbers + last + 2 * count + half)
+            counts = room[numbers + last :]
+            t = np.empty(count)  # apart: the model remembers it as long as the memory of y exists
+            along = np.full((2, observed, count), np.nan) if observed else None
+        except (MemoryError, ValueError) as error:  # ValueError: the number of bytes overflows
+            raise ArgumentError(
+                f"n = {count} trajectories of {states} states at {times} times do not fit into memory: {error}"
+            ) from error
+        integers, status = counts.view(np.int64), counts.view(np.int32)[4 * count : 5 * count]
+        nfev, n_steps = integers[:count], integers[count : 2 * count]
+        status.fill(INTERRUPTED)
+        y = room[:numbers].reshape(states, times, count)
+        ends = room[numbers : numbers + last].reshape(states, count) if end else None
+        return cls(y, t, status, nfev, n_steps, ends, observed=along)
+
+    def complete(self, t0: float) -> int:
+        """Set what an interrupted run left of the trajectories that have not ended; returns how many have."""
+        left = self.status == INTERRUPTED
+        self.y[:, :, left] = np.nan
+        self.t[left] = t0
+        self.nfev[left] = self.n_steps[left] = 0
+        return int((~left).sum())
+
+    def put(self, first: int, part: Results) -> None:
+        """Take over the results of the trajectories from `first` on, which ran elsewhere."""
+        place = slice(first, first + len(part.t))
+        for name in ("y", "t", "status", "nfev", "n_steps", "end", "observed"):
+            if getattr(self, name) is not None:
+                getattr(self, name)[..., place] = getattr(part, name)
+        self.lanes = max(self.lanes, part.lanes)
+        if part.events is not None:
+            found = part.events + np.array([first, 0, 0])
+            found = found if self.events is None else np.concatenate([self.events, found])
+            self.events = found[np.argsort(found[:, 0], kind="stable")]
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleJob:
+    """`count` independent trajectories of one model over `t_span`; with `t_eval` None their final states are kept.
+
+    `initial` and `parameters` are as given to `ensemble`, the other arguments checked. A job can be pickled if its
+    model was loaded from a file and its input functions can be pickled: the model is then pickled as that file's path.
+    """
+
+    model: Any
+    t_span: tuple[float, float]
+    t_eval: Array | None
+    count: int
+    initial: Any
+    parameters: Any
+    inputs: signals.Inputs
+    options: RunOptions
+    lanes: int | None = None
+    draws: Draws | None = None
+    keep_end: bool = False
+    """Whether the final states are kept beside those at `t_eval`."""
+    observer: Observer | None = None
+    sensitivities: tuple[str, ...] | None = None
+    """What the states are differentiated by; `Results.y` then has the tangents after the states (`Variation`)."""
+    sensitivity_control: bool = True
+
+    @classmethod
+    def of(
+        cls, model: Any, t_span: Any, n: Any, initial: Any, parameters: Any, inputs: Any, t_eval: Any, lanes: Any,
+        options: RunOptions, draws: Draws | None = None, keep_end: bool = False, observer: Observer | None = None,
+        sensitivities: Any = None, sensitivity_control: Any = True,
+    ) -> EnsembleJob:  # fmt: skip
+        """The job of a call of `ensemble`, with its arguments checked, except the starts."""
+        t0, t1 = arguments.span(t_span)
+        moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
+        if t1 < t0 and model.contacts:
+            raise arguments.backward("t_span", "t1 >= t0")
+        count = number_of_trajectories(n, {"initial": initial, "parameters": parameters, "inputs": inputs})
+        checked = options.checked(model)
+        controls = signals.parse(inputs, model.inputs, count, model._input_flags).suit(checked.chosen)
+        by = None
+        if sensitivities is not None:
+            from ..sensitivities.variation import varied
+
+            by = varied(model, sensitivities, checked, controls)
+        return cls(
+            model,
+            (t0, t1),
+            moments,
+            count,
+            initial,
+            parameters,
+            controls,
+            checked,
+            lanes,
+            draws,
+            keep_end,
+            observer,
+            by,
+            arguments.sensitivity_control(sensitivity_control, sensitivities),
+        )
+
+    def part(self, first: int = 0, last: int | None = None) -> EnsemblePart:
+        """Trajectories first <= j < last, ready to run. Raises `ArgumentError` for a start that no run could take."""
+        return EnsemblePart(self, first, self.count if last is None else last)
+
+    @property
+    def rows(self) -> int:
+        """The number of states, with those of their tangents."""
+        if self.sensitivities is None:
+            return len(self.model.states)
+        from .sensitivities import variation_of
+
+        return variation_of(self).size
+
+    def run(self, first: int = 0, last: int | None = None) -> Results:
+        """The results of trajectories first <= j < last: the same bits in any range, process or thread."""
+        part = self.part(first, last)
+        part.core.run([(0, part.count)])
+        part.finish()
+        return part.results
+
+    def cut(self, first: int, last: int) -> tuple[Any, Any, signals.Inputs]:
+        """`initial`, `parameters` and inputs of trajectories first <= j < last."""
+        if first == 0 and last == self.count:
+            return self.initial, self.parameters, self.inputs
+        initial = Columns("initial", self.initial, self.model.states, self.count)
+        parameters = Columns("parameters", self.parameters, self.model.parameters, self.count)
+        return initial.part(first, last), parameters.part(first, last), self.inputs.part(first, last)
+
+
+class EnsemblePart:
+    """Trajectories first <= j < last of a job, prepared in this process; they are numbered from 0 here.
+
+    `core` runs them: ``core.run(pieces, attend)`` may be called from several threads, ``core.stop()`` ends it,
+    ``core.done`` counts; the arrays of `results` are filled in place. `width` is the number of lanes.
+    """
+
+    def __init__(self, job: EnsembleJob, first: int, last: int) -> None:
+        model, options, times = job.model, job.options, job.t_eval
+        self.job, self.count = job, last - first
+        initial, parameters, self.inputs = job.cut(first, last)
+        apart = one_at_a_time(
+            model, options, self.inputs.functions, job.observer is None, bool(job.sensitivities)
+        )
+        self.lane_set, self.width = lane_set(model, options.chosen, job.lanes, job.count, apart)
+        observed = 0
+        if job.observer is not None:
+            observed = len(job.observer.quantities)
+            if not job.observer.runs_in(self.width):
+                self.lane_set, self.width = 0, 1
+        n = job.rows
+        kept = 1 if times is None else len(times)
+        end = job.keep_end and times is not None
+        self.results = Results.room(n, kept, self.count, end, observed)
+        y = self.results.y
+        # Many states are written where the first results will be, to avoid another array of that size.
+        own = n * self.count * y.itemsize <= KEPT or not y.shape[1]
+        whole = np.empty((n, self.count)) if own else y[:, 0]
+        self.x0 = whole[: len(model.states)]
+        self.start = Start(
+            model, job.t_span[0], initial, parameters, self.inputs, self.count, self.x0, kept=own
+        )
+        self.tangents: EnsembleTangents | None = None
+        if job.sensitivities is None:
+            self.core = model._ensemble_core(self)
+        else:
+            from .sensitivities import EnsembleTangents
+
+            self.tangents = EnsembleTangents(self, whole)
+            self.core = self.tangents.core
+
+    def finish(self) -> bool:
+        """Complete the results after the run; raise the error of an input function. Returns whether that was Ctrl-C."""
+        error, results = self.core.error, self.results
+        interrupted = isinstance(
+            error, KeyboardInterrupt
+        )  # it came while an input function ran in this thread
+        if interrupted:
+            results.status[results.status == INPUT_FAILED] = INTERRUPTED
+        elif error is not None:
+            raise error
+        results.lanes = self.core.lanes
+        if self.job.model.events:
+            results.events = self.core.events()
+        return interrupted
+
+
+def _lines(size: int) -> Array:
+    """A vector that begins at a cache line: whole lines are written past the cache."""
+    spare = 8
+    room = np.empty(size + spare)
+    first = -room.ctypes.data // room.itemsize % spare
+    return room[first : first + size]
+
+
+def number_of_trajectories(n: Any, given: Mapping[str, Any]) -> int:
+    """The number of trajectories: as given, or the length of the first array found."""
+    arguments.refuse_number("initial", given["initial"], "n", "The number of trajectories")
+    if n is not None:
+        return positive("n", n)
+    for what, array in arrays(given):
+        if array.ndim > 1 or array.shape == (0,):
+            raise ArgumentError(f"{what} has shape {array.shape}; one number for each trajectory is needed")
+        return len(array)
+    raise ArgumentError("n, the number of trajectories, is missing, and no array determines it")
+
+
+def arrays(given: Mapping[str, Any]) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Those arguments that are not one number for all trajectories, with names for error messages."""
+    for kind, value in given.items():
+        arguments.refuse_dicts(kind, value)
+        for what, row in _rows(kind, value):
+            if kind == "inputs" and (callable(row) or isinstance(row, tuple)):
+                continue  # a function or samples, shared by all
+            found = arguments.unchanged(what, row)
+            if found.ndim:
+                yield what, found
+
+
+def _rows(kind: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The entries of a dict by name, or the rows of an array, with names for error messages."""
+    given = arguments.named(kind, value)
+    if given is not None:
+        for name, row in given.items():
+            yield f"{kind}: {name}", row
+    elif isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
+        for i, row in enumerate(value):
+            yield f"{kind}[{i}]", row

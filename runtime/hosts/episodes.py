@@ -1,0 +1,224 @@
+"""Episodes of reinforcement learning in a batch: how they start, advance and end, and what is seen of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chaplygin.errors import ArgumentError
+
+from ..core.single_thread import Guard
+from ..draws.distributions import is_distribution, law
+from ..ensembles.batch import accepted
+from ..interface import arguments
+from ..interface.arguments import Array, positive
+from ..interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO
+from ..interface.base_model import BaseModel
+from ..problem.options import of_others
+
+Flags = NDArray[np.bool_]
+
+
+class Seen:
+    """What can be said of all episodes after a step, in new arrays."""
+
+    def __init__(self, values: Array, count: int, ending: bool, failed: Flags, late: Flags) -> None:
+        self.observations = values[:count].T.astype(np.float32, order="C")
+        self.rewards = values[count].copy()
+        self.terminated: Flags = values[count + 1] != 0 if ending else np.zeros(len(failed), dtype=bool)
+        self.failed = failed
+        self.truncated: Flags = failed | late
+
+
+class Episodes:
+    """n episodes of a task; see `gym.VectorEnv` for the arguments."""
+
+    def __init__(
+        self,
+        model: Any,
+        n: int,
+        dt: float,
+        actions: Any,
+        observations: Any,
+        reward: Any,
+        terminated: Any,
+        initial: Any,
+        parameters: Any,
+        inputs: Any,
+        max_episode_steps: int | None,
+        options: dict[str, Any],
+    ) -> None:
+        if not isinstance(model, BaseModel):
+            raise ArgumentError(
+                f"an environment needs a model, not {type(model).__name__}: compile the system first"
+            )
+        self.model, self.n = model, n
+        self.dt = arguments.number("dt", dt)
+        if self.dt <= 0:
+            raise ArgumentError(f"dt = {self.dt:.17g} is not positive")
+        names, self.action_bounds = _bounded("actions", actions, model)
+        self.actions = tuple(map(arguments.plain_name, names))
+        unknown = [name for name in self.actions if name not in model.inputs]
+        if unknown:
+            raise arguments.unknown_entry("actions", unknown, model.inputs)
+        if len(set(self.actions)) < len(self.actions):
+            raise ArgumentError(f"actions = ({', '.join(self.actions)}): an input is given twice")
+        seen, self.observation_bounds = _bounded("observations", observations, model)
+        self.wanted = [*seen, reward, *(() if terminated is None else (terminated,))]
+        self.initial, self.parameters = Rule("initial", initial), Rule("parameters", parameters)
+        self.inputs = {} if inputs is None else arguments.by_name("inputs", inputs)
+        for name in self.inputs.keys() & set(self.actions):
+            raise ArgumentError(f"inputs: {name} is set by the actions")
+        self.limit = (
+            math.inf if max_episode_steps is None else positive("max_episode_steps", max_episode_steps)
+        )
+        self.options = options
+        how = of_others(BaseModel.batch, options).checked(model)
+        accepted(model, how, {**self.inputs, **dict.fromkeys(self.actions, 0.0)}, n)
+        self.rest = np.clip(0.0, *self.action_bounds.T)
+        self.steps = np.zeros(n, dtype=np.int64)
+        self.broken: Flags = np.zeros(n, dtype=bool)
+        """Episodes with an action that is not a number."""
+        self.batch: Any = None
+        self.alone = Guard("environment")  # held by every method of an environment
+        self.controls = np.empty((len(self.actions), n))
+
+    def __len__(self) -> int:
+        return self.n
+
+    def start(self, runs: NDArray[np.intp], generators: list[np.random.Generator]) -> None:
+        """Start episodes again; the first call starts all of them."""
+        initial, parameters = self.initial.draw(generators), self.parameters.draw(generators)
+        self.controls[:, runs] = self.rest[:, None]
+        given = dict(zip(self.actions, self.controls))
+        if self.batch is None:
+            inputs = {**self.inputs, **given}
+            self.batch = self.model.batch(initial, parameters, inputs, n=self.n, **self.options)
+            self.values = np.empty((len(self.wanted), self.n))
+        else:
+            self.batch.set_inputs(given)
+            self.batch.reset(runs, initial, parameters)
+        self.steps[runs], self.broken[runs] = 0, False
+
+    def advance(self, actions: Any) -> None:
+        """Advance all episodes; `actions`: (n, number of actions). One that is NaN fails its episode alone."""
+        given = arguments.unchanged("actions", actions)
+        if given.shape != self.controls.T.shape:
+            raise ArgumentError(f"actions have shape {given.shape}; {self.controls.T.shape} is needed")
+        low, high = self.action_bounds.T[:, :, None]
+        wrong = np.isnan(given)
+        self.broken |= wrong.any(axis=1)
+        np.clip(np.where(wrong, self.rest, given).T, low, high, out=self.controls)
+        self.batch.advance_by(self.dt, inputs=dict(zip(self.actions, self.controls)))
+        self.steps += 1
+
+    def observe(self) -> Seen:
+        """Observations, rewards and ends in the present state."""
+        values = self.batch.evaluate(self.wanted, out=self.values)
+        count = len(self.observation_bounds)
+        ending = len(self.wanted) > count + 1
+        return Seen(values, count, ending, (self.batch.status < 0) | self.broken, self.steps >= self.limit)
+
+
+class Rule:
+    """How the numbers at the start of an episode are drawn: from a dict, or all by one function.
+
+    An entry of the dict is a number, a range (low, high), a distribution of `scipy.stats`, or a function of a random
+    generator that returns a number. Entries that are drawn take one uniform number each, in their order; functions come
+    after them.
+    """
+
+    def __init__(self, kind: str, given: Any) -> None:
+        self.kind = kind
+        self.function: Callable[[np.random.Generator], Any] | None = given if callable(given) else None
+        self.fixed: dict[str, float] = {}
+        self.drawn: dict[str, Callable[[Array], Array]] = {}
+        """From uniform numbers to those of an entry."""
+        self.called: dict[str, Callable[[np.random.Generator], Any]] = {}
+        if self.function is None and given is not None:
+            by_name = arguments.named(kind, given)
+            if by_name is None:
+                raise ArgumentError(
+                    f"{kind} = {arguments.short(given)}; give a dict of numbers, ranges (low, high), distributions and "
+                    "functions of a random generator, or a function of such a generator that returns a dict of numbers"
+                )
+            for name, value in by_name.items():
+                if isinstance(value, (tuple, list)):
+                    self.drawn[name] = _between(*_pair(f"{kind}: {name}", value))
+                elif is_distribution(value):
+                    self.drawn[name] = law(f"{kind}: {name}", value, compiled=False).quantile
+                elif callable(value):
+                    self.called[name] = value
+                else:
+                    self.fixed[name] = arguments.number(f"{kind}: {name}", value)
+
+    def draw(self, generators: list[np.random.Generator]) -> dict[str, Any]:
+        """An array of one number for each generator, by name."""
+        if self.function is not None:
+            return self._called(generators)
+        found: dict[str, Any] = dict(self.fixed)
+        if self.drawn:
+            uniform = np.array([generator.random(len(self.drawn)) for generator in generators]).T
+            found |= {name: of(row) for (name, of), row in zip(self.drawn.items(), uniform)}
+        for name, function in self.called.items():
+            what = f"{self.kind}: {name}"
+            found[name] = np.array([arguments.number(what, function(generator)) for generator in generators])
+        return found
+
+    def _called(self, generators: list[np.random.Generator]) -> dict[str, Any]:
+        assert self.function is not None
+        rows: list[dict[str, Any]] = []
+        for answer in map(self.function, generators):
+            row = arguments.named(self.kind, answer)
+            if row is None or (rows and row.keys() != rows[0].keys()):
+                raise ArgumentError(
+                    f"{self.kind}: the function returned {arguments.short(answer)}; a dict of numbers with the same "
+                    "names in every call is needed"
+                )
+            rows.append(row)
+        return {
+            name: np.array([arguments.number(f"{self.kind}: {name}", row[name]) for row in rows])
+            for name in rows[0]
+        }
+
+
+def _bounded(kind: str, given: Any, model: Any) -> tuple[list[Any], Array]:
+    """A list, or a dict with bounds, as a list and an array (k, 2) of bounds."""
+    items = (
+        list(given)
+        if isinstance(given, Mapping)
+        else arguments.entries(kind, given, "a list, or a dict {name: (low, high)}")
+    )
+    if not items:
+        raise ArgumentError(f"{kind} is empty")
+    bounds = [
+        _pair(f"{kind}: {item}", given[item]) if isinstance(given, Mapping) else _declared(item, model)
+        for item in items
+    ]
+    return items, np.array(bounds)
+
+
+def _between(low: float, high: float) -> Callable[[Array], Array]:
+    return lambda u: low + u * (high - low)
+
+
+def _pair(what: str, value: Any) -> tuple[float, float]:
+    if not isinstance(value, (tuple, list, np.ndarray)) or len(value) != 2:
+        raise ArgumentError(f"{what} = {arguments.short(value)}; a pair (low, high) is needed")
+    low, high = (arguments.number(what, end, finite=False) for end in value)
+    if not low <= high:
+        raise ArgumentError(f"{what} = ({low:.17g}, {high:.17g}): low must not exceed high")
+    return low, high
+
+
+def _declared(item: Any, model: Any) -> tuple[float, float]:
+    """The bounds that follow from the declared assumptions of a variable."""
+    variable = model.variables.get(arguments.plain_name(item))
+    flags = 0 if variable is None else variable.flags
+    least = float(np.finfo(np.float32).tiny) if flags & NOT_ZERO else 0.0
+    low = least if flags & NOT_NEGATIVE else -math.inf
+    return low, -least if flags & NOT_POSITIVE else math.inf

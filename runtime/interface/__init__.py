@@ -1,0 +1,1 @@
+"""What both halves know of a compiled model: names, kinds, statuses, arguments, messages, files."""

@@ -1,0 +1,1 @@
+"""A compiled model: loading, derivatives, expressions, lanes and inlined methods on demand."""

@@ -1,0 +1,128 @@
+"""Loading compiled models, without SymPy and without compiling anything."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+from importlib import import_module
+from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+from chaplygin.errors import LoadError
+
+from ..interface.checksum import check_seal, open_library
+from ..interface.messages import short
+
+# A Cython module cannot be initialised twice in a process, so each file is loaded only once.
+_loaded: dict[tuple[int, int], ModuleType] = {}
+_lock = threading.RLock()
+if hasattr(os, "register_at_fork"):  # a child must not inherit a lock held by a thread that it does not have
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+
+
+class Library:
+    """A shared library that defines the table of a model; it stays loaded until the process ends."""
+
+    def __init__(self, path: str | os.PathLike[str], name: str) -> None:
+        """Raises `LoadError` if it is damaged, or does not define `<name>_model`."""
+        self.__file__ = os.fspath(path)
+        self._loaded = open_library(path)
+        try:
+            self._table = ctypes.c_char.in_dll(self._loaded, f"{name}_model")
+        except ValueError as error:
+            raise LoadError(f"{os.path.basename(path)} does not contain a model: {error}") from error
+
+    @property
+    def address(self) -> int:
+        """That of the table."""
+        return ctypes.addressof(self._table)
+
+    @property
+    def capsule(self) -> object:
+        """The table, for `Model`."""
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(self.address, _CAPSULE, None)
+
+
+_CAPSULE = b"chaplygin.model"  # must stay alive: a capsule keeps a pointer to its name
+
+
+def load_module(path: str | os.PathLike[str]) -> ModuleType:
+    """Load the extension module in a file; it is initialised only once."""
+    file = _file(path)
+    suffix = next((suffix for suffix in EXTENSION_SUFFIXES if file.name.endswith(suffix)), None)
+    if suffix is None:
+        raise LoadError(
+            f"{file.name} is not built for this Python: its name must end in {EXTENSION_SUFFIXES[0]}"
+        )
+    key = _identity(file)
+    with _lock:
+        module = _loaded.get(key) or _imported(file)
+        if module is None:
+            check_seal(file)
+            module = _initialise(_name(file), file)
+        _loaded[key] = module
+        return module
+
+
+def _file(path: str | os.PathLike[str]) -> Path:
+    try:
+        file = Path(os.fspath(path)).resolve()
+        file.stat()
+    except (OSError, TypeError, ValueError) as error:
+        raise LoadError(f"no compiled model at {short(path)}: {error}") from error
+    if not file.is_file():
+        raise LoadError(f"no compiled model at {file}: it is not a file")
+    return file
+
+
+def _name(file: Path) -> str:
+    return file.name.split(".")[0]
+
+
+def _identity(file: Path) -> tuple[int, int]:
+    found = file.stat()
+    return found.st_dev, found.st_ino
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise LoadError(f"{file} cannot be read: {error.strerror or error}") from error
+
+
+def _imported(file: Path) -> ModuleType | None:
+    """The module of this file if the import system has already loaded it, e.g. one of `chaplygin.generated`.
+
+    One that another thread is importing is waited for.
+    """
+    for name, module in list(sys.modules.items()):
+        origin = getattr(module, "__dict__", {}).get("__file__")
+        if (
+            isinstance(origin, str)
+            and os.path.basename(origin) == file.name
+            and Path(origin).resolve() == file
+        ):
+            return import_module(name)
+    return None
+
+
+def _initialise(name: str, file: Path) -> ModuleType:
+    loader = ExtensionFileLoader(name, str(file))
+    spec = spec_from_file_location(name, str(file), loader=loader)
+    if spec is None:
+        raise LoadError(f"{file.name} cannot be loaded as a module")
+    try:
+        module = module_from_spec(spec)
+        loader.exec_module(module)
+    except LoadError:
+        raise
+    except Exception as error:
+        raise LoadError(f"{file.name} cannot be loaded: {error}") from error
+    return module

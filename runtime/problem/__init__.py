@@ -1,0 +1,1 @@
+"""What a run is given: options, inputs, events, the start, and whether it is consistent."""

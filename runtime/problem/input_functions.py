@@ -1,0 +1,147 @@
+"""Inputs that are functions: f(t), f(t, y), and cubic splines through samples."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
+
+NEEDED = "give f(t) or f(t, y), where y is the state vector"
+
+
+class InputFunction:
+    """A function of the caller, called as f(t) or f(t, y): which one is decided once, by its signature.
+
+    The arguments that have no default count: one is f(t), two are f(t, y). So the interpolants of SciPy, whose calls
+    have further options, are functions of the time, and in ``lambda t, k=k: ...`` k keeps its value. ``*args`` takes
+    both. Where there is no signature, as of some functions written in C, f(t) is tried first, and f(t, y) if that
+    raises a TypeError. What a function raises comes through, with a note that names the input and the time.
+    """
+
+    def __init__(self, name: str, given: Callable[..., Any]) -> None:
+        self.name, self.given = name, given
+        self.takes_state = _takes_state(name, given)
+
+    def __call__(self, t: float, y: Array) -> Any:
+        try:
+            if self.takes_state is None:
+                return self._tried(t, y)
+            return self.given(t, y) if self.takes_state else self.given(t)
+        except Exception as error:
+            if hasattr(error, "add_note"):  # from Python 3.11 on
+                error.add_note(f"inputs: {self.name} raised this at t = {t:.17g}")
+            raise
+
+    def _tried(self, t: float, y: Array) -> Any:
+        """The first call of a function without a signature."""
+        try:
+            value, takes_state = self.given(t), False
+        except TypeError as error:
+            try:
+                value, takes_state = self.given(t, y), True
+            except TypeError:
+                raise error from None
+        self.takes_state = takes_state
+        return value
+
+
+def _takes_state(name: str, given: Callable[..., Any]) -> bool | None:
+    """Whether a function is f(t, y), and not f(t); None if it does not tell."""
+    if isinstance(given, np.ufunc):
+        needed = given.nin
+    else:
+        try:
+            parameters = inspect.signature(given).parameters.values()
+        except (TypeError, ValueError):
+            return None
+        by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        positional = [each for each in parameters if each.kind in by_position]
+        needed = sum(each.default is each.empty for each in positional)
+        unnamed = any(each.kind == each.VAR_POSITIONAL for each in parameters)
+        for each in parameters:
+            if each.kind == each.KEYWORD_ONLY and each.default is each.empty:
+                raise ArgumentError(f"inputs: {name} is a function that needs {each.name}=; {NEEDED}")
+        if not positional and not unnamed:
+            raise ArgumentError(f"inputs: {name} is a function without arguments; {NEEDED}")
+        if unnamed and needed <= 2:
+            return True
+    if needed > 2:
+        raise ArgumentError(f"inputs: {name} is a function of {needed} arguments; {NEEDED}")
+    return needed == 2
+
+
+class Cubic:
+    """A cubic spline through samples, f(t): see `cubic`."""
+
+    def __init__(self, times: Array, values: Array) -> None:
+        from scipy.interpolate import CubicSpline
+
+        self.times, self.values = times, values
+        self._spline = CubicSpline(times, values)
+
+    def __call__(self, t: Any) -> Any:
+        """The value at a time, or at an array of times; before the first sample and after the last, theirs."""
+        found = self._spline(np.clip(t, self.times[0], self.times[-1]))
+        return float(found) if np.ndim(t) == 0 else found
+
+
+def cubic(t: Any, v: Any) -> Cubic:
+    """A smooth input through samples: the cubic spline with s(t_i) = v_i, an input of a run or a function of the time.
+
+    Its first two derivatives are continuous, and the third at the second and the last but one sample ("not a knot",
+    SciPy's `CubicSpline`; with two samples the straight line, with three the parabola). Before the first sample and
+    after the last, their values hold. ``(t, v, "cubic")`` among `inputs` is the same.
+
+    t, v : (k,) with k >= 2, the times, which increase, and the values.
+
+    A run takes it as any function of the time: steps do not end at the samples, and what takes no functions (lanes,
+    batches, gradients, sensitivities, Taylor's method) takes no splines. Raises `ArgumentError` for other shapes,
+    times that do not increase, and what is not finite.
+
+    >>> import chaplygin as cg
+    >>> push = cg.cubic([0, 1, 2, 3], [0, 1, 8, 27])
+    >>> round(push(1.5), 12)
+    3.375
+    """
+    return spline("cubic", t, v)
+
+
+def spline(what: str, times: Any, values: Any) -> Cubic:
+    """The spline through samples; errors begin with `what`."""
+    moments, samples = samples_of(what, times, values)
+    if len(moments) < 2:
+        raise ArgumentError(f"{what} has one sample; a cubic spline needs two or more")
+    if (np.diff(moments) == 0).any():
+        i = int(np.flatnonzero(np.diff(moments) == 0)[0])
+        raise ArgumentError(
+            f"{what} has two samples at {moments[i]:.17g}; a cubic spline has no jumps: the times must increase"
+        )
+    return Cubic(moments, samples)
+
+
+def samples_of(what: str, times: Any, values: Any) -> tuple[Array, Array]:
+    """Times (k,) that do not decrease, and values (k,); errors begin with `what`."""
+    kind, _, name = what.rpartition(": ")
+    prefix = f"{kind}: " if kind else ""
+    moments = arguments.array(f"{prefix}times of {name}", times)
+    samples = arguments.array(f"{prefix}values of {name}", values)
+    if moments.ndim != 1 or moments.shape != samples.shape or not moments.size:
+        raise ArgumentError(
+            f"{what} has times of shape {moments.shape} and values of shape {samples.shape}; "
+            "two 1-D arrays of the same length are needed"
+        )
+    if not (np.isfinite(moments).all() and np.isfinite(samples).all()):
+        raise ArgumentError(f"{what} has a time or value that is not finite")
+    if (np.diff(moments) < 0).any():
+        i = int(np.flatnonzero(np.diff(moments) < 0)[0])
+        raise ArgumentError(
+            f"{prefix}times of {name} must not decrease: {moments[i]:.17g}, then {moments[i + 1]:.17g}"
+        )
+    return moments, samples

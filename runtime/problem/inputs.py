@@ -1,0 +1,275 @@
+"""Inputs of a run: numbers, sampled signals and functions, prepared once and evaluated anywhere.
+
+An input is one of
+
+- a number, constant over the whole run;
+- ``(times, values)`` or ``(times, values, "zoh")``: each value is held until the next sample;
+- ``(times, values, "linear")``: linear interpolation between the samples;
+- ``(times, values, "cubic")``, or `cubic` of the two: a cubic spline, a function of the time;
+- a function ``f(t)`` or ``f(t, y)`` that returns a number; y is the state vector. The arguments without a default
+  decide which, see `InputFunction`: splines of SciPy are f(t).
+
+The first value holds before the first sample, the last one after the last sample. Two samples at the same time are a
+jump. The integrator ends a step at each sample that is held or linear, so that jumps and kinks do not reduce the
+accuracy.
+
+Inputs that are not given are 0.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
+from ..interface.assumptions import check_row
+from ..interface.messages import short
+from .input_functions import Cubic, InputFunction, samples_of, spline
+
+CONSTANT, HOLD, LINEAR, CALL = range(4)
+"""Kinds of `enum cg_signal_kind` in cg_run.h."""
+
+
+@dataclass(frozen=True, eq=False)
+class Signal:
+    """A sampled input: `kind` HOLD or LINEAR, times (k,) not decreasing, values (k,)."""
+
+    kind: int
+    times: Array
+    values: Array
+
+    def at(self, t: Array) -> Array:
+        """Values at times t (N,); where two samples share a time, the later one."""
+        index = np.searchsorted(self.times, t, side="right") - 1
+        left = np.maximum(index, 0)
+        held = self.values[left]
+        if self.kind == HOLD:
+            return held
+        right = np.minimum(left + 1, len(self.times) - 1)
+        width = self.times[right] - self.times[left]
+        inside = (index >= 0) & (width > 0)
+        fraction = np.where(inside, (t - self.times[left]) / np.where(width > 0, width, 1.0), 0.0)
+        return np.asarray(held + fraction * (self.values[right] - held))
+
+    def slopes(self, t: Array, direction: float) -> Array:
+        """The derivatives by the time at times t (N,); at a sample, those from which a run in this direction comes."""
+        if self.kind != LINEAR:
+            return np.zeros(t.shape)
+        right = np.searchsorted(self.times, t, side="left" if direction > 0 else "right")
+        inside = (right > 0) & (right < len(self.times))
+        right = np.where(inside, right, 0)
+        width = self.times[right] - self.times[right - 1]
+        return np.where(
+            inside, (self.values[right] - self.values[right - 1]) / np.where(inside, width, 1.0), 0.0
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Inputs of one run: `values` (n,) or, in an ensemble, (n, N) contains the numbers, and 0 for inputs that vary."""
+
+    names: tuple[str, ...]
+    values: Array
+    signals: Mapping[int, Signal]
+    functions: Mapping[int, InputFunction]
+    flags: tuple[int, ...] = ()
+    """The assumptions about each input, see `assumptions`; () if there are none."""
+
+    @property
+    def constant(self) -> bool:
+        """Whether no input ever changes."""
+        return not self.signals and not self.functions
+
+    def at(self, t: Any, y: Array) -> Array:
+        """u at time t: shape (n,) for a number t and y of shape (states,); (n, N) for t (N,) and y (states, N)."""
+        moments = np.atleast_1d(np.asarray(t, dtype=np.float64))
+        u = np.empty((len(self.names), len(moments)))
+        u[:] = self.values if self.values.ndim == 2 else self.values[:, None]
+        for index, signal in self.signals.items():
+            u[index] = signal.at(moments)
+        if self.functions:
+            self.call_functions(moments, y.reshape(y.shape[0], -1), u)
+        return np.ascontiguousarray(u[:, 0]) if np.ndim(t) == 0 else u
+
+    def slopes(self, t: Array, direction: float) -> Array:
+        """The derivatives (n, N) by the times t (N,) of a run in this direction; there are no functions."""
+        found = np.zeros((len(self.names), len(t)))
+        for index, signal in self.signals.items():
+            found[index] = signal.slopes(t, direction)
+        return found
+
+    def call_functions(self, t: Array, y: Array, u: Array) -> None:
+        """Write the values of the input functions at times t (N,) and states y (n, N) to their rows of u.
+
+        Where a state is not finite, as in failed trajectories, no function is called and the value is NaN.
+        """
+        known: list[bool] = np.atleast_1d(np.isfinite(y).all(axis=0)).tolist()
+        for index, function in self.functions.items():
+            for j, moment in enumerate(t.tolist()):
+                u[index, j] = (
+                    self.number(index, moment, function(moment, np.array(y[:, j]))) if known[j] else np.nan
+                )
+
+    def number(self, index: int, t: float, result: Any) -> float:
+        """The checked result of an input function at time t."""
+        value = arguments.number(f"inputs: {self.names[index]} at t = {t:.17g}", result)
+        if self.flags and self.flags[index]:
+            check_row("inputs", self.names[index], self.flags[index], value, f" at t = {t:.17g}")
+        return value
+
+    def checksum(self, first: int) -> int:
+        """A checksum of the inputs that begins with `first`; of functions only what they are."""
+        if not all(type(function) is InputFunction for function in self.functions.values()):
+            raise TypeError("not a function")
+        plain = self.names, self.values.shape, self.flags, *self.signals, *self.functions
+        found = zlib.crc32(self.values.tobytes(), zlib.crc32(repr(plain).encode(), first))
+        for signal in self.signals.values():
+            found = zlib.crc32(signal.times.tobytes(), zlib.crc32(repr(signal.kind).encode(), found))
+            found = zlib.crc32(signal.values.tobytes(), found)
+        return found
+
+    def suit(self, method: str) -> Inputs:
+        """These inputs; raises ArgumentError if the method cannot take them."""
+        if self.functions and method == arguments.SERIES:
+            raise arguments.no_series([self.names[i] for i in self.functions])
+        return self
+
+    def part(self, first: int, last: int) -> Inputs:
+        """The inputs of the trajectories first <= j < last of an ensemble."""
+        values = self.values[:, first:last] if self.values.ndim == 2 else self.values
+        return Inputs(self.names, values, self.signals, self.functions, self.flags)
+
+    def column(self, j: int) -> Inputs:
+        """The inputs of trajectory j of an ensemble."""
+        values = self.values[:, j].copy() if self.values.ndim == 2 else self.values
+        return Inputs(self.names, values, self.signals, self.functions, self.flags)
+
+
+def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tuple[int, ...] = ()) -> Inputs:
+    """Inputs from a dict by name, or a sequence in the order of `names`; see the module docstring for the formats.
+
+    Inputs that are not in the dict are 0, and so are all of them if `value` is None. Unknown names are rejected.
+
+    With `count`, the size of an ensemble, an input can also be an array with one number for each trajectory. `flags`
+    are the assumptions about each input: values that violate them are rejected.
+
+    >>> parse({"tau": ([0, 1], [2, 3])}, ("tau",)).at(0.5, np.zeros(1))
+    array([2.])
+    """
+    names = tuple(names)
+    if value is None and not names:
+        return _NONE
+    if isinstance(value, Inputs) and value.names == names:
+        return value
+    numbers: list[Any] = [0.0] * len(names)
+    signals: dict[int, Signal] = {}
+    functions: dict[int, InputFunction] = {}
+    for i, (name, spec) in enumerate(zip(names, specs(value, names, count))):
+        if callable(spec):
+            functions[i] = InputFunction(name, spec)
+        elif isinstance(spec, (tuple, list)) and not (count is not None and isinstance(spec, list)):
+            sampled = _sampled(name, spec)
+            if isinstance(sampled, Signal):
+                signals[i] = sampled
+            else:
+                functions[i] = InputFunction(name, sampled)
+        elif count is not None:
+            numbers[i] = spec
+        else:
+            numbers[i] = arguments.number(f"inputs: {name}", spec)
+    if count is not None:
+        values = arguments.matrix("inputs", dict(zip(names, numbers)), names, count)
+    else:
+        values = np.array(numbers, dtype=np.float64)
+    for i, bits in enumerate(flags):
+        if bits and i in signals:
+            check_row("inputs", names[i], bits, signals[i].values)
+        elif bits and i not in functions:
+            check_row("inputs", names[i], bits, values[i])
+    return Inputs(names, values, signals, functions, flags if any(flags) else ())
+
+
+_NONE = Inputs((), np.zeros(0), {}, {})
+"""The inputs of a model without inputs."""
+
+
+def specs(value: Any, names: tuple[str, ...], count: int | None) -> list[Any]:
+    """The entry of each input, in the order of `names`; those of an ensemble of `count` can be an array (n, count).
+
+    Those that are not given are 0.
+    """
+    given = arguments.named("inputs", {} if value is None else value)
+    if given is not None:
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            raise arguments.unknown_entry("inputs", unknown, names)
+        return [given.get(name, 0.0) for name in names]
+    if isinstance(value, (str, bytes, set, frozenset)) or not isinstance(value, Iterable):
+        raise ArgumentError(f"inputs must be a dict by name, or a sequence in the order {_order(names)}")
+    if isinstance(value, np.ndarray) and value.ndim != 1 and (value.ndim != 2 or count is None):
+        raise ArgumentError(f"inputs has shape {value.shape}; shape ({len(names)},) is needed")
+    specs = arguments.entries("inputs", value, f"a dict by name, or a sequence in the order {_order(names)}")
+    if len(specs) != len(names):
+        raise ArgumentError(
+            f"inputs has {len(specs)} entries; {len(names)} are needed, in the order {_order(names)}"
+        )
+    return specs
+
+
+def is_function(spec: Any) -> bool:
+    """Whether the entry of an input is a function or a cubic spline, which only Python evaluates."""
+    return callable(spec) or (
+        isinstance(spec, tuple) and len(spec) == 3 and isinstance(spec[2], str) and spec[2] == "cubic"
+    )
+
+
+def _sampled(name: str, spec: Sequence[Any]) -> Signal | Cubic:
+    if len(spec) not in (2, 3):
+        raise ArgumentError(
+            f"inputs: {name} has {len(spec)} entries; give (times, values) or (times, values, 'linear')"
+        )
+    kind = spec[2] if len(spec) == 3 else "zoh"
+    if not isinstance(kind, str) or kind not in ("zoh", "linear", "cubic"):
+        raise ArgumentError(f"inputs: {name} is sampled with {short(kind)}; give 'zoh', 'linear' or 'cubic'")
+    if kind == "cubic":
+        return spline(f"inputs: {name}", spec[0], spec[1])
+    moments, samples = samples_of(f"inputs: {name}", spec[0], spec[1])
+    return Signal(LINEAR if kind == "linear" else HOLD, moments, samples)
+
+
+def _order(names: tuple[str, ...]) -> str:
+    return f"({', '.join(names)})"
+
+
+def changed_inputs(before: Inputs, values: Any, named: Mapping[str, Any]) -> Inputs:
+    """The inputs after `set_inputs`: a vector replaces all of them, a dict or keywords only the named ones."""
+    names = before.names
+    given = arguments.named("inputs", {} if values is None else values)
+    if given is None:
+        if named:
+            raise ArgumentError("set_inputs takes a vector or names, not both")
+        return parse(values, names, flags=before.flags)
+    changed = given | dict(named)
+    unknown = [name for name in changed if name not in names]
+    if unknown:
+        arguments.check_names("inputs", unknown, names)
+    flags = tuple(bits for name, bits in zip(names, before.flags) if name in changed)
+    part = parse(changed, tuple(name for name in names if name in changed), flags=flags)
+    numbers, signals, functions = before.values.copy(), dict(before.signals), dict(before.functions)
+    for position, name in enumerate(part.names):
+        index = names.index(name)
+        signals.pop(index, None)
+        functions.pop(index, None)
+        numbers[index] = part.values[position]
+        if position in part.signals:
+            signals[index] = part.signals[position]
+        if position in part.functions:
+            functions[index] = part.functions[position]
+    return Inputs(names, numbers, signals, functions, before.flags)

@@ -1,0 +1,398 @@
+"""The start of a run: states, parameters and inputs from the user's arguments, by name or as vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chaplygin.errors import ArgumentError, KernelError
+
+from ..interface import arguments, assumptions
+from ..interface.arguments import Array, wide
+from ..interface.limits import LARGEST_ATOL, REFUSE
+from ..model.nearest import Move
+from . import consistency, inputs as signals, pivots
+from .missing_velocities import solve, terms
+
+if TYPE_CHECKING:
+    from ..interface.description import KernelEntry, Variable
+
+
+class InitialStates:
+    """Base of `BaseModel`: the names of a model, and the checked start of a run."""
+
+    name: str
+    form: str
+    digest: str
+    independent: str
+    _entries: dict[str, KernelEntry]
+    states: tuple[str, ...]
+    parameters: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    invariants: tuple[str, ...]
+    residuals: tuple[str, ...]
+    _conserved: tuple[str, ...]  # the rows of the kernel `invariants`: first integrals, then residuals
+    declared: tuple[str, ...]
+    events: tuple[str, ...]
+    contacts: tuple[str, ...]
+    modes: tuple[str, ...]
+    n_coordinates: int
+    has_initial: bool
+    _parameters_following: frozenset[str] | None = None
+    variables: dict[str, Variable]
+    checked_at_start: tuple[str, ...]
+    """Residuals and invariants that must be zero at the start of a run; see `chaplygin.runtime.problem.consistency`."""
+    ends: dict[bytes, float]
+    _ensembles: dict[int, Any]
+
+    def _columns(
+        self, kernel: str, t: Array, y: Array, p: Array, u: Array, extra: Any, strict: bool = True
+    ) -> Array:
+        """Call a kernel over columns, with checked arguments; see `_core.pyx`. Not strict: failing columns are NaN.
+
+        `extra`: the directions or the index of the event, for a kernel that takes these.
+        """
+        raise NotImplementedError
+
+    def _inconsistent(self, t0: float, x0: Array, p: list[Array], u: Array, atol: float) -> NDArray[np.intp]:
+        """Numbers of the columns of x0 (n, N) that may be off the constraints; `consistency` decides."""
+        return np.arange(x0.shape[1])
+
+    @cached_property
+    def _input_flags(self) -> tuple[int, ...]:
+        return tuple(self.variables[name].flags for name in self.inputs)
+
+    @property
+    def along(self) -> str | None:
+        """The declared coordinate that is the independent variable in place of the time; None if it is the time."""
+        return None if self.independent == "t" else self.independent
+
+    def _prepare(
+        self,
+        t0: float,
+        initial: Any,
+        parameters: Any,
+        inputs: Any,
+        atol: float = LARGEST_ATOL,
+    ) -> tuple[Array, Array, signals.Inputs]:
+        """Checked initial state (n,), parameters (np,) and inputs of a run, from the user's arguments.
+
+        `atol`: the smallest absolute tolerance of the run.
+        """
+        controls = signals.parse(inputs, self.inputs, flags=self._input_flags)
+        if isinstance(initial, consistency.Accepted):
+            x0, p = self._initial(t0, initial.y, parameters, controls, None)
+            return x0, p, controls
+        if isinstance(initial, consistency.Nearest):
+            x0, p = self._initial(t0, initial.states(self), parameters, controls, None)
+            u = self._start(t0, x0, controls)
+            move = Move.of(self, t0, x0, initial.by_name, p, u)
+            x0 = x0 if move is None else move.after
+            consistency.check_start(self, t0, x0, p, controls, atol)
+            return x0, p, controls
+        x0, p = self._initial(t0, initial, parameters, controls, None)
+        consistency.check_start(self, t0, x0, p, controls, atol)
+        return x0, p, controls
+
+    def _initial(
+        self, t0: float, initial: Any, parameters: Any, controls: signals.Inputs, count: int | None
+    ) -> tuple[Array, Array]:
+        """States and parameters of a run (n,), or with `count`, of the columns of an ensemble (n, N)."""
+        x0, p = self._states(t0, initial, parameters, controls, count)
+        if self.contacts:
+            self._check_friction(t0, x0, p, controls)
+        return x0, p
+
+    def _check_friction(self, t0: float, x0: Array, p: Array, controls: signals.Inputs) -> None:
+        """Reject contacts with a coefficient of friction that is negative at the start: they would drive the slip.
+
+        Its sign follows from mu |N| of the kernel `contacts`, with all contacts slipping; nothing follows if N = 0.
+        """
+        states = wide(x0)
+        u = self._slipping(self._start(t0, x0, controls))
+        rows = self._columns("contacts", np.array([t0]), states, wide(p), u, None, strict=False)
+        for name, limits, normals in zip(self.contacts, rows[2::5], rows[4::5]):
+            wrong = np.flatnonzero(limits < 0)
+            if wrong.size:
+                j = int(wrong[0])
+                where = f" in column {j}" if len(limits) > 1 else ""
+                raise ArgumentError(
+                    f"contact {name}: mu = {limits[j] / abs(normals[j]):.6g} is negative at the start{where}; a "
+                    "coefficient of friction must be positive or zero"
+                )
+
+    def _states(
+        self, t0: float, initial: Any, parameters: Any, controls: signals.Inputs, count: int | None
+    ) -> tuple[Array, Array]:
+        """`_initial` without checking the contacts."""
+        given = arguments.named("initial", initial)
+        if given is not None and self.has_initial and not self._direct(given, parameters):
+            return self._from_declared(t0, given, parameters, controls, count)
+        p = self._table("parameters", parameters, self.parameters, count)
+        if given is None:
+            return self._table("initial", initial, self.states, count), p
+        dependent = {name: given.pop(name) for name in list(given) if self._dependent(name)}
+        missing = self._left_out(given, self.states)
+        if missing and dependent and len(missing) + len(given) == len(self.states):
+            start, _ = self._partial("initial", given, self.states, count)
+            u = self._start(t0, start, self._without_functions(controls))
+            return self._found(
+                np.array([t0]), wide(start), self.states, missing, dependent, lambda x: (x, wide(p)), u, count
+            ), p
+        x0 = self._table("initial", given, self.states, count)
+        self._check_dependent(t0, dependent, x0, p, controls, count)
+        return x0, p
+
+    def _left_out(self, given: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
+        """The velocities among `names` that are not given; none if a coordinate is missing too."""
+        missing = [name for name in names if name not in given]
+        return [] if any(self.variables[name].kind == "coordinate" for name in missing) else missing
+
+    def _found(
+        self,
+        moment: Array,
+        start: Array,
+        names: tuple[str, ...],
+        missing: list[str],
+        dependent: Mapping[str, Any],
+        states: Callable[[Array], tuple[Array, Array]],
+        u: Array,
+        count: int | None,
+    ) -> Array:
+        """The columns `start` (n, 1 or N) of the variables `names`; missing ones follow from given dependent ones.
+
+        `states` computes states and parameters from such columns. Raises `ArgumentError` if that is not possible.
+        """
+        known = {
+            name: np.atleast_1d(self._table("initial", {name: value}, (name,), count)[0])
+            for name, value in dependent.items()
+        }
+        width = count or 1
+        rows, places = [self.outputs.index(n) for n in known], [names.index(n) for n in missing]
+        columns = np.array(np.broadcast_to(start, (len(names), width)))
+
+        def values(theta: Array) -> Array:
+            columns[places] = theta
+            x, p = states(columns)
+            return self._columns("outputs", moment, x, p, self._slipping(u), None, strict=False)[rows]
+
+        guess = [self.variables[name].example for name in missing]
+        columns[places] = solve(missing, guess, known, values, width)
+        return columns[:, 0].copy() if count is None else columns
+
+    @staticmethod
+    def _without_functions(controls: signals.Inputs) -> signals.Inputs:
+        """The inputs without functions of the state, which is not known yet."""
+        return signals.Inputs(controls.names, controls.values, controls.signals, {})
+
+    def _direct(self, given: Mapping[str, Any], parameters: Any) -> bool:
+        """Whether the kernel `initial` is not needed: all states and parameters are given."""
+        if set(given) != set(self.states):
+            return False
+        if not set(given) <= set(self.declared):
+            return True
+        by_name = arguments.named("parameters", parameters)
+        return by_name is None or len(by_name) == len(self.parameters)
+
+    def _check_dependent(
+        self,
+        t0: float,
+        dependent: Mapping[str, Any],
+        x0: Array,
+        p: Array,
+        controls: signals.Inputs,
+        count: int | None,
+    ) -> None:
+        """Reject or warn about declared variables that contradict the states."""
+        if not dependent:
+            return
+        moment, u = np.array([t0]), self._slipping(self._start(t0, x0, controls))
+        try:
+            rows = self._columns("outputs", moment, wide(x0), wide(p), u, None)
+        except KernelError as error:
+            lost = pivots.at_start(self, t0, self.states, x0, p)
+            if lost:
+                raise ArgumentError(lost) from error
+            raise
+        for name, value in dependent.items():
+            place = self.outputs.index(name)
+
+            def outputs(x: Array, place: int = place) -> Array:
+                return self._columns("outputs", moment, x, wide(p), u, None, strict=False)[[place]]
+
+            given = self._table("initial", {name: value}, (name,), count)
+            self._agree(name, given, rows[place], self.states, x0, outputs)
+
+    def _from_declared(
+        self, t0: float, given: dict[str, Any], parameters: Any, controls: signals.Inputs, count: int | None
+    ) -> tuple[Array, Array]:
+        """States and parameters from the declared variables, by the model's kernel `initial`.
+
+        Values that follow from the others can be left out: a dependent velocity, or a parameter such as an energy or a
+        cyclic momentum. They enter the kernel as NaN; if NaN comes out, they were needed.
+        """
+        if self.along is not None:
+            given = {**given, self.along: self._begin(self.along, t0, given)}
+        extra = {n: given.pop(n) for n in list(given) if n not in self.declared and self._dependent(n)}
+        start, left_out = self._partial("initial", given, self.declared, count)
+        for name, row in zip(self.declared, start):
+            if name not in left_out:
+                assumptions.check_row("initial", name, self.variables[name].flags, row)
+        p, unset = self._partial("parameters", parameters, self.parameters, count)
+        n, moment = len(self.states), np.array([t0])
+        u = self._start(t0, start, self._without_functions(controls))
+        missing = self._left_out(given, self.declared)
+        if extra and missing and len(missing) == len(left_out):
+
+            def states(columns: Array) -> tuple[Array, Array]:
+                rows = self._columns("initial", moment, columns, wide(p), wide(u), None, strict=False)
+                return rows[:n], rows[n:]
+
+            start = self._found(moment, wide(start), self.declared, missing, extra, states, u, count)
+            left_out, extra = [], {}
+        rows = self._columns("initial", moment, wide(start), wide(p), wide(u), None)
+        if controls.functions:  # functions of the states, which are not known until now
+            first = rows[:n, 0] if count is None else rows[:n]
+            u = self._start(t0, first, controls)
+            rows = self._columns("initial", moment, wide(start), wide(p), wide(u), None)
+        if np.isnan(rows).any():
+            lost = "" if left_out else pivots.at_start(self, t0, self.declared, start, p)
+            if lost:
+                raise ArgumentError(lost)
+            self._refuse_missing(left_out, unset, rows)
+        arguments.check_finite("initial", rows[:n], self.states)
+        for k, (name, before, after) in enumerate(zip(self.parameters, wide(p), rows[n:])):
+            if not np.isnan(before).any():
+
+                def follows(y: Array, k: int = n + k) -> Array:
+                    return self._columns("initial", moment, y, wide(p), wide(u), None, strict=False)[[k]]
+
+                self._agree(name, before, after, self.declared, start, follows, "parameters")
+        x0, complete = (rows[:n, 0], rows[n:, 0]) if count is None else (rows[:n], rows[n:])
+        dependent = extra | {name: value for name, value in given.items() if self._dependent(name)}
+        self._check_dependent(t0, dependent, x0, complete, controls, count)
+        return x0.copy(), complete.copy()
+
+    def _following(
+        self, t: float, declared: Mapping[str, float], p: Array, controls: signals.Inputs
+    ) -> frozenset[str]:
+        """The parameters that follow from the declared variables: `h` and `a_...` of the reduced forms.
+
+        The kernel `initial` returns every other parameter unchanged.
+        """
+        if self._parameters_following is None:
+            given = dict(declared) if self.along is None else {**declared, self.along: t}
+            start, _ = self._partial("initial", given, self.declared, None)
+            # Factors without a common measure: with simple ones a parameter that follows can agree by coincidence.
+            other = 0.7 + (2.0 + np.sqrt(np.arange(2.0, p.size + 2.0))) * p
+            u = self._start(t, start, self._without_functions(controls))
+            rows = self._columns(
+                "initial", np.array([t]), wide(start), wide(other), wide(u), None, strict=False
+            )
+            changed = rows[len(self.states) :, 0] != other
+            self._parameters_following = frozenset(n for n, new in zip(self.parameters, changed) if new)
+        return self._parameters_following
+
+    def _begin(self, along: str, t0: float, given: Mapping[str, Any]) -> float:
+        """The initial value of the coordinate that is the independent variable; it must be the start of the run."""
+        values = arguments.array(f"initial: {along}", given.get(along, t0))
+        advice = (
+            f"in the form {self.form} {along} is the independent variable, set by t_span (for a stepper, t0); leave it "
+            "out or make it agree"
+        )
+        consistency.agree(
+            f"initial: {along}", values, t0, lambda: np.zeros(1), lambda *_: advice, "the start of the run,"
+        )
+        return t0
+
+    def _refuse_missing(self, left_out: list[str], unset: list[str], rows: Array) -> None:
+        """Report what the kernel `initial` lacked: parameters come out as they went in, unless they are computed."""
+        names = [name for name, row in zip(self.parameters, rows[len(self.states) :]) if np.isnan(row).any()]
+        missing = [name for name in names if name in unset]
+        parts = []
+        if left_out:
+            parts.append(f"initial: missing {', '.join(left_out)}")
+        if missing:
+            parts.append(f"parameters: missing {', '.join(missing)}")
+        if parts:
+            raise ArgumentError("; ".join(parts))
+
+    def _partial(
+        self, kind: str, value: Any, names: tuple[str, ...], count: int | None
+    ) -> tuple[Array, list[str]]:
+        """A table with NaN for names missing from a dict, and these names."""
+        given = arguments.named(kind, {} if value is None else value)
+        if given is None:
+            return self._table(kind, value, names, count), []
+        left_out = [name for name in names if name not in given]
+        part = self._table(kind, given, tuple(name for name in names if name in given), count)
+        table = np.full((len(names), *part.shape[1:]), np.nan)
+        table[[name in given for name in names]] = part
+        return table, left_out
+
+    def _table(self, kind: str, value: Any, names: tuple[str, ...], count: int | None) -> Array:
+        if count is None:
+            return arguments.vector(kind, value, names)
+        return arguments.matrix(kind, value, names, count)
+
+    def _start(self, t0: float, x0: Array, controls: signals.Inputs) -> Array:
+        if controls.constant or not controls.functions:
+            u: Array = controls.values.copy()
+            for index, signal in controls.signals.items():
+                u[index] = signal.at(np.array([t0]))[0]
+            return u
+        if x0.ndim == 1 and controls.values.ndim == 2:
+            x0 = np.repeat(x0[:, None], controls.values.shape[1], axis=1)
+        return controls.at(t0 if x0.ndim == 1 else np.full(x0.shape[1], t0), x0)
+
+    def _slipping(self, u: Array) -> Array:
+        """Columns of inputs with contacts that all slip, for what depends on no mode: stuck, some may be redundant."""
+        columns = wide(u)
+        return np.concatenate([columns, np.ones((len(self.modes), columns.shape[1]))])
+
+    def _dependent(self, name: str) -> bool:
+        found = self.variables.get(name)
+        return (
+            found is not None
+            and found.kind == "declared"
+            and name in self.outputs
+            and name not in self.states
+        )
+
+    def _agree(
+        self,
+        name: str,
+        given: Array,
+        found: Array,
+        entries: tuple[str, ...],
+        start: Array,
+        values: Callable[[Array], Array],
+        kind: str = "initial",
+    ) -> None:
+        """Reject or warn about a variable that contradicts `values` of the columns `start` of `entries`."""
+
+        def sizes() -> Array:
+            moving = [i for i, n in enumerate(entries) if n != "t" and self.variables[n].kind != "coordinate"]
+            columns = np.array(wide(start))
+
+            def of(speeds: Array) -> Array:
+                columns[moving] = speeds
+                return values(columns)
+
+            row: Array = terms(columns[moving], of)[0]
+            return row
+
+        def advice(value: float, right: float) -> str:
+            if self.along is not None and abs(value + right) <= REFUSE * abs(right):
+                return (
+                    f"this value belongs to the other branch of the form {self.form}: compile with branch=1 or "
+                    f"branch=-1, the sign of d{self.along}/dt"
+                )
+            return "leave it out or make it agree"
+
+        consistency.agree(f"{kind}: {name}", given, found, sizes, advice)

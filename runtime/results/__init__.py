@@ -1,0 +1,1 @@
+"""What a run gives: `Solution`, its events, series, audit and plots."""

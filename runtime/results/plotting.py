@@ -1,0 +1,184 @@
+"""Plots of a run: quantities over time, or the path in a plane, with events and mode changes marked."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from chaplygin.errors import ArgumentError, optional
+
+from ..interface import arguments
+from .between_points import drawn
+
+if TYPE_CHECKING:
+    from ..interface.base_model import BaseModel
+    from .solution import Solution
+
+PANELS = 24
+"""Most panels in one figure."""
+MARKS = 60
+"""Most occurrences of one event, and most mode changes, that are marked."""
+_PER_TIME = re.compile(r"/\s*(s|ms|min|h|d)\b")
+
+
+def check_file(file: Any) -> None:
+    """Check before a run that a plot can be written.
+
+    Raises MissingExtraError without Matplotlib, ArgumentError for an unknown format or a folder that is missing or not
+    writable.
+    """
+    figure_class = _figure_class("plot")
+    if not isinstance(file, (str, os.PathLike)):
+        return
+    path = arguments.path("plot", file)
+    known = figure_class().canvas.get_supported_filetypes()
+    suffix = path.suffix.lower().lstrip(".")
+    if suffix and suffix not in known:
+        raise ArgumentError(
+            f"plot: {os.fspath(file)!r}: Matplotlib writes {', '.join(sorted(known))}, not {suffix}"
+        )
+    if not path.parent.is_dir():
+        raise ArgumentError(
+            f"plot: {os.fspath(file)!r}: the folder {os.fspath(path.parent)!r} does not exist"
+        )
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ArgumentError(f"plot: {os.fspath(file)!r} cannot be written")
+
+
+def plane_of(model: BaseModel) -> tuple[str, str] | None:
+    """The coordinates x and y of a planar system; None if the states do not have these names."""
+    return ("x", "y") if {"x", "y"} <= set(model.states[: model.n_coordinates]) else None
+
+
+def draw(sol: Solution, names: Sequence[str], file: Any, path: bool, ax: Any = None) -> Any:
+    """The figure of `Solution.plot`; with `path`, the second of two names over the first; in the axes `ax` if given."""
+    model = sol.model
+    if ax is not None:
+        axes = _axes(ax, 1 if path else len(names))
+        figure = axes[0].figure
+    elif len(names) > PANELS and not path:
+        raise ArgumentError(
+            f"plot: {len(names)} names; a figure has at most {PANELS} panels: give the names to draw"
+        )
+    else:
+        figure = new_figure("Solution.plot", (5.5, 5.0) if path else (7.0, 1.0 + 1.4 * len(names)), file)
+        axes = list(figure.subplots(1 if path else len(names), 1, sharex=True, squeeze=False)[:, 0])
+    if path:
+        _path(axes[0], sol, names)
+    else:
+        _panels(axes, sol, names)
+    shown = finish(figure, title(model) if ax is None else None, file)
+    return shown if ax is None else ax
+
+
+def _axes(given: Any, count: int) -> list[Any]:
+    """Axes of Matplotlib: one, or `count` of them."""
+    import numpy as np
+
+    axes: list[Any] = np.array(given, dtype=object).ravel().tolist()
+    if len(axes) not in (1, count) or not all(hasattr(a, "plot") and hasattr(a, "axvline") for a in axes):
+        some = "Matplotlib axes" if count == 1 else f"one of Matplotlib's axes, or {count}"
+        raise ArgumentError(f"plot: ax is {type(given).__name__}; give {some}, as from plt.subplots()")
+    return axes
+
+
+def new_figure(what: str, size: tuple[float, float], file: Any) -> Any:
+    """An empty figure: one that pyplot shows, or one that is written to `file`, which is checked."""
+    figure_class = _figure_class(what)
+    if file is None:
+        import matplotlib.pyplot as plt
+
+        return plt.figure(figsize=size, layout="constrained")
+    check_file(file)
+    return figure_class(figsize=size, layout="constrained")
+
+
+def finish(figure: Any, text: str | None, file: Any) -> Any:
+    """The figure with its title if it has one, written to `file` if there is one."""
+    if text is not None:
+        figure.suptitle(text)
+    if file is not None:
+        figure.savefig(file, dpi=130)
+    return figure
+
+
+def title(model: Any) -> str:
+    """The name of a model with its form."""
+    return f"{model.name} ({model.form})" if model.form else str(model.name)
+
+
+def _panels(panels: Sequence[Any], sol: Solution, names: Sequence[str]) -> None:
+    """Quantities over time, each in its panel, or all in one."""
+    series, marks, shared = drawn(sol), _marks(sol), len(panels) < len(names)
+    for i, name in enumerate(names):
+        panel, text = panels[0 if shared else i], labelled(name, sol.model.units.get(name, ""))
+        panel.plot(series.t, series[name], linewidth=1.2, label=text if shared else None)
+        if not shared:
+            panel.set_ylabel(text)
+    for panel in panels:
+        panel.grid(visible=True, alpha=0.3)
+        for _, times, style in marks:
+            for t in times:
+                panel.axvline(t, linewidth=0.8, **style)
+    if marks or shared:
+        from matplotlib.lines import Line2D
+
+        curves = panels[0].get_legend_handles_labels()[0] if shared else []
+        handles = [Line2D([], [], linewidth=0.8, label=label, **style) for label, _, style in marks]
+        panels[0].legend(handles=[*curves, *handles], loc="best", fontsize=8)
+    panels[-1].set_xlabel(labelled(sol.model.along or "t", unit_of_time(sol.model)))
+
+
+def _path(panel: Any, sol: Solution, names: Sequence[str]) -> None:
+    import numpy as np
+
+    series = drawn(sol)
+    x, y = (series[name] for name in names)
+    panel.plot(x, y, linewidth=1.2)
+    panel.plot(x[:1], y[:1], "o", color="black", markersize=4, label="start")
+    panel.plot(x[-1:], y[-1:], "s", color="black", markersize=4, label="end")
+    sign = 1.0 if len(series.t) == 0 or series.t[-1] >= series.t[0] else -1.0
+    for label, times, style in _marks(sol):
+        at = np.clip(np.searchsorted(sign * series.t, sign * np.asarray(times)), 0, len(series.t) - 1)
+        panel.plot(x[at], y[at], "x", color=style["color"], markersize=5, label=label)
+    panel.set_aspect("equal", adjustable="datalim")
+    for name, label in zip(names, (panel.set_xlabel, panel.set_ylabel)):
+        label(labelled(name, sol.model.units.get(name, "")))
+    panel.grid(visible=True, alpha=0.3)
+    panel.legend(loc="best", fontsize=8)
+
+
+def _marks(sol: Solution) -> list[tuple[str, Any, dict[str, Any]]]:
+    """(Label, times, style) of each event that occurred, and of the mode changes."""
+    found: list[tuple[str, Any, dict[str, Any]]] = []
+    events = sol.t_events or []
+    names = [*sol.model.events, *(f"event {i + 1}" for i in range(len(events) - len(sol.model.events)))]
+    for i, (name, times) in enumerate(zip(names, events)):
+        if len(times):
+            shown = "" if len(times) <= MARKS else f" (first {MARKS} of {len(times)})"
+            found.append((name + shown, times[:MARKS], {"color": f"C{1 + i % 8}", "linestyle": "--"}))
+    changes = [mode.t_start for mode in (sol.modes or [])[1:]]
+    if changes:
+        shown = "" if len(changes) <= MARKS else f" (first {MARKS} of {len(changes)})"
+        found.append(("mode change" + shown, changes[:MARKS], {"color": "0.4", "linestyle": ":"}))
+    return found
+
+
+def labelled(name: str, unit: str) -> str:
+    """The label of a quantity with its unit."""
+    return f"{name} [{unit}]" if unit else name
+
+
+def unit_of_time(model: Any) -> str:
+    """The declared unit of t, or of x_1 in Whittaker's form; else the time unit of the rates: s in rad/s and m/s^2."""
+    declared: str = model.units.get(model.along or "t", "")
+    if declared or model.along:
+        return declared
+    per: set[str] = {match[1] for unit in model.units.values() if (match := _PER_TIME.search(unit))}
+    return per.pop() if len(per) == 1 else ""
+
+
+def _figure_class(what: str) -> Any:
+    return optional("matplotlib.figure", what, "plot").Figure

@@ -1,0 +1,1 @@
+"""Derivatives of runs, by their variational equations."""

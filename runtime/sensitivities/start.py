@@ -1,0 +1,230 @@
+"""The start of the tangents of a run: the derivative of the map from what is declared to states and parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
+from ..interface.assumptions import FLAGS
+from ..model.derivatives import derivatives
+from ..model.nearest import Move
+from ..problem.consistency import Nearest
+from ..problem.inputs import Inputs
+
+_LARGEST_EXPONENT = 200
+"""Of sizes: tangents times them, and the squares of these, are normal numbers."""
+
+
+@dataclass(frozen=True)
+class TangentStart:
+    """The start of the tangents: dy0/dtheta (n, k), dp/dtheta (np, k) and du/dtheta (nu, k).
+
+    `sizes` (k,) are those of what is varied, to which the tolerances of the tangents refer; see `size_of`.
+    """
+
+    names: tuple[str, ...]
+    y: Array
+    p: Array
+    u: Array
+    sizes: Array
+
+    @property
+    def seeds(self) -> Array:
+        """The derivatives of parameters and inputs, (np + nu, k)."""
+        return np.concatenate([self.p, self.u])
+
+
+def size_of(kind: str, values: Any) -> Array:
+    """The sizes of numbers that are varied: powers of two.
+
+    A parameter or an input has its own size, 1 if it is zero; an initial value that is smaller than 1 has the size 1,
+    since the same derivatives belong to all small motions.
+    """
+    sizes = np.abs(np.asarray(values, dtype=np.float64))
+    sizes = np.maximum(sizes, 1.0) if kind == "initial" else np.where(sizes > 0, sizes, 1.0)
+    exponents = np.rint(np.log2(np.where(np.isfinite(sizes), sizes, 1.0)))
+    found: Array = np.exp2(np.clip(exponents, -_LARGEST_EXPONENT, _LARGEST_EXPONENT))
+    return found
+
+
+def values_at(model: Any, t0: float, x0: Array, p: Array, controls: Inputs) -> dict[str, float]:
+    """Every quantity and parameter at the start, by name."""
+    u = model._start(t0, x0, controls)
+    values: dict[str, float] = model.evaluate(t0, x0, p, model._slipping(u)[:, 0])
+    values |= dict(zip(model.parameters, p.tolist()))
+    return values | dict(zip(model.inputs, u.tolist())) | ({} if model.along is None else {model.along: t0})
+
+
+def start_of(
+    model: Any, t0: float, initial: Any, parameters: Any, found: tuple[Array, Array, Inputs], names: Any
+) -> TangentStart:
+    """The derivatives of the start of a run by `names`: of the nearest one on the constraints, where there are any."""
+    x0, p, controls = found
+    wanted = checked_names(model, names)
+    if isinstance(initial, Nearest):
+        x0, _ = model._initial(t0, initial.states(model), parameters, controls, None)
+        initial = initial.given
+    given = arguments.named("initial", initial)
+    through = given is not None and model.has_initial and not model._direct(given, parameters)
+    entries = model.declared if through else model.states
+    # of coordinates that the equations have dropped only the given values are known
+    values = {**(given or {}), **values_at(model, t0, x0, p, controls)} if through else {}
+    follow = (
+        model._following(t0, {n: values[n] for n in entries if n in values}, p, controls) if through else ()
+    )
+    point = _Map(model, t0, x0, p, model._start(t0, x0, controls), through, values)
+    missing = [n for n in entries if given is not None and n not in given and (n in values or not through)]
+    dependent = [] if given is None else [n for n in given if n not in entries and model._dependent(n)]
+    if not dependent:
+        missing = []
+    result = TangentStart(
+        wanted,
+        np.zeros((len(x0), len(wanted))),
+        np.zeros((len(p), len(wanted))),
+        np.zeros((len(model.inputs), len(wanted))),
+        np.ones(len(wanted)),
+    )
+    known = {**dict(zip(model.states, x0.tolist())), **values}
+    for j, name in enumerate(wanted):
+        if name in model.inputs:
+            _check_constant(controls, name)
+            result.u[model.inputs.index(name), j] = 1.0
+            result.sizes[j] = size_of("inputs", point.u[model.inputs.index(name)])
+        elif name in model.parameters:
+            result.sizes[j] = size_of("parameters", p[model.parameters.index(name)])
+        else:
+            result.sizes[j] = size_of("initial", known.get(name, 1.0))
+        if name in model.parameters and name in follow:
+            result.p[model.parameters.index(name), j] = 1.0
+        elif name in model.parameters or name in entries or name in dependent or name in model.inputs:
+            if given is not None and name in entries and name not in given:
+                raise _follows(name, given)
+            result.y[:, j], result.p[:, j] = point.along(name, entries, missing, dependent, result.u[:, j])
+        elif name in model.states:
+            result.y[model.states.index(name), j] = 1.0
+        else:
+            raise _follows(name, given or dict.fromkeys(model.states))
+    move = Move.of(model, t0, x0, given, p, point.u)
+    if move is not None:
+        states = dict(zip(model.states, result.y))
+        rows = [states[n] if n in states else np.equal(n, wanted).astype(float) for n in move.entries]
+        result = replace(result, y=move.along(np.array(rows), result.seeds))
+    return result
+
+
+class _Map:
+    """The map from entries (declared variables, or the states themselves) and parameters to states and parameters."""
+
+    def __init__(
+        self, model: Any, t0: float, x0: Array, p: Array, u: Array, through: bool, values: Mapping[str, float]
+    ) -> None:
+        self.model, self.t0, self.x0, self.p, self.u = model, t0, x0, p, u
+        self.through, self.values = through, values
+
+    def moved(self, entries: Array, p: Array, u: Array) -> tuple[Array, Array]:
+        """The changes of states and parameters with those of entries, parameters and inputs."""
+        if not self.through:
+            return entries, p
+        model = self.model
+        declared = np.array([self.values.get(name, np.nan) for name in model.declared])
+        v = np.concatenate([[0.0], entries, p, u])
+        rows = derivatives(model).along("initial", self.t0, declared, self.p, self.u, v)
+        return rows[: len(self.x0)], rows[len(self.x0) :]
+
+    def along(
+        self, name: str, entries: Sequence[str], missing: Sequence[str], dependent: Sequence[str], u: Array
+    ) -> tuple[Array, Array]:
+        """The derivatives of states and parameters by an entry, a parameter or a dependent variable.
+
+        The `missing` entries are such that the `dependent` variables keep the values that were given for them.
+        """
+        model = self.model
+        e, p = np.zeros(len(entries)), np.zeros(len(self.p))
+        if name in entries:
+            e[entries.index(name)] = 1.0
+        elif name in model.parameters:
+            p[model.parameters.index(name)] = 1.0
+        if missing:
+            places = [entries.index(n) for n in missing]
+            goal = np.array([float(name == n) for n in dependent]) - self.outputs(dependent, e, p, u)
+            zero = np.zeros(len(entries))
+            columns = [self.outputs(dependent, _unit(zero, i), 0.0 * p, 0.0 * u) for i in places]
+            e[places] = np.linalg.lstsq(np.array(columns).T, goal, rcond=None)[0]
+        return self.moved(e, p, u)
+
+    def outputs(self, names: Sequence[str], entries: Array, p: Array, u: Array) -> Array:
+        """The changes of dependent variables."""
+        x, parameters = self.moved(entries, p, u)
+        v = np.concatenate([[0.0], x, parameters, u])
+        u = self.model._slipping(self.u)[:, 0]
+        rows = derivatives(self.model).along("outputs", self.t0, self.x0, self.p, u, v)
+        return np.array([rows[self.model.outputs.index(n)] for n in names])
+
+
+def _unit(zero: Array, index: int) -> Array:
+    result: Array = zero.copy()
+    result[index] = 1.0
+    return result
+
+
+def checked_names(model: Any, names: Any) -> tuple[str, ...]:
+    """The names of what is varied, checked."""
+    wanted = arguments.plain_names("sensitivities", names)
+    if not wanted:
+        raise ArgumentError("sensitivities is empty: give names of parameters and initial values")
+    known = (*model.parameters, *dict.fromkeys((*model.declared, *model.states)), *model.inputs)
+    for i, name in enumerate(wanted):
+        if name not in known and not model._dependent(name):
+            raise arguments.unknown_entry("sensitivities", [name], known)
+        if name in wanted[:i]:
+            raise ArgumentError(f"sensitivities: {name} is given twice")
+        if is_integer(model, name):
+            raise no_derivative_by("sensitivities", name)
+        if name == model.along:
+            raise ArgumentError(f"sensitivities: {name} is the independent variable of the form {model.form}")
+    return wanted
+
+
+def is_integer(model: Any, name: str) -> bool:
+    """Whether a variable is declared an integer."""
+    return name in model.variables and bool(model.variables[name].flags & FLAGS["INTEGER"])
+
+
+def no_derivative_by(what: str, name: str) -> ArgumentError:
+    """The error for a derivative by an integer."""
+    return ArgumentError(f"{what}: {name} is declared an integer; there is no derivative by it")
+
+
+def check_inputs(controls: Inputs) -> None:
+    """Refuse inputs that are functions."""
+    if controls.functions:
+        called = ", ".join(controls.names[i] for i in controls.functions)
+        raise ArgumentError(
+            f"sensitivities: the derivative of an input that is a function is not known: {called}; give numbers or "
+            "samples"
+        )
+
+
+def fixed_input(name: str) -> ArgumentError:
+    """The error for a new value of an input that is varied."""
+    return ArgumentError(f"set_inputs: the derivatives are by {name}, which is to stay as it is")
+
+
+def _check_constant(controls: Inputs, name: str) -> None:
+    if controls.names.index(name) in controls.signals:
+        raise ArgumentError(
+            f"sensitivities: {name} is an input that varies in time; declare a factor of it as a parameter"
+        )
+
+
+def _follows(name: str, given: Mapping[str, Any]) -> ArgumentError:
+    return ArgumentError(
+        f"sensitivities: the initial value of {name} follows from others; vary one of {', '.join(given)}"
+    )

@@ -1,0 +1,1 @@
+"""Moments, quantiles, histograms and probabilities of any numbers, and their pictures."""

@@ -1,0 +1,68 @@
+"""Snapshots of steppers, which outlive their process."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+from chaplygin.errors import ArgumentError
+
+from ..interface.base_model import BaseModel
+from ..problem.inputs import Inputs
+
+
+class Sealed:
+    """Base of snapshots, which outlive their process in files: a checksum of their content shows damage."""
+
+    seal: int | None
+
+    def __post_init__(self) -> None:
+        if self.seal is None:
+            object.__setattr__(self, "seal", self._checksum())
+
+    def _checksum(self) -> int:
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Raise `ArgumentError` if anything has changed since this was saved."""
+        try:
+            whole = type(self.seal) is int and self.seal == self._checksum()
+        except (TypeError, ValueError, AttributeError, LookupError, BufferError):  # of entries of other types
+            whole = False  # not of other errors: a signal handler may raise its own in here
+        if not whole:
+            raise ArgumentError("the snapshot is damaged: it is not what was saved")
+
+
+@dataclass(frozen=True)
+class Snapshot(Sealed):
+    """The complete state of a stepper at `t`: state, step control, counters, inputs. Created by `Stepper.save`."""
+
+    t: float
+    model: str
+    digest: str
+    method: str
+    inputs: Inputs
+    block: bytes
+    sensitivities: tuple[str, ...] = ()
+    seal: int | None = None
+
+    def _checksum(self) -> int:
+        plain = self.t, self.model, self.digest, self.method, self.sensitivities
+        return zlib.crc32(self.block, self.inputs.checksum(zlib.crc32(repr(plain).encode())))
+
+
+def check_snapshot(snapshot: Any, model: BaseModel, method: str, sensitivities: tuple[str, ...] = ()) -> None:
+    """Reject anything that was not saved by a stepper of this model and method, with these sensitivities."""
+    if not isinstance(snapshot, Snapshot):
+        raise ArgumentError(f"restore needs a snapshot returned by save, not {type(snapshot).__name__}")
+    snapshot.check()
+    if (snapshot.model, snapshot.digest, snapshot.method) != (model.name, model.digest, method):
+        raise ArgumentError("the snapshot belongs to another model or method")
+    if snapshot.sensitivities != sensitivities:
+        raise ArgumentError(
+            f"the snapshot has sensitivities by {', '.join(snapshot.sensitivities) or 'nothing'}, the stepper by "
+            f"{', '.join(sensitivities) or 'nothing'}"
+        )
+    if snapshot.inputs.names != model.inputs:
+        raise ArgumentError("the inputs of the snapshot do not belong to this model")

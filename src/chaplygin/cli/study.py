@@ -1,0 +1,87 @@
+"""The command `study`: an ensemble with `collect`, described in a Python file."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .show import print_json
+from .subject import SubjectError, execute, where
+
+
+def study(arguments: Namespace) -> int:
+    """`chaplygin study FILE:NAME`."""
+    import chaplygin as cg
+
+    path, _, name = arguments.study.rpartition(":")
+    if not path.endswith(".py") or not name:
+        raise SubjectError(f"{arguments.study}: give path/to/file.py:name")
+    module = execute(Path(path))
+    if not hasattr(module, name):
+        raise SubjectError(f"{path}: has no {name!r}")
+    given = getattr(module, name)
+    try:
+        given = given() if callable(given) else given
+    except cg.ChaplyginError:
+        raise
+    except Exception as error:
+        raise SubjectError(f"{path}:{name}() failed: {where(error, Path(path))}") from error
+    if not isinstance(given, Mapping) or "model" not in given or not {"collect", "until"} & given.keys():
+        raise SubjectError(
+            f"{path}:{name} must be a dict of the arguments of cg.ensemble, with model and with collect or until, or a "
+            "function that returns one"
+        )
+    more = {"out": arguments.output, "workers": arguments.workers, "threads": arguments.threads}
+    chosen = {key: value for key, value in more.items() if value is not None}
+    result = cg.ensemble(**{"progress": sys.stderr.isatty(), **given, **chosen})
+    if arguments.json:
+        print_json(_facts(result))
+    else:
+        print(result.summary())
+    return 0 if not len(result.failed) and not result.interrupted else 1
+
+
+def _facts(result: Any) -> dict[str, Any]:
+    """What ``--json`` prints: counts, and every result but those of single trajectories, of which it says the shape."""
+    return {
+        "trajectories": len(result),
+        "done": result.done,
+        "failed": result.failed.tolist(),
+        "redrawn": result.redrawn,
+        "precise": result.precise,
+        "results": {name: _figures(entry) for name, entry in result.results.items()},
+    }
+
+
+def _figures(entry: Any) -> Any:
+    import numpy as np
+
+    from chaplygin.runtime.statistics.results import Histogram, MomentsResult, Probability, Quantiles
+    from chaplygin.runtime.studies.observed import Extreme
+
+    shown: dict[type, tuple[str, ...]] = {
+        MomentsResult: ("count", "mean", "std", "error", "minimum", "maximum", "covariance"),
+        Quantiles: ("q", "values"),
+        Probability: ("p", "count", "n"),
+        Histogram: ("edges", "counts", "below", "above"),
+    }
+    if isinstance(entry, Extreme):
+        entry = {"value": entry.value, "t": entry.t}
+    if isinstance(entry, dict):
+        return {name: list(np.shape(rows)) for name, rows in entry.items()}
+    if type(entry) not in shown:
+        return [len(entry)]
+    found = {name: getattr(entry, name) for name in shown[type(entry)]}
+    if isinstance(entry, Probability):
+        found["interval"] = np.array(entry.interval())
+    return {name: _plain(value) for name, value in found.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Arrays as lists."""
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    return value.tolist() if hasattr(value, "tolist") else value
