@@ -54,7 +54,7 @@ packages:
 	else echo "only root can install $(DEBIAN), with Debian's apt: what needs them is skipped where they are missing"; fi
 
 test-sanitized: setup
-	$(PY) tests/sanitized.py
+	$(PY) tests/support/sanitized.py
 
 bench: setup
 	@mkdir -p out

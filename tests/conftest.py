@@ -6,13 +6,19 @@ import gc
 import os
 import random
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from integrations import brought, is_there
 
-_MODELS = Path(__file__).resolve().parent.parent / "build" / "test-models"
+HERE = Path(__file__).resolve().parent
+sys.path += sorted(
+    {str(file.parent) for file in HERE.rglob("test_*.py")} - set(sys.path)
+)  # tests share parts
+
+_MODELS = HERE.parent / "build" / "test-models"
 os.environ.setdefault("CHAPLYGIN_CACHE", str(_MODELS))
 os.environ.setdefault("MPLBACKEND", "Agg")
 gc.set_threshold(
@@ -31,6 +37,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("sample"):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for name, every in cases.items():
+        name = "tests/" + name.rpartition("/")[2]  # the same cases in whatever folder the file is
         (size,) = every[0].get_closest_marker("sample").args  # type: ignore[union-attr]
         for item in random.Random(name).sample(every, max(len(every) - size, 0)):
             item.add_marker(pytest.mark.slow)

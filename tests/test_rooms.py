@@ -339,3 +339,12 @@ def test_functions_are_short() -> None:
         if isinstance(node, ast.FunctionDef) and length(node) > LONGEST
     }
     assert not found
+
+
+def test_a_test_lies_in_the_folder_of_the_room_that_it_tries() -> None:
+    """``tests/runtime/problem`` for ``runtime/problem``, and the same for rooms of src/chaplygin without the prefix."""
+    rooms = {room.removeprefix("src/chaplygin/") for room in ORDER} | {"runtime/c", ""}
+    tests = ROOT / "tests"
+    assert {
+        path.parent.relative_to(tests).as_posix().strip(".") for path in tests.rglob("test_*.py")
+    } <= rooms

@@ -19,7 +19,7 @@
  * How this is achieved:
  * - The common path has no branch. Rare arguments (huge angles, results that overflow or are subnormal) are detected in
  *   all lanes at once and corrected by an out-of-line function; the other lanes keep their values.
- * - Polynomials are minimax fits by tests/fit_polynomials.py; each states its interval and the relative error it adds.
+ * - Polynomials are minimax fits by tests/support/fit_polynomials.py; each states its interval and its relative error.
  * - Products that must be exact are products of short factors (constants with trailing zeros, or numbers truncated by
  *   cg_upper), or their remainder is computed by a multiply-add.
  * - Integers are converted between double and bits by adding 1.5 * 2^52; AVX2 cannot convert 64-bit integers.

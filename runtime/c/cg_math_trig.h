@@ -19,7 +19,7 @@
 #define CG_PIO2_SECOND 0x1.1a62633145c06p-54
 #define CG_PIO2_THIRD 0x1.c1cd129024e09p-107
 
-/* The bits of 2/pi: 64 zeros, then 1216 behind the binary point. Checked in tests/test_math.py. */
+/* The bits of 2/pi: 64 zeros, then 1216 behind the binary point. Checked in tests/runtime/c/test_math.py. */
 static const uint32_t cg_two_over_pi[40] = {
     0x00000000, 0x00000000, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041,
     0xfe5163ab, 0xdebbc561, 0xb7246e3a, 0x424dd2e0, 0x06492eea, 0x09d1921c, 0xfe1deb1c, 0xb129a73e,

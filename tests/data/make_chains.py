@@ -16,7 +16,7 @@ from typing import Any
 
 from mpmath import mp
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 import oracles
 

@@ -13,7 +13,7 @@
  *     tan 1.08   atan  1.38   sqrt 0.50   cosh 1.83
  *                atan2 1.54               tanh 1.48
  *
- * Polynomials are minimax fits by `tests/fit_polynomials.py --single`; each states the relative error that it adds.
+ * Polynomials are minimax fits by `tests/support/fit_polynomials.py --single`; each states the relative error that it adds.
  * Products that must be exact are products of short factors, as in runtime/c/cg_math.h.
  */
 #ifndef CG_MATH_H

@@ -6,7 +6,7 @@
 #ifndef CG_MATH_TRIG_H
 #define CG_MATH_TRIG_H
 
-/* The bits of 2/pi: 32 zeros, then 224 behind the binary point. Checked in tests/test_single_math.py. */
+/* The bits of 2/pi: 32 zeros, then 224 behind the binary point. Checked in tests/codegen/emit/test_single_math.py. */
 static const uint32_t cg_two_over_pi[8] = {
     0x00000000, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab,
 };

@@ -1,0 +1,164 @@
+"""The table of kernels: one added by a row, calls by name from Python and C, the name of the independent variable."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from integrations import need
+from runtime_models import model as by_hand, needs_core
+
+import chaplygin as cg
+from chaplygin.api.python_model import python_model
+from chaplygin.codegen.emit.targets import emit, emit_to
+from chaplygin.codegen.lower import kernels
+from chaplygin.codegen.lower.dynamics import Dynamics
+from chaplygin.codegen.lower.program import Kernel, KernelRow
+from chaplygin.runtime import ArgumentError, KernelError
+
+HEADER = Path(__file__).resolve().parents[3] / "runtime" / "c" / "chaplygin.h"
+
+X = cg.coordinates("x")
+M, C, K = cg.parameters("m c k", positive=True)
+V = cg.rate(X)
+
+
+def divergence(d: Dynamics) -> Iterator[Kernel]:
+    """The sum of d(dx_i/dt)/dx_i over the states."""
+    slopes = [d.variation({s: d.graph.one}, [])[i] for i, s in enumerate(d.eqs.state_nodes)]
+    yield d.kernel("divergence", [d.graph.sum(slopes)], ["divergence of the flow"])
+
+
+@pytest.fixture
+def equations(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """m x'' = -k x - c x'^3, lowered with one more row in the table of kernels."""
+    row = KernelRow("divergence", "the divergence of the flow", divergence)
+    monkeypatch.setattr(kernels, "KERNELS", (*kernels.KERNELS, row))
+    damped = cg.System(
+        "damped", coordinates=[X], kinetic=M * V**2 / 2, potential=K * X**2 / 2, forces={V: -C * V**3}
+    )
+    equations = damped.equations("lagrange")
+    assert "divergence" in equations.program.kernels
+    return equations
+
+
+@needs_core
+def test_a_kernel_of_one_row_is_called_from_python(equations: Any) -> None:
+    speeds = np.linspace(-2, 2, 7)
+    y, p = np.array([np.full(7, 0.3), speeds]), {"m": 2.0, "c": 0.5, "k": 7.0}
+    for model in (cg.compile(equations), python_model(equations.program, quiet=True)):
+        assert model.kernels["divergence"] == 1
+        values = model.call("divergence", 0, y, p)
+        assert values.shape == (1, 7)
+        np.testing.assert_allclose(values[0], -3 * 0.5 * speeds**2 / 2.0, rtol=1e-15)
+        assert model.call("divergence", 0, {"x": 0.3, "x_dot": 2.0}, p).tolist() == [-3.0]
+
+
+MAIN = """
+#include <stdio.h>
+#include "damped_core.h"
+
+int main(void)
+{
+    const cg_kernel_entry_t *const entry = cg_kernel(&damped_model, "divergence");
+    const double x[2] = {0.3, 2.0}, p[3] = {%s};
+    double out[1];
+
+    if (entry == NULL || entry->takes != CG_TAKES_STATE || entry->length != 1) return 1;
+    if (cg_kernel(&damped_model, "no_such_kernel") != NULL || cg_kernel(&damped_model, "guards") != NULL) return 2;
+    if (cg_kernel(&damped_model, "rhs")->function != (cg_function_t)damped_model.rhs) return 3;
+    if (((cg_kernel_t)entry->function)(0.0, x, p, NULL, out, NULL) != CG_OK) return 4;
+    printf("%%s: %%.17g\\n", entry->text, out[0]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "g++"])
+def test_a_kernel_of_one_row_is_called_from_c(equations: Any, compiler: str, tmp_path: Path) -> None:
+    emit_to(equations.program, tmp_path)
+    values = {"m": 2.0, "c": 0.5, "k": 7.0}
+    (tmp_path / "main.c").write_text(
+        MAIN % ", ".join(str(values[v.name]) for v in equations.program.parameters)
+    )
+    flags = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
+    if compiler == "g++":
+        flags += ["-x", "c++", "-std=c++17"]
+    command = [need(compiler), *flags, "-o", "main", "main.c", "damped_core.c", "-lm"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    text = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True).stdout
+    assert text == "the divergence of the flow: -3\n"
+
+
+def test_the_emitted_table_is_in_the_order_of_the_header(equations: Any) -> None:
+    """C++17 has no designated initializers, so the members are told apart by their order alone."""
+    header = HEADER.read_text(encoding="utf-8")
+    body = header[header.index("typedef struct cg_model {") : header.index("} cg_model_t;")]
+    members = re.findall(r"(\w+);", re.sub(r"/\*.*?\*/", "", body, flags=re.S))
+    text = emit(equations.program).files["damped_core.c"]
+    emitted = re.findall(r", /\* (\w+) \*/$", text[text.index("const cg_model_t damped_model = {") :], re.M)
+    assert emitted == members
+    assert len(members) > 40
+
+
+@needs_core
+def test_calls_by_name_give_what_the_methods_give() -> None:
+    model = by_hand("oscillator")
+    assert model.kernels == {"rhs": 2, "jvp": 2, "jacobian": 4, "outputs": 2, "invariants": 1}
+    y, p, u, dy = [0.5, -1.0], [2.0, 8.0], [3.0], [0.25, 4.0]
+    assert model.call("rhs", 0, y, p, u).tolist() == model.rhs(0, y, p, u).tolist() == [-1.0, -0.5]
+    assert model.call("jvp", 0, y, p, u, dy=dy).tolist() == model.jvp(0, y, p, dy, u).tolist() == [4.0, -1.0]
+    assert model.call("jacobian", 0, y, p, u).tolist() == [0.0, 1.0, -4.0, 0.0]
+    assert model.call("invariants", 0, y, p, u).tolist() == [2.0]
+    momentum = by_hand("momentum")
+    assert momentum.call("initial", 0, [0.5, -1.0], [2.0, 8.0, 0.0]).tolist() == [0.5, -2.0, 2.0, 8.0, 2.0]
+
+
+@needs_core
+def test_a_kernel_of_events_takes_the_name_of_an_event() -> None:
+    z, g = cg.coordinates("z"), cg.parameters("g")
+    floor = cg.Event(z, name="floor", reset={cg.rate(z): -cg.rate(z) / 4})
+    top = cg.Event(cg.rate(z), name="top")
+    ball = cg.System(
+        "ball", coordinates=[z], kinetic=cg.rate(z) ** 2 / 2, potential=g * z, events=[top, floor]
+    )
+    model = ball.compile()
+    assert model.call("reset", 0, [5.0, -8.0], [9.81], event="floor").tolist() == [5.0, 2.0]
+    assert model.call("reset", 0, [5.0, -8.0], [9.81], event="top").tolist() == [5.0, -8.0]
+    assert model.call("guards", 0, [5.0, -8.0], [9.81]).tolist() == [-8.0, 5.0]
+    with pytest.raises(ArgumentError, match="event: unknown flor; did you mean floor"):
+        model.call("reset", 0, [5.0, -8.0], [9.81], event="flor")
+    with pytest.raises(ArgumentError, match=r"ball\.reset: event is missing"):
+        model.call("reset", 0, [5.0, -8.0], [9.81])
+
+
+@needs_core
+def test_calls_that_are_refused() -> None:
+    model = by_hand("oscillator")
+    y, p, u = [0.5, -1.0], [2.0, 8.0], [3.0]
+    with pytest.raises(
+        ArgumentError, match=r"'output' is not a kernel of oscillator; .*did you mean outputs"
+    ):
+        model.call("output", 0, y, p, u)
+    with pytest.raises(ArgumentError, match=r"oscillator\.jvp: dy is missing"):
+        model.call("jvp", 0, y, p, u)
+    with pytest.raises(ArgumentError, match=r"oscillator\.rhs: dy is not used"):
+        model.call("rhs", 0, y, p, u, dy=y)
+    with pytest.raises(ArgumentError, match=r"dy has shape \(3,\)"):
+        model.call("jvp", 0, y, p, u, dy=[1.0, 2.0, 3.0])
+    with pytest.raises(KernelError, match=r"oscillator.rhs at t = 0: the mass matrix .* singular"):
+        model.call("rhs", 0, y, [0.0, 8.0], u)
+
+
+@needs_core
+def test_the_independent_variable_has_a_name() -> None:
+    for name, form, along in (("chaplygin_sleigh", "maggi", None), ("chaplygin_sleigh", "whittaker", "phi")):
+        equations = cg.example(name).system.equations(form)
+        for model in (equations.compile(), python_model(equations.program, quiet=True)):
+            assert model.independent == (along or "t")
+            assert model.along == along

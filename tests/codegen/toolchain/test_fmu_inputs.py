@@ -1,0 +1,135 @@
+"""Inputs of FMUs that change during a step: FMI 2.0's input derivatives."""
+
+from __future__ import annotations
+
+import math
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import fmpy
+import numpy as np
+import pytest
+from fmpy.validation import validate_fmu
+from fmus import Fmu
+from runtime_models import needs_core
+
+import chaplygin as cg
+
+pytestmark = needs_core
+OWN, COUPLING = 4.0, 3.0
+
+
+@pytest.fixture(scope="module")
+def half(tmp_path_factory: pytest.TempPathFactory) -> Fmu:
+    """A mass on a spring that is tied by another spring to the place u: x'' = -k x - c (x - u)."""
+    x, u = cg.coordinates("x"), cg.inputs("u")
+    k, c = cg.parameters("k c", positive=True)
+    v = cg.rate(x)
+    model = cg.System(
+        "half", coordinates=[x], kinetic=v**2 / 2, potential=k * x**2 / 2, forces={v: -c * (x - u)}
+    )
+    folder = tmp_path_factory.mktemp("half")
+    path = model.compile().export_fmu(
+        folder / "half.fmu", "2.0", initial={"x": 0, "x_dot": 0}, parameters={"k": OWN, "c": COUPLING},
+        stop_time=10, step_size=0.01,
+    )  # fmt: skip
+    fmpy.extract(os.fspath(path), os.fspath(folder / "unpacked"))
+    return Fmu(None, model.compile(), os.fspath(path), os.fspath(folder / "unpacked"), "2.0")
+
+
+def coupled(half: Fmu, h: float, slopes: bool, t_end: float = 5.0) -> float:
+    """The error of x_1 after t_end, from x = (1, 0) at rest: (cos(w t) + cos(W t))/2, W^2 = w^2 + 2c."""
+    place, rate, tie = half.references(["x"]), half.references(["x_dot"]), half.references(["u"])
+    with half.instance("CoSimulation", False) as one, half.instance("CoSimulation", False) as two:
+        for fmu, start in ((one, 1.0), (two, 0.0)):
+            fmu.setupExperiment(tolerance=1e-10)
+            fmu.enterInitializationMode()
+            fmu.setReal(place, [start])
+            fmu.setReal(tie, [1.0 - start])
+            fmu.exitInitializationMode()
+        for i in range(round(t_end / h)):
+            seen = [(fmu.getReal(place), fmu.getReal(rate)) for fmu in (two, one)]
+            for fmu, (x, v) in zip((one, two), seen):
+                fmu.setReal(tie, x)
+                if slopes:
+                    fmu.setRealInputDerivatives(tie, [1], v)
+                fmu.doStep(i * h, h)
+        (found,) = one.getReal(place)
+    slow, fast = math.sqrt(OWN), math.sqrt(OWN + 2 * COUPLING)
+    return abs(found - (math.cos(slow * t_end) + math.cos(fast * t_end)) / 2)
+
+
+def test_derivatives_of_inputs_raise_the_order_of_a_coupling(half: Fmu) -> None:
+    held = [coupled(half, h, slopes=False) for h in (0.01, 0.005)]
+    ramps = [coupled(half, h, slopes=True) for h in (0.01, 0.005)]
+    assert 1.7 < held[0] / held[1] < 2.3
+    assert 3.5 < ramps[0] / ramps[1] < 4.5
+    assert ramps[0] < held[0] / 50
+
+
+def test_an_input_with_a_derivative_is_a_ramp_over_one_step(half: Fmu) -> None:
+    """Against the closed form of x'' = -w^2 x + c u, u = a + b t; then u stays where it is."""
+    place, tie, w2 = half.references(["x"]), half.references(["u"]), OWN + COUPLING
+    w = math.sqrt(w2)
+    with half.instance("CoSimulation", tolerance=1e-12) as fmu:
+        fmu.setReal(tie, [0.5])
+        fmu.setRealInputDerivatives(tie, [1], [2.0])
+        fmu.doStep(0.0, 0.3)
+        ramp = COUPLING / w2 * (0.5 * (1 - math.cos(0.3 * w)) + 2.0 * (0.3 - math.sin(0.3 * w) / w))
+        assert fmu.getReal(place)[0] == pytest.approx(ramp, abs=1e-10)
+        assert fmu.getReal(tie)[0] == pytest.approx(1.1, abs=1e-15)
+        saved, speed = fmu.getFMUstate(), fmu.getReal(half.references(["x_dot"]))[0]
+        fmu.doStep(0.3, 0.2)
+        rest = COUPLING / w2 * 1.1
+        after = rest + (ramp - rest) * math.cos(0.2 * w) + speed * math.sin(0.2 * w) / w
+        assert fmu.getReal(place)[0] == pytest.approx(after, abs=1e-10)
+        fmu.setFMUstate(saved)
+        fmu.setRealInputDerivatives(tie, [1], [9.0])
+        fmu.setFMUstate(saved)  # a derivative that was set goes with the state that it was set in
+        fmu.doStep(0.3, 0.2)
+        assert fmu.getReal(place)[0] == pytest.approx(after, abs=1e-10)
+        fmu.freeFMUstate(saved)
+
+
+@pytest.mark.parametrize(
+    ("name", "order", "value", "message"),
+    [
+        ("u", 2, 1.0, "a derivative of order 2: inputs have the first one alone"),
+        ("x", 1, 1.0, "is not that of an input"),
+        ("u", 1, math.nan, "the derivative of an input is not finite"),
+    ],
+)
+def test_wrong_derivatives_are_refused(
+    half: Fmu, capfd: Any, name: str, order: int, value: float, message: str
+) -> None:
+    with half.instance("CoSimulation") as fmu:
+        with pytest.raises(Exception, match="fmi2SetRealInputDerivatives"):
+            fmu.setRealInputDerivatives(half.references([name]), [order], [value])
+        assert message in "".join(capfd.readouterr())
+
+
+def test_the_archive_says_how_it_wants_to_be_run_and_what_must_go_with_it(half: Fmu) -> None:
+    assert validate_fmu(half.path) == []
+    description = half.description
+    assert description.coSimulation.canInterpolateInputs
+    experiment = description.defaultExperiment
+    found = [
+        float(text)
+        for text in (experiment.startTime, experiment.stopTime, experiment.stepSize, experiment.tolerance)
+    ]
+    assert np.array_equal(found, [0.0, 10.0, 0.01, 1e-9])
+    with zipfile.ZipFile(half.path) as archive:
+        text = archive.read("documentation/licenses/license.txt").decode()
+    licence = (Path(__file__).resolve().parents[3] / "LICENSE").read_text()
+    assert licence in text
+    assert "Modelica Association" in text
+    assert text.count("Redistributions in binary form must reproduce") == 2
+
+
+def test_a_default_experiment_that_cannot_be(half: Fmu, tmp_path: Path) -> None:
+    with pytest.raises(cg.ArgumentError, match=r"export_fmu: step_size = -1 is not positive"):
+        half.model.export_fmu(
+            tmp_path / "h.fmu", initial={"x": 0, "x_dot": 0}, parameters={"k": 1, "c": 1}, step_size=-1
+        )
