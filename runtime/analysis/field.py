@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chaplygin.errors import ArgumentError, KernelError
 
@@ -14,7 +13,7 @@ from ..interface.arguments import Array
 from ..model.derivatives import derivatives
 from ..problem import inputs as signals
 from ..problem.consistency import share
-from .scaling import NOTHING, units_of_states
+from .scaling import NOTHING, Mask, units_of_states
 
 if TYPE_CHECKING:
     from ..model.compiled_model import CompiledModel
@@ -43,8 +42,6 @@ TURNING = (
     "rates of coordinates in space turn too: declare them in the body's frame, or compile the form 'maggi'"
 )
 """Why a motion may be steady, but not in the variables of a model."""
-
-Mask = NDArray[np.bool_]
 
 
 class Field:
@@ -95,6 +92,10 @@ class Field:
         value, slopes = self._kernel("rhs", v)
         return value[self.kept], slopes[self.kept]
 
+    def slopes(self, v: Array) -> Array:
+        """The derivatives by v of the rates of all states, and of h."""
+        return np.concatenate([self._kernel("rhs", v)[1], self.closure(v)[1]])
+
     def closure(self, v: Array) -> tuple[Array, Array]:
         """h and its derivatives by v."""
         value, slopes = self._kernel("invariants", v)
@@ -107,19 +108,22 @@ class Field:
 
     def units(self, v: Array, sizes: Array) -> tuple[Array, Array]:
         """The units of all of v and of the equations near v, made of these, of v and of other `sizes` of it."""
-        slopes = exact(lambda near: self.equations(near)[1], v)
-        kept = [1 + i for i in self.kept]
-        n = len(kept)
+        n = len(self.model.states)
+        slopes = exact(self.slopes, v)
+        kept = np.isin(np.arange(n), self.kept)
         units = np.fmax(np.abs(v), np.abs(sizes))
+        units[1 : 1 + n][~kept] = 0.0  # a motion is the same anywhere along them
         terms = np.abs(slopes[:n, 1:]) @ units[1:]
-        coordinates = sum(i < self.model.n_coordinates for i in self.kept)
-        units[kept], *rows = units_of_states(
-            slopes[:n, kept], units[kept], terms, slopes[n:, kept], coordinates
+        coordinates = np.arange(n) < self.model.n_coordinates
+        units[1 : 1 + n], rates, levels = units_of_states(
+            slopes[:n, 1 : 1 + n], units[1 : 1 + n], terms, slopes[n:, 1 : 1 + n], kept, coordinates
         )
-        others = [i for i in range(1, len(v)) if i not in kept]
-        moved = np.abs(slopes[:, others] / np.concatenate(rows)[:, None]).max(axis=0, initial=0.0)
+        rows = np.concatenate([rates[kept], levels])
+        others = [0, *range(1 + n, len(v))]
+        slopes = np.concatenate([slopes[:n][kept], slopes[n:]])
+        moved = np.abs(slopes[:, others] / rows[:, None]).max(axis=0, initial=0.0)
         units[others] = 1.0 / np.where(moved > NOTHING, moved, 1.0)
-        return units, np.concatenate(rows)
+        return units, rows
 
     def at_other_times(self, v: Array) -> Iterator[Array]:
         """v at times whose distances from its own are spread over the scales of the equations, far to both sides."""

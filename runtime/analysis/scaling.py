@@ -5,14 +5,19 @@ of the size d_j moves another one by |A_ij| d_j / r in the time 1 / r, so from t
 the terms of their rates make of them in this time, come the units d_i = max(s_i, max_j |A_ij| d_j / r).
 
 A velocity has at least the unit in which it moves a coordinate by its unit in this time, so that an equation of motion
-which the constraints make an identity, true wherever they hold, has a unit although nothing moves its velocity.
+which the constraints make an identity, true wherever they hold, has a unit although nothing moves its velocity. That of
+a blade's slip, which moves only coordinates that a steady motion leaves open, is how it moves these: they have units
+too, although nothing depends on them, those by which the motion and its deviations move them.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..interface.arguments import Array
+
+Mask = NDArray[np.bool_]
 
 WEAK = 1e-4
 """An equation with derivatives below this share of the largest may be an identity, true up to rounding errors."""
@@ -21,12 +26,13 @@ NOTHING = 1e-150
 
 
 def units_of_states(
-    a: Array, sizes: Array, terms: Array, closure: Array, coordinates: int
+    a: Array, sizes: Array, terms: Array, closure: Array, kept: Mask, coordinates: Mask
 ) -> tuple[Array, Array, Array]:
     """The units (n,) of the states and of their rates, and those of the equations h = 0.
 
-    They are made of A (n, n), sizes of the states, terms of the rates, and dh/dy; coordinates are first. A state that
-    stays at zero has the unit in which it begins to move others, or h. Where nothing has a size, the unit is 1.
+    They are made of A (n, n), sizes of the states, terms of the rates, and dh/dy. A state that stays at zero has the
+    unit in which it begins to move others, or h. Where nothing has a size, the unit is 1. On coordinates that are not
+    kept nothing depends.
     """
     size, held = np.abs(a), np.abs(closure)
     rate = float(np.abs(np.linalg.eigvals(size)).max(initial=0.0))
@@ -35,9 +41,9 @@ def units_of_states(
     for _ in range(len(a)):  # every path among the states
         units = np.fmax(units, (size * units).max(axis=1) / rate)
     levels = (held * units).max(axis=1, initial=0.0)
-    matters = np.fmin(_moving(size, rate * units), _moving(held, levels))
-    kinematic = _moving(size[:coordinates], rate * units[:coordinates])
-    kinematic[:coordinates] = np.inf
+    matters = np.fmin(_moving(size[kept], rate * units[kept]), _moving(held, levels))
+    seen, open_ = (_moving(size[rows], rate * units[rows]) for rows in (coordinates & kept, ~kept))
+    kinematic = np.where(coordinates, np.inf, np.where(np.isfinite(seen), seen, open_))
     for least in (WEAK * matters, kinematic):
         units = np.fmax(units, np.where(np.isfinite(least), least, 0.0))
     units = np.where(units > NOTHING, units, 1.0)

@@ -297,3 +297,17 @@ def test_the_two_mass_skate_runs_upright_at_every_speed(form: str) -> None:
             guess = {s: off * random.uniform(-1, 1) for s in model.states} | {"v1": speed}
             upright = model.steady_motion(guess, p, keep=["v1"])
             assert max(abs(upright[s]) for s in ("phi", "theta", "delta", "roll", "steer")) < 1e-9
+
+
+@pytest.mark.slow
+def test_the_slip_of_a_skate_has_a_unit_although_only_its_place_moves_with_it() -> None:
+    """From guesses of which only the speed moves: the slip is zero, and so is all that it could be compared with."""
+    model = two_mass_skate().compile("multipliers")
+    p = {s.name: value for s, value in two_mass_skate().example.items() if s.name in model.parameters}
+    random = np.random.default_rng(3)
+    for speed in np.linspace(1, 8, 23):
+        for off in (0.0, 0.01, 0.05):
+            guess = dict.fromkeys(model.states[:7], 0.0) | {"v1": speed}
+            guess |= {s: off * random.normal() for s in ("phi", "delta", "theta", "z")}
+            upright = model.steady_motion(guess, p, keep=["v1"])
+            assert max(abs(upright[s]) for s in ("z", "phi", "theta", "delta", "v2", "yaw", "steer")) < 1e-9
