@@ -176,9 +176,9 @@ def test_a_number_of_runs_in_the_place_of_their_start(oscillator: Any, many: Any
 
 def test_the_time_of_an_example_is_zero_unless_it_gives_one() -> None:
     moving = {"coordinates": [x, y], "kinetic": X**2 + Y**2, "holonomic": [x - sp.cos(cg.time)]}
-    assert example_point(cg.System("moving", **moving, example={x: 1, y: 0}))["t"] == 0
+    assert example_point(cg.System("moving", **moving, example={x: 1, y: 0}).nodes)["t"] == 0
     later = cg.System("moving", **moving, example={x: sp.cos(2), y: 0, cg.time: 2})
-    assert example_point(later)["t"] == 2
+    assert example_point(later.nodes)["t"] == 2
     with pytest.raises(
         DeclarationError, match=r"at t = 0: the example gives no time; add chaplygin\.time as a key"
     ):
@@ -193,7 +193,7 @@ def test_random_points_keep_the_assumptions() -> None:
     k = cg.parameters("k", odd=True)
     r = cg.coordinates("r", positive=True)
     system = cg.System("assumed", coordinates=[r], kinetic=cg.rate(r) ** 2, potential=a * r**2 * n * k)
-    points = good_points(system, [], 10) + wide_points(system, [], 20, system.nodes.graph)
+    points = good_points(system.nodes, [], 10) + wide_points(system.nodes, [], 20, system.nodes.graph)
     for point in points:
         assert point["a"] < 0
         assert point["r"] > 0

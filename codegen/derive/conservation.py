@@ -123,7 +123,7 @@ class Examination:
         self.said = set() if said is None else said
         self.graph = eqs.graph.copy()  # keeps the nodes of branches and borders out of the original
         near = eqs.points(needed, 3)
-        self.points = [*near, *wide_points(eqs.system, needed, 12, eqs.graph, eqs.complete)]
+        self.points = [*near, *wide_points(eqs.system.nodes, needed, 12, eqs.graph, eqs.complete)]
 
     def vanishing(self, proved: Sequence[bool]) -> list[bool]:
         """Which of the derivatives vanish on every branch."""
@@ -132,7 +132,7 @@ class Examination:
         if found is None:
             if not all(proved) and "" not in self.said:
                 self.said.add("")
-                warn_too_many(system, "functions not proved by a theorem are not reported as integrals")
+                warn_too_many(system.nodes, "functions not proved by a theorem are not reported as integrals")
             return list(proved)
         good = [True] * count
         for branch in found:
@@ -243,7 +243,7 @@ class Examination:
 
     def is_continuous(self, node: Node) -> bool:
         """Whether a node has equal values on both sides of every border between branches."""
-        found = jump(self.graph, node, self.eqs.system)
+        found = jump(self.graph, node, self.eqs.system.nodes)
         if found is not None:
             self._say(found)
         return found is None
@@ -254,10 +254,10 @@ class Examination:
         if not conditions or text in self.said:
             return
         self.said.add(text)
-        point, tried = reach(self.graph, conditions, self.eqs.system)
+        point, tried = reach(self.graph, conditions, self.eqs.system.nodes)
         if point is None:
             outcome = "an integral that depends on it is not reported"
-            warn_unreached(self.eqs.system, self.graph, conditions, self.eqs.symbols, tried, outcome)
+            warn_unreached(self.eqs.system.nodes, self.graph, conditions, self.eqs.symbols, tried, outcome)
 
 
 def along(

@@ -52,7 +52,7 @@ def jumps_along(g: Graph, system: System, r: int) -> bool:
         return False
     moving = any(n != g.zero for n in system.nodes.fields.apply(g, r, switched))
     if moving and system not in _continuous:
-        _continuous[system] = jump(g.copy(), lagrangian, system) is None
+        _continuous[system] = jump(g.copy(), lagrangian, system.nodes) is None
     return moving and not _continuous[system]
 
 
@@ -67,7 +67,7 @@ def _still(g: Graph, system: System) -> list[int]:
     slopes = gradient(g, system.nodes.lagrangian(g), fields.coordinates)
     roots = [*slopes, *(n for field in fields.along for n in field)]
     try:
-        found = evaluate(g, roots, good_points(system, roots, 1, g)[0])
+        found = evaluate(g, roots, good_points(system.nodes, roots, 1, g)[0])
     except (ArithmeticError, ValueError):
         return list(range(count))
     value, n = dict(zip(roots, found, strict=True)), len(slopes)

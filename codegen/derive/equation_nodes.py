@@ -106,7 +106,7 @@ class EquationNodes:
     def points(self, roots: Sequence[Node], count: int) -> list[dict[str, float]]:
         """Random points near the example point, in all variables of the equations, at which the roots are finite."""
         with naming(self.system.name):
-            return good_points(self.system, roots, count, self.graph, self.complete)
+            return good_points(self.system.nodes, roots, count, self.graph, self.complete)
 
     @property
     def completing(self) -> tuple[Node, ...]:

@@ -65,7 +65,7 @@ def recognised(g: Graph, system: System, nodes: Sequence[Node], points: Sequence
 
 def generic_points(system: System) -> list[Point]:
     """Points at which a structure function shows whether it is constant."""
-    return good_points(system, system.nodes.fields.components, 3)
+    return good_points(system.nodes, system.nodes.fields.components, 3)
 
 
 def _constants(

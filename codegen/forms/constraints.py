@@ -136,7 +136,7 @@ def _resolve(
     nodes = system.nodes
     free = [system.velocities.index(v) for v in kept]
     bound = [a for a in range(len(system.velocities)) if a not in free]
-    point = example_point(system)
+    point = example_point(system.nodes)
     kept_rows = [nodes.constraint_rows[s] for s in system.independent_constraints]
     offsets = [nodes.constraint_offsets[s] for s in system.independent_constraints]
     matrix = [[row[a] for a in bound] for row in kept_rows]

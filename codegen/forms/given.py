@@ -58,7 +58,7 @@ def _check_regular(
 ) -> None:
     """Raise FormError, naming velocities, if M is singular at random points."""
     flat, k = [n for row in mass for n in row], len(mass)
-    for point in good_points(system, flat, 2, g):
+    for point in good_points(system.nodes, flat, 2, g):
         values = np.array(evaluate(g, flat, point), float).reshape(k, k)
         sizes = np.abs(values).max(axis=0)
         _, singular, right = np.linalg.svd(values / np.where(sizes == 0, 1, sizes))

@@ -58,7 +58,7 @@ def three_index_symbols(g: Graph, system: System) -> dict[tuple[int, int, int], 
     fields, k = system.nodes.fields, len(system.velocities)
     if fields.are_rates():
         return {}
-    point = example_point(system)
+    point = example_point(system.nodes)
     unit = [[g.one if i == j else g.zero for j in range(k)] for i in range(k)]
     inverse = solve_for_components(g, fields.matrix(), unit, point)
     # The coframe over (t, x): its time component is -A xi_0.

@@ -39,7 +39,7 @@ def are_rates_of_positions(system: System, law: Kane) -> bool:
         return False
     g = system.nodes.graph.copy()
     roots = _Roots(g, system, law)
-    points = good_points(system, roots.nodes, 2, g)
+    points = good_points(system.nodes, roots.nodes, 2, g)
     return all(roots.hold(np.array(evaluate(g, roots.nodes, p), float)) for p in points)
 
 

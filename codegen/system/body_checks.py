@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy as sp
 
@@ -14,10 +14,8 @@ from ..graph.from_sympy import Lowering
 from ..graph.graph import Graph, Node
 from ..mechanics.bodies import Body
 from ..symbols.symbols import Coordinate, DeclarationError
+from .nodes import SystemNodes
 from .points import example_point, moved_points, sample
-
-if TYPE_CHECKING:
-    from .system import System
 
 _EXACT, _FOLLOWED = 1e-8, 1e-6
 """Relative errors of a rotation: where its variables are exact, and where they come from a motion followed."""
@@ -25,22 +23,22 @@ _RANDOM, _MOTIONS = 4, 3
 """Points near the example and motions from it at which rotations are checked."""
 
 
-def moved_by(system: System, velocity: sp.Symbol) -> list[Body]:
+def moved_by(system: SystemNodes, velocity: sp.Symbol) -> list[Body]:
     """The bodies that a velocity moves relative to their parents."""
-    flow = system.nodes.mechanism.flow
+    flow = system.mechanism.flow
     g = flow.graph
 
     def relative(body: Body) -> list[Node]:
         return [*flow.spin(body), *flow.rate(flow.pose(body).anchor)]
 
-    return [body for body in system.bodies if velocity.name in g.symbols(relative(body))]
+    return [body for body in system.declaration.bodies if velocity.name in g.symbols(relative(body))]
 
 
-def check_bodies(system: System) -> None:
+def check_bodies(system: SystemNodes) -> None:
     """Check masses, inertias and rotations at the example point, and rotations elsewhere too."""
 
     point = example_point(system)
-    given = {s.name for s in system.example}
+    given = {s.name for s in system.declaration.example}
     motions = functools.cache(lambda: moved_points(system, point, _MOTIONS))
     near = [sample(system, seed) for seed in range(1, 1 + _RANDOM)]
 
@@ -52,7 +50,7 @@ def check_bodies(system: System) -> None:
         except (ArithmeticError, ValueError) as error:
             raise DeclarationError(f"{where} fails at the example point: {error}") from None
 
-    for body in system.bodies:
+    for body in system.declaration.bodies:
         where = f"Body {body.name!r}"
         mass = numbers(f"{where}: mass", _Matrix(sp.Matrix([body.mass])))
         if mass is not None and mass[0, 0] < 0:
@@ -90,11 +88,13 @@ def _check_moments(where: str, inertia: Any, meant: bool) -> None:
         raise DeclarationError(f"{found}; in a body none is larger than the sum of the two others")
 
 
-def _turns_in_a_plane(system: System, body: Body, inertia: Any, near: Sequence[Mapping[str, float]]) -> bool:
+def _turns_in_a_plane(
+    system: SystemNodes, body: Body, inertia: Any, near: Sequence[Mapping[str, float]]
+) -> bool:
     """Whether a body only turns about the axis of its largest moment: the two others are of no consequence then."""
     import numpy as np
 
-    flow, eta = system.nodes.mechanism.flow, list(system.nodes.eta)
+    flow, eta = system.mechanism.flow, list(system.eta)
     g = flow.graph.copy()
     omega = flow.on(g).omega(body)
     rows = [n for column in [*partials(g, omega, eta), omega] for n in column]
@@ -126,7 +126,7 @@ class _Matrix:
 
 
 def _check_elsewhere(
-    system: System,
+    system: SystemNodes,
     matrix: _Matrix,
     where: str,
     stretch: float | None,
@@ -151,7 +151,7 @@ def _check_elsewhere(
         return found is not None and (stretch is None or abs(found - stretch) <= tolerance * stretch)
 
     random = [values(point) for point in near]
-    if all(r is None or is_rotation(r, _EXACT) for r in random) or system.parametrization:
+    if all(r is None or is_rotation(r, _EXACT) for r in random) or system.declaration.parametrization:
         return
     for point in motions():
         r = values(point)

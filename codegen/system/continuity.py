@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from mpmath import mp, mpf
@@ -20,10 +20,8 @@ from ..graph.graph import Graph, Node
 from ..identities.branches import SWITCHES, Condition, branches, can_border
 from ..identities.identities import DIGITS, FAILURES
 from .feasible_points import FARTHEST, reach, warn_too_many
+from .nodes import SystemNodes
 from .points import sample
-
-if TYPE_CHECKING:
-    from .system import System
 
 ANGLES = {"atan", "atan2"}
 """Angles: atan2 jumps where x < 0 and y changes sign, atan where its argument passes through infinity."""
@@ -32,7 +30,7 @@ _ROUNDING = 1e-13
 """A jump below this fraction of the terms is the rounding of constants such as 0.01, which no float equals exactly."""
 
 
-def jump(g: Graph, node: Node, system: System) -> Sequence[Condition] | None:
+def jump(g: Graph, node: Node, system: SystemNodes) -> Sequence[Condition] | None:
     """None if a node is continuous, else the conditions next to a border at which it jumps or might jump.
 
     The conditions are empty if an angle in the node jumps, or if there are too many branches.
@@ -102,7 +100,7 @@ def _same(g: Graph, one: Node, other: Node, points: Sequence[Mapping[str, Any]])
     return looked
 
 
-def _zeros(g: Graph, node: Node, beside: Sequence[Node], system: System) -> list[dict[str, Any]]:
+def _zeros(g: Graph, node: Node, beside: Sequence[Node], system: SystemNodes) -> list[dict[str, Any]]:
     """Generic points at which a node is zero to many digits, with values for the symbols of the nodes `beside` too."""
     names = sorted(g.symbols([node]))
     draw = random.Random(70_001)
@@ -122,7 +120,12 @@ def _zeros(g: Graph, node: Node, beside: Sequence[Node], system: System) -> list
 
 
 def _crossings(
-    g: Graph, node: Node, names: Sequence[str], base: Mapping[str, float], draw: random.Random, system: System
+    g: Graph,
+    node: Node,
+    names: Sequence[str],
+    base: Mapping[str, float],
+    draw: random.Random,
+    system: SystemNodes,
 ) -> Iterator[tuple[Any, Any]]:
     """Pairs of generic points between which a node changes sign."""
 
@@ -179,7 +182,7 @@ def _between(g: Graph, node: Node, names: Sequence[str], start: Any, end: Any) -
     return at(t)
 
 
-def _angle_jumps(g: Graph, node: Node, system: System) -> bool:
+def _angle_jumps(g: Graph, node: Node, system: SystemNodes) -> bool:
     """Whether a node without switches jumps where an angle in it jumps."""
     for n in g.reachable([node]):
         if g.op[n] == "atan2":

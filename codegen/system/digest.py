@@ -4,44 +4,42 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from ..graph.graph import Graph, Node
 from ..symbols.symbols import assumed
-
-if TYPE_CHECKING:
-    from ..graph.graph import Graph, Node
-    from .system import System
+from .nodes import SystemNodes
 
 
-def digest(system: System) -> str:
+def digest(system: SystemNodes) -> str:
     """The hash of the canonical text; equal declarations have equal digests."""
     return hashlib.sha256(canonical(system).encode()).hexdigest()
 
 
-def canonical(system: System) -> str:
+def canonical(system: SystemNodes) -> str:
     """The declaration as a single text, the same in every process."""
-    nodes = system.nodes
-    g = nodes.graph
-    roots = [*nodes.fields.components, nodes.kinetic, nodes.potential]
-    roots += [*nodes.forces, *nodes.constraint_offsets, *(n for row in nodes.constraint_rows for n in row)]
-    roots += [*nodes.beta, *nodes.outputs.values(), *nodes.holonomic]
-    roots += [n for c in nodes.contacts for n in (c.offset, *c.row, c.normal, c.mu)]
-    roots += [n for e in nodes.events for n in (e.guard, *e.reset.values())]
-    roots += [] if system.law is None else [nodes.entries[place] for place, _ in system.law.entries()]
+    g, declared = system.graph, system.declaration
+    roots = [*system.fields.components, system.kinetic, system.potential]
+    roots += [*system.forces, *system.constraint_offsets, *(n for row in system.constraint_rows for n in row)]
+    roots += [*system.beta, *system.outputs.values(), *system.holonomic]
+    roots += [n for c in system.contacts for n in (c.offset, *c.row, c.normal, c.mu)]
+    roots += [n for e in system.events for n in (e.guard, *e.reset.values())]
+    roots += [] if declared.law is None else [system.entries[place] for place, _ in declared.law.entries()]
     number, described = numbered(g, roots)
-    lines = [system.name]
+    lines = [declared.name]
     lines += [
-        f"{type(s).__name__} {s.name} {assumed(s)} {system.example.get(s)!r} {system.units.get(s, '')!r} "
-        f"{system.descriptions.get(s, '')!r}"
+        f"{type(s).__name__} {s.name} {assumed(s)} {declared.example.get(s)!r} {declared.units.get(s, '')!r} "
+        f"{declared.descriptions.get(s, '')!r}"
         for s in system.all_symbols()
     ]
-    lines += [f"{n} {number[nodes.outputs[n]]}" for n in system.outputs]
-    lines += sorted(f"{k} {v!r}" for texts in (system.units, system.descriptions) for k, v in texts.items())
+    lines += [f"{n} {number[system.outputs[n]]}" for n in declared.outputs]
+    lines += sorted(
+        f"{k} {v!r}" for texts in (declared.units, declared.descriptions) for k, v in texts.items()
+    )
     lines += described
     lines += [f"contact {c.name}" for c in system.contacts]
-    lines += [f"event {e.name} {e.direction} {e.terminal} {[str(k) for k in e.reset]}" for e in nodes.events]
-    lines += [] if system.law is None else [system.law.text()]
-    lines += [f"kept {v}" for v in system.kept]
+    lines += [f"event {e.name} {e.direction} {e.terminal} {[str(k) for k in e.reset]}" for e in system.events]
+    lines += [] if declared.law is None else [declared.law.text()]
+    lines += [f"kept {v}" for v in declared.kept]
     lines.append(f"{len(system.constraints)} {[number[r] for r in roots]}")
     return "\n".join(lines)
 

@@ -12,7 +12,7 @@ import random
 import warnings
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -24,10 +24,8 @@ from ..graph.evaluate import Point, evaluate
 from ..graph.graph import Graph
 from ..graph.to_sympy import expressions
 from ..identities.branches import MOST_BRANCHES, Condition, branches, is_branched
+from .nodes import SystemNodes
 from .points import sample
-
-if TYPE_CHECKING:
-    from .system import System
 
 FARTHEST = 1e6
 """Largest distance searched along a line."""
@@ -119,7 +117,7 @@ class _Search:
         return (low + high) / 2
 
 
-def reach(g: Graph, conditions: Sequence[Condition], system: System) -> tuple[Point | None, int]:
+def reach(g: Graph, conditions: Sequence[Condition], system: SystemNodes) -> tuple[Point | None, int]:
     """Values of the variables that satisfy all conditions (None if none were found), and the number of points tried.
 
     The search starts from the example point; parameters keep their declared signs.
@@ -127,7 +125,7 @@ def reach(g: Graph, conditions: Sequence[Condition], system: System) -> tuple[Po
     names = g.symbols([node for node, _ in conditions])
     signed = [s for s in system.parameters if s.name in names and (s.is_nonnegative or s.is_nonpositive)]
     declared = [(g.symbol(s.name), 1 if s.is_nonnegative else -1) for s in signed]
-    base = {**sample(system, 1), **{s.name: v for s, v in system.example.items()}}
+    base = {**sample(system, 1), **{s.name: v for s, v in system.declaration.example.items()}}
     search = _Search(g, [*conditions, *declared], base)
     draw = random.Random(90_001)
     size = len(search.names)
@@ -161,7 +159,7 @@ def _texts(g: Graph, conditions: Sequence[Condition], symbols: Mapping[str, sp.S
 
 
 def warn_unreached(
-    system: System,
+    system: SystemNodes,
     g: Graph,
     conditions: Sequence[Condition],
     symbols: Mapping[str, sp.Symbol],
@@ -170,30 +168,31 @@ def warn_unreached(
 ) -> None:
     """Warn that no point was found on a branch, and what follows from that."""
     warnings.warn(
-        f"System {system.name!r}: {_entries(system, g, conditions, symbols)}: no point was found where "
+        f"System {system.declaration.name!r}: {_entries(system, g, conditions, symbols)}: no point was found where "
         f"{condition_text(g, conditions, symbols)} ({tried} points were tried, up to {FARTHEST:.0e} away); {outcome}",
         BranchWarning,
         stacklevel=3,
     )
 
 
-def warn_too_many(system: System, outcome: str) -> None:
+def warn_too_many(system: SystemNodes, outcome: str) -> None:
     """Warn that there are too many branches to examine them all."""
     warnings.warn(
-        f"System {system.name!r}: its expressions have more than {MOST_BRANCHES} combinations of branches; {outcome}",
+        f"System {system.declaration.name!r}: its expressions have more than {MOST_BRANCHES} combinations of "
+        f"branches; {outcome}",
         BranchWarning,
         stacklevel=3,
     )
 
 
 def _entries(
-    system: System, g: Graph, conditions: Sequence[Condition], symbols: Mapping[str, sp.Symbol]
+    system: SystemNodes, g: Graph, conditions: Sequence[Condition], symbols: Mapping[str, sp.Symbol]
 ) -> str:
     """The entries of the declaration that contain one of the conditions; if none does literally, all that branch."""
-    own = system.nodes.graph.copy()
+    own = system.graph.copy()
     wanted = {text[:-3] for text in _texts(g, conditions, symbols)}
     branched, found = [], []
-    for entry, node in system.nodes.entries.items():
+    for entry, node in system.entries.items():
         if is_branched(own, [node]):
             branched.append(str(entry))
             switches = [c for b in branches(own, [node]) or () for c in b.conditions]

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,11 +22,9 @@ from ..graph.evaluate import Point, evaluate_many, numeric_matrix
 from ..graph.graph import Graph, Node
 from ..graph.linear import choose_pivots
 from ..symbols.symbols import as_assumed
+from .nodes import SystemNodes
 from .points import example_point
 from .redundancy import satisfying
-
-if TYPE_CHECKING:
-    from .system import System
 
 Array = Any
 
@@ -39,23 +37,26 @@ _POINTS, _WALKERS, _SEGMENTS, _STEPS, _STEP = 512, 24, 6, 8, 0.25
 
 
 class Independence:
-    """The velocities that are independent under the constraints of a system, and where they are."""
+    """The velocities that are independent under the constraints of a system, and where they are.
 
-    def __init__(self, system: System) -> None:
+    `constraints` are those that determine the others.
+    """
+
+    def __init__(self, system: SystemNodes, constraints: Sequence[int]) -> None:
         self._system = system
-        self._rows = [system.nodes.constraint_rows[s] for s in system.independent_constraints]
+        self._rows = [system.constraint_rows[s] for s in constraints]
         self._found = list[Array]()
-        self._path = _places(system)
+        self._path = _places(system, constraints)
 
     @cached_property
     def _example(self) -> Array:
-        return np.array(numeric_matrix(self._system.nodes.graph, self._rows, example_point(self._system)))
+        return np.array(numeric_matrix(self._system.graph, self._rows, example_point(self._system)))
 
     @cached_property
     def _choice(self) -> tuple[tuple[int, ...], bool]:
         """The dependent velocities, and whether the choice is sound."""
         nearest = tuple(sorted(c for _, c in choose_pivots(self._example.tolist())))
-        n, m = len(self._system.velocities), len(self._rows)
+        n, m = len(self._system.eta), len(self._rows)
         first = _Minors.of(next(self._matrices(), np.empty((0, m, n))))
         if not len(first.size):
             return nearest, False
@@ -90,14 +91,14 @@ class Independence:
     def velocities(self) -> tuple[int, ...]:
         """The independent velocities of the best choice, by number."""
         dependent = self._choice[0]
-        return tuple(a for a in range(len(self._system.velocities)) if a not in dependent)
+        return tuple(a for a in range(len(self._system.eta)) if a not in dependent)
 
     def is_sound(self, independent: Sequence[int]) -> bool:
         """Whether these velocities determine the others wherever the system moves."""
         if tuple(independent) == self.velocities:
             return self.sound
         judgement = _Judgement()
-        dependent = tuple(a for a in range(len(self._system.velocities)) if a not in independent)
+        dependent = tuple(a for a in range(len(self._system.eta)) if a not in independent)
         added = [judgement.add(*_Minors.of(matrices).at(dependent)) for matrices in self._matrices()]
         return bool(added) and all(added)
 
@@ -119,11 +120,11 @@ class Independence:
             yield place
 
     def _matrices(self) -> Iterator[Array]:
-        g, m = self._system.nodes.graph, len(self._rows)
+        g, m = self._system.graph, len(self._rows)
         entries = [n for row in self._rows for n in row]
         for place in self._places():
             found = np.stack(evaluate_many(g, entries, place), axis=-1)
-            found = found[np.isfinite(found).all(axis=-1)].reshape(-1, m, len(self._system.velocities))
+            found = found[np.isfinite(found).all(axis=-1)].reshape(-1, m, len(self._system.eta))
             if len(found):
                 yield found
 
@@ -192,20 +193,20 @@ class _Minors:
         return tuple(sorted(taken))
 
 
-def _places(system: System) -> Iterator[dict[str, Array]]:
+def _places(system: SystemNodes, constraints: Sequence[int]) -> Iterator[dict[str, Array]]:
     point = example_point(system)
-    fields = system.nodes.fields
+    fields = system.fields
     if not system.holonomic and len(fields.along) == len(fields.coordinates):
         yield _anywhere(system, point)
     else:
-        yield from _along_motions(system, point)
+        yield from _along_motions(system, constraints, point)
 
 
-def _anywhere(system: System, point: Point) -> dict[str, Array]:
+def _anywhere(system: SystemNodes, point: Point) -> dict[str, Array]:
     """The example point and random values of all sizes of the coordinates and the time."""
     draw = random.Random(20_011)
     place: dict[str, Array] = dict(point)
-    for s in (*system.coordinates, None):
+    for s in (*system.declaration.coordinates, None):
         name = "t" if s is None else s.name
         values = [point[name]]
         for i in range(_POINTS):
@@ -215,19 +216,19 @@ def _anywhere(system: System, point: Point) -> dict[str, Array]:
     return place
 
 
-def _along_motions(system: System, point: Point) -> Iterator[dict[str, Array]]:
+def _along_motions(
+    system: SystemNodes, constraints: Sequence[int], point: Point
+) -> Iterator[dict[str, Array]]:
     """Points on permitted motions from the example, in both directions of each, a part of the motions at a time."""
-    nodes = system.nodes
-    g, fields = nodes.graph, nodes.fields
-    closed = satisfying(system, g, nodes.holonomic, point)
+    g, fields = system.graph, system.fields
+    closed = satisfying(system, g, system.holonomic, point)
     if closed is None:
         return
-    names = [*(s.name for s in system.coordinates), "t"]
+    names = [*(s.name for s in system.declaration.coordinates), "t"]
     n, k = len(fields.coordinates), len(fields.along)
-    independent = system.independent_constraints
-    m = len(independent)
-    rows = [e for s in independent for e in nodes.constraint_rows[s]]
-    wanted = [*fields.drift, *(nodes.constraint_offsets[s] for s in independent)]
+    m = len(constraints)
+    rows = [e for s in constraints for e in system.constraint_rows[s]]
+    wanted = [*fields.drift, *(system.constraint_offsets[s] for s in constraints)]
     wanted += [*(e for field in fields.along for e in field), *rows]
 
     def velocities(x: Array, w: Array) -> tuple[Array, Array]:

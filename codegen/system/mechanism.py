@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy as sp
 
@@ -13,9 +13,6 @@ from ..graph.to_sympy import expressions
 from ..mechanics.bodies import Body
 from ..mechanics.interactions import Interaction
 from ..mechanics.screws import Flow, Screw
-
-if TYPE_CHECKING:
-    from .system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,26 +40,26 @@ def contributions(bodies: Sequence[Body], interactions: Sequence[Interaction], f
 class Screws(Mapping[str, Screw]):
     """The screws of a system's bodies by name, as SymPy expressions built on first access."""
 
-    def __init__(self, system: System, flow: Flow) -> None:
-        self._system, self._flow = system, flow
+    def __init__(self, bodies: Sequence[Body], symbols: Mapping[str, sp.Symbol], flow: Flow) -> None:
+        self._bodies, self._symbols, self._flow = bodies, symbols, flow
         self._made: dict[str, Screw] = {}
 
     def __getitem__(self, name: str) -> Screw:
         if name not in self._made:
-            body = next((b for b in self._system.bodies if b.name == name), None)
+            body = next((b for b in self._bodies if b.name == name), None)
             if body is None:
                 raise KeyError(name)
             self._made[name] = self._screw(body)
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
-        return (b.name for b in self._system.bodies)
+        return (b.name for b in self._bodies)
 
     def __len__(self) -> int:
-        return len(self._system.bodies)
+        return len(self._bodies)
 
     def _screw(self, body: Body) -> Screw:
-        flow, symbols = self._flow, self._system.symbols
+        flow, symbols = self._flow, self._symbols
         omega, speed = flow.omega(body), flow.speed(body)
 
         def column(v: Sequence[Node]) -> Any:

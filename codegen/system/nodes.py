@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import sympy as sp
+
 from ..declare.contacts import ContactNodes
 from ..declare.declaration import Declaration
 from ..declare.events import EventNodes, event_nodes
@@ -13,7 +15,7 @@ from ..graph.from_sympy import Lowering, UnsupportedExpression
 from ..graph.graph import Graph, Node
 from ..mechanics.screws import Flow
 from ..symbols.place import Entry
-from ..symbols.symbols import DeclarationError, rate, time
+from ..symbols.symbols import DeclarationError, Parameter, Symbols, rate, time
 from .fields import Fields, affine, are_constant
 from .mechanism import Mechanism, contributions
 
@@ -48,6 +50,8 @@ class SystemNodes:
 
     Attributes
     ----------
+    declaration : what was declared.
+    parameters : its parameters, without those of bodies that drop out of T, V and Q.
     graph : the expression graph; whoever adds to it works on a copy.
     entries : every expression of the declaration by its place.
     fields : the vector fields X_0, X_a of the kinematics.
@@ -60,6 +64,8 @@ class SystemNodes:
     outputs, contacts, events : as declared.
     """
 
+    declaration: Declaration
+    parameters: Symbols
     graph: Graph
     entries: Mapping[Entry, Node]
     fields: Fields
@@ -77,6 +83,16 @@ class SystemNodes:
     outputs: Mapping[str, Node]
     contacts: tuple[ContactNodes, ...]
     events: tuple[EventNodes, ...]
+
+    def all_symbols(self) -> Symbols:
+        """Those of the declaration, without the parameters that drop out."""
+        left = {*self.parameters}
+        return tuple(s for s in self.declaration.all_symbols() if s in left or not isinstance(s, Parameter))
+
+    @property
+    def symbols(self) -> dict[str, sp.Symbol]:
+        """The same by name."""
+        return {s.name: s for s in self.all_symbols()}
 
     def lagrangian(self, g: Graph) -> Node:
         """L = T - V, in a copy of the graph."""
@@ -125,6 +141,8 @@ def lowered(declared: Declaration) -> SystemNodes:
     constraints = tuple(value[place] for place in declared.constraint_entries)
     offsets, constraint_rows = affine(declared, g, declared.constraint_entries, constraints)
     return SystemNodes(
+        declaration=declared,
+        parameters=_parameters(declared, mechanism),
         graph=g,
         entries=value,
         fields=Fields(
@@ -147,6 +165,14 @@ def lowered(declared: Declaration) -> SystemNodes:
         contacts=contact_nodes(declared, g, value),
         events=event_nodes(declared.events, value),
     )
+
+
+def _parameters(declared: Declaration, mechanism: Mechanism) -> Symbols:
+    """The parameters, without those of bodies that drop out of T, V and Q."""
+    kept = {s for entry, symbols in declared.occurring if not entry.of_mechanism for s in symbols}
+    kept.update(declared.example)
+    used = mechanism.flow.graph.symbols([mechanism.kinetic, mechanism.potential, *mechanism.forces.values()])
+    return tuple(p for p in declared.parameters if p in kept or p.name in used)
 
 
 def _values(declared: Declaration, lowering: Lowering) -> dict[Entry, Node]:

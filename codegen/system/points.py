@@ -9,24 +9,22 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..graph.evaluate import Point, evaluate, shrinking
 from ..graph.graph import Graph, Node
 from ..symbols.symbols import DeclarationError, Parameter, as_assumed, time
-
-if TYPE_CHECKING:
-    from .system import System
+from .nodes import SystemNodes
 
 
-def sample(system: System, seed: int, spread: float = 0.2) -> Point:
+def sample(system: SystemNodes, seed: int, spread: float = 0.2) -> Point:
     """A random point near the example point (generic where that has no value); `spread` 0: the example itself."""
     draw = random.Random(1_000_003 * seed)
     point: Point = {}
     for s in system.all_symbols():
         generic = draw.uniform(0.5, 1.5) if isinstance(s, Parameter) else draw.uniform(0.2, 0.9)
         scale, shift = draw.uniform(-1, 1), draw.uniform(-1, 1)
-        base = system.example.get(s)
+        base = system.declaration.example.get(s)
         if base is None:
             point[s.name] = generic
         elif isinstance(s, Parameter) and base != 0:
@@ -65,14 +63,14 @@ def _finite(
     return found
 
 
-def _wide(system: System, seed: int) -> Point:
+def _wide(system: SystemNodes, seed: int) -> Point:
     """A random point of a magnitude set by the seed; parameters keep the signs of the example."""
     draw = random.Random(7_919 * seed)
     size = (0.5, 2.0, 8.0, 40.0)[seed % 4]
     point: Point = {}
     for s in system.all_symbols():
         if isinstance(s, Parameter):
-            base = system.example.get(s, 1.0) or 0.5
+            base = system.declaration.example.get(s, 1.0) or 0.5
             point[s.name] = base * math.exp(draw.uniform(-1, 1))
         else:
             point[s.name] = draw.uniform(-size, size)
@@ -81,7 +79,7 @@ def _wide(system: System, seed: int) -> Point:
 
 
 def wide_points(
-    system: System,
+    system: SystemNodes,
     roots: Sequence[Node],
     count: int,
     graph: Graph,
@@ -93,7 +91,7 @@ def wide_points(
 
 
 def good_points(
-    system: System,
+    system: SystemNodes,
     roots: Sequence[Node],
     count: int,
     graph: Graph | None = None,
@@ -101,29 +99,28 @@ def good_points(
 ) -> list[Point]:
     """Random points at which every root has a finite value; `complete` adds the variables that a form introduces."""
     tried = (sample(system, seed, 0.2 if seed < 20 * count else 0.02) for seed in range(1, 40 * count))
-    points = _finite(tried, graph or system.nodes.graph, roots, count, complete)
+    points = _finite(tried, graph or system.graph, roots, count, complete)
     if len(points) < count:
         text = "its expressions have no finite value near the example point"
         raise DeclarationError(f"{text}; give an example point inside their domain")
     return points
 
 
-def declared_roots(system: System) -> list[Node]:
+def declared_roots(system: SystemNodes) -> list[Node]:
     """The nodes that must be finite at a point: kinematics, energies, constraints."""
-    nodes = system.nodes
-    rows = [n for row in nodes.constraint_rows for n in row]
-    return [*nodes.fields.components, nodes.kinetic, nodes.potential, *nodes.constraint_offsets, *rows]
+    rows = [n for row in system.constraint_rows for n in row]
+    return [*system.fields.components, system.kinetic, system.potential, *system.constraint_offsets, *rows]
 
 
-def example_point(system: System) -> Point:
+def example_point(system: SystemNodes) -> Point:
     """The example point, completed with generic values; its time is 0 unless the example gives one."""
     roots = declared_roots(system)
     generic = good_points(system, roots, 1)[0]
-    if not system.example:
+    if not system.declaration.example:
         return generic
-    point = {**generic, time.name: 0.0, **{s.name: v for s, v in system.example.items()}}
+    point = {**generic, time.name: 0.0, **{s.name: v for s, v in system.declaration.example.items()}}
     try:
-        values = evaluate(system.nodes.graph, roots, point)
+        values = evaluate(system.graph, roots, point)
     except (ArithmeticError, ValueError) as error:
         raise DeclarationError(f"an expression fails at the example point: {error}") from None
     if not all(math.isfinite(v) for v in values):
@@ -131,7 +128,7 @@ def example_point(system: System) -> Point:
     return point
 
 
-def moved_points(system: System, start: Point, count: int) -> list[Point]:
+def moved_points(system: SystemNodes, start: Point, count: int) -> list[Point]:
     """Points on motions from `start`: what kinematics and constraints keep, such as |q|^2 = 1, they keep too.
 
     The coordinates follow the kinematics, with random velocities that satisfy the constraints. A motion that leaves the
@@ -139,13 +136,12 @@ def moved_points(system: System, start: Point, count: int) -> list[Point]:
     """
     import numpy as np
 
-    declared = system.nodes
-    g, fields = declared.graph, declared.fields
-    n, k, m = len(fields.coordinates), len(fields.along), len(declared.constraint_offsets)
-    names = [*(s.name for s in system.coordinates), time.name]
+    g, fields = system.graph, system.fields
+    n, k, m = len(fields.coordinates), len(fields.along), len(system.constraint_offsets)
+    names = [*(s.name for s in system.declaration.coordinates), time.name]
     places = [(a, i) for a in range(k) for i in range(n) if fields.along[a][i] != g.zero]
-    rows = [node for row in declared.constraint_rows for node in row]
-    nodes = [*fields.drift, *declared.constraint_offsets, *(fields.along[a][i] for a, i in places), *rows]
+    rows = [node for row in system.constraint_rows for node in row]
+    nodes = [*fields.drift, *system.constraint_offsets, *(fields.along[a][i] for a, i in places), *rows]
 
     def rates(x: Any, w: Any) -> Any:
         """d(x, t)/dt with the velocities nearest to w that satisfy the constraints."""

@@ -7,7 +7,7 @@ examined separately (`branches`), at a point where all its terms are visible (`i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mpmath import mp
 
@@ -21,16 +21,14 @@ from ..identities.rank import Matrix, exact_rank, generic_rank, values_at
 from ..identities.roots import reversed_roots, touches_zero
 from ..symbols.symbols import DeclarationError
 from .feasible_points import condition_text, reach, warn_too_many, warn_unreached
+from .nodes import SystemNodes
 from .points import wide_points
 
-if TYPE_CHECKING:
-    from .system import System
 Complaint = Callable[[Sequence[Node]], "str | None"]
 
 
-def check_ranks(system: System, g: Graph, points: Sequence[Point]) -> None:
+def check_ranks(system: SystemNodes, g: Graph, points: Sequence[Point]) -> None:
     """Raise DeclarationError if a rank is too low or a bracket leaves the span; `points` are near the example."""
-    nodes = system.nodes
 
     def full(matrix: Matrix, text: str) -> None:
         """Check that the rows are independent on every branch."""
@@ -41,21 +39,21 @@ def check_ranks(system: System, g: Graph, points: Sequence[Point]) -> None:
 
         _hold(system, g, [n for row in matrix for n in row], complaint, points)
 
-    if system.law is None and not nodes.fields.are_rates():  # T needs the fields, a law does not
+    if system.declaration.law is None and not system.fields.are_rates():  # T needs the fields, a law does not
         _check_fields(system, g, points)
-    if nodes.constraint_rows:
-        full(nodes.constraint_rows, "constraints are linearly dependent; remove the redundant one")
-    if nodes.beta and nodes.theta:
-        names = ", ".join(s.name for s in system.independent)
+    if system.constraint_rows:
+        full(system.constraint_rows, "constraints are linearly dependent; remove the redundant one")
+    if system.beta and system.theta:
+        names = ", ".join(s.name for s in system.declaration.independent)
         text = f"parametrization: the parameters {names} are not independent"
-        full(partials(g, nodes.beta, nodes.theta), text)
-    if is_branched(g, [nodes.kinetic]):  # otherwise the check at the example point suffices
-        mass = partials(g, gradient(g, nodes.kinetic, nodes.eta), nodes.eta)
+        full(partials(g, system.beta, system.theta), text)
+    if is_branched(g, [system.kinetic]):  # otherwise the check at the example point suffices
+        mass = partials(g, gradient(g, system.kinetic, system.eta), system.eta)
         full(mass, "the mass matrix is singular")
 
 
 def _hold(
-    system: System, g: Graph, roots: Sequence[Node], complaint: Complaint, points: Sequence[Point]
+    system: SystemNodes, g: Graph, roots: Sequence[Node], complaint: Complaint, points: Sequence[Point]
 ) -> None:
     """Check every branch of the roots with `complaint`, a function from its nodes to an error text or None.
 
@@ -85,9 +83,9 @@ def _hold(
         warn_unreached(system, g, branch.conditions, symbols, tried, f"the error there would be: {text}")
 
 
-def _check_fields(system: System, g: Graph, points: Sequence[Point]) -> None:
+def _check_fields(system: SystemNodes, g: Graph, points: Sequence[Point]) -> None:
     """Check on every branch that the fields are independent and their brackets stay in the span."""
-    fields = system.nodes.fields
+    fields = system.fields
     n, k = len(fields.coordinates), len(fields.along)
     matrix = fields.matrix()
     brackets = fields.brackets(g)
@@ -102,7 +100,7 @@ def _check_fields(system: System, g: Graph, points: Sequence[Point]) -> None:
         xi = folded(nodes[: n * k], n)
         own = generic_rank(g, xi, points)
         if own < k and (found := _stacked_rank(g, xi, [[g.zero] for _ in xi], points)) < k:
-            names = ", ".join(v.name for v in system.velocities)
+            names = ", ".join(v.name for v in system.declaration.velocities)
             return (
                 f"kinematics: the fields of {names} are linearly dependent (rank {found}, not {k}); every velocity "
                 "must move the coordinates in an independent direction"
@@ -123,10 +121,11 @@ def _check_fields(system: System, g: Graph, points: Sequence[Point]) -> None:
     _hold(system, g, roots, complaint, points)
 
 
-def _leaves(system: System, pair: tuple[int, int]) -> str:
-    first = "X_0" if pair[0] < 0 else f"X_{system.velocities[pair[0]]}"
+def _leaves(system: SystemNodes, pair: tuple[int, int]) -> str:
+    velocities = system.declaration.velocities
+    first = "X_0" if pair[0] < 0 else f"X_{velocities[pair[0]]}"
     return (
-        f"the bracket [{first}, X_{system.velocities[pair[1]]}] leaves the span of the fields: the velocities are "
+        f"the bracket [{first}, X_{velocities[pair[1]]}] leaves the span of the fields: the velocities are "
         "restricted by a nonholonomic constraint. Declare the full set of velocities (one per coordinate) and put the "
         "restriction into constraints; T with the constraint already substituted gives wrong equations"
     )

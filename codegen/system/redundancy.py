@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,10 +18,8 @@ from ..graph.evaluate import Point, evaluate, evaluate_with_scale, numeric_matri
 from ..graph.graph import Graph, Node
 from ..graph.linear import choose_pivots
 from ..symbols.symbols import DeclarationError
+from .nodes import SystemNodes
 from .points import example_point
-
-if TYPE_CHECKING:
-    from .system import System
 
 _DEPENDENT = 1e-10
 """A row depends on others if its relative distance from their span is below this."""
@@ -31,12 +28,12 @@ _RANK = 1e-6
 _STEPS = 60
 
 
-def check_redundancy(system: System, g: Graph, point: Point) -> None:
+def check_redundancy(system: SystemNodes, g: Graph, point: Point) -> None:
     """Reject a constraint that depends on earlier ones at a generic point; the error says if it contradicts them."""
     if len(system.constraints) < 2:
         return
-    names = [f"{entry.argument}[{entry.key}]" for entry in system.constraint_entries]
-    rows = np.array(numeric_matrix(g, system.nodes.constraint_rows, point))
+    names = [f"{entry.argument}[{entry.key}]" for entry in system.declaration.constraint_entries]
+    rows = np.array(numeric_matrix(g, system.constraint_rows, point))
     for s in range(1, min(rows.shape)):
         weights = _combination(rows[:s], rows[s])
         if weights is None:
@@ -66,18 +63,17 @@ def _combination(rows: np.ndarray, row: np.ndarray) -> np.ndarray | None:
     return result
 
 
-def independent_constraints(system: System, first: int = 0) -> tuple[int, ...]:
+def independent_constraints(system: SystemNodes, first: int = 0) -> tuple[int, ...]:
     """The constraints, from the number `first` on, that determine the others where the holonomic equations hold.
 
     These are all of them, unless the mechanism is overconstrained. The rank there is the largest at the example point
     and at points near it, all moved onto the holonomic equations: a singular position of the loops has a lower one.
     """
-    nodes = system.nodes
-    g, rows = nodes.graph.copy(), nodes.constraint_rows[first:]
-    everything = tuple(range(first, len(nodes.constraint_rows)))
+    g, rows = system.graph.copy(), system.constraint_rows[first:]
+    everything = tuple(range(first, len(system.constraint_rows)))
     best: list[int] = []
     for point in _near(system) if system.holonomic else ():
-        at = satisfying(system, g, nodes.holonomic, point)
+        at = satisfying(system, g, system.holonomic, point)
         if at is None:
             continue
         values = np.array(numeric_matrix(g, rows, at))
@@ -89,28 +85,29 @@ def independent_constraints(system: System, first: int = 0) -> tuple[int, ...]:
     return tuple(best) or everything
 
 
-def _near(system: System) -> Iterator[Point]:
+def _near(system: SystemNodes) -> Iterator[Point]:
     """The example point, then points with other coordinates near it."""
     start, draw = example_point(system), random.Random(11)
     yield start
     for _ in range(3):
-        yield start | {x.name: start[x.name] + draw.uniform(-0.1, 0.1) for x in system.coordinates}
+        yield start | {
+            x.name: start[x.name] + draw.uniform(-0.1, 0.1) for x in system.declaration.coordinates
+        }
 
 
-def _contradicts(system: System, g: Graph, s: int, weights: np.ndarray, point: Point) -> bool:
+def _contradicts(system: SystemNodes, g: Graph, s: int, weights: np.ndarray, point: Point) -> bool:
     """Whether row s contradicts the rows before it and their holonomic equations."""
-    nodes = system.nodes
     declared = len(system.constraints) - len(system.holonomic)
-    kept = [nodes.holonomic[i] for i in range(max(0, s - declared))]
+    kept = [system.holonomic[i] for i in range(max(0, s - declared))]
     at = satisfying(system, g, kept, point)
     if at is None:
         return False
     if s >= declared and not weights[:declared].any():
-        ((value, scale),) = evaluate_with_scale(g, [nodes.holonomic[s - declared]], at)
+        ((value, scale),) = evaluate_with_scale(g, [system.holonomic[s - declared]], at)
         if abs(value) > 1e-6 * scale:
             return True
-    rows = np.array(numeric_matrix(g, nodes.constraint_rows, at))
-    offsets = np.array(evaluate(g, list(nodes.constraint_offsets), at))
+    rows = np.array(numeric_matrix(g, system.constraint_rows, at))
+    offsets = np.array(evaluate(g, list(system.constraint_offsets), at))
     there = _combination(rows[:s], rows[s])
     if there is None:
         return False
@@ -118,11 +115,11 @@ def _contradicts(system: System, g: Graph, s: int, weights: np.ndarray, point: P
     return bool(abs(rest) > 1e-8 * (abs(offsets[s]) + np.abs(there) @ np.abs(offsets[:s])))
 
 
-def satisfying(system: System, g: Graph, equations: Sequence[Node], point: Point) -> Point | None:
+def satisfying(system: SystemNodes, g: Graph, equations: Sequence[Node], point: Point) -> Point | None:
     """A point near `point` where the equations hold, by Gauss-Newton in the coordinates; None if none is found."""
     if not equations:
         return point
-    x = system.nodes.fields.coordinates
+    x = system.fields.coordinates
     names = [str(g.value[n]) for n in x]
     slopes = [n for f in equations for n in gradient(g, f, x)]
     at = dict(point)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,109 +13,123 @@ from ..graph.graph import Graph, Node
 from ..graph.linear import choose_pivots
 from ..symbols.symbols import DeclarationError, Rate, time
 from .body_checks import check_bodies, moved_by
+from .nodes import SystemNodes
 from .points import declared_roots, example_point, good_points
 from .rank_checks import check_ranks
 from .redundancy import check_redundancy
-
-if TYPE_CHECKING:
-    from .system import System
 
 _SINGULAR = 1e-11
 """An eigenvalue of the scaled mass matrix below this fraction of the largest counts as zero."""
 
 
-def check(system: System) -> None:
-    """Run the numerical checks: vector fields, potential, constraints, mass matrix, span of the brackets."""
-    g = system.nodes.graph.copy()
-    if system.law is None and len(system.velocities) > len(system.coordinates):
+def check(system: SystemNodes, independent: Callable[[], Sequence[int]]) -> None:
+    """Run the numerical checks: vector fields, potential, constraints, mass matrix, span of the brackets.
+
+    `independent` gives the constraints that determine the others; it is asked where the declaration has them.
+    """
+    g, declared = system.graph.copy(), system.declaration
+    if declared.law is None and len(declared.velocities) > len(declared.coordinates):
         raise DeclarationError(
-            f"{len(system.velocities)} velocities for {len(system.coordinates)} coordinates; a system cannot "
+            f"{len(declared.velocities)} velocities for {len(declared.coordinates)} coordinates; a system cannot "
             "have more velocities than coordinates"
         )
     points = good_points(system, declared_roots(system), 4)
     at = example_point(system)
     check_redundancy(system, g, points[0])
     _check_holonomic(system, g, at)
-    _check_constraints(system, g)
+    _check_rows(system, g)
+    _check_freedom(system, independent)
     check_ranks(system, g, points)
-    _check_at_example(system, g, at)
-    if system.law is None:
-        _check_mass(system, g, at)
-    if system.bodies:
+    _check_at_example(system, g, at, independent)
+    if declared.law is None:
+        _check_mass(system, g, at, independent)
+    if declared.bodies:
         check_bodies(system)
 
 
-def _check_holonomic(system: System, g: Graph, at: Point) -> None:
+def _check_holonomic(system: SystemNodes, g: Graph, at: Point) -> None:
     """Check that the example point, if it gives every coordinate, satisfies the holonomic equations."""
-    if not all(x in system.example for x in system.coordinates):
+    declared = system.declaration
+    if not all(x in declared.example for x in declared.coordinates):
         return
-    for i, (value, scale) in enumerate(evaluate_with_scale(g, system.nodes.holonomic, at)):
+    for i, (value, scale) in enumerate(evaluate_with_scale(g, system.holonomic, at)):
         if abs(value) > 1e-6 * max(scale, 1e-300):
             raise DeclarationError(
                 f"holonomic[{i}] = {value:.6g} at the example point; it must be zero there"
-                + _moment(system, g, [system.nodes.holonomic[i]], at)
+                + _moment(system, g, [system.holonomic[i]], at)
             )
 
 
-def _moment(system: System, g: Graph, nodes: Sequence[Node], at: Point) -> str:
+def _moment(system: SystemNodes, g: Graph, nodes: Sequence[Node], at: Point) -> str:
     """The time of the example point, for messages about nodes that depend on it."""
-    if not g.depends_on(nodes, [system.nodes.fields.time]):
+    if not g.depends_on(nodes, [system.fields.time]):
         return ""
-    given = "" if time in system.example else ": the example gives no time; add chaplygin.time as a key"
+    given = (
+        ""
+        if time in system.declaration.example
+        else ": the example gives no time; add chaplygin.time as a key"
+    )
     return f" (at t = {at['t']:.6g}{given})"
 
 
-def _check_constraints(system: System, g: Graph) -> None:
-    nodes = system.nodes
-    rows = [list(r) for r in nodes.constraint_rows]
+def _check_rows(system: SystemNodes, g: Graph) -> None:
+    """Check that every constraint contains a velocity, and no input by the kinematics."""
+    rows = [list(r) for r in system.constraint_rows]
+    declared = system.declaration
     for i, row in enumerate(rows):
         if all(n == g.zero for n in row):
-            entry = system.constraint_entries[i]
+            entry = declared.constraint_entries[i]
             missing = "coordinate" if entry.argument == "holonomic" else "velocity"
             raise DeclarationError(f"{entry.argument}[{entry.key}] contains no {missing}")
-    for i, (row, offset) in enumerate(zip(rows, nodes.constraint_offsets, strict=True)):
-        for u in system.inputs:
+    for i, (row, offset) in enumerate(zip(rows, system.constraint_offsets, strict=True)):
+        for u in declared.inputs:
             if g.depends_on([*row, offset], [g.symbol(u.name)]):
                 raise DeclarationError(
-                    f"{system.constraint_entries[i]} depends on the input {u.name!r} by the kinematics; its rate "
+                    f"{declared.constraint_entries[i]} depends on the input {u.name!r} by the kinematics; its rate "
                     "would enter the equations"
                 )
-    if rows and len(system.independent_constraints) >= len(system.velocities):
+
+
+def _check_freedom(system: SystemNodes, independent: Callable[[], Sequence[int]]) -> None:
+    """Check that constraints and parametrization leave some velocities free."""
+    declared, rows = system.declaration, system.constraint_rows
+    if rows and len(independent()) >= len(declared.velocities):
         raise DeclarationError(
-            f"{len(rows)} constraints leave none of the {len(system.velocities)} velocities free"
+            f"{len(rows)} constraints leave none of the {len(declared.velocities)} velocities free"
         )
-    if any(isinstance(s, Rate) for s in system.independent):
+    if any(isinstance(s, Rate) for s in declared.independent):
         raise DeclarationError(
             "parametrization contains a coordinate rate; write it in independent velocities created with "
             "velocities()"
         )
-    if nodes.beta and not nodes.theta:
+    if system.beta and not system.theta:
         raise DeclarationError(
             "parametrization contains no independent velocity; create one with velocities()"
         )
 
 
-def _check_at_example(system: System, g: Graph, at: Point) -> None:
+def _check_at_example(
+    system: SystemNodes, g: Graph, at: Point, independent: Callable[[], Sequence[int]]
+) -> None:
     """Check that constraints and parametrization have full rank at the example point, where pivots are chosen."""
-    nodes = system.nodes
-    rows = nodes.constraint_rows
-    if rows and len(choose_pivots(numeric_matrix(g, rows, at))) < len(system.independent_constraints):
+    rows = system.constraint_rows
+    if rows and len(choose_pivots(numeric_matrix(g, rows, at))) < len(independent()):
         raise DeclarationError(
             "constraints are linearly dependent at the example point; choose another point"
         )
-    columns = partials(g, nodes.beta, nodes.theta)
+    columns = partials(g, system.beta, system.theta)
     if columns and len(choose_pivots(numeric_matrix(g, columns, at))) < len(columns):
-        names = ", ".join(s.name for s in system.independent)
+        names = ", ".join(s.name for s in system.declaration.independent)
         raise DeclarationError(
             f"parametrization: the parameters {names} are not independent at the example point"
         )
 
 
-def _check_mass(system: System, g: Graph, at: Point) -> None:
+def _check_mass(system: SystemNodes, g: Graph, at: Point, independent: Callable[[], Sequence[int]]) -> None:
     values = mass_at(system, g, at)
     if not np.isfinite(values).all():
         raise DeclarationError("the mass matrix is not finite at the example point")
-    permitted = _permitted_directions(system, g, at)
+    permitted = _permitted_directions(system, g, at, independent)
     if permitted is not None and _is_singular(values):
         _check_permitted(system, values, permitted)
         return
@@ -131,15 +145,14 @@ def _check_mass(system: System, g: Graph, at: Point) -> None:
         left[a + 1 :, a + 1 :] -= np.outer(left[a + 1 :, a], left[a, a + 1 :]) / left[a, a]
 
 
-def mass_at(system: System, g: Graph, at: Point) -> Any:
+def mass_at(system: SystemNodes, g: Graph, at: Point) -> Any:
     """M at a point; infinite or NaN entries are left."""
-    nodes = system.nodes
-    momenta = gradient(g, nodes.kinetic, nodes.eta)
+    momenta = gradient(g, system.kinetic, system.eta)
     k = len(momenta)
     # A single derivative along all velocities at once: the directions are the rows of the unit matrix.
     along = [g.symbol(f"cg_along_{a}") for a in range(k)]
     directions = {str(g.value[n]): row for n, row in zip(along, np.eye(k), strict=True)}
-    moved = forward(g, momenta, dict(zip(nodes.eta, along, strict=True)))
+    moved = forward(g, momenta, dict(zip(system.eta, along, strict=True)))
     values = np.zeros((k, k))
     with np.errstate(all="ignore"):
         for a, row in enumerate(evaluate(g, moved, {**at, **directions})):
@@ -147,11 +160,11 @@ def mass_at(system: System, g: Graph, at: Point) -> Any:
     return values
 
 
-def needs_constraints(system: System) -> bool:
+def needs_constraints(system: SystemNodes) -> bool:
     """Whether M is singular at the example point, so that only constraints make the accelerations unique."""
-    if system.law is not None or not system.constraints:
+    if system.declaration.law is not None or not system.constraints:
         return False
-    return _is_singular(mass_at(system, system.nodes.graph.copy(), example_point(system)))
+    return _is_singular(mass_at(system, system.graph.copy(), example_point(system)))
 
 
 def _scaled(values: Any) -> Any:
@@ -164,18 +177,19 @@ def _is_singular(values: Any) -> bool:
     return bool(np.linalg.matrix_rank(_scaled(values), tol=_SINGULAR) < len(values))
 
 
-def _permitted_directions(system: System, g: Graph, at: Point) -> Any:
+def _permitted_directions(
+    system: SystemNodes, g: Graph, at: Point, independent: Callable[[], Sequence[int]]
+) -> Any:
     """Columns that span the velocities which the constraints permit at a point; None without constraints."""
-    nodes = system.nodes
-    if nodes.beta:
-        return np.array(numeric_matrix(g, partials(g, nodes.beta, nodes.theta), at)).T
-    if not nodes.constraint_rows:
+    if system.beta:
+        return np.array(numeric_matrix(g, partials(g, system.beta, system.theta), at)).T
+    if not system.constraint_rows:
         return None
-    rows = np.array(numeric_matrix(g, nodes.constraint_rows, at))
-    return np.linalg.svd(rows)[2][len(system.independent_constraints) :].T
+    rows = np.array(numeric_matrix(g, system.constraint_rows, at))
+    return np.linalg.svd(rows)[2][len(independent()) :].T
 
 
-def _check_permitted(system: System, values: Any, permitted: Any) -> None:
+def _check_permitted(system: SystemNodes, values: Any, permitted: Any) -> None:
     """Refuse an M that is singular at the example point unless it is positive on the permitted velocities."""
     scale = np.sqrt(np.abs(np.diag(values)))
     scale[scale == 0] = scale[scale > 0].min(initial=1.0)
@@ -185,7 +199,9 @@ def _check_permitted(system: System, values: Any, permitted: Any) -> None:
         return
     still = np.abs(basis @ directions[:, 0]) / scale
     names = ", ".join(
-        v.name for v, share in zip(system.velocities, still, strict=True) if share > 1e-6 * still.max()
+        v.name
+        for v, share in zip(system.declaration.velocities, still, strict=True)
+        if share > 1e-6 * still.max()
     )
     raise DeclarationError(
         f"the mass matrix is singular at the example point, on the velocities that the constraints permit too: kinetic "
@@ -193,13 +209,13 @@ def _check_permitted(system: System, values: Any, permitted: Any) -> None:
     )
 
 
-def _check_regular(system: System, values: Any, scaled: Any) -> None:
+def _check_regular(system: SystemNodes, values: Any, scaled: Any) -> None:
     """Refuse a singular mass matrix, naming the velocities and the bodies that they move."""
     singular, advice = (
         "the mass matrix is singular at the example point",
         "do not substitute constraints into it",
     )
-    for v, row in zip(system.velocities, values, strict=True):
+    for v, row in zip(system.declaration.velocities, values, strict=True):
         if row.any():
             continue
         moved = " and ".join(repr(body.name) for body in moved_by(system, v))
@@ -212,7 +228,9 @@ def _check_regular(system: System, values: Any, scaled: Any) -> None:
     if np.linalg.matrix_rank(scaled, tol=_SINGULAR) == len(values):
         return
     still = np.abs(np.linalg.svd(scaled)[2][-1])
-    among = [v for v, share in zip(system.velocities, still, strict=True) if share > 1e-6 * still.max()]
+    among = [
+        v for v, share in zip(system.declaration.velocities, still, strict=True) if share > 1e-6 * still.max()
+    ]
     jointed = {body.name for v in among for body in moved_by(system, v)}
     if len(jointed) == 1:
         body = jointed.pop()

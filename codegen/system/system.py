@@ -16,7 +16,7 @@ from ..declare.declaration import Declaration
 from ..declare.declare import declare, with_events
 from ..graph.graph import Node
 from ..graph.to_sympy import expressions
-from ..symbols.symbols import Parameter, check_name
+from ..symbols.symbols import check_name
 from ..symbols.values import naming
 from .digest import digest
 from .independence import Independence
@@ -126,7 +126,7 @@ class System(Declaration):
         check_name(name, "System name")
         with naming(name):
             self._become(declare(**given))
-            check(self)
+            check(self.nodes, lambda: self.independent_constraints)
 
     def _become(self, declared: Declaration) -> None:
         vars(self).update(declared.parts(), occurring=declared.occurring, nodes=lowered(declared))
@@ -178,22 +178,18 @@ class System(Declaration):
     @cached_property
     def parameters(self) -> tuple[sp.Symbol, ...]:
         """The parameters, without those of bodies that drop out of T, V and Q."""
-        mechanism = self.nodes.mechanism
-        kept = {s for entry, symbols in self.occurring if not entry.of_mechanism for s in symbols}
-        kept.update(self.example)
-        used = self.nodes.graph.symbols([mechanism.kinetic, mechanism.potential, *mechanism.forces.values()])
-        return tuple(p for p in self.of_kind(Parameter) if p in kept or p.name in used)
+        return self.nodes.parameters
 
     @cached_property
     def digest(self) -> str:
         """The hash of the declaration: equal declarations have equal digests."""
-        return digest(self)
+        return digest(self.nodes)
 
     # -- constraints ----------------------------------------------------------------------------------------------
     @cached_property
     def independent_constraints(self) -> tuple[int, ...]:
         """The indices of constraints that determine all others where the holonomic equations hold."""
-        return independent_constraints(self)
+        return independent_constraints(self.nodes)
 
     @cached_property
     def redundancy(self) -> int:
@@ -206,17 +202,17 @@ class System(Declaration):
     @cached_property
     def rank_of_loops(self) -> int:
         """The rank of the rates of the holonomic equations, without other constraints, where they hold."""
-        return len(independent_constraints(self, len(self.constraints) - len(self.holonomic)))
+        return len(independent_constraints(self.nodes, len(self.constraints) - len(self.holonomic)))
 
     @cached_property
     def independence(self) -> Independence:
         """Which velocities determine the others under the constraints."""
-        return Independence(self)
+        return Independence(self.nodes, self.independent_constraints)
 
     @cached_property
     def needs_constraints(self) -> bool:
         """Whether the mass matrix of all velocities is singular, and regular on those that the constraints permit."""
-        return needs_constraints(self)
+        return needs_constraints(self.nodes)
 
     # -- energies and forces, including those of the bodies -----------------------------------------------------
     @cached_property
@@ -240,7 +236,7 @@ class System(Declaration):
     @cached_property
     def screws(self) -> Screws:
         """The kinematic screws of the bodies by name, as SymPy expressions built on first access."""
-        return Screws(self, self.nodes.mechanism.flow)
+        return Screws(self.bodies, self.symbols, self.nodes.mechanism.flow)
 
     def _text(self, nodes: Sequence[Node]) -> list[Expression]:
         """Nodes of the mechanism as SymPy expressions."""

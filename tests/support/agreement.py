@@ -45,9 +45,9 @@ def permitted_points(name: str, count: int) -> list[Point]:
     system = system_of(name)
     eqs = attempt(name, "maggi")
     if isinstance(eqs, str):
-        return good_points(system, [system.nodes.kinetic], count)
+        return good_points(system.nodes, [system.nodes.kinetic], count)
     nodes = [eqs.nodes.declared[v] for v in system.velocities]
-    points = good_points(system, nodes, count, eqs.nodes.graph)
+    points = good_points(system.nodes, nodes, count, eqs.nodes.graph)
     names = [v.name for v in system.velocities]
     return [{**p, **dict(zip(names, evaluate(eqs.nodes.graph, nodes, p), strict=True))} for p in points]
 
