@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any
 
 import sympy as sp
@@ -95,8 +94,6 @@ class EquationNodes:
         known = {s.name: s for s in (*self.system.all_symbols(), *self.velocities, *self.parameters)}
         if self.friction is None:
             return known
-        from .equation_nodes import friction_symbols
-
         return friction_symbols(self.system) | known
 
     def entry(self, i: int, j: int) -> Node:
@@ -129,7 +126,7 @@ class EquationNodes:
             result |= dict(zip(names, evaluate(g, nodes[held:], result, precise, shrink), strict=True))
         return result
 
-    @cached_property
+    @property
     def permitted(self) -> dict[Node, Node]:
         """The nodes of the declared velocities (and independent parameters), mapped to their values in the states."""
         system = self.system
@@ -139,40 +136,16 @@ class EquationNodes:
             found |= {self.graph.symbol(s.name): self.reaction_nodes[s.name] for s in system.multipliers}
         return found
 
-    @cached_property
+    @property
     def output_nodes(self) -> dict[str, Node]:
         """The user's outputs as functions of the states."""
         names = list(self.system.nodes.outputs)
         nodes = self.graph.substitute(list(self.system.nodes.outputs.values()), self.permitted)
         return dict(zip(names, nodes, strict=True))
 
-    @cached_property
-    def resets(self) -> tuple[tuple[Node, ...] | None, ...]:
-        """The state after each event of the system; None for an event without a reset."""
-        from .resets import resets
-
-        return resets(self)
-
-    @cached_property
-    def found_invariants(self) -> tuple[Invariant, ...]:
-        from .invariants import find
-
-        return find(self)
-
-    @cached_property
-    def levels(self) -> tuple[Node, ...]:
-        """The invariants of the coordinates alone, as |q|^2. Implicit equations keep velocities that are not states."""
-        nodes = self.system.nodes
-        changing = [*self.velocity_nodes, *nodes.eta, *nodes.theta, self.independent_node]
-        return tuple(i.node for i in self.found_invariants if not self.graph.depends_on([i.node], changing))
-
     def view(self, nodes: Sequence[Node]) -> list[Any]:
         """Nodes as SymPy expressions."""
         return shown(self.graph, nodes, self.symbols)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Pickled are the fields; what follows from them is made again."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
 @dataclass(frozen=True)

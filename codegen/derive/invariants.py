@@ -7,9 +7,9 @@ the declaration, else "checked": numerically, to 60 digits of the smallest term.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +20,10 @@ from ..identities.rational import vanishes
 from ..system.fields import pointwise_rank
 from .conservation import Examination, conserved, slopes_along
 from .cyclic import cyclic_velocities, jumps_along
-from .equation_nodes import Invariant
+from .equation_nodes import EquationNodes, Invariant
 from .polynomial_integrals import casimirs, independent, momentum_maps, null_space
 from .power import painleve_function
-
-if TYPE_CHECKING:
-    from .equation_nodes import EquationNodes
+from .resets import resets
 
 _MOST_COORDINATES = 16
 """Quadratic invariants are searched for in systems with at most this many coordinates."""
@@ -40,20 +38,31 @@ def find(eqs: EquationNodes) -> tuple[Invariant, ...]:
         found = tuple(c for c in _coordinate_invariants(eqs) if c.status == "proved")
     else:
         found = _conserved_in_flight(eqs)
-    return tuple(i for i in found if not _reset(eqs, i.node))
+    moved = resets(eqs)
+    return tuple(i for i in found if not _reset(eqs, moved, i.node))
 
 
-def _reset(eqs: EquationNodes, node: Node) -> bool:
+def levels(eqs: EquationNodes, found: Iterable[Invariant]) -> tuple[Node, ...]:
+    """Of what was found the invariants of the coordinates alone, as |q|^2.
+
+    Implicit equations keep velocities that are not states.
+    """
+    nodes = eqs.system.nodes
+    changing = [*eqs.velocity_nodes, *nodes.eta, *nodes.theta, eqs.independent_node]
+    return tuple(i.node for i in found if not eqs.graph.depends_on([i.node], changing))
+
+
+def _reset(eqs: EquationNodes, moved: Sequence[Sequence[Node] | None], node: Node) -> bool:
     """Whether an event changes a function of the states, and of the velocities that implicit equations keep."""
     g, nodes = eqs.graph, eqs.system.nodes
-    for event, after in zip(nodes.events, eqs.resets, strict=True):
+    for event, after in zip(nodes.events, moved, strict=True):
         if after is None:
             continue
         new = dict(zip(eqs.state_nodes, after, strict=True))
         if eqs.implicit is not None:
             new |= {e: event.reset.get(v, e) for v, e in zip(eqs.system.velocities, nodes.eta, strict=True)}
-        (moved,) = g.substitute([node], new)
-        if moved != node and not vanish_everywhere(g, [g.sub(moved, node)], eqs.points([moved, node], 3)):
+        (there,) = g.substitute([node], new)
+        if there != node and not vanish_everywhere(g, [g.sub(there, node)], eqs.points([there, node], 3)):
             return True
     return False
 

@@ -71,7 +71,8 @@ def _reactions(eqs: EquationNodes, accelerations: Sequence[Node]) -> Node:
         return g.sum(g.mul(f, g.dot(row, system.nodes.eta)) for f, row in pairs)
     if not (system.constraints or system.parametrization) or eqs.independent is not None:
         return g.zero
-    beta = [eqs.permitted[e] for e in system.nodes.eta]
+    permitted = eqs.permitted
+    beta = [permitted[e] for e in system.nodes.eta]
     slopes = [g.mul(v, s) for v in eqs.velocity_nodes for s in forward(g, beta, {v: g.one})]
     k = len(beta)
     rest = [g.sub(b, g.sum(slopes[j::k])) for j, b in enumerate(beta)]

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import sympy as sp
 
 from chaplygin.errors import FormError
 
 from ..graph.graph import Node
-
-if TYPE_CHECKING:
-    from .equation_nodes import EquationNodes
+from .equation_nodes import EquationNodes
 
 
 def resets(eqs: EquationNodes) -> tuple[tuple[Node, ...] | None, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from chaplygin.errors import FormError
 from chaplygin.runtime.interface.messages import short
 
+from ..derive.resets import resets
 from . import FORMS
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def derive(system: System, form: str, **options: Any) -> Equations:
         from ..derive.friction import add_friction
 
         result = add_friction(result)
-    assert len(result.resets) == len(system.events)  # a reset that does not fit the form raises here
+    resets(result)  # one that does not fit the form raises here
     return Equations(result)
 
 

@@ -47,7 +47,7 @@ def _levels(d: Dynamics) -> list[Node]:
     g, eqs = d.graph, d.eqs
     fields = eqs.system.nodes.fields
     found = []
-    for level in eqs.levels:
+    for level in d.levels:
         slopes = [g.dot(gradient(g, level, fields.coordinates), field) for field in fields.along]
         if vanish_everywhere(g, slopes, eqs.points(slopes, 3)):
             found.append(level)

@@ -35,7 +35,7 @@ def correction_all(d: Dynamics) -> Iterator[Kernel]:
     """The same, so that the invariants of the coordinates are also those of the state at the start: `cg_v_<i>`."""
     eqs, g = d.eqs, d.graph
     x = eqs.coordinate_nodes
-    levels = eqs.levels
+    levels = d.levels
     if not levels:
         return
     solves, checks = list[Solve](), list[tuple[Node, Node]]()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from chaplygin.runtime.interface.description import Variable
 
-from ..derive.equation_nodes import Friction
+from ..derive.equation_nodes import EquationNodes, Friction, Invariant
 from ..derive.friction import friction_rows
+from ..derive.invariants import find, levels
 from ..derive.point_mass_tree import point_tree
 from ..graph.differentiate import forward
 from ..graph.graph import LEAVES, Node
@@ -17,9 +17,6 @@ from .point_mass_tree import shortest
 from .program import Kernel, Solve
 from .quantities import conserved, guards, outputs
 from .solver import Coupling, Mass, momentum_solve, momentum_variation, reduced
-
-if TYPE_CHECKING:
-    from ..derive.equation_nodes import EquationNodes
 
 
 class Dynamics:
@@ -38,8 +35,8 @@ class Dynamics:
     labels : names for the nontrivial entries of M and f.
     """
 
-    def __init__(self, eqs: EquationNodes) -> None:
-        self.eqs, self.graph = eqs, eqs.graph
+    def __init__(self, eqs: EquationNodes, found: Callable[[], tuple[Invariant, ...]] | None = None) -> None:
+        self.eqs, self.graph, self._found = eqs, eqs.graph, found
         self.labels = _labels(eqs)
         self.solution: dict[Node, Node] = {}
         self.coupling: Coupling | None = None
@@ -77,12 +74,22 @@ class Dynamics:
         return Mass(self.graph, self.eqs.mass)
 
     @cached_property
+    def invariants(self) -> tuple[Invariant, ...]:
+        """The first integrals: those that `found` gives, or else searched for here."""
+        return find(self.eqs) if self._found is None else self._found()
+
+    @cached_property
+    def levels(self) -> tuple[Node, ...]:
+        """The invariants of the coordinates alone."""
+        return levels(self.eqs, self.invariants)
+
+    @cached_property
     def outputs(self) -> list[tuple[Variable, Node]]:
-        return outputs(self.eqs, self.accelerations)
+        return outputs(self.eqs, self.invariants, self.accelerations)
 
     @cached_property
     def conserved(self) -> list[tuple[Variable, Node]]:
-        return conserved(self.eqs)
+        return conserved(self.eqs, self.invariants)
 
     @cached_property
     def guards(self) -> list[tuple[Variable, Node]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..derive.friction import Rows, slip_accelerations
+from ..derive.resets import resets as states_after
 from ..graph.linear import eliminate
 from .dynamics import Dynamics
 from .program import Kernel, Solve
@@ -19,7 +20,7 @@ def guards(d: Dynamics) -> Iterator[Kernel]:
 
 def resets(d: Dynamics) -> Iterator[Kernel]:
     """The state after each event that has a reset: `reset_<i>` for event i."""
-    for i, after in enumerate(d.eqs.resets):
+    for i, after in enumerate(states_after(d.eqs)):
         if after is not None:
             yield d.kernel(f"reset_{i}", after, [f"{s} after" for s in d.eqs.states])
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ..derive.digest import program_digest
+from ..derive.equation_nodes import EquationNodes, Invariant
 from . import kernels
 from .dynamics import Dynamics
 from .needed_pivots import with_needed_checks
 from .program import Kernel, Program
 from .quantities import contact_entries, event_entries, given, variable
 
-if TYPE_CHECKING:
-    from ..derive.equation_nodes import EquationNodes
 
-
-def derived(eqs: EquationNodes) -> Program:
+def derived(eqs: EquationNodes, found: Callable[[], tuple[Invariant, ...]] | None = None) -> Program:
     """The kernels as they are derived, before the search for fewer operations."""
-    system, dynamics = eqs.system, Dynamics(eqs)
+    system, dynamics = eqs.system, Dynamics(eqs, found)
     made: dict[str, Kernel] = {}
     for row in kernels.KERNELS:
         directions = len(eqs.states) if row.takes == "direction" else 0

@@ -18,7 +18,7 @@ from ..symbols.symbols import assumed
 from .program import ContactEntry, EventEntry
 
 if TYPE_CHECKING:
-    from ..derive.equation_nodes import EquationNodes
+    from ..derive.equation_nodes import EquationNodes, Invariant
 
 
 def changing(g: Graph, node: Node) -> tuple[Node, str] | None:
@@ -73,11 +73,11 @@ def variable(eqs: EquationNodes, s: sp.Symbol, kind: str) -> Variable:
     )
 
 
-def conserved(eqs: EquationNodes) -> list[tuple[Variable, Node]]:
+def conserved(eqs: EquationNodes, invariants: Sequence[Invariant]) -> list[tuple[Variable, Node]]:
     """The first integrals, then the residuals."""
     found = [
         (Variable(i.name, "invariant", "", i.description, flags=ZERO_AT_START if i.zero else 0), i.node)
-        for i in eqs.found_invariants
+        for i in invariants
     ]
     open_ = open_residuals(eqs)
     return found + [
@@ -110,9 +110,11 @@ def guards(eqs: EquationNodes) -> list[tuple[Variable, Node]]:
     ]
 
 
-def outputs(eqs: EquationNodes, accelerations: Sequence[Node]) -> list[tuple[Variable, Node]]:
+def outputs(
+    eqs: EquationNodes, invariants: Sequence[Invariant], accelerations: Sequence[Node]
+) -> list[tuple[Variable, Node]]:
     """Declared velocities that are not states, reactions, friction, the user's outputs, and those of `_balance`."""
-    system, invariants = eqs.system, {i.name for i in eqs.found_invariants}
+    system, known = eqs.system, {i.name for i in invariants}
     found = [
         (variable(eqs, v, "declared"), node) for v, node in eqs.declared.items() if v.name not in eqs.states
     ]
@@ -138,10 +140,10 @@ def outputs(eqs: EquationNodes, accelerations: Sequence[Node]) -> list[tuple[Var
         (Variable(n, "output", units.get(n, ""), about.get(n, "")), node)
         for n, node in eqs.output_nodes.items()
     ]
-    taken = {v.name for v, _ in found} | set(eqs.symbols) | invariants
+    taken = {v.name for v, _ in found} | set(eqs.symbols) | known
     for name, text, node in friction[-1:]:
         found.append((Variable(_free(name, taken), "output", "", text), node))
-    return found + _balance(eqs, invariants, taken, accelerations)
+    return found + _balance(eqs, known, taken, accelerations)
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from ..derive.equation_nodes import EquationNodes, Invariant
 from ..lower import kernels
 from ..lower.dynamics import Dynamics
 from ..lower.lower import derived
@@ -14,16 +15,13 @@ from .plan import may_roll
 from .statements import Counts
 from .write_statements import count
 
-if TYPE_CHECKING:
-    from ..derive.equation_nodes import EquationNodes
-
 LARGEST_ARRANGED = 4000
 """Maximum number of nodes of a rarely called kernel that is arranged; the right-hand side always is."""
 
 
-def lower(eqs: EquationNodes) -> Program:
-    """The program of a model."""
-    program = first = derived(eqs)
+def lower(eqs: EquationNodes, found: Callable[[], tuple[Invariant, ...]] | None = None) -> Program:
+    """The program of a model; `found` gives the invariants of the equations if they need not be searched for."""
+    program = first = derived(eqs, found)
     for change in PASSES:
         program = change(program)
     has_kinks = len(first.guards) > len(first.events)

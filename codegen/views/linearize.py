@@ -16,6 +16,7 @@ from chaplygin.errors import FormError
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.interface.messages import short
 
+from ..derive.invariants import levels
 from ..graph.differentiate import gradient
 from ..graph.graph import Node
 
@@ -112,7 +113,7 @@ def _observed(eqs: Equations, dropped: Sequence[int]) -> dict[str, Node]:
 
 def _closing(eqs: Equations) -> list[Node]:
     """The residuals, and the invariants of the coordinates."""
-    return [*eqs.nodes.residuals_nodes.values(), *eqs.nodes.levels]
+    return [*eqs.nodes.residuals_nodes.values(), *levels(eqs.nodes, eqs._found)]
 
 
 def _ignorable(eqs: Equations, closing: Sequence[Node]) -> list[int]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import sympy as sp
 
-from chaplygin.codegen.derive.equation_nodes import EquationNodes
+from chaplygin.codegen.derive.equation_nodes import EquationNodes, Invariant
+from chaplygin.codegen.derive.invariants import find
 from chaplygin.codegen.graph.graph import Node
 from chaplygin.codegen.system.system import System
 from chaplygin.errors import SizeWarning
@@ -114,7 +115,12 @@ class Equations:
         from chaplygin.codegen.plan.passes import lower
 
         self._warn_of_size()
-        return lower(self.nodes)
+        return lower(self.nodes, lambda: self._found)
+
+    @cached_property
+    def _found(self) -> tuple[Invariant, ...]:
+        """The first integrals, searched for once, with their nodes and evidence."""
+        return find(self.nodes)
 
     def _warn_of_size(self) -> None:
         """Issue a SizeWarning if emitting and compiling will take a minute, which cells and tensions do not."""
@@ -174,12 +180,12 @@ class Equations:
 
     @property
     def invariants(self) -> dict[str, Any]:
-        return self._shown({i.name: i.node for i in self.nodes.found_invariants})
+        return self._shown({i.name: i.node for i in self._found})
 
     @property
     def invariant_status(self) -> dict[str, str]:
         """How each invariant was found: "proved" (a theorem whose hypotheses hold) or "checked" (to 60 digits)."""
-        return {i.name: i.status for i in self.nodes.found_invariants}
+        return {i.name: i.status for i in self._found}
 
     @property
     def residuals(self) -> dict[str, Any]:

@@ -257,7 +257,7 @@ def equation_lines(equations: Equations, full: bool = True) -> list[str]:
 
 
 def _invariants(equations: Equations, full: bool) -> list[tuple[str, str, str]]:
-    found = [(i.name, i.status, i.node) for i in equations.nodes.found_invariants]
+    found = [(i.name, i.status, i.node) for i in equations._found]
     found += [(name, "residual", node) for name, node in equations.nodes.residuals_nodes.items()]
     texts = _shown(equations, [node for *_, node in found], full)
     rows = [(name, f"({s})", f"= {text}") for (name, s, _), text in zip(found, texts, strict=True)]

@@ -16,6 +16,7 @@ from hybrid_kernels import ROUGH, WITH_EVENTS, Kernels
 from integrations import need
 
 import chaplygin as cg
+from chaplygin.codegen.derive.resets import resets
 from chaplygin.codegen.emit.targets import emit, emit_to
 from chaplygin.codegen.symbols.symbols import DeclarationError
 from chaplygin.errors import FormError
@@ -122,7 +123,7 @@ def test_resets_of_constrained_forms() -> None:
     words = r"maggi does not fit 'sleigh': events\['stop'\].reset: w is not a state.*omega"
     with pytest.raises(FormError, match=words):
         system.equations("maggi", independent=["omega", "v"])
-    assert system.equations("multipliers").nodes.resets[0] is not None
+    assert resets(system.equations("multipliers").nodes)[0] is not None
     th1, th2 = cg.velocities("th1 th2")
     given = {k: e for k, e in given.items() if k != "constraints"}
     by_parameters = {"parametrization": {omega: th1, v: th2, w: th1 / 2}}
@@ -144,7 +145,7 @@ def test_resets_that_would_move_a_parameter_of_the_form() -> None:
         with pytest.raises(FormError, match=words):
             top.with_events([cg.Event(w1, reset={v: -v}, name="e")]).equations("routh")
     free = top.with_events([cg.Event(w1, reset={top.velocities[1]: 0 * w1 + 1}, name="e")])
-    assert free.equations("routh").nodes.resets[0] is not None
+    assert resets(free.equations("routh").nodes)[0] is not None
     sleigh = cg.example("chaplygin_sleigh").system
     v = sleigh.velocities[1]
     with pytest.raises(FormError, match=r"whittaker does not fit.*the energy h is constant"):

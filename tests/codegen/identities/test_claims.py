@@ -17,6 +17,7 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
+from chaplygin.codegen.derive.invariants import find
 from chaplygin.codegen.graph.from_sympy import Lowering
 from chaplygin.codegen.graph.graph import Graph
 from chaplygin.codegen.graph.to_sympy import expressions
@@ -203,7 +204,7 @@ def holds(one: Case, integral: Any) -> bool:
 def assert_true(one: Case, eqs: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # every branch of the cases is reached
-        found = eqs.nodes.found_invariants
+        found = find(eqs.nodes)
     for i in found:
         assert holds(one, expressions(eqs.nodes.graph, [i.node], eqs.nodes.symbols)[0]), i
     assert one.found <= {i.name for i in found}
@@ -229,10 +230,10 @@ def test_under_any_name(label: str, name: str) -> None:
 def test_in_other_forms(label: str, form: str) -> None:
     one = CASES[label]
     eqs = equations(one, "s", form)
-    for i in eqs.nodes.found_invariants:
+    for i in find(eqs.nodes):
         node = expressions(eqs.nodes.graph, [i.node], eqs.nodes.symbols)[0]
         assert holds(one, node.subs(dict(zip(eqs.velocities, (xd, yd), strict=True))))
-    assert one.found & {E} <= {i.name for i in eqs.nodes.found_invariants}
+    assert one.found & {E} <= {i.name for i in find(eqs.nodes)}
 
 
 def test_the_oracle_can_tell() -> None:
@@ -246,7 +247,7 @@ def test_the_oracle_can_tell() -> None:
 @pytest.mark.parametrize("turns", [sp.atan2(sp.sin(x), sp.cos(x)) - x, sp.atan(sp.tan(x)) - x])
 def test_the_steps_of_counted_turns_push(turns: Any) -> None:
     """V = y f(x), where f falls by 2 pi or pi at odd multiples of pi or pi/2, and is constant between."""
-    assert not equations(case(y * turns, []), "turns").nodes.found_invariants
+    assert not find(equations(case(y * turns, []), "turns").nodes)
 
 
 @pytest.mark.parametrize(
@@ -258,15 +259,14 @@ def test_the_steps_of_counted_turns_push(turns: Any) -> None:
 )
 def test_a_parameter_stays_on_its_branch(potential: Any, found: dict[str, str]) -> None:
     """V jumps from one value of a parameter to another, and in no motion."""
-    claims = equations(case(potential, []), "choice").nodes.found_invariants
+    claims = find(equations(case(potential, []), "choice").nodes)
     assert {i.name: i.status for i in claims} == found
 
 
 def test_the_same_is_claimed_under_twenty_names() -> None:
     for label in ("gaussian_far", "conjunction", "step"):
         claims = {
-            tuple((i.name, i.status) for i in equations(CASES[label], name).nodes.found_invariants)
-            for name in NAMES
+            tuple((i.name, i.status) for i in find(equations(CASES[label], name).nodes)) for name in NAMES
         }
         assert len(claims) == 1, label
 
@@ -342,7 +342,7 @@ def test_a_branch_that_is_not_found_is_said() -> None:
         carriage("never", never)
     system = cg.System("never", coordinates=[x, y], kinetic=(xd**2 + yd**2) / 2, potential=never)
     with pytest.warns(cg.errors.BranchWarning, match=r"potential.*sin\(x\) - 2 > 0.*not reported") as said:
-        assert {i.name for i in system.equations("lagrange").nodes.found_invariants} == {PY}
+        assert {i.name for i in find(system.equations("lagrange").nodes)} == {PY}
     assert len(said) == 1
 
 
@@ -350,9 +350,7 @@ def test_more_branches_than_are_tried_are_said() -> None:
     walls = sum(sp.Max(0, i * x + y - i * i) ** 2 for i in range(1, 13))
     system = cg.System("walls", coordinates=[x, y], kinetic=(xd**2 + yd**2) / 2, potential=walls)
     with pytest.warns(cg.errors.BranchWarning, match="more than 64"):
-        assert {i.name: i.status for i in system.equations("lagrange").nodes.found_invariants} == {
-            E: "proved"
-        }
+        assert {i.name: i.status for i in find(system.equations("lagrange").nodes)} == {E: "proved"}
 
 
 def plane(**given: Any) -> cg.System:
@@ -421,7 +419,7 @@ def test_painleves_function_is_not_taken_for_the_energy() -> None:
     """T has a part linear in the velocity beyond x = 9 only: there T2 - T0 + V is kept, T + V is not."""
     kinetic = (xd**2 + yd**2) / 2 + yd * sp.Max(0, x - 9) ** 2
     eqs = cg.System("linear", coordinates=[x, y], kinetic=kinetic).equations("lagrange")
-    assert {i.name for i in eqs.nodes.found_invariants} == {"painleve", PY}
+    assert {i.name for i in find(eqs.nodes)} == {"painleve", PY}
 
 
 def test_a_reset_that_works_far_away_only() -> None:
@@ -436,7 +434,7 @@ def test_a_reset_that_works_far_away_only() -> None:
             events=[wall],
             example={y: 1},
         )
-        assert (E in {i.name for i in system.equations("lagrange").nodes.found_invariants}) is kept
+        assert (E in {i.name for i in find(system.equations("lagrange").nodes)}) is kept
 
 
 def test_an_affine_part_far_away_does_work() -> None:
@@ -449,7 +447,7 @@ def test_an_affine_part_far_away_does_work() -> None:
         example={x: 1, y: 0},
     )
     eqs = belt.equations("maggi")
-    assert E not in {i.name for i in eqs.nodes.found_invariants}
+    assert E not in {i.name for i in find(eqs.nodes)}
     kernel = eqs.program.kernels["outputs"]
     names = [v.name for v in eqs.program.outputs]
     assert "power" in names
@@ -537,5 +535,5 @@ def test_integrals_of_the_catalogue(name: str) -> None:
     form, known = CATALOGUE[name]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = cg.example(name).system.equations(form).nodes.found_invariants
+        found = find(cg.example(name).system.equations(form).nodes)
     assert {i.name for i in found} == set(known.split())
