@@ -14,8 +14,7 @@ from ..derive.resets import resets
 from . import FORMS
 
 if TYPE_CHECKING:
-    from chaplygin.api.equations import Equations
-
+    from ..derive.equation_nodes import EquationNodes
     from ..system.system import System
     from .form import Form
 
@@ -30,13 +29,11 @@ def options_of(form: str) -> Mapping[str, Parameter]:
     return _form(form).options
 
 
-def derive(system: System, form: str, **options: Any) -> Equations:
+def derive(system: System, form: str, **options: Any) -> EquationNodes:
     """The equations of a system in one form.
 
     Raises FormError for an unknown form, an unknown option, or a failed hypothesis of the form.
     """
-    from chaplygin.api.equations import Equations
-
     chosen = _form(form)
     for option in options:
         if option not in chosen.options:
@@ -52,7 +49,7 @@ def derive(system: System, form: str, **options: Any) -> Equations:
 
         result = add_friction(result)
     resets(result)  # one that does not fit the form raises here
-    return Equations(result)
+    return result
 
 
 def fitting(system: System) -> str:

@@ -279,9 +279,11 @@ class System(Declaration):
         >>> example("heavy_top").system.equations().form
         'poincare'
         """
+        from chaplygin.api.equations import Equations
+
         from ..forms.choose import derive, fitting
 
-        return derive(self, fitting(self) if form is None else form, **options)
+        return Equations(derive(self, fitting(self) if form is None else form, **options))
 
     def compile(
         self,

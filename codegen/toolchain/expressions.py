@@ -13,8 +13,7 @@ from . import cache
 from .library import facts_of, lane_library
 
 if TYPE_CHECKING:
-    from chaplygin.api.equations import Equations
-
+    from ..derive.equation_nodes import EquationNodes
 
 _COMMANDS = {
     "values": "batch.evaluate(...)",
@@ -26,7 +25,7 @@ _COMMANDS = {
 def build_companion(
     module: Path,
     digest: str,
-    equations: Callable[[], Equations],
+    equations: Callable[[], EquationNodes],
     wanted: Sequence[Any],
     lanes: int,
     kind: Literal["values", "slopes", "observed"],
@@ -44,7 +43,7 @@ def build_companion(
     key = cache.model_key(own, reproducible=facts["reproducible"], tuned=facts["tuned"])
 
     def texts() -> dict[str, bytes]:
-        nodes = equations().nodes
+        nodes = equations()
         owners: tuple[int, ...] = ()
         if kind == "observed":
             made, owners = guarded(nodes, expressions, own)

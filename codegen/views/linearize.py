@@ -7,8 +7,8 @@ Observed are the dependent states, constant rates of dropped coordinates, and th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import sympy as sp
 
@@ -16,12 +16,9 @@ from chaplygin.errors import FormError
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.interface.messages import short
 
-from ..derive.invariants import levels
+from ..derive.equation_nodes import EquationNodes
 from ..graph.differentiate import gradient
 from ..graph.graph import Node
-
-if TYPE_CHECKING:
-    from chaplygin.api.equations import Equations
 
 
 class LinearEquations(NamedTuple):
@@ -36,42 +33,47 @@ class LinearEquations(NamedTuple):
     outputs: tuple[str, ...]
 
 
-def linearized(eqs: Equations, point: Mapping[Any, Any], about: str) -> LinearEquations:
-    """See `Equations.linearize`."""
-    nodes, g = eqs.nodes, eqs.nodes.graph
+def linearized(
+    eqs: EquationNodes,
+    levels: Callable[[], Sequence[Node]],
+    point: Mapping[Any, Any],
+    about: str,
+) -> LinearEquations:
+    """See `Equations.linearize`; `levels` gives the invariants of the coordinates."""
+    g = eqs.graph
     if about not in ("equilibrium", "steady"):
         raise FormError(f"linearize: about = {short(about)}: give 'equilibrium' or 'steady'")
-    if eqs.independent is not None or nodes.friction is not None or nodes.implicit is not None:
+    if eqs.independent is not None or eqs.friction is not None or eqs.implicit is not None:
         raise FormError(
             f"linearize: {eqs.form!r} of {eqs.system.name!r} has another independent variable than the time, or forces "
             "or velocities that are computed by a loop; use a form without multipliers, momenta and contacts"
         )
     place = _substitution(eqs, point)
-    closing = _closing(eqs)
+    closing = [*eqs.residuals_nodes.values(), *levels()]
     dropped = _ignorable(eqs, closing) if about == "steady" else []
     kept = [i for i in range(len(eqs.states)) if i not in dropped]
-    states = [nodes.state_nodes[i] for i in kept]
+    states = [eqs.state_nodes[i] for i in kept]
     inputs = [g.symbol(u.name) for u in eqs.system.inputs]
 
     def at(roots: Sequence[Node]) -> list[Any]:
-        return [sp.simplify(e.subs(place)) for e in nodes.view(list(roots))]
+        return [sp.simplify(e.subs(place)) for e in eqs.view(list(roots))]
 
     def slopes(roots: Sequence[Node], variables: Sequence[Node]) -> sp.Matrix:
         entries = at([n for root in roots for n in gradient(g, root, variables)])
         return sp.Matrix(len(roots), len(variables), entries)
 
     k = len(eqs.velocities)
-    rates = [nodes.rates[i] for i in kept if i < len(nodes.rates)]
+    rates = [eqs.rates[i] for i in kept if i < len(eqs.rates)]
     mass = [
-        nodes.entry(i, j) if nodes.mass else (g.one if i == j else g.zero) for i in range(k) for j in range(k)
+        eqs.entry(i, j) if eqs.mass else (g.one if i == j else g.zero) for i in range(k) for j in range(k)
     ]
     m = sp.Matrix(k, k, at(mass))
-    a = m.LUsolve(sp.Matrix(at(nodes.force))).applyfunc(sp.simplify)
+    a = m.LUsolve(sp.Matrix(at(eqs.force))).applyfunc(sp.simplify)
     _check_rest(eqs, kept, [*at(rates), *a], about)
     parts = []
     for variables in (states, inputs):
         turned = slopes(mass, variables)  # zero unless M depends on them, and needed only where a is not zero
-        moved = slopes(nodes.force, variables)
+        moved = slopes(eqs.force, variables)
         for j in range(len(variables) if any(a) else 0):
             moved[:, j] -= sp.Matrix(k, k, list(turned[:, j])) * a
         parts.append(sp.Matrix.vstack(slopes(rates, variables), m.LUsolve(moved) if variables else moved))
@@ -93,37 +95,31 @@ def linearized(eqs: Equations, point: Mapping[Any, Any], about: str) -> LinearEq
     )
 
 
-def _substitution(eqs: Equations, point: Mapping[Any, Any]) -> dict[sp.Symbol, Any]:
+def _substitution(eqs: EquationNodes, point: Mapping[Any, Any]) -> dict[sp.Symbol, Any]:
     """The point by the symbols of the equations. Raises `ArgumentError` for other names."""
-    symbols, given = eqs.nodes.symbols, arguments.by_name("linearize: point", point)
+    symbols, given = eqs.symbols, arguments.by_name("linearize: point", point)
     for name in given:
         if name not in symbols:
             raise arguments.unknown_entry("linearize: point", [name], tuple(symbols))
     return {symbols[name]: value for name, value in given.items()}
 
 
-def _observed(eqs: Equations, dropped: Sequence[int]) -> dict[str, Node]:
+def _observed(eqs: EquationNodes, dropped: Sequence[int]) -> dict[str, Node]:
     """The rates of the dropped coordinates and the outputs, as far as they depend on no dropped coordinate."""
-    nodes = eqs.nodes
-    rates = {f"der({eqs.states[i]})": nodes.rates[i] for i in dropped}
-    going = [nodes.coordinate_nodes[i] for i in dropped]
-    found = rates | nodes.output_nodes
-    return {name: node for name, node in found.items() if not nodes.graph.depends_on([node], going)}
+    rates = {f"der({eqs.states[i]})": eqs.rates[i] for i in dropped}
+    going = [eqs.coordinate_nodes[i] for i in dropped]
+    found = rates | eqs.output_nodes
+    return {name: node for name, node in found.items() if not eqs.graph.depends_on([node], going)}
 
 
-def _closing(eqs: Equations) -> list[Node]:
-    """The residuals, and the invariants of the coordinates."""
-    return [*eqs.nodes.residuals_nodes.values(), *levels(eqs.nodes, eqs._found)]
-
-
-def _ignorable(eqs: Equations, closing: Sequence[Node]) -> list[int]:
+def _ignorable(eqs: EquationNodes, closing: Sequence[Node]) -> list[int]:
     """The coordinates that no remaining equation depends on, again and again."""
-    nodes, g = eqs.nodes, eqs.nodes.graph
-    always = [*closing, *nodes.force, *(n for row in nodes.mass for n in row)]
+    g = eqs.graph
+    always = [*closing, *eqs.force, *(n for row in eqs.mass for n in row)]
     dropped: list[int] = []
     while True:
-        rows = [*always, *(r for i, r in enumerate(nodes.rates) if i not in dropped)]
-        left = [(i, x) for i, x in enumerate(nodes.coordinate_nodes) if i not in dropped]
+        rows = [*always, *(r for i, r in enumerate(eqs.rates) if i not in dropped)]
+        left = [(i, x) for i, x in enumerate(eqs.coordinate_nodes) if i not in dropped]
         more = [i for i, x in left if not g.depends_on(rows, [x])]
         if not more:
             return dropped
@@ -147,7 +143,7 @@ def _across(closing: sp.Matrix) -> tuple[list[int], sp.Matrix]:
     return free, n
 
 
-def _check_rest(eqs: Equations, kept: Sequence[int], rates: Sequence[Any], about: str) -> None:
+def _check_rest(eqs: EquationNodes, kept: Sequence[int], rates: Sequence[Any], about: str) -> None:
     for i, rate in zip(kept, rates, strict=True):
         if sp.sympify(rate).has(sp.nan, sp.zoo):
             raise FormError(

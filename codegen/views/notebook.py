@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,7 @@ from chaplygin.runtime.interface.tables import SHOWN, table
 from .latex import equations_to_latex
 
 if TYPE_CHECKING:
-    from chaplygin.api.equations import Equations
-
+    from ..derive.equation_nodes import EquationNodes
     from ..system.system import System
 
 LARGEST = 150
@@ -46,16 +45,15 @@ def system_table(system: System) -> str:
     return table(system.name, ("", "name", "unit", "description"), rows) + f"<table>{''.join(lines)}</table>"
 
 
-def equations_table(eqs: Equations) -> str:
-    """The equations in LaTeX and the invariants, each with the evidence for it, as HTML."""
+def equations_table(eqs: EquationNodes, status: Mapping[str, str]) -> str:
+    """The equations in LaTeX and the invariants, each with the evidence for it that `status` has, as HTML."""
     title = f"{eqs.system.name}: {eqs.title}"
-    every = [*(n for row in eqs.nodes.mass for n in row), *eqs.nodes.force, *eqs.nodes.rates]
-    total = eqs.nodes.graph.count_operations(every)
+    every = [*(n for row in eqs.mass for n in row), *eqs.force, *eqs.rates]
+    total = eqs.graph.count_operations(every)
     if total > 4 * LARGEST:
         body = f"<p>{total} operations; <code>latex()</code> shows them</p>"
     else:
-        body = f"$$\\displaystyle {equations_to_latex(eqs.nodes)}$$"
-    status = eqs.invariant_status
+        body = f"$$\\displaystyle {equations_to_latex(eqs)}$$"
     rows = [(name, text) for name, text in list(status.items())[:SHOWN]]
     if len(status) > SHOWN:
         rows.append((f"and {len(status) - SHOWN} more", ""))

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy as sp
 
 from chaplygin.errors import FormError
 
+from ..derive.equation_nodes import EquationNodes
 from ..symbols.symbols import time
-
-if TYPE_CHECKING:
-    from chaplygin.api.equations import Equations
+from .matrices import forcing, kinematics, mass_matrix
 
 
-def symbolic_system(eqs: Equations) -> Any:
+def symbolic_system(eqs: EquationNodes) -> Any:
     """M theta' = f and dx/dt in dynamicsymbols; see `Equations.to_sympy_system`."""
     from sympy.physics.mechanics import SymbolicSystem, dynamicsymbols
 
@@ -22,7 +21,7 @@ def symbolic_system(eqs: Equations) -> Any:
         raise FormError(
             f"to_sympy_system: the independent variable of {eqs.form!r} is not the time; use another form"
         )
-    if eqs.nodes.friction is not None or eqs.nodes.implicit is not None:
+    if eqs.friction is not None or eqs.implicit is not None:
         raise FormError(
             f"to_sympy_system: {eqs.form!r} of {eqs.system.name!r} computes forces or velocities by a loop; "
             "use a form without multipliers, momenta and contacts"
@@ -33,8 +32,8 @@ def symbolic_system(eqs: Equations) -> Any:
     still = {p: sp.Symbol(p.name, **p.assumptions0) for p in (*eqs.system.parameters, *eqs.parameters)}
     known = {time: dynamicsymbols._t, **moving, **still}
     if not eqs.velocities:
-        return SymbolicSystem([moving[x] for x in eqs.coordinates], eqs.kinematics.xreplace(known))
-    mass, force, rates = (m.xreplace(known) for m in (eqs.mass_matrix, eqs.forcing, eqs.kinematics))
+        return SymbolicSystem([moving[x] for x in eqs.coordinates], kinematics(eqs).xreplace(known))
+    mass, force, rates = (m.xreplace(known) for m in (mass_matrix(eqs), forcing(eqs), kinematics(eqs)))
     return SymbolicSystem(
         [moving[x] for x in eqs.coordinates],
         force,

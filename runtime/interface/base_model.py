@@ -43,7 +43,7 @@ class BaseModel(InitialStates):
     """The integration methods by name."""
 
     _equations: Callable[[], Any] | None = None
-    """The `Equations` from which it was compiled; None if it was loaded from a file."""
+    """The nodes of the equations from which it was compiled; None if it was loaded from a file."""
 
     def default_method(self, rtol: float = DEFAULTS.rtol, atol: Any = DEFAULTS.atol) -> str:
         """The method of a run with these tolerances that names none."""

@@ -18,6 +18,7 @@ from chaplygin.runtime.interface.arguments import boolean
 from chaplygin.runtime.model.compiled_model import require_core
 
 if TYPE_CHECKING:
+    from chaplygin.codegen.derive.equation_nodes import EquationNodes
     from chaplygin.codegen.lower.program import Program
     from chaplygin.codegen.lower.sources import Sources
     from chaplygin.codegen.methods.pair import Pair
@@ -73,10 +74,11 @@ def compile_system(
 
         return emit(program(), COMPILED)
 
-    return _knowing(_load(system, digest, program, sources, reproducible, wait, own), equations)
+    model = _load(system, digest, program, sources, reproducible, wait, own)
+    return _knowing(model, lambda: equations().nodes)
 
 
-def _knowing(model: Any, equations: Callable[[], Equations]) -> Any:
+def _knowing(model: Any, equations: Callable[[], EquationNodes]) -> Any:
     """The model, which can now compile new expressions of its quantities."""
     if model._equations is None:
         model._equations = equations

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import sympy as sp
 
 from chaplygin.codegen.derive.equation_nodes import EquationNodes, Invariant
-from chaplygin.codegen.derive.invariants import find
+from chaplygin.codegen.derive.invariants import find, levels
 from chaplygin.codegen.graph.graph import Node
 from chaplygin.codegen.system.system import System
+from chaplygin.codegen.views import matrices
 from chaplygin.errors import SizeWarning
 from chaplygin.runtime.interface.arguments import boolean
 
@@ -163,20 +164,15 @@ class Equations:
     # -- SymPy views --------------------------------------------------------------------------------------------
     @cached_property
     def mass_matrix(self) -> sp.Matrix:
-        k = len(self.velocities)
-        if not self.nodes.mass:
-            return sp.eye(k)
-        entries = [n for row in self.nodes.mass for n in row]
-        seen = dict(zip(entries, self.nodes.view(entries), strict=True))
-        return sp.Matrix(k, k, lambda i, j: seen[self.nodes.entry(i, j)])
+        return matrices.mass_matrix(self.nodes)
 
     @cached_property
     def forcing(self) -> sp.Matrix:
-        return sp.Matrix(len(self.nodes.force), 1, self.nodes.view(self.nodes.force))
+        return matrices.forcing(self.nodes)
 
     @cached_property
     def kinematics(self) -> sp.Matrix:
-        return sp.Matrix(self.nodes.view(self.nodes.rates))
+        return matrices.kinematics(self.nodes)
 
     @property
     def invariants(self) -> dict[str, Any]:
@@ -237,7 +233,7 @@ class Equations:
         """
         from chaplygin.codegen.views.to_sympy_system import symbolic_system
 
-        return symbolic_system(self)
+        return symbolic_system(self.nodes)
 
     def linearize(
         self, point: Mapping[Any, Any], about: Literal["equilibrium", "steady"] = "equilibrium"
@@ -261,7 +257,7 @@ class Equations:
         """
         from chaplygin.codegen.views.linearize import linearized
 
-        return linearized(self, point, about)
+        return linearized(self.nodes, lambda: levels(self.nodes, self._found), point, about)
 
     def latex(self, *, simplify: bool = False) -> str:
         """The equations as a LaTeX `aligned` environment (without dollar signs).
@@ -284,7 +280,7 @@ class Equations:
     def _repr_html_(self) -> str:
         from chaplygin.codegen.views.notebook import equations_table
 
-        return equations_table(self)
+        return equations_table(self.nodes, self.invariant_status)
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
@@ -316,4 +312,4 @@ def compile(
     sources = emit(program, COMPILED)
     digest = hashlib.sha256(repr(sorted(sources.files.items())).encode()).hexdigest()
     model = _load(equations.system, digest, lambda: program, lambda: sources, reproducible, wait, own)
-    return _knowing(model, lambda: equations)
+    return _knowing(model, lambda: equations.nodes)

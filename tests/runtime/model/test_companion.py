@@ -192,7 +192,7 @@ def test_the_file_is_the_same_in_every_process() -> None:
     program = """
 from test_companion import *
 wanted = [e for e, _ in EXPRESSIONS.values()]
-program = companion(torque_sleigh()._equations().nodes, wanted, fingerprint(wanted))
+program = companion(torque_sleigh()._equations(), wanted, fingerprint(wanted))
 print(companion_file(program, "model", "command"))
 """
     texts = {
@@ -212,7 +212,7 @@ print(companion_file(program, "model", "command"))
 @pytest.mark.sample(1)
 def test_the_file_compiles_without_a_warning(compiler: str, tmp_path: Path) -> None:
     equations = torque_sleigh()._equations()  # type: ignore[misc]
-    program = companion(equations.nodes, [e for e, _ in EXPRESSIONS.values()], "digest")
+    program = companion(equations, [e for e, _ in EXPRESSIONS.values()], "digest")
     (file,) = ((tmp_path / name, text) for name, text in companion_file(program, "model", "command").items())
     file[0].write_text(file[1])
     include = Path(cg.__file__).resolve().parents[2] / "runtime" / "c"
