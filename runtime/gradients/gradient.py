@@ -159,7 +159,8 @@ def backward(
     stops = sign * np.unique(sign * times)
     trail = steps(start, names, options, stops, memory)
     if trail.status < 0:
-        text = message_of(trail.status, trail.t, model.independent)
+        why = None if trail.record is None else trail.record.why(trail.status)
+        text = message_of(trail.status, trail.t, model.independent, why)
         raise KernelError(f"gradient: the run of {model.name} {text}", trail.status)
     if pivots.KERNEL in model.kernels:
         pivots.report_points(model, *trail.points, start.p)

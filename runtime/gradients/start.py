@@ -74,12 +74,20 @@ class Start:
         return cls(model, t, x, p, u, np.array(declared))
 
     @property
+    def entries(self) -> dict[str, float]:
+        """What the states are computed from, by name: the states themselves, or declared variables."""
+        states = dict(zip(self.model.states, map(float, self.x)))
+        if self.declared is not None:
+            return dict(zip(self.model.declared, map(float, self.declared)))
+        if self.move is not None:
+            return dict(zip(self.move.entries, map(float, self.move.before))) | states
+        return states
+
+    @property
     def initial_names(self) -> tuple[str, ...]:
-        """The initial values: the states, or the declared variables from which they are computed."""
-        model = self.model
-        if self.declared is None:
-            return tuple(model.states)
-        return tuple(name for name in model.declared if name not in (model.independent, *self._followers))
+        """The initial values: those entries that decide on something."""
+        left_out = () if self.declared is None else (self.model.independent, *self._followers)
+        return tuple(name for name in self.entries if name not in left_out)
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
@@ -141,7 +149,7 @@ class Start:
         """
         model, k = self.model, int(columns.max()) + 1
         kinds = {
-            "initial": (model.states, self.x) if self.declared is None else (model.declared, self.declared),
+            "initial": (tuple(self.entries), np.array(list(self.entries.values()))),
             "parameters": (model.parameters, self.p),
             "inputs": (model.inputs, self.u),
         }
@@ -159,8 +167,7 @@ class Start:
             )
         seeds = np.concatenate([p, u])
         if self.move is not None:
-            rows = dict(zip(model.states, x))
-            x = self.move.along(np.array([rows.get(n, np.zeros(k)) for n in self.move.entries]), seeds)
+            x = self.move.along(x, seeds)
         return TangentStart(tuple(names), x, p, u, np.ones(k))
 
     def back(self, by_x: Array, by_p: Array, by_u: Array) -> dict[str, float]:
@@ -168,9 +175,7 @@ class Start:
         model = self.model
         by_initial = by_x
         if self.move is not None:
-            by_entries, rest = self.move.back(by_x)
-            of = dict(zip(self.move.entries, by_entries))
-            by_initial = np.array([of[name] for name in model.states])
+            by_initial, rest = self.move.back(by_x)
             by_p, by_u = by_p + rest[: len(by_p)], by_u + rest[len(by_p) :]
         if self.declared is not None:
             weights = np.concatenate([by_x, by_p])
@@ -178,9 +183,8 @@ class Start:
             found = derivatives(model).adjoint("initial", self.t, known, self.p, self.u, weights)
             _, by_initial, by_p, more = np.split(found, np.cumsum([1, len(known), len(self.p)]))
             by_u = by_u + more
-        names: Sequence[str] = model.states if self.declared is None else model.declared
         return {
-            **dict(zip(names, map(float, by_initial))),
+            **dict(zip(self.entries, map(float, by_initial))),
             **dict(zip(model.parameters, map(float, by_p))),
             **dict(zip(model.inputs, map(float, by_u))),
         }

@@ -280,3 +280,6 @@ def test_a_reset_that_leaves_the_constraints_ends_the_run(form: str, named: str)
         with pytest.raises(cg.KernelError, match=f"the reset of the event {named} leaves") as error:
             run.advance(1.0)
         assert error.value.status == -14
+        with pytest.raises(cg.KernelError, match=f"the reset of the event {named} leaves") as error:
+            model.gradient(cg.final("x"), (0, 1), begin, NUMBERS)
+        assert error.value.status == -14
