@@ -98,19 +98,19 @@ class Problem:
 
     def _moved(self, v: Array, step: Array, inverse: Array, units: Array) -> Array:
         """v after a step that is halved until the next one of the same matrix would be shorter."""
-        size, part = float(np.linalg.norm(step / units)), 1.0
+        size, part, last = float(np.linalg.norm(step / units)), 1.0, v
         for _ in range(_HALVINGS):
             near: Array = v.copy()
             near[self.places] += part * step
             try:
-                after = float(np.linalg.norm(inverse @ self.at(near)[0] / units))
-            except KernelError:
+                after, last = float(np.linalg.norm(inverse @ self.at(near)[0] / units)), near
+            except KernelError:  # singular equations have no residual to tell of
                 after = np.inf
             if after <= (1.0 - part / 4.0) * size:
                 return near
             part /= 2.0
-        self._check_residual(near)
-        raise self._failed(near, "where no shorter step helps")
+        self._check_residual(last)
+        raise self._failed(last, "where no shorter step helps")
 
     def _checked(self, v: Array) -> tuple[Array, Array]:
         values, slopes = self.at(v)

@@ -477,6 +477,27 @@ def four_bar_of_rods() -> Any:
     ).compile("multipliers")
 
 
+def test_a_guess_beyond_a_state_without_equations_is_refused_with_the_residual() -> None:
+    """Where crank and rocker of a four-bar are parallel, the coupler does not turn, whose rate is the only one left."""
+    a, b, c, d, g = cg.parameters("a b c d g", positive=True)
+    first, coupler, last = angles = cg.coordinates("p1 p2 p3")
+    joint = a * sp.Matrix([sp.cos(first), sp.sin(first)])
+    other = joint + b * sp.Matrix([sp.cos(coupler), sp.sin(coupler)])
+    loop = other - sp.Matrix([d + c * sp.cos(last), c * sp.sin(last)])
+    model = cg.System(
+        "four_bar_by_angles",
+        coordinates=angles,
+        kinetic=sum(cg.rate(s) ** 2 for s in angles) / 2,
+        potential=g * (joint[1] + other[1]),
+        holonomic=list(loop),
+    ).compile("maggi", independent=[cg.rate(coupler)])
+    sizes = {"a": 0.5, "b": 0.9, "c": 0.7, "d": 1.0, "g": 9.81}
+    with pytest.raises(
+        cg.ArgumentError, match=r"did not converge: .* the residual is .*p2_dot.*; start nearer"
+    ):
+        model.equilibrium({"p1": -2.1616, "p2": -0.1829, "p3": -2.1678}, sizes)
+
+
 def test_a_sleeping_top_in_a_quaternion_is_told_to_use_angles() -> None:
     from chaplygin.generated.heavy_top import model
 

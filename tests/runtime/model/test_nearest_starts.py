@@ -303,7 +303,9 @@ def test_forms_and_ensembles_have_the_same_nearest_start() -> None:
     for s in model.states:
         for by in ("a", "b", "t1"):
             assert other.sensitivity[s, by][-1] == pytest.approx(one.sensitivity[s, by][-1], abs=1e-9)
-    rates = [s for s in start if s.endswith("_dot")]  # of which some follow from the others, also in gradients
+    rates = [
+        s for s in start if s.endswith("_dot")
+    ]  # of which some follow from the others, also in gradients
     slope = compiled_car("maggi").gradient(cg.final("t1"), (0, 1), start, case.numbers, by=rates, **TIGHT)
     by_rates = model.integrate((0, 1), start, case.numbers, sensitivities=rates, **TIGHT)
     assert [slope[s] for s in rates] == pytest.approx(
