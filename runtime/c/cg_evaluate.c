@@ -44,6 +44,26 @@ int cg_run_inputs(cg_run_t *run, double t, const double *x)
     return run->input_kind != 0 ? cg_evaluate_inputs(run, t, x) : CG_OK;
 }
 
+int cg_run_input_slopes(cg_run_t *run)
+{
+    static const double weights[] = {25.0 / 12.0, -4.0, 3.0, -4.0 / 3.0, 0.25}; /* of the fourth order, from one side */
+    const double apart = run->direction * CG_SLOPE_STEP * run->h;
+    int status = CG_OK;
+    if (!(run->input_kind & CG_INPUT_CALL) || apart == 0.0) {
+        return CG_OK;
+    }
+    for (int32_t i = 0; i < run->model->n_inputs; i++) {
+        run->u_slope[i] = run->signals[i].kind == CG_SIGNAL_CALL ? 0.0 : run->u_slope[i];
+    }
+    for (int k = 4; k >= 0 && status == CG_OK; k--) { /* the last call leaves the inputs as they were */
+        status = run->input_fn(run->input_context, cg_time_of_model(run, run->t - k * apart), run->x, run->u);
+        for (int32_t i = 0; i < run->model->n_inputs; i++) {
+            run->u_slope[i] += run->signals[i].kind == CG_SIGNAL_CALL ? weights[k] * run->u[i] / apart : 0.0;
+        }
+    }
+    return status;
+}
+
 int cg_run_derivative(cg_run_t *run)
 {
     int status = CG_OK;

@@ -80,7 +80,10 @@ int cg_detector_jump(cg_run_t *run)
     for (int32_t i = 0; i < run->n_own; i++) {
         detector->tolerance[i] = cg_step_scale(run->atol[i], run->rtol, run->moved[i], run->moved[i]);
     }
-    int status = run->jump(&at, run->p, run->u, run->x, run->work);
+    int status = cg_run_input_slopes(run);
+    if (status == CG_OK) {
+        status = run->jump(&at, run->p, run->u, run->x, run->work);
+    }
     run->have_f = 0;
     if (detector->goes_on && (status == CG_TANGENT_EVENT || status == CG_ORDER_MATTERS)) {
         status = CG_OK;

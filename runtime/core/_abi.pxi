@@ -67,6 +67,8 @@ cdef extern from "cg_run.h" nogil:
         int64_t max_steps
         int32_t projection
         double t
+        double direction
+        double h
         int64_t n_steps
         int64_t n_rejected
         int64_t n_rhs

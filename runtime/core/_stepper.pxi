@@ -286,8 +286,12 @@ cdef class StepperCore:
                 _copy(u, self.model.n_inputs + self.model.model.n_modes))
 
     def _slopes(self):
-        """The derivatives of the inputs by the time, where they are linear between samples."""
-        return _copy(self.run.u_slope, self.model.n_inputs)
+        """The derivatives of the inputs by the time."""
+        found = _copy(self.run.u_slope, self.model.n_inputs)
+        if self.given.functions:
+            called = list(self.given.functions)
+            found[called] = self.given.slopes(np.array([self.run.t]), self.run.direction * self.run.h or 1.0)[called, 0]
+        return found
 
     def _everything(self):
         """All quantities at `t` by name."""

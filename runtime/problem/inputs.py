@@ -33,6 +33,8 @@ from ..interface.assumptions import check_row
 from ..interface.messages import short
 from .input_functions import Cubic, InputFunction, samples_of, spline
 
+SLOPE_STEP = 1e-3
+"""The distance of differences by the time, as a part of a step; CG_SLOPE_STEP in cg_precision.h is the same."""
 CONSTANT, HOLD, LINEAR, CALL = range(4)
 """Kinds of `enum cg_signal_kind` in cg_run.h."""
 
@@ -98,11 +100,19 @@ class Inputs:
             self.call_functions(moments, y.reshape(y.shape[0], -1), u)
         return np.ascontiguousarray(u[:, 0]) if np.ndim(t) == 0 else u
 
-    def slopes(self, t: Array, direction: float) -> Array:
-        """The derivatives (n, N) by the times t (N,) of a run in this direction; there are no functions."""
+    def slopes(self, t: Array, step: float) -> Array:
+        """The derivatives (n, N) by the times t (N,) of a run with steps about as long as `step` and in its direction.
+
+        Those of functions of the time are differences of the fourth order into the past, as `cg_run_input_slopes`.
+        """
         found = np.zeros((len(self.names), len(t)))
         for index, signal in self.signals.items():
-            found[index] = signal.slopes(t, direction)
+            found[index] = signal.slopes(t, step)
+        if self.functions:
+            apart, past, nowhere = SLOPE_STEP * step, np.zeros_like(found), np.zeros((0, len(t)))
+            for k, weight in enumerate((25 / 12, -4.0, 3.0, -4 / 3, 1 / 4)):
+                self.call_functions(t - k * apart, nowhere, past)
+                found += weight / apart * past
         return found
 
     def call_functions(self, t: Array, y: Array, u: Array) -> None:

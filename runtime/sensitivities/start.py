@@ -203,12 +203,12 @@ def no_derivative_by(what: str, name: str) -> ArgumentError:
 
 
 def check_inputs(controls: Inputs) -> None:
-    """Refuse inputs that are functions."""
-    if controls.functions:
-        called = ", ".join(controls.names[i] for i in controls.functions)
+    """Refuse inputs that are functions of the state."""
+    called = [controls.names[i] for i, each in controls.functions.items() if each.takes_state is not False]
+    if called:
         raise ArgumentError(
-            f"sensitivities: the derivative of an input that is a function is not known: {called}; give numbers or "
-            "samples"
+            f"sensitivities: the derivative of an input f(t, y) by y is not known: {', '.join(called)}; give f(t) or "
+            "samples, or declare the law in the system"
         )
 
 

@@ -261,3 +261,16 @@ def test_regions_of_five_parameters_hold_the_truth(pendulum: Any) -> None:
             intervals[i] += low <= value <= high
     assert 90 <= inside <= 99
     assert ((intervals >= 88) & (intervals <= 100)).all()  # of a binomial distribution, 3 sigma
+
+
+@pytest.mark.parametrize("kind", ["function", "cubic"])
+def test_a_mass_from_its_motion_under_a_force_that_varies(kind: str) -> None:
+    """m x'' = t^3, from rest: x = t^5 / (20 m); a cubic spline through samples of t^3 is t^3."""
+    x, u, m = cg.coordinates("x"), cg.inputs("u"), cg.parameters("m", positive=True)
+    v = cg.rate(x)
+    model = cg.System("pushed", coordinates=[x], kinetic=m * v**2 / 2, forces={v: u}).compile("lagrange")
+    times = np.linspace(0, 2, 9)
+    force: Any = (times, times**3, "cubic") if kind == "cubic" else (lambda t: t**3)
+    given = {"initial": {"x": 0.0, "x_dot": 0.0}, "parameters": {"m": 1.9}, "inputs": {"u": force}}
+    found = cg.fit(model, {"x": (times[1:], times[1:] ** 5 / 30)}, free=["m"], t0=0.0, **given, **TIGHT)
+    assert found["m"] == pytest.approx(1.5, abs=1e-8)

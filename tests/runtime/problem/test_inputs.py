@@ -165,8 +165,6 @@ def test_cubic_samples_are_refused_where_functions_are(driven: Any) -> None:
         driven.batch(START, NUMBERS, samples, n=2)
     with pytest.raises(ArgumentError, match="there are input functions"):
         driven.ensemble(SPAN, START, NUMBERS, samples, n=2, lanes=2)
-    with pytest.raises(ArgumentError, match="input that is a function is not known: F"):
-        driven.integrate(SPAN, START, NUMBERS, samples, sensitivities=["m"])
     study = driven.ensemble(
         SPAN, START, NUMBERS, samples, n=2, collect={"top": cg.quantiles(cg.peak("x"), [0.5])}
     )
