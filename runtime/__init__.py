@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from chaplygin._moved import keep
 from chaplygin.errors import (
     ArgumentError,
     ChaplyginError,
@@ -95,16 +94,4 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-class _Old(ModuleType):
-    """A module of `_OLD`."""
-
-    def __getattr__(self, name: str) -> Any:
-        from importlib import import_module
-
-        if name.startswith("__"):
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_OLD[self.__name__.rpartition(".")[2]]), name)
-
-
-for _name in _OLD:
-    sys.modules[f"{__name__}.{_name}"] = _Old(f"{__name__}.{_name}")
+keep(__name__, _OLD)

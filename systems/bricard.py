@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 from .entry import Example
 
 if TYPE_CHECKING:
+    from chaplygin.api.system import System
     from chaplygin.codegen.mechanics.joint import Link
-    from chaplygin.codegen.system.system import System
 
 __all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from .entry import Example
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.system.system import System
+    from chaplygin.api.system import System
 
 __all__ = ["INITIAL", "PARAMETERS", "closed_form", "example", "system"]
 

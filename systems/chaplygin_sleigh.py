@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from .entry import Example, running_integral
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.system.system import System
+    from chaplygin.api.system import System
 
 __all__ = ["INITIAL", "PARAMETERS", "closed_form", "example", "system"]
 

@@ -29,7 +29,7 @@ from chaplygin.codegen.mechanics.quaternions import product, quaternion_rates, r
 from .entry import Example, running_integral
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.system.system import System
+    from chaplygin.api.system import System
 
 __all__ = ["INITIAL", "PARAMETERS", "closed_form", "example", "system"]
 

@@ -23,7 +23,7 @@ from chaplygin.codegen.mechanics.quaternions import body_units, quaternion_rates
 from .entry import Example
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.system.system import System
+    from chaplygin.api.system import System
 
 __all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 

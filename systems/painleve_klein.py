@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 from .entry import Example
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.system.system import System
+    from chaplygin.api.system import System
 
 __all__ = ["PARAMETERS", "example", "initial_state", "parameters", "system"]
 

@@ -23,7 +23,7 @@ from . import painleve_klein
 from .entry import Example
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.system.system import System
+    from chaplygin.api.system import System
 
 __all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 

@@ -28,7 +28,7 @@ from .chaplygin_sleigh import PARAMETERS
 from .entry import Example
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.system.system import System
+    from chaplygin.api.system import System
 
 __all__ = ["INITIAL", "PARAMETERS", "closed_form", "example", "system"]
 

@@ -21,7 +21,7 @@ from .torus import declare
 from .torus_uniform import PARAMETERS as UNIFORM
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.system.system import System
+    from chaplygin.api.system import System
 
 __all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 

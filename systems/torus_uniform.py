@@ -24,7 +24,7 @@ from .entry import Example
 from .torus import declare
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.system.system import System
+    from chaplygin.api.system import System
 
 __all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy as sp
@@ -14,28 +15,52 @@ from ..symbols.place import Entry
 from ..symbols.symbols import DeclarationError, Rate, Symbols, Velocity, in_order, rate, time
 from . import bodies as mechanism, checks, contacts, events
 from .declaration import Declaration, Expression
-from .given_dynamics import KinematicsAlone
+from .given_dynamics import KinematicsAlone, Law
 
 
-def declare(name: str, **given: Any) -> Declaration:
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The arguments of a `System`, as they are given."""
+
+    kinematics: Any = None
+    coordinates: Any = None
+    kinetic: Any = None
+    bodies: Any = ()
+    potential: Any = 0
+    forces: Any = None
+    law: Law | None = None
+    interactions: Any = ()
+    constraints: Any = ()
+    holonomic: Any = ()
+    parametrization: Any = None
+    contacts: Any = ()
+    events: Any = ()
+    outputs: Any = None
+    units: Any = None
+    descriptions: Any = None
+    example: Any = None
+    kept: Any = None
+
+
+def declare(name: str, given: Given) -> Declaration:
     """The declaration made of the arguments of a `System`.
 
     Raises DeclarationError, naming the entry.
     """
-    bodies, interactions = mechanism.checked(given["bodies"], given["interactions"])
-    rows = _kinematics(given["kinematics"], given["coordinates"], bodies)
-    if rows and given["law"] is None and not any(e.atoms(Velocity) for e in rows.values()):
+    bodies, interactions = mechanism.checked(given.bodies, given.interactions)
+    rows = _kinematics(given.kinematics, given.coordinates, bodies)
+    if rows and given.law is None and not any(e.atoms(Velocity) for e in rows.values()):
         _check_alone(given)
-        given = {**given, "law": KinematicsAlone(), "kinetic": None}
-    example = checks.example(given["example"] or {})
-    law = given["law"]
-    if law is not None and given["kinetic"] is not None:
+        given = replace(given, law=KinematicsAlone(), kinetic=None)
+    example = checks.example(given.example or {})
+    law = given.law
+    if law is not None and given.kinetic is not None:
         raise DeclarationError("give kinetic or a law, not both")
-    kinetic = 0 if given["kinetic"] is None else given["kinetic"]
+    kinetic = 0 if given.kinetic is None else given.kinetic
     own_kinetic = values.scalar(Entry("kinetic"), kinetic)
-    own_potential = values.scalar(Entry("potential"), given["potential"])
-    constraints = values.listed("constraints", given["constraints"])
-    holonomic = values.listed("holonomic", given["holonomic"])
+    own_potential = values.scalar(Entry("potential"), given.potential)
+    constraints = values.listed("constraints", given.constraints)
+    holonomic = values.listed("holonomic", given.holonomic)
     # A rate df/dt is a constraint on the velocities.
     constraints += [sp.diff(f, time) + sum(sp.diff(f, x) * v for x, v in rows.items()) for f in holonomic]
     of_links = [v for body in bodies if isinstance(body, Link) for v in body.velocities]
@@ -45,12 +70,12 @@ def declare(name: str, **given: Any) -> Declaration:
             f"no body moves: the joints of {names} are fixed, and no coordinates are given"
         )
     velocities = law.velocities if law is not None else _velocities(rows, [*example, *of_links])
-    if given["kinetic"] is None and not (bodies or law):
+    if given.kinetic is None and not (bodies or law):
         raise DeclarationError("kinetic is missing; give T(t, x, eta), or bodies=[...]")
-    forces = values.by_velocity("forces", given["forces"] or {}, velocities)
-    named = values.mapping("outputs", given["outputs"] or {}).items()
+    forces = values.by_velocity("forces", given.forces or {}, velocities)
+    named = values.mapping("outputs", given.outputs or {}).items()
     outputs = {str(key): values.scalar(Entry("outputs", key), e) for key, e in named}
-    parametrization = given["parametrization"]
+    parametrization = given.parametrization
     if parametrization is not None:
         if constraints:
             raise DeclarationError("give constraints or a parametrization, not both")
@@ -69,13 +94,13 @@ def declare(name: str, **given: Any) -> Declaration:
         holonomic=tuple(holonomic),
         parametrization=parametrization,
         independent=_independent(parametrization, velocities, example),
-        contacts=contacts.checked(given["contacts"]),
-        events=events.named(given["events"]),
+        contacts=contacts.checked(given.contacts),
+        events=events.named(given.events),
         outputs=outputs,
-        units=dict(values.mapping("units", given["units"] or {})),
-        descriptions=dict(values.mapping("descriptions", given["descriptions"] or {})),
+        units=dict(values.mapping("units", given.units or {})),
+        descriptions=dict(values.mapping("descriptions", given.descriptions or {})),
         example=example,
-        kept=_kept(given["kept"], velocities, parametrization),
+        kept=_kept(given.kept, velocities, parametrization),
     )
     checks.check_declaration(declared)
     return declared
@@ -111,11 +136,11 @@ def _kinematics(kinematics: Any, coordinates: Any, bodies: Iterable[Body]) -> di
     return rows
 
 
-def _check_alone(given: Mapping[str, Any]) -> None:
+def _check_alone(given: Given) -> None:
     """Refuse what has no meaning where inputs move the coordinates, without velocities that have inertia."""
     dynamic = ("kinetic", "potential", "forces", "bodies", "interactions", "constraints", "holonomic")
     for entry in (*dynamic, "parametrization", "contacts", "kept"):
-        value = given[entry]
+        value = getattr(given, entry)
         try:
             nothing = value is None or len(value) == 0
         except TypeError:  # a number or an expression

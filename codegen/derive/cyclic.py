@@ -12,15 +12,15 @@ from ..graph.evaluate import evaluate
 from ..graph.graph import Graph
 from ..identities.branches import SWITCHES
 from ..identities.zero import are_zero
+from ..system.checked_system import CheckedSystem
 from ..system.continuity import ANGLES, jump
 from ..system.points import good_points
-from ..system.system import System
 
-_continuous: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
+_continuous: WeakKeyDictionary[CheckedSystem, bool] = WeakKeyDictionary()
 """Whether the Lagrangian of a system is continuous: the same question for every velocity."""
 
 
-def failing_condition(g: Graph, system: System, r: int) -> str | None:
+def failing_condition(g: Graph, system: CheckedSystem, r: int) -> str | None:
     """The first condition that could not be shown for the displacement of velocity r; None if it is cyclic."""
     nodes = system.nodes
     fields, name = nodes.fields, system.velocities[r].name
@@ -40,7 +40,7 @@ def failing_condition(g: Graph, system: System, r: int) -> str | None:
     return None
 
 
-def jumps_along(g: Graph, system: System, r: int) -> bool:
+def jumps_along(g: Graph, system: CheckedSystem, r: int) -> bool:
     """Whether L might jump along the displacement of velocity r: a potential step acts there although X_r L = 0."""
     if _continuous.get(system):
         return False
@@ -56,12 +56,12 @@ def jumps_along(g: Graph, system: System, r: int) -> bool:
     return moving and not _continuous[system]
 
 
-def cyclic_velocities(g: Graph, system: System) -> tuple[int, ...]:
+def cyclic_velocities(g: Graph, system: CheckedSystem) -> tuple[int, ...]:
     """The velocities whose displacements are cyclic."""
     return tuple(r for r in _still(g.copy(), system) if failing_condition(g, system, r) is None)
 
 
-def _still(g: Graph, system: System) -> list[int]:
+def _still(g: Graph, system: CheckedSystem) -> list[int]:
     """The velocities along which L may not change: X_r L is small at a generic point, or undefined."""
     fields, count = system.nodes.fields, len(system.velocities)
     slopes = gradient(g, system.nodes.lagrangian(g), fields.coordinates)

@@ -15,8 +15,8 @@ from ..graph.linear import entry
 from ..graph.to_sympy import shown
 from ..symbols.symbols import Mode, Multiplier, Velocity
 from ..symbols.values import naming
+from ..system.checked_system import CheckedSystem
 from ..system.points import good_points
-from ..system.system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class EquationNodes:
     the others; empty where they do wherever the system moves.
     """
 
-    system: System
+    system: CheckedSystem
     form: str
     options: Mapping[str, Any]
     graph: Graph
@@ -195,13 +195,13 @@ class Friction:
         return [*self.rows, *(c.row for c in self.contacts)]
 
 
-def mode_names(system: System) -> list[str]:
+def mode_names(system: CheckedSystem) -> list[str]:
     """The modes of a system's contacts, in the order in which they come after the inputs."""
     signs = [f"{c.name}_sign" for c in system.nodes.contacts if c.implicit]
     return [c.name for c in system.nodes.contacts] + signs
 
 
-def friction_symbols(system: System) -> dict[str, sp.Symbol]:
+def friction_symbols(system: CheckedSystem) -> dict[str, sp.Symbol]:
     """The symbols of modes, friction forces and multipliers, by name."""
     if not system.contacts:
         return {}
@@ -211,7 +211,7 @@ def friction_symbols(system: System) -> dict[str, sp.Symbol]:
     return found | {n: Multiplier(n, real=True) for n in (f"lambda_{s}" for s in count)}
 
 
-def multiplier_symbols(g: Graph, system: System) -> list[Node]:
+def multiplier_symbols(g: Graph, system: CheckedSystem) -> list[Node]:
     """The multipliers as unknowns of the equations."""
     return [g.symbol(f"lambda_{s + 1}") for s in range(len(system.constraints))]
 

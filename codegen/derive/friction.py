@@ -24,12 +24,12 @@ from .equation_nodes import Contact, Friction, multiplier_symbols
 
 if TYPE_CHECKING:
     from ..declare.contacts import ContactNodes
-    from ..system.system import System
+    from ..system.checked_system import CheckedSystem
     from .equation_nodes import EquationNodes
 
 
 def together(
-    g: Graph, system: System, biases: Sequence[Node], across: Sequence[Sequence[Node]] = ()
+    g: Graph, system: CheckedSystem, biases: Sequence[Node], across: Sequence[Sequence[Node]] = ()
 ) -> Friction:
     """The multipliers of a system without contacts as unknowns, which are computed with the accelerations."""
     rank = len(system.independent_constraints) if system.redundancy else 0

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from ..graph.differentiate import gradient
 from ..graph.graph import Graph, Node
-from ..system.system import System
+from ..system.checked_system import CheckedSystem
 from .structure import Structure, structure_functions
 
 
-def balance(g: Graph, system: System, brackets: bool = True) -> tuple[list[Node], list[Node]]:
+def balance(g: Graph, system: CheckedSystem, brackets: bool = True) -> tuple[list[Node], list[Node]]:
     """The momenta and forces of the Poincaré-Chetaev balance d p_j / dt = force_j, for every velocity of the system.
 
     p_j = dL/d eta_j;  force_j = (c_0j^b + c_aj^b eta_a) p_b + X_j L + Q_j; `brackets=False` omits the terms in c.

@@ -15,15 +15,15 @@ from ..graph.evaluate import Point, evaluate, numeric_matrix
 from ..graph.graph import Graph, Node
 from ..identities.rational import shortened
 from ..identities.zero import is_zero
+from ..system.checked_system import CheckedSystem
 from ..system.fields import Fields, pointwise_rank, solve_for_components
 from ..system.points import good_points
-from ..system.system import System
 
 Structure = Mapping[tuple[int, int], Sequence[tuple[int, Node]]]
 """c_ab^i for a < b (a = -1: X_0) as {(a, b): [(i, node), ...]}, without zeros."""
 
 
-def structure_functions(g: Graph, system: System) -> Structure:
+def structure_functions(g: Graph, system: CheckedSystem) -> Structure:
     """The structure functions in the given copy of the system's graph.
 
     A function with the same rational value at several points is replaced by that constant if they can be shown to be
@@ -52,7 +52,7 @@ def structure_functions(g: Graph, system: System) -> Structure:
     return result
 
 
-def recognised(g: Graph, system: System, nodes: Sequence[Node], points: Sequence[Point]) -> list[Node]:
+def recognised(g: Graph, system: CheckedSystem, nodes: Sequence[Node], points: Sequence[Point]) -> list[Node]:
     """The nodes, with those shown to be rational constants replaced by them and the others simplified if quickly."""
     result = []
     for node in nodes:
@@ -63,13 +63,13 @@ def recognised(g: Graph, system: System, nodes: Sequence[Node], points: Sequence
     return result
 
 
-def generic_points(system: System) -> list[Point]:
+def generic_points(system: CheckedSystem) -> list[Point]:
     """Points at which a structure function shows whether it is constant."""
     return good_points(system.nodes, system.nodes.fields.components, 3)
 
 
 def _constants(
-    g: Graph, system: System, components: Sequence[Node], points: Sequence[Point]
+    g: Graph, system: CheckedSystem, components: Sequence[Node], points: Sequence[Point]
 ) -> list[tuple[int, Node]]:
     """c_i with components = c_i X_i, for fields that are linearly dependent at each point, but not with constant
     coefficients."""
@@ -93,7 +93,7 @@ def _constant_combination(
 
 
 def _combines(
-    g: Graph, system: System, components: Sequence[Node], constants: Sequence[Fraction | None]
+    g: Graph, system: CheckedSystem, components: Sequence[Node], constants: Sequence[Fraction | None]
 ) -> bool:
     """Whether the components can be shown to equal constants_i X_i."""
     for s, component in enumerate(components):

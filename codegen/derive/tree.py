@@ -18,7 +18,7 @@ from ..mechanics.bodies import Body
 from ..mechanics.interactions import Loads, Weight
 from ..mechanics.screws import Flow, Twists
 from ..symbols.place import Entry
-from ..system.system import System
+from ..system.checked_system import CheckedSystem
 from .misfit import misfit
 from .momenta import add_brackets
 from .structure import structure_functions
@@ -75,7 +75,7 @@ class Tree:
     inertias: Mapping[tuple[int, int], Node]
 
 
-def tree(g: Graph, flow: Flow, system: System) -> Tree:
+def tree(g: Graph, flow: Flow, system: CheckedSystem) -> Tree:
     """The tree of a system's bodies, on a copy of its graph.
 
     Raises FormError if a velocity moves no body or several bodies relative to their parents.
@@ -99,7 +99,7 @@ def _parents_first(bodies: Sequence[Body]) -> list[Body]:
     return list(found)
 
 
-def _link(g: Graph, flow: Flow, system: System, body: Body, place: Mapping[Body, int]) -> Link:
+def _link(g: Graph, flow: Flow, system: CheckedSystem, body: Body, place: Mapping[Body, int]) -> Link:
     pose, above = flow.pose(body), body.parent
     spin, slide = flow.spin(body), flow.rate(pose.anchor)
     eta = system.nodes.eta
@@ -135,7 +135,7 @@ def _link(g: Graph, flow: Flow, system: System, body: Body, place: Mapping[Body,
     )
 
 
-def _check(system: System, links: Sequence[Link]) -> None:
+def _check(system: CheckedSystem, links: Sequence[Link]) -> None:
     moved: dict[int, list[str]] = {a: [] for a in range(len(system.velocities))}
     for link in links:
         for a in link.velocities:
@@ -152,7 +152,7 @@ def _check(system: System, links: Sequence[Link]) -> None:
 
 
 def _loads(
-    g: Graph, flow: Flow, system: System, links: Sequence[Link]
+    g: Graph, flow: Flow, system: CheckedSystem, links: Sequence[Link]
 ) -> tuple[Vector, dict[int, tuple[Vector, Vector]]]:
     """The uniform gravity, and all other interactions as wrenches about the origins."""
     virtual, bodies = Twists(flow), system.bodies
@@ -174,7 +174,7 @@ def _loads(
 
 
 def _generalised(
-    g: Graph, system: System, links: Sequence[Link]
+    g: Graph, system: CheckedSystem, links: Sequence[Link]
 ) -> tuple[tuple[Node, ...], dict[tuple[int, int], Node]]:
     """The generalised forces of the system's own V, Q and T, and the inertias of T by pairs of velocities.
 

@@ -15,12 +15,12 @@ from ..graph.differentiate import gradient
 from ..graph.graph import Graph, Node
 from ..graph.linear import LDL, UNROLLED_VELOCITIES
 from ..symbols.symbols import Velocity
-from ..system.system import System
+from ..system.checked_system import CheckedSystem
 from .form import Form, constrained
 from .reduction import hessian, new_symbols
 
 
-def derive(system: System) -> EquationNodes:
+def derive(system: CheckedSystem) -> EquationNodes:
     """Chetaev's canonical equations; the states are all coordinates and the momenta `p_<velocity>`. No options.
 
     Hypotheses: no constraints on the velocities; L of second degree in them with a nonsingular Hessian.
@@ -72,7 +72,7 @@ FORM = Form("chetaev", derive, constrained)
 
 
 def _legendre(
-    g: Graph, system: System, momenta: list[Node], y: tuple[Node, ...]
+    g: Graph, system: CheckedSystem, momenta: list[Node], y: tuple[Node, ...]
 ) -> tuple[list[list[Node]], list[Node]]:
     """The lower triangle of M, and y - y_0, where y = M eta + y_0."""
     nodes = system.nodes

@@ -15,7 +15,7 @@ from . import FORMS
 
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes
-    from ..system.system import System
+    from ..system.checked_system import CheckedSystem
     from .form import Form
 
 
@@ -29,7 +29,7 @@ def options_of(form: str) -> Mapping[str, Parameter]:
     return _form(form).options
 
 
-def derive(system: System, form: str, **options: Any) -> EquationNodes:
+def derive(system: CheckedSystem, form: str, **options: Any) -> EquationNodes:
     """The equations of a system in one form.
 
     Raises FormError for an unknown form, an unknown option, or a failed hypothesis of the form.
@@ -52,7 +52,7 @@ def derive(system: System, form: str, **options: Any) -> EquationNodes:
     return result
 
 
-def fitting(system: System) -> str:
+def fitting(system: CheckedSystem) -> str:
     """The default form: of those that fit, as far as the declaration shows it, one that is preferred or the first."""
     fits = (name for name in FORMS if _form(name).failing(system) is None)
     if not (system.bodies or system.constraints):

@@ -15,9 +15,9 @@ from ..graph.differentiate import partials
 from ..graph.evaluate import evaluate
 from ..graph.graph import Graph, Node
 from ..graph.linear import solve, solve_whole
+from ..system.checked_system import CheckedSystem
 from ..system.fields import are_constant
 from ..system.points import example_point
-from ..system.system import System
 from .reduction import Motion
 
 
@@ -51,7 +51,7 @@ class Permitted:
 
 
 def equations_of(
-    system: System, form: str, g: Graph, title: str, choice: Permitted, motion: Motion, **more: Any
+    system: CheckedSystem, form: str, g: Graph, title: str, choice: Permitted, motion: Motion, **more: Any
 ) -> EquationNodes:
     """The `EquationNodes` of a motion in all coordinates and the independent velocities; `more` are further fields."""
     return EquationNodes(
@@ -73,7 +73,7 @@ def equations_of(
     )
 
 
-def impose(g: Graph, system: System, form: str, wanted: Sequence[sp.Symbol] | None) -> Permitted:
+def impose(g: Graph, system: CheckedSystem, form: str, wanted: Sequence[sp.Symbol] | None) -> Permitted:
     """Resolve the constraints of a system, if it has any.
 
     `wanted` names the independent velocities; without it they are those that the system keeps, or the best choice of
@@ -109,7 +109,9 @@ def impose(g: Graph, system: System, form: str, wanted: Sequence[sp.Symbol] | No
     )
 
 
-def _independent(system: System, form: str, wanted: Sequence[sp.Symbol] | None) -> tuple[sp.Symbol, ...]:
+def _independent(
+    system: CheckedSystem, form: str, wanted: Sequence[sp.Symbol] | None
+) -> tuple[sp.Symbol, ...]:
     """The independent velocities: those wanted or kept, or else the best choice."""
     count = len(system.velocities) - len(system.independent_constraints)
     wanted = system.kept or None if wanted is None else wanted
@@ -126,7 +128,7 @@ def _independent(system: System, form: str, wanted: Sequence[sp.Symbol] | None) 
 
 
 def _resolve(
-    g: Graph, system: System, form: str, kept: Sequence[sp.Symbol], sound: bool
+    g: Graph, system: CheckedSystem, form: str, kept: Sequence[sp.Symbol], sound: bool
 ) -> tuple[dict[Node, Node], list[tuple[Node, Node]]]:
     """eta as functions of the independent velocities, from A eta + A_0 = 0, and the pivots of the elimination.
 
@@ -159,7 +161,7 @@ def _resolve(
     return permitted, pivots
 
 
-def residuals(g: Graph, system: System, permitted: Mapping[Node, Node]) -> dict[str, Node]:
+def residuals(g: Graph, system: CheckedSystem, permitted: Mapping[Node, Node]) -> dict[str, Node]:
     """The declared constraints at the resolved velocities, zero up to rounding, and the holonomic equations."""
     velocities = g.substitute(system.nodes.constraints, permitted)
     found = {f"constraint_{i + 1}": node for i, node in enumerate(velocities)}

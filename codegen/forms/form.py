@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes
-    from ..system.system import System
+    from ..system.checked_system import CheckedSystem
 
 
-def constrained(system: System) -> str | None:
+def constrained(system: CheckedSystem) -> str | None:
     """The refusal of the forms for systems without constraints."""
     if system.constraints or system.parametrization:
         given = len(system.constraints) or "a parametrization"
@@ -38,11 +38,11 @@ class Form:
 
     name: str
     derive: Callable[..., EquationNodes]
-    refusal: Callable[[System], str | None] = lambda system: None
+    refusal: Callable[[CheckedSystem], str | None] = lambda system: None
     contacts: bool = False
     multipliers: bool = False
     of_laws: bool = False
-    preferred: Callable[[System], bool] = lambda system: False
+    preferred: Callable[[CheckedSystem], bool] = lambda system: False
 
     @property
     def options(self) -> Mapping[str, inspect.Parameter]:
@@ -50,7 +50,7 @@ class Form:
         found = inspect.signature(self.derive).parameters
         return {name: option for name, option in found.items() if name != "system"}
 
-    def failing(self, system: System) -> str | None:
+    def failing(self, system: CheckedSystem) -> str | None:
         """The hypothesis that fails for a system, as far as its declaration shows it; None if all hold."""
         if system.law is not None and not self.of_laws:
             return f"'the kinetic energy gives the equations' fails ({system.law.why})"

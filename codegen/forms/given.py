@@ -17,8 +17,8 @@ from ..derive.misfit import misfit
 from ..graph.differentiate import forward, partials
 from ..graph.evaluate import evaluate
 from ..graph.graph import Graph, Node
+from ..system.checked_system import CheckedSystem
 from ..system.points import good_points
-from ..system.system import System
 from .constraints import Permitted, equations_of, impose
 from .form import Form
 from .reduction import Motion
@@ -26,7 +26,7 @@ from .reduction import Motion
 _SINGULAR = 1e-12
 
 
-def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> EquationNodes:
+def derive(system: CheckedSystem, independent: Sequence[sp.Symbol] | None = None) -> EquationNodes:
     """The given equations in all coordinates and the independent velocities.
 
     Option `independent`: the velocities kept as states, if there are constraints; by default they are chosen at the
@@ -54,7 +54,7 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
 
 
 def _check_regular(
-    g: Graph, system: System, velocities: Sequence[sp.Symbol], mass: Sequence[Sequence[Node]]
+    g: Graph, system: CheckedSystem, velocities: Sequence[sp.Symbol], mass: Sequence[Sequence[Node]]
 ) -> None:
     """Raise FormError, naming velocities, if M is singular at random points."""
     flat, k = [n for row in mass for n in row], len(mass)
@@ -72,7 +72,7 @@ def _check_regular(
     )
 
 
-def _projected(g: Graph, system: System, motion: Motion, choice: Permitted) -> Motion:
+def _projected(g: Graph, system: CheckedSystem, motion: Motion, choice: Permitted) -> Motion:
     """The equations on the permitted velocities."""
     nodes, permitted, k = system.nodes, choice.permitted or {}, len(motion.force)
     entries = [n for row in motion.mass for n in row]
@@ -91,7 +91,7 @@ def _projected(g: Graph, system: System, motion: Motion, choice: Permitted) -> M
     )
 
 
-def _refusal(system: System) -> str | None:
+def _refusal(system: CheckedSystem) -> str | None:
     return "'M and f are given' fails" if system.law is None else None
 
 

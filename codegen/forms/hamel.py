@@ -19,15 +19,15 @@ from ..derive.momenta import balance
 from ..derive.structure import generic_points, recognised
 from ..graph.differentiate import partials
 from ..graph.graph import Graph, Node
+from ..system.checked_system import CheckedSystem
 from ..system.fields import solve_for_components
 from ..system.points import example_point
-from ..system.system import System
 from .constraints import equations_of, impose
 from .form import Form
 from .reduction import project
 
 
-def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> EquationNodes:
+def derive(system: CheckedSystem, independent: Sequence[sp.Symbol] | None = None) -> EquationNodes:
     """The Boltzmann-Hamel equations; states as for `poincare`, with constraints as for `maggi`.
 
     Option `independent`: with constraints, the velocities kept as states.
@@ -45,7 +45,7 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
     return equations_of(system, "hamel", g, title, choice, motion)
 
 
-def _refusal(system: System) -> str | None:
+def _refusal(system: CheckedSystem) -> str | None:
     n, k = len(system.coordinates), len(system.velocities)
     return None if n == k else f"'as many velocities as coordinates' fails ({k} for {n})"
 
@@ -53,7 +53,7 @@ def _refusal(system: System) -> str | None:
 FORM = Form("hamel", derive, _refusal, contacts=True)
 
 
-def three_index_symbols(g: Graph, system: System) -> dict[tuple[int, int, int], Node]:
+def three_index_symbols(g: Graph, system: CheckedSystem) -> dict[tuple[int, int, int], Node]:
     """gamma_aj^b as {(a, j, b): node}, nonzero entries only; a = -1 is time."""
     fields, k = system.nodes.fields, len(system.velocities)
     if fields.are_rates():

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from ..derive.equation_nodes import EquationNodes
 from ..derive.momenta import balance
-from ..system.system import System
+from ..system.checked_system import CheckedSystem
 from .constraints import equations_of, impose
 from .form import Form, constrained
 from .reduction import project
 
 
-def derive(system: System) -> EquationNodes:
+def derive(system: CheckedSystem) -> EquationNodes:
     """Lagrange's equations in the coordinates and their rates. No options.
 
     Hypotheses: the velocities are the coordinate rates; no constraints.
@@ -24,7 +24,7 @@ def derive(system: System) -> EquationNodes:
     return equations_of(system, "lagrange", g, title, impose(g, system, "lagrange", None), motion)
 
 
-def _refusal(system: System) -> str | None:
+def _refusal(system: CheckedSystem) -> str | None:
     if constrained(system) or system.nodes.fields.are_rates():
         return constrained(system)
     return (

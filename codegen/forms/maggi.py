@@ -13,13 +13,13 @@ import sympy as sp
 
 from ..derive.equation_nodes import EquationNodes
 from ..derive.momenta import balance
-from ..system.system import System
+from ..system.checked_system import CheckedSystem
 from .constraints import equations_of, impose
 from .form import Form
 from .reduction import project
 
 
-def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> EquationNodes:
+def derive(system: CheckedSystem, independent: Sequence[sp.Symbol] | None = None) -> EquationNodes:
     """Maggi's equations in all coordinates and the independent velocities (or parameters).
 
     Option `independent`: the velocities kept as states; by default they are chosen at the example point. A
@@ -35,7 +35,7 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
     return equations_of(system, "maggi", g, title, choice, motion)
 
 
-def _refusal(system: System) -> str | None:
+def _refusal(system: CheckedSystem) -> str | None:
     return None if system.constraints or system.parametrization else "'the velocities are constrained' fails"
 
 

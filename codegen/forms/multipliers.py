@@ -26,14 +26,14 @@ from ..graph.differentiate import forward
 from ..graph.graph import Graph, Node
 from ..graph.linear import LDL, UNROLLED_VELOCITIES, solve_definite
 from ..symbols.symbols import Coordinate, rate
+from ..system.checked_system import CheckedSystem
 from ..system.inertia import augmented, weights
-from ..system.system import System
 from .constraints import Permitted, equations_of, impose, residuals
 from .form import Form
 from .reduction import Motion, project
 
 
-def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = None) -> EquationNodes:
+def derive(system: CheckedSystem, release: Sequence[sp.Symbol] | sp.Symbol | None = None) -> EquationNodes:
     """Equations in all coordinates and all velocities, with multipliers `lambda_<s>` (s = 1, 2 ...) as outputs.
 
     Also outputs: the reaction `reaction_<velocity>` = A_sa lambda_s, conjugate to each velocity that a constraint
@@ -84,14 +84,14 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
     )
 
 
-def _refusal(system: System) -> str | None:
+def _refusal(system: CheckedSystem) -> str | None:
     if system.constraints:
         return None
     given = "a parametrization is given" if system.parametrization else "none is given"
     return f"'constraints as equations' fails ({given})"
 
 
-def _with_constraints(g: Graph, system: System, motion: Motion) -> Motion:
+def _with_constraints(g: Graph, system: CheckedSystem, motion: Motion) -> Motion:
     """The same accelerations and multipliers by a regular matrix (`codegen.declare.inertia`)."""
     rows, bias = system.nodes.constraint_rows, biases(g, system, motion.rates)
     pushes = [g.mul(w, b) for w, b in zip(weights(g, system, motion.mass), bias, strict=True)]
@@ -99,7 +99,7 @@ def _with_constraints(g: Graph, system: System, motion: Motion) -> Motion:
     return Motion(motion.rates, augmented(g, system, motion.mass), force)
 
 
-def _safest(system: System) -> bool:
+def _safest(system: CheckedSystem) -> bool:
     """Whether no choice of independent velocities, which the other forms need, determines the others everywhere."""
     return not (system.kept or (system.contacts and system.redundancy) or system.independence.sound)
 
@@ -123,19 +123,19 @@ def solved(
     return multipliers, tuple(pivots)
 
 
-def biases(g: Graph, system: System, rates: Sequence[Node]) -> list[Node]:
+def biases(g: Graph, system: CheckedSystem, rates: Sequence[Node]) -> list[Node]:
     """The derivatives of A eta + A_0 along the flow at fixed eta."""
     return forward(g, system.nodes.affine_constraints(g), system.nodes.fields.flow(g, rates))
 
 
-def reactions_of(g: Graph, system: System, multipliers: Sequence[Node]) -> list[Node]:
+def reactions_of(g: Graph, system: CheckedSystem, multipliers: Sequence[Node]) -> list[Node]:
     """A_sa lambda_s, for every velocity."""
     rows = system.nodes.constraint_rows
     return [g.dot([row[a] for row in rows], multipliers) for a in range(len(system.velocities))]
 
 
 def named_reactions(
-    g: Graph, system: System, multipliers: Sequence[Node], reactions: Sequence[Node]
+    g: Graph, system: CheckedSystem, multipliers: Sequence[Node], reactions: Sequence[Node]
 ) -> dict[str, Node]:
     """The multipliers by name, and the reactions conjugate to the velocities that constraints contain."""
     named = {f"lambda_{s + 1}": node for s, node in enumerate(multipliers)}
@@ -145,7 +145,9 @@ def named_reactions(
     return named
 
 
-def _released(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None) -> tuple[sp.Symbol, ...]:
+def _released(
+    system: CheckedSystem, release: Sequence[sp.Symbol] | sp.Symbol | None
+) -> tuple[sp.Symbol, ...]:
     if release is None:
         return ()
     names = {x.name: x for x in system.coordinates}
@@ -161,7 +163,7 @@ def _released(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None) -
     return tuple(found)
 
 
-def _holding(g: Graph, system: System, x: sp.Symbol, multipliers: Sequence[Node]) -> Node:
+def _holding(g: Graph, system: CheckedSystem, x: sp.Symbol, multipliers: Sequence[Node]) -> Node:
     """The reaction conjugate to dx/dt: the constraint forces' power per unit of that rate.
 
     The reactions R_a conjugate to eta_a are the components X_a . F of a covector F; F_x is its component along x,

@@ -21,14 +21,14 @@ from ..derive.momenta import balance
 from ..derive.structure import structure_functions
 from ..graph.differentiate import gradient, partials
 from ..graph.graph import Graph, Node
+from ..system.checked_system import CheckedSystem
 from ..system.fields import Fields
-from ..system.system import System
 from .constraints import Permitted, equations_of, impose
 from .form import Form
 from .reduction import Motion, momentum_equations, project
 
 
-def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> EquationNodes:
+def derive(system: CheckedSystem, independent: Sequence[sp.Symbol] | None = None) -> EquationNodes:
     """Ghori's equations (2.4) in all coordinates and the independent velocities or parameters.
 
     Option `independent`: the velocities kept as states, as for `maggi`. For a system without constraints K = -c and the
@@ -60,7 +60,7 @@ class Permission:
     fields: Fields
 
     @classmethod
-    def of(cls, g: Graph, system: System, choice: Permitted) -> Permission:
+    def of(cls, g: Graph, system: CheckedSystem, choice: Permitted) -> Permission:
         permitted = choice.permitted or {}
         beta = [permitted.get(e, e) for e in system.nodes.eta]
         zeros = dict.fromkeys(choice.theta, g.zero)
@@ -74,7 +74,7 @@ class Permission:
 
 
 def bracket_coefficients(
-    g: Graph, system: System, permission: Permission
+    g: Graph, system: CheckedSystem, permission: Permission
 ) -> dict[tuple[int, int], list[Node]]:
     """K_ji^p as {(j, i): [node for p]}; j = -1 is the index 0."""
     k, fields = len(permission.slopes), permission.fields
@@ -100,7 +100,7 @@ def bracket_coefficients(
     return table
 
 
-def _motion(g: Graph, system: System, choice: Permitted, permission: Permission) -> Motion:
+def _motion(g: Graph, system: CheckedSystem, choice: Permitted, permission: Permission) -> Motion:
     nodes, theta, fields = system.nodes, choice.theta, permission.fields
     permitted = choice.permitted or {}
     free = nodes.lagrangian(g)

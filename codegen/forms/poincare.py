@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from ..derive.equation_nodes import EquationNodes
 from ..derive.momenta import balance
-from ..system.system import System
+from ..system.checked_system import CheckedSystem
 from .constraints import equations_of, impose
 from .form import Form, constrained
 from .reduction import project
 
 
-def derive(system: System) -> EquationNodes:
+def derive(system: CheckedSystem) -> EquationNodes:
     """The Poincaré-Chetaev equations in all coordinates and all velocities. No options.
 
     Hypotheses: no constraints on the velocities; the brackets stay in the span of the fields (checked when the

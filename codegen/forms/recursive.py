@@ -22,7 +22,7 @@ from ..derive.tree import Tree, tree
 from ..graph.graph import Graph, Node
 from ..mechanics.bodies import Body
 from ..mechanics.screws import Flow
-from ..system.system import System
+from ..system.checked_system import CheckedSystem
 from .choose import fitting
 from .constraints import Permitted, equations_of, impose, residuals
 from .form import Form
@@ -36,7 +36,7 @@ TITLE = "Articulated-body recursion, D_i eta'_i = Q_i - S_i^T p_i - U_i^T a_i"
 
 
 def derive(
-    system: System,
+    system: CheckedSystem,
     independent: Sequence[sp.Symbol] | None = None,
     bodies: Sequence[Body | str] = (),
 ) -> EquationNodes:
@@ -99,7 +99,7 @@ def derive(
 
 def _multipliers(
     g: Graph,
-    system: System,
+    system: CheckedSystem,
     across: Sequence[Sequence[Node]],
     free: Sequence[Node],
     rates: Sequence[Node],
@@ -134,7 +134,7 @@ def _cells(flow: Flow, recursion: Articulated, rates: Sequence[Node]) -> list[tu
     return found
 
 
-def _recursion(g: Graph, system: System, links: Tree) -> Articulated:
+def _recursion(g: Graph, system: CheckedSystem, links: Tree) -> Articulated:
     try:
         return Articulated(g, links)
     except ZeroDivisionError as error:
@@ -144,7 +144,7 @@ def _recursion(g: Graph, system: System, links: Tree) -> Articulated:
         raise misfit("recursive", system, hypothesis, f" ({names} of the body {link.body.name!r})") from None
 
 
-def _choice(g: Graph, system: System, independent: Sequence[sp.Symbol] | None) -> Permitted:
+def _choice(g: Graph, system: CheckedSystem, independent: Sequence[sp.Symbol] | None) -> Permitted:
     """The states: all velocities, or the independent ones."""
     if independent is not None or not system.constraints:
         return impose(g, system, "recursive", independent)
@@ -153,7 +153,7 @@ def _choice(g: Graph, system: System, independent: Sequence[sp.Symbol] | None) -
     return Permitted(system.velocities, eta, None, declared, (), residuals(g, system, {}))
 
 
-def _wanted(system: System, bodies: Sequence[Body | str]) -> list[Body]:
+def _wanted(system: CheckedSystem, bodies: Sequence[Body | str]) -> list[Body]:
     known = {body.name: body for body in system.bodies}
     given = [bodies] if isinstance(bodies, (str, Body)) else bodies
     names = [body.name if isinstance(body, Body) else body for body in given]
@@ -180,7 +180,7 @@ def _seen(flow: Flow, body: Body, joint: Screw | None) -> dict[str, Node]:
     return found
 
 
-def _refusal(system: System) -> str | None:
+def _refusal(system: CheckedSystem) -> str | None:
     if not system.bodies:
         return "'the system is a tree of bodies' fails (no bodies are given)"
     if system.parametrization:
@@ -188,7 +188,7 @@ def _refusal(system: System) -> str | None:
     return None
 
 
-def _pays(system: System) -> bool:
+def _pays(system: CheckedSystem) -> bool:
     """Whether the form is faster than a dense mass matrix and fits: a free tree of many velocities."""
     if system.constraints or len(system.velocities) < FEWEST:
         return False

@@ -12,11 +12,11 @@ from chaplygin.errors import FormError
 from ..derive.misfit import misfit
 from ..graph.differentiate import forward, partials
 from ..graph.graph import Graph, Node
-from ..system.system import System
+from ..system.checked_system import CheckedSystem
 
 
 def new_symbols(
-    system: System, kind: type[sp.Symbol], names: Iterable[str], what: str
+    system: CheckedSystem, kind: type[sp.Symbol], names: Iterable[str], what: str
 ) -> tuple[sp.Symbol, ...]:
     """The symbols that a form needs for `what`. Raises FormError if the system uses one of the names."""
     names, taken = tuple(names), {s.name for s in system.all_symbols()}
@@ -30,7 +30,7 @@ def new_symbols(
 
 def hessian(
     g: Graph,
-    system: System,
+    system: CheckedSystem,
     form: str,
     momenta: Sequence[Node],
     eta: Sequence[Node],
@@ -77,7 +77,7 @@ def momentum_equations(
 
 def project(
     g: Graph,
-    system: System,
+    system: CheckedSystem,
     law: tuple[Sequence[Node], Sequence[Node]],
     theta: Sequence[Node],
     permitted: Mapping[Node, Node] | None = None,

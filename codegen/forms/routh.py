@@ -28,12 +28,12 @@ from ..graph.linear import LDL
 from ..graph.to_sympy import expressions
 from ..identities.zero import are_zero
 from ..symbols.symbols import Parameter
-from ..system.system import System
+from ..system.checked_system import CheckedSystem, checked_system
 from .form import Form, constrained
 from .reduction import hessian, momentum_equations, new_symbols
 
 
-def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> EquationNodes:
+def derive(system: CheckedSystem, ignore: Sequence[sp.Symbol] | None = None) -> EquationNodes:
     """Routh's equations in the remaining velocities; the momenta `a_<velocity>` of the others are parameters.
 
     Option `ignore`: the cyclic velocities to eliminate, by default all of them. Coordinates that appear in
@@ -98,7 +98,7 @@ class _Reduced:
     by_a: list[Node]  # dR/da_r
 
 
-def _reduced(g: Graph, system: System, gone: Sequence[int], constants: Sequence[Node]) -> _Reduced:
+def _reduced(g: Graph, system: CheckedSystem, gone: Sequence[int], constants: Sequence[Node]) -> _Reduced:
     """R(t, x, eta_j, a) = L - a_r eta_r and its derivatives."""
     nodes = system.nodes
     eta, x = nodes.eta, nodes.fields.coordinates
@@ -117,7 +117,7 @@ def _reduced(g: Graph, system: System, gone: Sequence[int], constants: Sequence[
 
 
 def _equations(
-    g: Graph, system: System, reduced: _Reduced
+    g: Graph, system: CheckedSystem, reduced: _Reduced
 ) -> tuple[list[Node], list[list[Node]], list[Node]]:
     """dx/dt, and M and f of the equations in the remaining velocities."""
     nodes = system.nodes
@@ -130,8 +130,8 @@ def _equations(
     return rates, *momentum_equations(g, momenta, right, reduced.eta, fields.flow(g, rates))
 
 
-def reduced_system(eqs: EquationNodes) -> System:
-    """The reduced system as a `System`, with L = R.
+def reduced_system(eqs: EquationNodes) -> CheckedSystem:
+    """The reduced system, with L = R.
 
     Raises FormError if the remaining displacements do not close (some c_ij^r of a cyclic r is nonzero), or if a
     cyclic velocity moves a remaining coordinate.
@@ -165,7 +165,7 @@ def reduced_system(eqs: EquationNodes) -> System:
     outputs = {n: own(e) for n, e in system.outputs.items()}
     remaining = {*eqs.coordinates, *eqs.velocities, *system.parameters, *system.inputs, *outputs}
     dropped = {*system.coordinates, *system.velocities} - {*eqs.coordinates, *eqs.velocities}
-    return System(
+    return checked_system(
         f"{system.name}_reduced",
         kinematics={x: system.kinematics[x] for x in eqs.coordinates},
         kinetic=sp.expand(routhian - free),
@@ -178,7 +178,7 @@ def reduced_system(eqs: EquationNodes) -> System:
     )
 
 
-def _ignored(g: Graph, system: System, wanted: Sequence[sp.Symbol] | None) -> list[int]:
+def _ignored(g: Graph, system: CheckedSystem, wanted: Sequence[sp.Symbol] | None) -> list[int]:
     names = [v.name for v in system.velocities]
     if wanted is None:
         found = list(cyclic_velocities(g, system))
@@ -210,7 +210,7 @@ def _ignored(g: Graph, system: System, wanted: Sequence[sp.Symbol] | None) -> li
 
 
 def _eliminate(
-    g: Graph, system: System, own: Sequence[Node], gone: Sequence[int], a_nodes: Sequence[Node]
+    g: Graph, system: CheckedSystem, own: Sequence[Node], gone: Sequence[int], a_nodes: Sequence[Node]
 ) -> tuple[dict[Node, Node], tuple[tuple[Node, Node], ...]]:
     """eta_r as functions of the others and of a, from a_r = dL/d eta_r."""
     cyclic = [system.nodes.eta[r] for r in gone]

@@ -28,7 +28,7 @@ from ..graph.graph import Graph, Node
 from ..graph.linear import MASS_THRESHOLD, limit
 from ..identities.zero import is_zero
 from ..symbols.symbols import Parameter, Velocity, time
-from ..system.system import System
+from ..system.checked_system import CheckedSystem
 from .constraints import Permitted, impose
 from .form import Form
 from .nonholonomic import Permission, bracket_coefficients
@@ -39,7 +39,7 @@ BRANCH_END = Fraction(1, 10**10)
 
 
 def derive(
-    system: System,
+    system: CheckedSystem,
     along: sp.Symbol | str | None = None,
     branch: int = 1,
     independent: Sequence[sp.Symbol] | None = None,
@@ -127,7 +127,7 @@ class _Reduced:
 
 
 def _reduced(
-    g: Graph, system: System, first: int, branch: int, permission: Permission, primes: Sequence[Node]
+    g: Graph, system: CheckedSystem, first: int, branch: int, permission: Permission, primes: Sequence[Node]
 ) -> _Reduced:
     """L0' with the ratios eta'_p as free variables, then L' on the permitted velocities."""
     theta, h, sign = (g.one, *primes), g.symbol("h"), g.const(branch)
@@ -146,7 +146,7 @@ def _reduced(
 
 
 def _equations(
-    g: Graph, system: System, permission: Permission, reduced: _Reduced
+    g: Graph, system: CheckedSystem, permission: Permission, reduced: _Reduced
 ) -> tuple[list[Node], list[list[Node]], list[Node]]:
     """dx/dx_1, and M and f of the equations for theta'."""
     theta, x = reduced.theta, system.nodes.fields.coordinates
@@ -162,7 +162,7 @@ def _equations(
     return rates, *momentum_equations(g, by_theta, forces, theta[1:], flow)
 
 
-def _steady(g: Graph, system: System) -> None:
+def _steady(g: Graph, system: CheckedSystem) -> None:
     """Check hypothesis (ii), except for the constraints."""
     nodes = system.nodes
     fields = nodes.fields
@@ -184,7 +184,7 @@ def _steady(g: Graph, system: System) -> None:
         raise misfit("whittaker", system, "nothing depends on time", why)
 
 
-def _leading(g: Graph, system: System, along: sp.Symbol | str | None) -> tuple[int, int]:
+def _leading(g: Graph, system: CheckedSystem, along: sp.Symbol | str | None) -> tuple[int, int]:
     """The indices of x_1 and of eta_1 = dx_1/dt."""
     found = {}
     for i, x in enumerate(system.coordinates):
@@ -206,7 +206,9 @@ def _leading(g: Graph, system: System, along: sp.Symbol | str | None) -> tuple[i
     return found[name]
 
 
-def _permitted(g: Graph, system: System, first: int, independent: Sequence[sp.Symbol] | None) -> Permitted:
+def _permitted(
+    g: Graph, system: CheckedSystem, first: int, independent: Sequence[sp.Symbol] | None
+) -> Permitted:
     """The permitted velocities with eta_1 leading the independent ones."""
     choice = impose(g, system, "whittaker", independent)
     eta = system.nodes.eta[first]
@@ -232,7 +234,7 @@ def _permitted(g: Graph, system: System, first: int, independent: Sequence[sp.Sy
     return replace(choice, velocities=leading(choice.velocities), theta=leading(choice.theta))
 
 
-def _homogeneous(g: Graph, system: System, choice: Permitted, permission: Permission) -> None:
+def _homogeneous(g: Graph, system: CheckedSystem, choice: Permitted, permission: Permission) -> None:
     if any(n != g.zero for n in permission.offsets) or not choice.affine(g):
         raise misfit("whittaker", system, "constraints are linear and homogeneous")
     if len(choice.theta) < 2:
@@ -240,7 +242,7 @@ def _homogeneous(g: Graph, system: System, choice: Permitted, permission: Permis
         raise misfit("whittaker", system, "more than one degree of freedom", why)
 
 
-def _parts(g: Graph, system: System, ratios: Sequence[Node]) -> tuple[Node, Node, Node]:
+def _parts(g: Graph, system: CheckedSystem, ratios: Sequence[Node]) -> tuple[Node, Node, Node]:
     """T2 and T1 at the ratios, and T0 - V."""
     nodes = system.nodes
     lagrangian = nodes.lagrangian(g)

@@ -1,4 +1,4 @@
-"""`from_sympy`: a model of `sympy.physics.mechanics` as a `System`, or as equations where T does not give them."""
+"""A model of `sympy.physics.mechanics` as a system, by its energies or by a law of motion where T does not give it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..graph.from_sympy import Lowering, UnsupportedExpression
 from ..graph.graph import Graph
 from ..symbols.symbols import DeclarationError, Input, Rate, check_name, rate
 from ..symbols.values import mapping, naming
-from ..system.system import System
+from ..system.checked_system import CheckedSystem, checked_system
 from .names import Names
 from .positions import are_rates_of_positions
 from .sources import Source, source
@@ -27,56 +27,19 @@ Expression = Any
 _DEPENDENT = 1e-9  # rows of constraints, relative to their size
 
 
-def from_sympy(
+def declared(
     model: Any,
     name: str,
     *,
-    parameters: Mapping[Any, float] | None = None,
-    example: Mapping[Any, float] | None = None,
-    prescribed: Mapping[Expression, Expression] | None = None,
-    states: Mapping[Expression, Expression] | None = None,
-    names: Mapping[Any, str] | None = None,
-) -> Any:
-    """A model of `sympy.physics.mechanics`: a `System`, or `Equations` of the form `given`.
+    parameters: Mapping[Any, float] | None,
+    example: Mapping[Any, float] | None,
+    prescribed: Mapping[Expression, Expression] | None,
+    states: Mapping[Expression, Expression] | None,
+    names: Mapping[Any, str] | None,
+) -> tuple[CheckedSystem, str | None]:
+    """The system of a model, and the only form that fits if T does not give its equations.
 
-    dynamicsymbols keep their names: coordinates q, generalised speeds as velocities with their kinematics, all others
-    as inputs; other symbols become parameters. Expressions are taken as they are, and SymPy's own equations of motion
-    are not formed.
-
-    A model with bodies, or with a Lagrangian, gives a `System`, in every form that fits. `Equations` result where T
-    does not give the equations: if it contains a velocity into which a constraint was substituted (that of the mass
-    centre of a disk, written as its rolling makes it), Kane's equations are formed from the bodies. Also if T contains
-    an input f, whose rates f_dot and f_ddot are then further inputs; if an input moves a coordinate, or there are
-    `states`; and if only M and f are known.
-
-    Parameters
-    ----------
-    model : a KanesMethod, LagrangesMethod, System or SymbolicSystem; or (M, f, kinematics) with M u' = f and
-        kinematics {q: dq/dt}, followed by the speeds u if the kinematics do not show their order. M need not be
-        symmetric. It may be [M | -A^T] as of a LagrangesMethod: its constraints are then A u = 0.
-    name : a plain identifier, used in emitted code.
-    parameters, example : numbers by symbol or by name; together the example of the `System`.
-    prescribed : {f: expression in t} for dynamicsymbols that are neither coordinates nor speeds.
-    states : {f: df/dt} for such dynamicsymbols with a first-order equation of their own, as activations of muscles
-        (`dict(zip(muscle.x, muscle.rhs()))`) or currents of motors. The muscles of a `System` need not be named.
-    names : {symbol: name} where SymPy's names cannot stand in code, such as lambda, or are used twice.
-
-    Auxiliary speeds are zero, and loads along them drop out. Holonomic constraints are kept as such if their rates are
-    among the velocity constraints.
-
-    Raises
-    ------
-    DeclarationError : for a model without bodies and equations, undetermined functions, names that C cannot have,
-        and whatever `System` refuses; the place is named.
-
-    Source: T. R. Kane, D. A. Levinson, Dynamics (1985); D. T. Greenwood, Advanced Dynamics (2003).
-
-    >>> import sympy as sp
-    >>> from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
-    >>> q, (m, g, l) = dynamicsymbols("q"), sp.symbols("m g l")
-    >>> pendulum = LagrangesMethod(m * l**2 * q.diff() ** 2 / 2 + m * g * l * sp.cos(q), [q])
-    >>> from_sympy(pendulum, "pendulum")
-    System('pendulum', coordinates=(q), velocities=(q_dot), parameters=(g, l, m))
+    See `chaplygin.from_sympy`.
     """
     check_name(name, "System name")
     options = {"parameters": parameters, "example": example, "prescribed": prescribed, "states": states}
@@ -132,18 +95,19 @@ class _Model:
         found = {s for e in resolved for s in e.free_symbols if isinstance(s, Input)}
         return {s: self.names.rate_of(s) for s in sorted(found, key=str)}
 
-    def system(self, name: str, example: Mapping[sp.Symbol, float]) -> Any:
-        """The system by its energies if they give its equations, otherwise the equations of its law."""
+    def system(self, name: str, example: Mapping[sp.Symbol, float]) -> tuple[CheckedSystem, str | None]:
+        """The system by its energies if they give its equations, otherwise by its law, and the form for that."""
         with naming(name):
             self._settle(example)
         by_energies = not (self.law.rates or self.first_order)
         if isinstance(self.law, Lagrangian) and by_energies:
-            return self._by_lagrangian(name, example)
+            return self._by_lagrangian(name, example), None
         lawful = self._declared(name, example, law=self.law)
         if isinstance(self.law, Kane) and by_energies and are_rates_of_positions(lawful, self.law):
             forces = generalised_forces(self.loads, self.names.velocities, self._substituted())
-            return self._declared(name, example, kinetic=kinetic_energy(self.law.motions), forces=forces)
-        return lawful.equations("given")
+            kinetic = kinetic_energy(self.law.motions)
+            return self._declared(name, example, kinetic=kinetic, forces=forces), None
+        return lawful, "given"
 
     def _check_lagrangian(self) -> None:
         """Refuse rates of states: L is differentiated by coordinates, on which these rates may depend."""
@@ -151,7 +115,7 @@ class _Model:
             if self.given.lagrangian.has(f.diff(dynamicsymbols._t)):
                 raise DeclarationError(f"from_sympy: the Lagrangian contains the rate of the state {f}")
 
-    def _by_lagrangian(self, name: str, example: Mapping[sp.Symbol, float]) -> System:
+    def _by_lagrangian(self, name: str, example: Mapping[sp.Symbol, float]) -> CheckedSystem:
         moving: list[Expression] = []
         still: list[Expression] = []
         for term in sp.Add.make_args(self.lagrangian):
@@ -160,7 +124,7 @@ class _Model:
         kinetic, potential = sp.Add(*moving), -sp.Add(*still)
         return self._declared(name, example, kinetic=kinetic, potential=potential, forces=forces)
 
-    def _declared(self, name: str, example: Mapping[sp.Symbol, float], **law: Any) -> System:
+    def _declared(self, name: str, example: Mapping[sp.Symbol, float], **law: Any) -> CheckedSystem:
         given: dict[str, Any] = {"constraints": self.velocity, "holonomic": self.holonomic}
         if all(isinstance(v, Rate) for v in self.names.velocities) and not self.first_order:
             given["coordinates"] = self.names.coordinates
@@ -168,7 +132,7 @@ class _Model:
             given["kinematics"] = self.kinematics
         if len(self.given.u) - len(self.given.independent) == len(self.velocity) + len(self.holonomic) > 0:
             given["kept"] = [self.names.velocities[self.given.u.index(v)] for v in self.given.independent]
-        return System(name, example=example, outputs=self.outputs, **given, **law)
+        return checked_system(name, example=example, outputs=self.outputs, **given, **law)
 
     def _substituted(self) -> dict[sp.Symbol, Expression]:
         """The rates of the coordinates in velocities, where these are not the rates themselves."""

@@ -23,12 +23,12 @@ from ..graph.graph import Graph, Node
 from ..system.points import good_points
 
 if TYPE_CHECKING:
-    from ..system.system import System
+    from ..system.checked_system import CheckedSystem
 
 _EXACT = 1e-9
 
 
-def are_rates_of_positions(system: System, law: Kane) -> bool:
+def are_rates_of_positions(system: CheckedSystem, law: Kane) -> bool:
     """Whether all motions of a law are rates of positions and rotations of bodies that do not change.
 
     It is examined at generic points.
@@ -46,7 +46,7 @@ def are_rates_of_positions(system: System, law: Kane) -> bool:
 class _Roots:
     """The nodes that the conditions need: fields, brackets, every v_a and w_a and inertia, and their derivatives."""
 
-    def __init__(self, g: Graph, system: System, law: Kane) -> None:
+    def __init__(self, g: Graph, system: CheckedSystem, law: Kane) -> None:
         fields, eta = system.nodes.fields, system.nodes.eta
         self.k, self.n, self.motions = len(eta), len(fields.coordinates), law.motions
         self.brackets = fields.brackets(g)

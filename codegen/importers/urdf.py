@@ -21,49 +21,14 @@ from ..mechanics.bodies import turn
 from ..mechanics.interactions import Weight
 from ..mechanics.joint import Link
 from ..symbols.symbols import DeclarationError, check_name, inputs, parameters
-from ..system.system import System
+from ..system.checked_system import CheckedSystem, checked_system
 
 Element = ElementTree.Element
 _KINDS = ("revolute", "continuous", "prismatic", "planar", "floating", "fixed")
 
 
-def from_urdf(
-    path: str | Path, *, base: str = "fixed", motors: bool = True, friction: str = "refuse"
-) -> System:
-    """The mechanical system of a URDF file.
-
-    Links become bodies with the masses and inertias of the file, in kg, m and rad; joints of the types revolute,
-    continuous, prismatic, planar, floating and fixed become coordinates, named after the joint, with their rates as
-    velocities (floating: quaternion and velocities in body axes, as of `chaplygin.joint.free`). Their damping acts.
-    Weight acts along -z; the acceleration of gravity is the parameter `g`. Meshes, collision shapes, limits,
-    transmissions and sensors are ignored.
-
-    Parameters
-    ----------
-    path : the file.
-    base : "fixed" stands the root link on the ground, "free" lets it float.
-    motors : give each joint of one coordinate an input `tau_<joint>`, its force in N or couple in N m.
-    friction : "ignore" leaves dry friction of joints out; "refuse" raises an error where there is any.
-
-    Characters of names that no identifier can hold become underscores.
-
-    Raises
-    ------
-    DeclarationError : naming the link or joint, for a file that is not a URDF, a document type or an entity, a link
-        that is missing, that two joints carry or that a cycle of joints carries, a joint that carries no mass, a joint
-        that mimics another.
-    OSError : if the file cannot be read.
-
-    >>> from pathlib import Path
-    >>> Path("pendulum.urdf").write_text('''<robot name="pendulum"> <link name="stand"/>
-    ...   <link name="rod"> <inertial> <origin xyz="0 0 -0.5"/> <mass value="2"/>
-    ...     <inertia ixx="0.1" iyy="0.1" izz="0.01" ixy="0" ixz="0" iyz="0"/> </inertial> </link>
-    ...   <joint name="pin" type="continuous"> <parent link="stand"/> <child link="rod"/> <axis xyz="0 1 0"/> </joint>
-    ... </robot>''') > 0
-    True
-    >>> from_urdf("pendulum.urdf")
-    System('pendulum', coordinates=(pin), velocities=(pin_dot), parameters=(g))
-    """
+def robot(path: str | Path, *, base: str, motors: bool, friction: str) -> CheckedSystem:
+    """See `chaplygin.from_urdf`."""
     if base not in ("fixed", "free"):
         raise DeclarationError(f"from_urdf: base is {short(base)}; give 'fixed' or 'free'")
     if friction not in ("refuse", "ignore"):
@@ -226,7 +191,7 @@ class _Robot:
         inertia = turned * own * turned.T
         return {"mass": mass, "center": center, "inertia": (inertia + inertia.T) / 2}
 
-    def system(self, floating: bool, motors: bool, friction: bool) -> System:
+    def system(self, floating: bool, motors: bool, friction: bool) -> CheckedSystem:
         for name in self.outward:
             self.made[name] = self._link(name, floating)
         if not any(link.coordinates for link in self.made.values()):
@@ -235,7 +200,7 @@ class _Robot:
             )
         forces = [pair for name in self.joints for pair in self._forces(name, motors, friction)]
         self._check_masses()
-        return System(
+        return checked_system(
             self.name,
             bodies=[self.made[name] for name in self.links],
             forces=dict(forces),

@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING
 from ..graph.graph import Graph, Node
 
 if TYPE_CHECKING:
-    from .system import System
+    from .checked_system import CheckedSystem
 
 Triangle = list[list[Node]]
 
 
-def inertia(g: Graph, system: System) -> Triangle:
+def inertia(g: Graph, system: CheckedSystem) -> Triangle:
     """The lower triangle of M, or of M + A^T W A where M is singular."""
     mass = system.nodes.mass(g)
     return augmented(g, system, mass) if system.needs_constraints else mass
 
 
-def augmented(g: Graph, system: System, mass: Sequence[Sequence[Node]]) -> Triangle:
+def augmented(g: Graph, system: CheckedSystem, mass: Sequence[Sequence[Node]]) -> Triangle:
     """M + A^T W A for the lower triangle of M."""
     rows = system.nodes.constraint_rows
     scaled = [[g.mul(w, e) for e in row] for w, row in zip(weights(g, system, mass), rows, strict=True)]
@@ -39,7 +39,7 @@ def augmented(g: Graph, system: System, mass: Sequence[Sequence[Node]]) -> Trian
     ]
 
 
-def weights(g: Graph, system: System, mass: Sequence[Sequence[Node]]) -> list[Node]:
+def weights(g: Graph, system: CheckedSystem, mass: Sequence[Sequence[Node]]) -> list[Node]:
     """W_s, for every constraint."""
     trace = g.sum(line[-1] for line in mass)
     return [g.div(trace, g.dot(row, row)) for row in system.nodes.constraint_rows]

@@ -14,13 +14,13 @@ from .latex import equations_to_latex
 
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes
-    from ..system.system import System
+    from ..system.checked_system import CheckedSystem
 
 LARGEST = 150
 """Largest number of operations at which an expression is shown in full."""
 
 
-def system_table(system: System) -> str:
+def system_table(system: CheckedSystem) -> str:
     """The declaration: kinematics, energies, forces, constraints, and the variables with units, as HTML."""
     rows: list[Sequence[str]] = []
     for kind, symbols in (

@@ -8,10 +8,10 @@ import sympy as sp
 
 from ..derive.structure import structure_functions
 from ..graph.to_sympy import shown
-from ..system.system import System
+from ..system.checked_system import CheckedSystem
 
 
-def structure_constants(system: System, with_time: bool = False) -> list[list[list[Any]]]:
+def structure_constants(system: CheckedSystem, with_time: bool = False) -> list[list[list[Any]]]:
     """See `System.structure_constants`."""
     g = system.nodes.graph.copy()
     k, offset = len(system.velocities), int(with_time)

@@ -3,12 +3,12 @@
 from chaplygin import errors as errors
 from chaplygin.api.ensemble import ensemble as ensemble
 from chaplygin.api.equations import Equations as Equations, compile as compile
+from chaplygin.api.importers import from_sympy as from_sympy, from_urdf as from_urdf
 from chaplygin.api.load_model import load_model as load_model
 from chaplygin.api.model import Model as Model
+from chaplygin.api.system import System as System
 from chaplygin.codegen.declare.contacts import Coulomb as Coulomb
 from chaplygin.codegen.declare.events import Event as Event
-from chaplygin.codegen.importers.from_sympy import from_sympy as from_sympy
-from chaplygin.codegen.importers.urdf import from_urdf as from_urdf
 from chaplygin.codegen.lower.program import Program as Program
 from chaplygin.codegen.lower.sources import Sources as Sources
 from chaplygin.codegen.mechanics import joint as joint
@@ -32,7 +32,6 @@ from chaplygin.codegen.symbols.symbols import (
     time as time,
     velocities as velocities,
 )
-from chaplygin.codegen.system.system import System as System
 from chaplygin.errors import (
     ArgumentError as ArgumentError,
     BranchWarning as BranchWarning,

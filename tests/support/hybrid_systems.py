@@ -21,7 +21,7 @@ import sympy as sp
 from lane_models import Case
 
 import chaplygin as cg
-from chaplygin.api.compile import _own
+from chaplygin.api.compiled import own_methods
 from chaplygin.api.load_model import load_library
 from chaplygin.codegen.emit.targets import emit
 from chaplygin.codegen.toolchain import cache
@@ -242,7 +242,7 @@ def built(
     level: Sequence[str] = INLINED,
 ) -> Model:
     """The model of a system with lanes of these widths, compiled for short."""
-    own = _own(["taylor"] if taylor else [])
+    own = own_methods(["taylor"] if taylor else [])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BranchWarning)  # integrals of the motion do not matter here
         program = system.equations(form).program.bringing(own)

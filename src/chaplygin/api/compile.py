@@ -1,34 +1,28 @@
-"""`System.compile` and `chaplygin.compile`: from a declaration to a loaded model, via the cache."""
+"""`System.compile`: from a declaration to a loaded model, via the cache."""
 
 from __future__ import annotations
 
 import functools
-import warnings
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from chaplygin.codegen.derive.digest import program_digest
-from chaplygin.codegen.forms.choose import fitting
-from chaplygin.codegen.graph.linear import UNROLLED_VELOCITIES
-from chaplygin.codegen.system.system import System
-from chaplygin.codegen.toolchain.cache import lookup, model_key
-from chaplygin.errors import BuildError, CoreMissingError, NoCompilerError, PurePythonWarning
+from chaplygin.codegen.forms.choose import derive, fitting
+from chaplygin.codegen.system.checked_system import CheckedSystem
 from chaplygin.runtime.interface.arguments import boolean
-from chaplygin.runtime.model.compiled_model import require_core
+
+from .compiled import knowing, loaded, own_methods
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.derive.equation_nodes import EquationNodes
     from chaplygin.codegen.lower.program import Program
     from chaplygin.codegen.lower.sources import Sources
     from chaplygin.codegen.methods.pair import Pair
-    from chaplygin.codegen.methods.taylor import Taylor
 
     from .equations import Equations
 
 
 def compile_system(
-    system: System,
+    system: CheckedSystem,
     form: str | None = None,
     *,
     reproducible: bool = True,
@@ -55,7 +49,7 @@ def compile_system(
     """
     boolean("reproducible", reproducible)
     boolean("wait", wait)
-    own = _own(methods)
+    own = own_methods(methods)
     chosen = form or fitting(system)
     digest = program_digest(
         system.digest, chosen, [*sorted((k, _plain(v)) for k, v in options.items()), *own]
@@ -63,7 +57,9 @@ def compile_system(
 
     @functools.cache
     def equations() -> Equations:
-        return system.equations(chosen, **options)
+        from .equations import Equations  # a system found in the cache needs no derivation
+
+        return Equations(derive(system, chosen, **options))
 
     @functools.cache
     def program() -> Program:
@@ -74,77 +70,8 @@ def compile_system(
 
         return emit(program(), COMPILED)
 
-    model = _load(system, digest, program, sources, reproducible, wait, own)
-    return _knowing(model, lambda: equations().nodes)
-
-
-def _knowing(model: Any, equations: Callable[[], EquationNodes]) -> Any:
-    """The model, which can now compile new expressions of its quantities."""
-    if model._equations is None:
-        model._equations = equations
-    return model
-
-
-def _own(methods: Iterable[Pair | str]) -> tuple[Pair | Taylor, ...]:
-    """The methods that a model brings, checked."""
-    given = tuple(methods) if not isinstance(methods, str) else (methods,)
-    if not given:  # nearly always, so nothing is imported otherwise
-        return ()
-    require_core()
-    from chaplygin.codegen.methods import own
-    from chaplygin.runtime.core._core import methods as known
-
-    return own(given, known())
-
-
-def _load(
-    system: System,
-    digest: str,
-    program: Callable[[], Program],
-    sources: Callable[[], Sources],
-    reproducible: bool,
-    wait: bool,
-    methods: tuple[Pair | Taylor, ...],
-) -> Any:
-    inline = len(system.velocities) <= UNROLLED_VELOCITIES  # short enough to benefit
-    try:
-        require_core()
-        key = model_key(digest, reproducible=reproducible, inline=inline)
-        path = lookup(key)
-        if path is None:
-            from chaplygin.codegen.toolchain.library import build
-
-            path = build(sources(), key=key, reproducible=reproducible, inline=inline)
-    except (NoCompilerError, CoreMissingError) as error:
-        if system.events or system.contacts or methods:
-            what = "methods of its own" if methods else "events or contacts"
-            raise BuildError(
-                f"{str(error).rstrip('.')}. The model {system.name!r} has {what}, which run in compiled code only"
-            ) from error
-        from .python_model import python_model
-
-        warnings.warn(
-            f"{str(error).rstrip('.')}. The model {system.name!r} runs in pure Python instead, about a hundred times "
-            "slower.",
-            PurePythonWarning,
-            stacklevel=4,
-        )
-        return python_model(program(), quiet=True)
-    from .load_model import load_model
-
-    model = load_model(path)
-    if wait and not model._eager:
-        model._eager = True
-        _inline(model)
-    return model
-
-
-def _inline(model: Any) -> None:
-    """Inline the right-hand side into the methods that runs take by default, side by side."""
-    from chaplygin.runtime.model.inlining import DEFAULTS, inline
-
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda method: inline(model, method, True), DEFAULTS))
+    model = loaded(system, digest, program, sources, reproducible, wait, own)
+    return knowing(model, lambda: equations().nodes)
 
 
 def _plain(value: Any) -> Any:

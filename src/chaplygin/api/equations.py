@@ -14,12 +14,11 @@ import sympy as sp
 from chaplygin.codegen.derive.equation_nodes import EquationNodes, Invariant
 from chaplygin.codegen.derive.invariants import find, levels
 from chaplygin.codegen.graph.graph import Node
-from chaplygin.codegen.system.system import System
 from chaplygin.codegen.views import matrices
 from chaplygin.errors import SizeWarning
 from chaplygin.runtime.interface.arguments import boolean
 
-from .compile import _knowing, _load, _own
+from .compiled import knowing, loaded, own_methods
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,8 +69,8 @@ class Equations:
     nodes: EquationNodes
 
     @property
-    def system(self) -> System:
-        """The system whose equations these are."""
+    def system(self) -> Any:
+        """The `System` whose equations these are."""
         return self.nodes.system
 
     @property
@@ -210,14 +209,14 @@ class Equations:
         hoisted = 0 if plan.hoist is None else plan.hoist.operations
         return {**counts, "rhs": plan.operations, "divisions": plan.divisions, "hoisted": hoisted}
 
-    def reduced_system(self) -> System:
+    def reduced_system(self) -> Any:
         """For the form `routh`: the reduced system as a separate `System`, with L = R.
 
         Raises FormError if the remaining displacements are not closed under brackets, or for any other form.
         """
         from chaplygin.codegen.forms.routh import reduced_system
 
-        return reduced_system(self.nodes)
+        return type(self.nodes.system)._of(reduced_system(self.nodes))
 
     def to_sympy_system(self) -> Any:
         """The equations as a `sympy.physics.mechanics.SymbolicSystem`, M theta' = f with dx/dt, in dynamicsymbols.
@@ -307,9 +306,9 @@ def compile(
     boolean("wait", wait)
     from chaplygin.codegen.emit.targets import COMPILED, emit
 
-    own = _own(methods)
+    own = own_methods(methods)
     program = equations.program.bringing(own)
     sources = emit(program, COMPILED)
     digest = hashlib.sha256(repr(sorted(sources.files.items())).encode()).hexdigest()
-    model = _load(equations.system, digest, lambda: program, lambda: sources, reproducible, wait, own)
-    return _knowing(model, lambda: equations.nodes)
+    model = loaded(equations.system, digest, lambda: program, lambda: sources, reproducible, wait, own)
+    return knowing(model, lambda: equations.nodes)

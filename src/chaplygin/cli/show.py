@@ -17,7 +17,7 @@ from . import subject
 if TYPE_CHECKING:
     from chaplygin.api.equations import Equations
     from chaplygin.api.model import Model
-    from chaplygin.codegen.system.system import System
+    from chaplygin.api.system import System
 
 LONGEST = 60
 """Most operations in an expression that `show` simplifies and prints; --full prints longer ones, unsimplified."""

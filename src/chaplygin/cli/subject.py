@@ -17,7 +17,7 @@ from chaplygin.errors import ChaplyginError
 from chaplygin.runtime.interface.messages import short
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.system.system import System
+    from chaplygin.api.system import System
     from chaplygin.systems.entry import Example
 
 LARGEST = 2_000
@@ -154,7 +154,7 @@ def _of(entry: Example, label: str) -> Subject:
 
 
 def _from_file(path: str, name: str) -> Subject:
-    from chaplygin.codegen.system.system import System
+    from chaplygin.api.system import System
     from chaplygin.systems.entry import Example
 
     module = execute(Path(path))

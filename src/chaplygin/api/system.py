@@ -3,44 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, partial
-from types import MappingProxyType
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from chaplygin.codegen.declare.declare import Given, with_events as longer
+from chaplygin.codegen.symbols.values import naming
+from chaplygin.codegen.system.checked_system import CheckedSystem
 from chaplygin.errors import ArgumentError
 from chaplygin.runtime.interface.messages import short
-
-from ..declare.declaration import Declaration
-from ..declare.declare import declare, with_events
-from ..graph.graph import Node
-from ..graph.to_sympy import expressions
-from ..symbols.symbols import check_name
-from ..symbols.values import naming
-from .digest import digest
-from .independence import Independence
-from .mechanism import Screws
-from .nodes import SystemNodes, lowered
-from .redundancy import independent_constraints
-from .regularity import check, needs_constraints
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from chaplygin.api.equations import Equations
+    from chaplygin.codegen.declare.contacts import Coulomb
+    from chaplygin.codegen.declare.events import Event
+    from chaplygin.codegen.declare.given_dynamics import Law
+    from chaplygin.codegen.mechanics.bodies import Body
+    from chaplygin.codegen.mechanics.interactions import Interaction
+    from chaplygin.codegen.methods.pair import Pair
 
-    from ..declare.contacts import Coulomb
-    from ..declare.events import Event
-    from ..declare.given_dynamics import Law
-    from ..mechanics.bodies import Body
-    from ..mechanics.interactions import Interaction
-    from ..methods.pair import Pair
+    from .equations import Equations
 
 Expression = Any
 
 
-class System(Declaration):
+class System(CheckedSystem):
     """A mechanical system: kinematics, energies, forces, constraints.
 
     dx_i/dt = xi_0^i(t, x) + xi_a^i(t, x) eta_a,   L(t, x, eta) = T - V,   generalised forces Q_a conjugate to eta_a,
@@ -96,9 +85,6 @@ class System(Declaration):
     System('spring', coordinates=(q), velocities=(q_dot), parameters=(k, m))
     """
 
-    nodes: SystemNodes
-    """The declaration in the expression graph."""
-
     def __init__(
         self,
         name: str,
@@ -122,14 +108,29 @@ class System(Declaration):
         example: Mapping[sp.Symbol, float] | None = None,
         kept: Sequence[sp.Symbol] | None = None,
     ) -> None:
-        given = {key: value for key, value in locals().items() if key != "self"}
-        check_name(name, "System name")
-        with naming(name):
-            self._become(declare(**given))
-            check(self.nodes, lambda: self.independent_constraints)
-
-    def _become(self, declared: Declaration) -> None:
-        vars(self).update(declared.parts(), occurring=declared.occurring, nodes=lowered(declared))
+        super().__init__(
+            name,
+            Given(
+                kinematics=kinematics,
+                coordinates=coordinates,
+                kinetic=kinetic,
+                bodies=bodies,
+                potential=potential,
+                forces=forces,
+                law=law,
+                interactions=interactions,
+                constraints=constraints,
+                holonomic=holonomic,
+                parametrization=parametrization,
+                contacts=contacts,
+                events=events,
+                outputs=outputs,
+                units=units,
+                descriptions=descriptions,
+                example=example,
+                kept=kept,
+            ),
+        )
 
     def with_events(self, more: Sequence[Event]) -> System:
         """The same system with events added after its own.
@@ -138,7 +139,7 @@ class System(Declaration):
         """
         other = System.__new__(System)
         with naming(self.name):
-            other._become(with_events(self, more))
+            other._become(longer(self, more))
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -152,95 +153,10 @@ class System(Declaration):
         del given["velocities"], given["independent"]
         return partial(System, **given), ()
 
-    def __copy__(self) -> System:
-        return self  # it is frozen
-
-    def __deepcopy__(self, memo: Any) -> System:
-        return self
-
-    def __setattr__(self, key: str, value: Any) -> None:
-        raise AttributeError(f"a System is immutable: create a new one instead of setting {short(key)}")
-
-    def __repr__(self) -> str:
-        def names(symbols: Iterable[sp.Symbol]) -> str:
-            return "(" + ", ".join(s.name for s in symbols) + ")"
-
-        return (
-            f"System({self.name!r}, coordinates={names(self.coordinates)}, velocities={names(self.velocities)}, "
-            f"parameters={names(self.parameters)})"
-        )
-
     def _repr_html_(self) -> str:
-        from ..views.notebook import system_table
+        from chaplygin.codegen.views.notebook import system_table
 
         return system_table(self)
-
-    @cached_property
-    def parameters(self) -> tuple[sp.Symbol, ...]:
-        """The parameters, without those of bodies that drop out of T, V and Q."""
-        return self.nodes.parameters
-
-    @cached_property
-    def digest(self) -> str:
-        """The hash of the declaration: equal declarations have equal digests."""
-        return digest(self.nodes)
-
-    # -- constraints ----------------------------------------------------------------------------------------------
-    @cached_property
-    def independent_constraints(self) -> tuple[int, ...]:
-        """The indices of constraints that determine all others where the holonomic equations hold."""
-        return independent_constraints(self.nodes)
-
-    @cached_property
-    def redundancy(self) -> int:
-        """How many constraints follow from the others where the loops are closed: 1 for Bricard's mechanism.
-
-        Their multipliers are not unique: those of least norm are computed.
-        """
-        return len(self.constraints) - len(self.independent_constraints)
-
-    @cached_property
-    def rank_of_loops(self) -> int:
-        """The rank of the rates of the holonomic equations, without other constraints, where they hold."""
-        return len(independent_constraints(self.nodes, len(self.constraints) - len(self.holonomic)))
-
-    @cached_property
-    def independence(self) -> Independence:
-        """Which velocities determine the others under the constraints."""
-        return Independence(self.nodes, self.independent_constraints)
-
-    @cached_property
-    def needs_constraints(self) -> bool:
-        """Whether the mass matrix of all velocities is singular, and regular on those that the constraints permit."""
-        return needs_constraints(self.nodes)
-
-    # -- energies and forces, including those of the bodies -----------------------------------------------------
-    @cached_property
-    def kinetic(self) -> Expression:
-        """T(t, x, eta) as a SymPy expression."""
-        return self.own_kinetic + self._text([self.nodes.mechanism.kinetic])[0]
-
-    @cached_property
-    def potential(self) -> Expression:
-        """V(t, x) as a SymPy expression."""
-        return self.own_potential + self._text([self.nodes.mechanism.potential])[0]
-
-    @cached_property
-    def forces(self) -> Mapping[sp.Symbol, Expression]:
-        """Generalised forces by velocity, as SymPy expressions; zero ones are omitted."""
-        own, total = self.nodes.mechanism.forces, dict(self.own_forces)
-        for v, e in zip(own, self._text(list(own.values())), strict=True):
-            total[v] = total.get(v, 0) + e
-        return MappingProxyType(total)
-
-    @cached_property
-    def screws(self) -> Screws:
-        """The kinematic screws of the bodies by name, as SymPy expressions built on first access."""
-        return Screws(self.bodies, self.symbols, self.nodes.mechanism.flow)
-
-    def _text(self, nodes: Sequence[Node]) -> list[Expression]:
-        """Nodes of the mechanism as SymPy expressions."""
-        return expressions(self.nodes.graph, nodes, self.symbols)
 
     # -- analysis, equations, code ------------------------------------------------------------------------------
     def structure_constants(self, with_time: bool = False) -> list[list[list[Any]]]:
@@ -252,7 +168,7 @@ class System(Declaration):
         >>> example("heavy_top").system.structure_constants()[0][1]      # [X_1, X_2] = X_3
         [0, 0, 1]
         """
-        from ..views.structure_constants import structure_constants
+        from chaplygin.codegen.views.structure_constants import structure_constants
 
         return structure_constants(self, with_time)
 
@@ -265,7 +181,7 @@ class System(Declaration):
         >>> example("heavy_top").system.cyclic_velocities()
         ()
         """
-        from ..derive.cyclic import cyclic_velocities
+        from chaplygin.codegen.derive.cyclic import cyclic_velocities
 
         return tuple(self.velocities[r] for r in cyclic_velocities(self.nodes.graph.copy(), self))
 
@@ -279,9 +195,9 @@ class System(Declaration):
         >>> example("heavy_top").system.equations().form
         'poincare'
         """
-        from chaplygin.api.equations import Equations
+        from chaplygin.codegen.forms.choose import derive, fitting
 
-        from ..forms.choose import derive, fitting
+        from .equations import Equations
 
         return Equations(derive(self, fitting(self) if form is None else form, **options))
 
@@ -306,7 +222,7 @@ class System(Declaration):
         `chaplygin.Pair`, or "taylor", see docs/taylor.md. The kernels are compiled here; a method with the right-hand
         side inlined into it is compiled when it has run for long enough, or with `wait=True` before this returns.
         """
-        from chaplygin.api.compile import compile_system
+        from .compile import compile_system
 
         system = self.with_events(events) if events else self
         return compile_system(system, form, reproducible=reproducible, wait=wait, methods=methods, **options)
@@ -328,7 +244,7 @@ class System(Declaration):
 
         Raises FormError, EmitError, and ArgumentError if the folder is missing.
         """
-        from ..forms.choose import forms
+        from chaplygin.codegen.forms.choose import forms
 
         if folder is None:
             form, folder = None, form

@@ -1,0 +1,146 @@
+"""`CheckedSystem`: a declaration in the expression graph, checked on creation and immutable afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from chaplygin.runtime.interface.messages import short
+
+from ..declare.declaration import Declaration
+from ..declare.declare import Given, declare
+from ..graph.graph import Node
+from ..graph.to_sympy import expressions
+from ..symbols.symbols import check_name
+from ..symbols.values import naming
+from .digest import digest
+from .independence import Independence
+from .mechanism import Screws
+from .nodes import SystemNodes, lowered
+from .redundancy import independent_constraints
+from .regularity import check, needs_constraints
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Expression = Any
+
+
+def checked_system(name: str, **given: Any) -> CheckedSystem:
+    """The system declared by the arguments of `System`. Raises DeclarationError, naming the entry."""
+    return CheckedSystem(name, Given(**given))
+
+
+class CheckedSystem(Declaration):
+    """A declaration that was checked, its nodes, and what was found out about them; `System` has what users call.
+
+    Raises DeclarationError, naming the entry.
+    """
+
+    nodes: SystemNodes
+    """The declaration in the expression graph."""
+
+    def __init__(self, name: str, given: Given) -> None:
+        check_name(name, "System name")
+        with naming(name):
+            self._become(declare(name, given))
+            check(self.nodes, lambda: self.independent_constraints)
+
+    def _become(self, declared: Declaration) -> None:
+        vars(self).update(declared.parts(), occurring=declared.occurring, nodes=lowered(declared))
+
+    @classmethod
+    def _of(cls, system: CheckedSystem) -> Self:
+        """A system as an object of this class, with what is known of it."""
+        made = cls.__new__(cls)
+        vars(made).update(vars(system))
+        return made
+
+    def __copy__(self) -> CheckedSystem:
+        return self  # it is frozen
+
+    def __deepcopy__(self, memo: Any) -> CheckedSystem:
+        return self
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        raise AttributeError(f"a System is immutable: create a new one instead of setting {short(key)}")
+
+    def __repr__(self) -> str:
+        def names(symbols: Iterable[sp.Symbol]) -> str:
+            return "(" + ", ".join(s.name for s in symbols) + ")"
+
+        return (
+            f"System({self.name!r}, coordinates={names(self.coordinates)}, velocities={names(self.velocities)}, "
+            f"parameters={names(self.parameters)})"
+        )
+
+    @cached_property
+    def parameters(self) -> tuple[sp.Symbol, ...]:
+        """The parameters, without those of bodies that drop out of T, V and Q."""
+        return self.nodes.parameters
+
+    @cached_property
+    def digest(self) -> str:
+        """The hash of the declaration: equal declarations have equal digests."""
+        return digest(self.nodes)
+
+    # -- constraints ----------------------------------------------------------------------------------------------
+    @cached_property
+    def independent_constraints(self) -> tuple[int, ...]:
+        """The indices of constraints that determine all others where the holonomic equations hold."""
+        return independent_constraints(self.nodes)
+
+    @cached_property
+    def redundancy(self) -> int:
+        """How many constraints follow from the others where the loops are closed: 1 for Bricard's mechanism.
+
+        Their multipliers are not unique: those of least norm are computed.
+        """
+        return len(self.constraints) - len(self.independent_constraints)
+
+    @cached_property
+    def rank_of_loops(self) -> int:
+        """The rank of the rates of the holonomic equations, without other constraints, where they hold."""
+        return len(independent_constraints(self.nodes, len(self.constraints) - len(self.holonomic)))
+
+    @cached_property
+    def independence(self) -> Independence:
+        """Which velocities determine the others under the constraints."""
+        return Independence(self.nodes, self.independent_constraints)
+
+    @cached_property
+    def needs_constraints(self) -> bool:
+        """Whether the mass matrix of all velocities is singular, and regular on those that the constraints permit."""
+        return needs_constraints(self.nodes)
+
+    # -- energies and forces, including those of the bodies -----------------------------------------------------
+    @cached_property
+    def kinetic(self) -> Expression:
+        """T(t, x, eta) as a SymPy expression."""
+        return self.own_kinetic + self._text([self.nodes.mechanism.kinetic])[0]
+
+    @cached_property
+    def potential(self) -> Expression:
+        """V(t, x) as a SymPy expression."""
+        return self.own_potential + self._text([self.nodes.mechanism.potential])[0]
+
+    @cached_property
+    def forces(self) -> Mapping[sp.Symbol, Expression]:
+        """Generalised forces by velocity, as SymPy expressions; zero ones are omitted."""
+        own, total = self.nodes.mechanism.forces, dict(self.own_forces)
+        for v, e in zip(own, self._text(list(own.values())), strict=True):
+            total[v] = total.get(v, 0) + e
+        return MappingProxyType(total)
+
+    @cached_property
+    def screws(self) -> Screws:
+        """The kinematic screws of the bodies by name, as SymPy expressions built on first access."""
+        return Screws(self.bodies, self.symbols, self.nodes.mechanism.flow)
+
+    def _text(self, nodes: Sequence[Node]) -> list[Expression]:
+        """Nodes of the mechanism as SymPy expressions."""
+        return expressions(self.nodes.graph, nodes, self.symbols)
