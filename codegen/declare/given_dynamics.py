@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy as sp
 
@@ -17,11 +17,9 @@ from ..graph.graph import Graph, Node
 from ..graph.vectors import by_rows, cross, times
 from ..symbols.place import Entry
 
-if TYPE_CHECKING:
-    from ..system.nodes import SystemNodes
-
 Expression = Any
 Values = Mapping[Entry, Node]
+Nodes = Sequence[Node]
 Flow = Mapping[Node, Node]
 Rows = list[list[Node]]
 
@@ -41,8 +39,13 @@ class Law(ABC):
         """Its expressions, in lists by name."""
 
     @abstractmethod
-    def balance(self, g: Graph, nodes: SystemNodes, flow: Flow) -> tuple[Rows, list[Node]]:
-        """M, and f at the velocities eta; `flow` is the direction of a motion at fixed eta."""
+    def balance(
+        self, g: Graph, values: Values, eta: Nodes, coordinates: Nodes, flow: Flow
+    ) -> tuple[Rows, list[Node]]:
+        """M, and f at the velocities eta.
+
+        `values` are the nodes of a declaration by place, `flow` is the direction of a motion at fixed eta.
+        """
 
     @property
     def symmetric(self) -> bool:
@@ -99,7 +102,9 @@ class KinematicsAlone(Law):
     def expressions(self) -> dict[str, Sequence[Expression]]:
         return {}
 
-    def balance(self, g: Graph, nodes: SystemNodes, flow: Flow) -> tuple[Rows, list[Node]]:
+    def balance(
+        self, g: Graph, values: Values, eta: Nodes, coordinates: Nodes, flow: Flow
+    ) -> tuple[Rows, list[Node]]:
         """No equations."""
         return [], []
 
@@ -118,10 +123,12 @@ class Matrices(Law):
     def expressions(self) -> dict[str, Sequence[Expression]]:
         return {"mass_matrix": [e for row in self.mass for e in row], "forcing": self.force}
 
-    def balance(self, g: Graph, nodes: SystemNodes, flow: Flow) -> tuple[Rows, list[Node]]:
+    def balance(
+        self, g: Graph, values: Values, eta: Nodes, coordinates: Nodes, flow: Flow
+    ) -> tuple[Rows, list[Node]]:
         """M and f themselves."""
-        entries, k = self.nodes(nodes.entries, "mass_matrix"), len(self.force)
-        return [entries[i * k : (i + 1) * k] for i in range(k)], self.nodes(nodes.entries, "forcing")
+        entries, k = self.nodes(values, "mass_matrix"), len(self.force)
+        return [entries[i * k : (i + 1) * k] for i in range(k)], self.nodes(values, "forcing")
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,15 +144,17 @@ class Lagrangian(Law):
     def expressions(self) -> dict[str, Sequence[Expression]]:
         return {"lagrangian": [self.lagrangian], "forces": self.forces}
 
-    def balance(self, g: Graph, nodes: SystemNodes, flow: Flow) -> tuple[Rows, list[Node]]:
+    def balance(
+        self, g: Graph, values: Values, eta: Nodes, coordinates: Nodes, flow: Flow
+    ) -> tuple[Rows, list[Node]]:
         """The Hessian of L, and what remains of the equations at fixed rates."""
-        (lagrangian,) = self.nodes(nodes.entries, "lagrangian")
-        k = len(nodes.eta)
-        slopes = gradient(g, lagrangian, [*nodes.eta, *nodes.fields.coordinates[:k]])
+        (lagrangian,) = self.nodes(values, "lagrangian")
+        k = len(eta)
+        slopes = gradient(g, lagrangian, [*eta, *coordinates[:k]])
         momenta, by_x = slopes[:k], slopes[k:]
-        given = self.nodes(nodes.entries, "forces")
+        given = self.nodes(values, "forces")
         rest = zip(by_x, given, forward(g, momenta, flow), strict=True)
-        return partials(g, momenta, nodes.eta), [g.sub(g.add(x, q), b) for x, q, b in rest]
+        return partials(g, momenta, eta), [g.sub(g.add(x, q), b) for x, q, b in rest]
 
 
 @dataclass(frozen=True)
@@ -208,15 +217,17 @@ class Kane(Law):
         number = f" ({i + 1})" if [other.name for other in self.loads].count(load.name) > 1 else ""
         return f"{load.motion.name}, where the {load.name}{number} acts", load.name + number
 
-    def balance(self, g: Graph, nodes: SystemNodes, flow: Flow) -> tuple[Rows, list[Node]]:
+    def balance(
+        self, g: Graph, values: Values, eta: Nodes, coordinates: Nodes, flow: Flow
+    ) -> tuple[Rows, list[Node]]:
         """The generalised inertia, and the generalised forces without the inertia at fixed velocities."""
-        k = len(nodes.eta)
+        k = len(eta)
         mass = [[g.zero] * k for _ in range(k)]
         force = [g.zero] * k
         for m in self.motions:
-            v, turning = (tuple(self.nodes(nodes.entries, name)) for name in (m.name, f"axes, {m.name}"))
-            tensor = by_rows(self.nodes(nodes.entries, f"inertia, {m.name}"))
-            columns = partials(g, v, nodes.eta)
+            v, turning = (tuple(self.nodes(values, name)) for name in (m.name, f"axes, {m.name}"))
+            tensor = by_rows(self.nodes(values, f"inertia, {m.name}"))
+            columns = partials(g, v, eta)
             weighted = [times(g, tensor, tuple(c)) for c in columns]
             momentum = times(g, tensor, v)
             # The rate at fixed eta, that of the axes included.
@@ -227,7 +238,7 @@ class Kane(Law):
                 for s in range(r + 1):
                     mass[r][s] = g.add(mass[r][s], g.dot(column, weighted[s]))
         for i in range(len(self.loads)):
-            moved, load = (self.nodes(nodes.entries, key) for key in self._keys(i))
-            for r, column in enumerate(partials(g, moved, nodes.eta)):
+            moved, load = (self.nodes(values, key) for key in self._keys(i))
+            for r, column in enumerate(partials(g, moved, eta)):
                 force[r] = g.add(force[r], g.dot(column, load))
         return [[mass[max(r, s)][min(r, s)] for s in range(k)] for r in range(k)], force

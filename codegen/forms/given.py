@@ -42,7 +42,7 @@ def derive(system: CheckedSystem, independent: Sequence[sp.Symbol] | None = None
     choice = impose(g, system, "given", independent)
     rates = nodes.fields.velocity(g, nodes.eta)
     flow = {**nodes.fields.flow(g, rates), **system.law.moving(g)}
-    mass, force = system.law.balance(g, nodes, flow)
+    mass, force = system.law.balance(g, nodes.entries, nodes.eta, nodes.fields.coordinates, flow)
     motion = Motion(rates, mass, force)
     if choice.permitted is not None:
         motion = _projected(g, system, motion, choice)
