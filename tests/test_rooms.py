@@ -70,7 +70,6 @@ GIVEN = {"runtime/hosts/gym.py": {"chaplygin.gym"}}
 """Names of modules in strings that nobody imports by them: the name of the public module in a message."""
 
 ALLOWED: dict[str, tuple[str, ...]] = {
-    "codegen/graph/functions.py": ("codegen/graph/graph.py",),
     "codegen/lower/derivatives.py": ("codegen/plan/arrange.py",),
     "codegen/lower/program.py": (
         "codegen/emit/sympy_ast.py",

@@ -10,14 +10,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import sympy as sp
 from mpmath import mp, mpc
 
-if TYPE_CHECKING:
-    from .graph import Graph, Node
+from .node import Arithmetic, Node
 
 Call = Callable[..., Any]
 
@@ -39,7 +38,7 @@ class Switch:
 
     chosen: Callable[..., Node]
     """(g, sign, *arguments): the value where the argument, or b - a, has this sign."""
-    derivative: Callable[[Graph, int, Node, Sequence[Node]], Node]
+    derivative: Callable[[Arithmetic, int, Node, Sequence[Node]], Node]
     """(g, i, w, arguments): w times the derivative by argument i; it selects, since a mask times infinity is NaN."""
     compares: bool = False
 
@@ -73,7 +72,7 @@ class Function:
     """The cost in additions."""
     sign: Literal["any", "argument", "positive", "not negative"] = "any"
     """What is known of the sign of every value; "argument": it is that of the argument."""
-    inverse: Callable[[Graph, Fraction], Node] | None = None
+    inverse: Callable[[Arithmetic, Fraction], Node] | None = None
     """For an increasing function without negative values: where it has a given positive value."""
     by_exp: Call | None = None
     """The value from (exp, a), for exponentials: `evaluate` shrinks their arguments."""
@@ -127,16 +126,16 @@ def _larger(a: Any, b: Any) -> Any:
     return a if b < a or a != a else b
 
 
-def _arc_slope(g: Graph, a: Node) -> Node:
+def _arc_slope(g: Arithmetic, a: Node) -> Node:
     return g.div(g.one, g.call("sqrt", g.sub(g.one, g.mul(a, a))))
 
 
-def _angle_slope(g: Graph, y: Node, x: Node, i: int) -> Node:
+def _angle_slope(g: Arithmetic, y: Node, x: Node, i: int) -> Node:
     square = g.add(g.mul(x, x), g.mul(y, y))
     return g.div(x if i == 0 else g.neg(y), square)
 
 
-def _slope_of_abs(g: Graph, _i: int, weight: Node, args: Sequence[Node]) -> Node:
+def _slope_of_abs(g: Arithmetic, _i: int, weight: Node, args: Sequence[Node]) -> Node:
     """0 at 0, as is sign(0)."""
     positive = g.select(g.relation("lt", g.zero, args[0]), weight, g.zero)
     return g.select(g.relation("lt", args[0], g.zero), g.neg(weight), positive)
@@ -145,7 +144,7 @@ def _slope_of_abs(g: Graph, _i: int, weight: Node, args: Sequence[Node]) -> Node
 def _extremum(sign: int) -> Switch:
     """The switch of min (1) and max (-1); of equal arguments the first is taken."""
 
-    def derivative(g: Graph, i: int, weight: Node, args: Sequence[Node]) -> Node:
+    def derivative(g: Arithmetic, i: int, weight: Node, args: Sequence[Node]) -> Node:
         first = g.relation("le", *args[::sign])
         return g.select(first, *((weight, g.zero) if i == 0 else (g.zero, weight)))
 
@@ -153,7 +152,7 @@ def _extremum(sign: int) -> Switch:
 
 
 # fmt: off
-def _slope_by_exponent(g: Graph, n: Node, a: Node, b: Node) -> Node:
+def _slope_by_exponent(g: Arithmetic, n: Node, a: Node, b: Node) -> Node:
     """Of n = a^b; where that is 0 it stays 0, and the logarithm is not finite."""
     return g.select(g.relation("eq", n, g.zero), g.zero, g.mul(n, g.call("log", a)))
 

@@ -14,8 +14,8 @@ from fractions import Fraction
 from chaplygin.errors import RangeError
 
 from .functions import FUNCTIONS
+from .node import Node as Node
 
-Node = int
 Number = int | Fraction
 
 RELATIONS = ("lt", "le", "eq", "ne")
