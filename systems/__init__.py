@@ -91,3 +91,6 @@ def example(name: str, **options: Any) -> Example:
         raise TypeError(f"example({name!r}): unknown option {unknown[0]!r}; {takes}")
     entry: Example = make(**options)
     return replace(entry, made_by=options)
+
+
+Example._catalogue = staticmethod(example)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -49,6 +49,8 @@ class Example:
     """Whether a declaration takes seconds: what goes through every form of the whole catalogue leaves it out."""
     made_by: Mapping[str, Any] | None = field(default=None, repr=False)
     """The options of `example(name, ...)` that created this entry; None if it is not from the catalogue."""
+    _catalogue: ClassVar[Callable[..., Example]]
+    """`chaplygin.systems.example`, which sets itself here: pickles of its entries are read by it."""
 
     def __post_init__(self) -> None:
         # Copies, so that changes by a user do not affect the catalogue.
@@ -103,9 +105,7 @@ class Example:
 def _of_catalogue(
     name: str, options: Mapping[str, Any], parameters: Mapping[str, float], initial: Mapping[str, float]
 ) -> Example:
-    from . import example
-
-    return replace(example(name, **options), parameters=parameters, initial=initial)
+    return replace(Example._catalogue(name, **options), parameters=parameters, initial=initial)
 
 
 def running_integral(integrand: Callable[[Any], Any], times: Sequence[Any], panel: Any) -> list[Any]:

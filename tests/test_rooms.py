@@ -137,7 +137,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "runtime/studies/workers.py": ("src/chaplygin/api/model.py",),
     "src/chaplygin/api/python_methods.py": ("src/chaplygin/api/python_model.py",),
     "src/chaplygin/api/python_stepper.py": ("src/chaplygin/api/python_model.py",),
-    "systems/entry.py": ("systems/__init__.py",),
 }
 """Imports, file -> files, that go upward or close a circle. This list only becomes shorter."""
 
