@@ -13,13 +13,13 @@ from .library import facts_of, lane_library
 from .model_sources import graph_text, module_of
 
 if TYPE_CHECKING:
-    from chaplygin.api.model import Model
+    from chaplygin.runtime.interface.base_model import BaseModel
 
 ALONG_ALONE = ("closure",)
 """Kernels of which the whole Jacobian is taken, along every variable, and no adjoint."""
 
 
-def build_derivatives(model: Model, kind: str, lanes: int) -> Path:
+def build_derivatives(model: BaseModel, kind: str, lanes: int) -> Path:
     """A shared library that defines `<name>_<kind>_<lanes>`, cached or newly compiled; `kind` is one of `KINDS`.
 
     It is made from the graph file beside the model's module and compiled with the flags of the model.
@@ -45,7 +45,7 @@ def build_derivatives(model: Model, kind: str, lanes: int) -> Path:
     return lane_library(key, f"{model.name}_{kind}", texts, lanes, facts)
 
 
-def depends_on(model: Model, kernel: str, name: str, zero: Sequence[str]) -> bool:
+def depends_on(model: BaseModel, kernel: str, name: str, zero: Sequence[str]) -> bool:
     """Whether a kernel of a model reads the variable of this name, as its graph says, if those of `zero` are zero."""
     text = graph_text(model)
     if f"\nsymbol {name}\n" not in text:

@@ -34,7 +34,7 @@ from .model_program import program_of
 from .model_sources import model_sources, module_of
 
 if TYPE_CHECKING:
-    from chaplygin.runtime.model.compiled_model import CompiledModel
+    from chaplygin.runtime.interface.base_model import BaseModel
 
 _FUNCTIONS = {"2.0": ("cg_fmi2.c",), "3.0": ("cg_fmi3.c", "cg_fmi3_absent.c")}
 _SHARED = ("cg_fmu.c", "cg_fmu_derivative.c", "cg_fmu_events.c", "cg_fmu_report.c", "cg_fmu_state.c",
@@ -43,7 +43,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that the same 
 
 
 def export_fmu(
-    model: CompiledModel,
+    model: BaseModel,
     path: str | os.PathLike[str],
     version: str,
     kind: str,
@@ -86,9 +86,7 @@ def export_fmu(
     return target
 
 
-def _sources(
-    model: CompiledModel, program: Program, version: str, start: Mapping[str, float]
-) -> dict[str, str]:
+def _sources(model: BaseModel, program: Program, version: str, start: Mapping[str, float]) -> dict[str, str]:
     """{file name: text} of everything that the FMU is compiled from."""
     name, texts = model.name, model_sources(model)
     for path in sorted((INCLUDE.parent / "fmi").glob("*.[ch]")):
@@ -114,7 +112,7 @@ def _sources(
     return with_headers(texts)
 
 
-def _units(model: CompiledModel, version: str) -> tuple[str, ...]:
+def _units(model: BaseModel, version: str) -> tuple[str, ...]:
     """The C files that are compiled; the others are included by them."""
     return (f"{model.name}_fmu.c", f"{model.name}_fmu_kernels.c", *DRIVER, *_SHARED, *_FUNCTIONS[version])
 
@@ -135,9 +133,7 @@ def _binary(name: str, version: str, target: str) -> str:
     return f"binaries/{place}/{name}.{ {'windows': 'dll', 'darwin': 'dylib'}.get(system, 'so') }"
 
 
-def _compiled(
-    model: CompiledModel, compiler: Compiler, texts: Mapping[str, str], units: Sequence[str]
-) -> bytes:
+def _compiled(model: BaseModel, compiler: Compiler, texts: Mapping[str, str], units: Sequence[str]) -> bytes:
     """The library for any processor of a kind. What is the same in all FMUs is compiled once for this platform."""
     facts = facts_of(module_of(model))
     flags = compiler.core_flags(tuned=False, reproducible=facts["reproducible"])

@@ -12,10 +12,10 @@ from ..lower.program import ContactEntry, EventEntry, Program
 from .model_sources import graph_text
 
 if TYPE_CHECKING:
-    from chaplygin.runtime.model.compiled_model import CompiledModel
+    from chaplygin.runtime.interface.base_model import BaseModel
 
 
-def program_of(model: CompiledModel) -> Program:
+def program_of(model: BaseModel) -> Program:
     """The program of a model, with the kernels in its graph file. Raises EmitError if that file is missing."""
     graph, kernels, unarranged = read_graph(graph_text(model))
 

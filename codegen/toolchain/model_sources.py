@@ -13,10 +13,10 @@ from chaplygin.runtime.interface.files import DRIVER, INCLUDE
 from .beside import texts_beside
 
 if TYPE_CHECKING:
-    from chaplygin.runtime.model.compiled_model import CompiledModel
+    from chaplygin.runtime.interface.base_model import BaseModel
 
 
-def module_of(model: CompiledModel) -> Path:
+def module_of(model: BaseModel) -> Path:
     """The file of a model's module. Raises EmitError if there is none."""
     path = getattr(model.owner, "__file__", None)
     if path is None:
@@ -24,7 +24,7 @@ def module_of(model: CompiledModel) -> Path:
     return Path(path)
 
 
-def model_sources(model: CompiledModel) -> dict[str, str]:
+def model_sources(model: BaseModel) -> dict[str, str]:
     """{file name: text} of the model's core and of the driver's C files, without the headers of the runtime.
 
     Needs no SymPy: the sources are beside the model's module. Raises EmitError if they are not, BuildError if one has
@@ -39,7 +39,7 @@ def model_sources(model: CompiledModel) -> dict[str, str]:
     return {name: own[name].decode() for name in names if name in own} | driver
 
 
-def graph_text(model: CompiledModel) -> str:
+def graph_text(model: BaseModel) -> str:
     """The text of a model's graph file. Raises EmitError if it is not there, BuildError if it is damaged."""
     module, name = module_of(model), f"{model.name}_graph.txt"
     found = texts_beside(module, name.__eq__)

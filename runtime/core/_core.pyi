@@ -20,13 +20,8 @@ class KernelCore:
     """Without the names that `BaseModel` declares too."""
 
     capsule: object
-    @property
-    def owner(self) -> object: ...
     generator: str
-    kinks: tuple[str, ...]
     hybrid: bool
-    _signs: tuple[int, ...]
-    _terminal: tuple[bool, ...]
     n_states: int
     n_parameters: int
     n_inputs: int

@@ -39,6 +39,12 @@ class BaseModel(InitialStates):
         """The start of an ensemble by the fast path of `_start.pxi`; None if arguments need conversion or checks."""
         return None
 
+    owner: object
+    """The module that has its kernels."""
+    kinks: tuple[str, ...]
+    """The guards of its kinks."""
+    _terminal: tuple[bool, ...]  # of each event, whether it ends a run
+    _signs: tuple[int, ...]  # of each contact: the index of its sign mode, or -1
     methods: Mapping[str, Method]
     """The integration methods by name."""
 
