@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import sympy as sp
 
@@ -23,6 +23,7 @@ from .compiled import knowing, loaded, own_methods
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from chaplygin import System  # by its public name, since systems make equations
     from chaplygin.codegen.lower.program import Program
     from chaplygin.codegen.methods.pair import Pair
     from chaplygin.codegen.views.linearize import LinearEquations
@@ -69,9 +70,9 @@ class Equations:
     nodes: EquationNodes
 
     @property
-    def system(self) -> Any:
-        """The `System` whose equations these are."""
-        return self.nodes.system
+    def system(self) -> System:
+        """The system whose equations these are."""
+        return cast("System", self.nodes.system)
 
     @property
     def form(self) -> str:
@@ -209,14 +210,14 @@ class Equations:
         hoisted = 0 if plan.hoist is None else plan.hoist.operations
         return {**counts, "rhs": plan.operations, "divisions": plan.divisions, "hoisted": hoisted}
 
-    def reduced_system(self) -> Any:
+    def reduced_system(self) -> System:
         """For the form `routh`: the reduced system as a separate `System`, with L = R.
 
         Raises FormError if the remaining displacements are not closed under brackets, or for any other form.
         """
         from chaplygin.codegen.forms.routh import reduced_system
 
-        return type(self.nodes.system)._of(reduced_system(self.nodes))
+        return type(self.system)._of(reduced_system(self.nodes))
 
     def to_sympy_system(self) -> Any:
         """The equations as a `sympy.physics.mechanics.SymbolicSystem`, M theta' = f with dx/dt, in dynamicsymbols.
