@@ -285,7 +285,10 @@ static int cg_adjoint_back(cg_adjoint_t *a, const cg_parts_t *parts, const cg_ta
                 cg_adjoint_before_kink(a, step, step->slopes + (ptrdiff_t)i * n, parts->y);
             }
         }
-        if (some) {
+        if (some || more > 0) {
+            status = cg_adjoint_noted(a, cg_run_inputs(a->run, t, parts->y), "rhs", t);
+        }
+        if (some && status == CG_OK) {
             status = cg_adjoint_transposed(a, parts, t, l);
         } else {
             memset(l, 0, sizeof(double) * (size_t)n);
@@ -311,6 +314,7 @@ static int cg_adjoint_back_to_unmoved(cg_adjoint_t *a, const cg_parts_t *parts, 
     const double t = step->t + step->h;
     int status = CG_OK;
     cg_adjoint_advance(a, step, a->tableau->b, a->tableau->n_stages, parts->y);
+    status = cg_run_inputs(a->run, t, parts->y);
     for (int32_t i = 1; i < count && status == CG_OK; i++) {
         double *const y = parts->y + (ptrdiff_t)i * run->n_own;
         status = ((cg_kernel_t)a->move->function)(t, y - run->n_own, run->p, run->u, y, parts->rest);
@@ -329,7 +333,7 @@ static int cg_adjoint_back_to_unmoved(cg_adjoint_t *a, const cg_parts_t *parts, 
 static int cg_adjoint_take_back(cg_adjoint_t *a)
 {
     const cg_trail_t *const trail = a->trail;
-    const cg_run_t *const run = a->run;
+    cg_run_t *const run = a->run;
     const cg_parts_t parts = cg_adjoint_parts(a);
     const int64_t k = a->step - 1;
     cg_taken_t step = {trail->t[k], trail->t[k + 1] - trail->t[k], NULL, NULL, k == a->kink};
@@ -342,6 +346,9 @@ static int cg_adjoint_take_back(cg_adjoint_t *a)
         cg_trail_slopes(run, trail->n_stages, parts.slopes);
         step.slopes = parts.slopes;
         step.x = run->x_old;
+    }
+    if (run->signals != NULL) {
+        cg_run_segment(run, step.t);
     }
     if (status == CG_OK && trail->n_moved[k] > 0) {
         status = cg_adjoint_back_to_unmoved(a, &parts, &step, trail->n_moved[k]);

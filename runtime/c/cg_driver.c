@@ -46,11 +46,9 @@ static void cg_driver_forget_point(cg_run_t *run)
     }
 }
 
-/* Sets every sampled input for the segment that begins at run->t, and run->t_stop to the end of the segment. */
-static void cg_driver_enter_segment(cg_run_t *run)
+cg_time_t cg_run_segment(cg_run_t *run, cg_time_t t)
 {
     cg_time_t t_stop = run->t_end;
-    cg_time_rebase(run);
     run->input_kind = 0;
     memset(run->u_slope, 0, sizeof(double) * (size_t)run->n_u); /* an input may have been linear before */
     for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
@@ -61,13 +59,20 @@ static void cg_driver_enter_segment(cg_run_t *run)
         if (signal->kind != CG_SIGNAL_HOLD && signal->kind != CG_SIGNAL_LINEAR) {
             continue;
         }
-        t_stop = cg_signal_segment(signal, cg_time_outside(run, run->t), run->direction, t_stop, &run->u_time[i],
-                                   &run->u_value[i], &run->u_slope[i]);
+        t_stop = cg_signal_segment(signal, t, run->direction, t_stop, &run->u_time[i], &run->u_value[i],
+                                   &run->u_slope[i]);
         run->input_kind |= run->u_slope[i] != 0.0 ? CG_INPUT_SLOPE : 0;
         run->u[i] = run->u_value[i];
         cg_driver_forget_point(run);
     }
-    cg_time_stop_at(run, t_stop);
+    return t_stop;
+}
+
+/* The same for the segment that begins at run->t, with run->t_stop at its end. */
+static void cg_driver_enter_segment(cg_run_t *run)
+{
+    cg_time_rebase(run);
+    cg_time_stop_at(run, cg_run_segment(run, cg_time_outside(run, run->t)));
     run->t_anchor = run->t;
     run->n_anchor = 0;
 }

@@ -89,6 +89,9 @@ int cg_trail_repeat(cg_adjoint_t *a, int64_t step)
     int64_t stop = a->stop; /* the first one after the beginning of the step */
     while (stop > 0 && a->stops[stop - 1] > step) stop--;
     const int64_t first = stop > 0 ? a->stops[stop - 1] : 0;
+    if (run->signals != NULL) {
+        cg_run_segment(run, run->t);
+    }
     const int status = cg_trail_slope_here(run);
     if (status != CG_OK) {
         return status;
@@ -96,7 +99,7 @@ int cg_trail_repeat(cg_adjoint_t *a, int64_t step)
     if (run->adaptive) { /* up to its end at once */
         run->t_stop = a->trail->t[step + 1];
         run->h = fabs(run->t_stop - run->t);
-    } else if (a->run->detector != NULL) { /* events are beside the grid */
+    } else if (run->detector != NULL || run->signals != NULL) { /* events and samples are beside the grid */
         run->t_stop = a->trail->t[step + 1];
         run->t_anchor = run->t;
         run->n_anchor = 0;

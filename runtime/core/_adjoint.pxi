@@ -18,9 +18,9 @@ cdef void *_extended(void *array, size_t size) except NULL:
 
 
 cdef class Trail:
-    """A run with constant inputs whose steps can be gone back over.
+    """A run whose steps can be gone back over.
 
-    It starts at t0, x0 with parameters p and inputs u, which are contiguous arrays of float64, and ends a step at each
+    It starts at t0, x0 with parameters p, contiguous arrays of float64, and `Inputs`, and ends a step at each
     of `stops`, which are ordered from t0 to the end of the run. Of `memory` bytes one half is for the slopes of the first
     steps, the other one for states, of which at least 4 are kept. With `own`, `whole` is that model with tangents.
     `states` (stops, n) and `modes` (stops, n_modes) are those at the stops, `status` and `t` say how and where the run ended; an event may end it
@@ -36,14 +36,14 @@ cdef class Trail:
     cdef object at_stops
     cdef int64_t most_slopes, most_slots  # steps and states for which there is memory
     cdef _Detector detector
+    cdef _Signals signals
     cdef readonly object states, modes, record, at_events
     cdef readonly int status
     cdef readonly Py_ssize_t n_stops
 
-    def __cinit__(self, ModelCore whole, dict fields, double t0, x0, p, u, stops, double memory, ModelCore own=None):
+    def __cinit__(self, ModelCore whole, dict fields, double t0, x0, p, inputs, stops, double memory, ModelCore own=None):
         cdef given_t given = BY_DEFAULT
         cdef const double[::1] parameters = p
-        cdef const double[::1] inputs = u
         cdef ModelCore model = whole if own is None else own
         cdef Py_ssize_t i
         _read(fields, &given)
@@ -63,7 +63,10 @@ cdef class Trail:
         for i in range(whole.n_parameters):
             self.run.p[i] = parameters[i]
         for i in range(model.n_inputs):
-            self.run.u[i] = inputs[i]
+            self.run.u[i] = inputs.values[i]
+        if not inputs.constant:
+            self.signals = _Signals(inputs, model.n_states)
+            self.signals.attach(self.run)
         self.detector = _detector_of(whole, None, &given, True, CG_LOG_FIELDS | CG_LOG_FAILURES)
         if self.detector is not None:
             self.detector.attach(self.run)
@@ -135,6 +138,13 @@ cdef class Trail:
             if status != CG_OK:
                 break
         self.status = status
+        self._check_inputs()
+        return 0
+
+    cdef int _check_inputs(self) except -1:
+        """Raise what a function of the time has raised."""
+        if self.signals is not None and self.signals.error is not None:
+            raise self.signals.error
         return 0
 
     cdef int _events(self, double t0) except -1:
@@ -286,6 +296,7 @@ cdef class Trail:
             status = self._sweep(&adjoint)
         if status == CG_OK:
             status = cg_adjoint_end(&adjoint)
+        self._check_inputs()
         if status != CG_OK:
             kernel = "rhs" if adjoint.failed is NULL else adjoint.failed.decode()
             t = self.run.t if adjoint.failed is NULL else adjoint.failed_at

@@ -188,7 +188,7 @@ class Trail:
         t0: float,
         x0: Array,
         p: Array,
-        u: Array,
+        inputs: Any,
         stops: Array,
         memory: float,
         own: ModelCore | None = None,

@@ -126,7 +126,7 @@ def steps(start: Start, names: Sequence[str], options: RunOptions, stops: Array,
     fields = vars(options)
     jumps = model.events or model.contacts or model.kinks  # whose tangents tell what is one
     if not jumps and not methods()[options.chosen].adaptive:
-        return Trail(model, fields, start.t, start.x, start.p, start.u, stops, memory)
+        return Trail(model, fields, start.t, start.x, start.p, start.inputs, stops, memory)
     order = np.arange(len(names))
     weights = np.cos(1.0 + order**2) if len(names) > _MOST_DIRECTIONS else np.ones(len(names))
     tangents = start.along(names, order % _MOST_DIRECTIONS, weights)
@@ -137,7 +137,7 @@ def steps(start: Start, names: Sequence[str], options: RunOptions, stops: Array,
         start.t,
         variation.state(start.x, tangents.y, tangents.sizes),
         variation.vector(start.p, tangents.seeds, tangents.sizes),
-        start.u,
+        start.inputs,
         stops,
         memory,
         model,
@@ -211,10 +211,10 @@ class _Sums:
         if part.event is not None:
             row = _row_of(part, start, trail)
             t, y = trail.record.rows[row, :1].copy(), trail.record.rows[row, HEAD : HEAD + n, None].copy()
-            u = np.concatenate([start.u, trail.record.modes_before(row)])[:, None]
+            u = np.concatenate([start.inputs.at(t, y)[:, 0], trail.record.modes_before(row)])[:, None]
             weights, slopes = self._sampled(part, t, y, u)
             total = sum((w[0] * s[:, 0] for w, s in zip(weights, slopes)), np.zeros(n + len(self.rest)))
-            by_t = self._by_t(part, weights, t, y, u)
+            by_t = self._by_t(part, weights, slopes, t, y, u)
             self.parts.setdefault(row, []).append(Part(by_t, total[:n]))
             self.rest += total[n:]
             return
@@ -228,14 +228,13 @@ class _Sums:
             )
         at = np.searchsorted(self.sign * self.stops, self.sign * times)
         y = trail.states[at].T
-        inputs = np.repeat(start.u[:, None], len(times), axis=1)
-        u = np.concatenate([inputs, trail.modes[at].T])
+        u = np.concatenate([start.inputs.at(times, y), trail.modes[at].T])
         weights, slopes = self._sampled(part, times, y, u)
         for weight, rows in zip(weights, slopes):
             np.add.at(self.jumps, at, (rows[:n] * weight).T)
             self.rest += rows[n:] @ weight
         if ended and part.at_end:
-            self.end_by_t += self._by_t(part, weights, times, y, u)
+            self.end_by_t += self._by_t(part, weights, slopes, times, y, u)
 
     def _sampled(self, part: Samples, t: Array, y: Array, u: Array) -> tuple[Array, list[Array]]:
         """Add the part at states y (n, T): the derivatives by its values, and those of these by x, p and the inputs."""
@@ -244,10 +243,17 @@ class _Sums:
         self.value += term
         return weights, [rows for _, rows in found]
 
-    def _by_t(self, part: Samples, weights: Array, t: Array, y: Array, u: Array) -> float:
-        """The derivative of a part at one time by that, with the state as it is."""
-        at = self.start.model, t, y, self.start.p, u
-        return float(sum(w[0] * slope_in_time(what, *at) for what, w in zip(part.what, weights)))
+    def _by_t(
+        self, part: Samples, weights: Array, slopes: Sequence[Array], t: Array, y: Array, u: Array
+    ) -> float:
+        """The derivative of a part at one time by that, with the state as it is and inputs that go on."""
+        at, start = (self.start.model, t, y, self.start.p, u), self.start
+        step = (self.trail.t - start.t) / max(self.trail.n_steps, 1) or 1.0
+        rates, of_inputs = start.inputs.slopes(t, step)[:, 0], len(start.x) + len(start.p)
+        by_t = [
+            slope_in_time(what, *at) + rows[of_inputs:, 0] @ rates for what, rows in zip(part.what, slopes)
+        ]
+        return float(sum(w[0] * each for w, each in zip(weights, by_t)))
 
 
 def _row_of(part: Samples, start: Start, trail: Any) -> int:

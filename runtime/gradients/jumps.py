@@ -79,9 +79,13 @@ class Jumps:
         self.integrand, self.step, self.tolerance = integrand, step, tolerance
         self._differentiated, self._address = differentiated, derivatives(start.model).address("adjoint", 1)
         self._kernels = differentials(start.model, self._address)
+        times = record.rows[:, 0].copy()
+        self._inputs = start.inputs.at(times, np.ascontiguousarray(record.rows[:, HEAD : HEAD + record.n].T))
+        self._input_slopes = start.inputs.slopes(times, step)
 
     def __call__(self, first: int, last: int, by_state: Array, by_rest: Array) -> None:
         """Back over rows first <= i < last: changes the derivatives by the state (n,), and by parameters and inputs."""
+        self._rates_of_inputs = self._input_slopes[:, first]
         if self.record.rows[first, 1] < 0:
             self._start(self._side(first, 1), by_state, by_rest)
             return
@@ -122,7 +126,7 @@ class Jumps:
         record = self.record
         modes, first = len(record.contacts) + len(record.signs), HEAD + 2 * record.n
         return np.concatenate(
-            [self.start.u, record.rows[row, first + side * modes : first + (side + 1) * modes]]
+            [self._inputs[:, row], record.rows[row, first + side * modes : first + (side + 1) * modes]]
         )
 
     def _side(self, row: int, side: int) -> Side:
@@ -153,8 +157,9 @@ class Jumps:
         """The derivatives of the weighted results of a kernel: by the time, the state, and parameters and inputs."""
         given = at.t, at.y, self.start.p, at.u, weights[:, None]
         found = self._differentiated(self.model, self._address, kernel, *given)[1][:, 0]
-        n = len(at.y)
-        return float(found[0]), found[1 : 1 + n], found[1 + n :]
+        by_t, by_y, by_rest = np.split(found, np.cumsum([1, len(at.y)]))
+        inputs = by_rest[len(self.start.p) :] @ self._rates_of_inputs  # which go on with the time
+        return float(by_t[0] + inputs), by_y, by_rest
 
     def _start(self, at: Side, by_state: Array, by_rest: Array) -> None:
         """Contacts that stick at the start take the slip velocity out of the sensitivities."""
@@ -236,8 +241,9 @@ class Jumps:
     def _check_crosses(self, cause: int, at: Side, rate: float, g_y: Array) -> None:
         """Raise KernelError if the motion only touches the zero of the quantity; see `cg_touches`."""
         moment = MOMENT * self.step
-        t, y = at.t - moment, at.y - moment * at.rates
-        earlier = Side(t, y, at.u, self._rates(t, y, at.u))
+        t, y, u = at.t - moment, at.y - moment * at.rates, at.u.copy()
+        u[: len(self._rates_of_inputs)] -= moment * self._rates_of_inputs
+        earlier = Side(t, y, u, self._rates(t, y, u))
         e_t, e_y, _ = self._quantity(cause, earlier)
         curvature = (rate - (e_t + float(e_y @ earlier.rates))) / moment
         slack = float(np.abs(g_y) @ self.tolerance(at.y))

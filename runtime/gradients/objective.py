@@ -87,11 +87,11 @@ class Objective:
         return torch_objective(self)
 
 
-def named(start: Start, kind: str) -> dict[str, float]:
+def named(start: Start, kind: str) -> dict[str, Any]:
     """The values of a start by name: those of which it is made, before it is moved onto the constraints."""
     model = start.model
     if kind == "inputs":
-        return dict(zip(model.inputs, map(float, start.u)))
+        return dict(zip(model.inputs, start.inputs.specs))
     if kind == "parameters":
         known = dict(zip(model.parameters, map(float, start.p)))
         return {name: known[name] for name in start.parameter_names}

@@ -95,9 +95,9 @@ def sampled(
 ) -> tuple[Array, Array]:
     """A quantity at states y (n, T): values (T,), and the derivatives by x, p and the inputs (n + np + nu, T).
 
-    u (nu and modes, T or 1) are the inputs, which are constant, and the modes of contacts.
+    u (nu and modes, T or 1) are the inputs and the modes of contacts.
     """
-    inputs = u[: len(model.inputs), 0]
+    inputs = u[: len(model.inputs)]
     if isinstance(what, Expression):
         columns = np.ascontiguousarray(y)
         rows = what.rows(model, t, columns, [p[i : i + 1] for i in range(len(p))], np.ascontiguousarray(u))
@@ -105,8 +105,8 @@ def sampled(
     elif what.kernel is None:
         slopes = np.zeros((1 + len(y) + len(p) + len(inputs), len(t)))
         slopes[what.index] = 1.0
-        constants = np.broadcast_to(np.concatenate([p, inputs])[:, None], (len(p) + len(inputs), len(t)))
-        return np.concatenate([t[None], y, constants])[what.index], slopes[1:]
+        rest = [np.broadcast_to(each, (len(each), len(t))) for each in (p[:, None], inputs)]
+        return np.concatenate([t[None], y, *rest])[what.index], slopes[1:]
     else:
         from ..core._core import slope_columns
 

@@ -16,7 +16,15 @@ from ..interface.arguments import Array
 from ..model.derivatives import derivatives
 from ..model.nearest import Move, moves
 from ..problem.consistency import Nearest
-from ..sensitivities.start import TangentStart, is_integer, no_derivative_by, size_of
+from ..problem.inputs import Inputs
+from ..sensitivities.start import (
+    TangentStart,
+    check_constant,
+    check_inputs,
+    is_integer,
+    no_derivative_by,
+    size_of,
+)
 
 if TYPE_CHECKING:
     from ..model.compiled_model import CompiledModel
@@ -24,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Start:
-    """The checked start of a run: states x (n,), parameters p (np,) and constant inputs u (nu,).
+    """The checked start of a run: states x (n,), parameters p (np,), inputs, and their values u (nu,) at the start.
 
     `declared` has the declared variables (nd,) if the states and some of the parameters are computed from them by the
     kernel "initial"; otherwise it is None, and the initial values are the states.
@@ -35,6 +43,7 @@ class Start:
     x: Array
     p: Array
     u: Array
+    inputs: Inputs
     declared: Array | None
     move: Move | None = None
     """That onto the constraints."""
@@ -51,27 +60,23 @@ class Start:
         atol: float,
         move: bool = False,
     ) -> Start:
-        """From the arguments of a run; raises the errors of `integrate`, and `ArgumentError` for inputs that vary.
+        """From the arguments of a run; raises the errors of `integrate`, and `ArgumentError` for inputs f(t, y).
 
         With `move` the start can be off the constraints, and the run begins at the nearest one on them.
         """
         given = arguments.named("initial", initial)
         begin = Nearest(initial) if move and moves(model, given) else initial
         x, p, controls = model._prepare(t, begin, parameters, inputs, atol)
-        for i in (*controls.signals, *controls.functions):
-            raise ArgumentError(
-                f"{what}: the input {controls.names[i]} varies along the run; gradients need constant inputs: give a "
-                "number"
-            )
-        u = controls.values.copy()
+        check_inputs(what, controls)
+        u = controls.at(t, x)
         if given is None or not model.has_initial or model._direct(given, parameters):
             before = x
             if isinstance(begin, Nearest):
                 before, _ = model._initial(t, begin.states(model), parameters, controls, None)
-            return cls(model, t, x, p, u, None, Move.of(model, t, before, given, p, u))
+            return cls(model, t, x, p, u, controls, None, Move.of(model, t, before, given, p, u))
         known = model.evaluate(t, x, p, u) | {model.independent: t} | given
         declared = [float(known.get(name, np.nan)) for name in model.declared]
-        return cls(model, t, x, p, u, np.array(declared))
+        return cls(model, t, x, p, u, controls, np.array(declared))
 
     @property
     def entries(self) -> dict[str, float]:
@@ -129,6 +134,8 @@ class Start:
         names = arguments.plain_names("by", by)
         known = (*known, *self.model.inputs)
         for name in names:
+            if name in self.model.inputs:
+                check_constant(what, self.inputs, name)
             if is_integer(self.model, name):
                 raise no_derivative_by(what, name)
             if name in known:

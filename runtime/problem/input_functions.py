@@ -102,7 +102,7 @@ def cubic(t: Any, v: Any) -> Cubic:
     t, v : (k,) with k >= 2, the times, which increase, and the values.
 
     A run takes it as any function of the time: steps do not end at the samples, and what takes no functions (lanes,
-    batches, gradients, Taylor's method) takes no splines. Raises `ArgumentError` for other shapes,
+    batches, Taylor's method) takes no splines. Raises `ArgumentError` for other shapes,
     times that do not increase, and what is not finite.
 
     >>> import chaplygin as cg

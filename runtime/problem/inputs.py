@@ -85,6 +85,16 @@ class Inputs:
     """The assumptions about each input, see `assumptions`; () if there are none."""
 
     @property
+    def specs(self) -> list[Any]:
+        """The inputs in the order of their names as a caller gives them, see the docstring of the module."""
+        found: list[Any] = list(map(float, self.values))
+        for i, signal in self.signals.items():
+            found[i] = signal.times, signal.values, "linear" if signal.kind == LINEAR else "zoh"
+        for i, function in self.functions.items():
+            found[i] = function.given
+        return found
+
+    @property
     def constant(self) -> bool:
         """Whether no input ever changes."""
         return not self.signals and not self.functions

@@ -94,7 +94,7 @@ def start_of(
     known = {**dict(zip(model.states, x0.tolist())), **values}
     for j, name in enumerate(wanted):
         if name in model.inputs:
-            _check_constant(controls, name)
+            check_constant("sensitivities", controls, name)
             result.u[model.inputs.index(name), j] = 1.0
             result.sizes[j] = size_of("inputs", point.u[model.inputs.index(name)])
         elif name in model.parameters:
@@ -202,12 +202,12 @@ def no_derivative_by(what: str, name: str) -> ArgumentError:
     return ArgumentError(f"{what}: {name} is declared an integer; there is no derivative by it")
 
 
-def check_inputs(controls: Inputs) -> None:
+def check_inputs(what: str, controls: Inputs) -> None:
     """Refuse inputs that are functions of the state."""
     called = [controls.names[i] for i, each in controls.functions.items() if each.takes_state is not False]
     if called:
         raise ArgumentError(
-            f"sensitivities: the derivative of an input f(t, y) by y is not known: {', '.join(called)}; give f(t) or "
+            f"{what}: the derivative of an input f(t, y) by y is not known: {', '.join(called)}; give f(t) or "
             "samples, or declare the law in the system"
         )
 
@@ -217,10 +217,11 @@ def fixed_input(name: str) -> ArgumentError:
     return ArgumentError(f"set_inputs: the derivatives are by {name}, which is to stay as it is")
 
 
-def _check_constant(controls: Inputs, name: str) -> None:
-    if controls.names.index(name) in controls.signals:
+def check_constant(what: str, controls: Inputs, name: str) -> None:
+    """Refuse an input that varies, by which there is no derivative."""
+    if controls.names.index(name) in (*controls.signals, *controls.functions):
         raise ArgumentError(
-            f"sensitivities: {name} is an input that varies in time; declare a factor of it as a parameter"
+            f"{what}: {name} is an input that varies in time; declare a factor of it as a parameter"
         )
 
 

@@ -84,7 +84,7 @@ def varied_run(
     checked(model, how)
     control = arguments.sensitivity_control(control, names)
     x0, p, controls = model._prepare(t0, initial, parameters, inputs, how.smallest_atol)
-    check_inputs(controls)
+    check_inputs("sensitivities", controls)
     start = start_of(model, t0, initial, parameters, (x0, p, controls), names)
     variation = Variation.of(model, len(start.names), control)
     larger = variation.options(how)
@@ -97,7 +97,7 @@ def varied(model: Any, names: Any, how: options.RunOptions, controls: Inputs) ->
     """What runs with these options and inputs are differentiated by, checked."""
     checked(model, how)
     derivatives(model)
-    check_inputs(controls)
+    check_inputs("sensitivities", controls)
     return checked_names(model, names)
 
 

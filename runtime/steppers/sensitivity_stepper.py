@@ -93,7 +93,7 @@ class SensitivityStepper(Stepper):
         raise _continued("set_parameters")
 
     def _set(self, inputs: Inputs) -> None:
-        check_inputs(inputs)
+        check_inputs("sensitivities", inputs)
         super()._set(inputs)
 
     def set_inputs(self, values: Any = None, /, **named: Any) -> None:

@@ -26,6 +26,7 @@ from chaplygin.runtime.core._core import Trail
 from chaplygin.runtime.gradients.gradient import steps
 from chaplygin.runtime.gradients.start import Start
 from chaplygin.runtime.interface.arguments import Array
+from chaplygin.runtime.problem.inputs import parse
 from chaplygin.runtime.problem.options import RunOptions
 
 START: tuple[dict[str, float], dict[str, float]] = {"x": 1.0, "x_dot": 0.5}, {"m": 1.3, "k": 4.0}
@@ -307,7 +308,7 @@ def test_moved_steps_in_reverse_are_the_forward_ones_transposed(
     x, p = (
         np.array([BOB[i][n] for n in names], float) for i, names in ((1, bob.states), (2, bob.parameters))
     )
-    run = Trail(bob, vars(RunOptions(**how).checked(bob)), 0.0, x, p, np.zeros(0), np.array([3.0]), 1e6)
+    run = Trail(bob, vars(RunOptions(**how).checked(bob)), 0.0, x, p, parse(None, ()), np.array([3.0]), 1e6)
     assert run.n_corrections.max() == moves  # of Newton's steps
 
 
@@ -337,7 +338,12 @@ def test_what_has_no_gradient_is_named(pendulum: Any) -> None:
     refused(r"values\[1\] = nan at t = 0.5", cg.squares({"x": ([0.1, 0.5], [1, np.nan])}))
     refused("did you mean x_dot", cg.squares({"x_dott": ([0.1], [1])}))
     refused("outside t_span", cg.squares({"x": ([2.0], [1])}))
-    refused("input u varies", cg.final("phi"), pendulum, (*PENDULUM[:2], {"u": lambda t, y: 0.0}))
+    refused(
+        "input f.t, y. by y is not known: u",
+        cg.final("phi"),
+        pendulum,
+        (*PENDULUM[:2], {"u": lambda t, y: 0.0}),
+    )
     phi = sp.Symbol("phi")
     refused("turned is not differentiable where Abs", cg.final("turned"), pendulum, PENDULUM)
     for rough, word in ((sp.Abs(phi), "Abs"), (sp.sign(phi), "sign"), (sp.Max(phi, 0), "Max")):
