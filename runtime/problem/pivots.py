@@ -17,7 +17,7 @@ from ..interface.statuses import SINGULAR
 from .consistency import warn
 
 if TYPE_CHECKING:
-    from ..results.solution import Solution
+    from ..results.run_data import RunData
     from .start import InitialStates
 
 KERNEL = "pivot"
@@ -29,7 +29,7 @@ SMALL = 1e-8
 """What counts as zero where a kernel failed."""
 
 
-def loss(sol: Solution) -> str:
+def loss(sol: RunData) -> str:
     """What to say of a run in which the pivot is lost, or passes through zero between two rows; else nothing."""
     return _said(sol.model, sol.t, sol.y, sol._p, sol._u(), sol.status)
 
@@ -137,7 +137,7 @@ def _undetermined(model: InitialStates) -> str:
     return f"the velocities kept as states ({', '.join(kept)}) do not determine the others"
 
 
-def report(sol: Solution) -> None:
+def report(sol: RunData) -> None:
     """Warn of a run in which the pivot is lost."""
     _warn(sol.model, loss(sol))
 

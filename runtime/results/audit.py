@@ -20,7 +20,7 @@ from .between_points import Inside
 
 if TYPE_CHECKING:
     from ..interface.base_model import BaseModel
-    from .solution import Solution
+    from .run_data import RunData
 
 NODES = 8
 """Gauss-Legendre points per step: exact for a power that is a polynomial of degree 15."""
@@ -132,7 +132,7 @@ class _Quantities:
 class _Run(Inside):
     """The motion inside the steps, with its power balance."""
 
-    def __init__(self, sol: Solution, dense: Any) -> None:
+    def __init__(self, sol: RunData, dense: Any) -> None:
         super().__init__(sol, dense)
         self.p = sol._p[:, None]
         self.quantities = _Quantities.of(sol.model)
@@ -147,7 +147,7 @@ class _Run(Inside):
         return self.evaluate(t, y, u)[0]
 
 
-def audit(sol: Solution, tolerance: float | None = None) -> Audit:
+def audit(sol: RunData, tolerance: float | None = None) -> Audit:
     """See `Solution.audit`."""
     if sol.model.along is not None:
         raise ArgumentError(

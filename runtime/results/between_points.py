@@ -13,13 +13,13 @@ from ..problem.inputs import Inputs
 from .series import ENOUGH, POINTS, Series
 
 if TYPE_CHECKING:
-    from .solution import Solution
+    from .run_data import RunData
 
 
 class Inside:
     """The motion inside the steps of a run, with the inputs as each step used them."""
 
-    def __init__(self, sol: Solution, dense: Any) -> None:
+    def __init__(self, sol: RunData, dense: Any) -> None:
         self.model, self.dense, self.event_record = sol.model, dense, sol._event_record
         self.inputs = sol._inputs if isinstance(sol._inputs, Inputs) else None
         self.constant = sol._inputs if isinstance(sol._inputs, np.ndarray) else sol._inputs.values
@@ -44,7 +44,7 @@ class Inside:
         return np.concatenate([u, self.event_record.modes_at(0.5 * (begin + end), sign)])
 
 
-def drawn(sol: Solution, points: int = POINTS) -> Solution | Series:
+def drawn(sol: RunData, points: int = POINTS) -> RunData | Series:
     """The quantities of a run between its points too, for pictures; the run itself if it has enough points.
 
     A time at which a reset or a mode change interrupts the run occurs twice, before and after. A run that cannot be

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,4 +62,15 @@ class NamedDerivatives:
 
     def _of_kernel(self, kernel: str, rows: int) -> Array:
         """The derivatives of the results of a kernel, (rows, k, ...)."""
+        raise NotImplementedError
+
+
+class RunDerivatives(NamedDerivatives):
+    """Those along one run, with `Sensitivity.at` and `Sensitivity.events`."""
+
+    def at(self, t: Any) -> Array:
+        raise NotImplementedError
+
+    @property
+    def events(self) -> Mapping[str, Any]:
         raise NotImplementedError

@@ -16,7 +16,7 @@ from .plotting import title
 
 if TYPE_CHECKING:
     from ..interface.base_model import BaseModel
-    from .solution import Solution
+    from .run_data import RunData
 PANELS, POINTS = 4, 400
 """Most states in the plot of a run, and most points of each."""
 
@@ -44,7 +44,7 @@ def model_table(model: BaseModel) -> str:
     return table(title(model), ("", "name", "unit", "description"), rows)
 
 
-def solution_table(sol: Solution) -> str:
+def solution_table(sol: RunData) -> str:
     """How a run ended, its states at both ends, and a plot of them, as HTML."""
     model, n = sol.model, len(sol.t)
     rows: list[Sequence[str]] = [("t", *(f"{t:.6g}" for t in sol.t[[0, -1]]))] if n else []
@@ -56,7 +56,7 @@ def solution_table(sol: Solution) -> str:
     return table(caption, ("", "start", "end"), rows) + _picture(sol)
 
 
-def _picture(sol: Solution) -> str:
+def _picture(sol: RunData) -> str:
     """The first states over time as an inline PNG; empty if Matplotlib is missing or fails."""
     names = sol.model.states[:PANELS]
     if len(sol.t) < 2:

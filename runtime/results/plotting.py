@@ -14,7 +14,7 @@ from .between_points import drawn
 
 if TYPE_CHECKING:
     from ..interface.base_model import BaseModel
-    from .solution import Solution
+    from .run_data import RunData
 
 PANELS = 24
 """Most panels in one figure."""
@@ -52,7 +52,7 @@ def plane_of(model: BaseModel) -> tuple[str, str] | None:
     return ("x", "y") if {"x", "y"} <= set(model.states[: model.n_coordinates]) else None
 
 
-def draw(sol: Solution, names: Sequence[str], file: Any, path: bool, ax: Any = None) -> Any:
+def draw(sol: RunData, names: Sequence[str], file: Any, path: bool, ax: Any = None) -> Any:
     """The figure of `Solution.plot`; with `path`, the second of two names over the first; in the axes `ax` if given."""
     model = sol.model
     if ax is not None:
@@ -109,7 +109,7 @@ def title(model: Any) -> str:
     return f"{model.name} ({model.form})" if model.form else str(model.name)
 
 
-def _panels(panels: Sequence[Any], sol: Solution, names: Sequence[str]) -> None:
+def _panels(panels: Sequence[Any], sol: RunData, names: Sequence[str]) -> None:
     """Quantities over time, each in its panel, or all in one."""
     series, marks, shared = drawn(sol), _marks(sol), len(panels) < len(names)
     for i, name in enumerate(names):
@@ -131,7 +131,7 @@ def _panels(panels: Sequence[Any], sol: Solution, names: Sequence[str]) -> None:
     panels[-1].set_xlabel(labelled(sol.model.along or "t", unit_of_time(sol.model)))
 
 
-def _path(panel: Any, sol: Solution, names: Sequence[str]) -> None:
+def _path(panel: Any, sol: RunData, names: Sequence[str]) -> None:
     import numpy as np
 
     series = drawn(sol)
@@ -150,7 +150,7 @@ def _path(panel: Any, sol: Solution, names: Sequence[str]) -> None:
     panel.legend(loc="best", fontsize=8)
 
 
-def _marks(sol: Solution) -> list[tuple[str, Any, dict[str, Any]]]:
+def _marks(sol: RunData) -> list[tuple[str, Any, dict[str, Any]]]:
     """(Label, times, style) of each event that occurred, and of the mode changes."""
     found: list[tuple[str, Any, dict[str, Any]]] = []
     events = sol.t_events or []

@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from chaplygin.errors import ArgumentError, optional
 
 from ..interface.arguments import Array, array
-from ..interface.statuses import ACCUMULATING, message_of
-from ..problem import pivots
-from ..problem.consistency import Accepted
-from ..problem.inputs import Inputs
-from ..problem.options import RunOptions
+from ..interface.statuses import ACCUMULATING
 from . import plotting
-from .series import Series
+from .run_data import Problem, RunData
 
 if TYPE_CHECKING:
-    from ..interface.base_model import BaseModel
-    from ..sensitivities.sensitivity import Sensitivity
     from .audit import Audit
-    from .event_record import EventRecord, Mode, Paradox
 
 
-class Problem(NamedTuple):
-    """The initial value problem of a run, except its parameters and inputs, and the options for solving it."""
-
-    t_span: tuple[float, float]
-    x0: Array
-    t_eval: Array | None
-    keywords: dict[str, Any]
-    """Of `RunOptions`."""
-    events: Any
-
-
-class Solution:
+class Solution(RunData):
     """The result of `integrate`, as from `scipy.integrate.solve_ivp`, plus access by name.
 
     t (N,), y (n, N); `status` is 0 if the end was reached, 1 after a terminal event, and negative for an error of
@@ -55,74 +37,7 @@ class Solution:
     a SymPy symbol can be used in place of its name.
     """
 
-    __slots__ = (
-        "_dense", "_event_record", "_inputs", "_named", "_p", "_posed", "model", "n_rejected", "n_steps", "nfev",
-        "njev", "nlu", "sensitivity", "sol", "status", "t", "t_events", "t_reached", "y", "y_events",
-    )  # fmt: skip
-
-    def __init__(
-        self, model: BaseModel, t: Array, y: Array, status: int, t_reached: float, p: Array, inputs: Inputs | Array,
-        nfev: int, n_steps: int, n_rejected: int, sol: Any, problem: tuple[Any, ...], njev: int = 0, nlu: int = 0,
-        event_record: EventRecord | None = None,
-    ) -> None:  # fmt: skip
-        # At most three in a statement: more would be packed into a tuple, which a short run notices.
-        self.model, self.t, self.y = model, t, y
-        self.status, self.t_reached, self.sol = status, t_reached, sol
-        self._p, self._inputs = p, inputs
-        self.nfev, self.njev, self.nlu = nfev, njev, nlu
-        self.n_steps, self.n_rejected = n_steps, n_rejected
-        # The entries of a `Problem`, which takes longer to make than most of a short run.
-        self._posed = problem
-        self._event_record = event_record
-        self.t_events: list[Array] | None = None
-        self.y_events: list[Array] | None = None
-        if event_record is not None and (event_record.events or event_record.functions):
-            self.t_events, self.y_events = event_record.events_of_all()
-        self._named: Series | None = None
-        self.sensitivity: Sensitivity | None = None
-
-    @property
-    def success(self) -> bool:
-        """Whether the end or a terminal event was reached."""
-        return self.status >= 0
-
-    @property
-    def method(self) -> str:
-        """The integration method of the run."""
-        name: str = Problem(*self._posed).keywords["method"]
-        return name
-
-    @property
-    def message(self) -> str:
-        """How the run ended, and when.
-
-        With redundant constraints also which multipliers were computed, and where the velocities kept as states do not
-        determine the others.
-        """
-        why = None if self._event_record is None else self._event_record.why(self.status)
-        end = message_of(self.status, self.t_reached, self.model.independent, why)
-        if self.model.has_redundant_constraints:
-            end += "; constraints are redundant: their multipliers are those of least norm"
-        lost = pivots.loss(self)
-        return f"{end}; {lost}" if lost else end
-
-    @property
-    def modes(self) -> list[Mode]:
-        """The history of the contact modes; empty without contacts."""
-        return [] if self._event_record is None else self._event_record.history(self.t_reached)
-
-    @property
-    def paradox(self) -> Paradox | None:
-        """Where a run ended with status -10, and the solutions found there; None for other runs."""
-        return None if self._event_record is None else self._event_record.paradox
-
-    @property
-    def t_kinks(self) -> dict[str, Array]:
-        """The times of the kinks of the model by name, with ``kinks=True``."""
-        if self._event_record is None:
-            return {}
-        first = len(self._event_record.events)
-        return {name: self._event_record.of(first + i)[0] for i, name in enumerate(self._event_record.kinks)}
+    __slots__ = ()
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -139,14 +54,6 @@ class Solution:
         t0, x0 = float(problem.t_span[0]), np.asarray(problem.x0)
         u = self._inputs if isinstance(self._inputs, np.ndarray) else self.model._start(t0, x0, self._inputs)
         return self.model._named_start(t0, x0, self._p, u)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Everything that ``sol[name]`` knows."""
-        return self.model.quantities
-
-    def __getitem__(self, name: Any) -> Array:
-        return self._series()[name]
 
     def __call__(self, t: Any) -> Array:
         """The states at any time of the run, (n,) for a number and (n, N) for times (N,), by the method's interpolant.
@@ -172,25 +79,6 @@ class Solution:
         if not ((moments >= low) & (moments <= high)).all():
             raise ArgumentError(f"t must lie inside the run, [{low:.17g}, {high:.17g}]")
         return np.asarray(dense(moments))
-
-    def interpolant(self) -> Any:
-        """`sol`, or where the run was made without it, that of the same run repeated; it is kept.
-
-        Raises `ArgumentError` for a run that gives other numbers when it is repeated.
-        """
-        if self.sol is not None:
-            return self.sol
-        if getattr(self, "_dense", None) is None:
-            repeated = self._repeat()
-            same = repeated.t_reached == self.t_reached and np.array_equal(repeated.y, self.y, equal_nan=True)
-            if not same:
-                raise ArgumentError(
-                    f"the run of {self.model.name} gave different numbers when it was repeated (does an input function "
-                    "depend on more than (t, y)?): integrate with dense_output=True, which keeps what is between its "
-                    "points"
-                )
-            self._dense = repeated.sol
-        return self._dense
 
     def evaluate(self, name: str | None = None) -> Any:
         """One quantity over `t` by name, shape (N,), or without a name a dict of all of them.
@@ -224,50 +112,6 @@ class Solution:
         from .audit import audit
 
         return audit(self, tolerance)
-
-    @property
-    def _tolerances(self) -> tuple[float, Array]:
-        """rtol and atol (n,) of the run; rtol is NaN for a fixed step."""
-        options = RunOptions(**Problem(*self._posed).keywords)
-        if not self.model.methods[self.method].adaptive:
-            return np.nan, np.zeros(len(self.model.states))
-        return options.tolerances(self.model.states)
-
-    def _repeat(self) -> Solution:
-        """The same run repeated, with its interpolant."""
-        problem = Problem(*self._posed)
-        integrate: Any = self.model.integrate  # type: ignore[attr-defined]
-        varied = {}
-        if self.sensitivity is not None:
-            varied = {
-                "sensitivities": self.sensitivity.names,
-                "sensitivity_control": self.sensitivity.control,
-            }
-        found: Solution = integrate(
-            problem.t_span,
-            Accepted(problem.x0),
-            self._p,
-            self._inputs,
-            t_eval=problem.t_eval,
-            dense_output=True,
-            events=problem.events,
-            **varied,
-            **problem.keywords,
-        )
-        return found
-
-    def _u(self) -> Array:
-        """The inputs at each point (nu, N), followed by the contact modes if the model has contacts."""
-        u = self._inputs
-        rows = u.at(self.t, self.y) if isinstance(u, Inputs) else np.repeat(u[:, None], len(self.t), axis=1)
-        if self._event_record is None or not self._event_record.contacts:
-            return rows
-        return np.concatenate([rows, self._event_record.modes_of_rows(len(self.t))])
-
-    def _series(self) -> Series:
-        if self._named is None:
-            self._named = Series(self.model, self.t, self.y, self._p, self._u)
-        return self._named
 
     def plot(
         self,

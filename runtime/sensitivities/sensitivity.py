@@ -22,8 +22,9 @@ from ..problem.consistency import Accepted
 from ..problem.event_functions import functions
 from ..results.dense import Dense
 from ..results.event_record import EventRecord
-from ..results.named_derivatives import NamedDerivatives
-from ..results.solution import Problem, Solution
+from ..results.named_derivatives import RunDerivatives
+from ..results.run_data import Problem
+from ..results.solution import Solution
 from .variation import VariedRun, along, moved, varied_run
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from .events import EventSensitivity
 
 
-class Sensitivity(NamedDerivatives):
+class Sensitivity(RunDerivatives):
     """The derivatives of a run by parameters and initial values: ``sol.sensitivity["x", "m"]`` is dx/dm, shape (N,).
 
     The first name is a state, declared variable, output, reaction, invariant or residual, or "t", the second one of

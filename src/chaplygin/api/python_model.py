@@ -33,7 +33,8 @@ from chaplygin.runtime.model.derivatives import require_compiled
 from chaplygin.runtime.problem import pivots
 from chaplygin.runtime.problem.consistency import Accepted, note_end
 from chaplygin.runtime.problem.options import DEFAULTS, RunKeywords, corrects, of_call, shown
-from chaplygin.runtime.results.solution import Problem, Solution
+from chaplygin.runtime.results.run_data import Problem
+from chaplygin.runtime.results.solution import Solution
 
 from .python_methods import METHODS, Integrator, Record, Rk4, Settings, Solver, status_of
 from .python_stepper import PythonStepper
