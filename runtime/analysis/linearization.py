@@ -120,7 +120,7 @@ class Linearization:
         """A picture of the eigenvalues in the complex plane, a Matplotlib figure; written to `file` if given."""
         from .pictures import roots
 
-        return roots(self, file)
+        return roots(self.eigenvalues, self.title, file)
 
     @cached_property
     def _eigen(self) -> tuple[Complex, Complex]:
@@ -191,9 +191,12 @@ class Family(Sequence[Linearization]):
 
     def plot(self, file: Any = None) -> Any:
         """The root locus, a Matplotlib figure; written to `file` if given."""
+        from ..results.plotting import labelled
         from .pictures import locus
 
-        return locus(self, file)
+        name, values = next(iter(self.varied.items()))
+        label = labelled(name, self.units.get(name, ""))
+        return locus(self.eigenvalues, values, label, self.members[0].title, file)
 
     def __getitem__(self, i: Any) -> Any:
         return self.members[i]
