@@ -86,10 +86,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "runtime/ensembles/sensitivities.py",
     ),
     "runtime/ensembles/job.py": ("runtime/ensembles/sensitivities.py",),
-    "runtime/gradients/objective.py": (
-        "runtime/hosts/jax_functions.py",
-        "runtime/hosts/torch_functions.py",
-    ),
     "runtime/interface/base_model.py": (
         "runtime/ensembles/batch.py",
         "runtime/ensembles/job.py",

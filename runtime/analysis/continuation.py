@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ..interface.arguments import Array
 from .field import Field
 from .linearization import NEUTRAL, Family, Linearization, linearized, matched, size
 from .newton import Problem
-from .steady import Branch, SpecialPoint, SteadyState
+from .rest import Rest
 
 _NEWTON_STEPS = 8
 _CLOSE = 1e-12
@@ -48,6 +48,7 @@ class _Place(NamedTuple):
     linear: Linearization
 
 
+Found = TypeVar("Found", bound=Rest)
 _Distant = tuple[float, _Place]
 """A point with its distance along the tangent of another one."""
 
@@ -55,7 +56,7 @@ _Distant = tuple[float, _Place]
 class _Arc:
     """The extended equations, with the parameter as the last unknown."""
 
-    def __init__(self, start: SteadyState, along: str, to: float) -> None:
+    def __init__(self, start: Rest, along: str, to: float) -> None:
         self.start, self.model, self.along = start, start.model, along
         keep = [n for n in start.keep if n != along]
         field = Field(start.model, start.v, start.about)
@@ -112,14 +113,18 @@ class _Arc:
         """The distance of a point along the tangent of `base`."""
         return float(base.tangent @ ((p.v - base.v)[self.places] / self.scales))
 
-    def state(self, v: Array) -> SteadyState:
-        start = self.start
+    def residual(self, v: Array) -> float:
         values, _ = self.problem.at(v)
-        return replace(start, v=v, residual=float(np.abs(values).max(initial=0.0)))
+        return float(np.abs(values).max(initial=0.0))
 
 
-def follow(start: SteadyState, along: Any, to: Any, step: Any, max_points: Any) -> Branch:
-    """See `SteadyState.continuation`."""
+def follow(
+    start: Found, along: Any, to: Any, step: Any, max_points: Any
+) -> tuple[str, list[Found], list[tuple[str, float, Found]]]:
+    """The name of what varies, the points of the branch from `start` on, and (kind, value, point) of special ones.
+
+    See `SteadyState.continuation`.
+    """
     model, end, along = start.model, arguments.number("to", to), arguments.plain_name(along)
     known = (*start.keep, *(n for n in (*model.parameters, *model.inputs) if n not in start.free))
     if along not in known:
@@ -138,20 +143,25 @@ def follow(start: SteadyState, along: Any, to: Any, step: Any, max_points: Any) 
     forward = np.zeros(len(arc.places))
     forward[-1] = np.sign(end - arc.begin)
     place = arc.place(start.v, forward)
-    points, special = [start], list[SpecialPoint]()
+    points, special = [start], list[tuple[str, float, Found]]()
+
+    def found(v: Array) -> Found:
+        return replace(start, v=v, residual=arc.residual(v))
+
     length = longest
     while len(points) < max_points:
         length, following = _beside(arc, place, *_step(arc, place, length, longest, along))
         last = _last(arc, place, following, length)
         if last is not None:
             length, following = last
-        special += _special(arc, place, following, length)
-        points.append(arc.state(following.v))
+        for kind, there in _special(arc, place, following, length):
+            special.append((kind, float(there.v[arc.places[-1]]), found(there.v)))
+        points.append(found(following.v))
         place = following
         if last is not None:
             break
         length = min(1.5 * length, longest)
-    return Branch(along, tuple(points), tuple(special))
+    return along, points, special
 
 
 def _step(arc: _Arc, place: _Place, length: float, longest: float, along: str) -> _Distant:
@@ -190,8 +200,8 @@ def _last(arc: _Arc, place: _Place, following: _Place, length: float) -> _Distan
     return None
 
 
-def _special(arc: _Arc, place: _Place, following: _Place, length: float) -> list[SpecialPoint]:
-    """The special points between two points of the branch."""
+def _special(arc: _Arc, place: _Place, following: _Place, length: float) -> list[tuple[str, _Place]]:
+    """The special points between two points of the branch, each with its kind."""
     zeros = min(_count_zeros(p.linear) for p in (place, following))
     n = len(place.linear.states) - zeros
 
@@ -211,10 +221,7 @@ def _special(arc: _Arc, place: _Place, following: _Place, length: float) -> list
         found.append(("branch point", there))
     found += [("Hopf", there) for there in _crossings(arc, place, (0.0, place), (length, following))]
     found += [("Hamiltonian Hopf", there) for there in _partings(arc, place, following, length)]
-    return [
-        SpecialPoint(kind, float(p.v[arc.places[-1]]), arc.state(p.v))
-        for kind, (_, p) in sorted(found, key=lambda pair: pair[1][0])
-    ]
+    return [(kind, p) for kind, (_, p) in sorted(found, key=lambda pair: pair[1][0])]
 
 
 def _changes(function: Callable[[_Place], float], first: _Place, second: _Place) -> bool:

@@ -18,16 +18,18 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
+from .continuation import follow
 from .field import Field, named, plain, refuse
-from .linearization import Complex, Family, Linearization, linearized
+from .linearization import Complex, Family
 from .newton import Problem, _check_assumed, _check_autonomous, _names, _start
+from .rest import Rest
 
 if TYPE_CHECKING:
     from ..model.compiled_model import CompiledModel
 
 
 @dataclass(frozen=True, eq=False)
-class SteadyState:
+class SteadyState(Rest):
     """An equilibrium or a steady motion; see `Model.equilibrium` and `Model.steady_motion`.
 
     Attributes
@@ -37,15 +39,6 @@ class SteadyState:
     unknowns : the names of what was solved for; `keep` and `free` as given.
     residual : the largest |F|, |h| that is left.
     """
-
-    model: CompiledModel
-    about: str
-    t: float
-    v: Array
-    unknowns: tuple[str, ...]
-    keep: tuple[str, ...]
-    free: tuple[str, ...]
-    residual: float
 
     @cached_property
     def state(self) -> dict[str, float]:
@@ -61,11 +54,6 @@ class SteadyState:
     def inputs(self) -> dict[str, float]:
         """The inputs by name."""
         return named(self.model.inputs, self._parts[2])
-
-    @cached_property
-    def linearization(self) -> Linearization:
-        """The linear equations near it."""
-        return linearized(self.model, self.v, self.about)
 
     @property
     def eigenvalues(self) -> Complex:
@@ -84,9 +72,8 @@ class SteadyState:
         value at the start again, or after `max_points`. `step` is the longest step, in units of the change of `along`.
         Folds, Hopf points and zero eigenvalues (branch points) are located. Raises `ArgumentError`.
         """
-        from .continuation import follow
-
-        return follow(self, along, to, step, max_points)
+        name, points, special = follow(self, along, to, step, max_points)
+        return Branch(name, tuple(points), tuple(SpecialPoint(*found) for found in special))
 
     def __getitem__(self, name: Any) -> float:
         key = arguments.plain_name(name)

@@ -68,24 +68,6 @@ class Objective:
         value, slopes, _ = backward(start, self.names, self._terms, self._end, self._options, self._memory)
         return value, np.array([slopes[name] for name in self.names])
 
-    def to_jax(self) -> Any:
-        """The loss as a function of JAX of a vector (k,), which can be compiled, mapped and differentiated backward.
-
-        Raises `MissingExtraError` without the extra ``[jax]``. JAX has to compute in double precision.
-        """
-        from ..hosts.jax_functions import jax_objective
-
-        return jax_objective(self)
-
-    def to_torch(self) -> Any:
-        """The loss as a function of PyTorch of a tensor (k,), whose ``backward()`` gives the gradient.
-
-        Raises `MissingExtraError` without the extra ``[torch]``.
-        """
-        from ..hosts.torch_functions import torch_objective
-
-        return torch_objective(self)
-
 
 def named(start: Start, kind: str) -> dict[str, Any]:
     """The values of a start by name: those of which it is made, before it is moved onto the constraints."""

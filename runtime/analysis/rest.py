@@ -1,0 +1,32 @@
+"""An equilibrium or a steady motion as data: what a branch of them starts from and is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ..interface.arguments import Array
+from .linearization import Linearization, linearized
+
+if TYPE_CHECKING:
+    from ..model.compiled_model import CompiledModel
+
+
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """v = (t, y, p, u), at which a model rests or moves steadily, and how it was found; see `SteadyState`."""
+
+    model: CompiledModel
+    about: str
+    t: float
+    v: Array
+    unknowns: tuple[str, ...]
+    keep: tuple[str, ...]
+    free: tuple[str, ...]
+    residual: float
+
+    @cached_property
+    def linearization(self) -> Linearization:
+        """The linear equations near it."""
+        return linearized(self.model, self.v, self.about)
