@@ -1,4 +1,4 @@
-"""A loss as a function of a vector of parameters and initial values, for optimisers and for JAX and PyTorch."""
+"""A loss as a function of a vector of parameters and initial values, for optimisers."""
 
 from __future__ import annotations
 
@@ -21,12 +21,8 @@ if TYPE_CHECKING:
     from ..model.compiled_model import CompiledModel
 
 
-class Objective:
-    """A loss as a function of the vector of the values of `names`: the loss and its gradient, shape (k,).
-
-    `start` (k,) has the given values, `bounds` the pair of arrays (k,) that follow from assumptions such as
-    ``positive=True``, infinite where there are none. Made by `Model.objective`; `docs/fitting.md` has examples.
-    """
+class LossFunction:
+    """A loss as a function of a vector; `Objective`, which users hold, adds its forms for other packages."""
 
     def __init__(
         self,

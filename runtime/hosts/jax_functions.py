@@ -17,7 +17,7 @@ from .lengths import lengths
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..gradients.objective import Objective
+    from ..gradients.objective import LossFunction
     from ..model.compiled_model import CompiledModel
 
 _BUILD = "chaplygin.codegen.toolchain"
@@ -130,7 +130,7 @@ def _library() -> ctypes.CDLL:
     return library
 
 
-def jax_objective(objective: Objective) -> Any:
+def jax_objective(objective: LossFunction) -> Any:
     """See `Objective.to_jax`."""
     jax = optional("jax", "Objective.to_jax", "jax")
     count = len(objective.names)

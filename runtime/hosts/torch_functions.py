@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from chaplygin.errors import optional
 
 if TYPE_CHECKING:
-    from ..gradients.objective import Objective
+    from ..gradients.objective import LossFunction
 
 
-def torch_objective(objective: Objective) -> Any:
+def torch_objective(objective: LossFunction) -> Any:
     """See `Objective.to_torch`."""
     torch = optional("torch", "Objective.to_torch", "torch")
 

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from chaplygin.runtime.analysis.periodic import PeriodicOrbit
     from chaplygin.runtime.analysis.steady import SteadyState
     from chaplygin.runtime.gradients.gradient import Gradient
-    from chaplygin.runtime.gradients.objective import Objective
     from chaplygin.runtime.problem.options import RunKeywords
+
+    from .objective import Objective
 
 
 class ModelAnalysis(CompiledModel):
@@ -95,7 +96,7 @@ class ModelAnalysis(CompiledModel):
         >>> round(value, 8), slope.round(8)  # cos 2, -sin(2)/4
         (-0.41614684, array([-0.22732436]))
         """
-        from chaplygin.runtime.gradients.objective import Objective
+        from .objective import Objective
 
         how = of_call(ModelAnalysis.objective, options)
         return Objective(self, loss, t_span, initial, parameters, inputs, free, memory, how)
