@@ -114,7 +114,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "runtime/problem/start.py": ("runtime/model/nearest.py",),
     "runtime/sensitivities/variation.py": ("src/chaplygin/api/model.py",),
-    "runtime/steppers/stepper.py": ("runtime/steppers/sensitivity_stepper.py",),
     "runtime/studies/chunk.py": ("runtime/studies/collector.py",),
     "runtime/studies/collector.py": ("src/chaplygin/api/model.py",),
     "runtime/studies/pictures.py": ("runtime/studies/study.py",),

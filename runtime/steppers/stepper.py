@@ -12,7 +12,7 @@ from .base import BaseStepper
 from .snapshots import Snapshot, check_snapshot
 
 if TYPE_CHECKING:
-    from .sensitivity_stepper import PointSensitivity
+    from ..results.named_derivatives import NamedDerivatives
 
 
 class Stepper(StepperCore, BaseStepper):
@@ -55,7 +55,7 @@ class Stepper(StepperCore, BaseStepper):
     __reduce__ = BaseStepper.__reduce__  # not that of the compiled base
 
     @property
-    def sensitivity(self) -> PointSensitivity | None:
+    def sensitivity(self) -> NamedDerivatives | None:
         """None without ``sensitivities=``."""
         return None
 
