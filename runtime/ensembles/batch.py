@@ -217,7 +217,7 @@ class Batch:
         if self._tangents is None:
             return None
         with self._alone:
-            return self._tangents.sensitivity(self)
+            return self._tangents.sensitivity(self.model, self._core, self.t.copy())
 
     # ---- advancing ----
 

@@ -105,7 +105,7 @@ class Ensemble:
         self.draws = job.draws
         self.sensitivity: EnsembleSensitivity | None = None
         if part.tangents is not None:
-            self.sensitivity = part.tangents.sensitivity(self)
+            self.sensitivity = part.tangents.sensitivity(self.t, self.y)
 
     def __len__(self) -> int:
         return len(self.status)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,8 @@ from .observer import Observer
 from .start import KEPT, Columns, Start
 
 if TYPE_CHECKING:
-    from .sensitivities import EnsembleTangents
+    from ..sensitivities.variation import Variation
+    from .sensitivities import EnsembleSensitivity
 
 
 @dataclass(eq=False)
@@ -154,11 +156,15 @@ class EnsembleJob:
     @property
     def rows(self) -> int:
         """The number of states, with those of their tangents."""
-        if self.sensitivities is None:
-            return len(self.model.states)
-        from .sensitivities import variation_of
+        return len(self.model.states) if self.sensitivities is None else self.variation.size
 
-        return variation_of(self).size
+    @property
+    def variation(self) -> Variation:
+        """The larger model of a job with sensitivities."""
+        from ..sensitivities.variation import Variation
+
+        assert self.sensitivities is not None
+        return Variation.of(self.model, len(self.sensitivities), self.sensitivity_control)
 
     def run(self, first: int = 0, last: int | None = None) -> Results:
         """The results of trajectories first <= j < last: the same bits in any range, process or thread."""
@@ -212,8 +218,6 @@ class EnsemblePart:
         if job.sensitivities is None:
             self.core = model._ensemble_core(self)
         else:
-            from .sensitivities import EnsembleTangents
-
             self.tangents = EnsembleTangents(self, whole)
             self.core = self.tangents.core
 
@@ -231,6 +235,52 @@ class EnsemblePart:
         if self.job.model.events:
             results.events = self.core.events()
         return interrupted
+
+
+class EnsembleTangents:
+    """The tangents of the trajectories of a part, and the part of the larger model that contains them (`Variation`).
+
+    Each trajectory runs as it does alone. `core` runs them.
+    """
+
+    lane_set = 0
+
+    def __init__(self, part: EnsemblePart, x0: Array) -> None:
+        """`x0` has room for the start of the larger model, and contains that of the states."""
+        from ..core._core import EnsembleCore
+        from .sensitivities import Starts
+
+        job = part.job
+        variation = job.variation
+        starts = Starts(part.start, part.x0, part.inputs, job.sensitivities or (), part.count)
+        self._starts = starts
+        variation.fill(x0, starts.y * starts.sizes)
+        self.job = replace(job, options=variation.options(job.options))
+        self.x0, self.inputs, self.results = x0, part.inputs, part.results
+        self.start = SimpleNamespace(
+            parameters=[*part.start.parameters, *variation.rows(starts.seeds, starts.sizes)]
+        )
+        self.core = EnsembleCore(variation.model, self)
+
+    def sensitivity(self, t: Array, y: Array) -> EnsembleSensitivity:
+        """The derivatives of the ensemble of these trajectories, of which these are the results."""
+        from .sensitivities import EnsembleSensitivity, Runs
+
+        job, results = self.job, self.results
+        ended = (results.status == 1) & (job.t_eval is None)
+        starts, at = self._starts, 0 if job.t_eval is None else slice(None)
+        tangents, delays = job.variation.total(results.y, starts.sizes[:, None], ended)
+        times = t if job.t_eval is None else np.repeat(job.t_eval[:, None], len(t), axis=1)
+        parameters, (t0, t1) = self.start.parameters[: len(job.model.parameters)], job.t_span
+        runs = Runs(job.model, times, y, parameters, self.inputs, -1.0 if t1 < t0 else 1.0)
+        return EnsembleSensitivity(
+            runs,
+            job.sensitivities or (),
+            tangents[:, :, at],
+            starts.seeds,
+            job.sensitivity_control,
+            delays[:, at],
+        )
 
 
 def _lines(size: int) -> Array:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,9 +21,6 @@ if TYPE_CHECKING:
 
     from ..core._core import BatchCore
     from ..problem.options import RunOptions
-    from .batch import Batch
-    from .ensemble import Ensemble
-    from .job import EnsembleJob, EnsemblePart
     from .start import Start
 
 
@@ -67,44 +62,6 @@ class Starts:
         return np.array(np.broadcast_arrays(*rows))
 
 
-class EnsembleTangents:
-    """The tangents of the trajectories of a part, and the part of the larger model that contains them (`Variation`).
-
-    Each trajectory runs as it does alone. `core` runs them.
-    """
-
-    lane_set = 0
-
-    def __init__(self, part: EnsemblePart, x0: Array) -> None:
-        """`x0` has room for the start of the larger model, and contains that of the states."""
-        from ..core._core import EnsembleCore
-
-        job = part.job
-        variation = variation_of(job)
-        starts = Starts(part.start, part.x0, part.inputs, job.sensitivities or (), part.count)
-        self._starts = starts
-        variation.fill(x0, starts.y * starts.sizes)
-        self.job = replace(job, options=variation.options(job.options))
-        self.x0, self.inputs, self.results = x0, part.inputs, part.results
-        self.start = SimpleNamespace(
-            parameters=[*part.start.parameters, *variation.rows(starts.seeds, starts.sizes)]
-        )
-        self.core = EnsembleCore(variation.model, self)
-
-    def sensitivity(self, ensemble: Ensemble) -> EnsembleSensitivity:
-        """The derivatives of the ensemble of these trajectories, when they have run."""
-        job, results = self.job, self.results
-        ended = (results.status == 1) & (job.t_eval is None)
-        starts, at = self._starts, 0 if job.t_eval is None else slice(None)
-        y, delays = variation_of(job).total(results.y, starts.sizes[:, None], ended)
-        times = ensemble.t if job.t_eval is None else np.repeat(job.t_eval[:, None], len(ensemble), axis=1)
-        parameters, (t0, t1) = self.start.parameters[: len(job.model.parameters)], job.t_span
-        runs = Runs(job.model, times, ensemble.y, parameters, self.inputs, -1.0 if t1 < t0 else 1.0)
-        return EnsembleSensitivity(
-            runs, job.sensitivities or (), y[:, :, at], starts.seeds, job.sensitivity_control, delays[:, at]
-        )
-
-
 class BatchTangents:
     """The tangents of the runs of a batch, which are those of a larger `model` with its `options`."""
 
@@ -132,22 +89,16 @@ class BatchTangents:
             if name in self.names:
                 raise fixed_input(name)
 
-    def sensitivity(self, batch: Batch) -> EnsembleSensitivity:
-        """The derivatives of every run now."""
-        model, count, core, larger = batch.model, len(batch), batch._core, self._variation
+    def sensitivity(self, model: Any, core: BatchCore, t: Array) -> EnsembleSensitivity:
+        """The derivatives of every run now, at its time t (count,)."""
+        count, larger = len(t), self._variation
         rows = [core.table[core.row[part] :, :count] for part in ("x", "p", "u")]
         x, p, u = rows[0][: larger.size].copy(), rows[1][: len(larger.model.parameters)].copy(), rows[2]
         inputs = Inputs(model.inputs, u[: len(model.inputs)].copy(), {}, {}, model._input_flags)
-        runs = Runs(model, batch.t.copy(), x[: larger.n], p[: len(model.parameters)], inputs)
+        runs = Runs(model, t, x[: larger.n], p[: len(model.parameters)], inputs)
         seeds = larger.seeds(p, len(model.parameters))
         tangents = larger.tangents(x, larger.sizes(p))
         return EnsembleSensitivity(runs, self.names, tangents, seeds, self.control)
-
-
-def variation_of(job: EnsembleJob) -> Variation:
-    """The larger model of a job with sensitivities."""
-    assert job.sensitivities is not None
-    return Variation.of(job.model, len(job.sensitivities), job.sensitivity_control)
 
 
 class EnsembleSensitivity(NamedDerivatives):
