@@ -80,7 +80,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "runtime/analysis/linearization.py": ("runtime/analysis/pictures.py",),
     "runtime/analysis/steady.py": ("runtime/analysis/continuation.py",),
     "runtime/core/_runs.pxi": ("runtime/sensitivities/sensitivity.py",),
-    "runtime/ensembles/ensemble.py": ("runtime/ensembles/pictures.py",),
     "runtime/interface/base_model.py": (
         "runtime/ensembles/batch.py",
         "runtime/ensembles/job.py",

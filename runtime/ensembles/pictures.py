@@ -14,10 +14,10 @@ from ..statistics.pictures import Pictures, Subject
 from ..statistics.views import ColumnsView, View
 
 if TYPE_CHECKING:
-    from .ensemble import Ensemble
+    from .ensemble_data import EnsembleData
 
 
-def of_ensemble(ensemble: Ensemble) -> Pictures:
+def of_ensemble(ensemble: EnsembleData) -> Pictures:
     """The pictures of an ensemble: its states, and whatever else is asked for by name."""
     model = ensemble.model
 
@@ -37,7 +37,7 @@ def of_ensemble(ensemble: Ensemble) -> Pictures:
 class _Quantities(Mapping[str, View]):
     """A view of each quantity of an ensemble, of which the states are listed. Failures have no values."""
 
-    def __init__(self, ensemble: Ensemble) -> None:
+    def __init__(self, ensemble: EnsembleData) -> None:
         self._ensemble = ensemble
 
     def __getitem__(self, name: str) -> View:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..ensembles.ensemble import Ensemble, EventTimes
+from ..ensembles.ensemble_data import EnsembleData
+from ..ensembles.event_times import EventTimes
 from ..interface.arguments import Array
 from ..statistics.part import UNDEFINED
 from .observed import Condition, Observed
@@ -23,7 +24,7 @@ class Chunk:
     ok (count,): whether each reached its end, with all quantities of the entries finite where it was; status (count,).
     """
 
-    def __init__(self, ensemble: Ensemble, first: int, entries: Iterable[Collector]) -> None:
+    def __init__(self, ensemble: EnsembleData, first: int, entries: Iterable[Collector]) -> None:
         self.ensemble, self.first, self.count = ensemble, first, len(ensemble)
         self._known: dict[tuple[str, int], Array] = {}
         undefined = np.zeros(self.count, dtype=bool)

@@ -14,7 +14,7 @@ import numpy as np
 
 from chaplygin.errors import ArgumentError
 
-from ..ensembles.ensemble import EventTimes
+from ..ensembles.event_times import EventTimes
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..statistics.convergence import Running, early, marked

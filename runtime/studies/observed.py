@@ -19,7 +19,7 @@ from ..interface.arguments import Array
 from ..model.derivatives import require_compiled
 
 if TYPE_CHECKING:
-    from ..ensembles.ensemble import Ensemble
+    from ..ensembles.ensemble_data import EnsembleData
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Observed:
             raise ArgumentError(f"{entry}: {arguments.short(self.what)} is not a quantity of {model.name}")
         return self
 
-    def of(self, ensemble: Ensemble) -> Array:
+    def of(self, ensemble: EnsembleData) -> Array:
         """(n,) for the trajectories of an ensemble that has observed it."""
         values: Array = ensemble.observed(*self.key)[0]
         return values
@@ -91,7 +91,7 @@ class Condition:
         """With its arguments checked for a model."""
         raise NotImplementedError
 
-    def of(self, ensemble: Ensemble) -> Array:
+    def of(self, ensemble: EnsembleData) -> Array:
         """(n,) for the trajectories of an ensemble: 1 or 0, or NaN where a quantity is."""
         raise NotImplementedError
 
@@ -138,7 +138,7 @@ class Comparison(Condition):
         level = arguments.number(f"{entry}: the bound of {self.observed}", self.level)
         return Comparison(self.observed.bound(entry, model), self.comparison, level)
 
-    def of(self, ensemble: Ensemble) -> Array:
+    def of(self, ensemble: EnsembleData) -> Array:
         values = self.observed.of(ensemble)
         return np.where(np.isnan(values), np.nan, _COMPARISONS[self.comparison](values, self.level))
 
@@ -162,7 +162,7 @@ class Joined(Condition):
     def bound(self, entry: str, model: Any) -> Joined:
         return Joined(self.how, tuple(part.bound(entry, model) for part in self.parts))
 
-    def of(self, ensemble: Ensemble) -> Array:
+    def of(self, ensemble: EnsembleData) -> Array:
         rows = np.array([part.of(ensemble) for part in self.parts])
         return np.asarray(rows.max(axis=0) if self.how == "|" else rows.min(axis=0))
 

@@ -118,10 +118,10 @@ class Study:
 
     def rerun(self, i: int, **changed: Any) -> Solution:
         """Run trajectory i again and return the full `Solution`. Keywords change options of `integrate`."""
-        from ..ensembles.ensemble import _index
+        from ..ensembles.event_times import index_of
 
         self._check_model("rerun")
-        j = _index("rerun", i, len(self))
+        j = index_of("rerun", i, len(self))
         given, _ = self.job.arguments(j, j + 1)
         single = {kind: _cut_first(value) for kind, value in given.items()}
         result: Solution = self.model.integrate(
