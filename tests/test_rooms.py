@@ -108,13 +108,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "runtime/problem/start.py": ("runtime/model/nearest.py",),
     "runtime/sensitivities/variation.py": ("src/chaplygin/api/model.py",),
-    "runtime/studies/chunk.py": ("runtime/studies/collector.py",),
-    "runtime/studies/collector.py": ("src/chaplygin/api/model.py",),
-    "runtime/studies/pictures.py": ("runtime/studies/study.py",),
-    "runtime/studies/response.py": ("src/chaplygin/api/model.py",),
-    "runtime/studies/storage.py": ("runtime/studies/study.py",),
-    "runtime/studies/summary.py": ("runtime/studies/study.py",),
-    "runtime/studies/workers.py": ("src/chaplygin/api/model.py",),
     "src/chaplygin/api/python_methods.py": ("src/chaplygin/api/python_model.py",),
     "src/chaplygin/api/python_stepper.py": ("src/chaplygin/api/python_model.py",),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,16 @@ from ..interface.arguments import Array
 from ..statistics.part import UNDEFINED
 from .observed import Condition, Observed
 
-if TYPE_CHECKING:
-    from .collector import Collector
+
+class Wanted(Protocol):
+    """Of an entry of `collect`, what a chunk has to know: quantities and times, as in `Collector`."""
+
+    @property
+    def what(self) -> tuple[Any, ...]: ...
+    @property
+    def at(self) -> Any: ...
+    @property
+    def finite(self) -> bool: ...
 
 
 class Chunk:
@@ -24,7 +32,7 @@ class Chunk:
     ok (count,): whether each reached its end, with all quantities of the entries finite where it was; status (count,).
     """
 
-    def __init__(self, ensemble: EnsembleData, first: int, entries: Iterable[Collector]) -> None:
+    def __init__(self, ensemble: EnsembleData, first: int, entries: Iterable[Wanted]) -> None:
         self.ensemble, self.first, self.count = ensemble, first, len(ensemble)
         self._known: dict[tuple[str, int], Array] = {}
         undefined = np.zeros(self.count, dtype=bool)

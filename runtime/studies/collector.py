@@ -12,20 +12,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from chaplygin.api.model import Model
 from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
+from ..model.compiled_model import CompiledModel
 from ..model.expressions import Expression
 from ..statistics.views import View
+from .chunk import Chunk
 from .observed import Condition, Observed
-
-if TYPE_CHECKING:
-    from .chunk import Chunk
 
 Own = TypeVar("Own", bound="Collector")
 
@@ -73,7 +71,7 @@ class Collector(ABC):
             name = arguments.plain_name(what)
             self._check(entry, model, name)
             return name
-        if not isinstance(model, Model) or not hasattr(what, "free_symbols"):
+        if not isinstance(model, CompiledModel) or not hasattr(what, "free_symbols"):
             raise ArgumentError(f"{entry}: {arguments.short(what)} is not a quantity of {model.name}")
         for symbol in sorted(what.free_symbols, key=str):
             self._check_modes(entry, model, str(symbol))

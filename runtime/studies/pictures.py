@@ -14,10 +14,10 @@ from ..results.plotting import title
 from ..statistics.pictures import Pictures, Subject
 
 if TYPE_CHECKING:
-    from .study import Study
+    from .study_data import StudyData
 
 
-def of_study(study: Study) -> Pictures:
+def of_study(study: StudyData) -> Pictures:
     """The pictures of a study."""
 
     def given(which: NDArray[Any]) -> dict[str, Array]:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chaplygin.api.model import Model
 from chaplygin.errors import ArgumentError
 
 from ..draws.arguments import split
@@ -22,6 +21,7 @@ from ..ensembles.job import arrays
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.base_model import BaseModel
+from ..model.compiled_model import CompiledModel
 from ..problem.options import RunOptions, of_call, shown
 from .chunk import Chunk
 from .collect import final
@@ -190,4 +190,4 @@ def of_model(
         job = StudyJob.of(model, t_span, 1, rest, None, options, lanes, {called: entry})
     except ArgumentError as error:
         raise ArgumentError(str(error).removeprefix("collect: ")) from None
-    return Response(job, plan, Threads(threads if isinstance(model, Model) else 1))
+    return Response(job, plan, Threads(threads if isinstance(model, CompiledModel) else 1))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -19,19 +18,19 @@ from ..statistics.sketches import CHUNK
 from ..statistics.views import View
 
 if TYPE_CHECKING:
-    from .study import Study
+    from .study_data import StudyData
 
 _SHARED = {"t": "at", "q": "q"}
 """Dimensions that entries share if their coordinates, an attribute of each entry, are equal."""
 
 
-def dataset(study: Study) -> Any:
+def dataset(study: StudyData) -> Any:
     """The dataset of `Study.to_xarray`."""
     xarray = optional("xarray", "Study.to_xarray", "xarray")
     return _dataset(xarray, study, study.views(), 0, failures=True)
 
 
-def to_zarr(study: Study, path: Any) -> None:
+def to_zarr(study: StudyData, path: Any) -> None:
     """`Study.to_zarr`."""
     xarray = optional("xarray", "Study.to_zarr", "storage")
     optional("zarr", "Study.to_zarr", "storage")
@@ -61,7 +60,7 @@ def _growing(found: Any) -> set[str]:
     return {str(dim) for dim in found.dims if str(dim).split(".")[-1] in ("trajectory", "occurrence")}
 
 
-def to_parquet(study: Study, path: Any) -> None:
+def to_parquet(study: StudyData, path: Any) -> None:
     """`Study.to_parquet`."""
     xarray = optional("xarray", "Study.to_parquet", "storage")
     arrow = optional("pyarrow", "Study.to_parquet", "storage")
@@ -105,11 +104,13 @@ def _new(path: Any, what: str) -> Path:
     return target
 
 
-def _failures(study: Study) -> dict[str, Any]:
+def _failures(study: StudyData) -> dict[str, Any]:
     return {"failed": ("failure", study.failed), "failed_status": ("failure", study.failed_status)}
 
 
-def _dataset(xarray: Any, study: Study, views: Mapping[str, View], first: int, failures: bool = False) -> Any:
+def _dataset(
+    xarray: Any, study: StudyData, views: Mapping[str, View], first: int, failures: bool = False
+) -> Any:
     """Entries together: an array is ``entry`` if the entry has one, else ``entry.name``.
 
     Dimensions of one entry are ``entry.dimension``, but times and quantiles that all entries share.
@@ -138,7 +139,7 @@ def _dataset(xarray: Any, study: Study, views: Mapping[str, View], first: int, f
     return made
 
 
-def _entry(xarray: Any, study: Study, view: View, first: int = 0) -> Any:
+def _entry(xarray: Any, study: StudyData, view: View, first: int = 0) -> Any:
     """One entry, with short names: the quantities of columns, ``value`` for what has no other."""
     found = view.variables()
     arrays = {}
@@ -158,27 +159,8 @@ def _agree(dim: str, collect: Mapping[str, Any]) -> bool:
     return dim not in collect and all(np.array_equal(each, known[0]) for each in known[1:])
 
 
-def _about(study: Study, about: dict[str, str]) -> dict[str, str]:
+def _about(study: StudyData, about: dict[str, str]) -> dict[str, str]:
     """The attributes with the unit, if it is known."""
     name = about.get("quantity")
     unit = study.model.units.get(name) or (unit_of_time(study.model) if name == "t" else "")
     return {**about, "units": unit} if unit else about
-
-
-def pieces(study: Study, parts: Iterator[Any] | None) -> Iterator[tuple[int, dict[str, View]]]:
-    """The entries that grow with the trajectories, in ranges one after another: (first, views by name)."""
-    grown = {name: entry for name, entry in study.job.collect.items() if entry.view.growing}
-    if not grown:
-        return
-    if parts is None:
-        yield 0, {name: view for name, view in study.views().items() if name in grown}
-        return
-    for part in parts:
-        found = {
-            name: entry.result(entry.add(None, part.parts[name], 0, part.count))
-            for name, entry in grown.items()
-        }
-        yield (
-            part.first,
-            {name: entry.viewed(partial(found.get, name)) for name, entry in grown.items()},
-        )

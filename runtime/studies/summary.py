@@ -11,10 +11,10 @@ from ..results.plotting import labelled
 from ..statistics.summary import HEAD, failures, kinds_of
 
 if TYPE_CHECKING:
-    from .study import Study
+    from .study_data import StudyData
 
 
-def text(study: Study) -> str:
+def text(study: StudyData) -> str:
     """`Study.summary`."""
     lines = [ends(study), *failures(study.failed, study.failed_status)]
     if study.redrawn:
@@ -27,12 +27,12 @@ def text(study: Study) -> str:
     return "\n".join([*lines, aligned([HEAD, *rows])] if rows else lines)
 
 
-def html(study: Study) -> str:
+def html(study: StudyData) -> str:
     """The same table for a notebook."""
     return table(ends(study), HEAD, _rows(study))
 
 
-def ends(study: Study) -> str:
+def ends(study: StudyData) -> str:
     """The number of trajectories for each way of ending."""
     status = study.failed_status
     kinds = [f"{np.count_nonzero(status == code)} {name}" for code, name in kinds_of(status)]
@@ -40,7 +40,7 @@ def ends(study: Study) -> str:
     return f"{head}: {', '.join([f'{study.done - len(study.failed)} ok', *kinds])}"
 
 
-def _rows(study: Study) -> list[tuple[str, ...]]:
+def _rows(study: StudyData) -> list[tuple[str, ...]]:
     """A row for each quantity of an entry."""
     found: list[tuple[str, ...]] = []
     for name, view in study.views().items():

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from chaplygin.api.model import Model
 from chaplygin.errors import ArgumentError
 
 from ..ensembles.executors import cores, number_of_threads
 from ..interface import arguments
+from ..model.compiled_model import CompiledModel
 from ..statistics.part import Part
 from .crashes import Without, guarded
 from .job import StudyJob
@@ -200,7 +200,7 @@ def workers_of(job: StudyJob, threads: Any, workers: Any) -> Iterator[Workers]:
 def _chosen(job: StudyJob, threads: Any, workers: Any) -> Workers:
     if workers is None:
         wanted = cores() if threads is None else number_of_threads("threads", threads)
-        size = wanted if isinstance(job.model, Model) else 1  # pure Python holds the GIL
+        size = wanted if isinstance(job.model, CompiledModel) else 1  # pure Python holds the GIL
         return Workers(job, ThreadPoolExecutor(size, thread_name_prefix="chaplygin"), size)
     if threads is not None:
         raise ArgumentError("threads are those of this process; with workers leave them out")
