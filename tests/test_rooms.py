@@ -108,8 +108,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "runtime/problem/start.py": ("runtime/model/nearest.py",),
     "runtime/sensitivities/variation.py": ("src/chaplygin/api/model.py",),
-    "src/chaplygin/api/python_methods.py": ("src/chaplygin/api/python_model.py",),
-    "src/chaplygin/api/python_stepper.py": ("src/chaplygin/api/python_model.py",),
 }
 """Imports, file -> files, that go upward or close a circle. This list only becomes shorter."""
 

@@ -26,7 +26,7 @@ from chaplygin.runtime.problem import inputs as signals
 from chaplygin.runtime.results.dense import Dense, interpolated
 
 if TYPE_CHECKING:
-    from .python_model import PythonModel
+    from chaplygin.codegen.emit.python_backend import PythonKernels
 
 Function = Callable[..., Any]
 Vector = list[float]
@@ -111,15 +111,15 @@ class Integrator:
         self.unclosed: tuple[float, Vector]
 
     def run(
-        self, model: PythonModel, record: Record, p: Array, inputs: signals.Inputs, t1: float, limit: int
+        self, kernels: PythonKernels, record: Record, p: Array, inputs: signals.Inputs, t1: float, limit: int
     ) -> int:
         """Integrate between the sample times of the inputs; returns a status."""
-        rhs, parameters = model.functions.python["rhs"], p.tolist()
+        rhs, parameters = kernels.python["rhs"], p.tolist()
         name = self.settings.correction
-        move: Any = name and model.functions.python[name]
-        apart: Any = name and model.functions.python.get("unmet")
+        move: Any = name and kernels.python[name]
+        apart: Any = name and kernels.python.get("unmet")
         reference = [record.last.tolist()] if name == "correction_all" else []
-        exact: Any = model.functions.python.get("jacobian")  # only implicit methods need it
+        exact: Any = kernels.python.get("jacobian")  # only implicit methods need it
         self.has_jacobian = exact is not None
         self.t_end = t1
         knots = {t1, *(float(t) for signal in inputs.signals.values() for t in signal.times)}
@@ -167,14 +167,14 @@ class Integrator:
             except (ArithmeticError, ValueError) as error:
                 status = status_of(error)
             if status != OK:
-                return self._failure(model, record, parameters, u, status)
+                return self._failure(kernels, record, parameters, u, status)
         return OK
 
     def _failure(
-        self, model: PythonModel, record: Record, p: list[float], u: list[float], status: int
+        self, kernels: PythonKernels, record: Record, p: list[float], u: list[float], status: int
     ) -> int:
         """The status of a run that failed, as cg_failure in cg_correct.c has it."""
-        rank = model.functions.python.get("rank")
+        rank = kernels.python.get("rank")
         if rank is None or status not in (SINGULAR, NONFINITE, STEP_TOO_SMALL, UNCLOSED):
             return status
         t, x = self.unclosed if status == UNCLOSED else (record.at, record.last.tolist())

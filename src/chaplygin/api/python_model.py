@@ -182,7 +182,7 @@ class PythonModel(BaseModel):
         )
         run = self._integrator(how.chosen, settings)
         record = Record(t0, x0, moments, 1.0 if t1 >= t0 else -1.0)
-        status = run.run(self, record, p, controls, t1, steps.limit)
+        status = run.run(self.functions, record, p, controls, t1, steps.limit)
         if status < 0:
             record.fail()
         y = np.array(record.y).reshape(-1, len(x0)).T
@@ -267,6 +267,4 @@ def python_kernels(program: Program, fma: Function | None = None) -> Kernels:
 
 def python_model(program: Program, *, quiet: bool = False, fma: Function | None = None) -> Any:
     """A `PythonModel` of a program; unless `quiet`, it warns that it is not compiled. `fma` as in `python_kernel`."""
-    from .python_model import PythonModel
-
     return PythonModel(python_kernels(program, fma), quiet=quiet)

@@ -20,8 +20,6 @@ from chaplygin.runtime.steppers.snapshots import Snapshot, check_snapshot
 if TYPE_CHECKING:
     from chaplygin.runtime.problem.options import RunOptions
 
-    from .python_model import PythonModel
-
 
 class PythonStepper(BaseStepper):
     """One integration of a pure-Python model, advanced by `advance` and `advance_by`; see `Stepper`.
@@ -36,7 +34,7 @@ class PythonStepper(BaseStepper):
     events: list[tuple[float, str]] = []  # noqa: RUF012 - never changed
 
     def __init__(
-        self, model: PythonModel, t0: float, x0: Array, p: Array, inputs: Inputs, options: RunOptions
+        self, model: Any, t0: float, x0: Array, p: Array, inputs: Inputs, options: RunOptions
     ) -> None:
         self.model, self.t, self._inputs, self._alone = model, t0, inputs, Guard("stepper")
         self.nfev = self.n_steps = self.status = 0
