@@ -145,8 +145,6 @@ class Equations:
         self, *, reproducible: bool = True, wait: bool = False, methods: Sequence[Pair | str] = ()
     ) -> Any:
         """The compiled `Model` of these equations; see `chaplygin.compile`."""
-        from .equations import compile
-
         return compile(self, reproducible=reproducible, wait=wait, methods=methods)
 
     def emit(
@@ -297,8 +295,6 @@ def compile(
     The cache key is computed from the emitted code, so equations that were changed with `dataclasses.replace` are
     compiled as changed.
     """
-    from .equations import Equations  # imported here: a system found in the cache needs no derivation
-
     if not isinstance(equations, Equations):
         raise TypeError(
             f"compile needs Equations, not {type(equations).__name__}; for a System call system.compile(form)"
