@@ -72,6 +72,7 @@ _LATER = {
 _OLD = {
     "base_stepper": "chaplygin.runtime.steppers.base",
     "batch": "chaplygin.runtime.ensembles.batch",
+    "gradients.objective": "chaplygin.api.objective",
     "input_functions": "chaplygin.runtime.problem.input_functions",
     "inputs": "chaplygin.runtime.problem.inputs",
     "loading": "chaplygin.api.load_model",

@@ -10,7 +10,7 @@ from chaplygin.errors import optional
 
 from ..problem.consistency import Accepted, held
 from .ensemble_data import EnsembleData
-from .event_times import index_of
+from .event_times import EventTimes as EventTimes, index_of  # pickles made before name EventTimes here
 
 if TYPE_CHECKING:
     from ..results.solution import Solution

@@ -12,7 +12,7 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
-from .objective import bounds as bounds_of
+from .loss_function import bounds as bounds_of
 from .residuals import Residuals, residuals
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from ..model.derivatives import require_compiled
 from ..model.nearest import moves
 from ..problem.consistency import Nearest
 from .data import Series, series_of
-from .objective import bounds
+from .loss_function import bounds
 
 if TYPE_CHECKING:
     from ..model.compiled_model import CompiledModel

@@ -17,7 +17,7 @@ from .lengths import lengths
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..gradients.objective import LossFunction
+    from ..gradients.loss_function import LossFunction
     from ..model.compiled_model import CompiledModel
 
 _BUILD = "chaplygin.codegen.toolchain"

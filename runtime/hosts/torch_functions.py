@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from chaplygin.errors import optional
 
 if TYPE_CHECKING:
-    from ..gradients.objective import LossFunction
+    from ..gradients.loss_function import LossFunction
 
 
 def torch_objective(objective: LossFunction) -> Any:

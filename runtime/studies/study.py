@@ -10,7 +10,7 @@ from ..draws.draws import Draws
 from ..results.solution import Solution
 from . import storage, summary as summaries
 from .job import _cut_first
-from .study_data import StudyData
+from .study_data import Results as Results, StudyData  # pickles made before name Results here
 
 if TYPE_CHECKING:
     from ..statistics.pictures import Pictures

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chaplygin.runtime.gradients.objective import LossFunction
+from chaplygin.runtime.gradients.loss_function import LossFunction
 
 
 class Objective(LossFunction):

@@ -155,3 +155,20 @@ def test_a_snapshot_saved_before_the_runtime_had_rooms_is_read() -> None:
     run.advance(1.9)
     run.restore(pickle.loads(text))
     assert (run.y == there).all()
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("solution", "Solution"),
+        ("solution", "Problem"),
+        ("studies.study", "Study"),
+        ("studies.study", "Results"),
+        ("gradients.objective", "Objective"),
+        ("ensembles.ensemble", "EventTimes"),
+    ],
+)
+def test_names_in_pickles_made_before_are_found(module: str, name: str) -> None:
+    found = pickle.loads(f"cchaplygin.runtime.{module}\n{name}\n.".encode())
+    assert isinstance(found, type)
+    assert found.__name__ == name
