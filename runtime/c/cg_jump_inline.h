@@ -213,6 +213,24 @@ static int cg_touches(const cg_instant_t *now, const cg_crossed_t *crossed, cons
     return status == CG_OK && !(rate * rate > 2.0 * fabs(curvature) * slack) ? CG_TANGENT_EVENT : status;
 }
 
+/* Whether the motion before carries a quantity over zero: also one that jumps there, as x + sign(x) does. */
+static int cg_carries(const cg_instant_t *now, const cg_crossed_t *crossed, const double *u, int *carries)
+{
+    const cg_jump_at_t *const at = now->at;
+    double inputs[CG_MODEL_INPUTS + CG_MODEL_MODES + 1], x[CG_MODEL_N], values[2] = {0.0, 0.0};
+    int status = CG_OK;
+    for (int later = 0; later < 2 && status == CG_OK; later++) {
+        const double moment = later ? at->moment : -at->moment;
+        cg_inputs_later(u, at->u_slope, moment, inputs);
+        for (int32_t i = 0; i < CG_MODEL_N; i++) {
+            x[i] = at->before[i] + moment * now->f[i];
+        }
+        status = cg_quantity(crossed, at->t + moment, x, now->p, inputs, &values[later], now->work);
+    }
+    *carries = values[0] * values[1] <= 0.0;
+    return status;
+}
+
 /* Finds the causes that matter, and how the motion before reaches their surfaces. */
 static int cg_instant_begin(cg_instant_t *now)
 {
@@ -255,7 +273,11 @@ static int cg_instant_begin(cg_instant_t *now)
         }
         const double scale = at->detector->scale[cg_place(at, i)];
         now->least[i] = now->noise[i] + 0.01 * fabs(now->rate[i] * at->moment) + CG_JUMPED * scale;
-        now->follows[i] = fabs(value) > now->least[i];
+        int carried = 0;
+        if (status == CG_OK && i < CG_MODEL_GUARDS && fabs(value) > now->least[i]) {
+            status = cg_carries(now, &crossed, u, &carried);
+        }
+        now->follows[i] = fabs(value) > now->least[i] && !carried;
         if (status == CG_OK && !now->follows[i]) {
             status = cg_touches(now, &crossed, u, now->rate[i], now->noise[i]);
         }

@@ -188,6 +188,20 @@ CASES: dict[str, Case] = {
         "y",
         2.0,
     ),
+    "an event whose quantity jumps": Case(
+        {
+            "coordinates": [x],
+            "kinetic": v**2 / 2,
+            "potential": k * x**2 / 2,
+            "events": [cg.Event(x - b + sp.sign(x - b), reset={v: -e * v}, name="stop")],
+        },
+        lambda r: {
+            "x": 0.0, "x_dot": 2.0, "k": drawn(3, 5, r[0]), "b": drawn(0.4, 0.6, r[1]), "e": drawn(0.6, 0.9, r[2]),
+        },
+        ["k", "b", "e", "x_dot"],
+        "x",
+        1.0,
+    ),
     "a block that ends where it stops": Case(
         {
             "coordinates": [x],
