@@ -79,7 +79,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "runtime/analysis/linearization.py": ("runtime/analysis/pictures.py",),
     "runtime/analysis/steady.py": ("runtime/analysis/continuation.py",),
-    "runtime/core/_runs.pxi": ("runtime/sensitivities/sensitivity.py",),
     "runtime/interface/base_model.py": (
         "runtime/ensembles/batch.py",
         "runtime/ensembles/job.py",
@@ -102,12 +101,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "runtime/ensembles/start.py",
         "runtime/problem/start.py",
     ),
-    "runtime/problem/pivots.py": (
-        "runtime/problem/start.py",
-        "runtime/results/run_data.py",
-    ),
+    "runtime/problem/pivots.py": ("runtime/problem/start.py",),
     "runtime/problem/start.py": ("runtime/model/nearest.py",),
-    "runtime/sensitivities/variation.py": ("src/chaplygin/api/model.py",),
 }
 """Imports, file -> files, that go upward or close a circle. This list only becomes shorter."""
 

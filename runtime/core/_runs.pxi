@@ -129,9 +129,8 @@ cdef class ModelCore(StartCore):
         cdef _Detector detector
         cdef given_t given = BY_DEFAULT
         if sensitivities is not None:
-            from ..sensitivities.sensitivity import integrate
-            return integrate(self, t_span, initial, parameters, inputs, sensitivities, sensitivity_control, t_eval,
-                             dense_output, events, keywords)
+            return self._integrate_varied(t_span, initial, parameters, inputs, sensitivities, sensitivity_control,
+                                          t_eval, dense_output, events, keywords)
         if sensitivity_control is not True:
             arguments.sensitivity_control(sensitivity_control, None)
         _read(keywords, &given)
@@ -249,7 +248,7 @@ cdef class ModelCore(StartCore):
                             run.n_steps, run.n_rejected, interpolant, problem, run.n_jac, run.n_lu,
                             None if detector is None else detector.event_record(status, run.t, _copy(run.x, n)))
         if pivots.KERNEL in self._entries:
-            pivots.report(solution)
+            pivots.report(self, solution.t, solution.y, solution._p, solution._u(), solution.status)
         return solution
 
 

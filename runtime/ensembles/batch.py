@@ -421,7 +421,9 @@ class Batch:
         controls = Inputs(model.inputs, self._u[:, runs], {}, {}, model._input_flags)
         x0 = np.empty((model.n_states, count))
         start = Start(model, self.t0, initial, parameters, controls, count, x0, kept=True)
-        check_ensemble(model, self.t0, start, x0, controls, self._options.smallest_atol)
+        check_ensemble(
+            model, self.t0, x0, start.parameters, controls, self._options.smallest_atol, start.plain
+        )
         self._x[:, runs] = x0
         for i, row in enumerate(start.parameters):
             self._p[i, runs] = row

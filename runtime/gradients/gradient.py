@@ -163,7 +163,7 @@ def backward(
         text = message_of(trail.status, trail.t, model.independent, why)
         raise KernelError(f"gradient: the run of {model.name} {text}", trail.status)
     if pivots.KERNEL in model.kernels:
-        pivots.report_points(model, *trail.points, start.p)
+        pivots.report(model, *trail.points, start.p, np.zeros((len(model.inputs), 1)), 0)
     stops = stops[: trail.n_stops]
     if trail.status > 0:  # an event ended it
         stops[-1] = trail.t

@@ -161,20 +161,29 @@ def check_start(model: InitialStates, t0: float, x0: Array, p: Array, controls: 
 
 
 def check_ensemble(
-    model: InitialStates, t0: float, start: Start, x0: Array, controls: Inputs, atol: float
+    model: InitialStates,
+    t0: float,
+    x0: Array,
+    parameters: list[Array],
+    controls: Inputs,
+    atol: float,
+    assumed: bool,
 ) -> None:
-    """Check the initial states (n, N) of an ensemble: raise an error or warn if any is off the constraints."""
-    if not start.plain:
+    """Check the initial states (n, N) of an ensemble: raise an error or warn if any is off the constraints.
+
+    `parameters` has a row (1,) or (N,) for each; `assumed`: assumptions about both have been checked.
+    """
+    if not assumed:
         _check_assumed("initial", model, model.states, x0)
-        _check_assumed("parameters", model, model.parameters, start.parameters)
+        _check_assumed("parameters", model, model.parameters, parameters)
     if not model.checked_at_start:
         return
     u = wide(model._start(t0, x0, controls))
-    wrong = model._inconsistent(t0, x0, start.parameters, u, atol)
+    wrong = model._inconsistent(t0, x0, parameters, u, atol)
     report = _Report(model, t0, atol, x0.shape[1])
     for first in range(0, wrong.size, STRETCH):
         part = wrong[first : first + STRETCH]
-        p = _columns(start.parameters, part)
+        p = _columns(parameters, part)
         report.add(x0[:, part], p, u[:, part] if u.shape[1] > 1 else u, part)
     report.say()
 

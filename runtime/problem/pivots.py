@@ -17,7 +17,6 @@ from ..interface.statuses import SINGULAR
 from .consistency import warn
 
 if TYPE_CHECKING:
-    from ..results.run_data import RunData
     from .start import InitialStates
 
 KERNEL = "pivot"
@@ -29,13 +28,11 @@ SMALL = 1e-8
 """What counts as zero where a kernel failed."""
 
 
-def loss(sol: RunData) -> str:
-    """What to say of a run in which the pivot is lost, or passes through zero between two rows; else nothing."""
-    return _said(sol.model, sol.t, sol.y, sol._p, sol._u(), sol.status)
+def loss(model: InitialStates, t: Array, y: Array, p: Array, u: Array, status: int) -> str:
+    """What to say of a run in which the pivot is lost, or passes through zero between two rows; else nothing.
 
-
-def _said(model: InitialStates, t: Array, y: Array, p: Array, u: Array, status: int) -> str:
-    """What to say of a run with the states y (n, N) at the times t (N,)."""
+    It has the states y (n, N) at the times t (N,) with the inputs u.
+    """
     if KERNEL not in model._entries or not len(t):
         return ""
     (values,) = model._columns(KERNEL, t, y, p[:, None], u, None, strict=False)
@@ -137,16 +134,8 @@ def _undetermined(model: InitialStates) -> str:
     return f"the velocities kept as states ({', '.join(kept)}) do not determine the others"
 
 
-def report(sol: RunData) -> None:
+def report(model: InitialStates, t: Array, y: Array, p: Array, u: Array, status: int) -> None:
     """Warn of a run in which the pivot is lost."""
-    _warn(sol.model, loss(sol))
-
-
-def report_points(model: InitialStates, t: Array, y: Array, p: Array) -> None:
-    """Warn of a run, of which points are known, in which the pivot is lost."""
-    _warn(model, _said(model, t, y, p, np.zeros((len(model.inputs), 1)), 0))
-
-
-def _warn(model: InitialStates, lost: str) -> None:
+    lost = loss(model, t, y, p, u, status)
     if lost:
         warn(f"{model.name}: {lost}", RuntimeWarning)

@@ -84,7 +84,7 @@ class RunData:
         end = message_of(self.status, self.t_reached, self.model.independent, why)
         if self.model.has_redundant_constraints:
             end += "; constraints are redundant: their multipliers are those of least norm"
-        lost = pivots.loss(self)
+        lost = pivots.loss(self.model, self.t, self.y, self._p, self._u(), self.status)
         return f"{end}; {lost}" if lost else end
 
     @property

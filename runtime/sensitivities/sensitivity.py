@@ -170,5 +170,5 @@ def _split(
         at if dense is not None else None,
         run._event_record,
     )
-    pivots.report(solution)
+    pivots.report(model, solution.t, solution.y, solution._p, solution._u(), solution.status)
     return solution

@@ -11,6 +11,7 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
+from ..model.compiled_model import CompiledModel
 from ..model.derivatives import derivatives
 from ..problem import options
 from .start import TangentStart, check_inputs, checked_names, start_of
@@ -127,15 +128,13 @@ class Variation:
     """
 
     def __init__(self, model: Any, count: int, control: bool, fed: bool = False) -> None:
-        from chaplygin.api.model import Model
-
         from ..core._core import VariationalTable
 
         self.base, self.n, self.count, self.control, self.fed = model, len(model.states), count, control, fed
         lanes = lanes_for(count)
         found = derivatives(model)
         self.table = VariationalTable(model, found.variational(lanes), count, fed)
-        self.model = Model(self.table.capsule, owner=self.table)
+        self.model = CompiledModel(self.table.capsule, owner=self.table)
         self.first: int = self.table.first
         """The index of the first tangent among the states."""
         self.model._carry(found.variational(lanes), self.n, count, control)

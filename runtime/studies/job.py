@@ -176,7 +176,15 @@ class StudyJob:
         )
         part = job.part()
         start = self.t_span[0]
-        check_ensemble(self.model, start, part.start, part.x0, job.inputs, job.options.smallest_atol)
+        check_ensemble(
+            self.model,
+            start,
+            part.x0,
+            part.start.parameters,
+            job.inputs,
+            job.options.smallest_atol,
+            part.start.plain,
+        )
         if executor.run(part, lambda done: None):
             raise KeyboardInterrupt
         return Ensemble(part, False), draws

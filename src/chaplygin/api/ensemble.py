@@ -241,7 +241,15 @@ def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:
     """Check the starts of a job, have its trajectories run, and collect them."""
     model = job.model
     part = job.part()
-    check_ensemble(model, job.t_span[0], part.start, part.x0, job.inputs, job.options.smallest_atol)
+    check_ensemble(
+        model,
+        job.t_span[0],
+        part.x0,
+        part.start.parameters,
+        job.inputs,
+        job.options.smallest_atol,
+        part.start.plain,
+    )
     pivot = None
     if pivots.KERNEL in model.kernels:
         pivot = pivots.Pivots(model, np.full(job.count, job.t_span[0]), part.x0.copy(), part.start.table())

@@ -18,12 +18,19 @@ if TYPE_CHECKING:
     from chaplygin.runtime.analysis.steady import SteadyState
     from chaplygin.runtime.gradients.gradient import Gradient
     from chaplygin.runtime.problem.options import RunKeywords
+    from chaplygin.runtime.results.solution import Solution
 
     from .objective import Objective
 
 
 class ModelAnalysis(CompiledModel):
     """The methods of `Model` that use derivatives of its kernels."""
+
+    def _integrate_varied(self, *given: Any) -> Solution:
+        """`integrate` with `sensitivities`, for the binding."""
+        from chaplygin.runtime.sensitivities.sensitivity import integrate
+
+        return integrate(self, *given)
 
     @shown()
     def gradient(

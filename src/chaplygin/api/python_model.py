@@ -194,7 +194,7 @@ class PythonModel(BaseModel):
             self, np.array(record.t), y, status, record.at, p, controls, run.nfev, run.n_steps, run.n_rejected, sol,
             problem, run.njev, run.nlu,
         )  # fmt: skip
-        pivots.report(solution)
+        pivots.report(self, solution.t, solution.y, solution._p, solution._u(), solution.status)
         return solution
 
     @staticmethod
