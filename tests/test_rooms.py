@@ -79,30 +79,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "runtime/analysis/linearization.py": ("runtime/analysis/pictures.py",),
     "runtime/analysis/steady.py": ("runtime/analysis/continuation.py",),
-    "runtime/interface/base_model.py": (
-        "runtime/ensembles/batch.py",
-        "runtime/ensembles/job.py",
-        "runtime/model/projection.py",
-        "runtime/problem/options.py",
-        "runtime/problem/start.py",
-        "runtime/results/notebook.py",
-        "runtime/sensitivities/variation.py",
-        "runtime/steppers/sensitivity_stepper.py",
-        "runtime/steppers/stepper.py",
-        "src/chaplygin/api/ensemble.py",
-    ),
-    "runtime/model/compiled_model.py": (
-        "runtime/ensembles/job.py",
-        "runtime/model/inlining.py",
-        "runtime/steppers/stepper.py",
-        "src/chaplygin/api/load_model.py",
-    ),
-    "runtime/problem/consistency.py": (
-        "runtime/ensembles/start.py",
-        "runtime/problem/start.py",
-    ),
-    "runtime/problem/pivots.py": ("runtime/problem/start.py",),
-    "runtime/problem/start.py": ("runtime/model/nearest.py",),
+    "runtime/model/compiled_model.py": ("runtime/model/inlining.py",),
+    "runtime/problem/consistency.py": ("runtime/ensembles/start.py",),
 }
 """Imports, file -> files, that go upward or close a circle. This list only becomes shorter."""
 

@@ -87,7 +87,7 @@ class Tangents:
 
     def point(self, t: float, y: Array, sampled: float | None = None) -> Array:
         """v = (t, y, p, u), at which `field` can be evaluated; samples are those at `sampled`, by default at t."""
-        u = self.model._start(t, y, self.inputs)
+        u = self.inputs.first(t, y)
         if sampled is not None:
             for i, signal in self.inputs.signals.items():
                 u[i] = signal.at(np.array([sampled]))[0]

@@ -13,8 +13,7 @@ from chaplygin.errors import ArgumentError, KernelError
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..model.derivatives import require_compiled
-from ..model.nearest import moves
-from ..problem.consistency import Nearest
+from ..model.nearest import Nearest, moves
 from .data import Series, series_of
 from .loss_function import bounds
 

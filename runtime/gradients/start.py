@@ -14,8 +14,7 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..model.derivatives import derivatives
-from ..model.nearest import Move, moves
-from ..problem.consistency import Nearest
+from ..model.nearest import Move, Nearest, moves
 from ..problem.inputs import Inputs
 from ..sensitivities.start import (
     TangentStart,

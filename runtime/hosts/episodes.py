@@ -18,7 +18,7 @@ from ..interface import arguments
 from ..interface.arguments import Array, positive
 from ..interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO
 from ..interface.base_model import BaseModel
-from ..problem.options import of_others
+from ..problem.options import RunOptions, of_others
 
 Flags = NDArray[np.bool_]
 
@@ -56,7 +56,8 @@ class Episodes:
             raise ArgumentError(
                 f"an environment needs a model, not {type(model).__name__}: compile the system first"
             )
-        self.model, self.n = model, n
+        self.model: Any = model
+        self.n = n
         self.dt = arguments.number("dt", dt)
         if self.dt <= 0:
             raise ArgumentError(f"dt = {self.dt:.17g} is not positive")
@@ -77,7 +78,7 @@ class Episodes:
             math.inf if max_episode_steps is None else positive("max_episode_steps", max_episode_steps)
         )
         self.options = options
-        how = of_others(BaseModel.batch, options).checked(model)
+        how = _run_options(model, options)
         accepted(model, how, {**self.inputs, **dict.fromkeys(self.actions, 0.0)}, n)
         self.rest = np.clip(0.0, *self.action_bounds.T)
         self.steps = np.zeros(n, dtype=np.int64)
@@ -184,6 +185,11 @@ class Rule:
             name: np.array([arguments.number(f"{self.kind}: {name}", row[name]) for row in rows])
             for name in rows[0]
         }
+
+
+def _run_options(model: Any, options: dict[str, Any]) -> RunOptions:
+    """The checked options of the batch."""
+    return of_others(type(model).batch, options).checked(model)
 
 
 def _bounded(kind: str, given: Any, model: Any) -> tuple[list[Any], Array]:

@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chaplygin.errors import ArgumentError
 
-from ..problem.options import DEFAULTS, STEPPER, RunKeywords, of_call, shown
-from ..problem.start import InitialStates
 from . import arguments
 from .arguments import Array, wide
-from .description import OF_LEAST_NORM, KernelEntry, Method
+from .description import OF_LEAST_NORM, KernelEntry, Method, Variable
 from .messages import short
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
-    from ..ensembles.batch import Batch
-    from ..ensembles.job import EnsemblePart
-    from ..steppers.stepper import Stepper
+class BaseModel:
+    """Base of `Model` and `PythonModel`: names and kernels, whatever these are called by."""
 
-
-class BaseModel(InitialStates):
-    """Base of `Model` and `PythonModel`: everything that does not depend on how kernels are called."""
-
-    def _plain_start(
-        self,
-        initial: Any,
-        parameters: Any,
-        count: int,
-        target: Array,
-        copied_states: bool,
-        copied_parameters: bool,
-    ) -> tuple[list[Any], list[Array]] | None:
-        """The start of an ensemble by the fast path of `_start.pxi`; None if arguments need conversion or checks."""
-        return None
+    name: str
+    form: str
+    digest: str
+    independent: str
+    _entries: dict[str, KernelEntry]
+    states: tuple[str, ...]
+    parameters: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    invariants: tuple[str, ...]
+    residuals: tuple[str, ...]
+    _conserved: tuple[str, ...]  # the rows of the kernel `invariants`: first integrals, then residuals
+    declared: tuple[str, ...]
+    events: tuple[str, ...]
+    contacts: tuple[str, ...]
+    modes: tuple[str, ...]
+    n_coordinates: int
+    has_initial: bool
+    _parameters_following: frozenset[str] | None = None
+    variables: dict[str, Variable]
+    checked_at_start: tuple[str, ...]
+    """Residuals and invariants that must be zero at the start of a run; see `chaplygin.runtime.problem.consistency`."""
+    ends: dict[bytes, float]
+    _ensembles: dict[int, Any]
 
     owner: object
     """The module that has its kernels."""
@@ -51,12 +57,30 @@ class BaseModel(InitialStates):
     _equations: Callable[[], Any] | None = None
     """The nodes of the equations from which it was compiled; None if it was loaded from a file."""
 
-    def default_method(self, rtol: float = DEFAULTS.rtol, atol: Any = DEFAULTS.atol) -> str:
-        """The method of a run with these tolerances that names none."""
+    def _columns(
+        self, kernel: str, t: Array, y: Array, p: Array, u: Array, extra: Any, strict: bool = True
+    ) -> Array:
+        """Call a kernel over columns, with checked arguments; see `_core.pyx`. Not strict: failing columns are NaN.
+
+        `extra`: the directions or the index of the event, for a kernel that takes these.
+        """
         raise NotImplementedError
 
-    def _ensemble_core(self, part: EnsemblePart) -> Any:
-        """What runs the trajectories of a part of an ensemble; see `EnsemblePart`."""
+    def _inconsistent(self, t0: float, x0: Array, p: list[Array], u: Array, atol: float) -> NDArray[np.intp]:
+        """Numbers of the columns of x0 (n, N) that may be off the constraints; `consistency` decides."""
+        return np.arange(x0.shape[1])
+
+    @cached_property
+    def _input_flags(self) -> tuple[int, ...]:
+        return tuple(self.variables[name].flags for name in self.inputs)
+
+    @property
+    def along(self) -> str | None:
+        """The declared coordinate that is the independent variable in place of the time; None if it is the time."""
+        return None if self.independent == "t" else self.independent
+
+    def default_method(self, rtol: float = 1e-9, atol: Any = 1e-9) -> str:
+        """The method of a run with these tolerances that names none."""
         raise NotImplementedError
 
     @property
@@ -88,30 +112,6 @@ class BaseModel(InitialStates):
         if event is not None and event not in self.events:
             raise arguments.unknown_entry("event", [event], self.events)
         return self._call(kernel, t, y, p, u, dy, None if event is None else self.events.index(event))
-
-    def consistent(
-        self, initial: Any, parameters: Any, inputs: Any = None, *, keep: Sequence[str] = (), t: float = 0.0
-    ) -> dict[str, float]:
-        """The declared state nearest to `initial` that satisfies every constraint: {coordinate or velocity: value}.
-
-        Both are measured by the kinetic energy at the given point: coordinates move along the fields by the e with the
-        least e M e / 2 such that f(t, x) = 0; then velocities, min (eta - eta^) M (eta - eta^) / 2 with
-        A eta + A_0 = 0. Those in `keep` are held. Velocities left out of `initial` count as zero. Sensitivities and
-        gradients are derivatives of this start, and a fit begins at it.
-
-        Raises `ArgumentError` with the residual if no state near `initial` satisfies them with what is held, and for
-        names that the model does not have.
-
-        >>> import chaplygin as cg
-        >>> sleigh = cg.example("chaplygin_sleigh")
-        >>> model = sleigh.system.compile()
-        >>> start = {"phi": 0, "x": 0, "y": 0, "omega": 1, "v": 1, "w": 0.5}
-        >>> model.consistent(start, sleigh.parameters, keep=["omega"])["w"]
-        0.0
-        """
-        from ..model.projection import consistent
-
-        return consistent(self, initial, parameters, inputs, keep, t)
 
     def _entry(self, kernel: str) -> KernelEntry:
         """The entry of a kernel; raises `ArgumentError` if the model does not have it."""
@@ -159,90 +159,6 @@ class BaseModel(InitialStates):
             )
         entries = {"units": found.unit, "long_name": found.description, "kind": found.kind}
         return {key: value for key, value in entries.items() if value}
-
-    def ensemble(
-        self,
-        t_span: tuple[float, float],
-        initial: Any = None,
-        parameters: Any = None,
-        inputs: Any = None,
-        **options: Any,
-    ) -> Any:
-        """Integrate many trajectories over `t_span`: `chaplygin.ensemble` of this model, with the same arguments.
-
-        >>> from chaplygin.generated.harmonic_oscillator import model
-        >>> model.ensemble((0, 10), initial={"x": [0, 1], "x_dot": 0}, parameters={"m": 1, "k": 4})["x"].round(6)
-        array([0.      , 0.408082])
-        """
-        from chaplygin.api.ensemble import ensemble
-
-        return ensemble(self, t_span, initial, parameters, inputs, **options)
-
-    @shown(STEPPER)
-    def stepper(
-        self,
-        initial: Any = None,
-        parameters: Any = None,
-        inputs: Any = None,
-        *,
-        t0: float = 0.0,
-        sensitivities: Any = None,
-        sensitivity_control: bool = True,
-        **options: Unpack[RunKeywords],
-    ) -> Stepper:
-        """A stepper, for a caller that owns the clock; see `Stepper`. Arguments are as for `integrate`.
-
-        With `sensitivities` it is a `SensitivityStepper`: ``run.sensitivity["x", "m"]`` is dx/dm at ``run.t``.
-        """
-        how = of_call(BaseModel.stepper, options, STEPPER).checked(self)
-        begin = arguments.number("t0", t0)
-        control = arguments.sensitivity_control(sensitivity_control, sensitivities)
-        if sensitivities is not None:
-            from ..sensitivities.variation import varied_run
-            from ..steppers.sensitivity_stepper import SensitivityStepper
-
-            given = initial, parameters, inputs
-            return SensitivityStepper.of(
-                self, begin, varied_run(self, begin, *given, sensitivities, control, how)
-            )
-        x0, p, controls = self._prepare(begin, initial, parameters, inputs, how.smallest_atol)
-        return self._stepper(begin, x0, p, controls, how)
-
-    @shown()
-    def batch(
-        self,
-        initial: Any = None,
-        parameters: Any = None,
-        inputs: Any = None,
-        *,
-        n: int | None = None,
-        t0: float = 0.0,
-        threads: int | None = None,
-        lanes: int | None = None,
-        sensitivities: Any = None,
-        sensitivity_control: bool = True,
-        **options: Unpack[RunKeywords],
-    ) -> Batch:
-        """n runs that persist and are advanced together; see `Batch`.
-
-        The entries of `initial`, `parameters` and `inputs` are numbers or arrays (n,); `n` can be left out if an array
-        determines it. `threads` and `lanes` are as for `ensemble`, the other keywords as for `integrate`. `max_steps`
-        applies to each advance.
-        With `sensitivities` ``batch.sensitivity["x", "m"]`` is dx/dm of every run.
-        """
-        from ..ensembles.batch import Batch
-        from ..ensembles.job import number_of_trajectories
-
-        how = of_call(BaseModel.batch, options).checked(self)
-        begin = arguments.number("t0", t0)
-        control = arguments.sensitivity_control(sensitivity_control, sensitivities)
-        given = initial, parameters, inputs
-        count = number_of_trajectories(n, dict(zip(("initial", "parameters", "inputs"), given)))
-        return Batch(self, count, *given, begin, threads, lanes, how, sensitivities, control)
-
-    def _stepper(self, *given: Any) -> Stepper:
-        """A stepper that starts at t0, x0, p, with inputs and options that have been checked."""
-        raise NotImplementedError
 
     def jvp(self, t: Any, y: Any, p: Any, dy: Any, u: Any = ()) -> Array:
         """(d(dy/dt)/dy) . dy at time t: (n,), or (n, N) if y or dy has shape (n, N)."""
@@ -333,6 +249,11 @@ class BaseModel(InitialStates):
         u = arguments.array("u", arguments.sequence("u", () if u is None else u, names))
         return u, names if u.shape[:1] == (len(names),) else self.inputs
 
+    def _slipping(self, u: Array) -> Array:
+        """Columns of inputs with contacts that all slip, for what depends on no mode: stuck, some may be redundant."""
+        columns = wide(u)
+        return np.concatenate([columns, np.ones((len(self.modes), columns.shape[1]))])
+
     def _check_modes(self, names: tuple[str, ...], rows: Array) -> None:
         """Reject invalid contact modes, and invalid signs of normal forces."""
         for k, (name, row) in enumerate(zip(names, rows)):
@@ -342,11 +263,6 @@ class BaseModel(InitialStates):
             if wrong.size:
                 meaning = "a sign is 1 or -1" if sign else "a mode is 0 (stick), 1 or -1 (slip)"
                 raise ArgumentError(f"u: {name} = {wrong[0]:.6g}; {meaning}")
-
-    def _repr_html_(self) -> str:
-        from ..results.notebook import model_table
-
-        return model_table(self)
 
     def __repr__(self) -> str:
         form = f" ({self.form})" if self.form else ""

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from chaplygin.errors import CoreMissingError
 
-from ..interface.base_model import BaseModel
 from ..interface.description import Variable
 from ..problem.options import shown
+from ..problem.start import InitialStates
+from .inlining import inline
 
 if TYPE_CHECKING:
-    from ..core._core import EnsembleCore, ModelCore
-    from ..ensembles.job import EnsemblePart
-    from ..steppers.stepper import Stepper
+    from ..core._core import ModelCore
 
     _core_error: ImportError | None = None
 else:
     try:
-        from ..core._core import EnsembleCore, ModelCore
+        from ..core._core import ModelCore
 
         shown()(ModelCore.integrate)
         _core_error = None
@@ -48,7 +47,7 @@ def require_core() -> None:
         )
 
 
-class CompiledModel(ModelCore, BaseModel):
+class CompiledModel(ModelCore, InitialStates):
     """What the core of a model needs in Python; `Model` is the user interface."""
 
     def __init__(self, capsule: object, *, owner: object = None) -> None:
@@ -61,23 +60,4 @@ class CompiledModel(ModelCore, BaseModel):
 
     def _inlined(self, method: str, compiling: bool) -> bool:
         """Inline the right-hand side into a method: from the cache, or compiled. Returns whether this is settled."""
-        from .inlining import inline
-
         return inline(self, method, compiling)
-
-    def _stepper(self, *given: Any) -> Stepper:
-        from ..steppers.stepper import Stepper
-
-        return Stepper(self, *given)
-
-    def _ensemble_core(self, part: EnsemblePart) -> EnsembleCore:
-        return EnsembleCore(self, part)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle a model as the path of its module: the file must exist when it is unpickled."""
-        from chaplygin.api.load_model import load_model
-
-        path = getattr(self.owner, "__file__", None)
-        if path is None:
-            raise TypeError(f"{self.name} cannot be pickled: it was not loaded from a file")
-        return load_model, (Path(path),)

@@ -13,7 +13,7 @@ import threading
 import warnings
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chaplygin.errors import BuildError, LoadError, NoCompilerError
 
@@ -21,7 +21,6 @@ from ..interface.files import library_name, method_key
 from .lanes import BUILDER
 
 if TYPE_CHECKING:
-    from .compiled_model import CompiledModel
     from .loading import Library
 
 DEFAULTS = ("dop853", "vern9", "rk4")
@@ -33,7 +32,7 @@ EXPLICIT = {"auto": "dop853"}
 """The explicit part of a method that chooses between two."""
 
 
-def inline(model: CompiledModel, method: str, compiling: bool) -> bool:
+def inline(model: Any, method: str, compiling: bool) -> bool:
     """Give `model` the library of a method, if it is in the cache or `compiling`; returns whether this is settled.
 
     It is settled without one for implicit methods, for models whose right-hand side is too long or that were not

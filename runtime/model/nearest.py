@@ -20,12 +20,16 @@ from numpy.typing import NDArray
 
 from chaplygin.errors import KernelError
 
+from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.statuses import UNCLOSED
+from ..problem.consistency import DecidedStart, check_start
 from .derivatives import derivatives
 
 if TYPE_CHECKING:
     from ..interface.base_model import BaseModel
+    from ..problem.inputs import Inputs
+    from ..problem.start import InitialStates
 
 Mask = NDArray[np.bool_]
 
@@ -339,3 +343,31 @@ class Move:
         """The derivatives of a function of the states by the entries, and by parameters and inputs."""
         found = weights @ self._slopes
         return found[: len(self.entries)], found[len(self.entries) :]
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest(DecidedStart):
+    """A start whose run begins at the nearest state that satisfies the constraints."""
+
+    given: Any
+
+    @property
+    def by_name(self) -> Mapping[str, Any] | None:
+        """The values by name, if they are given so."""
+        return arguments.named("initial", self.given)
+
+    def states(self, model: InitialStates) -> Any:
+        """The start without velocities that follow from the states."""
+        given = self.by_name
+        if given is not None and given.keys() >= set(model.states):
+            return {name: value for name, value in given.items() if not model._dependent(name)}
+        return self.given
+
+    def begin(
+        self, model: InitialStates, t0: float, parameters: Any, controls: Inputs, atol: float
+    ) -> tuple[Array, Array]:
+        x0, p = model._initial(t0, self.states(model), parameters, controls, None)
+        move = Move.of(model, t0, x0, self.by_name, p, controls.first(t0, x0))
+        x0 = x0 if move is None else move.after
+        check_start(model, t0, x0, p, controls, atol)
+        return x0, p

@@ -20,7 +20,7 @@ from __future__ import annotations
 import sys
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -31,14 +31,14 @@ from numpy.typing import NDArray
 
 from chaplygin.errors import ArgumentError, ConsistencyWarning
 
-from ..interface import arguments, assumptions
+from ..interface import assumptions
 from ..interface.arguments import Array, wide
 from ..interface.limits import FLOOR, LARGEST_ATOL, MOST_ENDS, REFUSE, WARN
 
 if TYPE_CHECKING:
     from ..ensembles.start import Start
+    from ..interface.base_model import BaseModel
     from .inputs import Inputs
-    from .start import InitialStates
 STRETCH = 16384
 """Columns handled together: few enough for the CPU cache, so that memory does not grow with their number, and many
 enough to keep Python's overhead small."""
@@ -122,46 +122,43 @@ def held() -> Iterator[list[str]]:
         _held.reset(token)
 
 
+class DecidedStart:
+    """A start that is more than its values: it decides where the run begins, and what is checked."""
+
+    def begin(
+        self, model: Any, t0: float, parameters: Any, controls: Inputs, atol: float
+    ) -> tuple[Array, Array]:
+        """State (n,) and parameters (np,) of the run."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, eq=False)
-class Accepted:
+class Accepted(DecidedStart):
     """A state (n,) that a previous run started from: it is not checked again."""
 
     y: Array
 
-
-@dataclass(frozen=True, eq=False)
-class Nearest:
-    """A start whose run begins at the nearest state that satisfies the constraints; see `runtime.nearest`."""
-
-    given: Any
-
-    @property
-    def by_name(self) -> Mapping[str, Any] | None:
-        """The values by name, if they are given so."""
-        return arguments.named("initial", self.given)
-
-    def states(self, model: InitialStates) -> Any:
-        """The start without velocities that follow from the states."""
-        given = self.by_name
-        if given is not None and given.keys() >= set(model.states):
-            return {name: value for name, value in given.items() if not model._dependent(name)}
-        return self.given
+    def begin(
+        self, model: Any, t0: float, parameters: Any, controls: Inputs, atol: float
+    ) -> tuple[Array, Array]:
+        found: tuple[Array, Array] = model._initial(t0, self.y, parameters, controls, None)
+        return found
 
 
-def check_start(model: InitialStates, t0: float, x0: Array, p: Array, controls: Inputs, atol: float) -> None:
+def check_start(model: BaseModel, t0: float, x0: Array, p: Array, controls: Inputs, atol: float) -> None:
     """Check the initial state (n,) of a run: raise an error or warn if it is off the constraints."""
     _check_assumed("initial", model, model.states, x0)
     _check_assumed("parameters", model, model.parameters, p)
     if not model.checked_at_start:
         return
-    u = model._start(t0, x0, controls)
+    u = controls.first(t0, x0)
     report = _Report(model, t0, atol, None)
     report.add(x0[:, None], p[:, None], u[:, None], np.zeros(1, dtype=np.intp))
     report.say()
 
 
 def check_ensemble(
-    model: InitialStates,
+    model: BaseModel,
     t0: float,
     x0: Array,
     parameters: list[Array],
@@ -178,7 +175,7 @@ def check_ensemble(
         _check_assumed("parameters", model, model.parameters, parameters)
     if not model.checked_at_start:
         return
-    u = wide(model._start(t0, x0, controls))
+    u = wide(controls.first(t0, x0))
     wrong = model._inconsistent(t0, x0, parameters, u, atol)
     report = _Report(model, t0, atol, x0.shape[1])
     for first in range(0, wrong.size, STRETCH):
@@ -188,10 +185,10 @@ def check_ensemble(
     report.say()
 
 
-def note_end(model: InitialStates, t: float, y: Array, p: Array, controls: Inputs) -> None:
+def note_end(model: BaseModel, t: float, y: Array, p: Array, controls: Inputs) -> None:
     """Remember the end of a pure-Python run that has drifted off its constraints; compiled models do this in C."""
     if model.checked_at_start:
-        u = model._start(t, y, controls)
+        u = controls.first(t, y)
         rows = model._columns(
             "consistency", np.array([t]), y[:, None], p[:, None], u[:, None], None, strict=False
         )
@@ -200,7 +197,7 @@ def note_end(model: InitialStates, t: float, y: Array, p: Array, controls: Input
             del model.ends[next(iter(model.ends))]
 
 
-def remember(model: InitialStates, y: Array, t: Array, start: Start, controls: Inputs) -> None:
+def remember(model: BaseModel, y: Array, t: Array, start: Start, controls: Inputs) -> None:
     """Remember the ends of an ensemble, the last times of its array `y` (n, times, N), as long as its memory exists."""
     if model.checked_at_start and y.shape[1]:
         memory = y if y.base is None else y.base  # what views of y keep alive
@@ -217,14 +214,14 @@ def remember(model: InitialStates, y: Array, t: Array, start: Start, controls: I
             model._ensembles.pop(old, None)
 
 
-def _check_assumed(kind: str, model: InitialStates, names: tuple[str, ...], rows: Any) -> None:
+def _check_assumed(kind: str, model: BaseModel, names: tuple[str, ...], rows: Any) -> None:
     assumptions.check_rows(kind, names, [model.variables[name].flags for name in names], rows)
 
 
 class _Report:
     """The findings for the start of a run, or for the `count` trajectories of an ensemble, checked in blocks."""
 
-    def __init__(self, model: InitialStates, t0: float, atol: float, count: int | None) -> None:
+    def __init__(self, model: BaseModel, t0: float, atol: float, count: int | None) -> None:
         self.model, self.t0, self.atol, self.count = model, t0, min(atol, LARGEST_ATOL), count
         self.residual = np.array([name in model.residuals for name in model.checked_at_start])
         self.tables: list[_Ends] | None = None
@@ -292,7 +289,7 @@ class _Ends:
         self.order = np.argsort(prints)
         self.prints = prints[self.order]
 
-    def hold(self, model: InitialStates, x: Array, allowed: Array) -> NDArray[np.bool_]:
+    def hold(self, model: BaseModel, x: Array, allowed: Array) -> NDArray[np.bool_]:
         """Which columns x (n, k) are among the ends with residuals of at least `allowed` (k,)."""
         place = np.searchsorted(self.prints, _fingerprints(x))
         place = self.order[np.minimum(place, len(self.order) - 1)]

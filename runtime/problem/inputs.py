@@ -110,6 +110,17 @@ class Inputs:
             self.call_functions(moments, y.reshape(y.shape[0], -1), u)
         return np.ascontiguousarray(u[:, 0]) if np.ndim(t) == 0 else u
 
+    def first(self, t0: float, x0: Array) -> Array:
+        """u at the start of a run (n,), or of an ensemble with its states x0 (states, N)."""
+        if self.constant or not self.functions:
+            u: Array = self.values.copy()
+            for index, signal in self.signals.items():
+                u[index] = signal.at(np.array([t0]))[0]
+            return u
+        if x0.ndim == 1 and self.values.ndim == 2:
+            x0 = np.repeat(x0[:, None], self.values.shape[1], axis=1)
+        return self.at(t0 if x0.ndim == 1 else np.full(x0.shape[1], t0), x0)
+
     def slopes(self, t: Array, step: float) -> Array:
         """The derivatives (n, N) by the times t (N,) of a run with steps about as long as `step` and in its direction.
 

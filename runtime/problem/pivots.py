@@ -17,7 +17,7 @@ from ..interface.statuses import SINGULAR
 from .consistency import warn
 
 if TYPE_CHECKING:
-    from .start import InitialStates
+    from ..interface.base_model import BaseModel
 
 KERNEL = "pivot"
 LOST = 0.01
@@ -28,7 +28,7 @@ SMALL = 1e-8
 """What counts as zero where a kernel failed."""
 
 
-def loss(model: InitialStates, t: Array, y: Array, p: Array, u: Array, status: int) -> str:
+def loss(model: BaseModel, t: Array, y: Array, p: Array, u: Array, status: int) -> str:
     """What to say of a run in which the pivot is lost, or passes through zero between two rows; else nothing.
 
     It has the states y (n, N) at the times t (N,) with the inputs u.
@@ -48,12 +48,12 @@ def _lost(values: Array, best: Array, first: Any) -> NDArray[np.bool_]:
     return np.asarray(~(np.abs(values) >= LOST * best) | (values * first < 0))
 
 
-def _from(model: InitialStates, t: float) -> str:
+def _from(model: BaseModel, t: float) -> str:
     where = f"about {model.independent} = {t:.6g}"
     return f"{where} {_undetermined(model)}: the results are less accurate from there; {_advice}"
 
 
-def at_start(model: InitialStates, t0: float, names: Sequence[str], start: Array, p: Array) -> str:
+def at_start(model: BaseModel, t0: float, names: Sequence[str], start: Array, p: Array) -> str:
     """What to say of a start at which a kernel failed because the pivot is zero; nothing if it is not.
 
     `start` (n,) or (n, N) has the values of the variables `names`, all coordinates among them.
@@ -75,7 +75,7 @@ def at_start(model: InitialStates, t0: float, names: Sequence[str], start: Array
 class Pivots:
     """The pivots of runs from their starts on, at the points that are shown to it."""
 
-    def __init__(self, model: InitialStates, t: Array, y: Array, parameters: Array) -> None:
+    def __init__(self, model: BaseModel, t: Array, y: Array, parameters: Array) -> None:
         """Starts: t (N,), y (n_states, N), and parameters (n_parameters, 1 or N), which may change in place."""
         self.model, self.parameters = model, parameters
         self.first = self._of(t, y, parameters)
@@ -113,7 +113,7 @@ class Pivots:
 class StepperPivot:
     """The pivot of a run that is advanced by its caller, at the ends of its advances."""
 
-    def __init__(self, model: InitialStates) -> None:
+    def __init__(self, model: BaseModel) -> None:
         self.model = model
         self.pivots: Pivots | None = None
 
@@ -129,12 +129,12 @@ class StepperPivot:
 _advice = "declare other velocities as kept=[...], or use the form 'multipliers'"
 
 
-def _undetermined(model: InitialStates) -> str:
+def _undetermined(model: BaseModel) -> str:
     kept = [s for s in model.states[model.n_coordinates :] if s != "t"]
     return f"the velocities kept as states ({', '.join(kept)}) do not determine the others"
 
 
-def report(model: InitialStates, t: Array, y: Array, p: Array, u: Array, status: int) -> None:
+def report(model: BaseModel, t: Array, y: Array, p: Array, u: Array, status: int) -> None:
     """Warn of a run in which the pivot is lost."""
     lost = loss(model, t, y, p, u, status)
     if lost:

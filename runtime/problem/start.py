@@ -3,74 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chaplygin.errors import ArgumentError, KernelError
 
 from ..interface import arguments, assumptions
 from ..interface.arguments import Array, wide
+from ..interface.base_model import BaseModel
 from ..interface.limits import LARGEST_ATOL, REFUSE
-from ..model.nearest import Move
 from . import consistency, inputs as signals, pivots
 from .missing_velocities import solve, terms
 
-if TYPE_CHECKING:
-    from ..interface.description import KernelEntry, Variable
 
+class InitialStates(BaseModel):
+    """The checked start of a run from the user's arguments."""
 
-class InitialStates:
-    """Base of `BaseModel`: the names of a model, and the checked start of a run."""
-
-    name: str
-    form: str
-    digest: str
-    independent: str
-    _entries: dict[str, KernelEntry]
-    states: tuple[str, ...]
-    parameters: tuple[str, ...]
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    invariants: tuple[str, ...]
-    residuals: tuple[str, ...]
-    _conserved: tuple[str, ...]  # the rows of the kernel `invariants`: first integrals, then residuals
-    declared: tuple[str, ...]
-    events: tuple[str, ...]
-    contacts: tuple[str, ...]
-    modes: tuple[str, ...]
-    n_coordinates: int
-    has_initial: bool
-    _parameters_following: frozenset[str] | None = None
-    variables: dict[str, Variable]
-    checked_at_start: tuple[str, ...]
-    """Residuals and invariants that must be zero at the start of a run; see `chaplygin.runtime.problem.consistency`."""
-    ends: dict[bytes, float]
-    _ensembles: dict[int, Any]
-
-    def _columns(
-        self, kernel: str, t: Array, y: Array, p: Array, u: Array, extra: Any, strict: bool = True
-    ) -> Array:
-        """Call a kernel over columns, with checked arguments; see `_core.pyx`. Not strict: failing columns are NaN.
-
-        `extra`: the directions or the index of the event, for a kernel that takes these.
-        """
-        raise NotImplementedError
-
-    def _inconsistent(self, t0: float, x0: Array, p: list[Array], u: Array, atol: float) -> NDArray[np.intp]:
-        """Numbers of the columns of x0 (n, N) that may be off the constraints; `consistency` decides."""
-        return np.arange(x0.shape[1])
-
-    @cached_property
-    def _input_flags(self) -> tuple[int, ...]:
-        return tuple(self.variables[name].flags for name in self.inputs)
-
-    @property
-    def along(self) -> str | None:
-        """The declared coordinate that is the independent variable in place of the time; None if it is the time."""
-        return None if self.independent == "t" else self.independent
+    def _plain_start(
+        self,
+        initial: Any,
+        parameters: Any,
+        count: int,
+        target: Array,
+        copied_states: bool,
+        copied_parameters: bool,
+    ) -> tuple[list[Any], list[Array]] | None:
+        """The start of an ensemble by the fast path of `_start.pxi`; None if arguments need conversion or checks."""
+        return None
 
     def _prepare(
         self,
@@ -85,15 +45,8 @@ class InitialStates:
         `atol`: the smallest absolute tolerance of the run.
         """
         controls = signals.parse(inputs, self.inputs, flags=self._input_flags)
-        if isinstance(initial, consistency.Accepted):
-            x0, p = self._initial(t0, initial.y, parameters, controls, None)
-            return x0, p, controls
-        if isinstance(initial, consistency.Nearest):
-            x0, p = self._initial(t0, initial.states(self), parameters, controls, None)
-            u = self._start(t0, x0, controls)
-            move = Move.of(self, t0, x0, initial.by_name, p, u)
-            x0 = x0 if move is None else move.after
-            consistency.check_start(self, t0, x0, p, controls, atol)
+        if isinstance(initial, consistency.DecidedStart):
+            x0, p = initial.begin(self, t0, parameters, controls, atol)
             return x0, p, controls
         x0, p = self._initial(t0, initial, parameters, controls, None)
         consistency.check_start(self, t0, x0, p, controls, atol)
@@ -114,7 +67,7 @@ class InitialStates:
         Its sign follows from mu |N| of the kernel `contacts`, with all contacts slipping; nothing follows if N = 0.
         """
         states = wide(x0)
-        u = self._slipping(self._start(t0, x0, controls))
+        u = self._slipping(controls.first(t0, x0))
         rows = self._columns("contacts", np.array([t0]), states, wide(p), u, None, strict=False)
         for name, limits, normals in zip(self.contacts, rows[2::5], rows[4::5]):
             wrong = np.flatnonzero(limits < 0)
@@ -140,7 +93,7 @@ class InitialStates:
         missing = self._left_out(given, self.states)
         if missing and dependent and len(missing) + len(given) == len(self.states):
             start, _ = self._partial("initial", given, self.states, count)
-            u = self._start(t0, start, self._without_functions(controls))
+            u = self._without_functions(controls).first(t0, start)
             return self._found(
                 np.array([t0]), wide(start), self.states, missing, dependent, lambda x: (x, wide(p)), u, count
             ), p
@@ -211,7 +164,7 @@ class InitialStates:
         """Reject or warn about declared variables that contradict the states."""
         if not dependent:
             return
-        moment, u = np.array([t0]), self._slipping(self._start(t0, x0, controls))
+        moment, u = np.array([t0]), self._slipping(controls.first(t0, x0))
         try:
             rows = self._columns("outputs", moment, wide(x0), wide(p), u, None)
         except KernelError as error:
@@ -245,7 +198,7 @@ class InitialStates:
                 assumptions.check_row("initial", name, self.variables[name].flags, row)
         p, unset = self._partial("parameters", parameters, self.parameters, count)
         n, moment = len(self.states), np.array([t0])
-        u = self._start(t0, start, self._without_functions(controls))
+        u = self._without_functions(controls).first(t0, start)
         missing = self._left_out(given, self.declared)
         if extra and missing and len(missing) == len(left_out):
 
@@ -258,7 +211,7 @@ class InitialStates:
         rows = self._columns("initial", moment, wide(start), wide(p), wide(u), None)
         if controls.functions:  # functions of the states, which are not known until now
             first = rows[:n, 0] if count is None else rows[:n]
-            u = self._start(t0, first, controls)
+            u = controls.first(t0, first)
             rows = self._columns("initial", moment, wide(start), wide(p), wide(u), None)
         if np.isnan(rows).any():
             lost = "" if left_out else pivots.at_start(self, t0, self.declared, start, p)
@@ -290,7 +243,7 @@ class InitialStates:
             start, _ = self._partial("initial", given, self.declared, None)
             # Factors without a common measure: with simple ones a parameter that follows can agree by coincidence.
             other = 0.7 + (2.0 + np.sqrt(np.arange(2.0, p.size + 2.0))) * p
-            u = self._start(t, start, self._without_functions(controls))
+            u = self._without_functions(controls).first(t, start)
             rows = self._columns(
                 "initial", np.array([t]), wide(start), wide(other), wide(u), None, strict=False
             )
@@ -339,21 +292,6 @@ class InitialStates:
         if count is None:
             return arguments.vector(kind, value, names)
         return arguments.matrix(kind, value, names, count)
-
-    def _start(self, t0: float, x0: Array, controls: signals.Inputs) -> Array:
-        if controls.constant or not controls.functions:
-            u: Array = controls.values.copy()
-            for index, signal in controls.signals.items():
-                u[index] = signal.at(np.array([t0]))[0]
-            return u
-        if x0.ndim == 1 and controls.values.ndim == 2:
-            x0 = np.repeat(x0[:, None], controls.values.shape[1], axis=1)
-        return controls.at(t0 if x0.ndim == 1 else np.full(x0.shape[1], t0), x0)
-
-    def _slipping(self, u: Array) -> Array:
-        """Columns of inputs with contacts that all slip, for what depends on no mode: stuck, some may be redundant."""
-        columns = wide(u)
-        return np.concatenate([columns, np.ones((len(self.modes), columns.shape[1]))])
 
     def _dependent(self, name: str) -> bool:
         found = self.variables.get(name)

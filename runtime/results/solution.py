@@ -52,7 +52,7 @@ class Solution(RunData):
         """
         problem = Problem(*self._posed)
         t0, x0 = float(problem.t_span[0]), np.asarray(problem.x0)
-        u = self._inputs if isinstance(self._inputs, np.ndarray) else self.model._start(t0, x0, self._inputs)
+        u = self._inputs if isinstance(self._inputs, np.ndarray) else self._inputs.first(t0, x0)
         return self.model._named_start(t0, x0, self._p, u)
 
     def __call__(self, t: Any) -> Array:

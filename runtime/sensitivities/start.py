@@ -14,8 +14,7 @@ from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.assumptions import FLAGS
 from ..model.derivatives import derivatives
-from ..model.nearest import Move
-from ..problem.consistency import Nearest
+from ..model.nearest import Move, Nearest
 from ..problem.inputs import Inputs
 
 _LARGEST_EXPONENT = 200
@@ -56,7 +55,7 @@ def size_of(kind: str, values: Any) -> Array:
 
 def values_at(model: Any, t0: float, x0: Array, p: Array, controls: Inputs) -> dict[str, float]:
     """Every quantity and parameter at the start, by name."""
-    u = model._start(t0, x0, controls)
+    u = controls.first(t0, x0)
     values: dict[str, float] = model.evaluate(t0, x0, p, model._slipping(u)[:, 0])
     values |= dict(zip(model.parameters, p.tolist()))
     return values | dict(zip(model.inputs, u.tolist())) | ({} if model.along is None else {model.along: t0})
@@ -79,7 +78,7 @@ def start_of(
     follow = (
         model._following(t0, {n: values[n] for n in entries if n in values}, p, controls) if through else ()
     )
-    point = _Map(model, t0, x0, p, model._start(t0, x0, controls), through, values)
+    point = _Map(model, t0, x0, p, controls.first(t0, x0), through, values)
     missing = [n for n in entries if given is not None and n not in given and (n in values or not through)]
     dependent = [] if given is None else [n for n in given if n not in entries and model._dependent(n)]
     if not dependent:

@@ -13,8 +13,8 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
-from ..interface.base_model import BaseModel
 from ..problem.inputs import parse
+from ..problem.start import InitialStates
 
 if TYPE_CHECKING:
     from ..core.single_thread import Guard
@@ -100,7 +100,7 @@ class BaseStepper:
                 raise ArgumentError("set_state takes a vector or names, not both")
             self._begin("set_state", values, p)
             return
-        model: BaseModel = self.model
+        model: InitialStates = self.model
         given = _numbers("set_state", given, named)
         others = [name for name, variable in model.variables.items() if variable.kind == "declared"]
         known = tuple(dict.fromkeys((*model.states, *model.declared, *others)))
@@ -144,7 +144,7 @@ class BaseStepper:
             self._set_parameters(values, named)
 
     def _set_parameters(self, values: Any, named: Mapping[str, Any]) -> None:
-        model: BaseModel = self.model
+        model: InitialStates = self.model
         given = arguments.named("set_parameters", {} if values is None else values)
         if given is None:
             if named:
@@ -176,7 +176,7 @@ class BaseStepper:
 
     def _from_declared(self, declared: dict[str, float], parameters: dict[str, float]) -> tuple[Array, Array]:
         """State and parameters, if the form has a kernel for them."""
-        model: BaseModel = self.model
+        model: InitialStates = self.model
         t, y, _, inputs = self._now()
         x, p = model._initial(t, declared, parameters, inputs, None)
         if model.along is not None:  # the time is then a state, and keeps its value
@@ -185,13 +185,13 @@ class BaseStepper:
 
     def _declared(self) -> dict[str, float]:
         """The current declared coordinates and velocities, except those that the form has eliminated."""
-        model: BaseModel = self.model
+        model: InitialStates = self.model
         values = self._everything()
         return {name: values[name] for name in model.declared if name in values and name != model.along}
 
     def _independent_parameters(self) -> dict[str, float]:
         """The current parameters, without those that follow from the declared variables (`h`, `a_...`)."""
-        model: BaseModel = self.model
+        model: InitialStates = self.model
         t, _, p, inputs = self._now()
         following = model._following(t, self._declared(), p, inputs)
         known = zip(model.parameters, p.tolist())

@@ -16,11 +16,10 @@ from chaplygin.runtime.ensembles.job import EnsembleJob, number_of_trajectories
 from chaplygin.runtime.ensembles.progress import Progress
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.interface.base_model import BaseModel
+from chaplygin.runtime.model.compiled_model import CompiledModel
 from chaplygin.runtime.problem import pivots
 from chaplygin.runtime.problem.consistency import check_ensemble, remember
 from chaplygin.runtime.problem.options import of_call, shown
-
-from .model import Model
 
 if TYPE_CHECKING:
     from chaplygin.runtime.studies.collector import Collector
@@ -232,7 +231,7 @@ def _executor(model: BaseModel, given: Executor | None, threads: Any, chunk: Any
             raise ArgumentError(f"executor = {arguments.short(given)} must have a method run(part, report)")
         return given
     found = Threads(threads, chunk)
-    if not isinstance(model, Model):
+    if not isinstance(model, CompiledModel):
         found.threads = 1  # pure Python holds the GIL
     return found
 

@@ -27,7 +27,6 @@ from chaplygin.errors import ArgumentError, PurePythonWarning
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.interface.arguments import Array
 from chaplygin.runtime.interface.assumptions import ZERO_AT_START
-from chaplygin.runtime.interface.base_model import BaseModel
 from chaplygin.runtime.interface.statuses import UNSUPPORTED, kernel_failed
 from chaplygin.runtime.model.derivatives import require_compiled
 from chaplygin.runtime.problem import pivots
@@ -36,6 +35,7 @@ from chaplygin.runtime.problem.options import DEFAULTS, RunKeywords, corrects, o
 from chaplygin.runtime.results.run_data import Problem
 from chaplygin.runtime.results.solution import Solution
 
+from .model_runs import ModelRuns
 from .python_methods import METHODS, Integrator, Record, Rk4, Settings, Solver, status_of
 from .python_stepper import PythonStepper
 
@@ -57,7 +57,7 @@ def _compiled(name: str) -> Callable[..., NoReturn]:
     return method
 
 
-class PythonModel(BaseModel):
+class PythonModel(ModelRuns):
     """A pure-Python model with the interface of `Model`. Issues a PurePythonWarning unless ``quiet=True``.
 
     Its methods are "rk4", in plain Python, and SciPy's solvers "dop853" (the default), "rk45", "rk23", and "radau" and

@@ -19,7 +19,7 @@ from runtime_models import needs_core
 from scipy.linalg import expm
 
 import chaplygin as cg
-from chaplygin.runtime.problem.consistency import Nearest
+from chaplygin.runtime.model.nearest import Nearest
 
 pytestmark = needs_core
 

@@ -1,0 +1,138 @@
+"""The runs of a model that its methods begin: steppers, batches, ensembles; and starts that satisfy its constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from chaplygin.runtime.interface import arguments
+from chaplygin.runtime.problem.options import STEPPER, RunKeywords, of_call, shown
+from chaplygin.runtime.problem.start import InitialStates
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from chaplygin.runtime.ensembles.batch import Batch
+    from chaplygin.runtime.ensembles.job import EnsemblePart
+    from chaplygin.runtime.steppers.stepper import Stepper
+
+
+class ModelRuns(InitialStates):
+    """The methods of `Model` and `PythonModel` that begin runs, however kernels are called."""
+
+    def _ensemble_core(self, part: EnsemblePart) -> Any:
+        """What runs the trajectories of a part of an ensemble; see `EnsemblePart`."""
+        raise NotImplementedError
+
+    def consistent(
+        self, initial: Any, parameters: Any, inputs: Any = None, *, keep: Sequence[str] = (), t: float = 0.0
+    ) -> dict[str, float]:
+        """The declared state nearest to `initial` that satisfies every constraint: {coordinate or velocity: value}.
+
+        Both are measured by the kinetic energy at the given point: coordinates move along the fields by the e with the
+        least e M e / 2 such that f(t, x) = 0; then velocities, min (eta - eta^) M (eta - eta^) / 2 with
+        A eta + A_0 = 0. Those in `keep` are held. Velocities left out of `initial` count as zero. Sensitivities and
+        gradients are derivatives of this start, and a fit begins at it.
+
+        Raises `ArgumentError` with the residual if no state near `initial` satisfies them with what is held, and for
+        names that the model does not have.
+
+        >>> import chaplygin as cg
+        >>> sleigh = cg.example("chaplygin_sleigh")
+        >>> model = sleigh.system.compile()
+        >>> start = {"phi": 0, "x": 0, "y": 0, "omega": 1, "v": 1, "w": 0.5}
+        >>> model.consistent(start, sleigh.parameters, keep=["omega"])["w"]
+        0.0
+        """
+        from chaplygin.runtime.model.projection import consistent
+
+        return consistent(self, initial, parameters, inputs, keep, t)
+
+    def ensemble(
+        self,
+        t_span: tuple[float, float],
+        initial: Any = None,
+        parameters: Any = None,
+        inputs: Any = None,
+        **options: Any,
+    ) -> Any:
+        """Integrate many trajectories over `t_span`: `chaplygin.ensemble` of this model, with the same arguments.
+
+        >>> from chaplygin.generated.harmonic_oscillator import model
+        >>> model.ensemble((0, 10), initial={"x": [0, 1], "x_dot": 0}, parameters={"m": 1, "k": 4})["x"].round(6)
+        array([0.      , 0.408082])
+        """
+        from .ensemble import ensemble
+
+        return ensemble(self, t_span, initial, parameters, inputs, **options)
+
+    @shown(STEPPER)
+    def stepper(
+        self,
+        initial: Any = None,
+        parameters: Any = None,
+        inputs: Any = None,
+        *,
+        t0: float = 0.0,
+        sensitivities: Any = None,
+        sensitivity_control: bool = True,
+        **options: Unpack[RunKeywords],
+    ) -> Stepper:
+        """A stepper, for a caller that owns the clock; see `Stepper`. Arguments are as for `integrate`.
+
+        With `sensitivities` it is a `SensitivityStepper`: ``run.sensitivity["x", "m"]`` is dx/dm at ``run.t``.
+        """
+        how = of_call(ModelRuns.stepper, options, STEPPER).checked(self)
+        begin = arguments.number("t0", t0)
+        control = arguments.sensitivity_control(sensitivity_control, sensitivities)
+        if sensitivities is not None:
+            from chaplygin.runtime.sensitivities.variation import varied_run
+            from chaplygin.runtime.steppers.sensitivity_stepper import SensitivityStepper
+
+            given = initial, parameters, inputs
+            return SensitivityStepper.of(
+                self, begin, varied_run(self, begin, *given, sensitivities, control, how)
+            )
+        x0, p, controls = self._prepare(begin, initial, parameters, inputs, how.smallest_atol)
+        return self._stepper(begin, x0, p, controls, how)
+
+    @shown()
+    def batch(
+        self,
+        initial: Any = None,
+        parameters: Any = None,
+        inputs: Any = None,
+        *,
+        n: int | None = None,
+        t0: float = 0.0,
+        threads: int | None = None,
+        lanes: int | None = None,
+        sensitivities: Any = None,
+        sensitivity_control: bool = True,
+        **options: Unpack[RunKeywords],
+    ) -> Batch:
+        """n runs that persist and are advanced together; see `Batch`.
+
+        The entries of `initial`, `parameters` and `inputs` are numbers or arrays (n,); `n` can be left out if an array
+        determines it. `threads` and `lanes` are as for `ensemble`, the other keywords as for `integrate`. `max_steps`
+        applies to each advance.
+        With `sensitivities` ``batch.sensitivity["x", "m"]`` is dx/dm of every run.
+        """
+        from chaplygin.runtime.ensembles.batch import Batch
+        from chaplygin.runtime.ensembles.job import number_of_trajectories
+
+        how = of_call(ModelRuns.batch, options).checked(self)
+        begin = arguments.number("t0", t0)
+        control = arguments.sensitivity_control(sensitivity_control, sensitivities)
+        given = initial, parameters, inputs
+        count = number_of_trajectories(n, dict(zip(("initial", "parameters", "inputs"), given)))
+        return Batch(self, count, *given, begin, threads, lanes, how, sensitivities, control)
+
+    def _stepper(self, *given: Any) -> Stepper:
+        """A stepper that starts at t0, x0, p, with inputs and options that have been checked."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        from chaplygin.runtime.results.notebook import model_table
+
+        return model_table(self)
