@@ -77,9 +77,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "codegen/plan/plan.py",
         "codegen/plan/statements.py",
     ),
-    "runtime/analysis/linearization.py": ("runtime/analysis/pictures.py",),
-    "runtime/analysis/steady.py": ("runtime/analysis/continuation.py",),
-    "runtime/model/compiled_model.py": ("runtime/model/inlining.py",),
     "runtime/problem/consistency.py": ("runtime/ensembles/start.py",),
 }
 """Imports, file -> files, that go upward or close a circle. This list only becomes shorter."""
