@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from chaplygin.errors import ArgumentError, MissingExtraError, optional
 
 from ..interface.checksum import open_library
 from ..interface.description import arguments_of
+from ..model.builder import builder
 from .lengths import lengths
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ..gradients.loss_function import LossFunction
     from ..model.compiled_model import CompiledModel
 
-_BUILD = "chaplygin.codegen.toolchain"
 _TARGET = "chaplygin_kernel"
 _added: dict[str, CompiledModel] = {}
 """The models that the library knows, by name: compiled functions of JAX refer to them until the process ends."""
@@ -111,7 +110,7 @@ def _add(model: CompiledModel) -> str:
     bits only if one of them is not reproducible.
     """
     file = getattr(model.owner, "__file__", None)
-    contracted = file and not import_module(f"{_BUILD}.library").facts_of(Path(file))["reproducible"]
+    contracted = file and not builder("library").facts_of(Path(file))["reproducible"]
     name = model.digest + ("-contracted" if contracted else "")
     if name not in _added:
         if not _library().cg_jax_add(name.encode(), ctypes.c_void_p(model.address)):
@@ -125,7 +124,7 @@ def _library() -> ctypes.CDLL:
     """The library of `cg_jax.c`, compiled for this JAX and registered with it."""
     import jax
 
-    library = open_library(import_module(f"{_BUILD}.jax_library").build_jax_library())
+    library = open_library(builder("jax_library").build_jax_library())
     jax.ffi.register_ffi_target(_TARGET, jax.ffi.pycapsule(library.cg_jax_call), platform="cpu")
     return library
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,7 @@ from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.checksum import open_library
 from ..interface.messages import short
-
-BUILDER = "chaplygin.codegen.toolchain.derivatives"
-"""The module that finds derivatives in the cache and compiles them, imported on demand."""
+from .builder import builder
 
 _libraries: dict[Path, ctypes.CDLL] = {}
 """The libraries by their paths; they are never unloaded."""
@@ -84,7 +81,7 @@ class Derivatives:
         """
         model = self._model
         zero = [name for name, value in zip(model.parameters, p) if value == 0]
-        return bool(import_module(BUILDER).depends_on(model, "rhs", model.independent, zero))
+        return bool(builder("derivatives").depends_on(model, "rhs", model.independent, zero))
 
     def along(self, kernel: str, t: float, x: Any, p: Any, u: Any, directions: Any) -> Array:
         """f_t v_0 + f_x v_x + f_p v_p + f_u v_u for v (n,), or for each column of (n, k): (length,) or (length, k).
@@ -130,7 +127,7 @@ class Derivatives:
     def _symbol(self, kind: str, table: str, lanes: int) -> int:
         key = table, lanes
         if key not in self._tables:
-            path = import_module(BUILDER).build_derivatives(self._model, kind, lanes)
+            path = builder("derivatives").build_derivatives(self._model, kind, lanes)
             library = _libraries.get(path) or _libraries.setdefault(path, open_library(path))
             symbol = ctypes.c_char.in_dll(library, f"{self._model.name}_{table}_{lanes}")
             self._tables[key] = ctypes.addressof(symbol)

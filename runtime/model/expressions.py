@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,7 @@ from chaplygin.errors import ArgumentError
 
 from ..interface.arguments import Array
 from ..interface.checksum import open_library
-
-BUILDER = "chaplygin.codegen.toolchain.expressions"
-"""The module that finds companions in the cache and compiles them, imported on demand."""
+from .builder import builder
 
 _libraries: dict[Path, tuple[ctypes.CDLL, int]] = {}
 """Path -> library, which is never unloaded, and the address of its table."""
@@ -91,7 +88,7 @@ def library_of(model: Any, expressions: Sequence[Any], lanes: int, kind: str = "
             f"{model.name} was loaded without its declaration, so new expressions cannot be compiled; give the names "
             f"of declared quantities ({', '.join(model.quantities)}), or compile the System in this process"
         )
-    known[key] = import_module(BUILDER).build_companion(
+    known[key] = builder("expressions").build_companion(
         Path(model.owner.__file__), model.digest, model._equations, expressions, lanes, kind
     )
     return known[key]

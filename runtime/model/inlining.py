@@ -11,14 +11,13 @@ from __future__ import annotations
 import json
 import threading
 import warnings
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chaplygin.errors import BuildError, LoadError, NoCompilerError
 
 from ..interface.files import library_name, method_key
-from .lanes import BUILDER
+from .builder import builder
 
 if TYPE_CHECKING:
     from .loading import Library
@@ -54,7 +53,7 @@ def inline(model: Any, method: str, compiling: bool) -> bool:
                 return True
             if not (compiling or not facts["reproducible"]):
                 return False
-            library = Library(import_module(BUILDER).build_method(Path(file), name), model.name)
+            library = Library(builder("library").build_method(Path(file), name), model.name)
         with _lock:
             model._take_method(name, library.address)
     except (NoCompilerError, ImportError, OSError, KeyError, ValueError):

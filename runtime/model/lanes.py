@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import warnings
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,8 @@ from ..interface.checksum import open_library
 from ..interface.cpu_variants import sources_of
 from ..interface.limits import WORTH
 from ..problem.options import RunOptions, corrects
+from .builder import builder
 
-BUILDER = "chaplygin.codegen.toolchain.library"
 """The module that finds lane sets in the cache and compiles them: imported on demand, so that the runtime works without
 it."""
 WIDTHS = (1, 2, 4, 8)
@@ -110,7 +109,7 @@ def _library(model: Any, lanes: int, method: str, compiling: bool) -> int:
                 return 0
             raise FileNotFoundError("there is no lane file next to the model")
         path = (
-            import_module(BUILDER).build_lanes(Path(file), lanes, method)
+            builder("library").build_lanes(Path(file), lanes, method)
             if compiling
             else _found(Path(file), lanes, method)
         )
@@ -129,7 +128,7 @@ def _found(file: Path, lanes: int, method: str) -> Path | None:
     """The library in the cache; None if it is not found, for whatever reason, and this is remembered."""
     path: Path | None = None
     with suppress(OSError, ImportError, KeyError, ValueError, ChaplyginError):
-        path = import_module(BUILDER).find_lanes(file, lanes, method)
+        path = builder("library").find_lanes(file, lanes, method)
     if path is None:
         _absent.add((str(file), lanes, method))
     return path

@@ -16,8 +16,7 @@ from typing import Any
 
 from chaplygin.errors import ChaplyginError
 
-PACKAGES = "chaplygin.codegen.toolchain.portable"
-"""The module that packs compiled code and installs it in the cache of another host, imported on demand."""
+from ..model.builder import builder
 
 KEPT = 4
 """Studies that a worker keeps unpacked."""
@@ -36,7 +35,7 @@ def pack(value: Any) -> bytes:
 
     class Pickler(pickler):  # type: ignore[misc, valid-type]
         def persistent_id(self, each: Any) -> Any:
-            return import_module(PACKAGES).package_of(each) if isinstance(each, Path) else None
+            return builder("portable").package_of(each) if isinstance(each, Path) else None
 
     Pickler(target, protocol=pickle.HIGHEST_PROTOCOL).dump(value)
     return zlib.compress(pickle.dumps(_versions()) + target.getvalue(), 1)
