@@ -56,7 +56,7 @@ int cg_run_input_slopes(cg_run_t *run)
         run->u_slope[i] = run->signals[i].kind == CG_SIGNAL_CALL ? 0.0 : run->u_slope[i];
     }
     for (int k = 4; k >= 0 && status == CG_OK; k--) { /* the last call leaves the inputs as they were */
-        status = run->input_fn(run->input_context, cg_time_of_model(run, run->t - k * apart), run->x, run->u);
+        status = run->input_fn(run->input_context, cg_time_of_model(run, run->t - (double)k * apart), run->x, run->u);
         for (int32_t i = 0; i < run->model->n_inputs; i++) {
             run->u_slope[i] += run->signals[i].kind == CG_SIGNAL_CALL ? weights[k] * run->u[i] / apart : 0.0;
         }

@@ -193,7 +193,7 @@ static int cg_event_handling_instant(cg_run_t *run, const cg_record_t *record)
         status = cg_run_left(run, run->moved, detector->residuals);
         for (int64_t row = first; row < detector->n_log && status == CG_UNCLOSED; row++) {
             double *const logged = detector->log + row * detector->log_row;
-            logged[3] = logged[1] < run->model->n_events && run->model->events[(int32_t)logged[1]].has_reset ? 1.0 : 0.0;
+            logged[3] = logged[1] < (double)run->model->n_events && run->model->events[(int32_t)logged[1]].has_reset ? 1.0 : 0.0;
         }
     }
     if (status == CG_OK && detector->n_contacts > 0) {
