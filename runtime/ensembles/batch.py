@@ -20,6 +20,7 @@ from ..core.single_thread import Guard
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.assumptions import check_rows
+from ..interface.messages import written
 from ..model.expressions import companion
 from ..model.lanes import lane_set, one_at_a_time
 from ..problem import pivots
@@ -74,7 +75,7 @@ class BatchSnapshot(Sealed):
             self.columns.shape,
             self.columns.dtype,
         )
-        found = zlib.crc32(self.runs.tobytes(), zlib.crc32(repr(plain).encode()))
+        found = zlib.crc32(self.runs.tobytes(), zlib.crc32(written(plain).encode()))
         return zlib.crc32(np.ascontiguousarray(self.columns).data, found)
 
 

@@ -90,3 +90,14 @@ def _is_large(expression: Any) -> bool:
             return True
         stack += getattr(stack.pop(), "args", ())
     return False
+
+
+def written(value: Any) -> str:
+    """`repr` of a value, through tuples in it, of which repr writes "(...)" if it is writing them already.
+
+    It is when a signal handler interrupts it and writes the same tuple: a checksum of that text would be wrong.
+    """
+    if type(value) is not tuple:
+        return repr(value)
+    entries = [written(each) for each in value]
+    return f"({entries[0]},)" if len(entries) == 1 else f"({', '.join(entries)})"

@@ -30,7 +30,7 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.assumptions import check_row
-from ..interface.messages import short
+from ..interface.messages import short, written
 from .input_functions import Cubic, InputFunction, samples_of, spline
 
 SLOPE_STEP = 1e-3
@@ -160,7 +160,7 @@ class Inputs:
         if not all(type(function) is InputFunction for function in self.functions.values()):
             raise TypeError("not a function")
         plain = self.names, self.values.shape, self.flags, *self.signals, *self.functions
-        found = zlib.crc32(self.values.tobytes(), zlib.crc32(repr(plain).encode(), first))
+        found = zlib.crc32(self.values.tobytes(), zlib.crc32(written(plain).encode(), first))
         for signal in self.signals.values():
             found = zlib.crc32(signal.times.tobytes(), zlib.crc32(repr(signal.kind).encode(), found))
             found = zlib.crc32(signal.values.tobytes(), found)

@@ -9,6 +9,7 @@ from typing import Any
 from chaplygin.errors import ArgumentError
 
 from ..interface.base_model import BaseModel
+from ..interface.messages import written
 from ..problem.inputs import Inputs
 
 
@@ -49,7 +50,7 @@ class Snapshot(Sealed):
 
     def _checksum(self) -> int:
         plain = self.t, self.model, self.digest, self.method, self.sensitivities
-        return zlib.crc32(self.block, self.inputs.checksum(zlib.crc32(repr(plain).encode())))
+        return zlib.crc32(self.block, self.inputs.checksum(zlib.crc32(written(plain).encode())))
 
 
 def check_snapshot(snapshot: Any, model: BaseModel, method: str, sensitivities: tuple[str, ...] = ()) -> None:

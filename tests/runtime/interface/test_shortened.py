@@ -13,6 +13,7 @@ import chaplygin as cg
 from chaplygin.errors import ArgumentError, ChaplyginError
 from chaplygin.generated.harmonic_oscillator import model
 from chaplygin.runtime.interface.arguments import short
+from chaplygin.runtime.interface.messages import written
 
 
 class Counted:
@@ -95,3 +96,20 @@ def test_messages_about_huge_arguments() -> None:
             call()
         assert len(str(caught.value)) < 600
         assert Counted.made < 200
+
+
+def test_a_tuple_is_written_as_ever_also_from_within() -> None:
+    """As by a signal handler that interrupts the writing: `repr` then leaves the entries out."""
+    texts: list[str] = []
+
+    class Interrupted:
+        def __repr__(self) -> str:
+            if not texts:
+                texts.append("...")
+                texts.append(written(value))
+            return "here"
+
+    inner = ("x", 2.5)
+    value = (inner, (), ("one",), 1e-300, Interrupted())
+    assert written(value) == "(('x', 2.5), (), ('one',), 1e-300, here)"
+    assert texts[1] == written(value) == repr(value)
