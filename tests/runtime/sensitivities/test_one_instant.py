@@ -193,7 +193,7 @@ CASES: dict[str, Case] = {
             "coordinates": [x],
             "kinetic": v**2 / 2,
             "potential": k * x**2 / 2,
-            "events": [cg.Event(x - b + sp.sign(x - b), reset={v: -e * v}, name="stop")],
+            "events": [cg.Event(x - b + sp.sign(x - b), direction=1, reset={v: -e * v}, name="stop")],
         },
         lambda r: {
             "x": 0.0, "x_dot": 2.0, "k": drawn(3, 5, r[0]), "b": drawn(0.4, 0.6, r[1]), "e": drawn(0.6, 0.9, r[2]),
