@@ -189,7 +189,7 @@ lanes_here = pytest.mark.skipif(WIDEST < 4, reason="this CPU has no wide registe
 def test_lanes_that_are_loaded_are_used_from_the_first_full_register_on(
     compiled: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lanes_of, "import_module", lambda *_: pytest.fail("looked for again"))
+    monkeypatch.setattr(lanes_of, "builder", lambda *_: pytest.fail("looked for again"))
     for count in (1, WIDEST - 1, WIDEST, WIDEST + 1, N):
         given = first(compiled, count)
         ens = cg.ensemble(compiled.model, (0, 1), *given, n=count)
