@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 
 from ..graph.differentiate import forward, reverse
 from ..graph.graph import CONDITIONS, Graph, Node
@@ -40,15 +39,13 @@ def with_derivatives(program: Program, kind: str) -> Program:
 
     The derivatives are by the `variables` of the kernel, with the modes of contacts as they are. What of `along_rhs`
     depends on the parameters and their directions alone, and on the directions of the inputs, is computed beforehand.
-    With kinks there is `FROZEN` among them, whose sides follow the parameters in p. Guards are those of `simple_zero`.
+    With kinks there is `FROZEN` among them, whose sides follow the parameters in p.
     `adjoint_rhs` is that of `back_to_terms`, of which what depends on the parameters alone is computed beforehand.
     """
     g, make = program.graph, {"along": along, "adjoint": adjoint}[kind]
     own = tuple(g.symbol(v.name) for v in program.parameters)
     kernels: dict[str, Kernel] = {}
     for name, kernel in program.kernels.items():
-        if name == "guards":
-            kernel = replace(kernel, outputs=tuple(simple_zero(g, node) for node in kernel.outputs))
         if f"{kind}_{name}" == HOISTED["adjoint"]:
             kernels |= back_to_terms(program, kernel)
             continue
@@ -66,33 +63,6 @@ def with_derivatives(program: Program, kind: str) -> Program:
         made = frozen(g, program.unarranged["rhs"], symbols)
         kernels[FROZEN] = arranged(g, replace(made, labels={}, name=FROZEN, beforehand=()))
     return replace(program, parameters=(*program.parameters, *sides), kernels=kernels)
-
-
-def simple_zero(g: Graph, guard: Node) -> Node:
-    """h, of a guard that is a constant times an odd power of h, or h |h|: it has the same zeros and signs, and a slope.
-
-    The guard itself if it is not one of these.
-    """
-    number, bases, odd = Fraction(1), set[Node](), False
-    factors = [guard]
-    while factors:
-        node = factors.pop()
-        op, args, value = g.op[node], g.args[node], g.constant_value(node)
-        if value is not None:
-            number *= value
-        elif op == "mul":
-            factors += args
-        elif op == "neg":
-            number, factors = -number, [*factors, *args]
-        elif op == "abs":
-            bases.add(args[0])
-        else:
-            bases.add(node)
-            odd = not odd
-    if len(bases) != 1 or not odd:
-        return guard
-    (base,) = bases
-    return g.neg(base) if number < 0 else base
 
 
 def back_to_terms(program: Program, kernel: Kernel) -> dict[str, Kernel]:
