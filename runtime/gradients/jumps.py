@@ -81,7 +81,11 @@ class Jumps:
         self._kernels = differentials(start.model, self._address)
         times = record.rows[:, 0].copy()
         self._inputs = start.inputs.at(times, np.ascontiguousarray(record.rows[:, HEAD : HEAD + record.n].T))
-        self._input_slopes = start.inputs.slopes(times, step)
+        occurred = (
+            record.rows[:, 1] >= 0
+        )  # the start is at a given time, before which a function need not be known
+        self._input_slopes = np.zeros(self._inputs.shape)
+        self._input_slopes[:, occurred] = start.inputs.slopes(times[occurred], step)
 
     def __call__(self, first: int, last: int, by_state: Array, by_rest: Array) -> None:
         """Back over rows first <= i < last: changes the derivatives by the state (n,), and by parameters and inputs."""

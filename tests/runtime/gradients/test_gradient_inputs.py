@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -66,3 +67,19 @@ def test_what_is_refused() -> None:
         model.gradient(cg.final("x"), *RUN, {"u": INPUTS["held"]}, by=["u"])
     with pytest.raises(ZeroDivisionError):
         model.gradient(cg.final("x"), *RUN, {"u": lambda t: 1 / 0 if t > 1 else 0.0}, by=["k"])
+
+
+def test_a_function_is_not_asked_about_the_time_before_the_start() -> None:
+    """A block that slides from the start on, under a force 8 sqrt(t): x = 32/15 t^2 sqrt(t) - mu g t^2 / 2."""
+    x, u = cg.coordinates("x"), cg.inputs("u")
+    mu = cg.parameters("mu", positive=True)
+    v = cg.rate(x)
+    block = cg.System(
+        "pushed_block",
+        coordinates=[x],
+        kinetic=v**2 / 2,
+        forces={v: u},
+        contacts=[cg.Coulomb("floor", slip=v, normal=10, mu=mu)],
+    ).compile()
+    given = (0, 2), {"x": 0.0, "x_dot": 20.0}, {"mu": 0.3}, {"u": lambda t: 8 * math.sqrt(t)}
+    assert block.gradient(cg.final("x"), *given, by=["mu"], **TIGHT)["mu"] == pytest.approx(-20.0, abs=1e-8)
