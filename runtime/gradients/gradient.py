@@ -180,9 +180,8 @@ def backward(
             return sum(float(sampled(what, model, *at)[0][0]) for what in terms.integrands)
 
         end = sums.end_by_t if trail.status > 0 else None
-        step = (trail.t - t0) / max(trail.n_steps, 1) or 1.0
         across = Jumps(
-            start, trail.record, sums.parts, end, integrand, step, lambda y: atol + rtol * np.abs(y)
+            start, trail.record, sums.parts, end, integrand, sums.step, lambda y: atol + rtol * np.abs(y)
         )
     by_x, by_rest, integral = trail.back(derivatives(model).backward(), integrands, sums.jumps, across)
     by_rest = by_rest + sums.rest
@@ -193,12 +192,14 @@ class _Sums:
     """The samples of a loss, added up.
 
     Its `value`, its derivatives `jumps` (stops, n) by the states at the stops, `rest` by parameters and inputs,
-    `end_by_t` by the time of an end that an event made, and `parts` at events, by row of their record.
+    `end_by_t` by the time of an end that an event made, and `parts` at events, by row of their record. `step`: a step
+    of mean length, with the sign of the direction.
     """
 
     def __init__(self, start: Start, trail: Any, stops: Array) -> None:
         self.start, self.trail, self.stops = start, trail, stops
         self.sign = 1.0 if len(stops) and stops[-1] >= start.t else -1.0
+        self.step = (trail.t - start.t) / max(trail.n_steps, 1) or 1.0
         self.value, self.end_by_t = 0.0, 0.0
         self.jumps = np.zeros((len(stops), len(start.x)))
         self.rest = np.zeros(len(start.p) + len(start.u))
@@ -248,8 +249,7 @@ class _Sums:
     ) -> float:
         """The derivative of a part at one time by that, with the state as it is and inputs that go on."""
         at, start = (self.start.model, t, y, self.start.p, u), self.start
-        step = (self.trail.t - start.t) / max(self.trail.n_steps, 1) or 1.0
-        rates, of_inputs = start.inputs.slopes(t, step)[:, 0], len(start.x) + len(start.p)
+        rates, of_inputs = start.inputs.slopes(t, self.step)[:, 0], len(start.x) + len(start.p)
         by_t = [
             slope_in_time(what, *at) + rows[of_inputs:, 0] @ rates for what, rows in zip(part.what, slopes)
         ]

@@ -81,9 +81,8 @@ class Jumps:
         self._kernels = differentials(start.model, self._address)
         times = record.rows[:, 0].copy()
         self._inputs = start.inputs.at(times, np.ascontiguousarray(record.rows[:, HEAD : HEAD + record.n].T))
-        occurred = (
-            record.rows[:, 1] >= 0
-        )  # the start is at a given time, before which a function need not be known
+        # The start is at a given time, before which a function of the time need not be known.
+        occurred = record.rows[:, 1] >= 0
         self._input_slopes = np.zeros(self._inputs.shape)
         self._input_slopes[:, occurred] = start.inputs.slopes(times[occurred], step)
 

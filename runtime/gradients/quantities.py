@@ -13,6 +13,7 @@ from ..interface import arguments
 from ..interface.arguments import Array
 from ..model.derivatives import derivatives
 from ..model.expressions import Expression
+from ..sensitivities.differences import central
 
 if TYPE_CHECKING:
     from ..model.compiled_model import CompiledModel
@@ -81,8 +82,7 @@ def slope_in_time(what: Quantity, model: CompiledModel, t: Array, y: Array, p: A
         what, Expression
     ):  # whose compiled derivatives leave the time out: differences of the fourth order
         h = 1e-3 * (1.0 + abs(float(t[0])))
-        at = [float(sampled(what, model, t + k * h, y, p, u)[0][0]) for k in (-2, -1, 1, 2)]
-        return (8.0 * (at[2] - at[1]) - (at[3] - at[0])) / (12.0 * h)
+        return float(central(lambda k: float(sampled(what, model, t + k * h, y, p, u)[0][0]), h))
     if what.kernel is None:
         return float(what.index == 0)
     weights = np.zeros(len(model.outputs if what.kernel == "outputs" else model._conserved))

@@ -86,7 +86,7 @@ class Inputs:
 
     @property
     def specs(self) -> list[Any]:
-        """The inputs in the order of their names as a caller gives them, see the docstring of the module."""
+        """The inputs of one run in the order of their names, as a caller gives them: see the module's docstring."""
         found: list[Any] = list(map(float, self.values))
         for i, signal in self.signals.items():
             found[i] = signal.times, signal.values, "linear" if signal.kind == LINEAR else "zoh"
