@@ -17,8 +17,7 @@ from chaplygin.errors import (
 )
 
 if TYPE_CHECKING:
-    from chaplygin.api.load_model import load_model
-    from chaplygin.api.model import Model
+    from chaplygin.api.model import Model, load_model
     from chaplygin.api.python_model import PythonModel
     from chaplygin.codegen.emit.python_backend import PythonKernels
 
@@ -66,7 +65,7 @@ _LATER = {
     "Stepper": "chaplygin.runtime.steppers.stepper",
     "Variable": "chaplygin.runtime.interface.description",
     "core_available": "chaplygin.runtime.model.compiled_model",
-    "load_model": "chaplygin.api.load_model",
+    "load_model": "chaplygin.api.model",
 }
 
 _OLD = {
@@ -75,7 +74,7 @@ _OLD = {
     "gradients.objective": "chaplygin.api.objective",
     "input_functions": "chaplygin.runtime.problem.input_functions",
     "inputs": "chaplygin.runtime.problem.inputs",
-    "loading": "chaplygin.api.load_model",
+    "loading": "chaplygin.api.model",
     "options": "chaplygin.runtime.problem.options",
     "sensitivity_stepper": "chaplygin.runtime.steppers.sensitivity_stepper",
     "snapshots": "chaplygin.runtime.steppers.snapshots",

@@ -19,9 +19,9 @@ from ..interface.messages import short
 
 # A Cython module cannot be initialised twice in a process, so each file is loaded only once.
 _loaded: dict[tuple[int, int], ModuleType] = {}
-_lock = threading.RLock()
+lock = threading.RLock()
 if hasattr(os, "register_at_fork"):  # a child must not inherit a lock held by a thread that it does not have
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
 class Library:
@@ -54,23 +54,23 @@ _CAPSULE = b"chaplygin.model"  # must stay alive: a capsule keeps a pointer to i
 
 def load_module(path: str | os.PathLike[str]) -> ModuleType:
     """Load the extension module in a file; it is initialised only once."""
-    file = _file(path)
+    file = file_of(path)
     suffix = next((suffix for suffix in EXTENSION_SUFFIXES if file.name.endswith(suffix)), None)
     if suffix is None:
         raise LoadError(
             f"{file.name} is not built for this Python: its name must end in {EXTENSION_SUFFIXES[0]}"
         )
-    key = _identity(file)
-    with _lock:
+    key = identity_of(file)
+    with lock:
         module = _loaded.get(key) or _imported(file)
         if module is None:
             check_seal(file)
-            module = _initialise(_name(file), file)
+            module = _initialise(name_of(file), file)
         _loaded[key] = module
         return module
 
 
-def _file(path: str | os.PathLike[str]) -> Path:
+def file_of(path: str | os.PathLike[str]) -> Path:
     try:
         file = Path(os.fspath(path)).resolve()
         file.stat()
@@ -81,16 +81,16 @@ def _file(path: str | os.PathLike[str]) -> Path:
     return file
 
 
-def _name(file: Path) -> str:
+def name_of(file: Path) -> str:
     return file.name.split(".")[0]
 
 
-def _identity(file: Path) -> tuple[int, int]:
+def identity_of(file: Path) -> tuple[int, int]:
     found = file.stat()
     return found.st_dev, found.st_ino
 
 
-def _content(file: Path) -> bytes:
+def content_of(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:

@@ -4,8 +4,7 @@ from chaplygin import errors as errors
 from chaplygin.api.ensemble import ensemble as ensemble
 from chaplygin.api.equations import Equations as Equations, compile as compile
 from chaplygin.api.importers import from_sympy as from_sympy, from_urdf as from_urdf
-from chaplygin.api.load_model import load_model as load_model
-from chaplygin.api.model import Model as Model
+from chaplygin.api.model import Model as Model, load_model as load_model
 from chaplygin.api.system import System as System
 from chaplygin.codegen.declare.contacts import Coulomb as Coulomb
 from chaplygin.codegen.declare.events import Event as Event

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from chaplygin.api.load_model import load_library
+from chaplygin.api.model import load_library
 from chaplygin.codegen.emit.cython_module import module_files
 from chaplygin.codegen.lower.sources import Sources
 from chaplygin.codegen.toolchain.compiler import find_compiler

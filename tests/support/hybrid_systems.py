@@ -22,7 +22,7 @@ from lane_models import Case
 
 import chaplygin as cg
 from chaplygin.api.compiled import own_methods
-from chaplygin.api.load_model import load_library
+from chaplygin.api.model import load_library
 from chaplygin.codegen.emit.targets import emit
 from chaplygin.codegen.toolchain import cache
 from chaplygin.errors import BranchWarning

@@ -73,7 +73,7 @@ def loaded(
             stacklevel=4,
         )
         return python_model(program(), quiet=True)
-    from .load_model import load_model
+    from .model import load_model
 
     model = load_model(path)
     if wait and not model._eager:

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from chaplygin.errors import LoadError
 from chaplygin.runtime.model.compiled_model import require_core
-from chaplygin.runtime.model.loading import Library, _content, _file, _identity, _lock, _name, load_module
+from chaplygin.runtime.model.loading import (
+    Library,
+    content_of,
+    file_of,
+    identity_of,
+    load_module,
+    lock,
+    name_of,
+)
 
 from .model_analysis import ModelAnalysis
 from .model_exports import ModelExports
@@ -139,19 +147,19 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     ('x', 'x_dot')
     """
     require_core()
-    file = _file(path)
+    file = file_of(path)
     if not file.name.endswith((*EXTENSION_SUFFIXES, ".so", ".dll")):
         raise LoadError(
             f"{file.name} is not built for this Python: its name must end in .so, .dll or {EXTENSION_SUFFIXES[0]}"
         )
-    if f"PyInit_{_name(file)}".encode() not in _content(file):
-        key = _identity(file)
-        with _lock:
+    if f"PyInit_{name_of(file)}".encode() not in content_of(file):
+        key = identity_of(file)
+        with lock:
             if key not in _models:
-                _models[key] = load_library(file, _name(file))
+                _models[key] = load_library(file, name_of(file))
             return _models[key]
     module = load_module(file)
-    with _lock:
+    with lock:
         # Not getattr, which would create a model without the module as its owner.
         model = vars(module).get("model")
         if isinstance(model, Model):
