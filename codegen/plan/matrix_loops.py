@@ -1,8 +1,8 @@
 """Kernels that are long because their matrices are large: a loop for the entries of one shape.
 
 With many closed loops A M^-1 A^T, and M for the start of a run, have thousands of entries of few shapes. Each entry,
-and each part that several of them share, is a cell of `loops`. A call is no slower, as its time goes into factoring the
-matrices, and a compiler needs a few seconds instead of a minute.
+and each part that several of them share, becomes a cell of `loops`. A call takes as long as before, since its time goes
+into factoring the matrices, and a compiler takes a few seconds instead of a minute.
 """
 
 from __future__ import annotations

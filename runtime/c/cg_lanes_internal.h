@@ -13,7 +13,7 @@ void cg_lanes_interpolant(cg_lanes_run_t *run);
  * trajectory, calls made for the interpolant are counted, and one that fails ends the trajectory: it gets a status. */
 void cg_lanes_record(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, uint32_t due, cg_progress_t *progress);
 
-/* Finds a shelf for the trajectories of a group, `count` of them from `first` on. If there is none, they are written
+/* Finds a shelf for the trajectories of a group, `count` of them from `first` on. Without one they are written
  * to y, one number at a time. */
 void cg_shelf_take(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_cursor_t *cursor, int64_t first,
                    int32_t count, cg_progress_t *progress);

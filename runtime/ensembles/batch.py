@@ -86,8 +86,8 @@ class Batch:
     They show the current values after every call, without a copy. So does ``batch[name]`` for a state or an input; any
     other quantity of the model is computed.
 
-    A status is 0, or the negative code of the error that ended the run (`chaplygin.errors`). That run keeps its
-    last point and is not advanced until it is reset or restored; the other runs are not affected.
+    A status is 0, or the negative code of the error that ended the run (`chaplygin.runtime.interface.statuses`). That
+    run keeps its last point and is not advanced until it is reset or restored; the other runs are not affected.
 
     A batch can be pickled and copied: the other one continues bit for bit, and its `reset` starts as this one's does.
 

@@ -19,7 +19,7 @@ class EventTimes(Sequence[Array]):
 
     Flat arrays, sorted by trajectory and then by time: ``t`` (k,) and ``trajectory`` (k,); the times of trajectory i
     are ``t[offsets[i]:offsets[i + 1]]``, with ``offsets`` (n + 1,). ``counts`` (n,): the number in each trajectory.
-    ``first`` (n,): the time of the first one, NaN if there is none.
+    ``first`` (n,): the time of the first one, NaN where the event did not occur.
     """
 
     __slots__ = ("offsets", "t", "trajectory")
@@ -48,7 +48,7 @@ class EventTimes(Sequence[Array]):
 
     @property
     def first(self) -> Array:
-        """The time of the first occurrence in each trajectory, (n,); NaN if there is none."""
+        """The time of the first occurrence in each trajectory, (n,); NaN where it did not occur."""
         found = np.full(len(self), np.nan)
         some = self.counts > 0
         found[some] = self.t[self.offsets[:-1][some]]

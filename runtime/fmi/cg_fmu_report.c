@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Residuals at the start, as fractions of their terms: as in chaplygin/runtime/consistency.py, which explains them. */
+/* Residuals at the start, as fractions of their terms: as in chaplygin/runtime/problem/consistency.py. */
 #define CG_FMU_WARN 1e-8
 #define CG_FMU_REFUSE 1e-4
 #define CG_FMU_FLOOR 1e8

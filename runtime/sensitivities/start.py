@@ -217,7 +217,7 @@ def fixed_input(name: str) -> ArgumentError:
 
 
 def check_constant(what: str, controls: Inputs, name: str) -> None:
-    """Refuse an input that varies, by which there is no derivative."""
+    """Refuse to differentiate by an input that varies in time."""
     if controls.names.index(name) in (*controls.signals, *controls.functions):
         raise ArgumentError(
             f"{what}: {name} is an input that varies in time; declare a factor of it as a parameter"

@@ -62,7 +62,7 @@ class ModelAnalysis(CompiledModel):
         Events, contacts and jumps of the forces are gone back over by the transposed jumps of the sensitivities. Where
         an event ends the run, what is at the end is differentiated with the time of the event.
 
-        Raises `ArgumentError` for a loss that is not differentiable, inputs that vary, and a method or a projection
+        Raises `ArgumentError` for a loss that is not differentiable, inputs f(t, y), and a method or a projection
         without an adjoint; `KernelError` if the run fails, or touches the surface of an event tangentially.
 
         >>> import chaplygin as cg
