@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -232,8 +233,18 @@ with open(__file__, encoding="utf-8") as source:
     exec(compile(source.read(), __file__, "exec"))
 del source
 """
+
+
+def description() -> str:
+    """README.md for a package index, which has no files beside it: pages are named, not linked."""
+    text = re.sub(r"^!\[.*\)\n\n", "", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.M)
+    return re.sub(r"\[([^\]]+)\]\(((?!https?:)[^)]+)\)", r"\1 (`\2`)", text)
+
+
 PACKAGES = packages()
 setup(
+    long_description=description(),
+    long_description_content_type="text/markdown",
     packages=sorted(PACKAGES),
     package_dir=PACKAGES,
     package_data={

@@ -46,6 +46,14 @@ def test_one_version_everywhere() -> None:
         assert found[1] == chaplygin.__version__, file
 
 
+def test_the_description_for_an_index_has_no_link_to_files(tmp_path: Path) -> None:
+    """An index shows README.md alone."""
+    text = run(sys.executable, "setup.py", "-q", "--long-description", cwd=ROOT)
+    assert "# chaplygin" in text
+    assert "`docs/declare.md`" in text
+    assert re.findall(r"\]\((?!https?:)[^)]*\)", text) == []
+
+
 def test_importing_the_package_imports_neither_sympy_nor_numpy(tmp_path: Path) -> None:
     script = (
         "import sys, chaplygin; dir(chaplygin); "
