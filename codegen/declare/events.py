@@ -11,6 +11,7 @@ import sympy as sp
 
 from chaplygin.runtime.interface.messages import short
 
+from ..graph.from_sympy import function_of_time, is_function_of_time
 from ..symbols import values as checks
 from ..symbols.place import Entry
 from ..symbols.symbols import Coordinate, DeclarationError, Parameter, Velocity, check_name
@@ -88,7 +89,7 @@ class Event:
             if not self.reset:
                 raise DeclarationError(f"{where}: reset is empty; name what changes, or leave reset out")
             for key in self.reset:
-                if not isinstance(key, (Coordinate, Velocity)):
+                if not isinstance(key, (Coordinate, Velocity)) and not is_function_of_time(key):
                     raise DeclarationError(
                         f"{where}: reset: {key!s} is not the symbol of a coordinate or velocity"
                     )
@@ -126,6 +127,12 @@ def named(given: Any) -> tuple[Event, ...]:
         for i, event in enumerate(checks.instances("events", given, Event, advice), start=1)
     ]
     checks.distinct("events", [event.name for event in found])
+    for event in found:
+        for key in event.reset or {}:
+            if is_function_of_time(key):  # which from_sympy alone takes
+                raise DeclarationError(
+                    f"{Entry('events', event.name, 'reset', key)}: {function_of_time(key)}"
+                )
     return tuple(found)
 
 

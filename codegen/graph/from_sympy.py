@@ -18,7 +18,7 @@ from sympy.core.function import AppliedUndef
 
 from chaplygin.errors import RangeError
 
-from .functions import FUNCTIONS, NAMED
+from .functions import FUNCTIONS, NAMED, IntegerPart
 from .graph import Graph, Node
 
 
@@ -40,6 +40,25 @@ def _jump(a: sp.Basic, at_zero: sp.Basic) -> sp.Basic:
     return sp.Piecewise((0, sp.StrictLessThan(a, 0)), (1, sp.StrictGreaterThan(a, 0)), (at_zero, True))
 
 
+def _floor(a: sp.Basic) -> sp.Basic:
+    """The integer part, as one number for even and one for odd results, of which each is smooth where it is taken.
+
+    The guard is zero at integers alone, and passes through them smoothly, so that the jumps are found as those of any
+    condition are.
+    """
+    half = sp.Rational(1, 2)
+    beside = a - 2 * IntegerPart(a * half + half)  # from -1 to 1, zero at even numbers
+    guard = beside - beside**3
+    even, odd = 2 * IntegerPart((2 * a + 1) / 4), 2 * IntegerPart((2 * a - 1) / 4) + 1
+    return sp.Piecewise((IntegerPart(a), sp.Eq(guard, 0)), (even, guard > 0), (odd, True))
+
+
+def _sinc(a: sp.Basic) -> sp.Basic:
+    """sin(a)/a; by its series near 0, where the quotient and its derivatives have no digits."""
+    series = sum((-1) ** k * a ** (2 * k) / sp.factorial(2 * k + 1) for k in range(6))
+    return sp.Piecewise((series, a**2 < sp.Rational(1, 100)), (sp.sin(a) / a, True))
+
+
 _MEANT: dict[type[sp.Basic], Callable[..., sp.Basic]] = {
     sp.sec: lambda a: 1 / sp.cos(a),
     sp.csc: lambda a: 1 / sp.sin(a),
@@ -51,6 +70,11 @@ _MEANT: dict[type[sp.Basic], Callable[..., sp.Basic]] = {
     sp.csch: lambda a: 1 / sp.sinh(a),
     sp.coth: lambda a: sp.cosh(a) / sp.sinh(a),
     sp.Heaviside: _jump,
+    sp.floor: _floor,
+    sp.ceiling: lambda a: -_floor(-a),
+    sp.frac: lambda a: a - _floor(a),
+    sp.Mod: lambda a, b: a - b * _floor(a / b),
+    sp.sinc: _sinc,
 }
 """What functions mean that the graph has no row for."""
 
@@ -66,14 +90,18 @@ def function_of_time(s: Any) -> str:
     )
 
 
-def _is_function_of_time(e: sp.Basic) -> bool:
+def is_function_of_time(e: Any) -> bool:
+    """Whether something is what `dynamicsymbols` returns, or a derivative of it."""
     of = e.expr if isinstance(e, sp.Derivative) else e
     return isinstance(of, AppliedUndef) and [str(a) for a in of.args] == ["t"]
 
 
 def _known_names() -> str:
     """The functions of both tables, for messages."""
-    known: list[Any] = [*(f.symbolic for f in FUNCTIONS.values() if f.symbolic is not sp.Pow), *_MEANT]
+    known: list[Any] = [
+        *(f.symbolic for f in FUNCTIONS.values() if f.symbolic not in (sp.Pow, IntegerPart)),
+        *_MEANT,
+    ]
     return ", ".join(f.__name__ for f in known)
 
 
@@ -147,8 +175,8 @@ class Lowering:
         meant = self._meaning(e)
         if meant is not None:
             return [meant]
-        if _is_function_of_time(e) or isinstance(
-            e, ExprWithLimits
+        if is_function_of_time(e) or isinstance(
+            e, (ExprWithLimits, sp.Derivative)
         ):  # an integral or a sum: its own variable is not a symbol of the system
             return []
         return list(e.args)
@@ -157,6 +185,8 @@ class Lowering:
         """What a function means in others: by the table, or by its own `doit`, as the curves of SymPy's muscles."""
         if type(e) in _MEANT:
             return _MEANT[type(e)](*e.args)
+        if isinstance(e, sp.logic.boolalg.BooleanFunction) and not isinstance(e, (sp.And, sp.Or, sp.Not)):
+            return e.to_nnf(simplify=False)  # ITE, Xor, Implies, Equivalent
         if not isinstance(e, sp.Function) or type(e) in self._functions:
             return None
         meant = e.doit(deep=False)
@@ -194,8 +224,10 @@ class Lowering:
             return g.negation(args[0])
         if isinstance(e, sp.Symbol):
             raise UnsupportedExpression(f"unknown symbol {e.name!r}")
-        if _is_function_of_time(e):
+        if is_function_of_time(e):
             raise UnsupportedExpression(function_of_time(e))
+        if isinstance(e, sp.Derivative):
+            raise UnsupportedExpression(f"{e} is a derivative of the symbol {e.expr}: write rate({e.expr})")
         raise UnsupportedExpression(
             f"{type(e).__name__} in {str(e)[:60]!r} is not supported; supported: + - * / powers, {_known_names()}, "
             "Piecewise with relations"

@@ -29,6 +29,23 @@ def _one(*_: Any) -> int:
     return 1
 
 
+class IntegerPart(sp.Function):  # type: ignore[misc]
+    """The largest integer that is not larger, for arguments that are not integers.
+
+    `sympy.floor` is made of it in such a way that its jumps are found, see `from_sympy`.
+    """
+
+    @classmethod
+    def eval(cls, a: Any) -> Any:
+        return sp.floor(a) if a.is_number else None
+
+    def fdiff(self, argindex: int = 1) -> Any:
+        return sp.Integer(0)
+
+    def _latex(self, printer: Any) -> str:
+        return rf"\lfloor {printer.doprint(self.args[0])} \rfloor"
+
+
 @dataclass(frozen=True)
 class Switch:
     """What a function does on both sides of a sign change: of its argument or, with `compares`, of b - a.
@@ -196,6 +213,19 @@ _ROWS = (
              switch=_extremum(1)),
     Function("max", sp.Max, _larger, np.maximum, real(_larger), exact=max, latency=4, weight=1,
              switch=_extremum(-1)),
+    Function("floor", IntegerPart, lambda a: float(math.floor(a)), np.floor, mp.floor, (lambda g, n, a: g.zero,),
+             math.floor, c="floor", latency=8, weight=2, slope=lambda v, a: 0),
+    Function("erf", sp.erf, math.erf, None, mp.erf,
+             (lambda g, n, a: g.div(g.mul(g.two, g.call("exp", g.neg(g.mul(a, a)))), g.call("sqrt", g.named("pi"))),),
+             {0: 0}.get, c="erf", sign="argument"),
+    Function("asinh", sp.asinh, math.asinh, np.arcsinh, mp.asinh,
+             (lambda g, n, a: g.div(g.one, g.call("sqrt", g.add(g.one, g.mul(a, a)))),), {0: 0}.get, c="asinh",
+             sign="argument"),
+    Function("acosh", sp.acosh, math.acosh, np.arccosh, mp.acosh,
+             (lambda g, n, a: g.div(g.one, g.call("sqrt", g.mul(g.sub(a, g.one), g.add(a, g.one)))),), {1: 0}.get,
+             c="acosh", sign="not negative"),
+    Function("atanh", sp.atanh, math.atanh, np.arctanh, mp.atanh,
+             (lambda g, n, a: g.div(g.one, g.sub(g.one, g.mul(a, a))),), {0: 0}.get, c="atanh", sign="argument"),
     Function("pow", sp.Pow, math.pow, np.power, mp.power,
              (lambda g, n, a, b: g.mul(b, g.pow(a, g.sub(b, g.one))), _slope_by_exponent),
              series=(lambda g, n, a, b: g.div(g.mul(b, n), a), lambda g, n, a, b: g.mul(n, g.call("log", a)))),

@@ -9,13 +9,14 @@ import numpy as np
 import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
+from ..declare.events import Event
 from ..declare.given_dynamics import Kane, Lagrangian, Law, Matrices
 from ..graph.differentiate import partials
 from ..graph.evaluate import evaluate
 from ..graph.from_sympy import Lowering, UnsupportedExpression
 from ..graph.graph import Graph
 from ..symbols.symbols import DeclarationError, Input, Rate, check_name, rate
-from ..symbols.values import mapping, naming
+from ..symbols.values import mapping, naming, sequence
 from ..system.checked_system import CheckedSystem, checked_system
 from .names import Names
 from .positions import are_rates_of_positions
@@ -36,6 +37,8 @@ def declared(
     prescribed: Mapping[Expression, Expression] | None,
     states: Mapping[Expression, Expression] | None,
     names: Mapping[Any, str] | None,
+    outputs: Mapping[str, Expression] | None = None,
+    events: Sequence[Any] = (),
 ) -> tuple[CheckedSystem, str | None]:
     """The system of a model, and the only form that fits if T does not give its equations.
 
@@ -43,10 +46,11 @@ def declared(
     """
     check_name(name, "System name")
     options = {"parameters": parameters, "example": example, "prescribed": prescribed, "states": states}
-    options["names"] = names
+    options |= {"names": names, "outputs": outputs}
     with naming(name):
         by = {key: mapping(f"from_sympy: {key}", given or {}) for key, given in options.items()}
         given = _Model(source(model, by["states"]), by["prescribed"], by["names"])
+        given.add(by["outputs"], sequence("from_sympy: events", events))
         given.names.check_use()
         point = given.names.example({**by["parameters"], **by["example"]})
     return given.system(name, point)
@@ -68,6 +72,7 @@ class _Model:
         self.holonomic = list(names.listed("a holonomic constraint", given.holonomic))
         self.velocity = [names("a velocity constraint", e, moving=False) for e in given.velocity]
         self.outputs: dict[str, Expression] = {}
+        self.events: list[Event] = []
         self.motions = Motions(names, given.frame)
         self.loads = [self.motions.of_load(load) for load in given.loads]
         if given.given is not None:
@@ -88,6 +93,11 @@ class _Model:
                 e for m in moving for e in (*m.vector, *m.turning, *(t for row in m.tensor for t in row))
             ]
             self.law = Kane(speeds, moving, tuple(self.loads), rates=self._rates(inertia))
+
+    def add(self, outputs: Mapping[str, Expression], events: Sequence[Any]) -> None:
+        """Outputs and events in the names of the model."""
+        self.outputs = {name: self.names(f"outputs[{name!r}]", e) for name, e in outputs.items()}
+        self.events = [self.names.event(i, event) for i, event in enumerate(events)]
 
     def _rates(self, expressions: Sequence[Expression]) -> dict[sp.Symbol, sp.Symbol]:
         """The rates of the inputs in expressions that the equations differentiate."""
@@ -132,7 +142,7 @@ class _Model:
             given["kinematics"] = self.kinematics
         if len(self.given.u) - len(self.given.independent) == len(self.velocity) + len(self.holonomic) > 0:
             given["kept"] = [self.names.velocities[self.given.u.index(v)] for v in self.given.independent]
-        return checked_system(name, example=example, outputs=self.outputs, **given, **law)
+        return checked_system(name, example=example, outputs=self.outputs, events=self.events, **given, **law)
 
     def _substituted(self) -> dict[sp.Symbol, Expression]:
         """The rates of the coordinates in velocities, where these are not the rates themselves."""
@@ -162,7 +172,7 @@ class _Model:
             if np.linalg.matrix_rank(rows[[*kept, i]], tol=_DEPENDENT) == len(kept) + 1:
                 kept.append(i)
         named = {f"holonomic_{i + 1}": f for i, f in enumerate(self.holonomic)}
-        self.outputs = {name: f for (name, f), c in zip(named.items(), constant, strict=True) if c}
+        self.outputs |= {name: f for (name, f), c in zip(named.items(), constant, strict=True) if c}
         self.holonomic = [f for f, c in zip(self.holonomic, constant, strict=True) if not c]
         self.velocity = [self.velocity[i - count] for i in kept if i >= count]
 

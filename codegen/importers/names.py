@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import dynamicsymbols
 
+from ..declare.events import Event
 from ..symbols.symbols import (
     ASSUMPTIONS,
     Coordinate,
@@ -84,6 +86,18 @@ class Names:
     def listed(self, where: str, given: Iterable[Expression]) -> tuple[Expression, ...]:
         """Several expressions."""
         return tuple(self(where, e) for e in given)
+
+    def event(self, i: int, given: Any) -> Event:
+        """An event in declared symbols: in its guard, and in what its reset names."""
+        if not isinstance(given, Event):
+            raise DeclarationError(
+                f"from_sympy: events[{i}] is {type(given).__name__}; give chaplygin.Event(expression, ...)"
+            )
+        where = f"the event {given.name or i + 1}"
+        reset = None
+        if given.reset is not None:
+            reset = {self(where, key): self(where, e) for key, e in given.reset.items()}
+        return replace(given, expr=self(where, given.expr), reset=reset)
 
     def rate_of(self, f: sp.Symbol) -> sp.Symbol:
         """The input that is the rate of an input."""
@@ -174,13 +188,14 @@ class Names:
         f, *by = part.args
         order = sum(int(n) for _, n in by)
         name = str(getattr(f, "func", f))
-        if any(s != self._t for s, _ in by) or not self._of_t(f) or f in self._known or order > 2:
-            known = self._known.get(f)
+        known = self._known.get(f)
+        varies = known is None or isinstance(known, Input)
+        if any(s != self._t for s, _ in by) or not self._of_t(f) or not varies or order > 2:
             of = "an acceleration" if isinstance(known, (Coordinate, Velocity)) else "a derivative"
             raise DeclarationError(
                 f"from_sympy: {where} contains {part}, {of} that is not a function of the state; give expressions in "
                 "coordinates and speeds"
-                + ("" if known is not None else f", or prescribed={{{name}: an expression in t}}")
+                + ("" if not varies else f", or prescribed={{{name}: an expression in t}}")
             )
         found: sp.Symbol = self._declared(inputs, f, f"_{'d' * order}ot")
         return found

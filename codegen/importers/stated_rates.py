@@ -150,9 +150,10 @@ class _Motion:
 
         The constraints are linear in speeds, their rates in accelerations: both are moved to the nearest solution.
         """
+        constraints = self._constraints  # which may have names of their own
         draw = np.random.default_rng(seed)
         point = {name: draw.uniform(0.3, 0.9) for name in self._names}
-        for rows, slopes, unknown in self._constraints:
+        for rows, slopes, unknown in constraints:
             values = np.array(evaluate(self.graph, [*rows, *slopes], point))
             matrix = values[len(rows) :].reshape(len(unknown), len(rows)).T
             steps = np.linalg.lstsq(matrix, values[: len(rows)], rcond=None)[0]

@@ -76,11 +76,17 @@ def _check_rows(system: SystemNodes, g: Graph) -> None:
     """Check that every constraint contains a velocity, and no input by the kinematics."""
     rows = [list(r) for r in system.constraint_rows]
     declared = system.declaration
-    for i, row in enumerate(rows):
+    for i, (row, offset) in enumerate(zip(rows, system.constraint_offsets, strict=True)):
         if all(n == g.zero for n in row):
             entry = declared.constraint_entries[i]
-            missing = "coordinate" if entry.argument == "holonomic" else "velocity"
-            raise DeclarationError(f"{entry.argument}[{entry.key}] contains no {missing}")
+            missing, advice = "coordinate", ""
+            if entry.argument != "holonomic":
+                positions = any(g.depends_on([offset], [g.symbol(x.name)]) for x in declared.coordinates)
+                missing, advice = (
+                    "velocity",
+                    "; an equation for coordinates goes to holonomic=[...]" if positions else "",
+                )
+            raise DeclarationError(f"{entry.argument}[{entry.key}] contains no {missing}{advice}")
     for i, (row, offset) in enumerate(zip(rows, system.constraint_offsets, strict=True)):
         for u in declared.inputs:
             if g.depends_on([*row, offset], [g.symbol(u.name)]):
@@ -224,6 +230,9 @@ def _check_regular(system: SystemNodes, values: Any, scaled: Any) -> None:
             "centre lies on the joint's axis"
         )
         wrong = reason if moved else f". T must contain every velocity; {advice}"
+        if isinstance(v, Rate) and not moved:
+            x = v.name.removesuffix("_dot")
+            wrong += f" (the rate of {x} is rate({x}); {x}.diff(t) is 0)"
         raise DeclarationError(f"{singular}: kinetic has no inertia along {v}{wrong}")
     if np.linalg.matrix_rank(scaled, tol=_SINGULAR) == len(values):
         return

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .system import System
+
+if TYPE_CHECKING:
+    from chaplygin.codegen.declare.events import Event
 
 Expression = Any
 
@@ -62,6 +65,8 @@ def from_sympy(
     prescribed: Mapping[Expression, Expression] | None = None,
     states: Mapping[Expression, Expression] | None = None,
     names: Mapping[Any, str] | None = None,
+    outputs: Mapping[str, Expression] | None = None,
+    events: Sequence[Event] = (),
 ) -> Any:
     """A model of `sympy.physics.mechanics`: a `System`, or `Equations` of the form `given`.
 
@@ -86,6 +91,8 @@ def from_sympy(
     states : {f: df/dt} for such dynamicsymbols with a first-order equation of their own, as activations of muscles
         (`dict(zip(muscle.x, muscle.rhs()))`) or currents of motors. The muscles of a `System` need not be named.
     names : {symbol: name} where SymPy's names cannot stand in code, such as lambda, or are used twice.
+
+    outputs, events : as of `System`, in the symbols of the SymPy model: ``Event(q - 1, reset={u: -u})``.
 
     Auxiliary speeds are zero, and loads along them drop out. Holonomic constraints are kept as such if their rates are
     among the velocity constraints.
@@ -114,6 +121,8 @@ def from_sympy(
         prescribed=prescribed,
         states=states,
         names=names,
+        outputs=outputs,
+        events=events,
     )
     system = System._of(found)
     return system if form is None else system.equations(form)
