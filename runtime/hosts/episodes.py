@@ -16,9 +16,12 @@ from ..draws.distributions import is_distribution, law
 from ..ensembles.batch import accepted
 from ..interface import arguments
 from ..interface.arguments import Array, positive
-from ..interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO
+from ..interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO, assumption
 from ..interface.base_model import BaseModel
+from ..model.lanes import one_at_a_time
+from ..problem.inputs import parse
 from ..problem.options import RunOptions, of_others
+from .single_run import SingleRun
 
 Flags = NDArray[np.bool_]
 
@@ -51,6 +54,7 @@ class Episodes:
         inputs: Any,
         max_episode_steps: int | None,
         options: dict[str, Any],
+        one: bool = False,
     ) -> None:
         if not isinstance(model, BaseModel):
             raise ArgumentError(
@@ -77,32 +81,58 @@ class Episodes:
         self.limit = (
             math.inf if max_episode_steps is None else positive("max_episode_steps", max_episode_steps)
         )
+        self.apart = self._apart(options, one)
         self.options = options
-        how = _run_options(model, options)
-        accepted(model, how, {**self.inputs, **dict.fromkeys(self.actions, 0.0)}, n)
         self.rest = np.clip(0.0, *self.action_bounds.T)
         self.steps = np.zeros(n, dtype=np.int64)
         self.broken: Flags = np.zeros(n, dtype=bool)
         """Episodes with an action that is not a number."""
-        self.batch: Any = None
         self.alone = Guard("environment")  # held by every method of an environment
-        self.controls = np.empty((len(self.actions), n))
+        self.controls = np.repeat(self.rest[:, None], n, axis=1)
+        self.started = False
+        self.batch = self._made()
+        self.values = np.empty((len(self.wanted), n))
+        self.batch.evaluate(self.wanted, out=self.values)
+
+    def _apart(self, options: dict[str, Any], one: bool) -> str | None:
+        """Why no batch takes the model with these options, if one episode can go on without; None if a batch does."""
+        how = _run_options(self.model, options)
+        given = {**self.inputs, **dict.fromkeys(self.actions, 0.0)}
+        apart = one_at_a_time(self.model, how, {}, starts=False)
+        if one and apart is None:
+            varying = parse(given, self.model.inputs, 1, self.model._input_flags)
+            apart = "inputs vary" if varying.signals or varying.functions else None
+        if apart is None:
+            accepted(self.model, how, given, self.n)
+        elif not one:
+            raise ArgumentError(
+                f"no batch of {self.model.name}: {apart}; chaplygin.gym.Env runs it, one episode at a time"
+            )
+        return apart
+
+    def _made(self) -> Any:
+        """All runs from one start, which shows what is wrong with it: each episode is started with its own."""
+        for rule in (self.initial, self.parameters):
+            rule.check(self.model)
+        generator = [np.random.default_rng(0)]
+        start = self.initial.draw(generator), self.parameters.draw(generator)
+        initial, parameters = ({name: float(np.max(v)) for name, v in one.items()} for one in start)
+        inputs = {**self.inputs, **dict(zip(self.actions, self.rest.tolist()))}
+        if self.apart is None:
+            return self.model.batch(initial, parameters, inputs, n=self.n, **self.options)
+        own = {name: value for name, value in self.options.items() if name not in ("threads", "lanes")}
+        return SingleRun(self.model, initial, parameters, inputs, **own)
 
     def __len__(self) -> int:
         return self.n
 
     def start(self, runs: NDArray[np.intp], generators: list[np.random.Generator]) -> None:
-        """Start episodes again; the first call starts all of them."""
+        """Start episodes again."""
         initial, parameters = self.initial.draw(generators), self.parameters.draw(generators)
         self.controls[:, runs] = self.rest[:, None]
-        given = dict(zip(self.actions, self.controls))
-        if self.batch is None:
-            inputs = {**self.inputs, **given}
-            self.batch = self.model.batch(initial, parameters, inputs, n=self.n, **self.options)
-            self.values = np.empty((len(self.wanted), self.n))
-        else:
-            self.batch.set_inputs(given)
-            self.batch.reset(runs, initial, parameters)
+        self.batch.set_inputs(dict(zip(self.actions, self.controls)))
+        self.batch.reset(runs, initial, parameters)
+        self.started = True
         self.steps[runs], self.broken[runs] = 0, False
 
     def advance(self, actions: Any) -> None:
@@ -122,7 +152,10 @@ class Episodes:
         values = self.batch.evaluate(self.wanted, out=self.values)
         count = len(self.observation_bounds)
         ending = len(self.wanted) > count + 1
-        return Seen(values, count, ending, (self.batch.status < 0) | self.broken, self.steps >= self.limit)
+        seen = Seen(values, count, ending, (self.batch.status < 0) | self.broken, self.steps >= self.limit)
+        if self.apart is not None:
+            seen.terminated |= self.batch.ended
+        return seen
 
 
 class Rule:
@@ -137,6 +170,7 @@ class Rule:
         self.kind = kind
         self.function: Callable[[np.random.Generator], Any] | None = given if callable(given) else None
         self.fixed: dict[str, float] = {}
+        self.ranges: dict[str, tuple[float, float]] = {}
         self.drawn: dict[str, Callable[[Array], Array]] = {}
         """From uniform numbers to those of an entry."""
         self.called: dict[str, Callable[[np.random.Generator], Any]] = {}
@@ -149,13 +183,24 @@ class Rule:
                 )
             for name, value in by_name.items():
                 if isinstance(value, (tuple, list)):
-                    self.drawn[name] = _between(*_pair(f"{kind}: {name}", value))
+                    self.ranges[name] = _pair(f"{kind}: {name}", value)
+                    self.drawn[name] = _between(*self.ranges[name])
                 elif is_distribution(value):
                     self.drawn[name] = law(f"{kind}: {name}", value, compiled=False).quantile
                 elif callable(value):
                     self.called[name] = value
                 else:
                     self.fixed[name] = arguments.number(f"{kind}: {name}", value)
+
+    def check(self, model: Any) -> None:
+        """Refuse ranges beyond the declared assumptions; what else is wrong shows in a start."""
+        for name, (low, high) in self.ranges.items():
+            least, most = _declared(name, model)
+            if (low < 0 <= least) or (high > 0 >= most):
+                raise ArgumentError(
+                    f"{self.kind}: {name} = ({low:.17g}, {high:.17g}), but {name} is declared "
+                    f"{assumption(model.variables[name].flags)}"
+                )
 
     def draw(self, generators: list[np.random.Generator]) -> dict[str, Any]:
         """An array of one number for each generator, by name."""

@@ -53,7 +53,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     **options : as for ``model.batch``: `method`, `step`, `rtol`, `atol`, `threads`, `lanes` ...
 
     An episode whose integration fails, or whose action is NaN, is truncated, and ``info["failed"]`` is true for it.
-    Raises `ArgumentError`, naming the entry; names and expressions are checked by the first ``reset``.
+    Raises `ArgumentError`, naming the entry: everything is checked here, by a start that is drawn and thrown away.
+    Models with events or contacts are refused; `Env` takes them.
 
     Each episode is that of an `Env` with the same seed: bit for bit if the model was compiled with
     ``reproducible=True``.
@@ -195,6 +196,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 class Env(gymnasium.Env[Any, Any]):
     """A single episode: Gymnasium's `Env`, with the arguments of `VectorEnv` but `n` and `autoreset`.
 
+    Models with events and contacts run too, and methods and other inputs that no batch takes: by a stepper. A terminal
+    event ends the episode where it happens: `terminated` is true then.
+
     >>> import chaplygin as cg, chaplygin.gym
     >>> x, F = cg.coordinates("x"), cg.inputs("F")
     >>> v = cg.rate(x)
@@ -225,7 +229,7 @@ class Env(gymnasium.Env[Any, Any]):
     ) -> None:
         self._episodes = Episodes(
             model, 1, dt, actions, observations, reward, terminated, initial, parameters, inputs, max_episode_steps,
-            options,
+            options, one=True,
         )  # fmt: skip
         self._seed = _seeds(seed, 1)[0]
         self.metadata = {"render_modes": []}
@@ -246,7 +250,7 @@ class Env(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Advance by dt: observation, reward, terminated, truncated, info."""
-        if self._episodes.batch is None:
+        if not self._episodes.started:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         given = arguments.unchanged("action", action)
         if given.shape != self.action_space.shape:

@@ -24,6 +24,9 @@ import chaplygin as cg
 
 # ---- what a feature asks for ----
 
+ENVIRONMENTS = ("gym", "env")
+"""Hosts whose numbers are float32."""
+
 Change = Callable[["Trial"], "Trial"]
 
 
@@ -52,7 +55,7 @@ class Trial:
 
     @property
     def tolerance(self) -> float:
-        return 1e-3 if self.host == "float" else 1e-5 if self.host == "gym" else 2e-7
+        return 1e-3 if self.host == "float" else 1e-5 if self.host in ENVIRONMENTS else 2e-7
 
     def numbers(self, rest: bool = False) -> dict[str, float]:
         changed = {"g": 0.0, "slope": 0.0, "hold": 3.0} if rest else {}
@@ -186,6 +189,7 @@ FEATURES = {
         Feature("stepper", "host", _host("stepper")),
         Feature("batch", "host", _host("batch")),
         Feature("gym", "host", lambda trial: _part("action")(_host("gym")(trial))),
+        Feature("gym, one", "host", lambda trial: _part("action")(_host("env")(trial))),
         Feature("study", "host", _host("study")),
         Feature("FMU", "host", _host("fmu")),
         Feature("C bundle", "host", _host("bundle")),
@@ -214,7 +218,7 @@ class Met(NamedTuple):
 
 
 CALL = re.compile(
-    r"\b(compile|load_model|integrate|stepper|batch|ensemble|VectorEnv|export_fmu|export_c|gradient|linearize|periodic|dumps)\("
+    r"\b(compile|load_model|integrate|stepper|batch|ensemble|VectorEnv|Env|export_fmu|export_c|gradient|linearize|periodic|dumps)\("
 )
 """The calls that may refuse."""
 
@@ -264,15 +268,15 @@ def _asked(trial: Trial) -> bool:
         return False
     if trial.derivative == "linearization" and trial.run:
         return False
-    if trial.derivative == "sensitivities" and (shipped or trial.host == "gym"):
+    if trial.derivative == "sensitivities" and (shipped or trial.host in ENVIRONMENTS):
         return False
     if trial.many and (
-        shipped or trial.host == "stepper" or ("snapshot" in trial.kept and trial.host == "run")
+        shipped or trial.host in ("stepper", "env") or ("snapshot" in trial.kept and trial.host == "run")
     ):
         return False
     if shipped and ("project" in trial.run or "pickle" in trial.kept):
         return False
-    return not ("snapshot" in trial.kept and trial.host in ("gym", "study"))
+    return not ("snapshot" in trial.kept and trial.host in (*ENVIRONMENTS, "study"))
 
 
 def close(trial: Trial, found: Callable[[str], Any], factor: float = 1.0) -> None:
@@ -382,6 +386,28 @@ def _gym(trial: Trial) -> None:
         seen, reward, *_ = env.step(np.full((len(SCALES), 1), ACTION, np.float32))
     close(trial, lambda name: seen[-1][coordinates.index(name)])
     assert abs(reward[0] - math.cos(2 * END)) < trial.tolerance
+
+
+def _env(trial: Trial) -> None:
+    import chaplygin.gym
+
+    coordinates = sorted(trial.expected(END))
+    env = chaplygin.gym.Env(
+        trial.model,
+        dt=END / 4,
+        actions={"A": (-1, 1)},
+        observations=coordinates,
+        reward="q",
+        initial=trial.start(),
+        parameters=trial.numbers(),
+        inputs=trial.inputs(),
+        **trial.run,
+    )
+    env = again(trial, env)
+    env.reset(seed=0)
+    for _ in range(4):
+        seen, *_ = env.step(np.full(1, ACTION, np.float32))
+    close(trial, lambda name: seen[coordinates.index(name)])
 
 
 def _study(trial: Trial, **more: Any) -> None:
@@ -515,8 +541,8 @@ def _periodic(trial: Trial) -> None:
 
 
 HOSTS: Mapping[str, Callable[[Trial], Any]] = {
-    "run": _alone, "stepper": _stepper, "batch": _batch, "gym": _gym, "study": _study, "fmu": _fmu, "bundle": _bundle,
-    "float": lambda trial: _bundle(trial, "float"),
+    "run": _alone, "stepper": _stepper, "batch": _batch, "gym": _gym, "env": _env, "study": _study, "fmu": _fmu,
+    "bundle": _bundle, "float": lambda trial: _bundle(trial, "float"),
 }  # fmt: skip
 DERIVATIVES: Mapping[str, Callable[[Trial], None]] = {
     "sensitivities": _sensitivities, "gradient": _gradient, "linearization": _linearization, "periodic": _periodic,

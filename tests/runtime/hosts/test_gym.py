@@ -367,3 +367,66 @@ def test_an_environment_is_copied_by_pickle() -> None:
     first, again = envs.step([[1.0], [0.5]])[0], pickle.loads(pickle.dumps(envs)).step([[0.0], [0.0]])[0]
     assert (envs.step([[0.0], [0.0]])[0] == again).all()
     assert (first != again).any()
+
+
+def test_what_is_wrong_is_refused_when_the_environment_is_made() -> None:
+    """By name, before the first reset."""
+    position, force = cg.coordinates("x"), cg.inputs("F")
+    m = cg.parameters("m", positive=True)
+    rate = cg.rate(position)
+    heavy = cg.System(
+        "heavy", coordinates=[position], kinetic=m * rate**2 / 2, forces={rate: force}
+    ).compile()
+    for model, change, words in (
+        (cart(), {"observations": ["height"]}, "'height' is not a quantity of cart"),
+        (cart(), {"reward": sp.Symbol("height")}, "'height' is not a quantity of the model"),
+        (cart(), {"initial": {"x": 0}}, "initial: missing x_dot"),
+        (cart(), {"method": "rk4"}, "this is a fixed-step method: give step="),
+        (heavy, {}, "parameters: missing m"),
+        (heavy, {"parameters": {"m": -1}}, "m = -1, but m is declared positive"),
+        (heavy, {"parameters": {"m": (-1, 2)}}, r"m = \(-1, 2\), but m is declared positive"),
+    ):
+        for kind in (chaplygin.gym.Env, lambda *a, **k: chaplygin.gym.VectorEnv(*a, 2, **k)):
+            with pytest.raises(ArgumentError, match=words):
+                kind(model, **{**CART, **change})
+
+
+def test_a_single_environment_runs_events_and_contacts() -> None:
+    """A block on a rough floor, pushed by F: x'' = F - sgn v; at x = 2 it meets a wall and its episode ends."""
+    position, force = cg.coordinates("x"), cg.inputs("F")
+    rate = cg.rate(position)
+    block = cg.System(
+        "pushed_block",
+        coordinates=[position],
+        kinetic=rate**2 / 2,
+        forces={rate: force},
+        contacts=[cg.Coulomb("sole", slip=rate, normal=10, mu=sp.Rational(1, 10))],
+        events=[cg.Event(position - 2, name="wall", terminal=True)],
+    )
+    env = chaplygin.gym.Env(
+        block.compile(),
+        dt=1.0,
+        actions={"F": (-3, 3)},
+        observations={position: (-9, 2), rate: (-9, 9), "friction_sole": (-1, 1)},
+        reward=-(position**2) + force,
+        initial={"x": (0, 0), "x_dot": 0},
+    )
+    for _ in range(2):  # the second episode is the first one again
+        env.reset(seed=1)
+        seen, reward, terminated, truncated, about = env.step([0.5])  # it sticks
+        np.testing.assert_allclose(seen, [0, 0, -0.5], atol=1e-7)
+        assert (reward, terminated, truncated, about) == (0.5, False, False, {})
+        seen, *_ = env.step([3.0])  # slides with acceleration 2
+        np.testing.assert_allclose(seen, [1, 2, -1], rtol=1e-6)
+        seen, reward, terminated, truncated, _ = env.step([3.0])  # meets the wall with v^2 = 2 * 2 * 2
+        np.testing.assert_allclose(seen, [2, np.sqrt(8), -1], rtol=1e-6)
+        assert (terminated, truncated) == (True, False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about spaces that are not from -1 to 1
+        check_env(env, skip_render_check=True)
+
+
+def test_a_single_environment_takes_methods_that_no_batch_takes() -> None:
+    env = chaplygin.gym.Env(cart(), **CART, method="rodas5p")
+    env.reset(seed=0)
+    np.testing.assert_allclose(env.step([1.0])[0], [0.125, 0.5], rtol=1e-7)
