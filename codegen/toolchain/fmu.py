@@ -21,6 +21,7 @@ from ..emit.c_text import c_string
 from ..emit.dependencies import dependencies
 from ..emit.fmi_description import KINDS, VERSIONS, Described, build_description, description
 from ..emit.fmu_kernels import fmu_kernel_file
+from ..emit.fmu_prefix import with_prefix
 from ..emit.licences import fmu_licence
 from ..emit.render import render
 from ..emit.write_folder import replace, with_headers
@@ -109,7 +110,7 @@ def _sources(model: BaseModel, program: Program, version: str, start: Mapping[st
         },
     )
     texts[f"{name}_fmu_kernels.c"] = fmu_kernel_file(with_fmu_kernels(program, QUANTITIES))
-    return with_headers(texts)
+    return with_prefix(with_headers(texts))
 
 
 def _units(model: BaseModel, version: str) -> tuple[str, ...]:

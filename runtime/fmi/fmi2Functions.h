@@ -145,8 +145,8 @@ extern "C" {
 
 /*
 Export FMI2 API functions on Windows and under GCC.
-This definition has been changed to always export the symbols.
 */
+#if !defined(FMI2_FUNCTION_PREFIX)
 #if defined _WIN32 || defined __CYGWIN__
     /* Note: both gcc & MSVC on Windows support this syntax. */
     #define FMI2_Export __declspec(dllexport)
@@ -157,13 +157,19 @@ This definition has been changed to always export the symbols.
     #define FMI2_Export
     #endif
 #endif
+#else
+    #define FMI2_Export
+#endif
 
 
-/*
-Macro to construct the real function name.
-This definition has been changed to add no prefix.
-*/
-#define fmi2FullName(name) name
+/* Macros to construct the real function name (prepend function name by FMI2_FUNCTION_PREFIX) */
+#if defined(FMI2_FUNCTION_PREFIX)
+    #define fmi2Paste(a,b)     a ## b
+    #define fmi2PasteB(a,b)    fmi2Paste(a,b)
+    #define fmi2FullName(name) fmi2PasteB(FMI2_FUNCTION_PREFIX, name)
+#else
+    #define fmi2FullName(name) name
+#endif
 
 
 /***************************************************

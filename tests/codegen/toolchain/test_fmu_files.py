@@ -160,6 +160,43 @@ def test_it_works_when_compiled_from_its_own_sources(block: Fmu, compiler: str, 
     assert ends[0] == ends[1]
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.sample(1)
+def test_the_sources_of_two_link_into_one_program(version: str, tmp_path: Path) -> None:
+    """With FMI's prefix: no symbol without it but those of the models, and the bits of each FMU alone."""
+    number, sides, objects = version[0], ("left", "right"), []
+    expected: list[str] = []
+    for side, name in zip(sides, ("chaplygin_sleigh", "double_pendulum")):
+        (tmp_path / side).mkdir()
+        fmu = exported(name, version, tmp_path / side)
+        sources = Path(fmu.folder) / "sources"
+        references = fmu.references(fmu.model.states)
+        defines = [f"-DFMI{number}_FUNCTION_PREFIX={side}_", f"-DVERSION={number}", f"-DRUN={side}_run"]
+        defines += [f"-DN={len(references)}", f"-DREFERENCES={','.join(map(str, references))}"]
+        defines += [f'-DTOKEN="{fmu.description.guid}"']
+        (tmp_path / side / "o").mkdir()
+        files = [*(sources / file for file in listed_sources(fmu)), HARNESSES / "run_one.c"]
+        command = [need("gcc"), *STRICT, "-O1", "-c", *defines, "-I", sources, *files]
+        subprocess.run(command, cwd=tmp_path / side / "o", check=True)
+        mine = sorted((tmp_path / side / "o").glob("*.o"))
+        symbols = subprocess.run(
+            [need("nm"), "-g", "--defined-only", *mine], capture_output=True, text=True, check=True
+        ).stdout
+        defined = [line.split()[2] for line in symbols.splitlines() if len(line.split()) == 3]
+        assert [n for n in defined if not n.startswith((f"{side}_", f"{name}_"))] == []
+        objects += mine
+        with fmu.instance("CoSimulation") as instance:
+            instance.doStep(0.0, 3.0)
+            expected += [row.tobytes()[::-1].hex() for row in states(instance, fmu)]
+    sizes = (f"-DLEFT={len(fmu.model.states) + 1}", f"-DRIGHT={len(fmu.model.states)}")
+    subprocess.run(
+        [need("gcc"), *STRICT, *sizes, HARNESSES / "run_two.c", *objects, "-lm", "-o", tmp_path / "two"],
+        check=True,
+    )
+    found = subprocess.run([tmp_path / "two"], capture_output=True, text=True, check=True).stdout.split()
+    assert found == expected
+
+
 @pytest.mark.sample(1)
 def test_a_thousand_misuses_give_errors_and_no_crash(block: Fmu, tmp_path: Path) -> None:
     misuse(block, tmp_path)
