@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from chaplygin._lazy import face
 from chaplygin._moved import keep
 from chaplygin.errors import (
     ArgumentError,
@@ -82,16 +83,7 @@ _OLD = {
 }
 """Modules that pickles made before the runtime had rooms name, and where their content is."""
 
-
-def __getattr__(name: str) -> Any:
-    # Imported on first use: a process that only compiles needs no NumPy, a short run no ensembles.
-    from importlib import import_module
-
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: Any = getattr(import_module(_LATER[name]), name)
-    globals()[name] = found
-    return found
-
+# Imported on first use: a process that only compiles needs no NumPy, a short run no ensembles.
+__getattr__ = face(__name__, _LATER)
 
 keep(__name__, _OLD)

@@ -23,6 +23,7 @@ from ..graph.differentiate import forward, gradient
 from ..graph.graph import Node
 from ..identities.identities import vanish_everywhere
 from .friction import friction_power
+from .momenta import balance
 from .structure import structure_functions
 
 if TYPE_CHECKING:
@@ -85,8 +86,6 @@ def _reactions(eqs: EquationNodes, accelerations: Sequence[Node]) -> Node:
 
 def _constraint_forces(eqs: EquationNodes, accelerations: Sequence[Node]) -> list[Node]:
     """R_j = dp_j/dt - (c_0j^b + c_aj^b eta_a) p_b - X_j L - Q_j along the motion."""
-    from .momenta import balance
-
     g, system = eqs.graph, eqs.system
     momenta, forces = balance(g, system)
     k = len(momenta)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from chaplygin._version import __version__
 from chaplygin.runtime.interface.description import Method, Variable
 
 from .render import provenance
@@ -92,8 +93,6 @@ class Bundle:
     @property
     def version(self) -> str:
         """Of this package."""
-        from chaplygin._version import __version__
-
         return __version__
 
     def provenance(self, template: str, comment: str) -> str:

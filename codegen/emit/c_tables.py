@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from chaplygin._version import __version__
 from chaplygin.runtime.interface.assumptions import FLAGS, ZERO_AT_START
 from chaplygin.runtime.interface.description import Variable
 
@@ -47,8 +48,6 @@ def _variable(v: Variable) -> str:
 
 def members(program: Program, n_work: int) -> str:
     """The initializers of `cg_model_t`."""
-    from chaplygin._version import __version__
-
     arrays = (*_QUANTITIES, "events", "contacts")
     defined = {row.name for row in program.rows}
     hoisted = program.schedule("rhs").hoisted

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
+from chaplygin._version import __version__
+from chaplygin.runtime.interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE
 from chaplygin.runtime.interface.limits import DEFAULT_METHODS
 
 from .fmi_units import divided, exponents
@@ -174,8 +176,6 @@ def _number(value: float) -> str:
 
 def _limits(flags: int) -> tuple[str | None, str | None]:
     """The least and the largest value that the assumptions of a variable allow."""
-    from chaplygin.runtime.interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE
-
     return "0.0" if flags & NOT_NEGATIVE else None, "0.0" if flags & NOT_POSITIVE else None
 
 
@@ -225,8 +225,6 @@ def _attributes(**values: object) -> str:
 
 
 def _head(d: Described, **token: object) -> list[str]:
-    from chaplygin._version import __version__
-
     about = f"{d.model.name}, form {d.model.form}" if d.model.form else d.model.name
     return [
         '<?xml version="1.0" encoding="UTF-8"?>',

@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from chaplygin._version import __version__
 from chaplygin.errors import EmitError
 from chaplygin.runtime.interface.files import INCLUDE
+from chaplygin.runtime.interface.scalars import path
 
 INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
 _MARK = re.compile(rb"(?:/\*\s+\*|/\*|#) (?:Generated|Copied) by chaplygin ")
@@ -19,8 +21,6 @@ _MARK = re.compile(rb"(?:/\*\s+\*|/\*|#) (?:Generated|Copied) by chaplygin ")
 
 def with_headers(texts: Mapping[str, str]) -> dict[str, str]:
     """The sources, with every header of the runtime that they include directly or indirectly."""
-    from chaplygin._version import __version__
-
     mark = f"/* Copied by chaplygin {__version__} from its runtime. Do not edit. */\n"
     return {**texts, **{name: mark + text for name, text in headers_of(texts).items()}}
 
@@ -49,8 +49,6 @@ def write(folder: str | Path, texts: Mapping[str, str], *, force: bool = False) 
 
     Raises EmitError, and ArgumentError for what is not a path.
     """
-    from chaplygin.runtime.interface.scalars import path  # not above: it imports NumPy
-
     target = path("folder", folder)
     try:
         target.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,13 @@ A new form is one file here and one line in `FORMS`. A form's module is imported
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from chaplygin._lazy import face
+
+if TYPE_CHECKING:
+    from .routh import reduced_system as reduced_system
+
 FORMS = (
     "lagrange",
     "poincare",
@@ -20,3 +27,5 @@ FORMS = (
 )
 """All forms by name, which is that of their module. The first that fits a system is its default, unless another
 is preferred."""
+
+__getattr__ = face(__name__, {"reduced_system": ".routh"})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from chaplygin.errors import FormError
 from chaplygin.runtime.interface.messages import short
 
+from .. import derive as derivation
 from ..derive.resets import resets
 from . import FORMS
 
@@ -45,9 +46,7 @@ def derive(system: CheckedSystem, form: str, **options: Any) -> EquationNodes:
         raise FormError(f"{form} does not fit {system.name!r}: hypothesis {failing}; use {fitting(system)!r}")
     result = chosen.derive(system, **options)
     if system.contacts:
-        from ..derive.friction import add_friction
-
-        result = add_friction(result)
+        result = derivation.add_friction(result)
     resets(result)  # one that does not fit the form raises here
     return result
 

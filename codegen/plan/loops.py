@@ -19,6 +19,7 @@ from ..lower.program import Kernel
 from .arrange import BUDGET, arranged
 from .signed_constants import with_signs
 from .statements import Call, Place, Rolled, Run, Template
+from .write_statements import scheduled
 
 if TYPE_CHECKING:
     from ..lower.program import Program
@@ -323,8 +324,6 @@ def _template(
     budget: int,
 ) -> tuple[Template, list[tuple[int, ...]]]:
     """The template of cells of one kind, and the places of its frames in each of them."""
-    from .write_statements import scheduled
-
     g, first = program.graph, cells[0]
     stored = exports[first.key]
 

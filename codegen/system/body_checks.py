@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
 from ..graph.differentiate import partials
@@ -75,8 +76,6 @@ def check_bodies(system: SystemNodes) -> None:
 
 def _check_moments(where: str, inertia: Any, meant: bool) -> None:
     """Refuse negative moments and, if the example sets them, moments that no distribution of mass has."""
-    import numpy as np
-
     moments = np.linalg.eigvalsh(inertia)
     listed = ", ".join(f"{v:.6g}" for v in moments)
     found = f"{where}: inertia has the central principal moments {listed} at the example point"
@@ -92,8 +91,6 @@ def _turns_in_a_plane(
     system: SystemNodes, body: Body, inertia: Any, near: Sequence[Mapping[str, float]]
 ) -> bool:
     """Whether a body only turns about the axis of its largest moment: the two others are of no consequence then."""
-    import numpy as np
-
     flow, eta = system.mechanism.flow, list(system.eta)
     g = flow.graph.copy()
     omega = flow.on(g).omega(body)
@@ -120,8 +117,6 @@ class _Matrix:
 
     def at(self, point: Mapping[str, float]) -> Any:
         """Its values, as an array. Raises ArithmeticError or ValueError outside the domain of an entry."""
-        import numpy as np
-
         return np.array(evaluate(self.graph, self.nodes, point), dtype=float).reshape(self.shape)
 
 
@@ -162,8 +157,6 @@ def _check_elsewhere(
 
 def _stretch(r: Any, tolerance: float) -> float | None:
     """The factor c^2 > 0 of a matrix r = c R with a rotation R; None where there is none."""
-    import numpy as np
-
     product = r.T @ r
     size = float(np.trace(product)) / 3
     scaled = np.abs(product - size * np.eye(3)).max() <= tolerance * size and np.linalg.det(r) > 0
@@ -171,8 +164,6 @@ def _stretch(r: Any, tolerance: float) -> float | None:
 
 
 def _not_a_rotation(r: Any, where: str) -> str:
-    import numpy as np
-
     lengths = ", ".join(f"{v:.6g}" for v in np.linalg.norm(r, axis=0))
     return (
         f"rotation is not a rotation {where}: its columns have the lengths {lengths}, its determinant is "

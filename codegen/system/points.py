@@ -11,6 +11,8 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..graph.evaluate import Point, evaluate, shrinking
 from ..graph.graph import Graph, Node
 from ..symbols.symbols import DeclarationError, Parameter, as_assumed, time
@@ -134,8 +136,6 @@ def moved_points(system: SystemNodes, start: Point, count: int) -> list[Point]:
     The coordinates follow the kinematics, with random velocities that satisfy the constraints. A motion that leaves the
     domain of an expression, or is too fast to be followed, is left out. Not for parametrized constraints.
     """
-    import numpy as np
-
     g, fields = system.graph, system.fields
     n, k, m = len(fields.coordinates), len(fields.along), len(system.constraint_offsets)
     names = [*(s.name for s in system.declaration.coordinates), time.name]

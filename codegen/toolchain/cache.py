@@ -25,10 +25,15 @@ from pathlib import Path
 from typing import Any
 
 from chaplygin import _version
+from chaplygin._lazy import later
 from chaplygin.errors import BuildError, CacheError, CacheWarning
 
 from .compiler import Compiler, cpu_features, find_compiler
 from .private_folder import UnwritableFolder, disk_errors, private_folder
+
+platformdirs = later("platformdirs")
+
+filelock = later("filelock")
 
 ENTRY = "entry.json"
 FORMAT = 2
@@ -102,9 +107,7 @@ def _folder_name() -> Path:
 
 @functools.cache
 def _user_folder() -> Path:
-    from platformdirs import user_cache_path
-
-    folder = user_cache_path("chaplygin", appauthor=False) / "models"
+    folder: Path = platformdirs.user_cache_path("chaplygin", appauthor=False) / "models"
     if not folder.is_absolute():
         raise CacheError(
             f"cache folder {folder}: no home directory found; set CHAPLYGIN_CACHE to a folder you own"
@@ -240,10 +243,8 @@ def _place(key: str) -> Path:
 @contextmanager
 def locked(key: str) -> Iterator[None]:
     """Hold the lock of `key`; other processes and threads wait. Disk errors inside are raised as CacheError."""
-    from filelock import FileLock
-
     folder = _place(key).parent
-    lock = FileLock(folder / _LOCKS / f"{key}.lock")
+    lock = filelock.FileLock(folder / _LOCKS / f"{key}.lock")
     with disk_errors(folder):
         (folder / _LOCKS).mkdir(mode=0o700, exist_ok=True)
         lock.acquire()

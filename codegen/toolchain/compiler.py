@@ -17,9 +17,13 @@ import sys
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
+from chaplygin._lazy import later
 from chaplygin.errors import BuildError, NoCompilerError
+
+metadata = later("importlib.metadata")
 
 SYSTEM_COMPILERS = ("cc", "gcc", "clang")
 PLATFORMS = {
@@ -154,7 +158,6 @@ def _command() -> tuple[str, ...]:
     for name in SYSTEM_COMPILERS:
         if shutil.which(name) is not None:
             return (name,)
-    from importlib.util import find_spec
 
     if find_spec("ziglang") is not None:
         return _zig()
@@ -172,15 +175,11 @@ def _zig() -> tuple[str, ...]:
 
 
 def _of_zig(command: tuple[str, ...]) -> Compiler:
-    from importlib.metadata import version
-
-    return Compiler(command, f"ziglang {version('ziglang')}", "zig")
+    return Compiler(command, f"ziglang {metadata.version('ziglang')}", "zig")
 
 
 def cross_compiler(platform: str) -> Compiler:
     """The compiler of the `ziglang` wheel for a platform of `PLATFORMS`. Raises NoCompilerError without the wheel."""
-    from importlib.util import find_spec
-
     if find_spec("ziglang") is None:
         raise NoCompilerError(f"compiling for {platform} needs ziglang: pip install chaplygin[zig]")
     return _of_zig((*_zig(), "-target", PLATFORMS[platform]))

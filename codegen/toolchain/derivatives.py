@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .. import emit, lower, toolchain
 from . import cache
 from .library import facts_of, lane_library
 from .model_sources import graph_text, module_of
@@ -30,16 +31,12 @@ def build_derivatives(model: BaseModel, kind: str, lanes: int) -> Path:
     key = cache.model_key(own, reproducible=facts["reproducible"], tuned=facts["tuned"])
 
     def texts() -> dict[str, bytes]:
-        from ..emit.c_derivatives import derivatives_file  # imports SymPy, which takes longer than a run
-        from ..lower.derivatives import with_derivatives
-        from .model_program import program_of
-
-        program = program_of(model)
+        program = toolchain.program_of(model)
         if kind == "adjoint":
             kernels = {name: kernel for name, kernel in program.kernels.items() if name not in ALONG_ALONE}
             program = replace(program, kernels=kernels)
-        made = with_derivatives(program, kind)
-        files = derivatives_file(program, made, kind, "derivatives(model)")
+        made = lower.with_derivatives(program, kind)
+        files = emit.derivatives_file(program, made, kind, "derivatives(model)")
         return {name: text.encode() for name, text in files.items()}
 
     return lane_library(key, f"{model.name}_{kind}", texts, lanes, facts)
@@ -50,8 +47,6 @@ def depends_on(model: BaseModel, kernel: str, name: str, zero: Sequence[str]) ->
     text = graph_text(model)
     if f"\nsymbol {name}\n" not in text:
         return False
-    from ..lower.graph_text import read_graph
-
-    g, kernels, _ = read_graph(text)
+    g, kernels, _ = lower.read_graph(text)
     roots = g.substitute(kernels[kernel].roots(), {g.symbol(n): g.zero for n in zero})
     return g.depends_on(roots, [g.symbol(name)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from chaplygin.errors import optional
 from chaplygin.runtime.interface.checksum import seal
 from chaplygin.runtime.interface.files import INCLUDE
 
@@ -20,8 +21,7 @@ def build_jax_library() -> Path:
 
     Raises BuildError, NoCompilerError, CacheError.
     """
-    import jax
-
+    jax = optional("jax", "Model.to_jax", "jax")
     headers = Path(jax.ffi.include_dir())
     texts = {_SOURCE.name: _SOURCE.read_text(encoding="utf-8")}
     texts |= headers_of(texts)

@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from chaplygin._lazy import later
 from chaplygin.errors import CacheError
+
+grp, pwd = later("grp"), later("pwd")  # not on Windows
 
 _ADVICE = "set CHAPLYGIN_CACHE to a folder you own"
 _WORDS = {
@@ -94,9 +97,6 @@ def _writable_by_others(found: os.stat_result) -> bool:
 
 def _own_group(group: int) -> bool:
     """Whether a group is this user's private group, which many systems create and allow to write."""
-    import grp
-    import pwd
-
     try:
         user, found = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
     except KeyError:

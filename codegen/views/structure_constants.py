@@ -11,7 +11,7 @@ from ..graph.to_sympy import shown
 from ..system.checked_system import CheckedSystem
 
 
-def structure_constants(system: CheckedSystem, with_time: bool = False) -> list[list[list[Any]]]:
+def structure_expressions(system: CheckedSystem, with_time: bool = False) -> list[list[list[Any]]]:
     """See `System.structure_constants`."""
     g = system.nodes.graph.copy()
     k, offset = len(system.velocities), int(with_time)

@@ -6,17 +6,18 @@ from typing import Any
 
 import sympy as sp
 
+from chaplygin._lazy import later
 from chaplygin.errors import FormError
 
 from ..derive.equation_nodes import EquationNodes
 from ..symbols.symbols import time
 from .matrices import forcing, kinematics, mass_matrix
 
+mechanics = later("sympy.physics.mechanics")
+
 
 def symbolic_system(eqs: EquationNodes) -> Any:
     """M theta' = f and dx/dt in dynamicsymbols; see `Equations.to_sympy_system`."""
-    from sympy.physics.mechanics import SymbolicSystem, dynamicsymbols
-
     if eqs.independent is not None:
         raise FormError(
             f"to_sympy_system: the independent variable of {eqs.form!r} is not the time; use another form"
@@ -27,14 +28,14 @@ def symbolic_system(eqs: EquationNodes) -> Any:
             "use a form without multipliers, momenta and contacts"
         )
     varying = [*eqs.coordinates, *eqs.velocities, *eqs.system.inputs]
-    moving = {s: dynamicsymbols(s.name) for s in varying}
+    moving = {s: mechanics.dynamicsymbols(s.name) for s in varying}
     # Symbol of the same assumptions, so that from_sympy takes them back as they were.
     still = {p: sp.Symbol(p.name, **p.assumptions0) for p in (*eqs.system.parameters, *eqs.parameters)}
-    known = {time: dynamicsymbols._t, **moving, **still}
+    known = {time: mechanics.dynamicsymbols._t, **moving, **still}
     if not eqs.velocities:
-        return SymbolicSystem([moving[x] for x in eqs.coordinates], kinematics(eqs).xreplace(known))
+        return mechanics.SymbolicSystem([moving[x] for x in eqs.coordinates], kinematics(eqs).xreplace(known))
     mass, force, rates = (m.xreplace(known) for m in (mass_matrix(eqs), forcing(eqs), kinematics(eqs)))
-    return SymbolicSystem(
+    return mechanics.SymbolicSystem(
         [moving[x] for x in eqs.coordinates],
         force,
         speeds=[moving[v] for v in eqs.velocities],

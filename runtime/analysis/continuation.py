@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError, KernelError
 
 from ..interface import arguments, assumptions
@@ -24,6 +25,8 @@ from .field import Field
 from .linearization import NEUTRAL, Family, Linearization, linearized, matched, size
 from .newton import Problem
 from .rest import Rest
+
+scipy = later("scipy")
 
 _NEWTON_STEPS = 8
 _CLOSE = 1e-12
@@ -290,7 +293,6 @@ def _zero(
     arc: _Arc, place: _Place, between: tuple[float, float], function: Callable[[_Place], float]
 ) -> _Distant:
     """Where a function changes its sign between two distances from `place`."""
-    from scipy.optimize import brentq
 
     def point(s: float) -> _Place:
         found = arc.at(place, s) if s else place
@@ -298,7 +300,7 @@ def _zero(
             raise _singular(arc, place)
         return found
 
-    s = float(brentq(lambda s: function(point(s)), *between, xtol=1e-15, rtol=1e-14))
+    s = float(scipy.optimize.brentq(lambda s: function(point(s)), *between, xtol=1e-15, rtol=1e-14))
     return s, point(s)
 
 

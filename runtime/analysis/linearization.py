@@ -15,16 +15,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..problem.consistency import judge, share
+from ..results.plotting import labelled
 from .field import TURNING, Field, exact, named, plain, point, refuse
+from .pictures import locus, roots
 from .scaling import WEAK
 
 if TYPE_CHECKING:
     from ..model.compiled_model import CompiledModel
+
+scipy = later("scipy")
 
 Complex = NDArray[np.complex128]
 
@@ -109,17 +114,13 @@ class Linearization:
 
     def to_scipy(self) -> Any:
         """The `scipy.signal.StateSpace` with these A, B, C, D. Raises ArgumentError without inputs or outputs."""
-        from scipy.signal import StateSpace
-
         for kind, names in (("input", self.inputs), ("output", self.outputs)):
             if not names:
                 raise ArgumentError(f"to_scipy: a StateSpace needs an {kind}, and {self.title} has none")
-        return StateSpace(self.A, self.B, self.C, self.D)
+        return scipy.signal.StateSpace(self.A, self.B, self.C, self.D)
 
     def plot(self, file: Any = None) -> Any:
         """A picture of the eigenvalues in the complex plane, a Matplotlib figure; written to `file` if given."""
-        from .pictures import roots
-
         return roots(self.eigenvalues, self.title, file)
 
     @cached_property
@@ -191,9 +192,6 @@ class Family(Sequence[Linearization]):
 
     def plot(self, file: Any = None) -> Any:
         """The root locus, a Matplotlib figure; written to `file` if given."""
-        from ..results.plotting import labelled
-        from .pictures import locus
-
         name, values = next(iter(self.varied.items()))
         label = labelled(name, self.units.get(name, ""))
         return locus(self.eigenvalues, values, label, self.members[0].title, file)
@@ -210,9 +208,7 @@ class Family(Sequence[Linearization]):
 
 def matched(wanted: Complex, values: Complex) -> Complex:
     """The values in the order in which they are nearest to those wanted."""
-    from scipy.optimize import linear_sum_assignment
-
-    _, order = linear_sum_assignment(np.abs(wanted[:, None] - values[None]))
+    _, order = scipy.optimize.linear_sum_assignment(np.abs(wanted[:, None] - values[None]))
     return np.asarray(values[order])
 
 
@@ -228,9 +224,7 @@ def stability(a: Array, eigenvalues: Complex) -> str:
 
 def size(a: Array) -> float:
     """The norm of A in units of the states in which it is balanced, so that it is a rate whatever their units are."""
-    from scipy.linalg import matrix_balance
-
-    return float(np.linalg.norm(matrix_balance(a)[0], 2))
+    return float(np.linalg.norm(scipy.linalg.matrix_balance(a)[0], 2))
 
 
 def linearize(
@@ -320,10 +314,9 @@ def _independent(
         ]
     if not len(closing):
         return list(range(len(names))), []
-    from scipy.linalg import qr
 
     scaled = closing / np.maximum(np.linalg.norm(closing, axis=1, keepdims=True), 1e-300)
-    _, upper, order = qr(scaled, mode="economic", pivoting=True)
+    _, upper, order = scipy.linalg.qr(scaled, mode="economic", pivoting=True)
     sizes = np.abs(np.diag(upper))
     rank = int((sizes > _RANK * max(sizes[0], 1e-300)).sum()) if sizes.size else 0
     follow = sorted(map(int, order[:rank]))

@@ -69,7 +69,7 @@ class LyapunovExponents:
         return j + float(sums[j - 1] if j else 0.0) / abs(float(self.values[j]))
 
 
-def lyapunov(
+def lyapunov_exponents(
     model: CompiledModel,
     t_span: Any,
     initial: Any,

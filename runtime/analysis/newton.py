@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError, KernelError
 
 from ..interface import arguments, assumptions
@@ -20,6 +21,8 @@ from .scaling import WEAK
 
 if TYPE_CHECKING:
     from ..model.compiled_model import CompiledModel
+
+scipy = later("scipy")
 
 _STEPS = 100
 _HALVINGS = 12
@@ -149,9 +152,8 @@ class Problem:
         open_, units = self.open_directions(v)
         if not len(open_):
             return
-        from scipy.linalg import qr
 
-        _, upper, order = qr(open_, pivoting=True)
+        _, upper, order = scipy.linalg.qr(open_, pivoting=True)
         count = len(open_)
         # One direction for each pivot, in which the other pivots do not change.
         directions = np.linalg.solve(upper[:, :count], upper)[:, np.argsort(order)] * units

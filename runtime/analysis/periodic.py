@@ -128,7 +128,7 @@ class PeriodicOrbit:
         return f"<periodic motion of {self.model.name}: T = {self.period:.6g}; {kind}{largest}{by}>"
 
 
-def periodic(
+def periodic_orbit(
     model: CompiledModel,
     initial: Any,
     period: float,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
 
 from ..interface.arguments import Array
@@ -20,6 +21,8 @@ from .field import Field, refuse
 if TYPE_CHECKING:
     from ..model.compiled_model import CompiledModel
     from ..problem.options import RunOptions
+
+scipy = later("scipy")
 
 _RTOL = 1e-12
 """The least relative tolerance that says what size of a state its absolute tolerance stands for."""
@@ -177,10 +180,9 @@ def null_space(rows: Array) -> Array:
     """An orthonormal basis (n, n - rank) of the vectors that are orthogonal to rows (m, n)."""
     if not len(rows):
         return np.eye(rows.shape[1])
-    from scipy import linalg
 
     sizes = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.ascontiguousarray(linalg.null_space(rows / np.where(sizes > 0, sizes, 1.0), rcond=_RANK))
+    return np.ascontiguousarray(scipy.linalg.null_space(rows / np.where(sizes > 0, sizes, 1.0), rcond=_RANK))
 
 
 def said_of(differences: Sequence[str]) -> str:

@@ -17,9 +17,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
 
+from .. import core
 from ..interface.arguments import Array
+
+scipy = later("scipy")
 
 UNIFORM, NORMAL, LOGNORMAL, EXPONENTIAL, WEIBULL, TABLE = range(6)
 """`enum cg_law` in cg_quantile.h."""
@@ -65,9 +69,7 @@ class Compiled(Law):
     numbers: Array
 
     def _quantile(self, u: Array) -> Array:
-        from ..core._core import quantile
-
-        return quantile(self.kind, self.numbers, u)
+        return core.quantile(self.kind, self.numbers, u)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,10 +206,8 @@ def _table(source: Any) -> Compiled | None:
 
 def _at(source: Any, cells: Array, s: Array, fineness: int) -> Array:
     """The quantile at the points s of [-1, 1] in each cell, (len(s), len(cells))."""
-    from scipy.special import ndtr
-
     z = cells + (s[:, None] + 1) / (2 * fineness)
-    return np.asarray(_quantile(source, ndtr(z), ndtr(-z)), dtype=np.float64)
+    return np.asarray(_quantile(source, scipy.special.ndtr(z), scipy.special.ndtr(-z)), dtype=np.float64)
 
 
 def _powers(x: Array) -> Array:

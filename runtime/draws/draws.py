@@ -15,6 +15,7 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE, assumption, holds
+from ..model.compiled_model import core_available
 from .derived import in_order
 from .distributions import Compiled, InSciPy, Law, Steps, law
 from .joint import Copula, Joint, Normals, Samples
@@ -81,8 +82,6 @@ class Plan:
         sampling: Any,
         reject: Any,
     ) -> None:
-        from ..model.compiled_model import core_available
-
         compiled = core_available()
         self.seed, self.sampling = _seed(seed), arguments.text("sampling", sampling)
         self.reject = arguments.boolean("reject", reject)

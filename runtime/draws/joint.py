@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
 from .distributions import HIGHEST, LOWEST, NORMAL, Compiled, InSciPy, Law, is_distribution, law
+
+scipy = later("scipy")
 
 ALIKE = 1e-12
 """Relative difference of two entries of a matrix that are taken as equal."""
@@ -103,9 +106,7 @@ class Copula:
         return len(self.margins)
 
     def draw(self, u: Array) -> Array:
-        from scipy.special import ndtr
-
-        probabilities = np.clip(ndtr(self.normals.draw(u)), LOWEST, HIGHEST)
+        probabilities = np.clip(scipy.special.ndtr(self.normals.draw(u)), LOWEST, HIGHEST)
         return np.array([margin.quantile(row) for margin, row in zip(self.margins, probabilities)])
 
 
@@ -172,9 +173,8 @@ def standard_normal(compiled: bool) -> Law:
     """The standard normal distribution."""
     if compiled:
         return Compiled(NORMAL, np.array([0.0, 1.0]))
-    from scipy import stats
 
-    return InSciPy(stats.norm())
+    return InSciPy(scipy.stats.norm())
 
 
 def factor(what: str, matrix: Array) -> Array:

@@ -18,10 +18,13 @@ import numpy as np
 from numpy.random import Generator, Philox, SeedSequence
 from numpy.typing import NDArray
 
+from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
 
 from ..interface.arguments import Array, nearest, short
 from .distributions import HIGHEST, LOWEST
+
+scipy = later("scipy")
 
 _WIDTH = 4  # numbers of one Philox counter
 _ROUNDS = 6
@@ -76,10 +79,8 @@ class Uniforms:
         return self._quasi("Halton", first, last)
 
     def _quasi(self, kind: str, first: int, last: int) -> Array:
-        from scipy.stats import qmc
-
         if self._reached != first:
-            maker = getattr(qmc, kind)
+            maker = getattr(scipy.stats.qmc, kind)
             word = "rng" if "rng" in inspect.signature(maker).parameters else "seed"
             options: dict[str, Any] = {word: Generator(Philox(SeedSequence(self.seed)))}
             if kind == "Sobol":

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from chaplygin.errors import ArgumentError
 
+from .. import core
 from ..core.single_thread import Guard
 from ..interface import arguments
 from ..interface.arguments import Array
@@ -29,6 +30,7 @@ from ..problem.inputs import Inputs, parse
 from ..steppers.snapshots import Sealed
 from .batch_arguments import Runs, chosen, plain_rows, spread, start_by_name, target
 from .executors import cores, number_of_threads
+from .sensitivities import BatchTangents
 from .start import Start
 
 if TYPE_CHECKING:
@@ -142,27 +144,23 @@ class Batch:
 
     def _open(self, count: int, sensitivities: Any, controls: Inputs) -> None:
         """Get the memory, the lanes and the threads of `count` runs."""
-        from ..core._core import BatchCore, Team
-
         model, options, (threads, lanes, control) = self.model, self._options, self._asked
         self._tangents = None
         self._pivots: pivots.Pivots | None = None
         if sensitivities is not None:
-            from .sensitivities import BatchTangents
-
             self._tangents = BatchTangents(model, sensitivities, control, options, controls)
         apart = one_at_a_time(model, options, {}, sensitivities=self._tangents is not None, starts=False)
         address, self.lanes = lane_set(model, options.chosen, lanes, count, apart)
         limit = cores() if threads is None else number_of_threads("threads", threads)
         self.threads = max(1, min(limit, count // SHARE if threads is None else count))
-        self._team = Team(self.threads)
+        self._team = core.Team(self.threads)
         weakref.finalize(self, self._team.close)
         # the process in which threads of the team run, and the number of the first one that does not
         self._staffed = 0, 1
         whole, how = (
             (model, options) if self._tangents is None else (self._tangents.model, self._tangents.options)
         )
-        self._core = BatchCore(whole, count, how, address, self._team)
+        self._core = core.BatchCore(whole, count, how, address, self._team)
         self._alone = Guard("batch")  # held by every public method
         self._views(count)
 

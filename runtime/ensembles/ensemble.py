@@ -8,9 +8,12 @@ import numpy as np
 
 from chaplygin.errors import optional
 
+from .. import statistics
+from ..interface.tables import SHOWN, aligned, table, with_unit
 from ..problem.consistency import Accepted, held
 from .ensemble_data import EnsembleData
 from .event_times import EventTimes as EventTimes, index_of  # pickles made before name EventTimes here
+from .pictures import of_ensemble
 
 if TYPE_CHECKING:
     from ..results.solution import Solution
@@ -89,25 +92,18 @@ class Ensemble(EnsembleData):
         the distributions at the end; ``plot.fan()``, ``plot.histogram()``, ``plot.exceedance()``,
         ``plot.convergence()`` (of means) and ``plot.scatter()`` are of one kind. Needs the extra ``[plot]``.
         """
-        from .pictures import of_ensemble
-
         return of_ensemble(self)
 
     def summary(self) -> str:
         """A text: how the trajectories ended, the indices of the first failures, and a table of the final states."""
-        from ..interface.tables import aligned
-        from ..statistics.summary import failures
-
         rows = aligned([_HEAD, *self._rows()])
-        return "\n".join([self._caption(), *failures(self.failed, self.status[self.failed]), rows])
+        return "\n".join([self._caption(), *statistics.failures(self.failed, self.status[self.failed]), rows])
 
     def _caption(self) -> str:
         return f"{len(self)} trajectories of {self.model.name}: {self.message}"
 
     def _rows(self, most: int | None = None) -> list[tuple[str, ...]]:
         """Figures of the first `most` states of the trajectories that reached the end."""
-        from ..interface.tables import with_unit
-
         ok, names = self.ok, self.model.states
         last = self.y if self.t_eval is None else self.y[:, -1:, :].reshape(len(names), -1)
         rows = []
@@ -122,8 +118,6 @@ class Ensemble(EnsembleData):
 
     def _repr_html_(self) -> str:
         """A table of the final states of the trajectories that reached the end."""
-        from ..interface.tables import SHOWN, table
-
         rows, more = self._rows(SHOWN), len(self.model.states) - SHOWN
         if more > 0:
             rows.append((f"and {more} more",))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from chaplygin.errors import ArgumentError
 
+from .. import core, sensitivities as tangents
 from ..draws.draws import Draws
 from ..interface import arguments
 from ..interface.arguments import Array, positive
@@ -20,10 +21,10 @@ from ..model.lanes import lane_set, one_at_a_time
 from ..problem import inputs as signals
 from ..problem.options import RunOptions
 from .observer import Observer
+from .sensitivities import EnsembleSensitivity, Runs, Starts
 from .start import KEPT, Columns, Start
 
 if TYPE_CHECKING:
-    from ..sensitivities.variation import Variation
     from .sensitivities import EnsembleSensitivity
 
 
@@ -129,9 +130,7 @@ class EnsembleJob:
         controls = signals.parse(inputs, model.inputs, count, model._input_flags).suit(checked.chosen)
         by = None
         if sensitivities is not None:
-            from ..sensitivities.variation import varied
-
-            by = varied(model, sensitivities, checked, controls)
+            by = tangents.varied(model, sensitivities, checked, controls)
         return cls(
             model,
             (t0, t1),
@@ -159,12 +158,10 @@ class EnsembleJob:
         return len(self.model.states) if self.sensitivities is None else self.variation.size
 
     @property
-    def variation(self) -> Variation:
+    def variation(self) -> tangents.Variation:
         """The larger model of a job with sensitivities."""
-        from ..sensitivities.variation import Variation
-
         assert self.sensitivities is not None
-        return Variation.of(self.model, len(self.sensitivities), self.sensitivity_control)
+        return tangents.Variation.of(self.model, len(self.sensitivities), self.sensitivity_control)
 
     def run(self, first: int = 0, last: int | None = None) -> Results:
         """The results of trajectories first <= j < last: the same bits in any range, process or thread."""
@@ -247,9 +244,6 @@ class EnsembleTangents:
 
     def __init__(self, part: EnsemblePart, x0: Array) -> None:
         """`x0` has room for the start of the larger model, and contains that of the states."""
-        from ..core._core import EnsembleCore
-        from .sensitivities import Starts
-
         job = part.job
         variation = job.variation
         starts = Starts(part.start, part.x0, part.inputs, job.sensitivities or (), part.count)
@@ -260,12 +254,10 @@ class EnsembleTangents:
         self.start = SimpleNamespace(
             parameters=[*part.start.parameters, *variation.rows(starts.seeds, starts.sizes)]
         )
-        self.core = EnsembleCore(variation.model, self)
+        self.core = core.EnsembleCore(variation.model, self)
 
     def sensitivity(self, t: Array, y: Array) -> EnsembleSensitivity:
         """The derivatives of the ensemble of these trajectories, of which these are the results."""
-        from .sensitivities import EnsembleSensitivity, Runs
-
         job, results = self.job, self.results
         ended = (results.status == 1) & (job.t_eval is None)
         starts, at = self._starts, 0 if job.t_eval is None else slice(None)

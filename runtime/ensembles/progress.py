@@ -6,6 +6,8 @@ import sys
 import time
 from typing import Any
 
+from chaplygin.errors import MissingExtraError, optional
+
 
 class Progress:
     """A tqdm bar if it is installed, else a line on stderr; unless requested, only on a terminal.
@@ -22,8 +24,8 @@ class Progress:
         self.bar: Any = None
         if self.active:
             try:
-                from tqdm import tqdm
-            except ImportError:
+                tqdm = optional("tqdm", "a progress bar", "progress").tqdm
+            except MissingExtraError:
                 return
             self.bar = tqdm(total=total, unit="run", unit_scale=True, delay=self.delay, file=sys.stderr)
 

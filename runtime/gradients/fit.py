@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
+from ..results.plotting import finish, labelled, new_figure, title, unit_of_time
 from .loss_function import bounds as bounds_of
 from .residuals import Residuals, residuals
 
 if TYPE_CHECKING:
     from ..model.compiled_model import CompiledModel
+
+scipy = later("scipy")
 
 _SAME = 1e-10
 """Ratio of the extreme singular values of the scaled Jacobian below which parameters are not told apart."""
@@ -74,10 +78,8 @@ class Fit:
 
     def interval(self, name: Any, level: float = 0.95) -> tuple[float, float]:
         """The confidence interval of one value: Student's t, or the normal distribution if sigma is known."""
-        from scipy.stats import norm, t
-
         high = 0.5 + 0.5 * _level(level)
-        width = norm.ppf(high) if self.sigma_known else t.ppf(high, self.degrees)
+        width = scipy.stats.norm.ppf(high) if self.sigma_known else scipy.stats.t.ppf(high, self.degrees)
         i = self._index(name)
         half = float(width * self.errors[i])
         return float(self.values[i]) - half, float(self.values[i]) + half
@@ -85,16 +87,14 @@ class Fit:
     def contains(self, values: Mapping[Any, float], level: float = 0.95) -> bool:
         """Whether the joint confidence region of the named values contains these: an ellipsoid by Fisher's F, or chi
         squared if sigma is known."""
-        from scipy.stats import chi2, f
-
         given = arguments.by_name("values", values)
         rows = [self._index(name) for name in given]
         off = np.array([arguments.number(name, value) for name, value in given.items()]) - self.values[rows]
         size = float(off @ np.linalg.solve(self.covariance[np.ix_(rows, rows)], off))
         k = len(rows)
         if self.sigma_known:
-            return size <= float(chi2.ppf(_level(level), k))
-        return size <= k * float(f.ppf(_level(level), k, self.degrees))
+            return size <= float(scipy.stats.chi2.ppf(_level(level), k))
+        return size <= k * float(scipy.stats.f.ppf(_level(level), k, self.degrees))
 
     def summary(self) -> str:
         """A table of the values with their standard errors and 95 % intervals."""
@@ -120,8 +120,6 @@ class Fit:
 
         It is written to `file` if given.
         """
-        from ..results.plotting import finish, labelled, new_figure, title, unit_of_time
-
         measured, model = self.problem.runs[run], self.problem.model
         moments = np.linspace(*measured.t_span, 500)
         solution = self.problem.solution(measured, self.values, moments)
@@ -177,15 +175,13 @@ def fit(
     >>> found.contains({"k": 4, "x": 1})
     True
     """
-    from scipy.optimize import least_squares
-
     problem = residuals(
         model, data, free=free, initial=initial, parameters=parameters, inputs=inputs, t0=t0, **options
     )
     low, high = bounds_of(model, problem.names, bounds)
     _check(problem, low, high)
     # no gtol: it is compared with the gradient itself, which is small already where the samples are
-    found = least_squares(
+    found = scipy.optimize.least_squares(
         problem,
         problem.start,
         problem.jacobian,

@@ -10,6 +10,7 @@ import numpy as np
 
 from chaplygin.errors import ArgumentError, KernelError
 
+from .. import core
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.statuses import message_of
@@ -24,7 +25,6 @@ from .quantities import integrand_of, sampled, slope_in_time
 from .start import Start
 
 if TYPE_CHECKING:
-    from ..core._core import Trail
     from ..model.compiled_model import CompiledModel
 
 
@@ -57,14 +57,12 @@ class Gradient:
 
 def check_smooth(what: str, model: CompiledModel, options: RunOptions) -> RunOptions:
     """The checked options of a run whose steps have a derivative; raises `ArgumentError` that names what has none."""
-    from ..core._core import explicit_method
-
     require_compiled(what, model)
     checked = options.checked(model)
-    if not explicit_method(checked.chosen):
+    if not core.explicit_method(checked.chosen):
         raise ArgumentError(
             f"{what}: method {checked.chosen!r} has no adjoint here; take "
-            f"{', '.join(name for name in model.methods if explicit_method(name))}"
+            f"{', '.join(name for name in model.methods if core.explicit_method(name))}"
         )
     if corrects(model, checked.project) == "correction_all":
         raise ArgumentError(
@@ -81,7 +79,7 @@ def check_memory(memory: Any) -> float:
     return min(size, 2.0**62)
 
 
-def gradient(
+def loss_gradient(
     model: CompiledModel,
     loss: Any,
     t_span: tuple[float, float],
@@ -114,24 +112,22 @@ _MOST_DIRECTIONS = 4
 """How many tangents bound the steps of a run: as many as fill a vector register cost as much as one."""
 
 
-def steps(start: Start, names: Sequence[str], options: RunOptions, stops: Array, memory: float) -> Trail:
+def steps(start: Start, names: Sequence[str], options: RunOptions, stops: Array, memory: float) -> core.Trail:
     """The run of a start, in steps that also bear the derivatives by `names`.
 
     Where the motion rests, its own errors bound no step. Four tangents do: the derivatives by up to four names, or sums
     of them, with signs and weights that no symmetry of a system has.
     """
-    from ..core._core import Trail, methods
-
     model = start.model
     fields = vars(options)
     jumps = model.events or model.contacts or model.kinks  # whose tangents tell what is one
-    if not jumps and not methods()[options.chosen].adaptive:
-        return Trail(model, fields, start.t, start.x, start.p, start.inputs, stops, memory)
+    if not jumps and not core.methods()[options.chosen].adaptive:
+        return core.Trail(model, fields, start.t, start.x, start.p, start.inputs, stops, memory)
     order = np.arange(len(names))
     weights = np.cos(1.0 + order**2) if len(names) > _MOST_DIRECTIONS else np.ones(len(names))
     tangents = start.along(names, order % _MOST_DIRECTIONS, weights)
     variation = Variation.of(model, len(tangents.sizes), True)
-    return Trail(
+    return core.Trail(
         variation.model,
         vars(variation.options(options)),
         start.t,

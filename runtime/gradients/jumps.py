@@ -23,6 +23,7 @@ import numpy as np
 
 from chaplygin.errors import KernelError
 
+from .. import core
 from ..interface.arguments import Array
 from ..interface.statuses import message_of
 from ..model.derivatives import derivatives
@@ -73,12 +74,13 @@ class Jumps:
         step: float,
         tolerance: Callable[[Array], Array],
     ) -> None:
-        from ..core._core import differentials, differentiated
-
         self.start, self.record, self.model, self.parts, self.end = start, record, start.model, parts, end
         self.integrand, self.step, self.tolerance = integrand, step, tolerance
-        self._differentiated, self._address = differentiated, derivatives(start.model).address("adjoint", 1)
-        self._kernels = differentials(start.model, self._address)
+        self._differentiated, self._address = (
+            core.differentiated,
+            derivatives(start.model).address("adjoint", 1),
+        )
+        self._kernels = core.differentials(start.model, self._address)
         times = record.rows[:, 0].copy()
         self._inputs = start.inputs.at(times, np.ascontiguousarray(record.rows[:, HEAD : HEAD + record.n].T))
         # The start is at a given time, before which a function of the time need not be known.

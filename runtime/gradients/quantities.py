@@ -9,6 +9,7 @@ import numpy as np
 
 from chaplygin.errors import ArgumentError
 
+from .. import core
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..model.derivatives import derivatives
@@ -53,11 +54,9 @@ def quantity_of(label: str, model: CompiledModel, what: Any) -> Quantity:
 
 
 def _check_smooth(label: str, model: CompiledModel, what: Named) -> None:
-    from ..core._core import kink_of
-
     if what.kernel is None:
         return
-    kink = kink_of(model, derivatives(model).backward(), what.kernel, what.index)
+    kink = core.kink_of(model, derivatives(model).backward(), what.kernel, what.index)
     if kink is not None:
         raise ArgumentError(
             f"{label}: {what} is not differentiable where {kink} switches; write it with smooth functions, such as a "
@@ -108,9 +107,7 @@ def sampled(
         rest = [np.broadcast_to(each, (len(each), len(t))) for each in (p[:, None], inputs)]
         return np.concatenate([t[None], y, *rest])[what.index], slopes[1:]
     else:
-        from ..core._core import slope_columns
-
-        found = slope_columns(model, derivatives(model).backward(), what.kernel, what.index, t, y, p, u)
+        found = core.slope_columns(model, derivatives(model).backward(), what.kernel, what.index, t, y, p, u)
     finite = np.isfinite(found[0]) & np.isfinite(found[1]).all(axis=0)
     if not finite.all():
         raise ArgumentError(

@@ -7,7 +7,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chaplygin.errors import ArgumentError, MissingExtraError, optional
+from chaplygin.errors import ArgumentError, optional
 
 from ..interface.checksum import open_library
 from ..interface.description import arguments_of
@@ -25,15 +25,16 @@ _added: dict[str, CompiledModel] = {}
 """The models that the library knows, by name: compiled functions of JAX refer to them until the process ends."""
 
 
+def _jax() -> Any:
+    return optional("jax", "Model.to_jax", "jax")
+
+
 def jax_function(model: CompiledModel, kernel: str) -> Any:
     """See `Model.to_jax`."""
     entry = model._entry(kernel)
     if entry.takes == "event":
         raise ArgumentError(f"to_jax: {kernel} takes an event; JAX gets only kernels of arrays")
-    try:
-        import jax  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("Model.to_jax", "jax", "jax") from error
+    _jax()
     name = _add(model)
     if kernel == "rhs":
         return _with_derivative(model, name)
@@ -46,7 +47,7 @@ def jax_function(model: CompiledModel, kernel: str) -> Any:
 
 def _with_derivative(model: CompiledModel, name: str) -> Callable[..., Any]:
     """The right-hand side, differentiable by x: the Jacobian is a matrix that JAX can transpose."""
-    import jax
+    jax = _jax()
 
     call, jacobian = _call(model, name, "rhs"), _call(model, name, "jacobian")
     n = len(model.states)
@@ -71,7 +72,7 @@ def _with_derivative(model: CompiledModel, name: str) -> Callable[..., Any]:
 
 def _call(model: CompiledModel, name: str, kernel: str) -> Callable[..., Any]:
     """The call of one kernel, with its arguments by name."""
-    import jax
+    jax = _jax()
 
     entry = model._entry(kernel)
     names = [a for a in arguments_of(entry.takes) if a not in ("out", "work")]
@@ -94,7 +95,7 @@ def _call(model: CompiledModel, name: str, kernel: str) -> Callable[..., Any]:
 
 
 def _array(model: CompiledModel, value: Any) -> Any:
-    import jax
+    jax = _jax()
 
     if not jax.config.jax_enable_x64:
         raise ArgumentError(
@@ -122,7 +123,7 @@ def _add(model: CompiledModel) -> str:
 @functools.cache
 def _library() -> ctypes.CDLL:
     """The library of `cg_jax.c`, compiled for this JAX and registered with it."""
-    import jax
+    jax = _jax()
 
     library = open_library(builder("jax_library").build_jax_library())
     jax.ffi.register_ffi_target(_TARGET, jax.ffi.pycapsule(library.cg_jax_call), platform="cpu")

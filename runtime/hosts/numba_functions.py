@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any
 
-from chaplygin.errors import MissingExtraError
+import numpy as np
+
+from chaplygin.errors import optional
 
 from ..interface.description import arguments_of
 from .lengths import lengths
@@ -20,11 +22,7 @@ _TYPES: dict[str, Any] = {"event": ctypes.c_int32, "t": ctypes.c_double}
 def numba_function(model: CompiledModel, kernel: str) -> Any:
     """See `Model.to_numba`."""
     entry = model._entry(kernel)
-    try:
-        import numba
-        import numpy as np
-    except ImportError as error:
-        raise MissingExtraError("Model.to_numba", "numba", "numba") from error
+    numba = optional("numba", "Model.to_numba", "numba")
     names, sizes = arguments_of(entry.takes), lengths(model, entry)
     types = [_TYPES.get(name, ctypes.c_void_p) for name in names]
     function = ctypes.CFUNCTYPE(ctypes.c_int, *types)(model.addresses[kernel])

@@ -9,6 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+try:
+    from ._cpu import x86_64_v3
+except ImportError:  # installed without a compiler
+    x86_64_v3 = False
+
 FOLDER = "x86_64_v3"
 """The extension modules for CPUs with AVX2 and FMA: x86-64-v3 in the System V ABI."""
 
@@ -19,10 +24,6 @@ SHIPPED = Path(__file__).resolve().parents[2] / "generated"
 
 def has_fused_variant() -> bool:
     """Whether this CPU runs the modules in `FOLDER`."""
-    try:
-        from ._cpu import x86_64_v3
-    except ImportError:  # installed without a compiler
-        return False
     return bool(x86_64_v3)
 
 

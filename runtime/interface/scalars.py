@@ -87,6 +87,5 @@ def is_masked(value: Any) -> bool:
         return False
     # Imported by whoever made a masked array. A module in `sys.modules` may still be importing in another thread; the
     # statement waits for it.
-    from numpy.ma import is_masked
 
-    return bool(is_masked(value))
+    return bool(np.ma.is_masked(value))

@@ -1,1 +1,12 @@
 """A compiled model: loading, derivatives, expressions, lanes and inlined methods on demand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chaplygin._lazy import face
+
+if TYPE_CHECKING:
+    from .projection import consistent as consistent
+
+__getattr__ = face(__name__, {"consistent": ".projection"})

@@ -10,6 +10,7 @@ import numpy as np
 
 from chaplygin.errors import ArgumentError
 
+from .. import core
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.checksum import open_library
@@ -136,11 +137,9 @@ class Derivatives:
     def _found(
         self, kind: str, kernel: str, t: float, x: Any, p: Any, u: Any, given: Any
     ) -> tuple[Array, Array]:
-        from ..core._core import differentials, differentiated, widest_lanes
-
         model = self._model
-        table = self.address(kind, widest_lanes())
-        known = differentials(model, table)
+        table = self.address(kind, core.widest_lanes())
+        known = core.differentials(model, table)
         if kernel not in known:
             hint = arguments.nearest(str(kernel), tuple(known))
             raise ArgumentError(
@@ -159,5 +158,5 @@ class Derivatives:
                 f"({n_given},) or ({n_given}, k) is needed"
             )
         moment, columns = arguments.number("t", t), arguments.wide(v)
-        value, found = differentiated(model, table, kernel, moment, state, parameters, inputs, columns)
+        value, found = core.differentiated(model, table, kernel, moment, state, parameters, inputs, columns)
         return value, found if v.ndim == 2 else found[:, 0]

@@ -10,6 +10,7 @@ from typing import Any
 
 from chaplygin.errors import ArgumentError
 
+from .. import core
 from ..interface.arguments import Array
 from ..interface.checksum import open_library
 from .builder import builder
@@ -60,9 +61,7 @@ class Expression:
 
     def rows(self, model: Any, t: Array, y: Array, p: list[Array], u: Array) -> Array:
         """The same for an expression with its derivatives: (1 + n + np + nu, N)."""
-        from ..core._core import companion_columns
-
-        return companion_columns(model, self.address, t, y, p, u)
+        return core.companion_columns(model, self.address, t, y, p, u)
 
     def __str__(self) -> str:
         return self.text

@@ -12,15 +12,13 @@ import json
 import threading
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chaplygin.errors import BuildError, LoadError, NoCompilerError
 
 from ..interface.files import library_name, method_key
 from .builder import builder
-
-if TYPE_CHECKING:
-    from .loading import Library
+from .loading import Library
 
 DEFAULTS = ("dop853", "vern9", "rk4")
 """What runs take without a tolerance that asks for another one (cg_default.h), and the method of fixed steps."""
@@ -37,8 +35,6 @@ def inline(model: Any, method: str, compiling: bool) -> bool:
     It is settled without one for implicit methods, for models whose right-hand side is too long or that were not
     compiled here, and where the compiler is missing or fails, which is a warning.
     """
-    from .loading import Library
-
     name = EXPLICIT.get(method, method)
     file = getattr(model.owner, "__file__", None)
     if name in model.inlined or model.methods[name].implicit or file is None:
@@ -69,8 +65,6 @@ def inline(model: Any, method: str, compiling: bool) -> bool:
 
 def _loaded(path: Path, name: str) -> Library | None:
     """The library at `path`; None if it is not there, or damaged."""
-    from .loading import Library
-
     try:
         return Library(path, name) if path.is_file() else None
     except LoadError:

@@ -10,6 +10,7 @@ from typing import Any
 
 from chaplygin.errors import ArgumentError, ChaplyginError, NoCompilerError
 
+from .. import core
 from ..interface import arguments
 from ..interface.checksum import open_library
 from ..interface.cpu_variants import sources_of
@@ -75,12 +76,11 @@ def lane_set(
         raise ArgumentError(f"lanes = {wanted}: {apart}, so trajectories run one at a time; leave lanes out")
     if wanted == 1 or apart is not None or (wanted is None and count < 2):
         return 0, 1
-    from ..core._core import widest_lanes
 
     for lanes, address in model.lane_sets:
         if lanes == wanted or (wanted is None and lanes <= count):
             return int(address), int(lanes)
-    lanes = wanted or widest_lanes()
+    lanes = wanted or core.widest_lanes()
     if lanes == 1 or (wanted is None and count < lanes):
         return 0, 1
     try:

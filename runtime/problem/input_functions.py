@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
+
+scipy = later("scipy")
 
 NEEDED = "give f(t) or f(t, y), where y is the state vector"
 
@@ -81,10 +84,8 @@ class Cubic:
     """A cubic spline through samples, f(t): see `cubic`."""
 
     def __init__(self, times: Array, values: Array) -> None:
-        from scipy.interpolate import CubicSpline
-
         self.times, self.values = times, values
-        self._spline = CubicSpline(times, values)
+        self._spline = scipy.interpolate.CubicSpline(times, values)
 
     def __call__(self, t: Any) -> Any:
         """The value at a time, or at an array of times; before the first sample and after the last, theirs."""

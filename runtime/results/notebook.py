@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from chaplygin.errors import optional
+
 from ..interface.tables import SHOWN, table, with_unit
 from .between_points import drawn
 from .plotting import title
@@ -64,9 +66,9 @@ def _picture(sol: RunData) -> str:
     try:
         series = drawn(sol, POINTS)
         shown = np.unique(np.linspace(0, len(series.t) - 1, max(POINTS, 2 * sol.n_steps)).round().astype(int))
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(4.5, 0.4 + 0.9 * len(names)), layout="constrained")
+        figure = optional("matplotlib.figure", "a picture", "plot").Figure(
+            figsize=(4.5, 0.4 + 0.9 * len(names)), layout="constrained"
+        )
         panels = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
         for panel, name, row in zip(panels, names, series.y):
             panel.plot(series.t[shown], row[shown], linewidth=1.0)

@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from chaplygin.errors import ArgumentError, optional
 
 from ..interface import arguments
@@ -75,8 +77,6 @@ def draw(sol: RunData, names: Sequence[str], file: Any, path: bool, ax: Any = No
 
 def _axes(given: Any, count: int) -> list[Any]:
     """Axes of Matplotlib: one, or `count` of them."""
-    import numpy as np
-
     axes: list[Any] = np.array(given, dtype=object).ravel().tolist()
     if len(axes) not in (1, count) or not all(hasattr(a, "plot") and hasattr(a, "axvline") for a in axes):
         some = "Matplotlib axes" if count == 1 else f"one of Matplotlib's axes, or {count}"
@@ -88,9 +88,7 @@ def new_figure(what: str, size: tuple[float, float], file: Any) -> Any:
     """An empty figure: one that pyplot shows, or one that is written to `file`, which is checked."""
     figure_class = _figure_class(what)
     if file is None:
-        import matplotlib.pyplot as plt
-
-        return plt.figure(figsize=size, layout="constrained")
+        return optional("matplotlib.pyplot", what, "plot").figure(figsize=size, layout="constrained")
     check_file(file)
     return figure_class(figsize=size, layout="constrained")
 
@@ -123,17 +121,14 @@ def _panels(panels: Sequence[Any], sol: RunData, names: Sequence[str]) -> None:
             for t in times:
                 panel.axvline(t, linewidth=0.8, **style)
     if marks or shared:
-        from matplotlib.lines import Line2D
-
+        line = optional("matplotlib.lines", "Solution.plot", "plot").Line2D
         curves = panels[0].get_legend_handles_labels()[0] if shared else []
-        handles = [Line2D([], [], linewidth=0.8, label=label, **style) for label, _, style in marks]
+        handles = [line([], [], linewidth=0.8, label=label, **style) for label, _, style in marks]
         panels[0].legend(handles=[*curves, *handles], loc="best", fontsize=8)
     panels[-1].set_xlabel(labelled(sol.model.along or "t", unit_of_time(sol.model)))
 
 
 def _path(panel: Any, sol: RunData, names: Sequence[str]) -> None:
-    import numpy as np
-
     series = drawn(sol)
     x, y = (series[name] for name in names)
     panel.plot(x, y, linewidth=1.2)

@@ -12,6 +12,8 @@ from chaplygin.errors import ArgumentError, optional
 from ..interface.arguments import Array, array
 from ..interface.statuses import ACCUMULATING
 from . import plotting
+from .audit import audit
+from .notebook import solution_table
 from .run_data import Problem, RunData
 
 if TYPE_CHECKING:
@@ -109,8 +111,6 @@ class Solution(RunData):
 
         Source: P. Painlevé, Leçons sur l'intégration des équations de la mécanique (1895).
         """
-        from .audit import audit
-
         return audit(self, tolerance)
 
     def plot(
@@ -172,8 +172,6 @@ class Solution(RunData):
         return [*self.names, "t"]
 
     def _repr_html_(self) -> str:
-        from .notebook import solution_table
-
         return solution_table(self)
 
     def __repr__(self) -> str:

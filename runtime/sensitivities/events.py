@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import core
 from ..interface.arguments import Array
 from ..model.derivatives import derivatives
 from ..problem.event_functions import functions, value_of
@@ -140,8 +141,6 @@ class _Rows:
     """Some rows of the log of a run, of one cause: times t (m,), y, u before and after, tangents and rates before."""
 
     def __init__(self, given: VariedRun, record: EventRecord, which: Any, step: float) -> None:
-        from ..core._core import differentials
-
         variation, log = given.variation, record.rows[which].T
         n, modes = variation.n, len(record.contacts) + len(record.signs)
         sides = [log[HEAD + i * record.n : HEAD + (i + 1) * record.n] for i in (0, 1)]
@@ -162,7 +161,7 @@ class _Rows:
         self.u[1][:, ~last] = self.u[0][:, ~last]  # modes change after the last of several resets
         self.first, self.slopes = first, given.inputs.slopes(self.t, step)
         lanes = lanes_for(variation.count)
-        self._kernels = differentials(self.model, derivatives(self.model).address("along", lanes))
+        self._kernels = core.differentials(self.model, derivatives(self.model).address("along", lanes))
         self.rates = self._rates(self.t, self.y[0], self.u[0])
         for column, row in enumerate(first):
             if record.causes[row] < record.first_function:  # the side of a kink is known there

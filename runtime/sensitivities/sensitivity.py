@@ -25,6 +25,7 @@ from ..results.event_record import EventRecord
 from ..results.named_derivatives import RunDerivatives
 from ..results.run_data import Problem
 from ..results.solution import Solution
+from .events import at_end, at_events
 from .variation import VariedRun, along, moved, varied_run
 
 if TYPE_CHECKING:
@@ -56,8 +57,6 @@ class Sensitivity(RunDerivatives):
         self._events: dict[str, EventSensitivity] | None = None
         problem = Problem(*solution._posed)
         if record is not None and solution.status == 1 and problem.t_eval is None:
-            from .events import at_end
-
             self.y[:, :, -1], self.delays[:, -1] = at_end(given, record, problem.events, self._step)
 
     @property
@@ -71,8 +70,6 @@ class Sensitivity(RunDerivatives):
     def events(self) -> dict[str, EventSensitivity]:
         """By name of each event of the model, and of Python events as "events[0]": an `EventSensitivity`."""
         if self._events is None:
-            from .events import at_events
-
             called = Problem(*self._solution._posed).events
             self._events = (
                 {} if self._record is None else at_events(self._given, self._record, called, self._step)

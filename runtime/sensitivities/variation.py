@@ -9,6 +9,7 @@ import numpy as np
 
 from chaplygin.errors import ArgumentError
 
+from .. import core
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..model.compiled_model import CompiledModel
@@ -32,11 +33,9 @@ def along(
     delays: Array,
 ) -> Array:
     """The derivatives of the results of a kernel, (rows, k, N), as `along_columns` has them; u may be without modes."""
-    from ..core._core import along_columns
-
     u = np.concatenate([u, np.zeros((len(model.inputs) + len(model.modes) - len(u), u.shape[1]))])
     address = derivatives(model).address("along", lanes_for(tangents.shape[1]))
-    return along_columns(model, address, kernel, t, y, p, u, tangents, seeds, delays)
+    return core.along_columns(model, address, kernel, t, y, p, u, tangents, seeds, delays)
 
 
 def moved(seeds: Array, slopes: Array, delays: Array) -> Array:
@@ -53,9 +52,7 @@ def moved(seeds: Array, slopes: Array, delays: Array) -> Array:
 
 def lanes_for(count: int) -> int:
     """How many directions of `count` are computed together."""
-    from ..core._core import widest_lanes
-
-    return min(widest_lanes(), 4 if count <= 4 else 8)
+    return min(core.widest_lanes(), 4 if count <= 4 else 8)
 
 
 class VariedRun(NamedTuple):
@@ -104,9 +101,7 @@ def varied(model: Any, names: Any, how: options.RunOptions, controls: Inputs) ->
 
 def checked(model: Any, how: options.RunOptions) -> options.RunOptions:
     """The options, if there are sensitivities with them."""
-    from ..core._core import methods
-
-    known = [name for name, method in methods().items() if not method.implicit]
+    known = [name for name, method in core.methods().items() if not method.implicit]
     if how.chosen not in known:
         raise ArgumentError(
             f"sensitivities: method {how.chosen!r} does not integrate them; take one of {', '.join(known)}"
@@ -128,12 +123,10 @@ class Variation:
     """
 
     def __init__(self, model: Any, count: int, control: bool, fed: bool = False) -> None:
-        from ..core._core import VariationalTable
-
         self.base, self.n, self.count, self.control, self.fed = model, len(model.states), count, control, fed
         lanes = lanes_for(count)
         found = derivatives(model)
-        self.table = VariationalTable(model, found.variational(lanes), count, fed)
+        self.table = core.VariationalTable(model, found.variational(lanes), count, fed)
         self.model = CompiledModel(self.table.capsule, owner=self.table)
         self.first: int = self.table.first
         """The index of the first tangent among the states."""

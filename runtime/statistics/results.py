@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
@@ -20,6 +21,8 @@ from .sketches import Counts, Moments
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+scipy = later("scipy")
 
 
 class Statistic(ABC):
@@ -93,9 +96,7 @@ class MomentsResult(Statistic):
         It assumes that the mean of so many numbers is about normal, which takes many of them if their distribution has
         heavy tails.
         """
-        from scipy.special import stdtrit
-
-        half = stdtrit(np.maximum(self.count - 1.0, 0), 0.5 + interval_level(level) / 2)
+        half = scipy.special.stdtrit(np.maximum(self.count - 1.0, 0), 0.5 + interval_level(level) / 2)
         widths = {name: half * error for name, error in self.error.items()}
         return (
             {name: mean - widths[name] for name, mean in self.mean.items()},
@@ -136,12 +137,10 @@ class Quantiles(Statistic):
         are too few trajectories: even the smallest or largest number would not bound the quantile with this
         probability.
         """
-        from scipy.stats import binom
-
         outside = (1 - interval_level(level)) / 2
         return (
-            self._ranked(lambda total: binom.ppf(outside, total, self.q)),
-            self._ranked(lambda total: binom.isf(outside, total, self.q) + 1),
+            self._ranked(lambda total: scipy.stats.binom.ppf(outside, total, self.q)),
+            self._ranked(lambda total: scipy.stats.binom.isf(outside, total, self.q) + 1),
         )
 
     def _ranked(self, ranks: Any) -> Array:
@@ -244,6 +243,4 @@ def interval_level(level: Any) -> float:
 
 def normal_half(level: Any) -> float:
     """The normal quantile of (1 + level) / 2."""
-    from scipy.special import ndtri
-
-    return float(ndtri(0.5 + interval_level(level) / 2))
+    return float(scipy.special.ndtri(0.5 + interval_level(level) / 2))

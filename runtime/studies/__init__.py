@@ -1,1 +1,13 @@
 """Ensembles of which only statistics are kept: chunks, workers, folders; responses, rare events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chaplygin._lazy import face
+
+if TYPE_CHECKING:
+    from .job import StudyJob as StudyJob
+    from .run import run_study as run_study
+
+__getattr__ = face(__name__, {"StudyJob": ".job", "run_study": ".run"})

@@ -15,12 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
 from .collector import Collector
 from .observed import Comparison, Condition, Joined, Observed
+
+sympy = later("sympy")
 
 MOST = 32
 """Failures of one event: each has its own levels."""
@@ -146,9 +149,7 @@ def _failures(condition: Any) -> list[_Failure]:
     if kind == "And":
         return _together([_failures(each) for each in condition.args])
     if kind in ("Not", "Xor", "ITE", "Implies", "Equivalent", "Nand", "Nor"):
-        from sympy import to_nnf
-
-        plain = to_nnf(condition, simplify=False)
+        plain = sympy.to_nnf(condition, simplify=False)
         if plain != condition:
             return _failures(plain)
     if not hasattr(condition, "gts"):
@@ -202,17 +203,19 @@ def _all_branches(what: Any, largest: bool) -> list[Any]:
 
 def _branches(side: Any, largest: bool) -> list[Any]:
     """Expressions of which `side` is the largest (or the smallest) one, by one of its Max, Min or Abs."""
-    from sympy import Abs, Add, Max, Min, Mul
-
-    for term in Add.make_args(side):
-        chosen = [factor for factor in Mul.make_args(term) if isinstance(factor, (Abs, Max, Min))]
+    for term in sympy.Add.make_args(side):
+        chosen = [
+            factor
+            for factor in sympy.Mul.make_args(term)
+            if isinstance(factor, (sympy.Abs, sympy.Max, sympy.Min))
+        ]
         if len(chosen) != 1:
             continue
-        rest = Mul(*(factor for factor in Mul.make_args(term) if factor is not chosen[0]))
+        rest = sympy.Mul(*(factor for factor in sympy.Mul.make_args(term) if factor is not chosen[0]))
         if not (rest.is_positive or rest.is_negative):
             continue
-        if (bool(rest.is_positive) != isinstance(chosen[0], Min)) == largest:
+        if (bool(rest.is_positive) != isinstance(chosen[0], sympy.Min)) == largest:
             inner = chosen[0].args
-            each = (inner[0], -inner[0]) if isinstance(chosen[0], Abs) else inner
+            each = (inner[0], -inner[0]) if isinstance(chosen[0], sympy.Abs) else inner
             return [side - term + rest * one for one in each]
     return [side]

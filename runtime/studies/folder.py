@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from chaplygin._lazy import later
+
 from ..interface import arguments
 from ..statistics.part import Part
 from ..statistics.sketches import CHUNK
@@ -30,6 +32,8 @@ from .packing import Form, fits, pack, unpack
 
 if TYPE_CHECKING:
     from .job import StudyJob
+
+filelock = later("filelock")
 
 _NAME = re.compile(r"chunk-(\d{12})-([0-9a-f]{16})\.zip")
 
@@ -42,15 +46,13 @@ class Folder:
 
         Raises StudyFolderError if the folder contains anything else, another study, or cannot be used.
         """
-        from filelock import FileLock, Timeout
-
         self.path = arguments.path("out", path)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._check_ours()
-            self._lock = FileLock(self.path / ".lock", timeout=0)
+            self._lock = filelock.FileLock(self.path / ".lock", timeout=0)
             self._lock.acquire()
-        except Timeout:
+        except filelock.Timeout:
             raise StudyFolderError(f"out: {self._shown} is in use by another process") from None
         except OSError as error:
             raise StudyFolderError(f"out: {self._shown} cannot be used: {error.strerror or error}") from error

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from chaplygin._lazy import later
+from chaplygin._version import __version__
 from chaplygin.errors import ArgumentError, ChaplyginError
 
 from ..interface import arguments
@@ -26,6 +28,8 @@ from .precision import Precision
 
 if TYPE_CHECKING:
     from .job import StudyJob
+
+scipy = later("scipy")
 
 MANIFEST = "study.json"
 FORMAT = 3
@@ -195,10 +199,6 @@ def _optional(check: Callable[[str, Any], Value]) -> Callable[[str, Any], Value 
 
 def description(job: StudyJob) -> dict[str, Any]:
     """What a study is, as JSON: two studies with equal descriptions have equal chunks, `versions` apart."""
-    import scipy
-
-    from chaplygin._version import __version__
-
     plan = job.plan
     return {
         "format": FORMAT,

@@ -14,9 +14,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from chaplygin._lazy import later
+from chaplygin._version import __version__
 from chaplygin.errors import ChaplyginError
 
 from ..model.builder import builder
+
+scipy = later("scipy")
 
 KEPT = 4
 """Studies that a worker keeps unpacked."""
@@ -74,11 +80,6 @@ def unpack(content: bytes) -> Any:
 
 def _versions() -> dict[str, str]:
     """Versions on which the bits of a study, or its pickle, may depend."""
-    import numpy as np
-    import scipy
-
-    from chaplygin._version import __version__
-
     return {
         "python": ".".join(platform.python_version_tuple()[:2]),
         "chaplygin": __version__,

@@ -32,7 +32,7 @@ class FailedTrajectoryError(ChaplyginError):
     """A trajectory of a study with ``on_failure="raise"`` failed."""
 
 
-def run(
+def run_study(
     job: StudyJob,
     threads: Any,
     workers: Any,

@@ -64,18 +64,17 @@ def to_parquet(study: StudyData, path: Any) -> None:
     """`Study.to_parquet`."""
     xarray = optional("xarray", "Study.to_parquet", "storage")
     arrow = optional("pyarrow", "Study.to_parquet", "storage")
+    parquet = optional("pyarrow.parquet", "Study.to_parquet", "storage")
     target = _new(path, "to_parquet")
     target.mkdir(parents=True)
     writers: dict[str, Any] = {}
 
     def write(name: str, found: Any) -> None:
-        import pyarrow.parquet
-
         table = arrow.Table.from_pandas(_frame(found), preserve_index=False)
         if name not in writers:
             about = {"chaplygin": json.dumps(study.facts())}
             schema = table.schema.with_metadata({**(table.schema.metadata or {}), **about})
-            writers[name] = pyarrow.parquet.ParquetWriter(target / f"{quote(name, safe=' ')}.parquet", schema)
+            writers[name] = parquet.ParquetWriter(target / f"{quote(name, safe=' ')}.parquet", schema)
         writers[name].write_table(table.cast(writers[name].schema))
 
     try:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 from chaplygin.errors import ArgumentError
 
 from ..draws.draws import Draws
+from ..ensembles.event_times import index_of
 from ..results.solution import Solution
 from . import storage, summary as summaries
 from .job import _cut_first
+from .pictures import of_study
 from .study_data import Results as Results, StudyData  # pickles made before name Results here
 
 if TYPE_CHECKING:
@@ -35,8 +37,6 @@ class Study(StudyData):
 
     def rerun(self, i: int, **changed: Any) -> Solution:
         """Run trajectory i again and return the full `Solution`. Keywords change options of `integrate`."""
-        from ..ensembles.event_times import index_of
-
         self._check_model("rerun")
         j = index_of("rerun", i, len(self))
         given, _ = self.job.arguments(j, j + 1)
@@ -58,8 +58,6 @@ class Study(StudyData):
         """Pictures: ``plot()`` chooses, ``plot.fan()``, ``plot.histogram()``, ``plot.exceedance()``,
         ``plot.convergence()`` and ``plot.scatter()`` are of one kind. Needs the extra ``[plot]``.
         """
-        from .pictures import of_study
-
         return of_study(self)
 
     def to_xarray(self) -> Any:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..statistics.part import Part
 from ..statistics.results import Statistic
 from ..statistics.views import View
+from .folder import Chunks
 from .job import StudyJob
 from .precision import decisions
 
@@ -89,8 +90,6 @@ class StudyData:
 
     def _parts(self) -> Iterator[Part]:
         """The parts in the folder, in the order of the trajectories, up to the first that is missing."""
-        from .folder import Chunks
-
         assert self._folder is not None
         yield from Chunks(self._folder, self.done, self.job.collect).parts()
 

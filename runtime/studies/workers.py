@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
 
 from ..ensembles.executors import cores, number_of_threads
@@ -20,6 +21,8 @@ from ..statistics.part import Part
 from .crashes import Without, guarded
 from .job import StudyJob
 from .pickling import WorkerError, opened, pack, unpack
+
+asyncio = later("asyncio")
 
 Place = tuple[int, int]
 """The trajectories first <= i < last of a chunk."""
@@ -156,8 +159,6 @@ class Dask(Processes):
             )
 
     def _await_workers(self) -> None:
-        import asyncio
-
         try:
             self.client.wait_for_workers(1, timeout=PATIENCE)
         except (TimeoutError, asyncio.TimeoutError):

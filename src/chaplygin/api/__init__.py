@@ -1,1 +1,22 @@
 """The objects that users hold and their methods, each of which leads on to the next step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chaplygin._lazy import face
+
+if TYPE_CHECKING:
+    from .c_bundle import export_c as export_c
+    from .objective import Objective as Objective
+    from .python_model import PythonModel as PythonModel, python_kernels as python_kernels
+
+__getattr__ = face(
+    __name__,
+    {
+        "Objective": ".objective",
+        "PythonModel": ".python_model",
+        "export_c": ".c_bundle",
+        "python_kernels": ".python_model",
+    },
+)

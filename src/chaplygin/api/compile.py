@@ -6,6 +6,8 @@ import functools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import chaplygin
+from chaplygin.codegen import emit
 from chaplygin.codegen.derive.digest import program_digest
 from chaplygin.codegen.forms.choose import derive, fitting
 from chaplygin.codegen.system.checked_system import CheckedSystem
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
     from chaplygin.codegen.lower.program import Program
     from chaplygin.codegen.lower.sources import Sources
     from chaplygin.codegen.methods.pair import Pair
-
-    from .equations import Equations
 
 
 def compile_system(
@@ -56,19 +56,15 @@ def compile_system(
     )
 
     @functools.cache
-    def equations() -> Equations:
-        from .equations import Equations  # a system found in the cache needs no derivation
-
-        return Equations(derive(system, chosen, **options))
+    def equations() -> chaplygin.Equations:
+        return chaplygin.Equations(derive(system, chosen, **options))
 
     @functools.cache
     def program() -> Program:
         return equations().program.bringing(own)
 
     def sources() -> Sources:
-        from chaplygin.codegen.emit.targets import COMPILED, emit
-
-        return emit(program(), COMPILED)
+        return emit.emit(program(), emit.COMPILED)
 
     model = loaded(system, digest, program, sources, reproducible, wait, own)
     return knowing(model, lambda: equations().nodes)

@@ -7,18 +7,29 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from chaplygin import api
+from chaplygin._lazy import later
+from chaplygin.codegen import toolchain
 from chaplygin.codegen.graph.linear import UNROLLED_VELOCITIES
 from chaplygin.codegen.system.checked_system import CheckedSystem
 from chaplygin.codegen.toolchain.cache import lookup, model_key
 from chaplygin.errors import BuildError, CoreMissingError, NoCompilerError, PurePythonWarning
+from chaplygin.runtime import core
 from chaplygin.runtime.model.compiled_model import require_core
+from chaplygin.runtime.model.inlining import DEFAULTS, inline
+
+from .model import load_model
 
 if TYPE_CHECKING:
+    from chaplygin.codegen import methods as pairs
     from chaplygin.codegen.derive.equation_nodes import EquationNodes
     from chaplygin.codegen.lower.program import Program
     from chaplygin.codegen.lower.sources import Sources
     from chaplygin.codegen.methods.pair import Pair
     from chaplygin.codegen.methods.taylor import Taylor
+
+else:
+    pairs = later("chaplygin.codegen.methods")
 
 
 def knowing(model: Any, equations: Callable[[], EquationNodes]) -> Any:
@@ -31,13 +42,11 @@ def knowing(model: Any, equations: Callable[[], EquationNodes]) -> Any:
 def own_methods(methods: Iterable[Pair | str]) -> tuple[Pair | Taylor, ...]:
     """The methods that a model brings, checked."""
     given = tuple(methods) if not isinstance(methods, str) else (methods,)
-    if not given:  # nearly always, so nothing is imported otherwise
+    if not given:  # nearly always
         return ()
     require_core()
-    from chaplygin.codegen.methods import own
-    from chaplygin.runtime.core._core import methods as known
 
-    return own(given, known())
+    return pairs.own(given, core.methods())
 
 
 def loaded(
@@ -55,16 +64,13 @@ def loaded(
         key = model_key(digest, reproducible=reproducible, inline=inline)
         path = lookup(key)
         if path is None:
-            from chaplygin.codegen.toolchain.library import build
-
-            path = build(sources(), key=key, reproducible=reproducible, inline=inline)
+            path = toolchain.build(sources(), key=key, reproducible=reproducible, inline=inline)
     except (NoCompilerError, CoreMissingError) as error:
         if system.events or system.contacts or methods:
             what = "methods of its own" if methods else "events or contacts"
             raise BuildError(
                 f"{str(error).rstrip('.')}. The model {system.name!r} has {what}, which run in compiled code only"
             ) from error
-        from .python_model import python_model
 
         warnings.warn(
             f"{str(error).rstrip('.')}. The model {system.name!r} runs in pure Python instead, about a hundred times "
@@ -72,8 +78,7 @@ def loaded(
             PurePythonWarning,
             stacklevel=4,
         )
-        return python_model(program(), quiet=True)
-    from .model import load_model
+        return api.PythonModel(api.python_kernels(program()), quiet=True)
 
     model = load_model(path)
     if wait and not model._eager:
@@ -84,7 +89,5 @@ def loaded(
 
 def _inline(model: Any) -> None:
     """Inline the right-hand side into the methods that runs take by default, side by side."""
-    from chaplygin.runtime.model.inlining import DEFAULTS, inline
-
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda method: inline(model, method, True), DEFAULTS))

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import sympy as sp
 
+from chaplygin.codegen import derive, emit, forms, plan, views
 from chaplygin.codegen.derive.equation_nodes import EquationNodes, Invariant
 from chaplygin.codegen.derive.invariants import find, levels
+from chaplygin.codegen.forms.choose import fitting
 from chaplygin.codegen.graph.graph import Node
 from chaplygin.codegen.views import matrices
 from chaplygin.errors import SizeWarning
@@ -113,10 +115,8 @@ class Equations:
 
     @cached_property
     def program(self) -> Program:
-        from chaplygin.codegen.plan.passes import lower
-
         self._warn_of_size()
-        return lower(self.nodes, lambda: self._found)
+        return plan.lower(self.nodes, lambda: self._found)
 
     @cached_property
     def _found(self) -> tuple[Invariant, ...]:
@@ -125,12 +125,9 @@ class Equations:
 
     def _warn_of_size(self) -> None:
         """Issue a SizeWarning if emitting and compiling will take a minute, which cells and tensions do not."""
-        from chaplygin.codegen.derive.point_mass_tree import point_tree
-        from chaplygin.codegen.forms.choose import fitting
-
         eqs, system = self.nodes, self.nodes.system
         operations = eqs.graph.count_operations([*eqs.force, *(n for row in eqs.mass for n in row)])
-        if eqs.cells or operations < LONG or point_tree(eqs):
+        if eqs.cells or operations < LONG or derive.point_tree(eqs):
             return
         advice = "; use 'recursive'" if "recursive" == fitting(system) != self.form else ""
         warnings.warn(
@@ -151,9 +148,7 @@ class Equations:
         self, folder: str | Path, *, force: bool = False, targets: Sequence[str] | None = None
     ) -> list[Path]:
         """Write the C sources (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; see `System.emit`."""
-        from chaplygin.codegen.emit.targets import DEFAULT, emit_to
-
-        return emit_to(self.program, folder, force=force, targets=targets or DEFAULT)
+        return emit.emit_to(self.program, folder, force=force, targets=targets or emit.DEFAULT)
 
     def __getstate__(self) -> dict[str, Any]:
         """The nodes only; cached results are computed again after unpickling."""
@@ -200,22 +195,18 @@ class Equations:
             "forcing": g.count_operations(self.nodes.force),
         }
         if sum(counts.values()) > LARGEST_COUNTED_AS_EMITTED:
-            from chaplygin.codegen.plan.passes import derived_counts
-
-            found = derived_counts(self.nodes)
+            found = plan.derived_counts(self.nodes)
             return {**counts, "rhs": found.operations, "divisions": found.divisions, "hoisted": found.hoisted}
-        plan = self.program.schedule("rhs")
-        hoisted = 0 if plan.hoist is None else plan.hoist.operations
-        return {**counts, "rhs": plan.operations, "divisions": plan.divisions, "hoisted": hoisted}
+        rhs = self.program.schedule("rhs")
+        hoisted = 0 if rhs.hoist is None else rhs.hoist.operations
+        return {**counts, "rhs": rhs.operations, "divisions": rhs.divisions, "hoisted": hoisted}
 
     def reduced_system(self) -> System:
         """For the form `routh`: the reduced system as a separate `System`, with L = R.
 
         Raises FormError if the remaining displacements are not closed under brackets, or for any other form.
         """
-        from chaplygin.codegen.forms.routh import reduced_system
-
-        return type(self.system)._of(reduced_system(self.nodes))
+        return type(self.system)._of(forms.reduced_system(self.nodes))
 
     def to_sympy_system(self) -> Any:
         """The equations as a `sympy.physics.mechanics.SymbolicSystem`, M theta' = f with dx/dt, in dynamicsymbols.
@@ -229,9 +220,7 @@ class Equations:
         >>> example("harmonic_oscillator").system.equations("lagrange").to_sympy_system().dyn_implicit_rhs
         Matrix([[-k*x(t)]])
         """
-        from chaplygin.codegen.views.to_sympy_system import symbolic_system
-
-        return symbolic_system(self.nodes)
+        return views.symbolic_system(self.nodes)
 
     def linearize(
         self, point: Mapping[Any, Any], about: Literal["equilibrium", "steady"] = "equilibrium"
@@ -253,9 +242,7 @@ class Equations:
         >>> system.equations("lagrange").linearize(hanging).A[2, 0]
         -g*(m1 + m2)/(l1*m1)
         """
-        from chaplygin.codegen.views.linearize import linearized
-
-        return linearized(self.nodes, lambda: levels(self.nodes, self._found), point, about)
+        return views.linearized(self.nodes, lambda: levels(self.nodes, self._found), point, about)
 
     def latex(self, *, simplify: bool = False) -> str:
         """The equations as a LaTeX `aligned` environment (without dollar signs).
@@ -271,14 +258,10 @@ class Equations:
         \\ddot{q} &= \\frac{2 \\sin{\\left(2 q \\right)}}{\\cos{\\left(2 q \\right)} - 3}
         \\end{aligned}
         """
-        from chaplygin.codegen.views.latex import equations_to_latex
-
-        return equations_to_latex(self.nodes, boolean("simplify", simplify))
+        return views.equations_to_latex(self.nodes, boolean("simplify", simplify))
 
     def _repr_html_(self) -> str:
-        from chaplygin.codegen.views.notebook import equations_table
-
-        return equations_table(self.nodes, self.invariant_status)
+        return views.equations_table(self.nodes, self.invariant_status)
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
@@ -301,11 +284,10 @@ def compile(
         )
     boolean("reproducible", reproducible)
     boolean("wait", wait)
-    from chaplygin.codegen.emit.targets import COMPILED, emit
 
     own = own_methods(methods)
     program = equations.program.bringing(own)
-    sources = emit(program, COMPILED)
+    sources = emit.emit(program, emit.COMPILED)
     digest = hashlib.sha256(repr(sorted(sources.files.items())).encode()).hexdigest()
     model = loaded(equations.system, digest, lambda: program, lambda: sources, reproducible, wait, own)
     return knowing(model, lambda: equations.nodes)

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from chaplygin.codegen import importers
+
 from .system import System
 
 if TYPE_CHECKING:
@@ -51,9 +53,7 @@ def from_urdf(
     >>> from_urdf("pendulum.urdf")
     System('pendulum', coordinates=(pin), velocities=(pin_dot), parameters=(g))
     """
-    from chaplygin.codegen.importers.urdf import robot
-
-    return System._of(robot(path, base=base, motors=motors, friction=friction))
+    return System._of(importers.robot(path, base=base, motors=motors, friction=friction))
 
 
 def from_sympy(
@@ -111,9 +111,7 @@ def from_sympy(
     >>> from_sympy(pendulum, "pendulum")
     System('pendulum', coordinates=(q), velocities=(q_dot), parameters=(g, l, m))
     """
-    from chaplygin.codegen.importers.from_sympy import declared
-
-    found, form = declared(
+    found, form = importers.declared(
         model,
         name,
         parameters=parameters,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chaplygin.errors import LoadError
+from chaplygin.runtime import core, steppers
 from chaplygin.runtime.model.compiled_model import require_core
 from chaplygin.runtime.model.loading import (
     Library,
@@ -24,9 +25,7 @@ from .model_exports import ModelExports
 from .model_runs import ModelRuns
 
 if TYPE_CHECKING:
-    from chaplygin.runtime.core._core import EnsembleCore
     from chaplygin.runtime.ensembles.job import EnsemblePart
-    from chaplygin.runtime.steppers.stepper import Stepper
 
 
 class Model(ModelAnalysis, ModelExports, ModelRuns):
@@ -111,15 +110,11 @@ class Model(ModelAnalysis, ModelExports, ModelRuns):
     2.0
     """
 
-    def _stepper(self, *given: Any) -> Stepper:
-        from chaplygin.runtime.steppers.stepper import Stepper
+    def _stepper(self, *given: Any) -> steppers.Stepper:
+        return steppers.Stepper(self, *given)
 
-        return Stepper(self, *given)
-
-    def _ensemble_core(self, part: EnsemblePart) -> EnsembleCore:
-        from chaplygin.runtime.core._core import EnsembleCore
-
-        return EnsembleCore(self, part)
+    def _ensemble_core(self, part: EnsemblePart) -> core.EnsembleCore:
+        return core.EnsembleCore(self, part)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a model as the path of its module: the file must exist when it is unpickled."""

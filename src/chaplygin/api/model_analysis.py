@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from chaplygin import api
+from chaplygin.runtime import analysis, gradients, sensitivities
 from chaplygin.runtime.model.compiled_model import CompiledModel
 from chaplygin.runtime.problem.options import GRADIENT_MEMORY, PERIODIC, of_call, shown
 
@@ -28,9 +30,7 @@ class ModelAnalysis(CompiledModel):
 
     def _integrate_varied(self, *given: Any) -> Solution:
         """`integrate` with `sensitivities`, for the binding."""
-        from chaplygin.runtime.sensitivities.sensitivity import integrate
-
-        return integrate(self, *given)
+        return sensitivities.integrate(self, *given)
 
     @shown()
     def gradient(
@@ -71,10 +71,8 @@ class ModelAnalysis(CompiledModel):
         >>> round(found.value, 8), round(found["k"], 8)  # cos 2, -sin(2)/4
         (-0.41614684, -0.22732436)
         """
-        from chaplygin.runtime.gradients.gradient import gradient
-
         how = of_call(ModelAnalysis.gradient, options)
-        return gradient(self, loss, t_span, initial, parameters, inputs, by, memory, how)
+        return gradients.loss_gradient(self, loss, t_span, initial, parameters, inputs, by, memory, how)
 
     @shown()
     def objective(
@@ -103,10 +101,8 @@ class ModelAnalysis(CompiledModel):
         >>> round(value, 8), slope.round(8)  # cos 2, -sin(2)/4
         (-0.41614684, array([-0.22732436]))
         """
-        from .objective import Objective
-
         how = of_call(ModelAnalysis.objective, options)
-        return Objective(self, loss, t_span, initial, parameters, inputs, free, memory, how)
+        return api.Objective(self, loss, t_span, initial, parameters, inputs, free, memory, how)
 
     def linearize(
         self,
@@ -138,9 +134,7 @@ class ModelAnalysis(CompiledModel):
         >>> lin.eigenvalues
         array([0.-2.j, 0.+2.j])
         """
-        from chaplygin.runtime.analysis.linearization import linearize
-
-        return linearize(self, state, parameters, inputs, t, about)
+        return analysis.linearize(self, state, parameters, inputs, t, about)
 
     def equilibrium(
         self,
@@ -168,9 +162,7 @@ class ModelAnalysis(CompiledModel):
         >>> model.equilibrium({"theta1": 3, "theta2": 0.1}, numbers)
         <equilibrium of double_pendulum: theta1 = 3.14159, theta2 = 0, theta1_dot = 0, theta2_dot = 0; unstable>
         """
-        from chaplygin.runtime.analysis.steady import equilibrium
-
-        return equilibrium(self, guess, parameters, inputs, keep, free, t)
+        return analysis.equilibrium(self, guess, parameters, inputs, keep, free, t)
 
     def steady_motion(
         self,
@@ -195,9 +187,7 @@ class ModelAnalysis(CompiledModel):
         >>> circle.unknowns
         ('w1', 'w2')
         """
-        from chaplygin.runtime.analysis.steady import steady_motion
-
-        return steady_motion(self, guess, parameters, inputs, keep, free, t)
+        return analysis.steady_motion(self, guess, parameters, inputs, keep, free, t)
 
     @shown()
     def lyapunov(
@@ -228,10 +218,10 @@ class ModelAnalysis(CompiledModel):
         >>> bool(abs(found.values).max() < 1e-2)
         True
         """
-        from chaplygin.runtime.analysis.lyapunov import lyapunov
-
         how = of_call(ModelAnalysis.lyapunov, options)
-        return lyapunov(self, t_span, initial, parameters, inputs, n, transient, interval, how)
+        return analysis.lyapunov_exponents(
+            self, t_span, initial, parameters, inputs, n, transient, interval, how
+        )
 
     @shown(PERIODIC)
     def periodic(
@@ -268,9 +258,7 @@ class ModelAnalysis(CompiledModel):
         >>> round(orbit.period, 9), orbit.n_ones  # pi; the flow and the energy
         (3.141592654, 2)
         """
-        from chaplygin.runtime.analysis.periodic import periodic
-
         how = of_call(ModelAnalysis.periodic, options, PERIODIC)
-        return periodic(
+        return analysis.periodic_orbit(
             self, initial, period, parameters, inputs, t, keep, {} if turns is None else turns, drift, how
         )

@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from chaplygin import api
 from chaplygin.errors import ArgumentError
+from chaplygin.runtime import hosts
 from chaplygin.runtime.interface import arguments
+from chaplygin.runtime.model.builder import builder
 from chaplygin.runtime.model.compiled_model import CompiledModel
 
 if TYPE_CHECKING:
@@ -51,8 +54,6 @@ class ModelExports(CompiledModel):
         >>> path.name
         'oscillator.fmu'
         """
-        from chaplygin.codegen.toolchain.fmu import export_fmu
-
         if self.along is not None:
             raise ArgumentError(
                 f"{self.name} has {self.along} as its independent variable; "
@@ -68,7 +69,7 @@ class ModelExports(CompiledModel):
                 experiment[attribute] = arguments.number(name, value)
                 if experiment[attribute] <= 0:
                     raise ArgumentError(f"export_fmu: {name} = {value} is not positive")
-        return export_fmu(self, path, version, kind, platforms, start, experiment)
+        return builder("fmu").export_fmu(self, path, version, kind, platforms, start, experiment)
 
     def export_c(
         self,
@@ -104,15 +105,13 @@ class ModelExports(CompiledModel):
         >>> sorted(path.name for path in folder.glob("*.[ch]"))
         ['cg_runtime.c', 'example.c', 'heavy_top.c', 'heavy_top.h']
         """
-        from .c_bundle import export_c
-
         known = {**dict.fromkeys(self.declared, 0.0), **dict.fromkeys(self.parameters, 1.0), **self.example}
         given = arguments.named("initial", initial)
         if given is not None:  # the example starts where the independent variable is 0
             initial = {name: value for name, value in given.items() if name != self.along}
         start = self._exported_start("export_c", known, initial, parameters, inputs)
         alone = arguments.boolean("single_header", single_header)
-        return export_c(self, folder, methods, scalar, alone, start, prefix)
+        return api.export_c(self, folder, methods, scalar, alone, start, prefix)
 
     def _exported_start(
         self, what: str, known: Mapping[str, float], initial: Any, parameters: Any, inputs: Any
@@ -149,9 +148,7 @@ class ModelExports(CompiledModel):
         >>> rhs(0.0, np.array([1.0, 0.0]), np.array([1.0, 4.0]), np.empty(0), out), out  # doctest: +SKIP
         (0, array([ 0., -4.]))
         """
-        from chaplygin.runtime.hosts.numba_functions import numba_function
-
-        return numba_function(self, kernel)
+        return hosts.numba_function(self, kernel)
 
     def to_scipy(
         self,
@@ -179,9 +176,7 @@ class ModelExports(CompiledModel):
         >>> round(quad(push, 0, 3)[0], 12)  # -k/m 3^2 / 2
         -18.0
         """
-        from chaplygin.runtime.hosts.scipy_functions import scipy_integrand
-
-        return scipy_integrand(self, quantity, over, state, parameters, inputs, t)
+        return hosts.scipy_integrand(self, quantity, over, state, parameters, inputs, t)
 
     def to_jax(self, kernel: str = "rhs") -> Any:
         """A kernel as a function of JAX on the CPU, for `jax.jit`, `jax.vmap` and, for "rhs", differentiation by x.
@@ -200,6 +195,4 @@ class ModelExports(CompiledModel):
         >>> jax.jit(model.to_jax("rhs"))(0.0, [1.0, 0.0], [1.0, 4.0])  # doctest: +SKIP
         Array([ 0., -4.], dtype=float64)
         """
-        from chaplygin.runtime.hosts.jax_functions import jax_function
-
-        return jax_function(self, kernel)
+        return hosts.jax_function(self, kernel)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from chaplygin.runtime import ensembles, model, steppers
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.problem.options import STEPPER, RunKeywords, of_call, shown
 from chaplygin.runtime.problem.start import InitialStates
+from chaplygin.runtime.results.notebook import model_table
+
+from .ensemble import ensemble
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -44,9 +48,7 @@ class ModelRuns(InitialStates):
         >>> model.consistent(start, sleigh.parameters, keep=["omega"])["w"]
         0.0
         """
-        from chaplygin.runtime.model.projection import consistent
-
-        return consistent(self, initial, parameters, inputs, keep, t)
+        return model.consistent(self, initial, parameters, inputs, keep, t)
 
     def ensemble(
         self,
@@ -62,8 +64,6 @@ class ModelRuns(InitialStates):
         >>> model.ensemble((0, 10), initial={"x": [0, 1], "x_dot": 0}, parameters={"m": 1, "k": 4})["x"].round(6)
         array([0.      , 0.408082])
         """
-        from .ensemble import ensemble
-
         return ensemble(self, t_span, initial, parameters, inputs, **options)
 
     @shown(STEPPER)
@@ -86,12 +86,9 @@ class ModelRuns(InitialStates):
         begin = arguments.number("t0", t0)
         control = arguments.sensitivity_control(sensitivity_control, sensitivities)
         if sensitivities is not None:
-            from chaplygin.runtime.sensitivities.variation import varied_run
-            from chaplygin.runtime.steppers.sensitivity_stepper import SensitivityStepper
-
             given = initial, parameters, inputs
-            return SensitivityStepper.of(
-                self, begin, varied_run(self, begin, *given, sensitivities, control, how)
+            return steppers.SensitivityStepper.of(
+                self, begin, sensitivities.varied_run(self, begin, *given, sensitivities, control, how)
             )
         x0, p, controls = self._prepare(begin, initial, parameters, inputs, how.smallest_atol)
         return self._stepper(begin, x0, p, controls, how)
@@ -118,21 +115,16 @@ class ModelRuns(InitialStates):
         applies to each advance.
         With `sensitivities` ``batch.sensitivity["x", "m"]`` is dx/dm of every run.
         """
-        from chaplygin.runtime.ensembles.batch import Batch
-        from chaplygin.runtime.ensembles.job import number_of_trajectories
-
         how = of_call(ModelRuns.batch, options).checked(self)
         begin = arguments.number("t0", t0)
         control = arguments.sensitivity_control(sensitivity_control, sensitivities)
         given = initial, parameters, inputs
-        count = number_of_trajectories(n, dict(zip(("initial", "parameters", "inputs"), given)))
-        return Batch(self, count, *given, begin, threads, lanes, how, sensitivities, control)
+        count = ensembles.number_of_trajectories(n, dict(zip(("initial", "parameters", "inputs"), given)))
+        return ensembles.Batch(self, count, *given, begin, threads, lanes, how, sensitivities, control)
 
     def _stepper(self, *given: Any) -> Stepper:
         """A stepper that starts at t0, x0, p, with inputs and options that have been checked."""
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        from chaplygin.runtime.results.notebook import model_table
-
         return model_table(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from chaplygin.runtime import hosts
 from chaplygin.runtime.gradients.loss_function import LossFunction
 
 
@@ -19,15 +20,11 @@ class Objective(LossFunction):
 
         Raises `MissingExtraError` without the extra ``[jax]``. JAX has to compute in double precision.
         """
-        from chaplygin.runtime.hosts.jax_functions import jax_objective
-
-        return jax_objective(self)
+        return hosts.jax_objective(self)
 
     def to_torch(self) -> Any:
         """The loss as a function of PyTorch of a tensor (k,), whose ``backward()`` gives the gradient.
 
         Raises `MissingExtraError` without the extra ``[torch]``.
         """
-        from chaplygin.runtime.hosts.torch_functions import torch_objective
-
-        return torch_objective(self)
+        return hosts.torch_objective(self)

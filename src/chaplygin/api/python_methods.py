@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from chaplygin._lazy import later
 from chaplygin.errors import KernelError, optional
 from chaplygin.runtime.interface.arguments import Array
 from chaplygin.runtime.interface.description import Method
@@ -27,6 +28,8 @@ from chaplygin.runtime.results.dense import Dense, interpolated
 
 if TYPE_CHECKING:
     from chaplygin.codegen.emit.python_backend import PythonKernels
+
+scipy = later("scipy")
 
 Function = Callable[..., Any]
 Vector = list[float]
@@ -323,11 +326,9 @@ class Solver(Integrator):
             solver.f = function(solver.t, solver.y)
 
     def dense(self, t0: float, x0: Array) -> Any:
-        from scipy.integrate import OdeSolution
-
         if not self.pieces:
             return super().dense(t0, x0)
-        return OdeSolution(np.array([t0, *self.ts]), self.pieces)
+        return scipy.integrate.OdeSolution(np.array([t0, *self.ts]), self.pieces)
 
 
 SOLVERS = {"dop853": "DOP853", "rk45": "RK45", "rk23": "RK23", "radau": "Radau", "bdf": "BDF"}

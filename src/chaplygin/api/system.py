@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+import chaplygin
+from chaplygin.codegen import views
 from chaplygin.codegen.declare.declare import Given, with_events as longer
+from chaplygin.codegen.derive.cyclic import cyclic_velocities
+from chaplygin.codegen.forms.choose import derive, fitting, forms
 from chaplygin.codegen.symbols.values import naming
 from chaplygin.codegen.system.checked_system import CheckedSystem
 from chaplygin.errors import ArgumentError
 from chaplygin.runtime.interface.messages import short
+
+from .compile import compile_system
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +31,7 @@ if TYPE_CHECKING:
     from chaplygin.codegen.methods.pair import Pair
 
     from .equations import Equations
+
 
 Expression = Any
 
@@ -154,9 +161,7 @@ class System(CheckedSystem):
         return partial(System, **given), ()
 
     def _repr_html_(self) -> str:
-        from chaplygin.codegen.views.notebook import system_table
-
-        return system_table(self)
+        return views.system_table(self)
 
     # -- analysis, equations, code ------------------------------------------------------------------------------
     def structure_constants(self, with_time: bool = False) -> list[list[list[Any]]]:
@@ -168,9 +173,7 @@ class System(CheckedSystem):
         >>> example("heavy_top").system.structure_constants()[0][1]      # [X_1, X_2] = X_3
         [0, 0, 1]
         """
-        from chaplygin.codegen.views.structure_constants import structure_constants
-
-        return structure_constants(self, with_time)
+        return views.structure_expressions(self, with_time)
 
     def cyclic_velocities(self) -> tuple[sp.Symbol, ...]:
         """The velocities eta_r with X_r L = 0, [X_r, X_b] = 0 for all b, [X_0, X_r] = 0 and Q_r = 0.
@@ -181,8 +184,6 @@ class System(CheckedSystem):
         >>> example("heavy_top").system.cyclic_velocities()
         ()
         """
-        from chaplygin.codegen.derive.cyclic import cyclic_velocities
-
         return tuple(self.velocities[r] for r in cyclic_velocities(self.nodes.graph.copy(), self))
 
     def equations(self, form: str | None = None, **options: Any) -> Equations:
@@ -195,11 +196,7 @@ class System(CheckedSystem):
         >>> example("heavy_top").system.equations().form
         'poincare'
         """
-        from chaplygin.codegen.forms.choose import derive, fitting
-
-        from .equations import Equations
-
-        return Equations(derive(self, fitting(self) if form is None else form, **options))
+        return chaplygin.Equations(derive(self, fitting(self) if form is None else form, **options))
 
     def compile(
         self,
@@ -222,8 +219,6 @@ class System(CheckedSystem):
         `chaplygin.Pair`, or "taylor", see docs/taylor.md. The kernels are compiled here; a method with the right-hand
         side inlined into it is compiled when it has run for long enough, or with `wait=True` before this returns.
         """
-        from .compile import compile_system
-
         system = self.with_events(events) if events else self
         return compile_system(system, form, reproducible=reproducible, wait=wait, methods=methods, **options)
 
@@ -244,8 +239,6 @@ class System(CheckedSystem):
 
         Raises FormError, EmitError, and ArgumentError if the folder is missing.
         """
-        from chaplygin.codegen.forms.choose import forms
-
         if folder is None:
             form, folder = None, form
         if folder is None or (isinstance(folder, str) and folder in forms()):

@@ -32,7 +32,7 @@ from chaplygin.runtime.statistics.sketches import CHUNK
 from chaplygin.runtime.studies import schedule, workers
 from chaplygin.runtime.studies.crashes import Without
 from chaplygin.runtime.studies.pickling import WorkerError, pack, unpack
-from chaplygin.runtime.studies.run import FailedTrajectoryError, run
+from chaplygin.runtime.studies.run import FailedTrajectoryError, run_study as run
 from chaplygin.runtime.studies.schedule import AHEAD, WAITING, Schedule
 
 pytestmark = [needs_core, pytest.mark.skipif(os.name == "nt", reason="needs signals")]
