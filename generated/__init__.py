@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 from chaplygin.runtime.interface.cpu_variants import search_path
@@ -24,8 +25,6 @@ def include_path() -> list[str]:
     >>> (pxd / "chaplygin" / "generated" / "heavy_top.pxd").exists(), (headers / "chaplygin.h").exists()
     (True, True)
     """
-    from importlib.util import find_spec
-
     runtime = find_spec("chaplygin.runtime")
     assert runtime is not None
     assert runtime.origin is not None

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from chaplygin.codegen.emit.method_headers import MADE, runtime_headers
 from chaplygin.codegen.emit.targets import emit
+from chaplygin.systems import example
 
 GOLDEN = {
     "chaplygin_sleigh": "maggi",
@@ -31,8 +32,6 @@ GOLDEN = {
 
 def committed_texts() -> dict[str, str]:
     """{path below the root of the checkout: text} for every committed file that the generator emits."""
-    from chaplygin.systems import example
-
     texts = {f"runtime/c/{name}": text for name, text in runtime_headers().items()}
     for name, form in GOLDEN.items():
         files = emit(example(name).system.equations(form).program).files

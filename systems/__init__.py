@@ -13,6 +13,10 @@ from importlib import import_module
 from inspect import signature
 from typing import Any
 
+from chaplygin.errors import UnknownSystemError
+from chaplygin.runtime import interface
+from chaplygin.runtime.interface.messages import short
+
 from .entry import Example
 
 __all__ = ["Example", "example", "examples"]
@@ -76,10 +80,7 @@ def example(name: str, **options: Any) -> Example:
     0.5
     """
     if not isinstance(name, str) or name not in _SYSTEMS:
-        from chaplygin.errors import UnknownSystemError
-        from chaplygin.runtime.interface.arguments import nearest, short
-
-        hint = nearest(name, _SYSTEMS) if isinstance(name, str) else ""
+        hint = interface.nearest(name, _SYSTEMS) if isinstance(name, str) else ""
         raise UnknownSystemError(
             f"the catalogue has no system {short(name)}{hint or ';'} it has {', '.join(_SYSTEMS)}"
         )

@@ -19,6 +19,8 @@ from __future__ import annotations
 from math import pi
 from typing import TYPE_CHECKING, Any
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -73,8 +75,6 @@ def _bodies(p: Any, ground: Any) -> tuple[tuple[Any, ...], Any]:
     """Frame, rear wheel, fork and front wheel, and the front wheel's lowest point in space."""
     import sympy as sp
 
-    import chaplygin as cg
-
     def tensor(part: str) -> Any:
         xx, xz, yy, zz = (p(f"I{part}{axes}") for axes in ("xx", "xz", "yy", "zz"))
         return sp.Matrix([[xx, 0, xz], [0, yy, 0], [xz, 0, zz]])
@@ -108,8 +108,6 @@ def _bodies(p: Any, ground: Any) -> tuple[tuple[Any, ...], Any]:
 def system() -> System:
     """The declaration; lengths in metres, moments about mass centres in kg m^2, angles in rad."""
     import sympy as sp
-
-    import chaplygin as cg
 
     signed = ("IBxz", "IHxz")
     made = {s.name: s for s in cg.parameters([n for n in PARAMETERS if n not in signed], positive=True)}

@@ -18,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -31,8 +33,6 @@ INITIAL = {"x": 0.0, "x_dot": 0.0}
 
 def system() -> System:
     """The declaration; the contact is named ``belt``."""
-    import chaplygin as cg
-
     x = cg.coordinates("x")
     rate = cg.rate(x)
     m, k, g, mu0 = cg.parameters("m k g mu0", positive=True)

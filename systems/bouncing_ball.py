@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -25,8 +27,6 @@ INITIAL = {"x": 1.0, "x_dot": 0.0}
 
 def system() -> System:
     """The declaration; the event is named ``bounce``."""
-    import chaplygin as cg
-
     x = cg.coordinates("x")
     rate = cg.rate(x)
     m, g, e = cg.parameters("m g e", positive=True)

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -34,8 +36,6 @@ _AXES = "yzxyz"
 def system() -> System:
     """The declaration: a chain of five hinges, closed by the sixth."""
     import sympy as sp
-
-    import chaplygin as cg
 
     m, length, d, g = cg.parameters("m l d g", positive=True)
     across, along = m * (length**2 + d**2) / 12, m * d**2 / 6

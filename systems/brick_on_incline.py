@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -30,8 +32,6 @@ INITIAL = {"x": 0.0, "x_dot": -3.0}
 def system() -> System:
     """The declaration; the contact is named ``plane``, the input F."""
     import sympy as sp
-
-    import chaplygin as cg
 
     x = cg.coordinates("x")
     rate = cg.rate(x)

@@ -24,6 +24,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import chaplygin as cg
+
 from .entry import Example, running_integral
 
 if TYPE_CHECKING:
@@ -38,8 +40,6 @@ INITIAL = {"phi": 0.2, "x": 0.1, "y": -0.3, "omega": 0.8, "v": 1.0, "w": 0.0}
 def system() -> System:
     """The declaration; parameters a, b, k in metres."""
     import sympy as sp
-
-    import chaplygin as cg
 
     phi, x, y = cg.coordinates("phi x y")
     omega, v, w = cg.velocities("omega v w")

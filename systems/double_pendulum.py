@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -28,8 +30,6 @@ INITIAL = {"theta1": 1.2, "theta2": -0.4, "theta1_dot": 0.0, "theta2_dot": 0.5}
 def system() -> System:
     """The declaration; masses in kilograms, lengths in metres."""
     import sympy as sp
-
-    import chaplygin as cg
 
     theta1, theta2 = cg.coordinates("theta1 theta2")
     rate1, rate2 = cg.rate(theta1), cg.rate(theta2)

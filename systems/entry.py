@@ -7,12 +7,16 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from chaplygin._lazy import later
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from chaplygin.api.system import System
 
 __all__ = ["Example", "Solver"]
+
+np = later("numpy")
 
 Solver = Callable[..., dict[str, list[Any]]]
 """``solve(times, parameters, initial, digits)``: mpmath numbers by state name at sorted times."""
@@ -87,8 +91,6 @@ class Example:
         solve = self.solve
 
         def closed_form(t: ArrayLike) -> dict[str, Any]:
-            import numpy as np
-
             times = np.atleast_1d(np.asarray(t, dtype=np.float64))
             if times.ndim != 1 or not np.all(np.isfinite(times)):
                 raise ValueError("closed_form: t must be a finite number or a one-dimensional array of them")

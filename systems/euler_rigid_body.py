@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import chaplygin as cg
 from chaplygin.codegen.mechanics.quaternions import product, quaternion_rates, rotation
 
 from .entry import Example, running_integral
@@ -39,8 +40,6 @@ INITIAL = {"q0": 1.0, "q1": 0.0, "q2": 0.0, "q3": 0.0, "w1": 0.4, "w2": 1.0, "w3
 
 def system() -> System:
     """The declaration; principal moments of inertia in kg m^2."""
-    import chaplygin as cg
-
     q = cg.coordinates("q0 q1 q2 q3")
     w = cg.velocities("w1 w2 w3")
     inertia = cg.parameters("I1 I2 I3", positive=True)

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import chaplygin as cg
 from chaplygin.codegen.mechanics.quaternions import product, quaternion_rates, rotation
 
 from .entry import Example
@@ -51,8 +52,6 @@ INITIAL = {
 
 def system() -> System:
     """The declaration; moments of the shell in kg m^2, semi-axes in metres."""
-    import chaplygin as cg
-
     q, s = cg.coordinates("q0 q1 q2 q3"), cg.coordinates("s0 s1 s2 s3")
     w, o = cg.velocities("w1 w2 w3"), cg.velocities("O1 O2 O3")
     shell = cg.parameters("I1 I2 I3", positive=True)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import chaplygin as cg
 from chaplygin.codegen.mechanics.quaternions import body_units, quaternion_rates, rotation
 
 from .entry import Example
@@ -43,8 +44,6 @@ INITIAL = {
 
 def system() -> System:
     """The declaration; moments of inertia in kg m^2."""
-    import chaplygin as cg
-
     q = cg.coordinates("q0 q1 q2 q3")
     alpha = cg.coordinates("alpha")
     w = cg.velocities("w1 w2 w3")

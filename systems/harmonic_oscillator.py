@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -30,8 +32,6 @@ INITIAL = {"x": 1.0, "x_dot": 0.5}
 
 def system(damped: bool = False, driven: bool = False) -> System:
     """The declaration, with the parameter c only if ``damped`` and the input F only if ``driven``."""
-    import chaplygin as cg
-
     x = cg.coordinates("x")
     rate = cg.rate(x)
     m, k = cg.parameters("m k", positive=True)

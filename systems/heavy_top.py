@@ -19,6 +19,7 @@ from __future__ import annotations
 from math import cos, sin
 from typing import TYPE_CHECKING
 
+import chaplygin as cg
 from chaplygin.codegen.mechanics.quaternions import quaternion_rates, vertical
 
 from .entry import Example
@@ -43,8 +44,6 @@ INITIAL = {
 
 def system() -> System:
     """The declaration; moments of inertia about the fixed point in kg m^2, r in metres."""
-    import chaplygin as cg
-
     q = cg.coordinates("q0 q1 q2 q3")
     w = cg.velocities("w1 w2 w3")
     inertia = cg.parameters("I1 I2 I3", positive=True)

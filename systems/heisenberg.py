@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -30,8 +32,6 @@ INITIAL = {"x": 1.0, "y": 0.5, "z": 0.0, "eta1": 0.2, "eta2": -0.3, "eta3": 1.5}
 
 def system() -> System:
     """The declaration; the mass is one."""
-    import chaplygin as cg
-
     x, y, z = cg.coordinates("x y z")
     eta = cg.velocities("eta1 eta2 eta3")
     k1, k2 = cg.parameters("k1 k2", positive=True)

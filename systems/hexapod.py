@@ -17,6 +17,8 @@ from __future__ import annotations
 from math import cos, pi, sin
 from typing import TYPE_CHECKING, Any
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -62,8 +64,6 @@ def moments(part: str) -> tuple[float, float, float]:
 def system() -> System:
     """The declaration; k in N m/rad, c in N m s/rad."""
     import sympy as sp
-
-    import chaplygin as cg
 
     k, c, g = parameters = cg.parameters("k c g", positive=True)
 

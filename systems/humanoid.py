@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -99,8 +101,6 @@ INITIAL = {
 
 def system() -> System:
     """The declaration; k in N m/rad, c in N m s/rad."""
-    import chaplygin as cg
-
     k, c, g = parameters = cg.parameters("k c g", positive=True)
     pelvis = cg.joint.free(name="pelvis", mass=PELVIS.mass, inertia=PELVIS.inertia, center=PELVIS.center)
     bodies = {"pelvis": pelvis}

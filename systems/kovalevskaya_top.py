@@ -18,6 +18,7 @@ from __future__ import annotations
 from math import cos, sin
 from typing import TYPE_CHECKING
 
+import chaplygin as cg
 from chaplygin.codegen.mechanics.quaternions import body_units, quaternion_rates, vertical
 
 from .entry import Example
@@ -42,8 +43,6 @@ INITIAL = {
 
 def system() -> System:
     """The declaration; moments of inertia about the fixed point in kg m^2, l in metres."""
-    import chaplygin as cg
-
     q = cg.coordinates("q0 q1 q2 q3")
     w = cg.velocities("w1 w2 w3")
     i3, m, g, length = cg.parameters("I3 m g l", positive=True)

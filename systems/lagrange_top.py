@@ -28,6 +28,7 @@ from collections.abc import Mapping, Sequence
 from math import cos, sin
 from typing import TYPE_CHECKING, Any
 
+import chaplygin as cg
 from chaplygin.codegen.mechanics.quaternions import body_units, quaternion_rates, vertical
 
 from .entry import Example
@@ -62,8 +63,6 @@ ANGLES = {
 def system(angles: bool = False) -> System:
     """The declaration, in quaternions and body rates, or with ``angles`` in Euler's angles."""
     import sympy as sp
-
-    import chaplygin as cg
 
     i1, i3, m, g, length = cg.parameters("I1 I3 m g l", positive=True)
     parameters = (i1, i3, m, g, length)

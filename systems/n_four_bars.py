@@ -20,6 +20,8 @@ from itertools import pairwise
 from operator import index
 from typing import TYPE_CHECKING, Any
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -38,8 +40,6 @@ def initial(n: int) -> dict[str, float]:
 
 def system(n: int = 2) -> System:
     """The declaration for n >= 1 four-bars."""
-    import chaplygin as cg
-
     m, length, g = cg.parameters("m l g", positive=True)
     ends = [cg.coordinates(f"x{i} y{i}") for i in range(n + 1)]
     pivots = [(i * length, 0) for i in range(n + 1)]

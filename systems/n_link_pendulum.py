@@ -16,6 +16,8 @@ from __future__ import annotations
 from operator import index
 from typing import TYPE_CHECKING
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -35,8 +37,6 @@ def initial(n: int) -> dict[str, float]:
 def system(n: int = 5) -> System:
     """The declaration for ``n`` >= 1 links."""
     import sympy as sp
-
-    import chaplygin as cg
 
     theta = [cg.coordinates(f"theta{i}") for i in range(1, n + 1)]
     m, length, g = cg.parameters("m l g", positive=True)

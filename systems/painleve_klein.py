@@ -24,6 +24,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -64,8 +66,6 @@ def initial_state(delta0: float = 0.12, speed: float = 10.0) -> dict[str, float]
 def system(k: float = 1.0, nu: float = 1.0, eps: float = 0.1, delta0: float = 0.12) -> System:
     """The declaration; contacts ``guide1`` and ``guide2``. Masses in kilograms, forces in newtons."""
     import sympy as sp
-
-    import chaplygin as cg
 
     x1, x2 = cg.coordinates("x1 x2")
     v1, v2 = cg.rate(x1), cg.rate(x2)

@@ -19,6 +19,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import chaplygin as cg
+
 from . import painleve_klein
 from .entry import Example
 
@@ -39,8 +41,6 @@ INITIAL = {
 def system(mu1: float = 0.525, mu2: float = 2.85) -> System:
     """The declaration; contacts ``guide1`` and ``guide2``, the link's multiplier is lambda_1 = -R."""
     import sympy as sp
-
-    import chaplygin as cg
 
     x1, x2 = cg.coordinates("x1 x2")
     v1, v2 = cg.rate(x1), cg.rate(x2)

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -30,8 +32,6 @@ INITIAL = {"x": 0.0, "y": 0.0, "phi": 0.9, "x_dot": -2.0, "y_dot": 0.0, "phi_dot
 def system(mu: float = 0.6) -> System:
     """The declaration; the contact is named ``tip``, its normal force is lambda_1; the event ``flat`` ends a run."""
     import sympy as sp
-
-    import chaplygin as cg
 
     x, y, phi = cg.coordinates("x y phi")
     u, v, w = cg.rate(x), cg.rate(y), cg.rate(phi)

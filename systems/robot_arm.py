@@ -13,6 +13,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -28,8 +30,6 @@ INITIAL = POSTURE | {f"{name}_dot": 0.0 for name in POSTURE}
 
 def system(motors: bool = False) -> System:
     """The declaration; with ``motors``, the inputs tau_waist ... tau_flange are couples in N m."""
-    import chaplygin as cg
-
     return cg.from_urdf(FILE, motors=motors)
 
 

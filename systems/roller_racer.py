@@ -20,6 +20,8 @@ from __future__ import annotations
 from math import cos, sin
 from typing import TYPE_CHECKING
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -54,8 +56,6 @@ INITIAL = {
 def system() -> System:
     """The declaration; the couple's amplitude C in N m."""
     import sympy as sp
-
-    import chaplygin as cg
 
     x, y, phi, theta = coordinates = cg.coordinates("x y phi theta")
     v, w, omega, sigma = velocities = cg.velocities("v w omega sigma")

@@ -21,6 +21,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -46,8 +48,6 @@ INITIAL = {
 def system() -> System:
     """The declaration; m in kg, R in metres, A and B in kg m^2."""
     import sympy as sp
-
-    import chaplygin as cg
 
     x, y, psi, alpha, theta = coordinates = cg.coordinates("x y psi alpha theta")
     s1, s2, w1, w2, w3 = velocities = cg.velocities("s1 s2 w1 w2 w3")

@@ -27,6 +27,8 @@ from __future__ import annotations
 from math import cos, sin
 from typing import TYPE_CHECKING, Any
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -96,8 +98,6 @@ def _outputs(x: Any, rates: Any, parameters: Any, couple: Any) -> dict[str, Any]
     """The reactions of the upright ring, and functions that are constant along its motion."""
     import sympy as sp
 
-    import chaplygin as cg
-
     psi, theta, phi = x[2:5]
     psi_dot, theta_dot, phi_dot = rates[2:5]
     m1, m2, radius, i1, j1, i2, j2 = parameters
@@ -127,8 +127,6 @@ def _outputs(x: Any, rates: Any, parameters: Any, couple: Any) -> dict[str, Any]
 def system(tilt: bool = False) -> System:
     """The declaration; masses in kg, moments in kg m^2, the motor's couple C in N m."""
     import sympy as sp
-
-    import chaplygin as cg
 
     coordinates = cg.coordinates("x y psi theta phi" + " tilt" * tilt)
     x, y, psi, theta, phi = coordinates[:5]

@@ -19,6 +19,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -33,8 +35,6 @@ INITIAL = {"x": 1.0, "y": 0.5, "eta1": 0.2, "eta2": -0.3}
 def system() -> System:
     """The declaration; the mass is one, Omega in rad/s."""
     import sympy as sp
-
-    import chaplygin as cg
 
     x, y = cg.coordinates("x y")
     eta1, eta2 = cg.velocities("eta1 eta2")

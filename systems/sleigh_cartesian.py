@@ -23,6 +23,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import chaplygin as cg
+
 from . import chaplygin_sleigh
 from .chaplygin_sleigh import PARAMETERS
 from .entry import Example
@@ -44,8 +46,6 @@ INITIAL = {
 def system() -> System:
     """The declaration; parameters a, b, k in metres."""
     import sympy as sp
-
-    import chaplygin as cg
 
     phi, x, y = cg.coordinates("phi x y")
     rates = tuple(cg.rate(q) for q in (phi, x, y))

@@ -15,6 +15,8 @@ from math import cos, sin
 from operator import index
 from typing import TYPE_CHECKING, Any
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -46,8 +48,6 @@ def initial(n: int, joint: str) -> dict[str, float]:
 
 def system(n: int = 3, joint: str = "revolute") -> System:
     """The declaration for ``n`` >= 1 bodies; l in metres, moments about the mass centre in kg m^2."""
-    import chaplygin as cg
-
     m, length, j1, j2, j3, g = parameters = cg.parameters("m l J1 J2 J3 g", positive=True)
     bodies: list[cg.joint.Link] = []
     for i in range(1, n + 1):

@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -77,7 +79,6 @@ INITIAL = {
 
 def _bodies(p: Any) -> tuple[Any, ...]:
     """The bodies 1 to 7 in their order, with the parameters by name."""
-    import chaplygin as cg
 
     def hinged(parent: Any, angle: str, number: int, place: tuple[Any, Any], center: tuple[Any, Any]) -> Any:
         """A body on a hinge; only its moment about the hinge's axis matters."""
@@ -126,8 +127,6 @@ def _loops(p: Any, angles: Any) -> tuple[Any, list[Any]]:
 
 def system() -> System:
     """The declaration; masses in kg, lengths in metres, moments about the mass centres in kg m^2."""
-    import chaplygin as cg
-
     made = {s.name: s for s in cg.parameters([n for n in PARAMETERS if n not in POINTS], positive=True)}
     made |= {s.name: s for s in cg.parameters(list(POINTS))}
     p: Any = made.__getitem__

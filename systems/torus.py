@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import chaplygin as cg
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -63,8 +65,6 @@ def declare(name: str, turn: Any, point: Mapping[str, float], held: bool) -> Sys
     With ``held``, psi is a coordinate and the motor a constraint on its rate; otherwise psi(t) is substituted into T.
     """
     import sympy as sp
-
-    import chaplygin as cg
 
     theta = cg.coordinates("theta")
     i1, a2, b2, c2, m2, radius, g = cg.parameters("I1 A2 B2 C2 m2 R g", positive=True)

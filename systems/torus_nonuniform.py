@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import chaplygin as cg
+
 from .entry import Example
 from .torus import declare
 from .torus_uniform import PARAMETERS as UNIFORM
@@ -33,8 +35,6 @@ HELD = {"psi": 0.0, "psi_dot": 2.5 + 0.3 * 1.7}
 def system(held: bool = False) -> System:
     """The declaration; with ``held``, psi is a coordinate and its prescribed rate a constraint."""
     import sympy as sp
-
-    import chaplygin as cg
 
     omega, alpha, nu = cg.parameters("Omega alpha nu")
     turn = omega * cg.time + alpha * sp.sin(nu * cg.time)

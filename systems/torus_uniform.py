@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import chaplygin as cg
+
 from .entry import Example
 from .torus import declare
 
@@ -44,8 +46,6 @@ HELD = {"psi": 0.0, "psi_dot": 2.5}
 
 def system(held: bool = False) -> System:
     """The declaration; with ``held``, psi is a coordinate and its prescribed rate a constraint."""
-    import chaplygin as cg
-
     omega = cg.parameters("Omega")
     name = "torus_uniform" + "_held" * held
     return declare(name, omega * cg.time, {**PARAMETERS, **INITIAL, **HELD}, held)

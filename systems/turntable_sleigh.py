@@ -16,6 +16,8 @@ from __future__ import annotations
 from math import cos, sin
 from typing import TYPE_CHECKING
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -37,8 +39,6 @@ INITIAL = {
 def system() -> System:
     """The declaration; lengths in metres, rates in radians per second."""
     import sympy as sp
-
-    import chaplygin as cg
 
     phi, x, y = cg.coordinates("phi x y")
     omega, v, w = cg.velocities("omega v w")

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -26,8 +28,6 @@ INITIAL = {"x1": 0.1, "x2": 0.55, "x1_dot": 0.0, "x2_dot": 0.0}
 
 def system() -> System:
     """The declaration; contacts ``block1`` and ``block2``."""
-    import chaplygin as cg
-
     x1, x2 = cg.coordinates("x1 x2")
     v1, v2 = cg.rate(x1), cg.rate(x2)
     m1, m2, k1, k2, mu1, mu2, g = cg.parameters("m1 m2 k1 k2 mu1 mu2 g", positive=True)

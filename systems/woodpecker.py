@@ -24,6 +24,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import chaplygin as cg
+
 from .entry import Example
 
 if TYPE_CHECKING:
@@ -63,8 +65,6 @@ INITIAL = {
 def system() -> System:
     """The declaration; the contact is named ``sleeve``, the event ``beak``."""
     import sympy as sp
-
-    import chaplygin as cg
 
     y, sleeve, bird = cg.coordinates("y phiM phiS")
     v, a, b = cg.rate(y), cg.rate(sleeve), cg.rate(bird)

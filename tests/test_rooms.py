@@ -229,6 +229,79 @@ def test_methods_are_numbers_and_need_nothing_of_the_package() -> None:
                     assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names, file
 
 
+IN_FUNCTIONS = {
+    "codegen/lower/program.py": {"..emit.sympy_ast", "..plan.plan"},  # as ALLOWED
+    "src/chaplygin/__init__.py": {"ast"},
+}
+"""What is imported in functions: a stage that `Program` goes back to, and what `import chaplygin` leaves for later."""
+BY_NAME = {
+    "codegen/forms/choose.py",
+    "runtime/model/builder.py",
+    "runtime/model/loading.py",
+    "runtime/studies/pickling.py",
+    "src/chaplygin/__init__.py",
+    "src/chaplygin/_lazy.py",
+    "src/chaplygin/_moved.py",
+    "src/chaplygin/cli/__init__.py",
+    "src/chaplygin/errors.py",
+    "systems/__init__.py",
+}
+"""Files whose functions import modules by name: what is chosen at run time, the door to the toolchain, `optional`."""
+
+
+def inside_functions(file: str) -> Iterator[ast.AST]:
+    """The nodes in the functions of a file."""
+    for function in ast.walk(tree(file)):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            for node in ast.walk(function):
+                if node is not function:
+                    yield node
+
+
+def test_functions_import_nothing() -> None:
+    """A face, `later` and `optional` import on first use; a catalogue entry is read without SymPy and mpmath."""
+    found = set()
+    for file in files():
+        if not file.endswith(".py"):
+            continue
+        allowed = {"sympy", "mpmath"} if room(file) == "systems" else IN_FUNCTIONS.get(file, set())
+        for node in inside_functions(file):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = ["." * node.level + (node.module or "")]
+            elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in (
+                "import_module",
+                "__import__",
+            ):
+                names = [] if file in BY_NAME else [ast.unparse(node)]
+            found |= {f"{file}: {name}" for name in names if name not in allowed}
+    assert not found
+
+
+def test_a_face_gives_what_it_shows_to_type_checkers() -> None:
+    """Its table and its imports for types are equal, and no name is that of a module, which would hide it."""
+    faces = [file for file in files() if file.endswith("__init__.py") and "face(__name__, {" in files()[file]]
+    assert faces
+    for file in faces:
+        shown = {
+            alias.asname: "." * node.level + (node.module or "")
+            for node in ast.walk(tree(file))
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+            if alias.asname
+        }
+        tables = [node for node in ast.walk(tree(file)) if isinstance(node, ast.Dict)]
+        assert [ast.literal_eval(table) for table in tables] == [shown], file
+        modules = {
+            other.rpartition("/")[2].partition(".")[0]
+            for other in files()
+            if other.rpartition("/")[0] == room(file)
+        }
+        assert not modules & shown.keys(), file
+
+
 def test_what_is_passed_on_is_named() -> None:
     """An argument is found by its name wherever it goes; `locals()` would hide it."""
     found = [

@@ -32,7 +32,6 @@ from .compiler import Compiler, cpu_features, find_compiler
 from .private_folder import UnwritableFolder, disk_errors, private_folder
 
 platformdirs = later("platformdirs")
-
 filelock = later("filelock")
 
 ENTRY = "entry.json"

@@ -8,20 +8,7 @@ from chaplygin._lazy import face
 
 if TYPE_CHECKING:
     from .batch import Batch as Batch
-    from .ensemble import Ensemble as Ensemble
-    from .executors import Executor as Executor, Threads as Threads
-    from .job import EnsembleJob as EnsembleJob, number_of_trajectories as number_of_trajectories
-    from .progress import Progress as Progress
+    from .executors import cores as cores
+    from .job import number_of_trajectories as number_of_trajectories
 
-__getattr__ = face(
-    __name__,
-    {
-        "Batch": ".batch",
-        "Ensemble": ".ensemble",
-        "EnsembleJob": ".job",
-        "Executor": ".executors",
-        "Progress": ".progress",
-        "Threads": ".executors",
-        "number_of_trajectories": ".job",
-    },
-)
+__getattr__ = face(__name__, {"Batch": ".batch", "cores": ".executors", "number_of_trajectories": ".job"})

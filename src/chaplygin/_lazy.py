@@ -29,7 +29,7 @@ def face(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
 class _Later(ModuleType):
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") and name != "__version__":  # what inspection asks of any module
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         return getattr(import_module(self.__name__), name)
 

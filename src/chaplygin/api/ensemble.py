@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from chaplygin.errors import ArgumentError
-from chaplygin.runtime import draws, ensembles, studies
+from chaplygin.runtime import studies
+from chaplygin.runtime.draws.arguments import split
+from chaplygin.runtime.ensembles.ensemble import Ensemble
+from chaplygin.runtime.ensembles.executors import Executor, Threads
+from chaplygin.runtime.ensembles.job import EnsembleJob, number_of_trajectories
+from chaplygin.runtime.ensembles.progress import Progress
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.interface.base_model import BaseModel
 from chaplygin.runtime.model.compiled_model import CompiledModel
@@ -18,10 +23,6 @@ from chaplygin.runtime.problem.consistency import check_ensemble, remember
 from chaplygin.runtime.problem.options import of_call, shown
 
 if TYPE_CHECKING:
-    from chaplygin.runtime.ensembles.ensemble import Ensemble
-    from chaplygin.runtime.ensembles.executors import Executor
-    from chaplygin.runtime.ensembles.job import EnsembleJob
-    from chaplygin.runtime.ensembles.progress import Progress
     from chaplygin.runtime.studies.collector import Collector
     from chaplygin.runtime.studies.precision import Precision
     from chaplygin.runtime.studies.study import Study
@@ -185,23 +186,23 @@ def ensemble(
     arguments.choice("on_failure", on_failure, ON_FAILURE)
     arguments.sensitivity_control(sensitivity_control, sensitivities)
     given = {"initial": initial, "parameters": parameters, "inputs": inputs}
-    given, plan = draws.split(model, given, seed, sampling, reject)
-    count = ensembles.number_of_trajectories(n, given)
+    given, plan = split(model, given, seed, sampling, reject)
+    count = number_of_trajectories(n, given)
     if collect is not None or until is not None:
         _check_collected(sensitivities, t_eval, chunk, executor)
         wanted = studies.StudyJob.of(model, t_span, count, given, plan, how, lanes, collect, until)
         return studies.run_study(wanted, threads, workers, on_failure, progress, out, seed is not None)
     if workers is not None or out is not None or on_failure != ON_FAILURE[0]:
         raise ArgumentError("workers, out and on_failure are for a run with collect; leave them out")
-    drawn = None
+    draws = None
     if plan is not None:
-        given, drawn = plan.fill(given, 0, count, count)
+        given, draws = plan.fill(given, 0, count, count)
     initial, parameters, inputs = given.values()
-    job = ensembles.EnsembleJob.of(
-        model, t_span, count, initial, parameters, inputs, t_eval, lanes, how, drawn,
+    job = EnsembleJob.of(
+        model, t_span, count, initial, parameters, inputs, t_eval, lanes, how, draws,
         sensitivities=sensitivities, sensitivity_control=sensitivity_control,
     )  # fmt: skip
-    bar = ensembles.Progress(job.count, None if progress is None else arguments.boolean("progress", progress))
+    bar = Progress(job.count, None if progress is None else arguments.boolean("progress", progress))
     return _run(job, _executor(model, executor, threads, chunk), bar)
 
 
@@ -227,7 +228,7 @@ def _executor(model: BaseModel, given: Executor | None, threads: Any, chunk: Any
         if isinstance(given, type) or not callable(getattr(given, "run", None)):
             raise ArgumentError(f"executor = {arguments.short(given)} must have a method run(part, report)")
         return given
-    found = ensembles.Threads(threads, chunk)
+    found = Threads(threads, chunk)
     if not isinstance(model, CompiledModel):
         found.threads = 1  # pure Python holds the GIL
     return found
@@ -266,4 +267,4 @@ def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:
             pivot.see(times, np.ascontiguousarray(results.y[:n, m]))
         pivot.report("trajectories")
     remember(model, results.y[: len(model.states)], results.t, part.start, job.inputs)
-    return ensembles.Ensemble(part, interrupted)
+    return Ensemble(part, interrupted)

@@ -69,7 +69,8 @@ class ModelExports(CompiledModel):
                 experiment[attribute] = arguments.number(name, value)
                 if experiment[attribute] <= 0:
                     raise ArgumentError(f"export_fmu: {name} = {value} is not positive")
-        return builder("fmu").export_fmu(self, path, version, kind, platforms, start, experiment)
+        made: Path = builder("fmu").export_fmu(self, path, version, kind, platforms, start, experiment)
+        return made
 
     def export_c(
         self,

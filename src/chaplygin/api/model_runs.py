@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import chaplygin
 from chaplygin.runtime import ensembles, model, steppers
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.problem.options import STEPPER, RunKeywords, of_call, shown
 from chaplygin.runtime.problem.start import InitialStates
 from chaplygin.runtime.results.notebook import model_table
-
-from .ensemble import ensemble
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -64,7 +63,7 @@ class ModelRuns(InitialStates):
         >>> model.ensemble((0, 10), initial={"x": [0, 1], "x_dot": 0}, parameters={"m": 1, "k": 4})["x"].round(6)
         array([0.      , 0.408082])
         """
-        return ensemble(self, t_span, initial, parameters, inputs, **options)
+        return chaplygin.ensemble(self, t_span, initial, parameters, inputs, **options)
 
     @shown(STEPPER)
     def stepper(

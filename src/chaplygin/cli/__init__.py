@@ -15,6 +15,8 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from chaplygin.errors import ChaplyginError
+
 from .parser import parser
 
 
@@ -56,8 +58,6 @@ def _is_stdout(error: OSError) -> bool:
 
 def _refused(parsed: argparse.Namespace, error: Exception) -> int:
     """Print one line on stderr for an error that the user can correct; re-raise anything else."""
-    from chaplygin.errors import ChaplyginError
-
     if parsed.debug or not isinstance(error, (ChaplyginError, OSError)):
         raise error
     print(f"chaplygin: error: {_one_line(error)}", file=sys.stderr)

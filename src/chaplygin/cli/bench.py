@@ -7,11 +7,20 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from chaplygin._lazy import later
+from chaplygin.systems import examples
+
 from .show import duration, print_json, progress, table
 from .subject import find
 
 if TYPE_CHECKING:
     from chaplygin.api.equations import Equations
+
+sp = later("sympy")
+choose = later("chaplygin.codegen.forms.choose")
+scipy = later("scipy")
 
 Field = Callable[[float, Any], list[float]]
 TOLERANCE = 1e-9
@@ -29,9 +38,6 @@ def lambdified(equations: Equations, parameters: Sequence[float]) -> Field:
     >>> lambdified(system.equations("lagrange"), [2.0, 8.0])(0.0, [1.0, 0.5])
     [0.5, -4.0]
     """
-    import numpy as np
-    import sympy as sp
-
     system = equations.system
     symbols = [*system.coordinates, *equations.velocities, *system.parameters]
     rates, mass, forcing = equations.kinematics, equations.mass_matrix, equations.forcing
@@ -68,8 +74,6 @@ def best(function: Callable[[], object], seconds: float = 0.3) -> float:
 
 def bench(arguments: Namespace) -> int:
     """`chaplygin bench`."""
-    from chaplygin.systems import examples
-
     head = ("system", "derive", "compile", "rhs", "compiled", "error", "SciPy", "error", "factor")
     facts = [_measured(text) for text in arguments.systems or examples()]
     if arguments.json:
@@ -92,11 +96,6 @@ def _row(facts: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _measured(text: str) -> dict[str, Any]:
-    import numpy as np
-    from scipy.integrate import solve_ivp
-
-    from chaplygin.codegen.forms import choose
-
     with progress(f"deriving {text}"):
         found = find(text)
         begin = time.perf_counter()
@@ -120,7 +119,7 @@ def _measured(text: str) -> dict[str, Any]:
         field = lambdified(equations, p.tolist())
 
         def python() -> Any:
-            return solve_ivp(
+            return scipy.integrate.solve_ivp(
                 lambda t, y: field(t, y.tolist()), span, y0, method="DOP853", rtol=TOLERANCE, atol=TOLERANCE
             )
 

@@ -14,6 +14,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import metadata
 
+from chaplygin._version import __version__
+from chaplygin.codegen import toolchain
+from chaplygin.runtime import core, ensembles, model
+from chaplygin.runtime.interface.limits import DEFAULT_METHODS
+from chaplygin.systems import example
+
 REQUIRED = ("sympy", "numpy", "scipy", "Cython", "filelock", "platformdirs")
 OPTIONAL = ("matplotlib", "xarray", "tqdm")
 FEATURES = ("sse2", "avx", "avx2", "fma", "avx512f", "avx512dq", "neon", "asimd", "sve")
@@ -55,8 +61,6 @@ def _python() -> str:
 
 
 def _packages() -> str:
-    from chaplygin._version import __version__
-
     found, missing = [f"chaplygin {__version__}"], []
     for name in (*REQUIRED, *OPTIONAL):
         try:
@@ -70,19 +74,16 @@ def _packages() -> str:
 
 
 def _processor() -> str:
-    from chaplygin.codegen.toolchain.compiler import cpu_features
-    from chaplygin.runtime.ensembles.executors import cores
-
-    text = cpu_features()
+    text = toolchain.cpu_features()
     try:
         facts = json.loads(text)
     except ValueError:
         facts = {}
     named = (facts.get(key) for key in ("model name", "brand", "CPU part"))
-    model = next(filter(None, named), platform.processor() or "unknown")
+    name = next(filter(None, named), platform.processor() or "unknown")
     flags = (facts.get("flags") or facts.get("Features") or "").split()
-    features = [name for name in FEATURES if name in flags]
-    text = f"{model}, {cores()} cores" + (f", {' '.join(features)}" if features else "")
+    features = [each for each in FEATURES if each in flags]
+    text = f"{name}, {ensembles.cores()} cores" + (f", {' '.join(features)}" if features else "")
     slow = platform.machine().lower() in ("x86_64", "amd64") and flags and "fma" not in flags
     return text + (
         "; no fused multiply-add: models run several times slower, to the same bits" if slow else ""
@@ -90,39 +91,29 @@ def _processor() -> str:
 
 
 def _compiler() -> str:
-    from chaplygin.codegen.toolchain.compiler import find_compiler
-
-    compiler = find_compiler()
+    compiler = toolchain.find_compiler()
     flags = " ".join(compiler.core_flags(tuned=True, reproducible=True))
     return f"{' '.join(compiler.command)}: {compiler.version}; flags {flags}"
 
 
 def _cache() -> str:
-    from chaplygin.codegen.toolchain.cache import ENTRY, cache_folder
-
-    folder = cache_folder()
+    folder = toolchain.cache_folder()
     if not os.access(folder, os.W_OK | os.X_OK):
         raise Finding(f"{folder} is not writable; set CHAPLYGIN_CACHE to a folder that you own")
     mode = stat.S_IMODE(folder.stat().st_mode)
-    entries = [entry.parent for entry in folder.glob(f"*/{ENTRY}")]
+    entries = [entry.parent for entry in folder.glob(f"*/{toolchain.ENTRY}")]
     size = sum(file.stat().st_size for entry in entries for file in entry.iterdir() if file.is_file())
     return f"{folder}, mode {mode:04o}, {len(entries)} models, {size / 1e6:.1f} MB"
 
 
 def _runtime() -> str:
-    from chaplygin.runtime.model.compiled_model import require_core
+    model.require_core()
 
-    require_core()
-    from chaplygin.runtime.core._core import methods
-    from chaplygin.runtime.interface.limits import DEFAULT_METHODS
-
-    return f"compiled; methods {', '.join(methods())}; by default {DEFAULT_METHODS}"
+    return f"compiled; methods {', '.join(core.methods())}; by default {DEFAULT_METHODS}"
 
 
 def _self_test() -> str:
     """Declare, derive, compile and run an oscillator, in an empty cache so that the compiler must run."""
-    from chaplygin.systems import example
-
     entry = example("harmonic_oscillator")
     t_end = 10.0
     system = entry.system

@@ -10,6 +10,10 @@ import argparse
 from collections.abc import Callable
 from functools import partial
 
+from chaplygin._version import __version__
+from chaplygin.runtime import core, model, problem
+from chaplygin.runtime.interface.limits import DEFAULT_METHODS
+
 Command = Callable[..., argparse.ArgumentParser]
 """Makes the parser of one command: see `_command`."""
 
@@ -34,8 +38,6 @@ examples:
 
 def parser() -> argparse.ArgumentParser:
     """The parser of all commands; `parsed.command` is "module:function" of the one that was given."""
-    from chaplygin._version import __version__
-
     whole = argparse.ArgumentParser(
         prog="chaplygin",
         description="Derive, compile and run equations of motion of mechanical, in particular nonholonomic, systems.",
@@ -287,18 +289,16 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         text = super()._get_help_string(action)
         if text is None or not ("DEFAULT" in text or "METHODS" in text):
             return text
-        from chaplygin.runtime.interface.limits import DEFAULT_METHODS
-        from chaplygin.runtime.model.compiled_model import core_available
-        from chaplygin.runtime.problem.options import DEFAULTS
 
         if "DEFAULT" in text:
-            default = DEFAULT_METHODS if action.dest == "method" else str(getattr(DEFAULTS, action.dest))
+            default = (
+                DEFAULT_METHODS if action.dest == "method" else str(getattr(problem.DEFAULTS, action.dest))
+            )
             text = text.replace("DEFAULT", default)
-        if not core_available():
+        if not model.core_available():
             return text.replace("METHODS", "the integration methods")
-        from chaplygin.runtime.core._core import methods
 
-        return text.replace("METHODS", "; ".join(f"{m.name}: {m.summary}" for m in methods().values()))
+        return text.replace("METHODS", "; ".join(f"{m.name}: {m.summary}" for m in core.methods().values()))
 
 
 def _integration(parser: argparse.ArgumentParser) -> None:

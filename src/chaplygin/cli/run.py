@@ -10,8 +10,13 @@ from argparse import Namespace
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
+import chaplygin as cg
 from chaplygin.errors import ChaplyginError, FormError
-from chaplygin.runtime.problem.options import DEFAULTS
+from chaplygin.runtime.model import lanes
+from chaplygin.runtime.problem.options import DEFAULTS, RunOptions
+from chaplygin.runtime.results.plotting import check_file, plane_of
 
 from .bench import best
 from .show import duration, print_json, progress, table
@@ -55,8 +60,6 @@ def run(arguments: Namespace) -> int:
     """`chaplygin run SYSTEM`."""
     for file in (arguments.plot, arguments.path):
         if file:
-            from chaplygin.runtime.results.plotting import check_file
-
             check_file(file)
     found, model, options, axis, preparation = prepared(arguments)
     plane = _plane(model, found, arguments.path_of) if arguments.path else None
@@ -246,8 +249,6 @@ def _audit(solution: Any) -> Any:
 
 def _plane(model: Any, found: Subject, names: str | None) -> tuple[str, str]:
     """The two quantities of a path plot."""
-    from chaplygin.runtime.results.plotting import plane_of
-
     if names is None:
         plane = plane_of(model)
         if plane is None:
@@ -267,8 +268,6 @@ def _plane(model: Any, found: Subject, names: str | None) -> tuple[str, str]:
 def _picture(
     found: Subject, model: Any, options: dict[str, Any], file: str, plane: tuple[str, str] | None, quiet: bool
 ) -> None:
-    import numpy as np
-
     t0, t_end = options["t_span"]
     solution = model.integrate(initial=found.initial, t_eval=np.linspace(t0, t_end, 1001), **options)
     solution.plot(path=plane, file=file)
@@ -278,13 +277,6 @@ def _picture(
 
 def ensemble(arguments: Namespace) -> int:
     """`chaplygin ensemble SYSTEM -n N`."""
-    import numpy as np
-
-    import chaplygin as cg
-    import chaplygin.runtime.model.inlining
-    from chaplygin.runtime.model.lanes import lane_set, one_at_a_time
-    from chaplygin.runtime.problem.options import RunOptions
-
     count = arguments.count
     if count < 1:
         raise SubjectError(f"-n {count}: must be at least 1")
@@ -298,7 +290,7 @@ def ensemble(arguments: Namespace) -> int:
     with progress(f"compiling lanes of {found.label}", compiling=True):
         # `cg.ensemble` would compile this itself; now it finds it.
         how = RunOptions(method=options["method"])
-        lane_set(model, how.chosen, None, count, one_at_a_time(model, how, {}))
+        lanes.lane_set(model, how.chosen, None, count, lanes.one_at_a_time(model, how, {}))
     integrate = cg.ensemble  # import it before the clock starts
     preparation += time.perf_counter() - begin
     begin = time.perf_counter()
@@ -324,8 +316,6 @@ def _ensemble_facts(
     found: Subject, result: Any, names: list[str], preparation: float, seconds: float
 ) -> dict[str, Any]:
     """What `ensemble --json` prints."""
-    import numpy as np
-
     model, good = result.model, result.status >= 0
     drifts = {}
     for name in _conserved(found, model):
@@ -388,8 +378,6 @@ def _scattered(
     arguments: Namespace, found: Subject, model: Any, axis: str
 ) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
     """The initial state and the parameters with some of them scattered, and the names of these."""
-    import numpy as np
-
     count, spread = arguments.count, arguments.spread
     if not (math.isfinite(spread) and spread >= 0):
         raise SubjectError(f"--spread {spread:g}: must be a number >= 0")

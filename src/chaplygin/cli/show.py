@@ -12,12 +12,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from chaplygin._lazy import later
+from chaplygin.codegen import graph
+from chaplygin.errors import FormError
+from chaplygin.systems import example, examples
+
 from . import subject
 
 if TYPE_CHECKING:
     from chaplygin.api.equations import Equations
     from chaplygin.api.model import Model
     from chaplygin.api.system import System
+
+choose = later("chaplygin.codegen.forms.choose")
+sp = later("sympy")
 
 LONGEST = 60
 """Most operations in an expression that `show` simplifies and prints; --full prints longer ones, unsimplified."""
@@ -89,8 +97,6 @@ def print_json(facts: Any) -> None:
 
 def list_systems(arguments: Namespace) -> int:
     """`chaplygin list`."""
-    from chaplygin.systems import example, examples
-
     rows = [("system", "form", "closed form", "", "source")]
     for name in examples():
         entry = example(name)
@@ -213,8 +219,6 @@ def brackets(system: System) -> list[str]:
     >>> brackets(example("heavy_top").system)
     ['[X_w1, X_w2] = X_w3', '[X_w1, X_w3] = -X_w2', '[X_w2, X_w3] = X_w1']
     """
-    import sympy as sp
-
     drifts = any(node != system.nodes.graph.zero for node in system.nodes.fields.drift)
     constants = system.structure_constants(with_time=drifts)
     names = [*(["X_0"] if drifts else []), *(f"X_{v}" for v in system.velocities)]
@@ -235,8 +239,6 @@ def equation_lines(equations: Equations, full: bool = True) -> list[str]:
     >>> equation_lines(example("harmonic_oscillator").system.equations("lagrange"))
     ["x' = x_dot", "m*x_dot' = -k*x"]
     """
-    import sympy as sp
-
     nodes, velocities, k = equations.nodes, equations.velocities, len(equations.velocities)
     if k > MOST_ROWS and not full:
         lines = [f"{len(nodes.rates)} equations dx/dt and {k} equations M theta' = f; --full prints them"]
@@ -266,14 +268,10 @@ def _invariants(equations: Equations, full: bool) -> list[tuple[str, str, str]]:
 
 def _views(equations: Equations, nodes: Sequence[int]) -> list[Any]:
     """Nodes as SymPy expressions; only those that SymPy simplifies quickly are simplified."""
-    import sympy as sp
-
-    from chaplygin.codegen.graph.to_sympy import LARGEST_SIMPLIFIED, expressions
-
     g, symbols = equations.nodes.graph, equations.nodes.symbols
 
     def quick(e: Any, n: int) -> bool:
-        if g.tree_size(n) > LARGEST_SIMPLIFIED:
+        if g.tree_size(n) > graph.LARGEST_SIMPLIFIED:
             return False
         # SymPy takes minutes for trigonometric denominators of this size.
         slow = any(p.exp.could_extract_minus_sign() and p.has(sp.sin, sp.cos) for p in e.atoms(sp.Pow))
@@ -281,7 +279,7 @@ def _views(equations: Equations, nodes: Sequence[int]) -> list[Any]:
 
     # Plain symbols print in alphabetical order, declared ones grouped by kind.
     plain = {s: sp.Symbol(name) for name, s in symbols.items()}
-    raw = zip(expressions(g, nodes, symbols), nodes, strict=True)
+    raw = zip(graph.expressions(g, nodes, symbols), nodes, strict=True)
     return [(sp.simplify(e) if quick(e, n) else e).xreplace(plain) for e, n in raw]
 
 
@@ -305,19 +303,15 @@ def _elided(count: int) -> str:
 
 def forms(arguments: Namespace) -> int:
     """`chaplygin forms`: * the default form, + a form that fits, - one that does not."""
-    from chaplygin.codegen.forms.choose import fitting, forms as names
-    from chaplygin.errors import FormError
-    from chaplygin.systems import example, examples
-
-    rows = [("system", *names())]
+    rows = [("system", *choose.forms())]
     reasons = []
     with progress("deriving the catalogue in every form"):
         for name in examples():
             if example(name).large:
                 continue
             system = example(name).system
-            default, marks = fitting(system), []
-            for form in names():
+            default, marks = choose.fitting(system), []
+            for form in choose.forms():
                 try:
                     system.equations(form)
                     marks.append("*" if form == default else "+")

@@ -8,14 +8,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+import chaplygin as cg
+from chaplygin.runtime import statistics, studies
+
 from .show import print_json
 from .subject import SubjectError, execute, where
 
 
 def study(arguments: Namespace) -> int:
     """`chaplygin study FILE:NAME`."""
-    import chaplygin as cg
-
     path, _, name = arguments.study.rpartition(":")
     if not path.endswith(".py") or not name:
         raise SubjectError(f"{arguments.study}: give path/to/file.py:name")
@@ -57,25 +60,20 @@ def _facts(result: Any) -> dict[str, Any]:
 
 
 def _figures(entry: Any) -> Any:
-    import numpy as np
-
-    from chaplygin.runtime.statistics.results import Histogram, MomentsResult, Probability, Quantiles
-    from chaplygin.runtime.studies.observed import Extreme
-
     shown: dict[type, tuple[str, ...]] = {
-        MomentsResult: ("count", "mean", "std", "error", "minimum", "maximum", "covariance"),
-        Quantiles: ("q", "values"),
-        Probability: ("p", "count", "n"),
-        Histogram: ("edges", "counts", "below", "above"),
+        statistics.MomentsResult: ("count", "mean", "std", "error", "minimum", "maximum", "covariance"),
+        statistics.Quantiles: ("q", "values"),
+        statistics.Probability: ("p", "count", "n"),
+        statistics.Histogram: ("edges", "counts", "below", "above"),
     }
-    if isinstance(entry, Extreme):
+    if isinstance(entry, studies.Extreme):
         entry = {"value": entry.value, "t": entry.t}
     if isinstance(entry, dict):
         return {name: list(np.shape(rows)) for name, rows in entry.items()}
     if type(entry) not in shown:
         return [len(entry)]
     found = {name: getattr(entry, name) for name in shown[type(entry)]}
-    if isinstance(entry, Probability):
+    if isinstance(entry, statistics.Probability):
         found["interval"] = np.array(entry.interval())
     return {name: _plain(value) for name, value in found.items()}
 

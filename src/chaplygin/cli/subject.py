@@ -13,12 +13,17 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import chaplygin as cg
+from chaplygin._lazy import later
 from chaplygin.errors import ChaplyginError
 from chaplygin.runtime.interface.messages import short
+from chaplygin.systems import example, examples
+from chaplygin.systems.entry import Example
 
 if TYPE_CHECKING:
     from chaplygin.api.system import System
-    from chaplygin.systems.entry import Example
+
+choose = later("chaplygin.codegen.forms.choose")
 
 LARGEST = 2_000
 """Largest size of a catalogue system: larger ones take minutes to derive and gigabytes to compile."""
@@ -123,8 +128,6 @@ def find(text: str, size: int | None = None) -> Subject:
 
 
 def _from_catalogue(text: str, size: int | None) -> Subject:
-    from chaplygin.systems import example, examples
-
     name = text
     if name not in examples():
         match = re.fullmatch(r"(\w+?)[:_](\d+)", text)
@@ -154,11 +157,8 @@ def _of(entry: Example, label: str) -> Subject:
 
 
 def _from_file(path: str, name: str) -> Subject:
-    from chaplygin.api.system import System
-    from chaplygin.systems.entry import Example
-
     module = execute(Path(path))
-    candidates = [key for key, value in vars(module).items() if isinstance(value, (System, Example))]
+    candidates = [key for key, value in vars(module).items() if isinstance(value, (cg.System, Example))]
     if not name:
         if len(candidates) != 1:
             there = f"it has {', '.join(candidates)}" if candidates else "it has no chaplygin.System"
@@ -167,14 +167,14 @@ def _from_file(path: str, name: str) -> Subject:
     if not hasattr(module, name):
         raise SubjectError(f"{path}: has no {name!r}; its systems are {', '.join(candidates) or 'none'}")
     found = getattr(module, name)
-    if callable(found) and not isinstance(found, (System, Example)):
+    if callable(found) and not isinstance(found, (cg.System, Example)):
         try:
             found = found()
         except Exception as error:
             raise SubjectError(f"{path}:{name}() failed: {where(error, Path(path))}") from error
     if isinstance(found, Example):
         return _of(found, f"{path}:{name}")
-    if not isinstance(found, System):
+    if not isinstance(found, cg.System):
         kind = type(found).__name__
         article = "an" if kind[0] in "aeioAEIO" else "a"
         raise SubjectError(
@@ -227,8 +227,6 @@ def form_options(system: System, form: str | None, given: Sequence[str]) -> tupl
 
     Lists are separated by commas, integers are converted, and names of the system's symbols become those symbols.
     """
-    from chaplygin.codegen.forms import choose
-
     chosen = form or choose.fitting(system)
     if chosen not in choose.forms():
         raise SubjectError(
