@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
 
 from .. import core
@@ -30,12 +31,13 @@ from ..problem.inputs import Inputs, parse
 from ..steppers.snapshots import Sealed
 from .batch_arguments import Runs, chosen, plain_rows, spread, start_by_name, target
 from .executors import cores, number_of_threads
-from .sensitivities import BatchTangents
 from .start import Start
 
 if TYPE_CHECKING:
     from ..problem.options import RunOptions
     from .sensitivities import EnsembleSensitivity
+
+derivatives = later("chaplygin.runtime.ensembles.sensitivities")
 
 SHARE = 4096
 """Runs for each thread, unless the number of threads is given."""
@@ -148,7 +150,7 @@ class Batch:
         self._tangents = None
         self._pivots: pivots.Pivots | None = None
         if sensitivities is not None:
-            self._tangents = BatchTangents(model, sensitivities, control, options, controls)
+            self._tangents = derivatives.BatchTangents(model, sensitivities, control, options, controls)
         apart = one_at_a_time(model, options, {}, sensitivities=self._tangents is not None, starts=False)
         address, self.lanes = lane_set(model, options.chosen, lanes, count, apart)
         limit = cores() if threads is None else number_of_threads("threads", threads)
@@ -216,7 +218,8 @@ class Batch:
         if self._tangents is None:
             return None
         with self._alone:
-            return self._tangents.sensitivity(self.model, self._core, self.t.copy())
+            found: EnsembleSensitivity = self._tangents.sensitivity(self.model, self._core, self.t.copy())
+            return found
 
     # ---- advancing ----
 

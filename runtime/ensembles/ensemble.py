@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from chaplygin._lazy import later
 from chaplygin.errors import optional
 
 from .. import statistics
@@ -13,12 +14,13 @@ from ..interface.tables import SHOWN, aligned, table, with_unit
 from ..problem.consistency import Accepted, held
 from .ensemble_data import EnsembleData
 from .event_times import EventTimes as EventTimes, index_of  # pickles made before name EventTimes here
-from .pictures import of_ensemble
 
 if TYPE_CHECKING:
     from ..results.solution import Solution
     from ..statistics.pictures import Pictures
 
+
+pictures = later("chaplygin.runtime.ensembles.pictures")
 
 _HEAD = ("at the end", "mean", "std", "min", "max")
 
@@ -92,7 +94,8 @@ class Ensemble(EnsembleData):
         the distributions at the end; ``plot.fan()``, ``plot.histogram()``, ``plot.exceedance()``,
         ``plot.convergence()`` (of means) and ``plot.scatter()`` are of one kind. Needs the extra ``[plot]``.
         """
-        return of_ensemble(self)
+        found: Pictures = pictures.of_ensemble(self)
+        return found
 
     def summary(self) -> str:
         """A text: how the trajectories ended, the indices of the first failures, and a table of the final states."""

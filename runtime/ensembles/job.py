@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
 
 from .. import core, sensitivities as tangents
@@ -21,11 +22,12 @@ from ..model.lanes import lane_set, one_at_a_time
 from ..problem import inputs as signals
 from ..problem.options import RunOptions
 from .observer import Observer
-from .sensitivities import EnsembleSensitivity, Runs, Starts
 from .start import KEPT, Columns, Start
 
 if TYPE_CHECKING:
     from .sensitivities import EnsembleSensitivity
+
+derivatives = later("chaplygin.runtime.ensembles.sensitivities")
 
 
 @dataclass(eq=False)
@@ -246,7 +248,7 @@ class EnsembleTangents:
         """`x0` has room for the start of the larger model, and contains that of the states."""
         job = part.job
         variation = job.variation
-        starts = Starts(part.start, part.x0, part.inputs, job.sensitivities or (), part.count)
+        starts = derivatives.Starts(part.start, part.x0, part.inputs, job.sensitivities or (), part.count)
         self._starts = starts
         variation.fill(x0, starts.y * starts.sizes)
         self.job = replace(job, options=variation.options(job.options))
@@ -264,8 +266,8 @@ class EnsembleTangents:
         tangents, delays = job.variation.total(results.y, starts.sizes[:, None], ended)
         times = t if job.t_eval is None else np.repeat(job.t_eval[:, None], len(t), axis=1)
         parameters, (t0, t1) = self.start.parameters[: len(job.model.parameters)], job.t_span
-        runs = Runs(job.model, times, y, parameters, self.inputs, -1.0 if t1 < t0 else 1.0)
-        return EnsembleSensitivity(
+        runs = derivatives.Runs(job.model, times, y, parameters, self.inputs, -1.0 if t1 < t0 else 1.0)
+        found: EnsembleSensitivity = derivatives.EnsembleSensitivity(
             runs,
             job.sensitivities or (),
             tangents[:, :, at],
@@ -273,6 +275,7 @@ class EnsembleTangents:
             job.sensitivity_control,
             delays[:, at],
         )
+        return found
 
 
 def _lines(size: int) -> Array:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from chaplygin._lazy import later
+
 if TYPE_CHECKING:
     from .base_model import BaseModel
+
+html = later("html")
 
 SHOWN = 12
 """Most rows of one kind in a table."""
@@ -28,9 +31,9 @@ def aligned(rows: Iterable[Sequence[str]]) -> str:
 
 def table(caption: str, head: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
     """An HTML table; all text is escaped."""
-    titles = "".join(f"<th>{escape(text)}</th>" for text in head)
+    titles = "".join(f"<th>{html.escape(text)}</th>" for text in head)
     lines = []
     for first, *rest in rows:
-        cells = "".join(f"<td>{escape(text)}</td>" for text in rest)
-        lines.append(f"<tr><th>{escape(first)}</th>{cells}</tr>")
-    return f"<table><caption>{escape(caption)}</caption><tr>{titles}</tr>{''.join(lines)}</table>"
+        cells = "".join(f"<td>{html.escape(text)}</td>" for text in rest)
+        lines.append(f"<tr><th>{html.escape(first)}</th>{cells}</tr>")
+    return f"<table><caption>{html.escape(caption)}</caption><tr>{titles}</tr>{''.join(lines)}</table>"

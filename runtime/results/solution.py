@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError, optional
 
 from ..interface.arguments import Array, array
 from ..interface.statuses import ACCUMULATING
 from . import plotting
-from .audit import audit
-from .notebook import solution_table
 from .run_data import Problem, RunData
 
 if TYPE_CHECKING:
     from .audit import Audit
+
+audits = later("chaplygin.runtime.results.audit")
+notebook = later("chaplygin.runtime.results.notebook")
 
 
 class Solution(RunData):
@@ -111,7 +113,8 @@ class Solution(RunData):
 
         Source: P. Painlevé, Leçons sur l'intégration des équations de la mécanique (1895).
         """
-        return audit(self, tolerance)
+        found: Audit = audits.audit(self, tolerance)
+        return found
 
     def plot(
         self,
@@ -172,7 +175,8 @@ class Solution(RunData):
         return [*self.names, "t"]
 
     def _repr_html_(self) -> str:
-        return solution_table(self)
+        text: str = notebook.solution_table(self)
+        return text
 
     def __repr__(self) -> str:
         end = f"t = {self.t[0]:.6g} .. {self.t[-1]:.6g}, " if len(self.t) else ""

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import chaplygin
+from chaplygin._lazy import later
 from chaplygin.runtime import ensembles, model, steppers
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.problem.options import STEPPER, RunKeywords, of_call, shown
 from chaplygin.runtime.problem.start import InitialStates
-from chaplygin.runtime.results.notebook import model_table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from chaplygin.runtime.ensembles.batch import Batch
     from chaplygin.runtime.ensembles.job import EnsemblePart
     from chaplygin.runtime.steppers.stepper import Stepper
+
+notebook = later("chaplygin.runtime.results.notebook")
 
 
 class ModelRuns(InitialStates):
@@ -126,4 +128,5 @@ class ModelRuns(InitialStates):
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        return model_table(self)
+        text: str = notebook.model_table(self)
+        return text
