@@ -11,7 +11,7 @@ from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
 
 from ..interface.arguments import Array
-from ..problem.consistency import Accepted
+from ..problem.consistency import Accepted, Accuracy
 from ..problem.input_functions import InputFunction
 from ..problem.inputs import Inputs
 from ..sensitivities.differences import gradient
@@ -52,7 +52,9 @@ class Tangents:
             )
         self.model = model
         self.how = checked(model, how.checked(model))
-        self.y, self.p, self.inputs = model._prepare(t, initial, parameters, inputs, self.how.smallest_atol)
+        self.y, self.p, self.inputs = model._prepare(
+            t, initial, parameters, inputs, Accuracy.of(model, self.how)
+        )
         self.field = Field(model, self.point(t, self.y), "equilibrium")
         self.fed = {i: f for i, f in self.inputs.functions.items() if f.takes_state}
         rtol, atol = self.how.tolerances(model.states)

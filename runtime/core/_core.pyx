@@ -25,6 +25,7 @@ from types import MappingProxyType
 
 from ..interface import arguments
 from ..problem import options, pivots
+from ..problem.consistency import STRICT, Accuracy
 from ..interface.description import KINDS, KernelEntry, Method, TAKES
 from chaplygin.errors import ArgumentError, KernelError, LoadError
 from ..interface.statuses import busy, kernel_failed, message_of
@@ -142,7 +143,6 @@ cdef class KernelCore:
     cdef readonly object methods  # name -> Method
     cdef readonly list _variables
     cdef bint assuming          # whether there are assumptions about any parameter, input or state
-    cdef readonly dict ends     # ends of runs off their constraints: see _start.pxi
     cdef dict places            # the quantity of each name: see _quantities.pxi
     cdef dict settable          # the quantities that a stepper can change
     cdef tuple dependents       # (name, index of the output) of the declared variables that are not states
@@ -193,7 +193,6 @@ cdef class KernelCore:
         n_x, n_u = max(m.n_states, m.n_declared), m.n_inputs + m.n_modes
         self.assuming = (_assuming(m.states, m.n_states) or _assuming(m.parameters, m.n_parameters)
                          or _assuming(m.inputs, m.n_inputs))
-        self.ends = {}
         self.dependents = tuple([(self.outputs[i], i) for i in range(m.n_outputs)
                                  if m.outputs[i].kind == CG_DECLARED and self.outputs[i] not in self.states])
         n_x = max(n_x, 1)

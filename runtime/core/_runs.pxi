@@ -161,8 +161,7 @@ cdef class ModelCore(StartCore):
                     and _vector(inputs, self.inputs, self.n_inputs, self.u, &u)
                     and self._start(t0, initial, p, u, &x0) and self._contacts_right(t0, x0, p, u)
                     and self._start_right(t0, x0, p, u, _smallest(run.atol, self.n_states))):
-                start, vector, controls = self._prepare(t0, initial, parameters, inputs,
-                                                     _smallest(run.atol, self.n_states))
+                start, vector, controls = self._prepare(t0, initial, parameters, inputs, self._accuracy(keywords))
                 held = controls.values
                 x0, p = <const double *> cnp.PyArray_DATA(start), <const double *> cnp.PyArray_DATA(vector)
                 u = <const double *> cnp.PyArray_DATA(held)
@@ -178,6 +177,10 @@ cdef class ModelCore(StartCore):
             return self._run(run, t0, begin, t1, t_eval, dense, signals, controls, problem, detector)
         finally:
             self._give_run(run, method)
+
+    cdef object _accuracy(self, dict fields):
+        """By what the start of a run with these options is judged."""
+        return Accuracy.of(self, options.RunOptions(**fields)) if self.model.consistency is not NULL else STRICT
 
     cdef object _run(self, cg_run_t *run, double t0, object x0, double t1, object t_eval, bint dense,
                      _Signals signals, object controls, tuple problem, _Detector detector):
@@ -238,9 +241,6 @@ cdef class ModelCore(StartCore):
             # Where a failed run has ended: between times that were asked for, or at a start that has no derivative.
             record.n_rows += 1
             times, rows = np.append(times, run.t), np.concatenate((rows, _copy(run.x, n)[None]))
-        if record.n_rows > 0 and run.n_steps > 0:
-            self._note_end(times[record.n_rows - 1], <const double *> cnp.PyArray_DATA(rows) + (record.n_rows - 1) * n,
-                           run.p, run.u)
         interpolant = None
         if dense:
             interpolant = Dense(spans[:record.n_coef].copy(), coef[:record.n_coef].copy(), t0, x0, interpolated)

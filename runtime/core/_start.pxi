@@ -1,33 +1,27 @@
 # The start of a run: read at C speed, and checked against constraints and assumptions. Included by _core.pyx; errors
 # found here are reported by consistency.py and assumptions.py.
 
-from ..interface.limits import FLOOR, LARGEST_ATOL, MOST_ENDS, WARN
+from ..interface.limits import FLOOR, LARGEST_ATOL, WARN
 
 cdef double WARNING_LIMIT = WARN
 cdef double SCALE_FLOOR = FLOOR
 cdef double LARGEST_USED_ATOL = LARGEST_ATOL
-cdef double SMALLEST_ATOL = 1e-15  # used for run ends, since the next run may have tighter tolerances
 
 cdef enum:
     ASSUMED = CG_NOT_NEGATIVE | CG_NOT_POSITIVE | CG_NOT_ZERO | CG_INTEGER | CG_EVEN | CG_ODD
 
 
-cdef double _is_consistent(const cg_model_t *m, double t, const double *x, const double *p, const double *u,
-                           double atol, double *out, double *work) noexcept nogil:
-    """0 if every residual is zero to within `atol`, else the largest of their magnitudes (infinite for NaN)."""
-    cdef double size, largest = 0.0
-    cdef bint wrong = False
+cdef bint _is_consistent(const cg_model_t *m, double t, const double *x, const double *p, const double *u, double atol,
+                         double *out, double *work) noexcept nogil:
+    """Whether every residual is zero to within `atol`; if not, the tolerances of the run decide, in consistency.py."""
     cdef int32_t i
     if m.consistency(t, x, p, u, out, work) < 0:
-        return INFINITY
+        return False
     for i in range(m.n_consistency):
-        size = fabs(out[3 * i])
-        if not size <= WARNING_LIMIT * max(out[3 * i + 1], SCALE_FLOOR * min(atol, LARGEST_USED_ATOL) * out[3 * i + 2]):
-            wrong = True
-            if not size <= 1.7976931348623157e308:
-                return INFINITY
-        largest = max(largest, size)
-    return largest if wrong else 0.0
+        if not fabs(out[3 * i]) <= WARNING_LIMIT * max(
+                out[3 * i + 1], SCALE_FLOOR * min(atol, LARGEST_USED_ATOL) * out[3 * i + 2]):
+            return False
+    return True
 
 
 cdef bint _agrees(double given, double found) noexcept nogil:
@@ -157,19 +151,7 @@ cdef class StartCore(KernelCore):
         if self.assuming and not (_as_assumed(m.states, x, m.n_states) and _as_assumed(m.parameters, p, m.n_parameters)
                                   and _as_assumed(m.inputs, u, m.n_inputs)):
             return False
-        return m.consistency is NULL or _is_consistent(m, t0, x, p, u, atol, self.out, self.work) == 0.0
-
-    cdef int _note_end(self, double t, const double *x, const double *p, const double *u) except -1:
-        """Remember the end of a run that has drifted off its constraints: it can start another run."""
-        cdef double largest
-        if self.model.consistency is NULL:
-            return 0
-        largest = _is_consistent(self.model, t, x, p, u, SMALLEST_ATOL, self.out, self.work)
-        if 0.0 < largest < INFINITY:
-            if len(self.ends) >= MOST_ENDS:
-                del self.ends[next(iter(self.ends))]
-            self.ends[<bytes> (<const char *> x)[:self.n_states * sizeof(double)]] = largest
-        return 0
+        return m.consistency is NULL or _is_consistent(m, t0, x, p, u, atol, self.out, self.work)
 
     def _inconsistent(self, double t0, const double[:, :] x0, list p, const double[:, :] u, double atol):
         """Numbers of the trajectories of an ensemble that do not start on their constraints to within `atol`.
@@ -206,7 +188,7 @@ cdef class StartCore(KernelCore):
                     if j == 0 or u.shape[1] > 1:
                         for i in range(m.n_inputs):
                             us[i] = u[i, j]
-                    wrong[j] = _is_consistent(m, t0, block, ps, us, atol, out, out + 3 * m.n_consistency) != 0.0
+                    wrong[j] = not _is_consistent(m, t0, block, ps, us, atol, out, out + 3 * m.n_consistency)
         finally:
             free(rows)
             free(strides)

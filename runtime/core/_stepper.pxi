@@ -146,8 +146,6 @@ cdef class StepperCore:
             error, self.signals.error = self.signals.error, None
             raise error
         self.status = status
-        if self.run.n_steps > 0:
-            self.model._note_end(self.run.t, self.run.x, self.run.p, self.run.u)
         return status
 
     # ---- inputs, parameters and states that change ----

@@ -26,7 +26,7 @@ from ..interface.messages import written
 from ..model.expressions import companion
 from ..model.lanes import lane_set, one_at_a_time
 from ..problem import pivots
-from ..problem.consistency import check_ensemble
+from ..problem.consistency import Accuracy, check_ensemble
 from ..problem.inputs import Inputs, parse
 from ..steppers.snapshots import Sealed
 from .batch_arguments import Runs, chosen, plain_rows, spread, start_by_name, target
@@ -423,9 +423,8 @@ class Batch:
         controls = Inputs(model.inputs, self._u[:, runs], {}, {}, model._input_flags)
         x0 = np.empty((model.n_states, count))
         start = Start(model, self.t0, initial, parameters, controls, count, x0, kept=True)
-        check_ensemble(
-            model, self.t0, x0, start.parameters, controls, self._options.smallest_atol, start.plain
-        )
+        accuracy = Accuracy.of(model, self._options)
+        check_ensemble(model, self.t0, x0, start.parameters, controls, accuracy, start.plain)
         self._x[:, runs] = x0
         for i, row in enumerate(start.parameters):
             self._p[i, runs] = row

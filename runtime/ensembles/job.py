@@ -57,7 +57,7 @@ class Results:
             # One piece of memory: large ones come in large pages, and are kept from one call to the next.
             room = _lines(numbers + last + 2 * count + half)
             counts = room[numbers + last :]
-            t = np.empty(count)  # apart: the model remembers it as long as the memory of y exists
+            t = np.empty(count)
             along = np.full((2, observed, count), np.nan) if observed else None
         except (MemoryError, ValueError) as error:  # ValueError: the number of bytes overflows
             raise ArgumentError(

@@ -16,6 +16,7 @@ from ..interface.arguments import Array
 from ..interface.statuses import message_of
 from ..model.derivatives import derivatives, require_compiled
 from ..problem import pivots
+from ..problem.consistency import Accuracy
 from ..problem.options import RunOptions, corrects
 from ..results.event_record import HEAD
 from ..sensitivities.variation import Variation
@@ -94,7 +95,7 @@ def loss_gradient(
     size = check_memory(memory)
     checked = check_smooth("gradient", model, options)
     t0, t1 = arguments.span(t_span)
-    start = Start.of("gradient", model, t0, initial, parameters, inputs, checked.smallest_atol)
+    start = Start.of("gradient", model, t0, initial, parameters, inputs, Accuracy.of(model, checked))
     names = start.chosen("by", by)
     terms = terms_of(loss, model, (t0, t1))
     value, slopes, trail = backward(start, names, terms, t1, checked, size)

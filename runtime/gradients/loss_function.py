@@ -12,6 +12,7 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE
+from ..problem.consistency import Accuracy
 from ..problem.options import RunOptions
 from .gradient import backward, check_memory, check_smooth
 from .loss import terms_of
@@ -39,9 +40,8 @@ class LossFunction:
         self._memory = check_memory(memory)
         self._options = check_smooth("objective", model, options)
         t0, self._end = arguments.span(t_span)
-        first = Start.of(
-            "objective", model, t0, initial, parameters, inputs, self._options.smallest_atol, move=True
-        )
+        self._accuracy = Accuracy.of(model, self._options)
+        first = Start.of("objective", model, t0, initial, parameters, inputs, self._accuracy, move=True)
         self.model, self.names = model, first.chosen("free", free)
         self._terms = terms_of(loss, model, (t0, self._end))
         self._given = t0, named(first, "initial"), named(first, "parameters"), named(first, "inputs")
@@ -59,8 +59,7 @@ class LossFunction:
         initial, parameters, inputs = (
             {name: point.get(name, value) for name, value in part.items()} for part in parts
         )
-        atol = self._options.smallest_atol
-        start = Start.of("objective", self.model, t0, initial, parameters, inputs, atol, move=True)
+        start = Start.of("objective", self.model, t0, initial, parameters, inputs, self._accuracy, move=True)
         value, slopes, _ = backward(start, self.names, self._terms, self._end, self._options, self._memory)
         return value, np.array([slopes[name] for name in self.names])
 

@@ -15,6 +15,7 @@ from ..interface import arguments
 from ..interface.arguments import Array
 from ..model.derivatives import derivatives
 from ..model.nearest import Move, Nearest, moves
+from ..problem.consistency import Accuracy
 from ..problem.inputs import Inputs
 from ..sensitivities.start import (
     TangentStart,
@@ -56,7 +57,7 @@ class Start:
         initial: Any,
         parameters: Any,
         inputs: Any,
-        atol: float,
+        accuracy: Accuracy,
         move: bool = False,
     ) -> Start:
         """From the arguments of a run; raises the errors of `integrate`, and `ArgumentError` for inputs f(t, y).
@@ -65,7 +66,7 @@ class Start:
         """
         given = arguments.named("initial", initial)
         begin = Nearest(initial) if move and moves(model, given) else initial
-        x, p, controls = model._prepare(t, begin, parameters, inputs, atol)
+        x, p, controls = model._prepare(t, begin, parameters, inputs, accuracy)
         check_inputs(what, controls)
         u = controls.at(t, x)
         if given is None or not model.has_initial or model._direct(given, parameters):

@@ -42,8 +42,6 @@ class BaseModel:
     variables: dict[str, Variable]
     checked_at_start: tuple[str, ...]
     """Residuals and invariants that must be zero at the start of a run; see `chaplygin.runtime.problem.consistency`."""
-    ends: dict[bytes, float]
-    _ensembles: dict[int, Any]
 
     owner: object
     """The module that has its kernels."""

@@ -8,8 +8,6 @@ FLOOR = 1e8
 """Lower bound of the sum, in units of atol * sum |dr/dx_j|: a residual explained by `atol` causes no warning."""
 LARGEST_ATOL = 1e-9
 """A larger `atol` does not make the check looser."""
-MOST_ENDS = 256
-"""Number of run ends off the constraints that a model remembers."""
 WORTH = 512
 """Number of trajectories from which lanes are compiled without being requested: compilation takes 0.3 to 2 s."""
 DEFAULT_METHODS = "vern9 for tolerances up to 1e-5, up to 1e-13 with events or contacts, else dop853"

@@ -54,7 +54,6 @@ class CompiledModel(ModelCore, InitialStates):
         super().__init__(capsule, owner=owner)
         self.variables = {entry[0]: Variable(*entry) for entry in reversed(self._variables)}
         self.variables = {name: self.variables[name] for name in dict.fromkeys(e[0] for e in self._variables)}
-        self._ensembles: dict[int, Any] = {}
         self._companions: dict[Any, Path] = {}
         self._derivatives: Any = None
 

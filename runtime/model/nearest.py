@@ -23,7 +23,7 @@ from chaplygin.errors import KernelError
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.statuses import UNCLOSED
-from ..problem.consistency import DecidedStart, check_start
+from ..problem.consistency import Accuracy, DecidedStart, check_start
 from .derivatives import derivatives
 
 if TYPE_CHECKING:
@@ -364,10 +364,10 @@ class Nearest(DecidedStart):
         return self.given
 
     def begin(
-        self, model: InitialStates, t0: float, parameters: Any, controls: Inputs, atol: float
+        self, model: InitialStates, t0: float, parameters: Any, controls: Inputs, accuracy: Accuracy
     ) -> tuple[Array, Array]:
         x0, p = model._initial(t0, self.states(model), parameters, controls, None)
         move = Move.of(model, t0, x0, self.by_name, p, controls.first(t0, x0))
         x0 = x0 if move is None else move.after
-        check_start(model, t0, x0, p, controls, atol)
+        check_start(model, t0, x0, p, controls, accuracy)
         return x0, p

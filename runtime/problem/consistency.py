@@ -2,14 +2,13 @@
 
 A residual r (a holonomic equation, or a constraint if every velocity is a state) must be zero at the start. It is
 compared with the sum of the magnitudes of its terms, so that units do not matter: a ratio above 1e-8 gives a
-`ConsistencyWarning`, above 1e-4 an `ArgumentError`. A residual with a single term, w = 0, always has the ratio 1,
-however small it is; so the sum is taken to be at least FLOOR * atol * sum |dr/dx_j| (with atol at most LARGEST_ATOL),
-which ignores residuals below `atol`. Invariants of the kinematics with a level given by the example, such as
-|q|^2 - 1, only cause warnings.
+`ConsistencyWarning`, above 1e-4 an `ArgumentError`, unless the tolerances of the run explain it, see `Accuracy`. A
+residual with a single term, w = 0, always has the ratio 1, however small it is; so the sum is taken to be at least
+FLOOR * atol * sum |dr/dx_j| (with atol at most LARGEST_ATOL), which ignores residuals below `atol`. Invariants of the
+kinematics with a level given by the example, such as |q|^2 - 1, only cause warnings.
 
-The end of a run can start the next one however far it has drifted. A model remembers the most recent run ends that are
-off the constraints, bit for bit, with their residuals, and those of its ensembles as long as their arrays exist; such a
-start is accepted if its residuals are no larger than they were there. Snapshots are not checked.
+A start is judged by its numbers alone, wherever they come from. The end of a run starts the next one of the same
+options because it is as near to the constraints as these options keep a run. Snapshots are not checked.
 
 A value that is given although it follows from the others, such as a dependent velocity or an energy, is checked against
 the same limits: the residual is then given - found, and its terms are the contributions of the velocities.
@@ -19,12 +18,11 @@ from __future__ import annotations
 
 import sys
 import warnings
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,17 +31,66 @@ from chaplygin.errors import ArgumentError, ConsistencyWarning
 
 from ..interface import assumptions
 from ..interface.arguments import Array, wide
-from ..interface.limits import FLOOR, LARGEST_ATOL, MOST_ENDS, REFUSE, WARN
+from ..interface.limits import FLOOR, LARGEST_ATOL, REFUSE, WARN
+from .options import RunOptions, corrects
 
 if TYPE_CHECKING:
-    from ..ensembles.start import Start
     from ..interface.base_model import BaseModel
     from .inputs import Inputs
 STRETCH = 16384
 """Columns handled together: few enough for the CPU cache, so that memory does not grow with their number, and many
 enough to keep Python's overhead small."""
-_ENSEMBLES = 8
-"""Number of ensembles with ends that a model remembers while the ensembles exist."""
+_EXPECTED, _MOST = 10.0, 100.0
+"""Tolerances that the errors of a run's steps add up to, without a warning and without an error."""
+_LOOSE = 1e-3, 1e6 * LARGEST_ATOL
+"""The tolerances by which runs are judged that have none."""
+
+
+class Accuracy(NamedTuple):
+    """How near to its constraints a run of certain options stays, so that its end can start the next one.
+
+    The errors of steps add up. A residual of up to 10 tolerances causes no warning and one of up to 100 no error, where
+    a tolerance is `rtol` times the sum of the magnitudes of its terms, or `atol` sum |dr/dx_j| if that is more. Fixed
+    steps that are not moved back have no tolerance, and are judged as with 1e-3. With ``project=None`` a deviation
+    grows as long as the run lasts: it causes warnings as always, but is refused as with 1e-3.
+    """
+
+    rtol: float = 0.0
+    atol: float = LARGEST_ATOL
+    drifts: bool = False
+
+    @classmethod
+    def of(cls, model: Any, how: RunOptions) -> Accuracy:
+        """That of options that have been checked; the smallest `atol` counts."""
+        found = cls(how.rtol, how.smallest_atol, how.project is None)
+        kept = model.methods[how.chosen].adaptive or corrects(model, how.project) is not None
+        return found if kept else found.loose
+
+    @property
+    def loose(self) -> Accuracy:
+        """With tolerances of at least 1e-3, where the user's `atol` does not say that the states are small."""
+        rtol, atol = _LOOSE
+        return self._replace(
+            rtol=max(self.rtol, rtol), atol=max(self.atol, atol * min(1.0, self.atol / LARGEST_ATOL))
+        )
+
+    def off(self, residual: Array, terms: Array, slopes: Array) -> tuple[Array, Array]:
+        """Ratios as of `share` that deserve a warning, and those that deserve an error; 0 for what is explained."""
+        off = share(residual, terms, slopes, min(self.atol, LARGEST_ATOL))
+        refusing = self.loose if self.drifts else self
+        return (
+            np.where((off > WARN) & self._beyond(_EXPECTED, residual, terms, slopes), off, 0.0),
+            np.where((off > REFUSE) & refusing._beyond(_MOST, residual, terms, slopes), off, 0.0),
+        )
+
+    def _beyond(self, count: float, residual: Array, terms: Array, slopes: Array) -> Any:
+        """Whether residuals are more than so many tolerances; NaN is."""
+        with np.errstate(all="ignore"):
+            return ~(np.abs(residual) <= count * np.maximum(self.rtol * terms, self.atol * slopes))
+
+
+STRICT = Accuracy()
+"""Where no run is to follow."""
 
 
 def share(residual: Array, terms: Array, slopes: Any = 1.0, atol: float = LARGEST_ATOL) -> Array:
@@ -126,7 +173,7 @@ class DecidedStart:
     """A start that is more than its values: it decides where the run begins, and what is checked."""
 
     def begin(
-        self, model: Any, t0: float, parameters: Any, controls: Inputs, atol: float
+        self, model: Any, t0: float, parameters: Any, controls: Inputs, accuracy: Accuracy
     ) -> tuple[Array, Array]:
         """State (n,) and parameters (np,) of the run."""
         raise NotImplementedError
@@ -139,20 +186,22 @@ class Accepted(DecidedStart):
     y: Array
 
     def begin(
-        self, model: Any, t0: float, parameters: Any, controls: Inputs, atol: float
+        self, model: Any, t0: float, parameters: Any, controls: Inputs, accuracy: Accuracy
     ) -> tuple[Array, Array]:
         found: tuple[Array, Array] = model._initial(t0, self.y, parameters, controls, None)
         return found
 
 
-def check_start(model: BaseModel, t0: float, x0: Array, p: Array, controls: Inputs, atol: float) -> None:
+def check_start(
+    model: BaseModel, t0: float, x0: Array, p: Array, controls: Inputs, accuracy: Accuracy
+) -> None:
     """Check the initial state (n,) of a run: raise an error or warn if it is off the constraints."""
     _check_assumed("initial", model, model.states, x0)
     _check_assumed("parameters", model, model.parameters, p)
     if not model.checked_at_start:
         return
     u = controls.first(t0, x0)
-    report = _Report(model, t0, atol, None)
+    report = _Report(model, t0, accuracy, None)
     report.add(x0[:, None], p[:, None], u[:, None], np.zeros(1, dtype=np.intp))
     report.say()
 
@@ -163,7 +212,7 @@ def check_ensemble(
     x0: Array,
     parameters: list[Array],
     controls: Inputs,
-    atol: float,
+    accuracy: Accuracy,
     assumed: bool,
 ) -> None:
     """Check the initial states (n, N) of an ensemble: raise an error or warn if any is off the constraints.
@@ -176,42 +225,13 @@ def check_ensemble(
     if not model.checked_at_start:
         return
     u = wide(controls.first(t0, x0))
-    wrong = model._inconsistent(t0, x0, parameters, u, atol)
-    report = _Report(model, t0, atol, x0.shape[1])
+    wrong = model._inconsistent(t0, x0, parameters, u, accuracy.atol)
+    report = _Report(model, t0, accuracy, x0.shape[1])
     for first in range(0, wrong.size, STRETCH):
         part = wrong[first : first + STRETCH]
         p = _columns(parameters, part)
         report.add(x0[:, part], p, u[:, part] if u.shape[1] > 1 else u, part)
     report.say()
-
-
-def note_end(model: BaseModel, t: float, y: Array, p: Array, controls: Inputs) -> None:
-    """Remember the end of a pure-Python run that has drifted off its constraints; compiled models do this in C."""
-    if model.checked_at_start:
-        u = controls.first(t, y)
-        rows = model._columns(
-            "consistency", np.array([t]), y[:, None], p[:, None], u[:, None], None, strict=False
-        )
-        model.ends[np.ascontiguousarray(y).tobytes()] = float(np.abs(rows[0::3]).max())
-        if len(model.ends) > MOST_ENDS:
-            del model.ends[next(iter(model.ends))]
-
-
-def remember(model: BaseModel, y: Array, t: Array, start: Start, controls: Inputs) -> None:
-    """Remember the ends of an ensemble, the last times of its array `y` (n, times, N), as long as its memory exists."""
-    if model.checked_at_start and y.shape[1]:
-        memory = y if y.base is None else y.base  # what views of y keep alive
-        offset = y.ctypes.data - memory.ctypes.data
-        owner, key = weakref.ref(model), id(memory)
-
-        def forget(_: object) -> None:
-            found = owner()
-            if found is not None:
-                found._ensembles.pop(key, None)
-
-        model._ensembles[key] = weakref.ref(memory, forget), offset, y.shape, t, start, controls
-        for old in list(model._ensembles)[:-_ENSEMBLES]:
-            model._ensembles.pop(old, None)
 
 
 def _check_assumed(kind: str, model: BaseModel, names: tuple[str, ...], rows: Any) -> None:
@@ -221,10 +241,9 @@ def _check_assumed(kind: str, model: BaseModel, names: tuple[str, ...], rows: An
 class _Report:
     """The findings for the start of a run, or for the `count` trajectories of an ensemble, checked in blocks."""
 
-    def __init__(self, model: BaseModel, t0: float, atol: float, count: int | None) -> None:
-        self.model, self.t0, self.atol, self.count = model, t0, min(atol, LARGEST_ATOL), count
+    def __init__(self, model: BaseModel, t0: float, accuracy: Accuracy, count: int | None) -> None:
+        self.model, self.t0, self.accuracy, self.count = model, t0, accuracy, count
         self.residual = np.array([name in model.residuals for name in model.checked_at_start])
-        self.tables: list[_Ends] | None = None
         self.refused = self.warned = 0
         self.first = self.worst = ""
         self.largest = 0.0
@@ -232,20 +251,17 @@ class _Report:
     def add(self, x0: Array, p: Array, u: Array, numbers: NDArray[np.intp]) -> None:
         """Check columns with these numbers, which may be off the constraints."""
         rows = self.model._columns("consistency", np.array([self.t0]), x0, p, u, None, strict=False)
-        r, terms, slopes = np.abs(rows[0::3]), rows[1::3], rows[2::3]
-        off = share(r, terms, slopes, self.atol)
-        suspect = np.flatnonzero((off > WARN).any(axis=0))
-        suspect = suspect[~self._known(x0[:, suspect], r[:, suspect].max(axis=0, initial=0.0))]
-        off[:, np.isin(np.arange(off.shape[1]), suspect, invert=True)] = 0.0
-        fatal = np.where(self.residual[:, None], off, 0.0)
-        refused = np.flatnonzero((fatal > REFUSE).any(axis=0))
+        off, fatal = self.accuracy.off(rows[0::3], rows[1::3], rows[2::3])
+        fatal = np.where(self.residual[:, None], fatal, 0.0)
+        refused = np.flatnonzero(fatal.any(axis=0))
         if refused.size and not self.refused:
             self.first = self._text(rows, fatal, refused[0], numbers)
         self.refused += refused.size
-        if suspect.size and off.max() > self.largest:
+        warned = np.flatnonzero(off.any(axis=0))
+        if warned.size and off.max() > self.largest:
             j = int(np.argmax(off.max(axis=0)))
             self.largest, self.worst = float(off.max()), self._text(rows, off, j, numbers)
-        self.warned += suspect.size
+        self.warned += warned.size
 
     def say(self) -> None:
         """Raise an error for an inconsistent start, or warn about one that is slightly off."""
@@ -261,47 +277,6 @@ class _Report:
         name, value, size = self.model.checked_at_start[k], float(rows[3 * k, j]), float(rows[3 * k + 1, j])
         text = f"initial: {_text(name, bool(self.residual[k]), value, size)}"
         return text if self.count is None else f"{text} (HOW_MANY is number {numbers[j]})"
-
-    def _known(self, x: Array, largest: Array) -> NDArray[np.bool_]:
-        """Which columns are ends of earlier runs, with residuals no larger than at that end."""
-        found = np.zeros(x.shape[1], dtype=bool)
-        allowed = largest * (1.0 - 1e-12)
-        if self.model.ends:
-            for j, column in enumerate(np.ascontiguousarray(x.T)):
-                found[j] = self.model.ends.get(column.tobytes(), -1.0) >= allowed[j]
-        if self.tables is None:
-            self.tables = [
-                _Ends(np.ndarray(shape, buffer=memory, offset=offset), *more)
-                for reference, offset, shape, *more in list(self.model._ensembles.values())
-                if (memory := reference()) is not None
-            ]
-        for ends in self.tables:
-            found |= ends.hold(self.model, x, allowed)
-        return found
-
-
-class _Ends:
-    """Lookup table of the final states of an earlier ensemble."""
-
-    def __init__(self, y: Array, t: Array, start: Start, controls: Inputs) -> None:
-        self.y, self.t, self.start, self.controls = y[:, -1], t, start, controls
-        prints = _fingerprints(self.y)
-        self.order = np.argsort(prints)
-        self.prints = prints[self.order]
-
-    def hold(self, model: BaseModel, x: Array, allowed: Array) -> NDArray[np.bool_]:
-        """Which columns x (n, k) are among the ends with residuals of at least `allowed` (k,)."""
-        place = np.searchsorted(self.prints, _fingerprints(x))
-        place = self.order[np.minimum(place, len(self.order) - 1)]
-        found: NDArray[np.bool_] = (self.y[:, place] == x).all(axis=0)
-        if found.any():
-            place = place[found]
-            y, t = self.y[:, place], self.t[place]
-            u = self.controls.at(t, y) if len(self.controls.names) else np.empty((0, 1))
-            p = _columns(self.start.parameters, place)
-            rows = model._columns("consistency", t, y, p, u, None, strict=False)
-            found[found] = np.abs(rows[0::3]).max(axis=0) >= allowed[found]
-        return found
 
 
 def _text(name: str, residual: bool, value: float, size: float) -> str:
@@ -322,12 +297,3 @@ def _columns(rows: list[Array], numbers: NDArray[np.intp]) -> Array:
     for row, given in zip(p, rows):
         row[:] = given[numbers] if len(given) > 1 else given
     return p
-
-
-def _fingerprints(x: Array) -> NDArray[np.uint64]:
-    """A number for each column (n, N), equal for equal bits."""
-    total = np.zeros(x.shape[1], dtype=np.uint64)
-    for row in np.ascontiguousarray(x).view(np.uint64):
-        total = (total ^ row) * np.uint64(0x9E3779B97F4A7C15)
-        total ^= total >> np.uint64(29)
-    return total

@@ -12,7 +12,7 @@ from chaplygin.errors import ArgumentError, KernelError
 from ..interface import arguments, assumptions
 from ..interface.arguments import Array, wide
 from ..interface.base_model import BaseModel
-from ..interface.limits import LARGEST_ATOL, REFUSE
+from ..interface.limits import REFUSE
 from . import consistency, inputs as signals, pivots
 from .missing_velocities import solve, terms
 
@@ -38,18 +38,15 @@ class InitialStates(BaseModel):
         initial: Any,
         parameters: Any,
         inputs: Any,
-        atol: float = LARGEST_ATOL,
+        accuracy: consistency.Accuracy = consistency.STRICT,
     ) -> tuple[Array, Array, signals.Inputs]:
-        """Checked initial state (n,), parameters (np,) and inputs of a run, from the user's arguments.
-
-        `atol`: the smallest absolute tolerance of the run.
-        """
+        """Checked initial state (n,), parameters (np,) and inputs of a run, from the user's arguments."""
         controls = signals.parse(inputs, self.inputs, flags=self._input_flags)
         if isinstance(initial, consistency.DecidedStart):
-            x0, p = initial.begin(self, t0, parameters, controls, atol)
+            x0, p = initial.begin(self, t0, parameters, controls, accuracy)
             return x0, p, controls
         x0, p = self._initial(t0, initial, parameters, controls, None)
-        consistency.check_start(self, t0, x0, p, controls, atol)
+        consistency.check_start(self, t0, x0, p, controls, accuracy)
         return x0, p, controls
 
     def _initial(

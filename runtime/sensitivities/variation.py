@@ -15,6 +15,7 @@ from ..interface.arguments import Array
 from ..model.compiled_model import CompiledModel
 from ..model.derivatives import derivatives
 from ..problem import options
+from ..problem.consistency import Accuracy
 from .start import TangentStart, check_inputs, checked_names, start_of
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def varied_run(
     """The start of a run with sensitivities from its arguments, and from options that have been checked."""
     checked(model, how)
     control = arguments.sensitivity_control(control, names)
-    x0, p, controls = model._prepare(t0, initial, parameters, inputs, how.smallest_atol)
+    x0, p, controls = model._prepare(t0, initial, parameters, inputs, Accuracy.of(model, how))
     check_inputs("sensitivities", controls)
     start = start_of(model, t0, initial, parameters, (x0, p, controls), names)
     variation = Variation.of(model, len(start.names), control)

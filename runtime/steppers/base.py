@@ -13,6 +13,7 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
+from ..problem.consistency import Accuracy
 from ..problem.inputs import parse
 from ..problem.start import InitialStates
 
@@ -171,7 +172,7 @@ class BaseStepper:
         """Continue from another state, checked like the start of a run."""
         t, _, _, inputs = self._now()
         with _naming(caller):
-            x, p, _ = self.model._prepare(t, initial, p, inputs, self._options.smallest_atol)
+            x, p, _ = self.model._prepare(t, initial, p, inputs, Accuracy.of(self.model, self._options))
         self._put(x, p)
 
     def _from_declared(self, declared: dict[str, float], parameters: dict[str, float]) -> tuple[Array, Array]:

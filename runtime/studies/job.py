@@ -19,7 +19,7 @@ from ..ensembles.observer import Observer
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..model.lanes import lane_set, one_at_a_time
-from ..problem.consistency import check_ensemble, held
+from ..problem.consistency import Accuracy, check_ensemble, held
 from ..problem.inputs import is_function
 from ..problem.options import RunOptions
 from ..statistics.part import Part
@@ -182,7 +182,7 @@ class StudyJob:
             part.x0,
             part.start.parameters,
             job.inputs,
-            job.options.smallest_atol,
+            Accuracy.of(self.model, job.options),
             part.start.plain,
         )
         if executor.run(part, lambda done: None):

@@ -19,7 +19,7 @@ from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.interface.base_model import BaseModel
 from chaplygin.runtime.model.compiled_model import CompiledModel
 from chaplygin.runtime.problem import pivots
-from chaplygin.runtime.problem.consistency import check_ensemble, remember
+from chaplygin.runtime.problem.consistency import Accuracy, check_ensemble
 from chaplygin.runtime.problem.options import of_call, shown
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:
         part.x0,
         part.start.parameters,
         job.inputs,
-        job.options.smallest_atol,
+        Accuracy.of(model, job.options),
         part.start.plain,
     )
     pivot = None
@@ -266,5 +266,4 @@ def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:
             times = results.t if job.t_eval is None else np.full(job.count, job.t_eval[m])
             pivot.see(times, np.ascontiguousarray(results.y[:n, m]))
         pivot.report("trajectories")
-    remember(model, results.y[: len(model.states)], results.t, part.start, job.inputs)
     return Ensemble(part, interrupted)

@@ -9,6 +9,7 @@ import chaplygin
 from chaplygin._lazy import later
 from chaplygin.runtime import ensembles, model, steppers
 from chaplygin.runtime.interface import arguments
+from chaplygin.runtime.problem.consistency import Accuracy
 from chaplygin.runtime.problem.options import STEPPER, RunKeywords, of_call, shown
 from chaplygin.runtime.problem.start import InitialStates
 
@@ -91,7 +92,7 @@ class ModelRuns(InitialStates):
             return steppers.SensitivityStepper.of(
                 self, begin, sensitivities.varied_run(self, begin, *given, sensitivities, control, how)
             )
-        x0, p, controls = self._prepare(begin, initial, parameters, inputs, how.smallest_atol)
+        x0, p, controls = self._prepare(begin, initial, parameters, inputs, Accuracy.of(self, how))
         return self._stepper(begin, x0, p, controls, how)
 
     @shown()

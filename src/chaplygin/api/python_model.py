@@ -30,7 +30,7 @@ from chaplygin.runtime.interface.assumptions import ZERO_AT_START
 from chaplygin.runtime.interface.statuses import UNSUPPORTED, kernel_failed
 from chaplygin.runtime.model.derivatives import require_compiled
 from chaplygin.runtime.problem import pivots
-from chaplygin.runtime.problem.consistency import Accepted, note_end
+from chaplygin.runtime.problem.consistency import Accepted, Accuracy
 from chaplygin.runtime.problem.options import DEFAULTS, RunKeywords, corrects, of_call, shown
 from chaplygin.runtime.results.run_data import Problem
 from chaplygin.runtime.results.solution import Solution
@@ -90,8 +90,6 @@ class PythonModel(ModelRuns):
         self.invariants = tuple(v.name for v in kernels.invariants if v.kind != "residual")
         self.checked_at_start = tuple(v.name for v in kernels.invariants if v.flags & ZERO_AT_START)
         self.has_initial = "initial" in self._entries
-        self.ends: dict[bytes, float] = {}
-        self._ensembles: dict[int, Any] = {}
 
     def default_method(self, rtol: float = DEFAULTS.rtol, atol: Any = DEFAULTS.atol) -> str:
         """The method of a run that names none: "dop853" at all tolerances."""
@@ -176,7 +174,7 @@ class PythonModel(ModelRuns):
         moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
         steps = how.steps(self.methods[how.chosen].adaptive)
         relative, absolute = how.tolerances(self.states)
-        x0, p, controls = self._prepare(t0, initial, parameters, inputs, float(absolute.min()))
+        x0, p, controls = self._prepare(t0, initial, parameters, inputs, Accuracy.of(self, how))
         settings = Settings(
             relative, absolute, steps.largest, steps.first, dense, corrects(self, how.project)
         )
@@ -186,8 +184,6 @@ class PythonModel(ModelRuns):
         if status < 0:
             record.fail()
         y = np.array(record.y).reshape(-1, len(x0)).T
-        if len(record.t) and run.n_steps:
-            note_end(self, float(record.t[-1]), y[:, -1], p, controls)
         sol = run.dense(t0, x0) if dense else None
         problem = Problem((t0, t1), x0, moments, vars(how), None)
         solution = Solution(
