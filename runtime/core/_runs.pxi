@@ -44,7 +44,7 @@ cdef class ModelCore(StartCore):
         return cg_run_size(self.model, method.encode()), cg_detector_size(self.model, 0) if self.hybrid else 0
 
     def default_method(self, rtol=options.DEFAULTS.rtol, atol=options.DEFAULTS.atol):
-        """The method that runs with these tolerances take by default; see `Model`."""
+        """The method that runs with these tolerances take by default; see docs/runs.md."""
         if not (type(rtol) is type(atol) is float and 0.0 <= rtol < INFINITY and 0.0 <= atol < INFINITY):
             rtol = arguments.number("rtol", rtol)
             atol = options.RunOptions(atol=atol).absolute_tolerances(self.states).min()
@@ -118,7 +118,7 @@ cdef class ModelCore(StartCore):
 
     def integrate(self, t_span, initial=None, parameters=None, inputs=None, *, t_eval=None, dense_output=False,
                   events=None, sensitivities=None, sensitivity_control=True, **keywords):
-        """Integrate over ``t_span = (t0, t1)``; t1 can be before t0, except in models with contacts. See `Model`."""
+        """Integrate over ``t_span = (t0, t1)``; t1 can be before t0, except in models with contacts. See docs/runs.md."""
         cdef double t0, t1
         cdef const double *x0 = NULL
         cdef const double *p = NULL

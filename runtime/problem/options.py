@@ -51,7 +51,7 @@ class Steps(NamedTuple):
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How to run a model; `Model` says what each option means.
+    """How to run a model; docs/runs.md says what each option means.
 
     `atol` is a number, a vector, or a dict by state. The values are as given until `checked`.
 
