@@ -71,61 +71,89 @@ def start_of(
         x0, _ = model._initial(t0, initial.states(model), parameters, controls, None)
         initial = initial.given
     given = arguments.named("initial", initial)
-    through = given is not None and model.has_initial and not model._direct(given, parameters)
-    entries = model.declared if through else model.states
-    # of coordinates that the equations have dropped only the given values are known
-    values = {**(given or {}), **values_at(model, t0, x0, p, controls)} if through else {}
-    follow = (
-        model._following(t0, {n: values[n] for n in entries if n in values}, p, controls) if through else ()
-    )
-    point = _Map(model, t0, x0, p, controls.first(t0, x0), through, values)
-    missing = [n for n in entries if given is not None and n not in given and (n in values or not through)]
-    dependent = [] if given is None else [n for n in given if n not in entries and model._dependent(n)]
-    if not dependent:
-        missing = []
-    result = TangentStart(
-        wanted,
-        np.zeros((len(x0), len(wanted))),
-        np.zeros((len(p), len(wanted))),
-        np.zeros((len(model.inputs), len(wanted))),
-        np.ones(len(wanted)),
-    )
-    known = {**dict(zip(model.states, x0.tolist())), **values}
-    for j, name in enumerate(wanted):
-        if name in model.inputs:
-            check_constant("sensitivities", controls, name)
-            result.u[model.inputs.index(name), j] = 1.0
-            result.sizes[j] = size_of("inputs", point.u[model.inputs.index(name)])
-        elif name in model.parameters:
-            result.sizes[j] = size_of("parameters", p[model.parameters.index(name)])
-        else:
-            result.sizes[j] = size_of("initial", known.get(name, 1.0))
-        if name in model.parameters and name in follow:
-            result.p[model.parameters.index(name), j] = 1.0
-        elif name in model.parameters or name in entries or name in dependent or name in model.inputs:
-            if given is not None and name in entries and name not in given:
-                raise _follows(name, given)
-            result.y[:, j], result.p[:, j] = point.along(name, entries, missing, dependent, result.u[:, j])
-        elif name in model.states:
-            result.y[model.states.index(name), j] = 1.0
-        else:
-            raise _follows(name, given or dict.fromkeys(model.states))
+    point = _Map(model, t0, x0, p, controls, given, parameters)
+    columns = [point.column(name) for name in wanted]
+    y, dp, u = (np.stack(rows, axis=1) for rows in zip(*columns))
+    result = TangentStart(wanted, y, dp, u, np.array([point.size(name) for name in wanted]))
     move = Move.of(model, t0, x0, given, p, point.u)
-    if move is not None:
-        states = dict(zip(model.states, result.y))
-        rows = [states[n] if n in states else np.equal(n, wanted).astype(float) for n in move.entries]
-        result = replace(result, y=move.along(np.array(rows), result.seeds))
-    return result
+    if move is None:
+        return result
+    states = dict(zip(model.states, y))
+    rows = [states[n] if n in states else np.equal(n, wanted).astype(float) for n in move.entries]
+    return replace(result, y=move.along(np.array(rows), result.seeds))
 
 
 class _Map:
-    """The map from entries (declared variables, or the states themselves) and parameters to states and parameters."""
+    """The map from entries (declared variables, or the states themselves) and parameters to states and parameters.
+
+    Where `dependent` variables are given in place of entries, these are `missing`.
+    """
 
     def __init__(
-        self, model: Any, t0: float, x0: Array, p: Array, u: Array, through: bool, values: Mapping[str, float]
+        self,
+        model: Any,
+        t0: float,
+        x0: Array,
+        p: Array,
+        controls: Inputs,
+        given: Mapping[str, Any] | None,
+        parameters: Any,
     ) -> None:
-        self.model, self.t0, self.x0, self.p, self.u = model, t0, x0, p, u
-        self.through, self.values = through, values
+        self.model, self.t0, self.x0, self.p, self.controls = model, t0, x0, p, controls
+        self.u = controls.first(t0, x0)
+        self.through = given is not None and model.has_initial and not model._direct(given, parameters)
+        self.entries: tuple[str, ...] = model.declared if self.through else model.states
+        self.given = dict.fromkeys(self.entries) if given is None else given
+        self.values: dict[str, Any] = {}
+        self.following: frozenset[str] = frozenset()
+        """The parameters that follow from the entries."""
+        if self.through:
+            # of coordinates that the equations have dropped only the given values are known
+            self.values = {**self.given, **values_at(model, t0, x0, p, controls)}
+            declared = {n: self.values[n] for n in self.entries if n in self.values}
+            self.following = model._following(t0, declared, p, controls)
+        self.dependent = [n for n in self.given if n not in self.entries and model._dependent(n)]
+        left_out = [n for n in self.entries if n not in self.given and (n in self.values or not self.through)]
+        self.missing = left_out if self.dependent else []
+
+    def size(self, name: str) -> float:
+        """The size of what is varied."""
+        for kind, names, values in (
+            ("inputs", self.model.inputs, self.u),
+            ("parameters", self.model.parameters, self.p),
+        ):
+            if name in names:
+                return float(size_of(kind, values[names.index(name)]))
+        known = {**dict(zip(self.model.states, self.x0.tolist())), **self.values}
+        return float(size_of("initial", known.get(name, 1.0)))
+
+    def column(self, name: str) -> tuple[Array, Array, Array]:
+        """The derivatives of states, parameters and inputs by one of `names`."""
+        model = self.model
+        if name in model.inputs:
+            check_constant("sensitivities", self.controls, name)
+        u = _unit(model.inputs, name)
+        if name in self.following:
+            return np.zeros(len(self.x0)), _unit(model.parameters, name), u
+        entry = name in self.entries
+        if (entry and name in self.given) or name in (*model.parameters, *model.inputs, *self.dependent):
+            return *self.along(name, u), u
+        if entry or name not in model.states:
+            raise _follows(name, self.given)
+        return _unit(model.states, name), np.zeros(len(self.p)), u
+
+    def along(self, name: str, u: Array) -> tuple[Array, Array]:
+        """The derivatives of states and parameters by an entry, a parameter, a dependent variable or an input.
+
+        The missing entries are such that the dependent variables keep the values that were given for them.
+        """
+        e, p = _unit(self.entries, name), _unit(self.model.parameters, name)
+        if self.missing:
+            goal = _unit(self.dependent, name) - self.outputs(e, p, u)
+            columns = [self.outputs(_unit(self.entries, n), 0.0 * p, 0.0 * u) for n in self.missing]
+            places = [self.entries.index(n) for n in self.missing]
+            e[places] = np.linalg.lstsq(np.array(columns).T, goal, rcond=None)[0]
+        return self.moved(e, p, u)
 
     def moved(self, entries: Array, p: Array, u: Array) -> tuple[Array, Array]:
         """The changes of states and parameters with those of entries, parameters and inputs."""
@@ -137,40 +165,17 @@ class _Map:
         rows = derivatives(model).along("initial", self.t0, declared, self.p, self.u, v)
         return rows[: len(self.x0)], rows[len(self.x0) :]
 
-    def along(
-        self, name: str, entries: Sequence[str], missing: Sequence[str], dependent: Sequence[str], u: Array
-    ) -> tuple[Array, Array]:
-        """The derivatives of states and parameters by an entry, a parameter or a dependent variable.
-
-        The `missing` entries are such that the `dependent` variables keep the values that were given for them.
-        """
-        model = self.model
-        e, p = np.zeros(len(entries)), np.zeros(len(self.p))
-        if name in entries:
-            e[entries.index(name)] = 1.0
-        elif name in model.parameters:
-            p[model.parameters.index(name)] = 1.0
-        if missing:
-            places = [entries.index(n) for n in missing]
-            goal = np.array([float(name == n) for n in dependent]) - self.outputs(dependent, e, p, u)
-            zero = np.zeros(len(entries))
-            columns = [self.outputs(dependent, _unit(zero, i), 0.0 * p, 0.0 * u) for i in places]
-            e[places] = np.linalg.lstsq(np.array(columns).T, goal, rcond=None)[0]
-        return self.moved(e, p, u)
-
-    def outputs(self, names: Sequence[str], entries: Array, p: Array, u: Array) -> Array:
-        """The changes of dependent variables."""
+    def outputs(self, entries: Array, p: Array, u: Array) -> Array:
+        """The changes of the dependent variables."""
         x, parameters = self.moved(entries, p, u)
         v = np.concatenate([[0.0], x, parameters, u])
         u = self.model._slipping(self.u)[:, 0]
         rows = derivatives(self.model).along("outputs", self.t0, self.x0, self.p, u, v)
-        return np.array([rows[self.model.outputs.index(n)] for n in names])
+        return np.array([rows[self.model.outputs.index(n)] for n in self.dependent])
 
 
-def _unit(zero: Array, index: int) -> Array:
-    result: Array = zero.copy()
-    result[index] = 1.0
-    return result
+def _unit(names: Sequence[str], name: str) -> Array:
+    return np.array([float(name == n) for n in names])
 
 
 def checked_names(model: Any, names: Any) -> tuple[str, ...]:
