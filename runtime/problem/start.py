@@ -184,46 +184,19 @@ class InitialStates(BaseModel):
         """States and parameters from the declared variables, by the model's kernel `initial`.
 
         Values that follow from the others can be left out: a dependent velocity, or a parameter such as an energy or a
-        cyclic momentum. They enter the kernel as NaN; if NaN comes out, they were needed.
+        cyclic momentum.
         """
         if self.along is not None:
             given = {**given, self.along: self._begin(self.along, t0, given)}
         extra = {n: given.pop(n) for n in list(given) if n not in self.declared and self._dependent(n)}
-        start, left_out = self._partial("initial", given, self.declared, count)
-        for name, row in zip(self.declared, start):
-            if name not in left_out:
-                assumptions.check_row("initial", name, self.variables[name].flags, row)
-        p, unset = self._partial("parameters", parameters, self.parameters, count)
-        n, moment = len(self.states), np.array([t0])
-        u = self._without_functions(controls).first(t0, start)
+        declared = _Declared(self, t0, given, parameters, controls, count)
         missing = self._left_out(given, self.declared)
-        if extra and missing and len(missing) == len(left_out):
-
-            def states(columns: Array) -> tuple[Array, Array]:
-                rows = self._columns("initial", moment, columns, wide(p), wide(u), None, strict=False)
-                return rows[:n], rows[n:]
-
-            start = self._found(moment, wide(start), self.declared, missing, extra, states, u, count)
-            left_out, extra = [], {}
-        rows = self._columns("initial", moment, wide(start), wide(p), wide(u), None)
-        if controls.functions:  # functions of the states, which are not known until now
-            first = rows[:n, 0] if count is None else rows[:n]
-            u = controls.first(t0, first)
-            rows = self._columns("initial", moment, wide(start), wide(p), wide(u), None)
-        if np.isnan(rows).any():
-            lost = "" if left_out else pivots.at_start(self, t0, self.declared, start, p)
-            if lost:
-                raise ArgumentError(lost)
-            self._refuse_missing(left_out, unset, rows)
-        arguments.check_finite("initial", rows[:n], self.states)
-        for k, (name, before, after) in enumerate(zip(self.parameters, wide(p), rows[n:])):
-            if not np.isnan(before).any():
-
-                def follows(y: Array, k: int = n + k) -> Array:
-                    return self._columns("initial", moment, y, wide(p), wide(u), None, strict=False)[[k]]
-
-                self._agree(name, before, after, self.declared, start, follows, "parameters")
-        x0, complete = (rows[:n, 0], rows[n:, 0]) if count is None else (rows[:n], rows[n:])
+        if extra and missing and len(missing) == len(declared.left_out):
+            declared.find(missing, extra)
+            extra = {}
+        x, p = declared.states()
+        declared.check_parameters(p)
+        x0, complete = (x[:, 0], p[:, 0]) if count is None else (x, p)
         dependent = extra | {name: value for name, value in given.items() if self._dependent(name)}
         self._check_dependent(t0, dependent, x0, complete, controls, count)
         return x0.copy(), complete.copy()
@@ -259,18 +232,6 @@ class InitialStates(BaseModel):
             f"initial: {along}", values, t0, lambda: np.zeros(1), lambda *_: advice, "the start of the run,"
         )
         return t0
-
-    def _refuse_missing(self, left_out: list[str], unset: list[str], rows: Array) -> None:
-        """Report what the kernel `initial` lacked: parameters come out as they went in, unless they are computed."""
-        names = [name for name, row in zip(self.parameters, rows[len(self.states) :]) if np.isnan(row).any()]
-        missing = [name for name in names if name in unset]
-        parts = []
-        if left_out:
-            parts.append(f"initial: missing {', '.join(left_out)}")
-        if missing:
-            parts.append(f"parameters: missing {', '.join(missing)}")
-        if parts:
-            raise ArgumentError("; ".join(parts))
 
     def _partial(
         self, kind: str, value: Any, names: tuple[str, ...], count: int | None
@@ -331,3 +292,76 @@ class InitialStates(BaseModel):
             return "leave it out or make it agree"
 
         consistency.agree(f"{kind}: {name}", given, found, sizes, advice)
+
+
+class _Declared:
+    """Declared variables and parameters for the kernel `initial`: NaN stands for what is left out.
+
+    The kernel gives NaN where it needs such a value, so that nothing else has to know what depends on what.
+    """
+
+    def __init__(
+        self,
+        model: InitialStates,
+        t0: float,
+        given: Mapping[str, Any],
+        parameters: Any,
+        controls: signals.Inputs,
+        count: int | None,
+    ) -> None:
+        self.model, self.t0, self.controls, self.count = model, t0, controls, count
+        self.start, self.left_out = model._partial("initial", given, model.declared, count)
+        for name, row in zip(model.declared, self.start):
+            if name not in self.left_out:
+                assumptions.check_row("initial", name, model.variables[name].flags, row)
+        self.p, self.unset = model._partial("parameters", parameters, model.parameters, count)
+        self.u = model._without_functions(controls).first(t0, self.start)
+
+    def at(self, columns: Array, strict: bool = False) -> tuple[Array, Array]:
+        """States and parameters for columns of declared variables."""
+        rows = self.model._columns(
+            "initial", np.array([self.t0]), columns, wide(self.p), wide(self.u), None, strict=strict
+        )
+        return rows[: len(self.model.states)], rows[len(self.model.states) :]
+
+    def find(self, missing: list[str], extra: Mapping[str, Any]) -> None:
+        """Fill in the missing velocities that belong to given values of other ones."""
+        model, moment = self.model, np.array([self.t0])
+        self.start = model._found(
+            moment, wide(self.start), model.declared, missing, extra, self.at, self.u, self.count
+        )
+        self.left_out = []
+
+    def states(self) -> tuple[Array, Array]:
+        """States and complete parameters, with columns. Raises `ArgumentError` for what is missing."""
+        x, p = self.at(wide(self.start), strict=True)
+        if self.controls.functions:  # functions of the states, which are not known until now
+            self.u = self.controls.first(self.t0, x[:, 0] if self.count is None else x)
+            x, p = self.at(wide(self.start), strict=True)
+        if np.isnan(x).any() or np.isnan(p).any():
+            self._refuse(p)
+        arguments.check_finite("initial", x, self.model.states)
+        return x, p
+
+    def _refuse(self, p: Array) -> None:
+        """Report what the kernel lacked: parameters come out as they went in, unless they are computed."""
+        model = self.model
+        lost = "" if self.left_out else pivots.at_start(model, self.t0, model.declared, self.start, self.p)
+        if lost:
+            raise ArgumentError(lost)
+        unknown = [n for n, row in zip(model.parameters, p) if n in self.unset and np.isnan(row).any()]
+        missing = {"initial": self.left_out, "parameters": unknown}
+        parts = [f"{kind}: missing {', '.join(names)}" for kind, names in missing.items() if names]
+        if parts:
+            raise ArgumentError("; ".join(parts))
+
+    def check_parameters(self, complete: Array) -> None:
+        """Reject or warn about given parameters that contradict those that follow from the declared variables."""
+        model = self.model
+        for k, (name, before, after) in enumerate(zip(model.parameters, wide(self.p), complete)):
+            if not np.isnan(before).any():
+
+                def follows(columns: Array, k: int = k) -> Array:
+                    return self.at(columns)[1][[k]]
+
+                model._agree(name, before, after, model.declared, self.start, follows, "parameters")
