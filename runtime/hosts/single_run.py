@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from chaplygin.errors import KernelError
 
+from .. import core
 from ..interface.arguments import Array
 from ..model.expressions import companion
 
@@ -77,12 +78,10 @@ class SingleRun:
         return out
 
     def _expressions(self, expressions: list[Any]) -> Array:
-        from ..core._core import companion_columns
-
         run, address = self.run, companion(self.model, expressions, 1)
         values = [run[name] for name in self.model.inputs] + [*run._modes()]
         controls = np.array(values, dtype=float).reshape(-1, 1)
-        found: Array = companion_columns(
+        found: Array = core.companion_columns(
             self.model, address, np.array([run.t]), run.y[:, None], [np.array([v]) for v in run.p], controls
         )
         return found
