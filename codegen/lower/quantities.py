@@ -14,6 +14,7 @@ from ..derive.friction import friction_outputs, friction_rows
 from ..derive.power import POWER, painleve_function, power
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import RELATIONS, Graph, Node
+from ..graph.zeros import simple_zero
 from ..symbols.symbols import assumed
 from .program import ContactEntry, EventEntry
 
@@ -25,14 +26,14 @@ def changing(g: Graph, node: Node) -> tuple[Node, str] | None:
     """The function whose sign decides on the value of a node, and its description."""
     op, args = g.op[node], g.args[node]
     if op in RELATIONS:
-        return g.sub(*args), "difference of the sides of a condition"
+        return simple_zero(g, g.sub(*args)), "difference of the sides of a condition"
     function = FUNCTIONS.get(op)
     if function is None or function.switch is None:
         return None
     name = function.symbolic.__name__
     if function.switch.compares:
-        return g.sub(*args), f"difference of the arguments of {name}"
-    return args[0], f"argument of {name}"
+        return simple_zero(g, g.sub(*args)), f"difference of the arguments of {name}"
+    return simple_zero(g, args[0]), f"argument of {name}"
 
 
 def kinks(eqs: EquationNodes) -> list[tuple[Node, str]]:
@@ -98,11 +99,11 @@ def open_residuals(eqs: EquationNodes) -> set[str]:
 
 
 def guards(eqs: EquationNodes) -> list[tuple[Variable, Node]]:
-    """The guards of the events, then the kinks."""
+    """The guards of the events, then the kinks, each made simple where it is zero; see `simple_zero`."""
     events = eqs.system.nodes.events
     nodes = eqs.graph.substitute([e.guard for e in events], eqs.permitted)
     found = [
-        (Variable(e.name, "guard", "", "guard of the event"), node)
+        (Variable(e.name, "guard", "", "guard of the event"), simple_zero(eqs.graph, node))
         for e, node in zip(events, nodes, strict=True)
     ]
     return found + [

@@ -353,17 +353,66 @@ def test_a_kink_of_the_equations() -> None:
         assert sol.sensitivity["x", by][-1] == pytest.approx(exact(*moved).imag * 1e30, abs=1e-8), by
 
 
-def test_a_tangential_event_is_reported() -> None:
-    """The guard v^3 of a ball thrown up has no slope at the top."""
+@pytest.mark.parametrize("power", [lambda d: d, lambda d: d**3, lambda d: d * sp.Abs(d)])
+def test_a_tangential_event_is_reported(power: Any) -> None:
+    """A ball thrown up reaches a roof at its top, at 5."""
     z = cg.coordinates("z")
     g = cg.parameters("g", positive=True)
     v = cg.rate(z)
-    top = cg.Event(v**3, direction=-1, reset={z: z - 1}, name="top")
-    system = cg.System("thrown", coordinates=[z], kinetic=v**2 / 2, potential=g * z, events=[top])
+    roof = cg.Event(power(z - 5 + sp.Rational(1, 10**12)), direction=1, reset={v: -v}, name="roof")
+    system = cg.System("thrown", coordinates=[z], kinetic=v**2 / 2, potential=g * z, events=[roof])
     model = system.compile("lagrange")
     sol = model.integrate((0, 2), {"z": 0, "z_dot": 10}, {"g": 10}, sensitivities=["g"])
     assert sol.status == -12
     assert "tangentially" in sol.message
+
+
+@pytest.mark.parametrize(
+    "power",
+    [lambda v: v**3, lambda v: -v * sp.Abs(v), lambda v: 10**12 * v**5 / 3, lambda v: sp.exp(v) * v**3],
+    ids=["cube", "square with a sign", "fifth", "in a product"],
+)
+def test_an_odd_power_is_zero_when_its_base_is(power: Any) -> None:
+    """A ball thrown up with u gains n at the top, at u / g: z = u t - g t^2 / 2 + n (t - u / g)."""
+    z = cg.coordinates("z")
+    g, n = cg.parameters("g n", positive=True)
+    v = cg.rate(z)
+    top = cg.Event(power(v), reset={v: n}, name="top")
+    system = cg.System("thrown", coordinates=[z], kinetic=v**2 / 2, potential=g * z, events=[top])
+    model = system.compile("lagrange")
+    start = {"z": 0, "z_dot": 10}, {"g": 10, "n": 4}
+    by = ["g", "n", "z_dot"]
+    sol = model.integrate((0, 1.2), *start, sensitivities=by)
+    assert sol.status == 0, sol.message
+    expected = [-(1.2**2) / 2 + 4 * 10 / 10**2, 1.2 - 10 / 10, 1.2 - 4 / 10]
+    np.testing.assert_allclose(sol.sensitivity.y[0, :, -1], expected, atol=1e-7)
+    np.testing.assert_allclose(sol.sensitivity.events["top"].t[0], [-0.1, 0.0, 0.1], atol=1e-7)
+    found = model.gradient(cg.final("z"), (0, 1.2), *start, by=by)
+    np.testing.assert_allclose([found[name] for name in by], expected, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "power", [lambda d: 10**6 * d, lambda d: 10**6 * d**3, lambda d: d * sp.Abs(d) / 10**6]
+)
+def test_an_odd_power_of_a_quantity_with_an_input_that_jumps(power: Any) -> None:
+    """x = w t; u jumps from 2 to 0.5 at 1, over x: the time is that of the jump, and v becomes n: x(2) = w + n.
+
+    Where u jumps from 2 to 1.5, x reaches it at 1.5 / w.
+    """
+    x, u = cg.coordinates("x"), cg.inputs("u")
+    n = cg.parameters("n", positive=True)
+    v = cg.rate(x)
+    met = cg.Event(power(x - u), direction=1, reset={v: n}, name="met")
+    system = cg.System("driven", coordinates=[x], kinetic=v**2 / 2, events=[met])
+    model = system.compile("lagrange")
+    by = ["n", "x_dot"]
+    for level, expected in ((0.5, [1.0, 1.0]), (1.5, [2 - 1.5, 1.5 * 3 / 1.0**2])):
+        given = {"x": 0, "x_dot": 1}, {"n": 3}, {"u": ([0, 1], [2, level])}
+        sol = model.integrate((0, 2), *given, sensitivities=by)
+        assert sol.status == 0, sol.message
+        np.testing.assert_allclose(sol.sensitivity.y[0, :, -1], expected, atol=1e-8)
+        found = model.gradient(cg.final("x"), (0, 2), *given, by=by)
+        np.testing.assert_allclose([found[name] for name in by], expected, atol=1e-8)
 
 
 # ---- bad input ----
