@@ -61,6 +61,38 @@ static void cg_jump_tell(void *context, int32_t cause, double group, const doubl
     memcpy(row + 2 + n, after, sizeof(double) * (size_t)run->n_own);
 }
 
+/* An input a moment before (-1.0) or after (1.0) the present, continued to it, and its slope. */
+static double cg_jump_input(const cg_run_t *run, int32_t i, double side, double *slope)
+{
+    const double moment = side * run->direction * cg_step_smallest(run->t);
+    cg_time_t time;
+    double value;
+    cg_signal_segment(&run->signals[i], cg_time_outside(run, run->t + moment), run->direction, run->t_end, &time, &value, slope);
+    return value + *slope * cg_time_span(time, cg_time_outside(run, run->t));
+}
+
+/* The `beside` of cg_jump_at_t. */
+static int cg_jump_beside(void *context, double *u, double *u_slope)
+{
+    const cg_run_t *const run = (const cg_run_t *)context;
+    int found = 0;
+    for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
+        double slopes[2];
+        if (run->signals[i].kind != CG_SIGNAL_HOLD && run->signals[i].kind != CG_SIGNAL_LINEAR) {
+            continue;
+        }
+        const double before = cg_jump_input(run, i, -1.0, &slopes[0]), after = cg_jump_input(run, i, 1.0, &slopes[1]);
+        if (before != after || slopes[0] != slopes[1]) {
+            const int is_after = slopes[0] != slopes[1] ? run->u_slope[i] == slopes[1]
+                                                        : fabs(run->u[i] - after) < fabs(run->u[i] - before);
+            u[i] = is_after ? before : after;
+            u_slope[i] = slopes[!is_after];
+            found = 1;
+        }
+    }
+    return found;
+}
+
 int cg_detector_jump(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
@@ -76,6 +108,7 @@ int cg_detector_jump(cg_run_t *run)
     at.detector = detector;
     at.context = run;
     at.choose = cg_jump_choose;
+    at.beside = cg_jump_beside;
     at.tell = detector->logs_fields ? cg_jump_tell : NULL;
     for (int32_t i = 0; i < run->n_own; i++) {
         detector->tolerance[i] = cg_step_scale(run->atol[i], run->rtol, run->moved[i], run->moved[i]);

@@ -11,6 +11,8 @@
  * derivative. Causes that are reached at one time (two contacts with one slip, sign(x - b) and sign(3 x - 3 b)) are one: their
  * resets follow one another, and the field after them is that after all of them. A run that an event ends stays in the state
  * after its resets, at its own time.
+ *
+ * Where samples of the inputs are at t* too, the causes have them before on the one side of a direction, and after on the other.
  */
 enum { CG_CAUSES = CG_MODEL_GUARDS + CG_CONTACT_OBSERVED * CG_MODEL_CONTACTS };
 
@@ -429,19 +431,69 @@ static int cg_pass(const cg_instant_t *now, const double *v, int32_t lane, doubl
     return status;
 }
 
-/* CG_ORDER_MATTERS if two passages lead to different states or tangents of a lane. */
+/* CG_ORDER_MATTERS if two passages lead to different states or tangents of a lane; at the end of a run, with its time. */
 static int cg_compare(const cg_instant_t *now, const cg_passage_t *a, const cg_passage_t *b, int32_t lane)
 {
     const cg_jump_at_t *const at = now->at;
-    const double part = 1e-7 + 10.0 * at->rtol;
+    const double part = 1e-7 + 10.0 * at->rtol, stays = a->ended && b->ended ? 1.0 : 0.0;
     int same = a->ended == b->ended;
     for (int32_t i = 0; i < CG_MODEL_N; i++) {
         const int32_t k = (1 + i) * CG_LANES + lane;
         const double moves = fabs(a->v[k]) + fabs(b->v[k]) + (fabs(now->f[i]) + fabs(now->g[i])) * fabs(a->dt[lane]);
+        const double apart = a->v[k] - b->v[k] + stays * (a->f[i] * a->dt[lane] - b->f[i] * b->dt[lane]);
         same = same && fabs(a->x[i] - b->x[i]) <= 10.0 * at->tolerance[i]
-            && fabs(a->v[k] - b->v[k]) <= part * moves + 10.0 * at->tolerance[i];
+            && fabs(apart) <= part * moves + 10.0 * at->tolerance[i];
     }
     return same ? CG_OK : CG_ORDER_MATTERS;
+}
+
+/* The same instant with the inputs on the other side of samples that are there too. */
+typedef struct {
+    cg_instant_t now;
+    cg_jump_at_t at;
+    double u[CG_MODEL_INPUTS + CG_MODEL_MODES + 1], u_slope[CG_MODEL_INPUTS + 1], x[CG_MODEL_N];
+    int status; /* of its beginning */
+} cg_beside_t;
+
+/* Whether there are such samples. */
+static int cg_beside_begin(const cg_instant_t *now, cg_beside_t *beside)
+{
+    double w[CG_DIRECTIONS * CG_LANES] = {0.0};
+    cg_passage_t to;
+    memcpy(beside->u, now->u, sizeof(double) * (CG_MODEL_INPUTS + CG_MODEL_MODES));
+    memcpy(beside->u_slope, now->at->u_slope, sizeof(double) * CG_MODEL_INPUTS);
+    if (!now->at->beside(now->at->context, beside->u, beside->u_slope)) {
+        return 0;
+    }
+    beside->at = *now->at;
+    beside->at.u_slope = beside->u_slope;
+    beside->now = *now;
+    beside->now.at = &beside->at;
+    beside->now.u = beside->u;
+    beside->now.x = beside->x;
+    memcpy(to.x, now->at->before, sizeof to.x);
+    memcpy(to.u, beside->u, sizeof to.u);
+    beside->status = cg_reset_group(&beside->now, now->fired, &to, w);
+    memcpy(beside->x, to.x, sizeof to.x);
+    if (beside->status == CG_OK) {
+        beside->status = cg_instant_begin(&beside->now);
+    }
+    return 1;
+}
+
+/* CG_ORDER_MATTERS if a direction in which the time changes has other tangents there. */
+static int cg_compare_beside(const cg_instant_t *now, const cg_beside_t *beside, const double *v)
+{
+    cg_passage_t a, b;
+    int status = CG_OK;
+    for (int32_t lane = 0; lane < CG_LANES && status == CG_OK; lane++) {
+        status = cg_pass(now, v, lane, 1.0, &a, 0);
+        if (status == CG_OK && a.dt[lane] != 0.0) {
+            status = beside->status == CG_OK ? cg_pass(&beside->now, v, lane, 1.0, &b, 0) : beside->status;
+            status = status == CG_OK ? cg_compare(now, &a, &b, lane) : status;
+        }
+    }
+    return status;
 }
 
 /* The tangents s after the instant, and the derivatives dt of the time of an end, from the directions v. */
@@ -499,18 +551,23 @@ static int cg_varied_instant(const cg_jump_at_t *at, const double *p, const doub
 {
     double v[CG_DIRECTIONS * CG_LANES], dt[CG_LANES];
     cg_instant_t now;
+    cg_beside_t beside;
     now.at = at;
     now.p = p;
     now.u = u;
     now.x = x;
     now.work = work;
     int ends = 0, status = cg_instant_begin(&now);
+    const int samples = status == CG_OK && now.count > 0 && cg_beside_begin(&now, &beside);
     for (int32_t i = 0; i < CG_CAUSES; i++) {
         ends = ends || (now.fired[i] && cg_ends_run(at, i));
     }
     for (int32_t block = 0; block < cg_blocks(p) && status == CG_OK && now.count > 0; block++) {
         cg_directions(at->before, p, block, v);
         status = cg_cross(&now, v, cg_tangents(x, block), dt);
+        if (status == CG_OK && samples) {
+            status = cg_compare_beside(&now, &beside, v);
+        }
         if (ends) {
             memcpy(cg_tangents(x, cg_blocks(p)) + CG_END + (ptrdiff_t)block * CG_LANES, dt, sizeof dt);
         }

@@ -22,7 +22,7 @@ extern "C" {
 
 /* Part of every method compiled into a model: one from another version of this header is not used. Increase it with
  * every change of cg_run_t or of the meaning of its members. */
-#define CG_RUN_LAYOUT 15
+#define CG_RUN_LAYOUT 16
 
 #define CG_ALIGN 64u /* of every block, in bytes */
 
@@ -87,6 +87,8 @@ typedef struct cg_jump_at {
     void *context;
     /* The modes that fit after some of the causes, in the state x [n_own] after their resets. */
     int (*choose)(void *context, const unsigned char *done, const double *x, double *modes);
+    /* Whether samples of the inputs are at this time; then it writes the inputs on the other side of them, and their slopes. */
+    int (*beside)(void *context, double *u, double *u_slope);
     /* NULL, or called for each cause: the causes of one group have one surface and happen together, one group after the
      * other; half more for a cause that follows from others, such as a contact that breaks where a force jumps. < 0: the cause
      * changes nothing (-1), or there is no derivative (a status). The fields [n_own] are those before
