@@ -32,6 +32,7 @@ static int cg_event_handling_count(cg_run_t *run)
         }
     }
     const double gap = fabs(cg_time_span(memory->t_event, now));
+    detector->quiet = gap;
     memory->stuck = gap <= 2.0 * cg_step_smallest(run->t) ? memory->stuck + 1 : 0;
     memory->crowded = !of_model && gap <= CG_CROWDED * memory->longest ? memory->crowded + 1 : 0;
     memory->longest = cg_larger(memory->longest, gap);

@@ -67,7 +67,8 @@ int cg_modes_project(cg_run_t *run); /* makes the slip velocities of sticking co
 
 int cg_run_inputs(cg_run_t *run, double t, const double *x); /* brings run->u to time t */
 cg_time_t cg_run_segment(cg_run_t *run, cg_time_t t); /* sets sampled inputs for the segment from t on; its end */
-int cg_run_input_slopes(cg_run_t *run); /* to u_slope, how fast functions of the time change, by differences */
+/* To u_slope, how fast functions of the time change, by differences into the past, or the future if less of it is known. */
+int cg_run_input_slopes(cg_run_t *run, double past);
 int cg_run_derivative(cg_run_t *run);                        /* run->f at run->t, if it is not known */
 /* One call of the right-hand side outside a step. CG_NONFINITE: the derivative is not finite. */
 int cg_run_probe(cg_run_t *run, double t, const double *x, double *out);

@@ -113,7 +113,7 @@ int cg_detector_jump(cg_run_t *run)
     for (int32_t i = 0; i < run->n_own; i++) {
         detector->tolerance[i] = cg_step_scale(run->atol[i], run->rtol, run->moved[i], run->moved[i]);
     }
-    int status = cg_run_input_slopes(run);
+    int status = cg_run_input_slopes(run, detector->quiet);
     if (status == CG_OK) {
         status = run->jump(&at, run->p, run->u, run->x, run->work);
     }

@@ -67,6 +67,7 @@ cdef extern from "cg_run.h" nogil:
         int64_t max_steps
         int32_t projection
         double t
+        double t_old
         double direction
         double h
         int64_t n_steps

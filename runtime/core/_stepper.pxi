@@ -288,7 +288,8 @@ cdef class StepperCore:
         found = _copy(self.run.u_slope, self.model.n_inputs)
         if self.given.functions:
             called = list(self.given.functions)
-            found[called] = self.given.slopes(np.array([self.run.t]), self.run.direction * self.run.h or 1.0)[called, 0]
+            step = self.run.direction * self.run.h or 1.0
+            found[called] = self.given.slopes(np.array([self.run.t]), step, self.run.t_old)[called, 0]
         return found
 
     def _everything(self):

@@ -266,7 +266,8 @@ class EnsembleTangents:
         tangents, delays = job.variation.total(results.y, starts.sizes[:, None], ended)
         times = t if job.t_eval is None else np.repeat(job.t_eval[:, None], len(t), axis=1)
         parameters, (t0, t1) = self.start.parameters[: len(job.model.parameters)], job.t_span
-        runs = derivatives.Runs(job.model, times, y, parameters, self.inputs, -1.0 if t1 < t0 else 1.0)
+        step = (t1 - t0) / 100 or 1.0
+        runs = derivatives.Runs(job.model, times, y, parameters, self.inputs, t0, step)
         found: EnsembleSensitivity = derivatives.EnsembleSensitivity(
             runs,
             job.sensitivities or (),

@@ -136,7 +136,9 @@ class EnsembleSensitivity(NamedDerivatives):
         result = np.empty((rows, k, *y.shape[1:]))
         for m, moments in enumerate(times):
             u = np.broadcast_to(runs.inputs.at(moments, y[:, m]), (len(self._model.inputs), shape[-1]))
-            slopes = runs.inputs.slopes(moments, runs.direction)
+            later = delays[:, m].any(axis=0)
+            slopes = np.zeros((len(self._model.inputs), shape[-1]))
+            slopes[:, later] = runs.inputs.slopes(moments[later], runs.step, runs.t0)
             seeds = moved(self._seeds, slopes, delays[:, m])
             result[:, :, m] = along(
                 self._model, kernel, moments, y[:, m], p, u, tangents[:, :, m], seeds, delays[:, m]
@@ -147,7 +149,7 @@ class EnsembleSensitivity(NamedDerivatives):
 class Runs(NamedTuple):
     """Where the derivatives of many runs are taken: t (..., N), y (n, ..., N), rows of parameters, inputs.
 
-    `direction` has the sign of the time in which they ran.
+    They began at t0, with steps of about the length `step`, which has the sign of the time in which they ran.
     """
 
     model: Any
@@ -155,7 +157,8 @@ class Runs(NamedTuple):
     y: Array
     parameters: Sequence[Array]
     inputs: Inputs
-    direction: float = 1.0
+    t0: float = 0.0
+    step: float = 1.0
 
 
 def column(rows: Sequence[Array], j: int) -> Array:

@@ -246,7 +246,7 @@ class _Sums:
     ) -> float:
         """The derivative of a part at one time by that, with the state as it is and inputs that go on."""
         at, start = (self.start.model, t, y, self.start.p, u), self.start
-        rates, of_inputs = start.inputs.slopes(t, self.step)[:, 0], len(start.x) + len(start.p)
+        rates, of_inputs = start.inputs.slopes(t, self.step, start.t)[:, 0], len(start.x) + len(start.p)
         by_t = [
             slope_in_time(what, *at) + rows[of_inputs:, 0] @ rates for what, rows in zip(part.what, slopes)
         ]

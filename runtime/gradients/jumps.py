@@ -86,7 +86,9 @@ class Jumps:
         # The start is at a given time, before which a function of the time need not be known.
         occurred = record.rows[:, 1] >= 0
         self._input_slopes = np.zeros(self._inputs.shape)
-        self._input_slopes[:, occurred] = start.inputs.slopes(times[occurred], step)
+        self._input_slopes[:, occurred] = start.inputs.slopes(
+            times[occurred], step, record.before(start.t)[occurred]
+        )
 
     def __call__(self, first: int, last: int, by_state: Array, by_rest: Array) -> None:
         """Back over rows first <= i < last: changes the derivatives by the state (n,), and by parameters and inputs."""

@@ -18,8 +18,9 @@ Inputs that are not given are 0.
 
 from __future__ import annotations
 
+import math
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,8 +34,10 @@ from ..interface.assumptions import check_row
 from ..interface.messages import short, written
 from .input_functions import Cubic, InputFunction, samples_of, spline
 
-SLOPE_STEP = 1e-3
-"""The distance of differences by the time, as a part of a step; CG_SLOPE_STEP in cg_precision.h is the same."""
+SLOPE_STEP, NARROWER, LEVELS = 8e-3, 1 / 8, 9
+"""The distance of differences, as a part of a step, how it shrinks, how often at most; as in cg_evaluate.c."""
+WEIGHTS = 25 / 12, -4.0, 3.0, -4 / 3, 1 / 4
+"""Of values at equal distances, from the last one back, in its slope times that distance."""
 CONSTANT, HOLD, LINEAR, CALL = range(4)
 """Kinds of `enum cg_signal_kind` in cg_run.h."""
 
@@ -121,19 +124,22 @@ class Inputs:
             x0 = np.repeat(x0[:, None], self.values.shape[1], axis=1)
         return self.at(t0 if x0.ndim == 1 else np.full(x0.shape[1], t0), x0)
 
-    def slopes(self, t: Array, step: float) -> Array:
+    def slopes(self, t: Array, step: float, known: Any) -> Array:
         """The derivatives (n, N) by the times t (N,) of a run with steps about as long as `step` and in its direction.
 
-        Those of functions of the time are differences of the fourth order into the past, as `cg_run_input_slopes`.
+        Those of functions of the time are differences into the past, since the time `known` (a number, or (N,)).
         """
-        found = np.zeros((len(self.names), len(t)))
+        found, nothing = np.zeros((len(self.names), len(t))), np.empty(0)
         for index, signal in self.signals.items():
             found[index] = signal.slopes(t, step)
-        if self.functions:
-            apart, past, nowhere = SLOPE_STEP * step, np.zeros_like(found), np.zeros((0, len(t)))
-            for k, weight in enumerate((25 / 12, -4.0, 3.0, -4 / 3, 1 / 4)):
-                self.call_functions(t - k * apart, nowhere, past)
-                found += weight / apart * past
+        for index, function in self.functions.items():
+            for j, (moment, since) in enumerate(zip(t.tolist(), np.broadcast_to(known, t.shape).tolist())):
+                found[index, j] = _slope(
+                    lambda s, i=index, f=function: self.number(i, s, f(s, nothing)),
+                    moment,
+                    SLOPE_STEP * step,
+                    since,
+                )
         return found
 
     def call_functions(self, t: Array, y: Array, u: Array) -> None:
@@ -225,6 +231,31 @@ def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tup
         elif bits and i not in functions:
             check_row("inputs", names[i], bits, values[i])
     return Inputs(names, values, signals, functions, flags if any(flags) else ())
+
+
+def _slope(f: Callable[[float], float], t: float, apart: float, known: float) -> float:
+    """The derivative of f at t by differences of the fourth order into the past, or the future if that is not known.
+
+    They begin `apart`, with the sign of the direction, and come closer while that makes them more accurate: what f
+    does may be faster than the steps of a run are on average.
+    """
+    found, least, before = math.nan, math.inf, math.nan
+    for level in range(LEVELS):
+        h = apart * NARROWER**level
+        back = h if (t - 4 * h - known) * h >= 0 else -h
+        back = t - (t - back)  # the distance of numbers that there are
+        if back == 0:
+            break
+        values = [f(t - k * back) for k in range(5)]
+        slope = sum(w * value for w, value in zip(WEIGHTS, values)) / back
+        rounding = 4 * np.finfo(float).eps * max(map(abs, values)) / abs(h)
+        error = max(rounding, abs(slope - before)) if level else math.inf
+        if error < least or not level:
+            found, least = slope, error
+        if rounding >= least:
+            break
+        before = slope
+    return found
 
 
 _NONE = Inputs((), np.zeros(0), {}, {})

@@ -124,6 +124,13 @@ class EventRecord:
         found = self.rows[row, self._told :]
         return float(found[1]), found[2 : 2 + self.n].copy(), found[2 + self.n :].copy()
 
+    def before(self, t0: float) -> Array:
+        """The time at which something happened before each row, of the first one the start t0."""
+        times, found = self.rows[:, 0], np.full(len(self.rows), t0)
+        for i in range(1, len(times)):
+            found[i] = found[i - 1] if times[i] == times[i - 1] else times[i - 1]
+        return found
+
     def instant_of(self, row: int) -> int:
         """The first of the rows up to this one that belong to its instant."""
         instants = self.rows[:, self._told]

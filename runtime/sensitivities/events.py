@@ -159,7 +159,10 @@ class _Rows:
             [i + 1 == len(record.rows) or record.instant_of(i + 1) > i for i in self.which], dtype=bool
         )
         self.u[1][:, ~last] = self.u[0][:, ~last]  # modes change after the last of several resets
-        self.first, self.slopes = first, given.inputs.slopes(self.t, step)
+        self.first, self.slopes = (
+            first,
+            given.inputs.slopes(self.t, step, record.before(given.t0)[self.which]),
+        )
         lanes = lanes_for(variation.count)
         self._kernels = core.differentials(self.model, derivatives(self.model).address("along", lanes))
         self.rates = self._rates(self.t, self.y[0], self.u[0])

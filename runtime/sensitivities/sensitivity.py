@@ -63,8 +63,7 @@ class Sensitivity(RunDerivatives):
     def _step(self) -> float:
         """A step of mean length."""
         solution = self._solution
-        t0, n = Problem(*solution._posed).t_span[0], max(solution.n_steps, 1)
-        return (solution.t_reached - t0) / n or 1.0
+        return (solution.t_reached - self._given.t0) / max(solution.n_steps, 1) or 1.0
 
     @property
     def events(self) -> dict[str, EventSensitivity]:
@@ -87,7 +86,9 @@ class Sensitivity(RunDerivatives):
 
     def _of_kernel(self, kernel: str, rows: int) -> Array:
         solution = self._solution
-        p, slopes = solution._p[:, None], self._given.inputs.slopes(solution.t, self._step)
+        p, later = solution._p[:, None], self.delays.any(axis=0)
+        slopes = np.zeros((len(self._model.inputs), len(solution.t)))
+        slopes[:, later] = self._given.inputs.slopes(solution.t[later], self._step, self._given.t0)
         seeds = moved(self._given.start.seeds[:, :, None], slopes, self.delays)
         return along(
             self._model, kernel, solution.t, solution.y, p, solution._u(), self.y, seeds, self.delays

@@ -59,6 +59,7 @@ def lanes_for(count: int) -> int:
 class VariedRun(NamedTuple):
     """A run with its tangents, ready to start: the larger model in its `variation`, `state`, `vector` of parameters."""
 
+    t0: float
     variation: Variation
     start: TangentStart
     x0: Array
@@ -89,7 +90,7 @@ def varied_run(
     larger = variation.options(how)
     state = variation.state(x0, start.y, start.sizes)
     vector = variation.vector(p, start.seeds, start.sizes)
-    return VariedRun(variation, start, x0, p, state, vector, controls, larger)
+    return VariedRun(t0, variation, start, x0, p, state, vector, controls, larger)
 
 
 def varied(model: Any, names: Any, how: options.RunOptions, controls: Inputs) -> tuple[str, ...]:

@@ -38,7 +38,7 @@
 #define CG_TANGENT 2e-4f   /* within this fraction of a step the motion is a straight line to rounding */
 #define CG_SIDE 1e-5f      /* after an event, a value below this fraction of its largest in the step is on no side yet */
 #define CG_ZERO 2e-6f      /* a guard below this fraction of the sizes of its terms is zero to rounding */
-#define CG_SLOPE_STEP 2e-2f /* the distance, in steps, of the differences by which an input has a slope */
+#define CG_SLOPE_STEP 2e-2f /* the distance, in steps, of the widest differences by which an input has a slope */
 #define CG_MOMENT_OF_RATE 1e-2f /* the part of a step over which the change of a rate is measured */
 #define CG_SECANT 0.01f    /* half the span, as a fraction of the step, of a slope on the interpolant */
 #define CG_TAIL 0.03125f   /* the last part of a step, as a fraction of it, along which the motion is continued */
