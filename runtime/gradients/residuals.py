@@ -14,6 +14,8 @@ from ..interface import arguments
 from ..interface.arguments import Array
 from ..model.derivatives import require_compiled
 from ..model.nearest import Nearest, moves
+from ..problem.inputs import parse
+from ..sensitivities.start import check_constant
 from .data import Series, series_of
 from .loss_function import bounds
 
@@ -237,9 +239,11 @@ def _free(free: Any, model: CompiledModel, given: Sequence[Mapping[str, Mapping[
         raise ArgumentError(f"free = {names}; one name or several different ones are needed")
     for name in names:
         if not all(any(name in run[place] for place in _PLACES) for run in given):
-            place = "parameters" if name in model.parameters else "initial"
+            place = next((p for p in ("parameters", "inputs") if name in getattr(model, p)), "initial")
             raise ArgumentError(f"free: {name} has no first guess; give it in {place}")
         for run in given:
+            if name in run["inputs"]:
+                check_constant("free", parse({name: run["inputs"][name]}, [name]), name)
             for place in _PLACES:
                 if name in run[place]:
                     arguments.number(f"{place}: {name}", run[place][name])

@@ -274,3 +274,19 @@ def test_a_mass_from_its_motion_under_a_force_that_varies(kind: str) -> None:
     given = {"initial": {"x": 0.0, "x_dot": 0.0}, "parameters": {"m": 1.9}, "inputs": {"u": force}}
     found = cg.fit(model, {"x": (times[1:], times[1:] ** 5 / 30)}, free=["m"], t0=0.0, **given, **TIGHT)
     assert found["m"] == pytest.approx(1.5, abs=1e-8)
+
+
+def test_an_input_that_varies_is_not_free() -> None:
+    x, u, m = cg.coordinates("x"), cg.inputs("u"), cg.parameters("m", positive=True)
+    v = cg.rate(x)
+    model = cg.System("pushed", coordinates=[x], kinetic=m * v**2 / 2, forces={v: u}).compile("lagrange")
+    given = {"initial": {"x": 0.0, "x_dot": 0.0}, "parameters": {"m": 1.5}, "free": ["u"], "t0": 0.0}
+    data = {"x": ([1.0, 2.0], [0.1, 0.4])}
+    for force in (([0, 1], [1, 2]), ([0, 1], [1, 2], "linear"), ([0, 1], [1, 2], "cubic"), lambda t: t):
+        with pytest.raises(ArgumentError, match="free: u is an input that varies in time; declare a factor"):
+            cg.fit(model, data, inputs={"u": force}, **given)
+    with pytest.raises(ArgumentError, match="free: u has no first guess; give it in inputs"):
+        cg.fit(model, data, **given)
+    assert cg.fit(model, data, inputs={"u": 1.0}, **given)["u"] == pytest.approx(
+        0.3, abs=1e-9
+    )  # x = u t^2 / 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from driven_wall import INPUTS, NAMES, NUMBERS, START, differences, system
 from runtime_models import needs_core
@@ -55,6 +56,57 @@ def test_an_objective_finds_a_stiffness(kind: str) -> None:
     )
     found = minimize(wanted, wanted.start, jac=True, bounds=Bounds(*wanted.bounds), tol=1e-15)
     assert found.x == pytest.approx([4.0], abs=1e-5)
+
+
+def rubbed() -> cg.System:
+    """A sprung mass on a rough floor, thrown back at b by a blow that reads the input."""
+    x, u = cg.coordinates("x"), cg.inputs("u")
+    m, c, k, b = cg.parameters("m c k b", positive=True)
+    v = cg.rate(x)
+    return cg.System(
+        "rubbed",
+        coordinates=[x],
+        kinetic=m * v**2 / 2,
+        potential=k * x**2 / 2,
+        forces={v: u},
+        contacts=[cg.Coulomb("floor", slip=v, normal=m, mu=c / 4)],
+        events=[cg.Event(x - b, direction=1, reset={v: -0.8 * v - u**2 / 3}, name="wall")],
+    )
+
+
+@kinds
+def test_a_contact_and_a_reset_that_reads_the_input(kind: str) -> None:
+    """Beside differences of runs at 1e-13; ensembles have the bits of single runs, however many threads there are."""
+    model, given = (
+        rubbed().compile("lagrange"),
+        ((0, 5), START, NUMBERS | {"b": 0.12, "c": 0.6}, {"u": INPUTS[kind]}),
+    )
+    names = ["k", "b", "m", "x", "c"]
+    sol = model.integrate(*given, sensitivities=names, **TIGHT)
+    slip = sol["slip_floor"]
+    resting = (slip[:-1] == 0) & (slip[1:] == 0)
+    assert len(sol.t_events[0]) == 1
+    assert np.diff(sol.t)[resting].sum() > 0.5
+    assert slip.min() < 0 < slip.max()
+    forward = [sol.sensitivity["x", name][-1] for name in names]
+
+    def end(name: str, off: float) -> float:
+        start, numbers = ({**g, name: g[name] + off} if name in g else g for g in given[1:3])
+        return float(model.integrate((0, 5), start, numbers, given[3], rtol=1e-13, atol=1e-14)["x"][-1])
+
+    h = 3e-5
+    expected = [(8 * (end(n, h) - end(n, -h)) - end(n, 2 * h) + end(n, -2 * h)) / (12 * h) for n in names]
+    close = 1e-6 if kind == "cubic" else 1e-9
+    assert forward == pytest.approx(expected, abs=close)
+    assert list(model.gradient(cg.final("x"), *given, by=names, **TIGHT).vector) == pytest.approx(
+        expected, abs=close
+    )
+    starts = {"x": [0.02, START["x"], 0.05], "x_dot": 0.0}
+    for threads in (1, 2):
+        many = cg.ensemble(
+            model, (0, 5), starts, *given[2:], n=3, sensitivities=names, threads=threads, **TIGHT
+        )
+        assert [many.sensitivity["x", name][1] for name in names] == forward
 
 
 def test_what_is_refused() -> None:
