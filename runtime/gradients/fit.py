@@ -180,11 +180,21 @@ def fit(
     )
     low, high = bounds_of(model, problem.names, bounds)
     _check(problem, low, high)
+
+    def slopes(values: Array) -> Array:
+        rows = problem.jacobian(values)
+        if not rows.any():  # there is no step from here: SciPy's would be NaN
+            raise ArgumentError(
+                f"fit: the data do not depend on {', '.join(problem.names)} at {_listed(problem, values)}, which the "
+                "search came to; give nearer first guesses, or bounds"
+            )
+        return rows
+
     # no gtol: it is compared with the gradient itself, which is small already where the samples are
     found = scipy.optimize.least_squares(
         problem,
         problem.start,
-        problem.jacobian,
+        slopes,
         bounds=(low, high),
         x_scale="jac",
         xtol=1e-12,
@@ -192,10 +202,9 @@ def fit(
         gtol=None,
     )
     if found.status <= 0:
-        values = ", ".join(f"{n} = {v:.6g}" for n, v in zip(problem.names, found.x))
         raise ArgumentError(
-            f"fit: no convergence in {found.nfev} evaluations, which ended at {values}; give nearer first guesses, or "
-            "bounds"
+            f"fit: no convergence in {found.nfev} evaluations, which ended at {_listed(problem, found.x)}; give nearer "
+            "first guesses, or bounds"
         )
     return _fitted(problem, found)
 
@@ -218,6 +227,10 @@ def _check(problem: Residuals, low: Array, high: Array) -> None:
     problem.check()
     if not problem.jacobian(problem.start).any():
         raise _flat(problem.names, " at the first guess")
+
+
+def _listed(problem: Residuals, values: Array) -> str:
+    return ", ".join(f"{n} = {v:.6g}" for n, v in zip(problem.names, values))
 
 
 def _flat(names: Sequence[str], where: str = "") -> ArgumentError:

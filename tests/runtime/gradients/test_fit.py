@@ -290,3 +290,22 @@ def test_an_input_that_varies_is_not_free() -> None:
     assert cg.fit(model, data, inputs={"u": 1.0}, **given)["u"] == pytest.approx(
         0.3, abs=1e-9
     )  # x = u t^2 / 3
+
+
+@pytest.mark.parametrize(("guess", "true"), [(8.0, 1.0), (-8.0, 5.0)])
+def test_a_fit_that_comes_to_where_nothing_moves(guess: float, true: float) -> None:
+    """A block sticks while |u| < 3: from there no force moves it, so nothing tells where the search should go on."""
+    x, u = cg.coordinates("x"), cg.inputs("u")
+    v = cg.rate(x)
+    floor = cg.Coulomb("floor", slip=v, normal=10, mu=sp.Rational(3, 10))
+    system = cg.System("block", coordinates=[x], kinetic=v**2 / 2, forces={v: u}, contacts=[floor])
+    model = system.compile("lagrange")
+    times = np.linspace(0.25, 2, 8)
+    data = {"x": (times, max(true - 3, 0) * times**2 / 2)}
+    given = {"initial": {"x": 0.0, "x_dot": 0.0}, "free": ["u"], "t0": 0.0}
+    with pytest.raises(
+        ArgumentError, match=r"fit: the data do not depend on u at u = .*, which the search came to"
+    ):
+        cg.fit(model, data, inputs={"u": guess}, **given)
+    if true > 3:
+        assert cg.fit(model, data, inputs={"u": 4.0}, **given)["u"] == pytest.approx(true, abs=1e-9)
