@@ -31,11 +31,14 @@ _CHANGES, _ROUNDING = 1e-9, 1e-13
 _REPEATS, _DIGITS, _NOISE = 4, 1e-14, 10.0
 """Number and size of changes of the last digits that show which derivatives are rounding errors: those which change by
 more than a tenth of themselves."""
+_GONE = 1e-3
+"""A state of which a step to the rest leaves less than this share is off by itself; at the rest it is zero."""
 _ASIDE, _JUMP = 1e-6, 1e-3
-"""How far from a kink its two sides are compared, and the relative difference of derivatives that makes it one."""
-_BESIDE, _STAYS, _SEEN = 1e-9, 0.1, 1e-10
-"""At an output's kink the difference of its sides is also there as close as this, with more than this share of what it
-was further off, and of the values themselves."""
+"""How far from a kink, in units of the states, its two sides are compared, and the relative difference of derivatives
+that makes it one."""
+_NEAR, _BESIDE, _STAYS, _SEEN = 1e-10, 1e-13, 0.1, 1e-10
+"""At an output's kink the difference of its sides is there as near as this, in units of the states, and this close,
+with more than this share of what it was further off, and of the values themselves."""
 
 TURNING = (
     "A quaternion turns with the motion: use angles, of which those that go round are ignorable. Velocities that are "
@@ -125,6 +128,33 @@ class Field:
         units[others] = 1.0 / np.where(moved > NOTHING, moved, 1.0)
         return units, rows
 
+    def units_of_rest(self, v: Array) -> tuple[Array, Array]:
+        """Those at the rest that is next to v, by a step of Newton's method: v may be off by all that a state has.
+
+        A coordinate to which nothing gives a unit has the largest one of the others, and so have velocities.
+        """
+        columns = [1 + i for i in self.kept]
+        units, rows = self.units(v, v)
+        values, slopes = self.equations(v)
+        inverse = np.linalg.pinv(slopes[:, columns] * units[columns] / rows[:, None], rcond=_AT_KINK)
+        rest = v.copy()
+        rest[columns] -= units[columns] * (inverse @ (values / rows))
+        left = np.fmax(_GONE * np.abs(v[columns]), _ZERO * units[columns])
+        rest[columns] = np.where(np.abs(rest[columns]) > left, rest[columns], 0.0)
+        try:
+            units, rows = self.units(rest, rest)
+        except (KernelError, np.linalg.LinAlgError):
+            return units, rows
+        kept = np.array(self.kept, dtype=np.int64)
+        coordinates = kept < self.model.n_coordinates
+        for kind in map(np.flatnonzero, (coordinates, ~coordinates)):
+            places = 1 + kept[kind]
+            known = units[places] != 1.0
+            change = np.where(known, 1.0, units[places][known].max(initial=0.0) or 1.0)
+            units[places] *= change
+            rows[kind] *= change
+        return units, rows
+
     def at_other_times(self, v: Array) -> Iterator[Array]:
         """v at times whose distances from its own are spread over the scales of the equations, far to both sides."""
         rates = np.abs(self.motion(v)[1][:, [1 + i for i in self.kept]])
@@ -152,39 +182,49 @@ class Field:
                 return self.model.states[self.kept[int(rows[0])]]
         return None
 
-    def kink(self, v: Array) -> str | None:
-        """The name of a kink at v on whose two sides F or its derivatives differ; None if there is none."""
-        model = self.model
+    def kink(self, v: Array, units: Array, rows: Array) -> str | None:
+        """The name of a kink at v on whose two sides F or its derivatives differ; None if there is none.
+
+        `units` are those of v, `rows` those of the rates.
+        """
+        model, rows = self.model, rows[: len(self.kept)]
         values, slopes = self._kernel("guards", v)
         used = np.r_[1 : 1 + self._n, len(v) - len(model.inputs) : len(v)]
         for i, name in enumerate(model.kinks, len(model.events)):
             sizes = np.abs(slopes[i])
             across = np.where(np.arange(len(v)) <= self._n, slopes[i], 0.0)
             across[0] = 0.0
-            if share(values[i], sizes @ np.abs(v), sizes.sum()) > _AT_KINK or not across.any():
+            if share(values[i], sizes @ np.abs(v), sizes @ units) > _AT_KINK or not across.any():
                 continue
-            aside = _ASIDE * (1.0 + np.abs(v).max()) * across / np.linalg.norm(across)
+            across = across * units
+            aside = _ASIDE * units * across / np.linalg.norm(across)
             (f, one), (g, other) = self.motion(v + aside), self.motion(v - aside)
-            jump = np.abs(f - g - (one + other) @ aside).max()
-            one, other = one[:, used], other[:, used]
+            jump = np.abs((f - g - (one + other) @ aside) / rows).max()
+            one, other = (part[:, used] * units[used] / rows[:, None] for part in (one, other))
             size = np.abs(one).max() + np.abs(other).max()
-            if np.abs(one - other).max() > _JUMP * size or jump > _JUMP * (size + 1.0) * np.abs(aside).max():
+            if np.abs(one - other).max() > _JUMP * size or jump > _JUMP * (size + 1.0) * _ASIDE:
                 return str(name)
         return None
 
-    def kink_of_output(self, v: Array) -> str | None:
+    def kink_of_output(self, v: Array, units: Array) -> str | None:
         """The name of an output that differs on two sides of v, or whose derivatives do, however close they are."""
         movable = np.r_[1 : 1 + self._n, len(v) - len(self.model.inputs) : len(v)]
         way = np.zeros(len(v))
-        way[movable] = np.random.default_rng(0).uniform(0.5, 1.0, len(movable)) * (1.0 + np.abs(v[movable]))
+        way[movable] = np.random.default_rng(0).uniform(0.5, 1.0, len(movable)) * units[movable]
         found = []
-        for distance in (_ASIDE, _BESIDE):
+        for distance in (_NEAR, _BESIDE):
             (f, one), (g, other) = (
                 self._kernel("outputs", near) for near in (v + distance * way, v - distance * way)
             )
-            turns = np.abs(one - other)[:, movable].max(axis=1, initial=0.0)
+            one, other = one[:, movable] * units[movable], other[:, movable] * units[movable]
+            turns = np.abs(one - other).max(axis=1, initial=0.0)
             found.append(
-                (np.abs(f - g), turns, np.abs(f) + np.abs(g), (np.abs(one) + np.abs(other)).max(axis=1))
+                (
+                    np.abs(f - g),
+                    turns,
+                    np.abs(f) + np.abs(g),
+                    (np.abs(one) + np.abs(other)).max(axis=1, initial=0.0),
+                )
             )
         (far, wide, _, _), (near, turns, values, slopes) = found
         jumps = (near > _STAYS * far) & (near > _SEEN * values)

@@ -255,14 +255,16 @@ def linearized(
     """The linear equations about v = (t, y, p, u); `independent` names the states to be used."""
     field = Field(model, v, about)
     value, slopes = field.motion(v)
-    _check_rest(field, v, value, slopes, about)
-    kink = field.kink(v)
+    units, rows = field.units_of_rest(v)
+    _check_rest(field, v, value, slopes, about, units, rows)
+    units = np.fmax(units, np.abs(v))
+    kink = field.kink(v, units, rows)
     if kink is not None:
         raise ArgumentError(
             f"linearize: {model.name} has no derivative at this state: {kink} is zero there, where Abs, sign, Min, Max "
             "or a condition switches; write it with smooth functions, or linearize about a state beside it"
         )
-    kink = field.kink_of_output(v)
+    kink = field.kink_of_output(v, units)
     if kink is not None:
         raise ArgumentError(
             f"linearize: the output {kink} of {model.name} has no derivative at this state, where Abs, sign, Min, Max "
@@ -337,13 +339,14 @@ def _across(closing: Array, free: list[int], follow: list[int], names: Sequence[
     return np.asarray(found)
 
 
-def _check_rest(field: Field, v: Array, value: Array, slopes: Array, about: str) -> None:
+def _check_rest(
+    field: Field, v: Array, value: Array, slopes: Array, about: str, units: Array, rows: Array
+) -> None:
     """Reject a point at which the kept states change, by more than a share of the terms and units of their rates."""
     y, _, _ = field.split(v)
     inside = np.abs(slopes[:, 1 : 1 + len(y)])
-    sizes = inside.sum(axis=1)
+    sizes = inside @ units[1 : 1 + len(y)]
     least = np.fmax(sizes, WEAK * sizes.max(initial=0.0))  # what moves states that should be zero is rounding
-    _, rows = field.units(v, v)
     off = share(value, inside @ np.abs(y), np.fmax(least, rows[: len(value)]))
     model = field.model
     worst = int(np.argmax(off)) if off.size else 0
