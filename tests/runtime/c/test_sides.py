@@ -291,6 +291,22 @@ def test_a_mass_that_starts_at_rest_on_its_stop_is_pushed_through() -> None:
     assert (run.t, *run.y) == (2.0, 1.0, 0.0)
 
 
+@pytest.mark.parametrize("force", [1.0, -1.0])
+@pytest.mark.parametrize(("direction", "resets"), [(0, True), (1, False), (-1, False)])
+def test_a_mark_on_which_a_mass_rests_from_the_start_has_no_side(
+    direction: int, resets: bool, force: float
+) -> None:
+    """x = 1 until t = 1, then 1 + F (t - 1)^2 / 2, without an event."""
+    x, load = cg.coordinates("x"), cg.inputs("load")
+    v = cg.rate(x)
+    mark = cg.Event(x - 1, direction=direction, reset={v: -v} if resets else None, name="mark")
+    system = cg.System("marked", coordinates=[x], kinetic=v**2 / 2, forces={v: load}, events=[mark])
+    sol = system.compile().integrate((0, 4), {"x": 1, "x_dot": 0}, inputs={"load": ([0, 1], [0, force])})
+    assert sol.status == 0
+    assert not len(sol.t_events[0])
+    assert sol["x"][-1] == pytest.approx(1 + 4.5 * force, abs=1e-9)
+
+
 def test_a_mass_that_starts_at_rest_on_its_stop_is_pulled_off() -> None:
     run = stopped().stepper([1.0, 0.0])
     assert advance(run, 2.0) == []
