@@ -184,8 +184,10 @@ static int cg_bracket_meet(cg_bracket_t *bracket, double theta, double g)
     return CG_OK;
 }
 
-/* Processes a piece with an accurate polynomial c, or one that must not be halved again. */
-static int cg_bracket_follow(cg_bracket_t *bracket, double a, double b, const double *v, const double *c, double largest)
+/* Processes a piece with an accurate polynomial c, or one that must not be halved again: that of a quantity which jumps there
+ * has extrema of its own. */
+static int cg_bracket_follow(cg_bracket_t *bracket, double a, double b, const double *v, const double *c, double largest,
+                             int accurate)
 {
     double found[DEGREE + 2];
     const int n = cg_bracket_extrema(c, found);
@@ -198,7 +200,7 @@ static int cg_bracket_follow(cg_bracket_t *bracket, double a, double b, const do
             if (theta <= bracket->low || theta >= node) {
                 continue;
             }
-            if (fabs(g) < CG_CLEAR * largest) {
+            if (!accurate || fabs(g) < CG_CLEAR * largest) {
                 status = cg_bracket_sample(bracket, theta, &g);
             }
             if (status == CG_OK) {
@@ -270,7 +272,8 @@ static int cg_bracket_piece(cg_bracket_t *bracket, double a, double b, const dou
     if (begins && crossing.one && bracket->sign != 0.0) {
         return cg_bracket_only(bracket, a, b, v, c);
     }
-    if (depth < DEEPEST && fabs(c[DEGREE]) + fabs(c[DEGREE - 1]) > CG_FOLLOWED * largest) {
+    const int accurate = !(fabs(c[DEGREE]) + fabs(c[DEGREE - 1]) > CG_FOLLOWED * largest);
+    if (depth < DEEPEST && !accurate) {
         const double ends[3] = {a, a + 0.5 * (b - a), b};
         for (int half = 0; half < 2; half++) {
             double w[CG_NODES];
@@ -290,7 +293,7 @@ static int cg_bracket_piece(cg_bracket_t *bracket, double a, double b, const dou
         }
         return CG_OK;
     }
-    return cg_bracket_follow(bracket, a, b, v, c, largest);
+    return cg_bracket_follow(bracket, a, b, v, c, largest, accurate);
 }
 
 int cg_detector_bracket(cg_run_t *run, int32_t index, double upto)

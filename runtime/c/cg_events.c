@@ -230,35 +230,120 @@ static void cg_events_sides_at(cg_run_t *run, double theta)
     }
 }
 
-/* The step that ends at an event differs from the interpolant by its error: slips that reach zero in it stop at the
- * same time. */
-static int cg_events_stop_others(cg_run_t *run)
+/* A larger value is no error of the time of a zero in a step of this length: the quantity has jumped. */
+static double cg_events_least(const cg_run_t *run, int32_t index, double length)
 {
-    cg_detector_t *const detector = run->detector;
-    if (detector->n_contacts == 0) {
+    return run->detector->scale[index] * (CG_SIDE + 8.0 * cg_step_smallest(run->t) / length);
+}
+
+/* Whether the step has ended behind a zero of something that does not occur there yet. It differs from the interpolant by its
+ * error, so slips stop at the same time; and a kink takes with it what jumps as the force does. */
+static int cg_events_behind(const cg_run_t *run, int32_t i, int jumps, double length)
+{
+    const cg_detector_t *const detector = run->detector;
+    const double beyond = detector->sign[i] != 0.0 ? -detector->values[i] * detector->sign_new[i] : -1.0;
+    const int jumped = jumps && beyond > cg_events_least(run, i, length);
+    if (i < detector->first_contact) {
+        return i < run->model->n_events && jumped && detector->direction[i] * detector->sign_new[i] <= 0.0;
+    }
+    const int32_t place = i - detector->first_contact;
+    const int slips = run->u[detector->n_inputs + place / CG_CONTACT_OBSERVED] != 0.0;
+    return jumped || (slips && place % CG_CONTACT_OBSERVED == CG_CONTACT_SLIP && beyond >= 0.0);
+}
+
+/* The kink behind which the step has ended, or -1. */
+static int cg_events_passed_kink(cg_run_t *run, int32_t from, int32_t *kink)
+{
+    const cg_detector_t *const detector = run->detector;
+    *kink = -1;
+    if (from >= detector->n_guards) {
         return CG_OK;
     }
-    const int status = cg_detector_evaluate(run, run->t, run->x, detector->first_contact, detector->values);
-    for (int32_t i = 0; i < detector->n_contacts && status == CG_OK; i++) {
-        const int32_t slip = detector->first_contact + CG_CONTACT_OBSERVED * i + CG_CONTACT_SLIP;
-        if (run->u[detector->n_inputs + i] != 0.0 && detector->sign[slip] != 0.0 && detector->values[slip] <= 0.0) {
-            detector->fired[slip] = 1.0;
+    const int status = cg_detector_evaluate(run, run->t, run->x, from, detector->values);
+    for (int32_t i = from; i < detector->n_guards && *kink < 0 && status == CG_OK; i++) {
+        *kink = detector->active[i] != 0.0 && detector->values[i] * detector->sign_new[i] < 0.0 ? i : -1;
+    }
+    return status;
+}
+
+/* Adds what occurs at the end of a step, of this length, with what is in detector->fired. */
+static int cg_events_add_others(cg_run_t *run, double length)
+{
+    cg_detector_t *const detector = run->detector;
+    int32_t kink = run->model->n_events;
+    int status = CG_OK, jumps = 0;
+    while (run->jump != NULL && status == CG_OK && kink >= 0) { /* derivatives are different behind it */
+        status = cg_events_passed_kink(run, kink, &kink);
+        if (kink >= 0) {
+            detector->fired[kink++] = 1.0;
+        }
+    }
+    for (int32_t i = run->model->n_events; i < detector->n_guards; i++) {
+        jumps = jumps || detector->fired[i] != 0.0;
+    }
+    if (status == CG_OK && (jumps || detector->n_contacts > 0)) {
+        status = cg_detector_evaluate(run, run->t, run->x, jumps ? -1 : detector->first_contact, detector->values);
+        for (int32_t i = jumps ? 0 : detector->first_contact; i < detector->n_observed && status == CG_OK; i++) {
+            detector->fired[i] = cg_events_behind(run, i, jumps, length) ? 1.0 : detector->fired[i];
         }
     }
     return status;
 }
 
-/* The step ends where the quantities in detector->fired are zero. */
-static int cg_events_arrived(cg_run_t *run)
+/* A step, whose search began with this length, ends where the quantities in detector->fired are zero. */
+static int cg_events_arrived(cg_run_t *run, double length)
 {
     cg_detector_t *const detector = run->detector;
-    const int status = cg_events_stop_others(run);
+    const int status = cg_events_add_others(run, length);
     for (int32_t i = 0; i < detector->n_observed; i++) {
         detector->sign[i] = detector->fired[i] != 0.0 ? -detector->sign_new[i] : detector->sign_new[i];
     }
     detector->have_end = 0;
     detector->pending = 1;
     return status == CG_OK ? cg_modes_project(run) : status;
+}
+
+/* Ends the step at its start, where the quantity `index` is zero; or behind it where it is not, but jumps over zero at once. */
+static int cg_events_at_start(cg_run_t *run, int32_t index)
+{
+    const cg_detector_t *const detector = run->detector;
+    const double ahead = detector->samples[index] * detector->sign_new[index], length = fabs(run->t - run->t_old);
+    int behind = 0, status = CG_OK;
+    if (!cg_events_is_kink(run, index) && ahead > cg_events_least(run, index, length)) {
+        status = cg_locate_behind_start(run, index, &behind);
+    }
+    if (status == CG_OK && !behind) {
+        cg_detector_take_back(run);
+        memcpy(run->x_old, run->x, sizeof(double) * (size_t)run->ld);
+        run->have_f = 1;
+    }
+    return status;
+}
+
+/* Ends the step at the zero of `index`, near a fraction theta of it. If it has jumped over zero together with a kink, it is
+ * there that it jumps, which the interpolant of a step across the jump tells too late: then `index` becomes the kink. */
+static int cg_events_land(cg_run_t *run, int32_t *index, double theta, int *landed)
+{
+    cg_detector_t *const detector = run->detector;
+    const double length = fabs(run->t - run->t_old);
+    int32_t kink = -1;
+    if (cg_events_is_kink(run, *index)) {
+        return cg_locate_kink(run, *index, theta, landed);
+    }
+    int status = cg_locate(run, *index, run->t_old + theta * (run->t - run->t_old), run->t, landed);
+    if (status == CG_OK && *landed) {
+        status = cg_detector_evaluate(run, run->t, run->x, *index, detector->values);
+    }
+    if (status == CG_OK && *landed && fabs(detector->values[*index]) > cg_events_least(run, *index, length)) {
+        status = cg_events_passed_kink(run, run->model->n_events, &kink);
+    }
+    if (status == CG_OK && kink >= 0) {
+        *index = kink;
+        memset(detector->fired, 0, sizeof(double) * (size_t)detector->n_observed);
+        detector->fired[kink] = 1.0;
+        status = cg_locate_kink(run, kink, 1.0, landed);
+    }
+    return status;
 }
 
 /* A kink is located, in a step that the method has accepted up to `end`. */
@@ -276,6 +361,7 @@ int cg_detector_after_step(cg_run_t *run)
     cg_detector_t *const detector = run->detector;
     const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
     const double end = run->t;
+    double length = 0.0;
     int32_t index = -1;
     int past = 0, kink = 0;
     for (int passes = 0;; passes++) {
@@ -314,19 +400,17 @@ int cg_detector_after_step(cg_run_t *run)
             detector->have_end = 1;
             return cg_modes_project(run);
         }
-        const double length = fabs(run->t - run->t_old);
+        length = fabs(run->t - run->t_old);
         const double same = CG_SAME_TIME + 4.0 * cg_step_smallest(run->t_old) / length;
         cg_events_sides_at(run, theta);
         for (int32_t i = 0; i < detector->n_observed; i++) {
             detector->fired[i] = detector->root[i] <= theta + same ? 1.0 : 0.0;
         }
-        if (theta * length < 2.0 * cg_step_smallest(run->t_old)) { /* at the start of the step */
-            cg_detector_take_back(run);
-            memcpy(run->x_old, run->x, sizeof(double) * (size_t)run->ld);
-            run->have_f = 1;
+        if (theta * length < 2.0 * cg_step_smallest(run->t_old)) {
+            status = cg_events_at_start(run, index);
         } else {
-            status = kink ? cg_locate_kink(run, index, theta, &landed)
-                          : cg_locate(run, index, run->t_old + theta * (run->t - run->t_old), run->t, &landed);
+            status = cg_events_land(run, &index, theta, &landed);
+            kink = cg_events_is_kink(run, index);
         }
         if (status != CG_OK) {
             return status;
@@ -343,7 +427,7 @@ int cg_detector_after_step(cg_run_t *run)
     if (kink && run->jump == NULL) {
         cg_events_at_kink(run, index, end);
     }
-    return cg_events_arrived(run);
+    return cg_events_arrived(run, length);
 }
 
 int cg_detector_arrive(cg_run_t *run, int32_t index)
@@ -358,5 +442,5 @@ int cg_detector_arrive(cg_run_t *run, int32_t index)
     }
     memcpy(detector->sign_new, detector->sign, bytes);
     detector->fired[index] = 1.0;
-    return cg_events_arrived(run);
+    return cg_events_arrived(run, fabs(run->t - run->t_old));
 }

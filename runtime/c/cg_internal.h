@@ -46,6 +46,8 @@ void cg_detector_take_back(cg_run_t *run); /* cg_run_take_back, to repeat the st
  * a fraction theta of the step; it ends on the far side. */
 int cg_locate(cg_run_t *run, int32_t index, double t, double end, int *landed);
 int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed);
+/* For a quantity that jumps over zero so soon that the step cannot end there: it ends where the number at t allows, behind it. */
+int cg_locate_behind_start(cg_run_t *run, int32_t index, int *landed);
 int cg_goes_back(cg_run_t *run, int32_t index); /* whether the motion behind this kink, where the step ends, leads back */
 int cg_step_to(cg_run_t *run, double t_new); /* repeats the step up to t_new; the method may require a shorter one: see run->t */
 int cg_steps_spent(const cg_run_t *run);     /* whether max_steps is reached */

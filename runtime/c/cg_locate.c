@@ -170,6 +170,7 @@ static int cg_locate_step_over(cg_run_t *run, int32_t index, double after)
 
 int cg_locate(cg_run_t *run, int32_t index, double t, double end, int *landed)
 {
+    const double after = -run->detector->sign_new[index];
     double g = 0.0;
     int status = CG_OK;
     *landed = 1;
@@ -187,14 +188,14 @@ int cg_locate(cg_run_t *run, int32_t index, double t, double end, int *landed)
             memcpy(run->x, run->detector->x, sizeof(double) * (size_t)run->n);
             run->t = t;
             run->have_f = 0;
-            return status;
+            const int before = moved.g * after < -CG_SIDE * run->detector->scale[index]; /* a jump: the nearest is no zero */
+            return status == CG_OK && before ? cg_locate_step_over(run, index, after) : status;
         }
     }
     if (status != CG_OK || !*landed || fabs(g) <= CG_SIDE * run->detector->scale[index]) {
         return status;
     }
     /* It is not zero here: it jumps, as an input function may, or the interpolant of a step across a jump was wrong. */
-    const double after = -run->detector->sign_new[index];
     if (g * after < 0.0) {
         status = cg_locate_step_over(run, index, after);
         status = status == CG_OK ? cg_locate_at_end(run, index, &g) : status;
@@ -202,6 +203,15 @@ int cg_locate(cg_run_t *run, int32_t index, double t, double end, int *landed)
     } else {
         *landed = !(fabs(end - run->t) > 4.0 * cg_step_smallest(run->t));
     }
+    return status;
+}
+
+int cg_locate_behind_start(cg_run_t *run, int32_t index, int *landed)
+{
+    const double t = run->t_old + run->direction * 2.0 * cg_step_smallest(run->t_old);
+    double g = 0.0;
+    const int status = cg_locate_land(run, index, run->direction * (t - run->t) < 0.0 ? t : run->t, &g, landed);
+    *landed = *landed && g * run->detector->sign_new[index] <= 0.0;
     return status;
 }
 

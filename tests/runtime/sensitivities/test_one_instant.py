@@ -248,6 +248,22 @@ CASES: dict[str, Case] = {
         "x",
         2.0,
     ),
+    "a stop that tears off what stuck": Case(
+        {
+            "coordinates": [x, y],
+            "kinetic": MOVING + v * w / 3,
+            "potential": x**2 / 2,
+            "forces": {v: -k * sp.sign(v), w: -e},
+            "contacts": [cg.Coulomb("floor", slip=w, normal=1, mu=mu)],
+        },
+        lambda r: {
+            "x": 0.1 * r[0], "x_dot": drawn(1.3, 1.6, r[1]), "y": 0.0, "y_dot": 0.0, "k": drawn(0.5, 0.7, r[2]),
+            "e": drawn(0.4, 0.43, r[3]), "mu": 0.2,
+        },
+        ["k", "e", "mu", "x_dot"],
+        "y",
+        2.0,
+    ),
 }  # fmt: skip
 
 
@@ -320,6 +336,22 @@ def test_derivatives_at_an_event_where_a_force_jumps() -> None:
     for quantity, slope in (("x", -8.0), ("x_dot", 0.0), ("t", -8.0)):
         given = (0, 9), {"x": 0, "x_dot": 2}, {"k": 0.5}
         assert model.gradient(cg.final(quantity), *given, by=["k"])["k"] == pytest.approx(slope, abs=1e-7)
+
+
+@pytest.mark.parametrize("given", [{}, {"kinks": True}, {"sensitivities": ["k"]}], ids=str)
+def test_a_force_that_jumps_within_the_limit_of_a_floor_leaves_it_at_rest(given: dict[str, Any]) -> None:
+    """x stops at the amplitude and goes back, against a force that jumps from one side of the floor's limits to the other."""
+    model = model_of("a stop that tears off what stuck")
+    numbers = {"x": 0.06, "x_dot": 1.38, "y": 0.0, "y_dot": 0.0, "k": 0.5, "e": 0.35, "mu": 0.2}
+    far = np.hypot(0.56, 1.38) - 0.5  # x + k swings around zero, then x - k does
+    stop = np.arctan2(1.38, 0.56)
+    for tolerance in (1e-5, 1e-8, 1e-11):
+        options = {"rtol": tolerance, "atol": tolerance, **given}
+        sol = model.integrate((0, stop + 0.3), *split(model, numbers), **options)
+        assert sol.status == 0, sol.message
+        x1 = 0.5 + (far - 0.5) * np.cos(0.3)
+        np.testing.assert_allclose(sol.y[:2, -1], [x1, 0.0], atol=10 * tolerance)
+        assert len(sol.modes) == 1
 
 
 @cache
