@@ -93,13 +93,25 @@ static int cg_jump_beside(void *context, double *u, double *u_slope)
     return found;
 }
 
+/* A short time compared with a step, or at a start, where none is known yet, one in which the motion changes little. */
+static int cg_jump_moment(cg_run_t *run, double *moment)
+{
+    int status = CG_OK;
+    *moment = run->direction * CG_MOMENT_OF_RATE * run->h;
+    if (run->h == 0.0) {
+        status = cg_run_derivative(run);
+        memcpy(run->detector->f, run->f, sizeof(double) * (size_t)run->n);
+        *moment = cg_detector_moment(run);
+    }
+    return status;
+}
+
 int cg_detector_jump(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     cg_jump_at_t at;
     memset(&at, 0, sizeof at);
     at.t = cg_time_of_model(run, run->t);
-    at.moment = run->direction * CG_MOMENT_OF_RATE * run->h;
     at.before = run->moved;
     at.modes = detector->modes;
     at.u_slope = run->u_slope;
@@ -114,6 +126,9 @@ int cg_detector_jump(cg_run_t *run)
         detector->tolerance[i] = cg_step_scale(run->atol[i], run->rtol, run->moved[i], run->moved[i]);
     }
     int status = cg_run_input_slopes(run, detector->quiet);
+    if (status == CG_OK) {
+        status = cg_jump_moment(run, &at.moment);
+    }
     if (status == CG_OK) {
         status = run->jump(&at, run->p, run->u, run->x, run->work);
     }

@@ -496,21 +496,29 @@ static int cg_compare_beside(const cg_instant_t *now, const cg_beside_t *beside,
     return status;
 }
 
+/* Whether an event at the start of a run is moved by a direction: on one side of it, it would have been before the start. */
+static int cg_moves_start(const cg_instant_t *now, double dt)
+{
+    int moves = 0;
+    for (int32_t i = 0; i < CG_CAUSES; i++) {
+        moves = moves || (now->matters[i] && fabs(dt) > now->noise[i] / fabs(now->rate[i]));
+    }
+    return moves && now->at->detector->memory.begun == CG_WATCH_READY;
+}
+
 /* The tangents s after the instant, and the derivatives dt of the time of an end, from the directions v. */
 static int cg_cross(const cg_instant_t *now, const double *v, double *s, double *dt)
 {
     cg_passage_t to, back;
-    int status = cg_pass(now, v, 0, 1.0, &to, 0);
-    if (status == CG_OK && to.alike) {
-        memcpy(s, to.v + CG_LANES, sizeof(double) * CG_MODEL_N * CG_LANES);
-        memcpy(dt, to.dt, sizeof to.dt);
-        return CG_OK;
-    }
+    int status = cg_pass(now, v, 0, 1.0, &to, 0), alike = to.alike;
     for (int32_t lane = 0; lane < CG_LANES && (status == CG_OK || lane == 0); lane++) {
-        status = cg_pass(now, v, lane, 1.0, &to, 0);
-        if (status == CG_OK && to.groups > 1) {
+        status = alike || lane == 0 ? status : cg_pass(now, v, lane, 1.0, &to, 0);
+        if (status == CG_OK && !alike && to.groups > 1) {
             status = cg_pass(now, v, lane, -1.0, &back, 0);
             status = status == CG_OK ? cg_compare(now, &to, &back, lane) : status;
+        }
+        if (status == CG_OK && cg_moves_start(now, to.dt[lane])) {
+            status = CG_ORDER_MATTERS;
         }
         for (int32_t i = 0; i < CG_MODEL_N; i++) {
             s[i * CG_LANES + lane] = to.v[(1 + i) * CG_LANES + lane];

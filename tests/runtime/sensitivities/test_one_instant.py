@@ -264,6 +264,30 @@ CASES: dict[str, Case] = {
         "y",
         2.0,
     ),
+    "an event at the start": Case(
+        {
+            "coordinates": [x],
+            "kinetic": v**2 / 2,
+            "potential": k * x**2 / 2,
+            "events": [cg.Event(x - n, direction=1, reset={v: e * v}, name="gate")],
+        },
+        lambda r: {"x": 0.0, "x_dot": drawn(1, 2, r[0]), "k": drawn(3, 5, r[1]), "e": drawn(0.5, 2, r[2]), "n": 0.0},
+        ["k", "e", "x_dot", "n", "x"],
+        "x",
+        1.0,
+    ),
+    "an end at the start": Case(
+        {
+            "coordinates": [x],
+            "kinetic": v**2 / 2,
+            "potential": k * x**2 / 2,
+            "events": [cg.Event(x - n, direction=1, terminal=True, reset={v: e * v + k}, name="gate")],
+        },
+        lambda r: {"x": 0.0, "x_dot": drawn(1, 2, r[0]), "k": drawn(3, 5, r[1]), "e": drawn(0.5, 2, r[2]), "n": 0.0},
+        ["k", "e", "x_dot", "n", "x"],
+        "x_dot",
+        1.0,
+    ),
 }  # fmt: skip
 
 
