@@ -134,8 +134,11 @@ static int cg_field_after(const cg_instant_t *now, const unsigned char *done, do
         if (status == CG_OK && now->fired[kink] && moved && !all) {
             status = cg_slack(&crossed, t, x, now->p, u, now->at->tolerance, &slack, now->work);
         }
-        if (!now->fired[kink] || fabs(value) > slack) {
-            sides[i] = value > 0.0 ? 1.0 : value < 0.0 ? -1.0 : now->fired[kink] ? sides[i] : 0.0;
+        if (!now->fired[kink]) { /* a reset may lead to its surface, from where the motion takes it to a side */
+            sides[i] = moved ? detector->sign[kink] : detector->sign_new[kink];
+        }
+        if (value != 0.0 && (!now->fired[kink] || fabs(value) > slack)) {
+            sides[i] = value > 0.0 ? 1.0 : -1.0;
         }
     }
     return status == CG_OK ? CG_MODEL_FROZEN(t, x, p, u, f, now->work) : status;

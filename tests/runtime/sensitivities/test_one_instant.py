@@ -264,6 +264,20 @@ CASES: dict[str, Case] = {
         "y",
         2.0,
     ),
+    "a brake that lets go, with friction": Case(
+        {
+            "coordinates": [x],
+            "kinetic": v**2 / 2,
+            "forces": {v: -k - c * sp.sign(v)},
+            "events": [cg.Event(x - b, direction=1, reset={v: 0}, name="brake")],
+        },
+        lambda r: {
+            "x": 0.0, "x_dot": drawn(2, 3, r[0]), "k": drawn(0.8, 1, r[1]), "c": drawn(0.2, 0.6, r[2]), "b": drawn(0.4, 0.8, r[3]),
+        },
+        ["k", "c", "b", "x_dot"],
+        "x",
+        2.0,
+    ),
     "an event at the start": Case(
         {
             "coordinates": [x],
