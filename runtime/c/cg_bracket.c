@@ -319,6 +319,9 @@ int cg_detector_bracket(cg_run_t *run, int32_t index, double upto)
     if (index < run->model->n_events && fabs(v[0]) <= detector->noise[index]) {
         bracket.noise = detector->noise[index]; /* it leaves zero: what it is there are rounding errors */
     }
+    if (bracket.g_low * bracket.sign < 0.0 && fabs(v[0]) <= CG_SIDE * detector->scale[index]) {
+        bracket.noise = cg_larger(bracket.noise, fabs(v[0])); /* it has just crossed, but for an error of the time */
+    }
     const int status = cg_bracket_piece(&bracket, 0.0, 1.0, v, 0);
     detector->root[index] = bracket.root;
     detector->sign_new[index] = bracket.sign;

@@ -591,3 +591,23 @@ def test_impacts_accumulate_with_sensitivities_too(e: float) -> None:
     sol = model.integrate((0, 30), [1.0, 0.0], {"e": e}, sensitivities=["e"])
     fall = math.sqrt(2 / G)
     assert (sol.status, sol.t_reached) == (-9, pytest.approx(fall * (1 + e) / (1 - e), abs=1e-6))
+
+
+@pytest.mark.parametrize("direction", [1, 0, -1])
+@pytest.mark.parametrize("power", ["x*|x|", "x**3"])
+def test_an_odd_power_crosses_zero_once(power: str, direction: int) -> None:
+    """x = sin(t + phase) is zero at multiples of pi; what a run leaves of x there is no other crossing of its powers."""
+    x = cg.coordinates("x")
+    event = cg.Event(x**3 if power == "x**3" else x * sp.Abs(x), direction=direction, name="zero")
+    system = cg.System(
+        "odd", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, potential=x**2 / 2, events=[event]
+    )
+    model = system.compile()
+    for phase in np.linspace(0.1, 1.5, 40):
+        start = {"x": np.sin(phase), "x_dot": np.cos(phase)}
+        zeros = np.arange(1, 6) * np.pi - phase
+        counted = (direction * np.cos(zeros + phase) >= 0).sum()
+        for tolerance in (1e-6, 1e-9, 1e-12):
+            for method in ("tsit5", "dop853"):
+                sol = model.integrate((0, 17 - phase), start, method=method, rtol=tolerance, atol=tolerance)
+                assert len(sol.t_events[0]) == counted
