@@ -10,7 +10,7 @@ from chaplygin._lazy import later
 from chaplygin.errors import optional
 
 from .. import statistics
-from ..interface.tables import SHOWN, aligned, table, with_unit
+from ..interface import tables
 from ..problem.consistency import Accepted, held
 from .ensemble_data import EnsembleData
 from .event_times import EventTimes as EventTimes, index_of  # pickles made before name EventTimes here
@@ -99,7 +99,7 @@ class Ensemble(EnsembleData):
 
     def summary(self) -> str:
         """A text: how the trajectories ended, the indices of the first failures, and a table of the final states."""
-        rows = aligned([_HEAD, *self._rows()])
+        rows = tables.aligned([_HEAD, *self._rows()])
         return "\n".join([self._caption(), *statistics.failures(self.failed, self.status[self.failed]), rows])
 
     def _caption(self) -> str:
@@ -113,7 +113,7 @@ class Ensemble(EnsembleData):
         for i, name in enumerate(names[:most]):
             values = last[i][ok] if last.shape[1] else np.empty(0)
             numbers = [float(f(values)) for f in (np.mean, np.std, np.min, np.max)] if len(values) else []
-            rows.append((with_unit(self.model, name), *(f"{x:.6g}" for x in numbers)))
+            rows.append((tables.with_unit(self.model, name), *(f"{x:.6g}" for x in numbers)))
         return rows
 
     def __repr__(self) -> str:
@@ -121,10 +121,10 @@ class Ensemble(EnsembleData):
 
     def _repr_html_(self) -> str:
         """A table of the final states of the trajectories that reached the end."""
-        rows, more = self._rows(SHOWN), len(self.model.states) - SHOWN
+        rows, more = self._rows(tables.SHOWN), len(self.model.states) - tables.SHOWN
         if more > 0:
             rows.append((f"and {more} more",))
-        return table(self._caption(), _HEAD, rows)
+        return tables.table(self._caption(), _HEAD, rows)
 
     def _ipython_key_completions_(self) -> list[str]:
         """IPython's completions for ``ens["``."""
