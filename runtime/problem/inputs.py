@@ -22,6 +22,7 @@ import math
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -129,18 +130,17 @@ class Inputs:
 
         Those of functions of the time are differences into the past, since the time `known` (a number, or (N,)).
         """
-        found, nothing = np.zeros((len(self.names), len(t))), np.empty(0)
+        found = np.zeros((len(self.names), len(t)))
         for index, signal in self.signals.items():
             found[index] = signal.slopes(t, step)
+        since = np.broadcast_to(known, t.shape).tolist()
         for index, function in self.functions.items():
-            for j, (moment, since) in enumerate(zip(t.tolist(), np.broadcast_to(known, t.shape).tolist())):
-                found[index, j] = _slope(
-                    lambda s, i=index, f=function: self.number(i, s, f(s, nothing)),
-                    moment,
-                    SLOPE_STEP * step,
-                    since,
-                )
+            value = partial(self._value, index, function)
+            found[index] = [_slope(value, *at) for at in zip(t.tolist(), [SLOPE_STEP * step] * len(t), since)]
         return found
+
+    def _value(self, index: int, function: InputFunction, t: float) -> float:
+        return self.number(index, t, function(t, np.empty(0)))
 
     def call_functions(self, t: Array, y: Array, u: Array) -> None:
         """Write the values of the input functions at times t (N,) and states y (n, N) to their rows of u.
