@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 scipy = later("scipy")
 
 _STEPS = 100
+_DIFFERENCE = 1e-6
+"""Of units of coordinates: how far differences go."""
 _HALVINGS = 12
 _CLOSE = 1e-11
 """Size of the last step but one, in units of the problem: the last one doubles the number of digits."""
@@ -55,8 +57,38 @@ class Problem:
         self.rows = (*rows, *(model._conserved[i] for i in field.held))
 
     def at(self, v: Array) -> tuple[Array, Array]:
-        """The residuals, and their derivatives by all of v."""
-        return self.field.equations(v)
+        """The residuals, and their derivatives by all of v.
+
+        Where velocities that are states stop determining the others, these become infinitely fast and heavy, and the
+        rates of the first ones zero although nothing is at rest. So rates count by how fast coordinates become.
+        """
+        values, slopes = self.field.equations(v)
+        coordinates, velocities = self.field.model.n_coordinates, len(self.field.kept)
+        if self.field.dropped or not 0 < velocities - coordinates < coordinates:
+            return values, slopes
+        rows, speeds = slice(coordinates, velocities), self._speeds(v)
+        by_state = np.zeros((velocities - coordinates, len(v)))
+        for j in range(1, 1 + coordinates):
+            h = _DIFFERENCE * max(abs(v[j]), self._units[j])
+            ahead, behind = v.copy(), v.copy()
+            ahead[j] += h
+            behind[j] -= h
+            by_state[:, j] = (self._speeds(ahead) - self._speeds(behind)) / (2.0 * h)
+        slopes[rows] = slopes[rows] * speeds[:, None] + values[rows, None] * by_state
+        values[rows] *= speeds
+        return values, slopes
+
+    def _speeds(self, v: Array) -> Array:
+        """How fast coordinates become with each velocity, all of which are kept."""
+        n = self.field.model.n_coordinates
+        units = self._units[1 : 1 + len(self.field.kept)]
+        moved = self.field.motion(v)[1][:n, 1 + n : 1 + len(units)] * units[n:] / units[:n, None]
+        return np.asarray(np.linalg.norm(moved, axis=0) / np.linalg.norm(units[n:, None] / units[:n], axis=1))
+
+    @cached_property
+    def _units(self) -> Array:
+        """Those of all of v at the guess."""
+        return self.field.units(self.guess, self.guess)[0]
 
     def scales(self, v: Array) -> tuple[Array, Array]:
         """The units of all of v and of the equations near v.
@@ -70,7 +102,7 @@ class Problem:
     def _rounding(self) -> Array:
         """Sizes of v below which states are rounding errors."""
         states = np.isin(np.arange(len(self.guess)), [1 + i for i in self.field.kept])
-        return np.where(states, _ROUNDING * self.field.units(self.guess, self.guess)[0], 0.0)
+        return np.where(states, _ROUNDING * self._units, 0.0)
 
     def inverse(self, slopes: Array, v: Array) -> tuple[Array, Array]:
         """The pseudo-inverse of the equations' matrix, in units of the problem, and the units of the unknowns."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 import sympy as sp
 from runtime_models import needs_core
+from scipy import optimize
 from steady_models import HOOP, hoop, on_rails, two_oscillators
 
 import chaplygin as cg
@@ -477,25 +480,63 @@ def four_bar_of_rods() -> Any:
     ).compile("multipliers")
 
 
-def test_a_guess_beyond_a_state_without_equations_is_refused_with_the_residual() -> None:
-    """Where crank and rocker of a four-bar are parallel, the coupler does not turn, whose rate is the only one left."""
+@functools.cache
+def four_bar_by_angles() -> Any:
+    """The only velocity left is the rate of the coupler, which does not turn where crank and rocker are parallel."""
     a, b, c, d, g = cg.parameters("a b c d g", positive=True)
     first, coupler, last = angles = cg.coordinates("p1 p2 p3")
     joint = a * sp.Matrix([sp.cos(first), sp.sin(first)])
     other = joint + b * sp.Matrix([sp.cos(coupler), sp.sin(coupler)])
     loop = other - sp.Matrix([d + c * sp.cos(last), c * sp.sin(last)])
-    model = cg.System(
+    return cg.System(
         "four_bar_by_angles",
         coordinates=angles,
         kinetic=sum(cg.rate(s) ** 2 for s in angles) / 2,
         potential=g * (joint[1] + other[1]),
         holonomic=list(loop),
     ).compile("maggi", independent=[cg.rate(coupler)])
-    sizes = {"a": 0.5, "b": 0.9, "c": 0.7, "d": 1.0, "g": 9.81}
+
+
+FOUR_BAR = {"a": 0.5, "b": 0.9, "c": 0.7, "d": 1.0, "g": 9.81}
+
+
+def test_a_guess_beyond_a_state_without_equations_is_refused_with_the_residual() -> None:
     with pytest.raises(
         cg.ArgumentError, match=r"did not converge: .* the residual is .*p2_dot.*; start nearer"
     ):
-        model.equilibrium({"p1": -2.1616, "p2": -0.1829, "p3": -2.1678}, sizes)
+        four_bar_by_angles().equilibrium({"p1": 1.3917, "p2": 0.1593, "p3": -1.1923}, FOUR_BAR)
+
+
+def test_rests_beyond_states_in_which_the_velocity_left_does_not_tell_the_others() -> None:
+    """From 25 random guesses, most of which are not closed, where the height of the joints is stationary."""
+    a, b, c, d, _ = FOUR_BAR.values()
+
+    def slope(first: float, side: float) -> float:
+        """The height's derivative by the crank's angle, by the complex step; the cosine rule gives the rocker's end."""
+        angle = first + 1e-30j
+        joint = a * np.array([np.cos(angle), np.sin(angle)])
+        to = np.array([d, 0.0]) - joint
+        span = np.sqrt(to @ to)
+        along = (span**2 + b**2 - c**2) / (2 * span)
+        across = side * np.sqrt(b**2 - along**2)
+        return float(((joint[1] + (along * to[1] - across * to[0]) / span) + joint[1]).imag * 1e30)
+
+    grid = np.linspace(0, 2 * np.pi, 400)
+    rests = [
+        optimize.brentq(slope, *ends, args=(side,), xtol=1e-14)
+        for side in (-1.0, 1.0)
+        for ends in itertools.pairwise(grid)
+        if slope(ends[0], side) * slope(ends[1], side) < 0
+    ]
+    random, found = np.random.default_rng(0), []
+    for _ in range(25):
+        guess = dict(zip(("p1", "p2", "p3"), random.uniform(-np.pi, np.pi, 3)))
+        with contextlib.suppress(cg.ArgumentError):
+            found.append(four_bar_by_angles().equilibrium(guess, FOUR_BAR)["p1"] % (2 * np.pi))
+    assert len(found) >= 20
+    assert np.abs(np.subtract.outer(found, rests)).min(axis=1) == pytest.approx(
+        np.zeros(len(found)), abs=1e-9
+    )
 
 
 def test_a_sleeping_top_in_a_quaternion_is_told_to_use_angles() -> None:
