@@ -272,7 +272,8 @@ CASES: dict[str, Case] = {
             "events": [cg.Event(x - b, direction=1, reset={v: 0}, name="brake")],
         },
         lambda r: {
-            "x": 0.0, "x_dot": drawn(2, 3, r[0]), "k": drawn(0.8, 1, r[1]), "c": drawn(0.2, 0.6, r[2]), "b": drawn(0.4, 0.8, r[3]),
+            "x": 0.0, "x_dot": drawn(2, 3, r[0]), "k": drawn(0.8, 1, r[1]), "c": drawn(0.2, 0.6, r[2]),
+            "b": drawn(0.4, 0.8, r[3]),
         },
         ["k", "c", "b", "x_dot"],
         "x",
@@ -378,7 +379,7 @@ def test_derivatives_at_an_event_where_a_force_jumps() -> None:
 
 @pytest.mark.parametrize("given", [{}, {"kinks": True}, {"sensitivities": ["k"]}], ids=str)
 def test_a_force_that_jumps_within_the_limit_of_a_floor_leaves_it_at_rest(given: dict[str, Any]) -> None:
-    """x stops at the amplitude and goes back, against a force that jumps from one side of the floor's limits to the other."""
+    """x stops at the amplitude and goes back, against a force that jumps between the limits of the floor."""
     model = model_of("a stop that tears off what stuck")
     numbers = {"x": 0.06, "x_dot": 1.38, "y": 0.0, "y_dot": 0.0, "k": 0.5, "e": 0.35, "mu": 0.2}
     far = np.hypot(0.56, 1.38) - 0.5  # x + k swings around zero, then x - k does
