@@ -12,7 +12,8 @@ import pytest
 from chaplygin.codegen.declare import contacts
 from chaplygin.runtime.draws import distributions as laws
 from chaplygin.runtime.interface import assumptions, description, statuses
-from chaplygin.runtime.problem import inputs, options
+from chaplygin.runtime.problem import inputs
+from chaplygin.runtime.problem.option_table import OPTIONS
 from chaplygin.runtime.results import event_record
 
 HEADERS = Path(__file__).resolve().parent.parent / "runtime" / "c"
@@ -33,6 +34,7 @@ WANTED = {
     "takes": ("chaplygin.h", "cg_takes"),
     "signal": ("cg_run.h", "cg_signal_kind"),
     "paradox": ("cg_events.h", "cg_paradox_rule"),
+    "project": ("cg_run.h", "cg_projection"),
     "contact": ("cg_events.h", "cg_contact_observed"),
     "limits": ("cg_events.h", ""),
     "law": ("cg_quantile.h", "cg_law"),
@@ -98,10 +100,16 @@ def test_kinds_of_inputs(values: dict[str, dict[str, int]]) -> None:
     }
 
 
-def test_rules_and_rows_of_events(values: dict[str, dict[str, int]]) -> None:
-    rules = ("PARADOX_STOP", "PARADOX_KEEP", "PARADOX_STICK")
-    assert values["paradox"] == {name: i for i, name in enumerate(rules)}
-    assert [rule.partition("_")[0].upper() for rule in options.RULES] == [n.split("_")[1] for n in rules]
+def test_choices_of_options(values: dict[str, dict[str, int]]) -> None:
+    with_choices = {name for name, row in OPTIONS.items() if row.choices}
+    assert with_choices == {"paradox", "project"}
+    for name in with_choices:
+        choices = OPTIONS[name].choices or {}
+        words = {str(choice).partition("_")[0].upper(): code for choice, code in choices.items()}
+        assert values[name] == {f"{name.upper()}_{word}": code for word, code in words.items()}
+
+
+def test_rows_of_events(values: dict[str, dict[str, int]]) -> None:
     contact = values["contact"]
     assert (contact["CONTACT_SLIP"], contact["CONTACT_NORMAL"]) == (event_record.SLIP, event_record.NORMAL)
     assert contact["CONTACT_OBSERVED"] == event_record.WATCHED

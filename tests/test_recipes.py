@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 from documents import ROOT, Block, blocks, sections
@@ -25,18 +26,22 @@ sys.exit(doctest.testfile(sys.argv[1], module_relative=False, optionflags=doctes
 
 
 def add_row(path: Path, table: str, row: str) -> None:
-    """Insert a row before the closing bracket of the table, which must be the value of one assignment."""
+    """Insert a row at the end of the table: the brackets in one assignment, or a class of which each line is a row."""
     text = path.read_text(encoding="utf-8")
-    (value,) = (
-        node.value
-        for node in ast.walk(ast.parse(text))
+    lines, nodes = text.splitlines(keepends=True), list(ast.walk(ast.parse(text)))
+    ends = [
+        (node.value.end_lineno or 0) - 1
+        for node in nodes
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Name) and target.id == table
-    )
-    lines = text.splitlines(keepends=True)
-    assert value.end_lineno is not None
-    lines.insert(value.end_lineno - 1, f"{row.rstrip()},\n")
+    ]
+    if ends:
+        (end,), row = ends, f"{row.rstrip()},\n"
+    else:
+        (end,) = (node.end_lineno for node in nodes if isinstance(node, ast.ClassDef) and node.name == table)
+        row = indent(f"{row.rstrip()}\n", 4 * " ")
+    lines.insert(end, row)
     path.write_text("".join(lines), encoding="utf-8")
 
 
@@ -87,5 +92,5 @@ def test_a_recipe_works(recipe: str, tmp_path: Path) -> None:
 
 
 def test_there_is_a_recipe_for_every_kind_of_part() -> None:
-    words = ("function", "form", "kernel", "target", "pair", "system")
+    words = ("function", "form", "kernel", "target", "pair", "option", "system")
     assert [word for word in words if not any(word in title for title in RECIPES)] == []

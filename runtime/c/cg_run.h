@@ -140,7 +140,7 @@ typedef struct cg_run {
     double *f_old;   /* [ld] derivative at t_old; during a trial, at its end */
     double *k;       /* [n_stages][ld] the other stages of the last step */
     double *coef;    /* [n_dense][ld] interpolant over the last step, valid while have_dense */
-    double *atol;    /* [ld] absolute tolerance of each component; 1 in the padding */
+    double *atol;    /* [ld] an option: absolute tolerance of each state; 1 in the padding */
     double *p;       /* [n_parameters], then the [n_hoisted] results of model->hoist */
     double *u;       /* [n_u] inputs and modes as the right-hand side sees them */
     cg_time_t *u_time; /* [n_u] u = u_value + u_slope * (t - u_time) inside a segment */
@@ -158,11 +158,12 @@ typedef struct cg_run {
     int32_t *pivots;  /* [n] pivot rows of the factors */
 
     /* Options; cg_run_init sets the defaults in brackets. */
-    double rtol;       /* [CG_RTOL] */
-    double max_step;   /* [infinity] */
-    double first_step; /* [0: chosen automatically]; for a fixed-step method, its step size */
-    int64_t max_steps; /* [INT64_MAX] trial steps, accepted and rejected, of one advance; at least 1 */
-    int32_t projection; /* [CG_PROJECT_CONSTRAINTS] enum cg_projection */
+    double rtol;       /* [CG_RTOL] relative tolerance */
+    double max_step;   /* [infinity] length of the longest step */
+    double first_step; /* [0: chosen automatically] length of the first step, or length of the steps of a fixed-step method */
+    int64_t max_steps; /* [INT64_MAX] most trial steps, accepted and rejected, of a run or of one advance; at least 1 */
+    int32_t projection; /* [CG_PROJECT_CONSTRAINTS] enum cg_projection: move ends of steps back onto constraints, or (all)
+                         * onto invariants of coordinates too */
     int32_t n_corrections; /* of the last step: Newton's steps that moved its end; not an option */
 
     /* Where the run is. */

@@ -41,13 +41,13 @@ cdef class Trail:
     cdef readonly int status
     cdef readonly Py_ssize_t n_stops
 
-    def __cinit__(self, ModelCore whole, dict fields, double t0, x0, p, inputs, stops, double memory, ModelCore own=None):
+    def __cinit__(self, ModelCore whole, options, double t0, x0, p, inputs, stops, double memory, ModelCore own=None):
         cdef given_t given = BY_DEFAULT
         cdef const double[::1] parameters = p
         cdef ModelCore model = whole if own is None else own
         cdef Py_ssize_t i
-        _read(fields, &given)
-        method = <object> given.method
+        _read(vars(options), &given)
+        method = options.method
         self.whole, self.model = whole, model
         self.tableau = cg_tableau(PyUnicode_AsUTF8(method))
         if self.tableau is NULL:
@@ -58,7 +58,7 @@ cdef class Trail:
             raise MemoryError
         if cg_run_init(self.run, size, whole.model, PyUnicode_AsUTF8(method), 0) != CG_OK:
             raise ArgumentError(f"the integrator refused {model.name} with method {method!r}")
-        _configure(whole, self.run, &given, fields)
+        _configure(whole, self.run, &given, vars(options))
         whole._with_tangents(self.run)
         for i in range(whole.n_parameters):
             self.run.p[i] = parameters[i]

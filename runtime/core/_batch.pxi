@@ -6,21 +6,21 @@ cdef class _BatchWorker:
     cdef cg_run_t *run
     cdef cg_lanes_run_t *group
 
-    def __cinit__(self, BatchCore core, dict fields, uintptr_t address):
+    def __cinit__(self, BatchCore core, options, uintptr_t address):
         cdef ModelCore model = core.model
         cdef const cg_lane_set_t *lane_set = <const cg_lane_set_t *> address
         cdef size_t size
         cdef given_t given = BY_DEFAULT
-        _read(fields, &given)
-        self.run = model._take_run(fields["method"], lane_set is NULL)
-        _configure(model, self.run, &given, fields)
+        _read(vars(options), &given)
+        self.run = model._take_run(options.method, lane_set is NULL)
+        _configure(model, self.run, &given, vars(options))
         self.run.stop = &core.stopped
         if lane_set is not NULL:
-            name = PyUnicode_AsUTF8(fields["method"])
+            name = PyUnicode_AsUTF8(options.method)
             size = cg_lanes_size(model.model, lane_set, name)
             self.group = <cg_lanes_run_t *> cg_run_new(size)
             if self.group is NULL or cg_lanes_init(self.group, size, model.model, lane_set, name) != CG_OK:
-                raise ArgumentError(f"the lanes of {model.name} do not have the method {fields['method']}")
+                raise ArgumentError(f"the lanes of {model.name} do not have the method {options.method}")
 
     def __dealloc__(self):
         cg_run_delete(self.run)
@@ -98,7 +98,7 @@ cdef class BatchCore:
                     "u": self.batch.row[<int> CG_BATCH_U], "t": self.batch.row[<int> CG_BATCH_T],
                     "fresh": self.batch.row[<int> CG_BATCH_FRESH], "status": self.batch.row[<int> CG_BATCH_STATUS]}
         self.table[self.row["status"]].view(np.int64)[:] = CG_BAD_ARGUMENT  # columns without a run
-        self.workers = [_BatchWorker(self, vars(options), lane_set) for _ in range(team.size)]
+        self.workers = [_BatchWorker(self, options, lane_set) for _ in range(team.size)]
         self.job.runs = <cg_run_t **> calloc(team.size, sizeof(cg_run_t *))
         self.job.groups = <cg_lanes_run_t **> calloc(team.size, sizeof(cg_lanes_run_t *))
         self.job.status = <int *> calloc(team.size, sizeof(int))

@@ -7,7 +7,8 @@ from typing_extensions import Unpack
 
 from ..interface.description import Method
 from ..problem.inputs import Inputs
-from ..problem.options import RunKeywords, RunOptions
+from ..problem.option_table import RunKeywords
+from ..problem.options import RunOptions
 from ..results.solution import Solution
 
 Array = NDArray[np.float64]
@@ -46,7 +47,7 @@ class ModelCore(KernelCore):
     _eager: bool
 
     def _sizes(self, method: str) -> tuple[int, int]: ...
-    def default_method(self, rtol: float = 1e-9, atol: Any = 1e-9) -> str: ...
+    def default_method(self, rtol: float = ..., atol: Any = ...) -> str: ...
     def integrate(
         self,
         t_span: Any,
@@ -184,7 +185,7 @@ class Trail:
     def __init__(
         self,
         whole: ModelCore,
-        fields: dict[str, Any],
+        options: RunOptions,
         t0: float,
         x0: Array,
         p: Array,

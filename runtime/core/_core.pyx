@@ -19,7 +19,6 @@ from libc.string cimport memcmp, memcpy, memset, strcmp
 
 cimport numpy as cnp
 import numpy as np
-from dataclasses import replace
 from time import perf_counter
 from types import MappingProxyType
 

@@ -99,9 +99,8 @@ cdef _Detector _detector_of(KernelCore model, object events, const given_t *give
             and given.paradox is BY_DEFAULT.paradox):
         return None  # the usual case: nothing to detect, and no arguments to reject
     from ..problem.event_functions import functions
-    from ..problem.options import rule
     own, kinks = functions(events), arguments.boolean("kinks", <object> given.kinks)
-    number = rule(<object> given.paradox)
+    rule = options.code("paradox", <object> given.paradox)
     if not (own or model.hybrid or (kinks and model.kinks)):
         return None
-    return _Detector(model, own, kinks, number, log, fields)
+    return _Detector(model, own, kinks, rule, log, fields)

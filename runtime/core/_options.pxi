@@ -45,7 +45,7 @@ cdef int _read(dict fields, given_t *given) except -1:
         elif name == "paradox":
             given.paradox = <PyObject *> value
         elif name == "project":
-            given.projection = options.projection(value)
+            given.projection = options.code("project", value)
         elif name not in DEFAULTS:
             raise options.unknown(ModelCore.integrate, fields)
         else:

@@ -48,13 +48,10 @@ cdef class ModelCore(StartCore):
         if not (type(rtol) is type(atol) is float and 0.0 <= rtol < INFINITY and 0.0 <= atol < INFINITY):
             rtol = arguments.number("rtol", rtol)
             atol = options.RunOptions(atol=atol).absolute_tolerances(self.states).min()
-        return PyUnicode_InternFromString(cg_default_method(self.model, rtol, atol))
+        return self._default(rtol, atol)
 
-    cdef object _chosen(self, const given_t *given, dict fields):
-        """The default method for the tolerances of a call."""
-        if given.plain:
-            return PyUnicode_InternFromString(cg_default_method(self.model, given.rtol, given.atol))
-        return options.RunOptions(**fields).with_method(self).method
+    cdef object _default(self, double rtol, double atol):
+        return PyUnicode_InternFromString(cg_default_method(self.model, rtol, atol))
 
     cdef int _inline(self, method, bint many) except -1:
         """See that the right-hand side is inlined into `method`, if this is worth it. many: for many calls to come."""
@@ -152,7 +149,8 @@ cdef class ModelCore(StartCore):
         method = <object> given.method
         if method is None:
             # in the fields of the run, so that repeating it does not depend on how it was chosen
-            method = keywords["method"] = self._chosen(&given, keywords)
+            method = keywords["method"] = (self._default(given.rtol, given.atol) if given.plain
+                                           else options.RunOptions(**keywords).with_method(self).method)
         run = self._take_run(method)
         try:
             keywords = _configure(self, run, &given, keywords)
@@ -174,7 +172,7 @@ cdef class ModelCore(StartCore):
             # For this run and for repeating it: arrays that the caller may change are copied.
             begin = _copy(x0, self.n_states)
             problem = (t0, t1), begin, t_eval, keywords, events  # the entries of a `Problem`
-            return self._run(run, t0, begin, t1, t_eval, dense, signals, controls, problem, detector)
+            return self._run(run, method, t0, begin, t1, t_eval, dense, signals, controls, problem, detector)
         finally:
             self._give_run(run, method)
 
@@ -182,7 +180,7 @@ cdef class ModelCore(StartCore):
         """By what the start of a run with these options is judged."""
         return Accuracy.of(self, options.RunOptions(**fields)) if self.model.consistency is not NULL else STRICT
 
-    cdef object _run(self, cg_run_t *run, double t0, object x0, double t1, object t_eval, bint dense,
+    cdef object _run(self, cg_run_t *run, method, double t0, object x0, double t1, object t_eval, bint dense,
                      _Signals signals, object controls, tuple problem, _Detector detector):
         cdef cg_record_t record
         cdef cnp.npy_intp[3] shape
@@ -222,7 +220,7 @@ cdef class ModelCore(StartCore):
                     detector.drain()
                 elif status == CG_BUDGET_USED:
                     before, budget = _pause(before, budget)
-                    self._speed_up(run, <object> problem[3]["method"])
+                    self._speed_up(run, method)
                 else:
                     break
         if signals is not None and signals.error is not None:

@@ -33,7 +33,7 @@ cdef class StepperCore:
             raise MemoryError
         _read(vars(options), &given)
         self.run = model._take_run(options.method)
-        self._options = replace(options, **_configure(model, self.run, &given, vars(options)))
+        self._options = options.changed(**_configure(model, self.run, &given, vars(options)))
         memcpy(self.run.p, cnp.PyArray_DATA(p), model.n_parameters * sizeof(double))
         self._set(inputs)
         self.detector = _detector_of(model, None, &given)

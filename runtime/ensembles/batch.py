@@ -152,7 +152,7 @@ class Batch:
         if sensitivities is not None:
             self._tangents = derivatives.BatchTangents(model, sensitivities, control, options, controls)
         apart = one_at_a_time(model, options, {}, sensitivities=self._tangents is not None, starts=False)
-        address, self.lanes = lane_set(model, options.chosen, lanes, count, apart)
+        address, self.lanes = lane_set(model, options.method, lanes, count, apart)
         limit = cores() if threads is None else number_of_threads("threads", threads)
         self.threads = max(1, min(limit, count // SHARE if threads is None else count))
         self._team = core.Team(self.threads)
@@ -195,7 +195,8 @@ class Batch:
     @property
     def method(self) -> str:
         """The integration method."""
-        return self._options.chosen
+        name: str = self._options.method
+        return name
 
     @property
     def failed(self) -> NDArray[np.intp]:

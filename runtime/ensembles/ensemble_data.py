@@ -64,7 +64,8 @@ class EnsembleData:
     @property
     def method(self) -> str:
         """The integration method of all trajectories."""
-        return self._options.chosen
+        name: str = self._options.method
+        return name
 
     @property
     def message(self) -> str:

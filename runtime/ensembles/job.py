@@ -129,7 +129,7 @@ class EnsembleJob:
             raise arguments.backward("t_span", "t1 >= t0")
         count = number_of_trajectories(n, {"initial": initial, "parameters": parameters, "inputs": inputs})
         checked = options.checked(model)
-        controls = signals.parse(inputs, model.inputs, count, model._input_flags).suit(checked.chosen)
+        controls = signals.parse(inputs, model.inputs, count, model._input_flags).suit(checked.method)
         by = None
         if sensitivities is not None:
             by = tangents.varied(model, sensitivities, checked, controls)
@@ -195,7 +195,7 @@ class EnsemblePart:
         apart = one_at_a_time(
             model, options, self.inputs.functions, job.observer is None, bool(job.sensitivities)
         )
-        self.lane_set, self.width = lane_set(model, options.chosen, job.lanes, job.count, apart)
+        self.lane_set, self.width = lane_set(model, options.method, job.lanes, job.count, apart)
         observed = 0
         if job.observer is not None:
             observed = len(job.observer.quantities)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,16 +60,16 @@ def check_smooth(what: str, model: CompiledModel, options: RunOptions) -> RunOpt
     """The checked options of a run whose steps have a derivative; raises `ArgumentError` that names what has none."""
     require_compiled(what, model)
     checked = options.checked(model)
-    if not core.explicit_method(checked.chosen):
+    if not core.explicit_method(checked.method):
         raise ArgumentError(
-            f"{what}: method {checked.chosen!r} has no adjoint here; take "
+            f"{what}: method {checked.method!r} has no adjoint here; take "
             f"{', '.join(name for name in model.methods if core.explicit_method(name))}"
         )
     if corrects(model, checked.project) == "correction_all":
         raise ArgumentError(
             f"{what}: project='all' has no derivative by the start of a run; use 'constraints'"
         )
-    return replace(checked, kinks=checked.kinks or bool(model.kinks))
+    return checked.changed(kinks=checked.kinks or bool(model.kinks))
 
 
 def check_memory(memory: Any) -> float:
@@ -120,17 +120,16 @@ def steps(start: Start, names: Sequence[str], options: RunOptions, stops: Array,
     of them, with signs and weights that no symmetry of a system has.
     """
     model = start.model
-    fields = vars(options)
     jumps = model.events or model.contacts or model.kinks  # whose tangents tell what is one
-    if not jumps and not core.methods()[options.chosen].adaptive:
-        return core.Trail(model, fields, start.t, start.x, start.p, start.inputs, stops, memory)
+    if not jumps and not core.methods()[options.method].adaptive:
+        return core.Trail(model, options, start.t, start.x, start.p, start.inputs, stops, memory)
     order = np.arange(len(names))
     weights = np.cos(1.0 + order**2) if len(names) > _MOST_DIRECTIONS else np.ones(len(names))
     tangents = start.along(names, order % _MOST_DIRECTIONS, weights)
     variation = Variation.of(model, len(tangents.sizes), True)
     return core.Trail(
         variation.model,
-        vars(variation.options(options)),
+        variation.options(options),
         start.t,
         variation.state(start.x, tangents.y, tangents.sizes),
         variation.vector(start.p, tangents.seeds, tangents.sizes),

@@ -77,7 +77,7 @@ class BaseModel:
         """The declared coordinate that is the independent variable in place of the time; None if it is the time."""
         return None if self.independent == "t" else self.independent
 
-    def default_method(self, rtol: float = 1e-9, atol: Any = 1e-9) -> str:
+    def default_method(self, rtol: float, atol: Any) -> str:
         """The method of a run with these tolerances that names none."""
         raise NotImplementedError
 

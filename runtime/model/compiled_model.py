@@ -20,7 +20,7 @@ else:
     try:
         from ..core._core import ModelCore
 
-        shown()(ModelCore.integrate)
+        shown(ModelCore.integrate)
         _core_error = None
     except ImportError as error:  # installed without a compiler: the import works, models do not
         _core_error = error

@@ -42,7 +42,7 @@ def one_at_a_time(
     """
     if not hasattr(model, "lane_sets"):
         return f"{model.name} is a pure-Python model"
-    method = options.chosen
+    method = options.method
     explicit = method in model.methods and not model.methods[method].implicit
     reasons = {
         f"{model.name} has events or contacts": model.hybrid and not events,

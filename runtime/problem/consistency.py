@@ -63,7 +63,7 @@ class Accuracy(NamedTuple):
     def of(cls, model: Any, how: RunOptions) -> Accuracy:
         """That of options that have been checked; the smallest `atol` counts."""
         found = cls(how.rtol, how.smallest_atol, how.project is None)
-        kept = model.methods[how.chosen].adaptive or corrects(model, how.project) is not None
+        kept = model.methods[how.method].adaptive or corrects(model, how.project) is not None
         return found if kept else found.loose
 
     @property

@@ -1,8 +1,4 @@
-"""The options of a run: the one home of their names, defaults and checks.
-
-`RunOptions` is what `integrate`, `stepper` and `ensemble` take as keywords, compiled or in pure Python. A new option is
-a field there, its type in `RunKeywords`, and the place that uses it.
-"""
+"""How to run a model: the options of the table with their checks, and functions that take them as keywords."""
 
 from __future__ import annotations
 
@@ -10,8 +6,10 @@ import inspect
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar
+from functools import cache
+from textwrap import fill
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
@@ -19,22 +17,12 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
+from .option_table import OPTIONS, TYPES, RunKeywords, defaults_of, explained, said
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..interface.base_model import BaseModel
-
-RULES = ("stop", "keep", "stick_first")
-"""What to do if several contact modes fit; the indices are those of cg_paradox_rule in cg_events.h."""
-
-
-def rule(paradox: Any) -> int:
-    """The number of a paradox rule."""
-    if not isinstance(paradox, str) or paradox not in RULES:
-        raise ArgumentError(
-            f"paradox = {arguments.short(paradox)} must be one of {', '.join(map(repr, RULES))}"
-        )
-    return RULES.index(paradox)
-
 
 Called = TypeVar("Called", bound=Callable[..., Any])
 
@@ -49,26 +37,37 @@ class Steps(NamedTuple):
     limit: int
 
 
-@dataclass(frozen=True)
-class RunOptions:
-    """How to run a model; docs/runs.md says what each option means.
+_EXPLAINED = "\n".join(
+    fill(f"{name}: {explained(name)}", 110, initial_indent=4 * " ", subsequent_indent=8 * " ")
+    for name in OPTIONS
+)
+_VALUES = defaults_of("")
 
-    `atol` is a number, a vector, or a dict by state. The values are as given until `checked`.
+
+class RunOptions(SimpleNamespace):
+    """The options of a run as attributes, by the names of the table; those that are left out have its defaults.
+
+    Frozen; docs/runs.md says more of each. The values are as given until `checked`, which also chooses the method if
+    none is given.
 
     >>> RunOptions(rtol=1e-6).steps(adaptive=True)
     Steps(first=0.0, largest=inf, limit=10000000)
     """
 
-    method: str | None = None
-    rtol: float = 1e-9
-    atol: Any = 1e-9
-    max_step: float = math.inf
-    first_step: float | None = None
-    step: float | None = None
-    max_steps: int = 10_000_000
-    kinks: bool = False
-    paradox: str = "stop"
-    project: str | None = "constraints"
+    def __init__(self, **given: Unpack[RunKeywords]) -> None:
+        if not given.keys() <= OPTIONS.keys():
+            raise unknown(type(self), given)
+        super().__init__(**{**_VALUES, **given})
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"options are frozen; take changed({name}=...)")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("options are frozen")
+
+    def changed(self, **others: Unpack[RunKeywords]) -> RunOptions:
+        """The same options but for some."""
+        return RunOptions(**{**vars(self), **others})
 
     def with_method(self, model: BaseModel) -> RunOptions:
         """The options with a method: if none is given, the default one of a model for these tolerances.
@@ -76,7 +75,7 @@ class RunOptions:
         Raises `ArgumentError` for a method that the model does not have, and for wrong tolerances.
         """
         if self.method is None:
-            return replace(self, method=model.default_method(self.rtol, self.atol))
+            return self.changed(method=model.default_method(self.rtol, self.atol))
         if not isinstance(self.method, str) or self.method not in model.methods:
             raise arguments.unknown_method(self.method, model.methods)
         return self
@@ -87,15 +86,15 @@ class RunOptions:
         Raises `ArgumentError` naming the option that is wrong. The options that concern steps are left to `steps`.
         """
         chosen = self.with_method(model)
-        rule(self.paradox)
-        projection(self.project)
+        for name in CHOSEN:
+            code(name, getattr(self, name))
         kinks = arguments.boolean("kinks", self.kinks)
         rtol, atol = self.rtol, self.atol
         plain = type(rtol) is type(atol) is float and SMALLEST_RTOL <= rtol < math.inf and 0 < atol < math.inf
         if plain and kinks is self.kinks:
             return chosen
         rtol, atol = self.tolerances(model.states)
-        return replace(chosen, rtol=rtol, atol=atol, kinks=kinks)
+        return chosen.changed(rtol=rtol, atol=atol, kinks=kinks)
 
     def tolerances(self, states: Sequence[str]) -> tuple[float, Array]:
         """`rtol`, and `atol` as a vector by state.
@@ -116,13 +115,6 @@ class RunOptions:
             )
             rtol = SMALLEST_RTOL
         return rtol, atol
-
-    @property
-    def chosen(self) -> str:
-        """The method of checked options."""
-        if self.method is None:
-            raise AssertionError("these options have not been checked")
-        return self.method
 
     @property
     def smallest_atol(self) -> float:
@@ -163,39 +155,18 @@ class RunOptions:
         return Steps(first, largest, int(limit))
 
 
-PROJECTIONS = {"constraints": 1, "all": 2}
-
 DEFAULTS = RunOptions()
-STEPPER = RunOptions(max_steps=2**61)
-"""The defaults of a stepper: its caller decides how long it runs."""
-PERIODIC = RunOptions(rtol=1e-12, atol=1e-12)
-"""The defaults of a search for periodic motions."""
+CHOSEN = tuple(name for name, row in OPTIONS.items() if row.choices)
 GRADIENT_MEMORY = 2**28
 """Bytes for the states of a run and their derivatives, above which a gradient takes some of its steps again."""
 
 
-class RunKeywords(TypedDict, total=False):
-    """`RunOptions` as keywords of a function, for type checkers and editors, which cannot derive it."""
-
-    method: str | None
-    rtol: float
-    atol: Any
-    max_step: float
-    first_step: float | None
-    step: float | None
-    max_steps: int
-    kinks: bool
-    paradox: str
-    project: str | None
-
-
-def projection(project: Any) -> int:
-    """The number of a value of `project`, as of cg_projection in cg_run.h."""
-    if project is None:
-        return 0
-    if not isinstance(project, str) or project not in PROJECTIONS:
-        raise ArgumentError(f"project = {arguments.short(project)} must be 'constraints', 'all' or None")
-    return PROJECTIONS[project]
+def code(name: str, value: Any) -> int:
+    """The number that C code has for the value of an option with choices."""
+    choices = OPTIONS[name].choices or {}
+    if not (value is None or isinstance(value, str)) or value not in choices:
+        raise ArgumentError(f"{name} = {arguments.short(value)} must be {said(choices)}")
+    return choices[value]
 
 
 def corrects(model: Any, project: str | None) -> str | None:
@@ -206,44 +177,43 @@ def corrects(model: Any, project: str | None) -> str | None:
     return None
 
 
-def of_call(function: Callable[..., Any], given: Any, defaults: RunOptions = DEFAULTS) -> RunOptions:
+@cache
+def _defaults(function: str) -> RunOptions:
+    return RunOptions(**defaults_of(function))
+
+
+def of_call(function: Callable[..., Any], given: Any) -> RunOptions:
     """The options among the keywords of a call of `function`, which is decorated by `shown`."""
+    defaults = _defaults(function.__name__)
     if not given:
         return defaults
-    if not given.keys() <= vars(defaults).keys():
+    if not given.keys() <= OPTIONS.keys():
         raise unknown(function, given)
-    return RunOptions(**{**vars(defaults), **given})
+    return defaults.changed(**given)
 
 
 def of_others(function: Callable[..., Any], given: Mapping[str, Any]) -> RunOptions:
     """The options among all the keywords of a call of `function`, its own ones included."""
-    own = inspect.signature(function).parameters.keys() - vars(DEFAULTS).keys()
+    own = inspect.signature(function).parameters.keys() - OPTIONS.keys()
     return of_call(function, {name: value for name, value in given.items() if name not in own})
 
 
 def unknown(function: Callable[..., Any], given: Iterable[str]) -> TypeError:
     """The error for unknown keywords, as Python's own, with the name that was probably meant."""
-    name = next(name for name in given if name not in vars(DEFAULTS))
+    name = next(name for name in given if name not in OPTIONS)
     hint = arguments.nearest(name, list(inspect.signature(function).parameters))
     return TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
 
 
-def shown(defaults: RunOptions = DEFAULTS) -> Callable[[Called], Called]:
-    """Decorator: `help` and completion list the options with their defaults, in place of ``**options``."""
-
-    def with_signature(function: Called) -> Called:
-        own = inspect.signature(function)
-        options = [
-            inspect.Parameter(
-                field.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=getattr(defaults, field.name),
-                annotation=field.type,
-            )
-            for field in fields(RunOptions)
-        ]
-        kept = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-        function.__signature__ = own.replace(parameters=[*kept, *options])  # type: ignore[attr-defined]
-        return function
-
-    return with_signature
+def shown(function: Called) -> Called:
+    """Decorator: `help` and completion list the options with their defaults and meanings, in place of ``**options``."""
+    own, defaults = inspect.signature(function), defaults_of(function.__name__)
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=TYPES[name])
+        for name, default in defaults.items()
+    ]
+    kept = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    function.__signature__ = own.replace(parameters=[*kept, *options])  # type: ignore[attr-defined]
+    if function.__doc__ is not None:  # as with python -OO
+        function.__doc__ = f"{inspect.cleandoc(function.__doc__)}\n\nOptions of the run:\n\n{_EXPLAINED}"
+    return function

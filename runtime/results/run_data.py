@@ -28,8 +28,7 @@ class Problem(NamedTuple):
     t_span: tuple[float, float]
     x0: Array
     t_eval: Array | None
-    keywords: dict[str, Any]
-    """Of `RunOptions`."""
+    options: RunOptions
     events: Any
 
 
@@ -52,8 +51,7 @@ class RunData:
         self._p, self._inputs = p, inputs
         self.nfev, self.njev, self.nlu = nfev, njev, nlu
         self.n_steps, self.n_rejected = n_steps, n_rejected
-        # The entries of a `Problem`, which takes longer to make than most of a short run.
-        self._posed = problem
+        self._posed: Any = problem
         self._event_record = event_record
         self.t_events: list[Array] | None = None
         self.y_events: list[Array] | None = None
@@ -63,6 +61,20 @@ class RunData:
         self.sensitivity: RunDerivatives | None = None
 
     @property
+    def _problem(self) -> Problem:
+        """Made when it is first read, of keywords in the place of the options: that takes longer than a short run."""
+        if isinstance(self._posed[3], dict):
+            t_span, x0, t_eval, keywords, events = self._posed
+            self._posed = Problem(t_span, x0, t_eval, RunOptions(**keywords), events)
+        made: Problem = self._posed
+        return made
+
+    @property
+    def options(self) -> RunOptions:
+        """How it was run: `method`, `rtol` and the other options, which cannot be changed."""
+        return self._problem.options
+
+    @property
     def success(self) -> bool:
         """Whether the end or a terminal event was reached."""
         return self.status >= 0
@@ -70,8 +82,7 @@ class RunData:
     @property
     def method(self) -> str:
         """The integration method of the run."""
-        name: str = Problem(*self._posed).keywords["method"]
-        return name
+        return str(self.options.method)
 
     @property
     def message(self) -> str:
@@ -135,14 +146,13 @@ class RunData:
     @property
     def _tolerances(self) -> tuple[float, Array]:
         """rtol and atol (n,) of the run; rtol is NaN for a fixed step."""
-        options = RunOptions(**Problem(*self._posed).keywords)
         if not self.model.methods[self.method].adaptive:
             return np.nan, np.zeros(len(self.model.states))
-        return options.tolerances(self.model.states)
+        return self.options.tolerances(self.model.states)
 
     def _repeat(self) -> RunData:
         """The same run repeated, with its interpolant."""
-        problem = Problem(*self._posed)
+        problem = self._problem
         integrate: Any = self.model.integrate  # type: ignore[attr-defined]
         varied = {}
         if self.sensitivity is not None:
@@ -159,7 +169,7 @@ class RunData:
             dense_output=True,
             events=problem.events,
             **varied,
-            **problem.keywords,
+            **vars(problem.options),
         )
         return found
 

@@ -13,7 +13,7 @@ from chaplygin.errors import ArgumentError, optional
 from ..interface.arguments import Array, array
 from ..interface.statuses import ACCUMULATING
 from . import plotting
-from .run_data import Problem, RunData
+from .run_data import Problem as Problem, RunData  # in pickles made before
 
 if TYPE_CHECKING:
     from .audit import Audit
@@ -26,9 +26,9 @@ class Solution(RunData):
     """The result of `integrate`, as from `scipy.integrate.solve_ivp`, plus access by name.
 
     t (N,), y (n, N); `status` is 0 if the end was reached, 1 after a terminal event, and negative for an error of
-    ``chaplygin.h``; `message` says what happened and when; `success`; `method`; nfev, njev, nlu; `sol`, the
-    interpolant, with ``dense_output=True``. A failed run contains everything computed before it failed; its last row is
-    the state that it has reached, at `t_reached`, also with `t_eval`.
+    ``chaplygin.h``; `message` says what happened and when; `success`; `method` and the other `options` of the run;
+    nfev, njev, nlu; `sol`, the interpolant, with ``dense_output=True``. A failed run contains everything computed
+    before it failed; its last row is the state that it has reached, at `t_reached`, also with `t_eval`.
 
     t_events and y_events: lists with an array for each event, (k,) and (k, n), those of the model first, then those
     given to `integrate`; the states are those before a reset. None if there are no events. At a reset or a mode change
@@ -54,7 +54,7 @@ class Solution(RunData):
 
         With sensitivities these are derivatives of the nearest start on the constraints, which is this one.
         """
-        problem = Problem(*self._posed)
+        problem = self._problem
         t0, x0 = float(problem.t_span[0]), np.asarray(problem.x0)
         u = self._inputs if isinstance(self._inputs, np.ndarray) else self._inputs.first(t0, x0)
         return self.model._named_start(t0, x0, self._p, u)

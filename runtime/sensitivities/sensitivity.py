@@ -55,7 +55,7 @@ class Sensitivity(RunDerivatives):
         super().__init__(solution.model, given.start.names, y, given.variation.control)
         self._solution, self._given, self._dense, self._record = solution, given, dense, record
         self._events: dict[str, EventSensitivity] | None = None
-        problem = Problem(*solution._posed)
+        problem = solution._problem
         if record is not None and solution.status == 1 and problem.t_eval is None:
             self.y[:, :, -1], self.delays[:, -1] = at_end(given, record, problem.events, self._step)
 
@@ -69,7 +69,7 @@ class Sensitivity(RunDerivatives):
     def events(self) -> dict[str, EventSensitivity]:
         """By name of each event of the model, and of Python events as "events[0]": an `EventSensitivity`."""
         if self._events is None:
-            called = Problem(*self._solution._posed).events
+            called = self._solution._problem.events
             self._events = (
                 {} if self._record is None else at_events(self._given, self._record, called, self._step)
             )
@@ -122,7 +122,7 @@ def integrate(
         events=_of_states(events, len(given.x0)),
         **vars(given.options),
     )
-    return _split(model, run, given, (t_span, given.x0, t_eval, {**vars(how)}, events))
+    return _split(model, run, given, Problem(t_span, given.x0, t_eval, how, events))
 
 
 def _of_states(events: Any, n: int) -> Any:
@@ -142,7 +142,7 @@ def _split(
     model: BaseModel,
     run: Solution,
     given: VariedRun,
-    problem: tuple[Any, ...],
+    problem: Problem,
 ) -> Solution:
     """The solution of the model and the sensitivities from that of the larger model."""
     n, variation, sizes = len(model.states), given.variation, given.start.sizes[:, None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -104,9 +103,9 @@ def varied(model: Any, names: Any, how: options.RunOptions, controls: Inputs) ->
 def checked(model: Any, how: options.RunOptions) -> options.RunOptions:
     """The options, if there are sensitivities with them."""
     known = [name for name, method in core.methods().items() if not method.implicit]
-    if how.chosen not in known:
+    if how.method not in known:
         raise ArgumentError(
-            f"sensitivities: method {how.chosen!r} does not integrate them; take one of {', '.join(known)}"
+            f"sensitivities: method {how.method!r} does not integrate them; take one of {', '.join(known)}"
         )
     if options.corrects(model, how.project) == "correction_all":
         raise ArgumentError(
@@ -184,7 +183,7 @@ class Variation:
         whole = np.ones(self.size)
         whole[: self.n] = atol
         whole[self.first : self.table.end] = self.blocks(np.repeat(atol[:, None], self.count, axis=1), 1.0)
-        return replace(how, atol=whole, kinks=how.kinks or bool(self.model.kinks))
+        return how.changed(atol=whole, kinks=how.kinks or bool(self.model.kinks))
 
     def blocks(self, columns: Array, fill: float = 0.0) -> Array:
         """Columns (rows, count, ...) in blocks (rows, lanes), one after the other, filled up: (width * rows, ...)."""

@@ -51,7 +51,8 @@ class BaseStepper:
     @property
     def method(self) -> str:
         """The integration method."""
-        return self._options.chosen
+        name: str = self._options.method
+        return name
 
     def _put(self, x: Array, p: Array) -> None:
         """Continue from another state, with other parameters."""

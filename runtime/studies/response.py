@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,11 @@ from .chunk import Chunk
 from .collect import final
 from .collector import Collector
 from .job import StudyJob, observer_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..problem.option_table import RunKeywords
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +115,7 @@ class Response:
         return f"<Response of {self.job.model.name}: {', '.join(entry.names)} from {', '.join(self.names)}>"
 
 
-@shown()
+@shown
 def response(
     model: Any,
     t_span: tuple[float, float],
@@ -121,7 +126,7 @@ def response(
     *,
     threads: int | None = None,
     lanes: int | None = None,
-    **options: Any,
+    **options: Unpack[RunKeywords],
 ) -> Response:
     """What a run gives as a function of its uncertain numbers, for analyses of sensitivity by other packages.
 

@@ -13,7 +13,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,11 @@ from ..statistics.part import ENDINGS
 from ..statistics.results import interval_level
 from .failures import Way, ways
 from .response import Response, of_model
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..problem.option_table import RunKeywords
 
 SMALLEST = 1e-13
 """The simulation ends below this probability: uniform numbers near 1 are 2^-53 apart."""
@@ -153,7 +158,7 @@ class RareEvent:
         return f"<RareEvent {self.p:.3g}, variation {self.variation:.2g}, 95 % interval {low:.3g} to {high:.3g}, {ran}>"
 
 
-@shown()
+@shown
 def rare_event(
     model: Any,
     t_span: tuple[float, float],
@@ -169,7 +174,7 @@ def rare_event(
     seed: int | None = None,
     threads: int | None = None,
     lanes: int | None = None,
-    **options: Any,
+    **options: Unpack[RunKeywords],
 ) -> RareEvent:
     """The probability of a rare event, by subset simulation with `n` runs for each level.
 

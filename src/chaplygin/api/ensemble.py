@@ -73,7 +73,7 @@ def ensemble(
 ) -> Study: ...
 
 
-@shown()
+@shown
 def ensemble(
     model: Any,
     t_span: tuple[float, float],

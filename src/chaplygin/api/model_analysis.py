@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from chaplygin import api
 from chaplygin.runtime import analysis, gradients, sensitivities
 from chaplygin.runtime.model.compiled_model import CompiledModel
-from chaplygin.runtime.problem.options import GRADIENT_MEMORY, PERIODIC, of_call, shown
+from chaplygin.runtime.problem.options import GRADIENT_MEMORY, of_call, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from chaplygin.runtime.analysis.periodic import PeriodicOrbit
     from chaplygin.runtime.analysis.steady import SteadyState
     from chaplygin.runtime.gradients.gradient import Gradient
-    from chaplygin.runtime.problem.options import RunKeywords
+    from chaplygin.runtime.problem.option_table import RunKeywords
     from chaplygin.runtime.results.solution import Solution
 
     from .objective import Objective
@@ -32,7 +32,7 @@ class ModelAnalysis(CompiledModel):
         """`integrate` with `sensitivities`, for the binding."""
         return sensitivities.integrate(self, *given)
 
-    @shown()
+    @shown
     def gradient(
         self,
         loss: Any,
@@ -74,7 +74,7 @@ class ModelAnalysis(CompiledModel):
         how = of_call(ModelAnalysis.gradient, options)
         return gradients.loss_gradient(self, loss, t_span, initial, parameters, inputs, by, memory, how)
 
-    @shown()
+    @shown
     def objective(
         self,
         loss: Any,
@@ -189,7 +189,7 @@ class ModelAnalysis(CompiledModel):
         """
         return analysis.steady_motion(self, guess, parameters, inputs, keep, free, t)
 
-    @shown()
+    @shown
     def lyapunov(
         self,
         t_span: Any,
@@ -223,7 +223,7 @@ class ModelAnalysis(CompiledModel):
             self, t_span, initial, parameters, inputs, n, transient, interval, how
         )
 
-    @shown(PERIODIC)
+    @shown
     def periodic(
         self,
         initial: Any,
@@ -258,7 +258,7 @@ class ModelAnalysis(CompiledModel):
         >>> round(orbit.period, 9), orbit.n_ones  # pi; the flow and the energy
         (3.141592654, 2)
         """
-        how = of_call(ModelAnalysis.periodic, options, PERIODIC)
+        how = of_call(ModelAnalysis.periodic, options)
         return analysis.periodic_orbit(
             self, initial, period, parameters, inputs, t, keep, {} if turns is None else turns, drift, how
         )

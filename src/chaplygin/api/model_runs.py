@@ -10,7 +10,7 @@ from chaplygin._lazy import later
 from chaplygin.runtime import ensembles, model, steppers
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.problem.consistency import Accuracy
-from chaplygin.runtime.problem.options import STEPPER, RunKeywords, of_call, shown
+from chaplygin.runtime.problem.options import of_call, shown
 from chaplygin.runtime.problem.start import InitialStates
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from chaplygin.runtime.ensembles.batch import Batch
     from chaplygin.runtime.ensembles.job import EnsemblePart
+    from chaplygin.runtime.problem.option_table import RunKeywords
     from chaplygin.runtime.steppers.stepper import Stepper
 
 notebook = later("chaplygin.runtime.results.notebook")
@@ -68,7 +69,7 @@ class ModelRuns(InitialStates):
         """
         return chaplygin.ensemble(self, t_span, initial, parameters, inputs, **options)
 
-    @shown(STEPPER)
+    @shown
     def stepper(
         self,
         initial: Any = None,
@@ -84,7 +85,7 @@ class ModelRuns(InitialStates):
 
         With `sensitivities` it is a `SensitivityStepper`: ``run.sensitivity["x", "m"]`` is dx/dm at ``run.t``.
         """
-        how = of_call(ModelRuns.stepper, options, STEPPER).checked(self)
+        how = of_call(ModelRuns.stepper, options).checked(self)
         begin = arguments.number("t0", t0)
         control = arguments.sensitivity_control(sensitivity_control, sensitivities)
         if sensitivities is not None:
@@ -95,7 +96,7 @@ class ModelRuns(InitialStates):
         x0, p, controls = self._prepare(begin, initial, parameters, inputs, Accuracy.of(self, how))
         return self._stepper(begin, x0, p, controls, how)
 
-    @shown()
+    @shown
     def batch(
         self,
         initial: Any = None,

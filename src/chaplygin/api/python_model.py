@@ -31,7 +31,7 @@ from chaplygin.runtime.interface.statuses import UNSUPPORTED, kernel_failed
 from chaplygin.runtime.model.derivatives import require_compiled
 from chaplygin.runtime.problem import pivots
 from chaplygin.runtime.problem.consistency import Accepted, Accuracy
-from chaplygin.runtime.problem.options import DEFAULTS, RunKeywords, corrects, of_call, shown
+from chaplygin.runtime.problem.options import DEFAULTS, corrects, of_call, shown
 from chaplygin.runtime.results.run_data import Problem
 from chaplygin.runtime.results.solution import Solution
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from chaplygin.runtime.ensembles.job import EnsemblePart
+    from chaplygin.runtime.problem.option_table import RunKeywords
 
 
 def _compiled(name: str) -> Callable[..., NoReturn]:
@@ -147,7 +148,7 @@ class PythonModel(ModelRuns):
                     ) from error
         return result
 
-    @shown()
+    @shown
     def integrate(
         self,
         t_span: Any,
@@ -172,20 +173,20 @@ class PythonModel(ModelRuns):
         dense = arguments.boolean("dense_output", dense_output)
         t0, t1 = arguments.span(t_span)
         moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
-        steps = how.steps(self.methods[how.chosen].adaptive)
+        steps = how.steps(self.methods[how.method].adaptive)
         relative, absolute = how.tolerances(self.states)
         x0, p, controls = self._prepare(t0, initial, parameters, inputs, Accuracy.of(self, how))
         settings = Settings(
             relative, absolute, steps.largest, steps.first, dense, corrects(self, how.project)
         )
-        run = self._integrator(how.chosen, settings)
+        run = self._integrator(how.method, settings)
         record = Record(t0, x0, moments, 1.0 if t1 >= t0 else -1.0)
         status = run.run(self.functions, record, p, controls, t1, steps.limit)
         if status < 0:
             record.fail()
         y = np.array(record.y).reshape(-1, len(x0)).T
         sol = run.dense(t0, x0) if dense else None
-        problem = Problem((t0, t1), x0, moments, vars(how), None)
+        problem = Problem((t0, t1), x0, moments, how, None)
         solution = Solution(
             self, np.array(record.t), y, status, record.at, p, controls, run.nfev, run.n_steps, run.n_rejected, sol,
             problem, run.njev, run.nlu,

@@ -1,7 +1,8 @@
 """The arguments of the command line: one function for each command.
 
 The commands themselves are in `show`, `run`, `study`, `bench` and `doctor`.
-Only the standard library is imported here, so that `chaplygin --help` responds at once.
+Only the standard library is imported here, and the table of options, which needs no more, so that `chaplygin --help`
+responds at once.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections.abc import Callable
 from functools import partial
 
 from chaplygin._version import __version__
-from chaplygin.runtime import core, model, problem
-from chaplygin.runtime.interface.limits import DEFAULT_METHODS
+from chaplygin.runtime import core, model
+from chaplygin.runtime.problem.option_table import OPTIONS, Option
 
 Command = Callable[..., argparse.ArgumentParser]
 """Makes the parser of one command: see `_command`."""
@@ -283,18 +284,12 @@ _COMMANDS = (
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Help that lists methods and defaults of the runtime, which is imported only when help is printed."""
+    """Help that lists the methods of the runtime, which is imported only when help is printed."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         text = super()._get_help_string(action)
-        if text is None or not ("DEFAULT" in text or "METHODS" in text):
+        if text is None or "METHODS" not in text:
             return text
-
-        if "DEFAULT" in text:
-            default = (
-                DEFAULT_METHODS if action.dest == "method" else str(getattr(problem.DEFAULTS, action.dest))
-            )
-            text = text.replace("DEFAULT", default)
         if not model.core_available():
             return text.replace("METHODS", "the integration methods")
 
@@ -305,11 +300,29 @@ def _integration(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--t-end", type=float, metavar="T", help="end time of the run (default: from the catalogue)"
     )
-    parser.add_argument("--method", help="METHODS (default: DEFAULT)")
-    parser.add_argument("--rtol", type=float, help="relative tolerance (default: DEFAULT)")
-    parser.add_argument("--atol", type=float, help="absolute tolerance (default: rtol)")
-    parser.add_argument("--step", type=float, help="step size of a fixed-step method")
+    for name, row in OPTIONS.items():
+        _option(parser, name, row)
     _settings(parser, "set a parameter, initial value or constant input; can be repeated")
+
+
+def _option(parser: argparse.ArgumentParser, name: str, row: Option) -> None:
+    """An option of runs: an attribute of that name, only if it is given. None is written none."""
+    flag, default = f"--{name.replace('_', '-')}", "rtol" if name == "atol" else row.left_out or row.default
+    text = "METHODS" if name == "method" else row.meaning
+    if row.choices:
+        text += f": {', '.join(str(choice).lower() for choice in row.choices)}"
+    if row.text is bool:
+        parser.add_argument(flag, action="store_true", default=argparse.SUPPRESS, help=text)
+        return
+    if default is not None:
+        text += f" (default: {default})"
+    parser.add_argument(
+        flag, type=_or_none if row.text is str else row.text, default=argparse.SUPPRESS, help=text
+    )
+
+
+def _or_none(text: str) -> str | None:
+    return None if text == "none" else text
 
 
 def _settings(parser: argparse.ArgumentParser, text: str) -> None:

@@ -15,7 +15,8 @@ import numpy as np
 import chaplygin as cg
 from chaplygin.errors import ChaplyginError, FormError
 from chaplygin.runtime.model import lanes
-from chaplygin.runtime.problem.options import DEFAULTS, RunOptions
+from chaplygin.runtime.problem.option_table import OPTIONS
+from chaplygin.runtime.problem.options import RunOptions
 from chaplygin.runtime.results.plotting import check_file, plane_of
 
 from .bench import best
@@ -47,13 +48,16 @@ def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any], str, f
             )
         t0 = found.initial.get(axis, 0.0)
     t_end = found.t_span[1] if t_end is None else t_end
-    given = {name: getattr(arguments, name) for name in ("method", "rtol", "atol", "step")}
-    how: dict[str, Any] = {"rtol": DEFAULTS.rtol}
-    how |= {name: value for name, value in given.items() if value is not None}
+    how: dict[str, Any] = {"rtol": OPTIONS["rtol"].default, **_options(vars(arguments))}
     how.setdefault("atol", how["rtol"])
     how.setdefault("method", model.default_method(how["rtol"], how["atol"]))
     what = {"t_span": (t0, t_end), "parameters": found.parameters, "inputs": found.inputs or None}
     return found, model, {**what, **how}, axis, time.perf_counter() - begin
+
+
+def _options(given: dict[str, Any]) -> dict[str, Any]:
+    """What is given of the options of runs."""
+    return {name: given[name] for name in OPTIONS if name in given}
 
 
 def run(arguments: Namespace) -> int:
@@ -139,7 +143,7 @@ def _run_facts(run: _Report) -> dict[str, Any]:
         "form": model.form,
         "along": run.axis,
         "span": list(options["t_span"]),
-        **{key: options[key] for key in ("method", "rtol", "atol", "step") if key in options},
+        **_options(options),
         "status": solution.status,
         "success": solution.success,
         "message": solution.message,
@@ -289,8 +293,8 @@ def ensemble(arguments: Namespace) -> int:
     begin = time.perf_counter()
     with progress(f"compiling lanes of {found.label}", compiling=True):
         # `cg.ensemble` would compile this itself; now it finds it.
-        how = RunOptions(method=options["method"])
-        lanes.lane_set(model, how.chosen, None, count, lanes.one_at_a_time(model, how, {}))
+        how = RunOptions(**_options(options))
+        lanes.lane_set(model, how.method, None, count, lanes.one_at_a_time(model, how, {}))
     integrate = cg.ensemble  # import it before the clock starts
     preparation += time.perf_counter() - begin
     begin = time.perf_counter()

@@ -308,7 +308,7 @@ def test_moved_steps_in_reverse_are_the_forward_ones_transposed(
     x, p = (
         np.array([BOB[i][n] for n in names], float) for i, names in ((1, bob.states), (2, bob.parameters))
     )
-    run = Trail(bob, vars(RunOptions(**how).checked(bob)), 0.0, x, p, parse(None, ()), np.array([3.0]), 1e6)
+    run = Trail(bob, RunOptions(**how).checked(bob), 0.0, x, p, parse(None, ()), np.array([3.0]), 1e6)
     assert run.n_corrections.max() == moves  # of Newton's steps
 
 

@@ -1,33 +1,37 @@
-"""The options of a run: one class has their names, defaults and checks, and whatever runs a model takes them."""
+"""The options of a run: one table has their names, types, defaults and meanings; whatever runs a model takes them."""
 
 from __future__ import annotations
 
 import inspect
 import math
 import os
+import pickle
+import re
 import shutil
 import subprocess
 import sys
-from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 import pytest
 from documents import ROOT
-from runtime_models import model, needs_core
+from runtime_models import hybrid, model, needs_core
 from test_runtime_python import kernels
 
 import chaplygin as cg
+from chaplygin.cli.parser import parser
 from chaplygin.runtime import PythonModel
-from chaplygin.runtime.problem.options import DEFAULTS, STEPPER, RunKeywords, RunOptions
+from chaplygin.runtime.problem.option_table import OPTIONS, Option, RunKeywords, defaults_of, explained
+from chaplygin.runtime.problem.options import DEFAULTS, RunOptions
 
 pytestmark = needs_core
 
 START, PARAMETERS, INPUTS = [1.0, 0.0], [1.0, 4.0], [0.0]
-RUNS = {"integrate": (cg.Model.integrate, DEFAULTS), "stepper": (cg.Model.stepper, STEPPER)}
-RUNS |= {f"python {name}": (getattr(PythonModel, name), defaults) for name, (_, defaults) in RUNS.items()}
-RUNS["ensemble"] = (cg.ensemble, DEFAULTS)
+SINGLE = ("integrate", "stepper", "batch")
+RUNS = {name: getattr(cg.Model, name) for name in (*SINGLE, "gradient", "objective", "lyapunov", "periodic")}
+RUNS |= {f"python {name}": getattr(PythonModel, name) for name in SINGLE}
+RUNS |= {name: getattr(cg, name) for name in ("ensemble", "response", "rare_event")}
 
 
 @pytest.fixture(params=["compiled", "pure-Python"])
@@ -48,17 +52,91 @@ def calls(oscillator: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_signatures_list_every_option_with_its_default(name: str) -> None:
-    function, defaults = RUNS[name]
-    shown = inspect.signature(function).parameters
-    assert {n: shown[n].default for n in vars(defaults)} == vars(defaults)
-    assert all(shown[n].kind is inspect.Parameter.KEYWORD_ONLY for n in vars(defaults))
+    shown = inspect.signature(RUNS[name]).parameters
+    defaults = defaults_of(RUNS[name].__name__)
+    assert {n: shown[n].default for n in defaults} == defaults
+    assert all(shown[n].kind is inspect.Parameter.KEYWORD_ONLY for n in defaults)
     assert all(p.kind is not inspect.Parameter.VAR_KEYWORD for p in shown.values())
 
 
-def test_type_checkers_know_the_same_options() -> None:
-    assert [field.name for field in fields(RunOptions)] == list(RunKeywords.__annotations__)
-    for field in fields(RunOptions):
-        assert RunKeywords.__annotations__[field.name].__forward_arg__ == field.type
+@pytest.mark.parametrize("name", RUNS)
+def test_docstrings_explain_every_option(name: str) -> None:
+    rest = (inspect.getdoc(RUNS[name]) or "").partition("\n\nOptions of the run:\n\n")[2]
+    rows = re.split(r"^ {4}(?! )", rest, flags=re.M)[1:]
+    assert [" ".join(row.split()) for row in rows] == [f"{n}: {explained(n)}" for n in OPTIONS]
+
+
+def test_functions_with_defaults_of_their_own() -> None:
+    """A stepper is told where to stop by its caller; an orbit is closed to the last digits."""
+    usual = defaults_of("integrate")
+    assert defaults_of("stepper") == {**usual, "max_steps": 2**61}
+    assert defaults_of("periodic") == {**usual, "rtol": 1e-12, "atol": 1e-12}
+    assert {name for row in OPTIONS.values() for name in row.elsewhere} == {"stepper", "periodic"}
+
+
+@pytest.mark.parametrize("command", ["run", "ensemble"])
+def test_the_command_line_has_every_option(command: str) -> None:
+    (commands,) = (action for action in parser()._actions if isinstance(action.choices, dict))
+    sub = commands.choices[command]  # type: ignore[index]
+    help_of = {action.dest: action.help for action in sub._actions}
+    for name, row in OPTIONS.items():
+        assert f"--{name.replace('_', '-')}" in sub._option_string_actions
+        assert help_of[name].startswith("METHODS" if name == "method" else row.meaning)
+    texts = ["--max-step", "0.5", "--max-steps", "7", "--kinks", "--project", "none", "--paradox", "keep"]
+    given = vars(sub.parse_args(["sleigh", *texts, *(["-n", "1"] if command == "ensemble" else [])]))
+    right = {"max_step": 0.5, "max_steps": 7, "kinks": True, "project": None, "paradox": "keep"}
+    assert {name: value for name, value in given.items() if name in OPTIONS} == right
+
+
+def undescribed(options: dict[str, Option], header: str, binding: str) -> list[str]:
+    """What the options of `cg_run_t`, their comments and the binding lack of the table, or have beyond it."""
+    found = re.findall(r"^ {4}\w+ \*?(\w+); +/\* (.+?) \*/", header, re.M | re.S)
+    comments = {name: " ".join(re.sub(r"\n *\*", "", text).split()) for name, text in found}
+    block = header.partition("/* Options;")[2].partition("/* Where the run is. */")[0]
+    named = {
+        name for name in re.findall(r"^ {4}\w+ (\w+);", block, re.M) if "not an option" not in comments[name]
+    }
+    known, taken = {row.member for row in options.values()}, set(re.findall(r"\brun\.(\w+)", binding))
+    lacking = [
+        name
+        for name, row in options.items()
+        if row.member and not (row.meaning in comments.get(row.member, "") and row.member in taken)
+    ]
+    return [*sorted(named - known), *lacking]
+
+
+def test_c_describes_the_options_that_it_reads() -> None:
+    header = (ROOT / "runtime" / "c" / "cg_run.h").read_text(encoding="utf-8")
+    binding = (ROOT / "runtime" / "core" / "_options.pxi").read_text(encoding="utf-8")
+    assert undescribed(OPTIONS, header, binding) == []
+    more = {**OPTIONS, "margin": Option(0.5, "a margin", member="margin")}
+    assert undescribed(more, header, binding) == ["margin"]
+    place = "    int64_t max_steps;"
+    described = header.replace(place, f"    double margin; /* [0.5] a margin */\n{place}")
+    assert undescribed(OPTIONS, described, binding) == ["margin"]
+    assert undescribed(more, described, binding) == ["margin"]
+    assert undescribed(more, described, f"{binding}run.margin = given.margin") == []
+
+
+def test_what_is_said_of_the_default_method() -> None:
+    """The sentence of the table against the rule, cg_default_method in C."""
+    found = re.fullmatch(
+        r"(\w+) for tolerances up to (\S+), up to (\S+) with events or contacts, else (\w+)",
+        OPTIONS["method"].left_out,
+    )
+    assert found is not None
+    tight, smooth, with_events, loose = found.groups()
+    for m, largest in ((model("oscillator"), float(smooth)), (hybrid("ball"), float(with_events))):
+        assert {m.default_method(rtol, rtol) for rtol in (0.0, 1e-14, largest)} == {tight}
+        assert {m.default_method(rtol, 1e-15) for rtol in (math.nextafter(largest, 1), 1.0)} == {loose}
+
+
+def test_types_are_those_of_the_defaults() -> None:
+    hints = get_type_hints(RunKeywords)
+    for name, row in OPTIONS.items():
+        kinds = get_args(hints[name]) or (hints[name],)
+        defaults = [row.default, *row.elsewhere.values(), *(row.choices or ())]
+        assert Any in kinds or all(type(value) in kinds for value in defaults)
 
 
 def test_an_unknown_option_is_named_with_the_one_that_was_meant(oscillator: Any) -> None:
@@ -130,9 +208,10 @@ def test_numbers_of_any_type_give_the_same_run() -> None:
 
 
 NEW_OPTION = """
-import inspect
+import contextlib, inspect, io
 import numpy as np
 import chaplygin as cg
+from chaplygin import cli
 from chaplygin.api.python_model import python_model
 
 system = cg.example("harmonic_oscillator").system
@@ -141,6 +220,7 @@ given = {"x": 1.0, "x_dot": 0.0}, {"m": 1.0, "k": 4.0}
 for m in (model, pure):
     for function in (m.integrate, m.stepper, cg.ensemble):
         assert inspect.signature(function).parameters["margin"].default == 0.5
+        assert "    margin: distance from a wall" in inspect.getdoc(function)
     right, sol = m.integrate((0, 1), *given), m.integrate((0, 1), *given, margin=0.25)
     assert np.array_equal(sol.y, right.y) and np.array_equal(sol._repeat().y, right.y)
     m.stepper(*given, margin=0.25).advance(1)
@@ -152,23 +232,25 @@ for m in (model, pure):
         assert "did you mean margin?" in str(error)
     else:
         raise AssertionError
+    assert right.options.margin == 0.5 and sol.options.margin == 0.25
+told = io.StringIO()
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(told):
+    cli.main(["run", "--help"])
+assert "--margin MARGIN" in told.getvalue() and "distance from a wall" in told.getvalue()
 """
 
 
-def test_a_new_option_is_one_field_and_its_type(tmp_path: Path) -> None:
+def test_a_new_option_is_one_row(tmp_path: Path) -> None:
     """Every function that runs a model lists it and takes it; what it does is up to whoever reads it."""
     package = tmp_path / "chaplygin"
     shutil.copytree(ROOT / "src" / "chaplygin", package)
     for folder in ("codegen", "runtime", "systems", "templates"):
         shutil.copytree(ROOT / folder, package / folder)
-    path = package / "runtime" / "problem" / "options.py"
-    field, kind = '    paradox: str = "stop"\n', "    paradox: str\n"
-    text = path.read_text(encoding="utf-8")
-    assert (text.count(field), text.count(kind)) == (1, 1)
-    text = text.replace(field, field + "    margin: float = 0.5\n").replace(
-        kind, kind + "    margin: float\n"
-    )
-    path.write_text(text, encoding="utf-8")
+    path = package / "runtime" / "problem" / "option_table.py"
+    text, place = path.read_text(encoding="utf-8"), "    paradox: Annotated["
+    assert text.count(place) == 1
+    row = '    margin: Annotated[float, Option(0.5, "distance from a wall")]\n'
+    path.write_text(text.replace(place, row + place), encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-c", NEW_OPTION],
         cwd=tmp_path,
@@ -183,4 +265,25 @@ def test_a_new_option_is_one_field_and_its_type(tmp_path: Path) -> None:
 
 def test_options_are_frozen() -> None:
     with pytest.raises(AttributeError):
-        DEFAULTS.rtol = 1e-3  # type: ignore[misc]
+        DEFAULTS.rtol = 1e-3
+    with pytest.raises(AttributeError):
+        del DEFAULTS.rtol
+    with pytest.raises(TypeError, match="rtoll"):
+        RunOptions(rtoll=1e-3)  # type: ignore[call-arg]
+    other = pickle.loads(pickle.dumps(DEFAULTS.changed(rtol=1e-3)))
+    assert (other, other.rtol, DEFAULTS.rtol) == (RunOptions(rtol=1e-3), 1e-3, 1e-9)
+
+
+def test_a_solution_keeps_the_options_of_its_run(oscillator: Any) -> None:
+    atol = np.array([1e-6, 1e-7])
+    sol = oscillator.integrate((0, 1), START, PARAMETERS, INPUTS, rtol=1e-5, atol=atol)
+    atol[:] = 1.0
+    how = sol.options
+    assert (how.method, how.rtol, how.atol.tolist()) == (sol.method, 1e-5, [1e-6, 1e-7])
+    assert how.method == oscillator.default_method(1e-5, 1e-7)
+    assert how is sol.options
+    assert {name: getattr(how, name) for name in OPTIONS if name not in ("method", "rtol", "atol")} == {
+        name: row.default for name, row in OPTIONS.items() if name not in ("method", "rtol", "atol")
+    }
+    with pytest.raises(AttributeError):
+        how.rtol = 1.0
