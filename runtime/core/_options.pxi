@@ -32,7 +32,7 @@ cdef int _read(dict fields, given_t *given) except -1:
         elif name == "method":
             given.method = <PyObject *> value
         elif name == "step":
-            given.plain &= value is None or _number(value, &given.step)
+            given.plain &= value is None or _number(value, &given.step) and given.step > 0.0
         elif name == "max_step":
             given.plain &= _float(value, &given.max_step)
         elif name == "max_steps":

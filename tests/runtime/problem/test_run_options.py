@@ -177,6 +177,7 @@ def test_a_stepper_takes_no_options_of_a_recorded_run(oscillator: Any) -> None:
         ({"max_step": 0}, "max_step = 0.0 must be positive"),
         ({"first_step": -0.1}, "first_step = -0.1 must be positive"),
         ({"step": 0.1}, "step is for fixed-step methods"),
+        ({"step": 0.0}, "step is for fixed-step methods"),
         ({"method": "rk4"}, "this is a fixed-step method: give step="),
         ({"method": "rk4", "step": 0.0}, "step = 0.0 must be positive"),
         ({"max_steps": 1e6}, "max_steps = 1000000.0 must be a positive integer"),
