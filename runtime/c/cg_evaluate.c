@@ -24,6 +24,38 @@
 #undef CG_N
 #undef CG_FN
 
+/* Number of samples before t in the direction of time: times <= t forward, times < t backward. */
+static int64_t cg_evaluate_samples_before(const cg_signal_t *signal, cg_time_t t, double direction)
+{
+    int64_t low = 0, high = signal->n;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (signal->t[middle] < t || (direction > 0.0 && signal->t[middle] == t)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+cg_time_t cg_signal_segment(const cg_signal_t *signal, cg_time_t t, double direction, cg_time_t t_stop,
+                            cg_time_t *time, double *value, double *slope)
+{
+    const int64_t after = cg_evaluate_samples_before(signal, t, direction);
+    const int64_t before = after > 0 ? after - 1 : 0;
+    const int64_t knot = direction > 0.0 ? after : after - 1;
+    *time = signal->t[before];
+    *value = signal->value[before];
+    *slope = 0.0;
+    if (signal->kind == CG_SIGNAL_LINEAR && after > 0 && after < signal->n) {
+        *slope = (signal->value[after] - signal->value[before])
+            / cg_time_span(signal->t[before], signal->t[after]);
+    }
+    const int inside = knot >= 0 && knot < signal->n && direction * cg_time_span(signal->t[knot], t_stop) > 0.0;
+    return inside ? signal->t[knot] : t_stop;
+}
+
 int cg_run_probe(cg_run_t *run, double t, const double *x, double *out)
 {
     const int status = cg_evaluate_rhs(run, t, x, out);

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import chaplygin
 from chaplygin._lazy import later
-from chaplygin.runtime import ensembles, model, steppers
+from chaplygin.runtime import ensembles, model, sensitivities as tangents, steppers
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.problem.consistency import Accuracy
 from chaplygin.runtime.problem.options import of_call, shown
@@ -91,7 +91,7 @@ class ModelRuns(InitialStates):
         if sensitivities is not None:
             given = initial, parameters, inputs
             return steppers.SensitivityStepper.of(
-                self, begin, sensitivities.varied_run(self, begin, *given, sensitivities, control, how)
+                self, begin, tangents.varied_run(self, begin, *given, sensitivities, control, how)
             )
         x0, p, controls = self._prepare(begin, initial, parameters, inputs, Accuracy.of(self, how))
         return self._stepper(begin, x0, p, controls, how)
