@@ -98,57 +98,90 @@ static CG_INLINE cg_mask_t CG_FN(root)(cg_lanes_run_t *run, int i, const cg_real
     return mask & ok & settled & cg_le(cg_abs(move), cg_splat(CG_CORRECTED));
 }
 
+/* What the samples show of one quantity, in the step of each lane. */
+typedef struct {
+    cg_real_t v[CG_NODES], c[CG_NODES]; /* the samples, and the coefficients of their polynomial */
+    cg_real_t scale;   /* the largest of the samples */
+    cg_real_t sign;    /* its side of zero at the start, as far as it is known, else that to which it goes */
+    cg_real_t after;   /* at the end, if nothing happens */
+    cg_mask_t clear;   /* it does nothing that counts, nor does what is not watched */
+    cg_mask_t stays;   /* on a side that is known, or it is not watched */
+    cg_mask_t crosses; /* zero once from such a side, in the direction that counts */
+} CG_FN(shown_t);
+
+static CG_INLINE CG_FN(shown_t) CG_FN(show)(const cg_lanes_run_t *run, int i)
+{
+    const cg_real_t nothing = cg_splat(0.0), one = cg_splat(1.0);
+    const int event = i < CG_MODEL_EVENTS;
+    const int slip = i >= CG_MODEL_GUARDS && (i - CG_MODEL_GUARDS) % CG_CONTACT_OBSERVED == CG_CONTACT_SLIP;
+    const cg_real_t before = CG_REALS(run->sign)[i];
+    const cg_mask_t idle = cg_eq(CG_REALS(run->enabled)[i], nothing), known = cg_not(cg_eq(before, nothing));
+    CG_FN(shown_t) shown;
+    cg_real_t largest = nothing;
+    shown.scale = nothing;
+    for (int j = 0; j < CG_NODES; j++) {
+        shown.v[j] = CG_REALS(run->samples)[j * CG_FN(observed) + i];
+        shown.scale = cg_larger(shown.scale, cg_abs(shown.v[j]));
+    }
+    cg_fit(shown.v, shown.c);
+    for (int k = 0; k < CG_NODES; k++) {
+        largest = cg_larger(largest, cg_abs(shown.c[k]));
+    }
+    const cg_mask_t certain = cg_lt(CG_CLEAR * largest, cg_abs(shown.v[0]));
+    const cg_real_t likely = slip ? one : cg_where(cg_lt(nothing, shown.c[0]), one, -one);
+    shown.sign = cg_where(known, before, likely);
+    const cg_crossing_t crossings = cg_crossings_shown(shown.v, shown.c, shown.sign);
+    const cg_mask_t once = known & crossings.one;
+    const cg_mask_t uncounted = cg_lt(nothing, run->towards[i] * shown.sign); /* the direction of a crossing */
+    const cg_mask_t turns = once & uncounted & certain;
+    /* an event whose side is not known rests at zero: its values are rounding errors */
+    const cg_mask_t seen = event ? known : known | certain;
+    const cg_mask_t begins = slip ? crossings.kept & cg_not(known) : cg_not(cg_true());
+    shown.clear = idle | begins | (crossings.none & seen) | turns;
+    shown.stays = idle | (crossings.none & known);
+    shown.crosses = once & cg_not(idle | uncounted);
+    shown.after = cg_where(idle, before, cg_where(turns, -shown.sign, shown.sign));
+    return shown;
+}
+
+/* Whether an event or contact crosses zero in lanes that are searched, apart from those before: the first is in *found. */
+static CG_INLINE cg_mask_t CG_FN(cross)(cg_lanes_run_t *run, int i, const CG_FN(shown_t) *shown, cg_mask_t searched,
+                                        CG_FN(finding_t) *found)
+{
+    const int kink = i >= CG_MODEL_EVENTS && i < CG_MODEL_GUARDS;
+    cg_mask_t crosses = searched & shown->crosses;
+    cg_real_t root;
+    if (kink || !cg_any(crosses)) {
+        return cg_not(cg_true());
+    }
+    const cg_real_t same = CG_SAME_TIME + 4.0 * cg_step_smallest(CG_T_OLD(run)) / cg_abs(CG_T(run) - CG_T_OLD(run));
+    crosses &= CG_FN(root)(run, i, shown->v, shown->c, shown->sign, crosses, &root);
+    crosses &= cg_lt(2.0 * same, cg_abs(root - found->root));
+    const cg_mask_t first = crosses & cg_lt(root, found->root);
+    found->index = cg_where(first, cg_splat((double)i), found->index);
+    found->root = cg_where(first, root, found->root);
+    return crosses;
+}
+
 /* Where nothing happens, the sides of zero and the values go on to the end of the step; else they are those at its start. */
 static CG_INLINE CG_FN(finding_t) CG_FN(find)(cg_lanes_run_t *run, cg_mask_t searched)
 {
-    const cg_real_t nothing = cg_splat(0.0), one = cg_splat(1.0);
-    const cg_real_t same = CG_SAME_TIME + 4.0 * cg_step_smallest(CG_T_OLD(run)) / cg_abs(CG_T(run) - CG_T_OLD(run));
-    CG_FN(finding_t) found = {searched, searched, nothing, cg_splat(2.0)};
-    cg_real_t sides[CG_FN(observed)];
+    cg_real_t *const sign = CG_REALS(run->sign), *const scale = CG_REALS(run->scale), *const end = CG_REALS(run->end);
+    const cg_real_t *const samples = CG_REALS(run->samples);
+    CG_FN(finding_t) found = {searched, searched, cg_splat(0.0), cg_splat(2.0)};
+    cg_real_t after[CG_FN(observed)];
     for (int i = 0; i < CG_FN(observed); i++) {
-        const int slip = i >= CG_MODEL_GUARDS && (i - CG_MODEL_GUARDS) % CG_CONTACT_OBSERVED == CG_CONTACT_SLIP;
-        const cg_mask_t idle = cg_eq(CG_REALS(run->enabled)[i], nothing);
-        cg_real_t v[CG_NODES], c[CG_NODES], scale = nothing, largest = nothing;
-        for (int j = 0; j < CG_NODES; j++) {
-            v[j] = CG_REALS(run->samples)[j * CG_FN(observed) + i];
-            scale = cg_larger(scale, cg_abs(v[j]));
-        }
-        CG_REALS(run->scale)[i] = cg_where(searched, scale, CG_REALS(run->scale)[i]);
-        cg_fit(v, c);
-        for (int k = 0; k < CG_NODES; k++) {
-            largest = cg_larger(largest, cg_abs(c[k]));
-        }
-        const cg_mask_t known = cg_not(cg_eq(CG_REALS(run->sign)[i], nothing));
-        const cg_mask_t certain = cg_lt(CG_CLEAR * largest, cg_abs(v[0]));
-        const cg_real_t likely = slip ? one : cg_where(cg_lt(nothing, c[0]), one, -one);
-        const cg_real_t sign = cg_where(known, CG_REALS(run->sign)[i], likely);
-        const cg_crossing_t shown = cg_crossings_shown(v, c, sign);
-        const cg_mask_t opposite = cg_lt(nothing, run->towards[i] * sign); /* a crossing that does not count */
-        const int event = i < CG_MODEL_EVENTS; /* one whose side is not known rests at zero: its values are rounding errors */
-        const cg_mask_t none = shown.none & (event ? known : known | certain);
-        const cg_mask_t begins = slip ? shown.kept & cg_not(known) : cg_not(cg_true());
-        const cg_mask_t turns = known & shown.one & opposite & certain;
-        cg_mask_t occurs = searched & cg_not(idle) & known & shown.one & cg_not(opposite);
-        const int kink = i >= CG_MODEL_EVENTS && i < CG_MODEL_GUARDS;
-        if (!kink && cg_any(occurs)) {
-            cg_real_t root;
-            occurs &= CG_FN(root)(run, i, v, c, sign, occurs, &root);
-            occurs &= cg_lt(2.0 * same, cg_abs(root - found.root));
-            const cg_mask_t first = occurs & cg_lt(root, found.root);
-            found.index = cg_where(first, cg_splat((double)i), found.index);
-            found.root = cg_where(first, root, found.root);
-        } else {
-            occurs = cg_not(cg_true());
-        }
-        found.clear &= idle | begins | none | turns;
-        found.once &= idle | (none & known) | occurs;
-        sides[i] = cg_where(idle, CG_REALS(run->sign)[i], cg_where(turns, -sign, sign));
+        const CG_FN(shown_t) shown = CG_FN(show)(run, i);
+        const cg_mask_t crosses = CG_FN(cross)(run, i, &shown, searched, &found);
+        scale[i] = cg_where(searched, shown.scale, scale[i]);
+        after[i] = shown.after;
+        found.clear &= shown.clear;
+        found.once &= shown.stays | crosses;
     }
-    found.once &= cg_le(found.root, one);
+    found.once &= cg_le(found.root, cg_splat(1.0));
     for (int i = 0; i < CG_FN(observed); i++) {
-        CG_REALS(run->sign)[i] = cg_where(found.clear, sides[i], CG_REALS(run->sign)[i]);
-        CG_REALS(run->end)[i] = cg_where(found.clear, CG_REALS(run->samples)[CG_DEGREE * CG_FN(observed) + i],
-                                         cg_where(searched, CG_REALS(run->samples)[i], CG_REALS(run->end)[i]));
+        sign[i] = cg_where(found.clear, after[i], sign[i]);
+        end[i] = cg_where(found.clear, samples[CG_DEGREE * CG_FN(observed) + i], cg_where(searched, samples[i], end[i]));
     }
     return found;
 }
