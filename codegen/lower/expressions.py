@@ -31,8 +31,8 @@ from .quantities import changing, given
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes
 
-VALUES = KernelRow("values", "the expressions", lambda d: ())
-"""The kernel of a companion; `companion` makes it, since it needs the expressions too."""
+VALUES = KernelRow("values", "the expressions")
+"""The kernel of a companion, made from the expressions by `companion`."""
 
 
 def checked(wanted: Iterable[Any]) -> tuple[sp.Basic, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 
 from ..graph.differentiate import forward
@@ -16,6 +16,8 @@ from .dynamics import Dynamics
 from .program import Kernel, KernelRow
 
 Cells = tuple[tuple[Node, ...], ...]
+Maker = Callable[[Dynamics], Iterable[Kernel]]
+"""Gives a kernel, several for some of the events, or none for a model without it."""
 
 UNROLLED_JACOBIAN = 4000
 """Maximum number of operations of a Jacobian that is written out; a larger one is emitted as a loop over `jvp`."""
@@ -105,30 +107,30 @@ def initial(d: Dynamics) -> Iterator[Kernel]:
         yield Kernel("initial", eqs.initial_nodes, tuple(names))
 
 
-KERNELS = (
-    KernelRow("rhs", "dx/dt", rhs, slot="rhs", effort=1.0),
-    KernelRow("jvp", "the derivative of rhs along v", jvp, "direction", "jvp", 1 / 8),
-    KernelRow("jacobian", "d(dx_i/dt)/dx_j, row by row", jacobian, slot="jacobian", effort=1 / 8),
-    KernelRow("outputs", "the outputs", outputs, slot="outputs_fn", effort=1 / 8),
-    KernelRow("invariants", "the invariants, then the residuals", invariants, slot="invariants_fn", effort=1 / 8),
-    KernelRow("guards", "the guards of the events, then the kinks of rhs", event_kernels.guards, slot="guards_fn"),
-    KernelRow("reset", "the state after an event", event_kernels.resets, "event", "reset"),
-    KernelRow("contacts", "v, T, mu |N|, dv/dt and N of each contact", event_kernels.contacts, slot="contacts_fn"),
-    KernelRow("project", "the state with no slip in the contacts that stick", event_kernels.project, slot="project"),
-    KernelRow("correction", "what brings the state back onto the constraints, one step of Newton's method", correction),
+KERNELS: dict[KernelRow, Maker] = {
+    KernelRow("rhs", "dx/dt", slot="rhs", effort=1.0): rhs,
+    KernelRow("jvp", "the derivative of rhs along v", "direction", "jvp", 1 / 8): jvp,
+    KernelRow("jacobian", "d(dx_i/dt)/dx_j, row by row", slot="jacobian", effort=1 / 8): jacobian,
+    KernelRow("outputs", "the outputs", slot="outputs_fn", effort=1 / 8): outputs,
+    KernelRow("invariants", "the invariants, then the residuals", slot="invariants_fn", effort=1 / 8): invariants,
+    KernelRow("guards", "the guards of the events, then the kinks of rhs", slot="guards_fn"): event_kernels.guards,
+    KernelRow("reset", "the state after an event", "event", "reset"): event_kernels.resets,
+    KernelRow("contacts", "v, T, mu |N|, dv/dt and N of each contact", slot="contacts_fn"): event_kernels.contacts,
+    KernelRow("project", "the state with no slip in the contacts that stick", slot="project"): event_kernels.project,
+    KernelRow("correction", "what brings the state back onto the constraints, one step of Newton's method"): correction,
     KernelRow("correction_all", "the same, and the invariants of the coordinates back to those of the state v",
-              correction_all, "direction"),
-    KernelRow("unmet", "how far the states are from redundant constraints", unmet),
-    KernelRow("rank", "the smallest pivot of the constraints' matrix as a fraction of the largest", rank),
-    KernelRow("pivot", "how well the velocities kept as states determine the others", pivot),
-    KernelRow("initial", "the states and parameters for the declared variables x", initial, "declared", "initial"),
-    KernelRow("closure", "the constraints with their slopes, M and the fields, for the declared variables x", closure,
-              "declared"),
-    KernelRow("consistency", "r, its terms and its slopes, for each r that is zero at the start", consistency,
-              slot="consistency"),
-)  # fmt: skip
+              "direction"): correction_all,
+    KernelRow("unmet", "how far the states are from redundant constraints"): unmet,
+    KernelRow("rank", "the smallest pivot of the constraints' matrix as a fraction of the largest"): rank,
+    KernelRow("pivot", "how well the velocities kept as states determine the others"): pivot,
+    KernelRow("initial", "the states and parameters for the declared variables x", "declared", "initial"): initial,
+    KernelRow("closure", "the constraints with their slopes, M and the fields, for the declared variables x",
+              "declared"): closure,
+    KernelRow("consistency", "r, its terms and its slopes, for each r that is zero at the start",
+              slot="consistency"): consistency,
+}  # fmt: skip
 """The kernels in the order in which they are made and listed; a model leaves out those that it does not need.
 
-To add one, write its maker, a function of `Dynamics`, and a row here. It is then emitted, listed by `model.kernels` and
-`cg_kernel(model, name)`, and called by `model.call(name, ...)`.
+To add one, write its maker, a function of `Dynamics`, and a row here with the maker as its value. It is then emitted,
+listed by `model.kernels` and `cg_kernel(model, name)`, and called by `model.call(name, ...)`.
 """

@@ -18,9 +18,9 @@ def derived(eqs: EquationNodes, found: Callable[[], tuple[Invariant, ...]] | Non
     """The kernels as they are derived, before the search for fewer operations."""
     system, dynamics = eqs.system, Dynamics(eqs, found)
     made: dict[str, Kernel] = {}
-    for row in kernels.KERNELS:
+    for row, make in kernels.KERNELS.items():
         directions = len(eqs.states) if row.takes == "direction" else 0
-        for kernel in row.make(dynamics):
+        for kernel in make(dynamics):
             checked = with_needed_checks(eqs.graph, kernel)
             made[kernel.name] = replace(checked, takes=row.takes, directions=directions)
     return Program(
@@ -33,7 +33,7 @@ def derived(eqs: EquationNodes, found: Callable[[], tuple[Invariant, ...]] | Non
             *(variable(eqs, v, "velocity") for v in (system.independent or system.velocities)),
         ),
         kernels=made,
-        table=kernels.KERNELS,
+        table=tuple(kernels.KERNELS),
         guards=tuple(v for v, _ in dynamics.guards),
         events=event_entries(eqs),
         contacts=contact_entries(eqs),

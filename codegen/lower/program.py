@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ..methods.pair import Pair
     from ..methods.taylor import Taylor
     from ..plan.statements import Schedule
-    from .dynamics import Dynamics
 
 
 @dataclass(frozen=True)
@@ -67,18 +66,16 @@ class Kernel:
 
 @dataclass(frozen=True)
 class KernelRow:
-    """A kernel that a model can have: its name, one line on its result, and the function that makes it.
+    """A kernel that a model can have: its name and one line on its result.
 
-    `make` gives the kernel, or none for a model without it. `takes`, one of `TAKES`: "state" for (t, x, p, u);
-    "direction" for a further vector v of the length of x; "declared" for the declared coordinates and velocities in the
-    place of x; "event" for the index of an event before t, where `make` gives `<name>_<index>` for some of the events.
-    `slot` is its member in `cg_model_t`, empty for a kernel that is found by name alone. `effort`: the share of the
-    search for fewer operations, 0 for none.
+    `takes`, one of `TAKES`: "state" for (t, x, p, u); "direction" for a further vector v of the length of x; "declared"
+    for the declared coordinates and velocities in the place of x; "event" for the index of an event before t: there are
+    kernels `<name>_<index>` for some of the events. `slot` is its member in `cg_model_t`, empty for a kernel that is
+    found by name alone. `effort` is that of its kernels.
     """
 
     name: str
     text: str
-    make: Callable[[Dynamics], Iterable[Kernel]]
     takes: str = "state"
     slot: str = ""
     effort: float = 0.0
