@@ -69,15 +69,7 @@ NAMES_ALONE = ("src/chaplygin/__init__.py", "src/chaplygin/__init__.pyi")
 GIVEN = {"runtime/hosts/gym.py": {"chaplygin.gym"}, "runtime/model/builder.py": {"chaplygin.codegen"}}
 """Names of modules in strings that nobody imports by them: those of public modules in messages."""
 
-ALLOWED: dict[str, tuple[str, ...]] = {
-    "codegen/lower/derivatives.py": ("codegen/plan/arrange.py",),
-    "codegen/lower/program.py": (
-        "codegen/emit/sympy_ast.py",
-        "codegen/lower/dynamics.py",
-        "codegen/plan/plan.py",
-        "codegen/plan/statements.py",
-    ),
-}
+ALLOWED: dict[str, tuple[str, ...]] = {}
 """Imports, file -> files, that go upward or close a circle. This list only becomes shorter."""
 
 PACKAGES = {
@@ -229,10 +221,9 @@ def test_methods_are_numbers_and_need_nothing_of_the_package() -> None:
 
 
 IN_FUNCTIONS = {
-    "codegen/lower/program.py": {"..emit.sympy_ast", "..plan.plan"},  # as ALLOWED
     "src/chaplygin/__init__.py": {"ast"},
 }
-"""What is imported in functions: a stage that `Program` goes back to, and what `import chaplygin` leaves for later."""
+"""What is imported in functions: what `import chaplygin` leaves for later."""
 BY_NAME = {
     "codegen/forms/choose.py",
     "runtime/model/builder.py",

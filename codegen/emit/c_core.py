@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..lower.program import KernelRow, Program, has_functions
+from ..lower.program import KernelRow, has_functions
+from ..plan.plan import Plan
 from .c_loops import loop_texts
 from .c_tables import members, tables
 from .c_text import ARGUMENTS, banner, definition, function, passed, prototype, taken, wrapped
@@ -14,13 +15,13 @@ from .node_text import C
 from .render import provenance, render
 
 
-def core_files(program: Program, command: str) -> dict[str, str]:
+def core_files(program: Plan, command: str) -> dict[str, str]:
     """`<name>_core.h`, `<name>_core.c`, and `<name>_methods.h` if the model brings methods.
 
     `command` is quoted as the command that regenerates them.
     """
     name = program.name
-    bodies = {k: body(program.graph, program.schedule(k)) for k in program.kernels}
+    bodies = {k: body(program, program.schedule(k)) for k in program.kernels}
     functions = [kernel_text(program, k, b) for k, b in bodies.items()]
     n_work = max(b.work for b in bodies.values())
     prototypes = []
@@ -53,7 +54,7 @@ def core_files(program: Program, command: str) -> dict[str, str]:
     return {**files, **own_methods(program, command)}
 
 
-def model_macros(program: Program) -> dict[str, str]:
+def model_macros(program: Plan) -> dict[str, str]:
     """What methods that are compiled into a model need to know of it."""
     plan = program.schedule("rhs")
     return {
@@ -66,7 +67,7 @@ def model_macros(program: Program) -> dict[str, str]:
     }
 
 
-def kernel_text(program: Program, kernel: str, text: Body, *, static: bool = False) -> str:
+def kernel_text(program: Plan, kernel: str, text: Body, *, static: bool = False) -> str:
     """The C functions of one kernel: the hoisted part and the pieces it was split into, then the kernel itself."""
     name, plan = program.name, program.schedule(kernel)
     hoist, takes = plan.hoist, program.kernels[kernel].takes
@@ -76,7 +77,7 @@ def kernel_text(program: Program, kernel: str, text: Body, *, static: bool = Fal
         head = f"static {head}"
     lines = [banner(kernel, plan, text)]
     if hoist is not None:
-        (piece,) = body(program.graph, hoist).pieces
+        (piece,) = body(program, hoist).pieces
         arguments = [ARGUMENTS["p"], "double *CG_RESTRICT cg_q"]
         lines += function(wrapped(f"static int {name}_hoist(", arguments), piece.lines)
     if plan.rolled is not None:
@@ -108,11 +109,11 @@ def kernel_text(program: Program, kernel: str, text: Body, *, static: bool = Fal
     return "\n".join(lines)
 
 
-def _unused(program: Program, arguments: Sequence[str], piece: Function) -> list[str]:
+def _unused(program: Plan, arguments: Sequence[str], piece: Function) -> list[str]:
     return [f"(void){passed(program, [a])};" for a in arguments if a not in piece.arrays]
 
 
-def _of_events(program: Program, row: KernelRow) -> str:
+def _of_events(program: Plan, row: KernelRow) -> str:
     """A kernel of events: one function for all of them; where an event has none, the state is unchanged."""
     name, n, arrays = program.name, len(program.states), taken("state")
     cases = [
@@ -137,7 +138,7 @@ def _of_events(program: Program, row: KernelRow) -> str:
     return "\n".join(lines)
 
 
-def _looped_jacobian(program: Program) -> str:
+def _looped_jacobian(program: Plan) -> str:
     name, n = program.name, len(program.states)
     signature = definition(program, f"int {name}_jacobian(", ["t", "x", "p", "u", "out", "work"])
     return f"""/* jacobian: one call of jvp per column */

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ..lower.derivatives import FROZEN, HOISTED, KINDS, PARAMETERS, kinks, variables
 from ..lower.program import Program, has_functions
+from ..plan.plan import Plan
 from ..plan.statements import Schedule
 from .c_lanes import lane_kernel
 from .c_text import c_string
@@ -16,12 +17,12 @@ from .render import provenance, render
 _SHARED = replace(LANE_KERNEL, shared=frozenset("xpu"))
 
 
-def derivatives_file(program: Program, made: Program, kind: str, command: str) -> dict[str, str]:
+def derivatives_file(program: Program, made: Plan, kind: str, command: str) -> dict[str, str]:
     """`<name>_<kind>.c`, which is compiled once for each number of directions, 1 included.
 
-    `made` has the kernels of `with_derivatives(program, kind)`.
+    `made` is the plan of `with_derivatives(program, kind)`.
     """
-    texts = {kernel: body(made.graph, made.schedule(kernel), _SHARED) for kernel in made.kernels}
+    texts = {kernel: body(made, made.schedule(kernel), _SHARED) for kernel in made.kernels}
     wrappers, entries = [], []
     rough = {name: kinks(made.graph, kernel) for name, kernel in program.kernels.items()}
     rough = {name: found for name, found in rough.items() if any(found)}
@@ -63,7 +64,7 @@ def _kinks(name: str, found: list[str]) -> str:
     return f"static const char *const cg_kinks_of_{name}[] = {{{entries}}};\n"
 
 
-def _wrapper(program: Program, made: Program, kernel: str, arguments: str) -> str:
+def _wrapper(program: Program, made: Plan, kernel: str, arguments: str) -> str:
     """The function of a kernel's derivatives by everything."""
     hoisted = made.schedule(kernel).hoisted
     if kernel == HOISTED["adjoint"]:
@@ -73,7 +74,7 @@ def _wrapper(program: Program, made: Program, kernel: str, arguments: str) -> st
     return f"CG_DIFFERENTIAL({arguments})"
 
 
-def _backward(program: Program, made: Program, hoisted: int) -> str:
+def _backward(program: Program, made: Plan, hoisted: int) -> str:
     """What cg_backward_inline.h makes the adjoint of the right-hand side of."""
     name, terms = made.name, made.kernels[PARAMETERS].directions if PARAMETERS in made.kernels else 0
     sizes = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..lower.expressions import VALUES
-from ..lower.program import Program, has_functions
+from ..lower.program import has_functions
+from ..plan.plan import Plan
 from ..plan.write_statements import variable_names
 from .c_lanes import lane_kernel
 from .c_text import c_string
@@ -15,14 +16,14 @@ from .render import provenance, render
 
 
 def companion_file(
-    program: Program, model_digest: str, command: str, guarded: Sequence[int] = ()
+    program: Plan, model_digest: str, command: str, guarded: Sequence[int] = ()
 ) -> dict[str, str]:
     """`<name>_companion.c`, which is compiled once for each number of lanes, 1 included.
 
     `guarded` are the expressions to which the last results belong as guards; see `lower.companion.guarded`.
     """
     kernel = program.kernels[VALUES.name]
-    text = body(program.graph, program.schedule(VALUES.name), LANE_KERNEL)
+    text = body(program, program.schedule(VALUES.name), LANE_KERNEL)
     values = {
         "provenance": provenance("companion.c.in", program.digest, command, " * "),
         "name": program.name,
@@ -38,7 +39,7 @@ def companion_file(
     return {f"{program.name}_companion.c": render("companion.c.in", values)}
 
 
-def _states_in(program: Program) -> list[int]:
+def _states_in(program: Plan) -> list[int]:
     """The indices of the states that the expressions contain."""
     g, kernel = program.graph, program.kernels[VALUES.name]
     places = variable_names(program, kernel)

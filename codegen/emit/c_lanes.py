@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..lower.program import Program, has_functions
+from ..lower.program import has_functions
+from ..plan.plan import Plan
 from .c_core import model_macros
 from .c_loops import loop_texts
 from .c_text import banner, c_string, function, wrapped
@@ -19,13 +20,13 @@ _OBSERVED = ("guards", "contacts", "project")
 """The kernels that are called after every step of a model with events or contacts."""
 
 
-def lane_files(program: Program, command: str) -> dict[str, str]:
+def lane_files(program: Plan, command: str) -> dict[str, str]:
     """`<name>_lanes.c`: the schedules of its kernels, printed again for vectors of lanes."""
     hybrid = program.events or program.contacts
     watched = tuple(k for k in _OBSERVED if hybrid and k in program.kernels)
     corrected = tuple(k for k in _CORRECTED if k in program.kernels)
     kernels = ("rhs", *corrected, *watched)
-    texts = {kernel: body(program.graph, program.schedule(kernel), LANE_KERNEL) for kernel in kernels}
+    texts = {kernel: body(program, program.schedule(kernel), LANE_KERNEL) for kernel in kernels}
     kernel_texts = {kernel: lane_kernel(program, kernel, text) for kernel, text in texts.items()}
     near = f"{program.name}_rhs_lanes_of"
     values = {
@@ -44,7 +45,7 @@ def lane_files(program: Program, command: str) -> dict[str, str]:
     return {f"{program.name}_lanes.c": render("lanes.c.in", values), **own_methods(program, command)}
 
 
-def _watched(program: Program, kernels: tuple[str, ...]) -> str:
+def _watched(program: Plan, kernels: tuple[str, ...]) -> str:
     """The macros of the kernels that are called after a step."""
     if not kernels:
         return ""
@@ -61,9 +62,7 @@ def _watched(program: Program, kernels: tuple[str, ...]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def lane_kernel(
-    program: Program, kernel: str, text: Body, shared: frozenset[str] = LANE_KERNEL.shared
-) -> str:
+def lane_kernel(program: Plan, kernel: str, text: Body, shared: frozenset[str] = LANE_KERNEL.shared) -> str:
     """The C functions of a kernel; each returns the mask of lanes in which nothing was singular.
 
     Arrays in `shared` have plain numbers, as in the dialect of the text.
@@ -95,7 +94,7 @@ def lane_kernel(
     results = ("out", "work")
     lines = [banner(kernel, plan, text)]
     if plan.hoist is not None:
-        (piece,) = body(program.graph, plan.hoist, replace(LANE_KERNEL, shared=shared)).pieces
+        (piece,) = body(program, plan.hoist, replace(LANE_KERNEL, shared=shared)).pieces
         lines += lane_function(f"{program.name}_hoist_lanes", ("p", *directions, "q"), ("q",), piece)
     if plan.rolled is not None:
         parts, looped, needed = loop_texts(program.graph, name, program.clock, plan.rolled, LANES)

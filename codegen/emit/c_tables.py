@@ -10,6 +10,7 @@ from chaplygin.runtime.interface.assumptions import FLAGS, ZERO_AT_START
 from chaplygin.runtime.interface.description import Variable
 
 from ..lower.program import Program
+from ..plan.plan import Plan
 from .c_text import c_string, table
 
 _QUANTITIES = ("states", "parameters", "inputs", "outputs", "invariants", "guards", "modes", "declared")
@@ -46,7 +47,7 @@ def _variable(v: Variable) -> str:
     return f"{', '.join(texts)}, {example}, CG_{v.kind.upper()}, {flags}"
 
 
-def members(program: Program, n_work: int) -> str:
+def members(program: Plan, n_work: int) -> str:
     """The initializers of `cg_model_t`."""
     arrays = (*_QUANTITIES, "events", "contacts")
     defined = {row.name for row in program.rows}

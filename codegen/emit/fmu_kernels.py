@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..lower.graph_text import QUANTITIES
-from ..lower.program import Program
+from ..plan.plan import Plan
 from .c_core import kernel_text
 from .function_bodies import body, solver
 from .node_text import C
@@ -12,11 +12,11 @@ from .render import render
 _KINDS = ("frozen", "along", "adjoint")
 
 
-def fmu_kernel_file(program: Program) -> str:
+def fmu_kernel_file(program: Plan) -> str:
     """The text for a program with the kernels of `with_fmu_kernels`."""
     names = [f"{kind}_{name}" for kind in _KINDS for name in QUANTITIES]
     made = [name for name in names if name in program.kernels]
-    bodies = {name: body(program.graph, program.schedule(name)) for name in made}
+    bodies = {name: body(program, program.schedule(name)) for name in made}
     functions = [kernel_text(program, name, text, static=True) for name, text in bodies.items()]
     rows = [
         ", ".join(f"{program.name}_{kind}_{n}" if f"{kind}_{n}" in bodies else "NULL" for n in QUANTITIES)

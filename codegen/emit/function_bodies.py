@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ..graph.graph import Graph, Node
 from ..lower.program import Kernel
+from ..plan.plan import Plan
 from ..plan.statements import (
     Assign,
     Check,
@@ -23,11 +24,6 @@ from ..plan.statements import (
 )
 from .node_text import LANES, C, Dialect, singular_text, value_text
 from .render import render
-
-PIECE = 300
-"""Statements per function when a kernel is split."""
-LONGEST = 450
-"""Largest number of statements at which a kernel stays in one function."""
 
 
 def place(load: Load, dialect: Dialect = C) -> str:
@@ -77,15 +73,17 @@ def template_text(g: Graph, plan: Schedule, dialect: Dialect) -> Function:
     return _sections(g, plan, statements, set(_uses(g, statements, plan.names)), dialect)
 
 
-def body(g: Graph, schedule: Schedule, dialect: Dialect = C) -> Body:
+def body(program: Plan, schedule: Schedule, dialect: Dialect = C) -> Body:
     """The text of one kernel without its hoisted part, which has no workspace and is not split."""
+    g, options = program.graph, program.options
     if schedule.rolled is not None:
         return Body((), schedule.work)
     statements = list(schedule.statements)
-    if len(statements) <= LONGEST or schedule.kernel.name == "hoist":
+    if len(statements) <= options.longest_function or schedule.kernel.name == "hoist":
         groups = [statements]
     else:
-        groups = [statements[i : i + PIECE] for i in range(0, len(statements), PIECE)]
+        size = options.piece
+        groups = [statements[i : i + size] for i in range(0, len(statements), size)]
     loads = {s.name: s for s in statements if isinstance(s, Load)}
     home = {part.name: i for i, group in enumerate(groups) for s in group for part in assigned(s)}
     uses = [_uses(g, group, schedule.names) for group in groups]

@@ -12,8 +12,8 @@ from sympy.codegen.cfunctions import fma
 from ..graph.functions import NAMED
 from ..graph.graph import CONDITIONS, RELATIONS, Graph, Node
 from ..graph.to_sympy import symbolic
-from ..lower.program import Program
 from ..plan.fma import FUSED
+from ..plan.plan import Plan
 from ..plan.statements import Assign, Check, FactorSolve, Load, SineCosine, Store
 from .function_bodies import array_name
 
@@ -78,7 +78,7 @@ def _negative(e: Any) -> Any:
     return sp.Mul(-1, *(e.args if e.is_Mul else [e]), evaluate=False)
 
 
-def assignments(program: Program, kernel: str) -> Any:
+def assignments(program: Plan, kernel: str) -> Any:
     """One kernel as a `CodeBlock`: constants declared at first use, stores into `cg_out`, `cg_work` and `cg_q`."""
     g, plan = program.graph, program.written_out(kernel)
     lines: list[Any] = []

@@ -13,7 +13,6 @@ from dataclasses import replace
 from ..graph.differentiate import forward, reverse
 from ..graph.graph import CONDITIONS, Graph, Node
 from ..identities.branches import SWITCHES
-from ..plan.arrange import arranged
 from .fixed_branches import frozen, sides_of
 from .program import Kernel, Program, Solve
 
@@ -61,7 +60,7 @@ def with_derivatives(program: Program, kind: str) -> Program:
     sides, symbols = sides_of(program) if kind == "along" else ((), {})
     if sides:
         made = frozen(g, program.unarranged["rhs"], symbols)
-        kernels[FROZEN] = arranged(g, replace(made, labels={}, name=FROZEN, beforehand=()))
+        kernels[FROZEN] = replace(made, labels={}, name=FROZEN, beforehand=(), cells=(), effort=1.0)
     return replace(program, parameters=(*program.parameters, *sides), kernels=kernels)
 
 
@@ -182,6 +181,7 @@ def _made(
         takes="direction" if kernel.takes == "state" else kernel.takes,
         directions=directions,
         beforehand=(),
+        effort=0.0,
     )
 
 

@@ -13,6 +13,7 @@ from ..derive.invariants import find, levels
 from ..derive.point_mass_tree import point_tree
 from ..graph.differentiate import forward
 from ..graph.graph import LEAVES, Node
+from .options import DEFAULT, LoweringOptions
 from .point_mass_tree import shortest
 from .program import Kernel, Solve
 from .quantities import conserved, guards, outputs
@@ -24,7 +25,7 @@ class Dynamics:
 
     Attributes
     ----------
-    eqs, graph : the equations and their graph.
+    eqs, graph, options : the equations, their graph, and how they are lowered.
     accelerations : theta' as nodes.
     tree : the point masses, for a system that is a tree of them; else empty.
     mass, coupling : M factored, unless `tree` replaces it, and the rows of the unknown forces; `coupling` is None if f
@@ -35,8 +36,13 @@ class Dynamics:
     labels : names for the nontrivial entries of M and f.
     """
 
-    def __init__(self, eqs: EquationNodes, found: Callable[[], tuple[Invariant, ...]] | None = None) -> None:
-        self.eqs, self.graph, self._found = eqs, eqs.graph, found
+    def __init__(
+        self,
+        eqs: EquationNodes,
+        found: Callable[[], tuple[Invariant, ...]] | None = None,
+        options: LoweringOptions = DEFAULT,
+    ) -> None:
+        self.eqs, self.graph, self.options, self._found = eqs, eqs.graph, options, found
         self.labels = _labels(eqs)
         self.solution: dict[Node, Node] = {}
         self.coupling: Coupling | None = None

@@ -44,15 +44,7 @@ def frozen(g: Graph, kernel: Kernel, sides: Mapping[Node, Node]) -> Kernel:
             new[node] = g.relation(op, side, g.zero)
         else:
             new[node] = _chosen(g, op, side, args)
-    made = replace(
-        kernel,
-        outputs=tuple(new[n] for n in kernel.outputs),
-        pivots=tuple((new[a], new[b]) for a, b in kernel.pivots),
-        solves=tuple(
-            replace(s, matrix=tuple(new[n] for n in s.matrix), rhs=tuple(new[n] for n in s.rhs))
-            for s in kernel.solves
-        ),
-    )
+    made = kernel.map(lambda n: new.get(n, n))
     return kernel if made == kernel else replace(made, name=f"frozen_{kernel.name}", labels={})
 
 

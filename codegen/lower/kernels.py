@@ -19,9 +19,6 @@ Cells = tuple[tuple[Node, ...], ...]
 Maker = Callable[[Dynamics], Iterable[Kernel]]
 """Gives a kernel, several for some of the events, or none for a model without it."""
 
-UNROLLED_JACOBIAN = 4000
-"""Maximum number of operations of a Jacobian that is written out; a larger one is emitted as a loop over `jvp`."""
-
 
 def rhs(d: Dynamics) -> Iterator[Kernel]:
     """dx/dt and theta'."""
@@ -58,15 +55,16 @@ def moved_cells(g: Graph, cells: Cells, direction: Mapping[Node, Node]) -> Cells
 def jacobian(d: Dynamics) -> Iterator[Kernel]:
     """The derivatives of `rhs`, if they are short enough to be written out."""
     g, names, states = d.graph, d.eqs.states, d.eqs.state_nodes
-    if d.solves or len(states) ** 2 > UNROLLED_JACOBIAN:
+    longest = d.options.unrolled_jacobian
+    if d.solves or len(states) ** 2 > longest:
         return
     columns: list[list[Node]] = []
     for s in states:
         columns.append(d.variation({s: g.one}, []))
-        if g.count_operations(columns[-1]) > UNROLLED_JACOBIAN:  # with what it shares with the others
+        if g.count_operations(columns[-1]) > longest:  # with what it shares with the others
             return
     entries = tuple(columns[j][i] for i in range(len(states)) for j in range(len(states)))
-    if g.count_operations(entries) <= UNROLLED_JACOBIAN:
+    if g.count_operations(entries) <= longest:
         comments = tuple(f"d(d({a})/dt)/d({b})" for a in names for b in names)
         yield Kernel("jacobian", entries, comments, d.pivots, (), d.labels)
 

@@ -1,4 +1,4 @@
-"""From `EquationNodes` to `Program`: every kernel of the table is made, then the program goes through the passes."""
+"""`lower`, from `EquationNodes` to `Program`: every kernel of the table is made."""
 
 from __future__ import annotations
 
@@ -10,19 +10,24 @@ from ..derive.equation_nodes import EquationNodes, Invariant
 from . import kernels
 from .dynamics import Dynamics
 from .needed_pivots import with_needed_checks
+from .options import DEFAULT, LoweringOptions
 from .program import Kernel, Program
 from .quantities import contact_entries, event_entries, given, variable
 
 
-def derived(eqs: EquationNodes, found: Callable[[], tuple[Invariant, ...]] | None = None) -> Program:
-    """The kernels as they are derived, before the search for fewer operations."""
-    system, dynamics = eqs.system, Dynamics(eqs, found)
+def lower(
+    eqs: EquationNodes,
+    found: Callable[[], tuple[Invariant, ...]] | None = None,
+    options: LoweringOptions = DEFAULT,
+) -> Program:
+    """The kernels as derived; `found` gives the invariants of the equations if they need not be searched for."""
+    system, dynamics = eqs.system, Dynamics(eqs, found, options)
     made: dict[str, Kernel] = {}
     for row, make in kernels.KERNELS.items():
         directions = len(eqs.states) if row.takes == "direction" else 0
         for kernel in make(dynamics):
             checked = with_needed_checks(eqs.graph, kernel)
-            made[kernel.name] = replace(checked, takes=row.takes, directions=directions)
+            made[kernel.name] = replace(checked, takes=row.takes, directions=directions, effort=row.effort)
     return Program(
         **given(eqs),
         digest=program_digest(system.digest, eqs.form, sorted(eqs.options.items())),

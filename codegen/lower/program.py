@@ -1,11 +1,11 @@
-"""`Program`, what is passed on to printing: named kernels, ready to print."""
+"""`Program`: which values each named kernel of a model computes, as nodes of one graph."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from chaplygin.runtime.interface.description import KernelEntry, Variable
 
@@ -13,9 +13,10 @@ from ..graph.functions import FUNCTIONS
 from ..graph.graph import Graph, Node
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from ..methods.pair import Pair
     from ..methods.taylor import Taylor
-    from ..plan.statements import Schedule
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,10 @@ class Solve:
     factors: str = "mass"
     pivots: tuple[Node, ...] = ()
 
+    def map(self, f: Callable[[Node], Node]) -> Solve:
+        """The solve with other nodes in its matrix and right-hand side."""
+        return replace(self, matrix=tuple(map(f, self.matrix)), rhs=tuple(map(f, self.rhs)))
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -43,8 +48,9 @@ class Kernel:
     `pivots` are pairs (pivot, limit): the kernel returns the status `singular` when |pivot| <= limit.
     `labels` are preferred names of intermediates; `comments` describe the outputs, one each. `takes` is that of its
     row, and `directions` the length of v, if it takes one. Whatever depends only on the variables `beforehand` (the
-    parameters, or none) is computed once before many calls: see `Schedule.hoist`. `cells` are nodes that belong
-    together, such as those of one body, in an order in which they can be computed: see `codegen/plan/loops.py`.
+    parameters, or none) is computed once before many calls: see `codegen/plan/hoist.py`. `cells` are nodes that belong
+    together, such as those of one body, in an order in which they can be computed: see `codegen/plan/cells.py`.
+    `effort` is the share of the search for fewer operations, 0 for none.
     """
 
     name: str
@@ -57,6 +63,18 @@ class Kernel:
     directions: int = 0
     beforehand: tuple[Node, ...] = ()
     cells: tuple[tuple[Node, ...], ...] = ()
+    effort: float = 0.0
+
+    def map(self, f: Callable[[Node], Node]) -> Kernel:
+        """The kernel with another node in the place of each: the one rewrite of all passes."""
+        return replace(
+            self,
+            outputs=tuple(map(f, self.outputs)),
+            pivots=tuple((f(pivot), f(limit)) for pivot, limit in self.pivots),
+            solves=tuple(solve.map(f) for solve in self.solves),
+            labels={f(node): label for node, label in self.labels.items()},
+            cells=tuple(tuple(map(f, cell)) for cell in self.cells),
+        )
 
     def roots(self) -> list[Node]:
         """Every node that has to be computed."""
@@ -101,13 +119,13 @@ class ContactEntry:
 
 @dataclass(frozen=True)
 class Program:
-    """A model as named kernels over one graph, ready to print in C or Python.
+    """A model as named kernels over one graph.
 
     `kernels` holds those that the model has of the kernels in `table`, by name; the modes of contacts follow the inputs
     in their u. A Jacobian too long to unroll is absent: the emitted one loops over `jvp`.
     `independent` names the argument `t` of the kernels: "t", or Whittaker's coordinate. `methods` are integration
-    methods that the runtime does not have. `unarranged`: the kernels before the search for fewer operations, if the
-    model has kinks, since the search may rewrite the functions whose zeros they are.
+    methods that the runtime does not have. `unarranged`: the kernels before the passes of `codegen/plan/passes.py`, if
+    the model has kinks, since these may rewrite the functions whose zeros the kinks are.
     """
 
     name: str
@@ -130,18 +148,11 @@ class Program:
     contacts: tuple[ContactEntry, ...] = ()
     methods: tuple[Pair | Taylor, ...] = ()
     unarranged: Mapping[str, Kernel] = field(default_factory=dict, repr=False)
-    _schedules: dict[str, Schedule] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def bringing(self, methods: tuple[Pair | Taylor, ...]) -> Program:
+    def bringing(self, methods: tuple[Pair | Taylor, ...]) -> Self:
         """The same model with integration methods of its own."""
         digest = hashlib.sha256(f"{self.digest}\n{methods!r}".encode()).hexdigest()
         return replace(self, methods=methods, digest=digest) if methods else self
-
-    def having(self, kernels: Mapping[str, Kernel]) -> Program:
-        """The same model with other kernels; the schedules of those that stay are kept."""
-        found = replace(self, kernels=kernels)
-        found._schedules.update({k: s for k, s in self._schedules.items() if kernels[k] is self.kernels[k]})
-        return found
 
     @property
     def clock(self) -> str:
@@ -173,31 +184,6 @@ class Program:
             length = len(made[0].outputs) if made else len(self.states) ** 2
             found.append(KernelEntry(row.name, row.text, row.takes, length))
         return tuple(found)
-
-    def schedule(self, kernel: str) -> Schedule:
-        """The statements of one kernel, in the order in which they are printed, or its loops."""
-        from ..plan.plan import schedule
-
-        if kernel not in self._schedules:
-            self._schedules[kernel] = schedule(self, self.kernels[kernel])
-        return self._schedules[kernel]
-
-    def written_out(self, kernel: str) -> Schedule:
-        """The statements of one kernel, without loops over repeated cells."""
-        from ..plan.plan import schedule
-
-        plan = self.schedule(kernel)
-        return plan if plan.rolled is None else schedule(self, self.kernels[kernel], loops=False)
-
-    def operations(self, kernel: str = "rhs") -> int:
-        """The number of arithmetic operations and function calls of one kernel, excluding hoisted ones."""
-        return self.schedule(kernel).operations
-
-    def to_sympy(self, kernel: str = "rhs") -> Any:
-        """One kernel as a `sympy.codegen.ast.CodeBlock` of assignments, as it is emitted."""
-        from ..emit.sympy_ast import assignments
-
-        return assignments(self, kernel)
 
 
 def is_call(op: str) -> bool:

@@ -1,4 +1,4 @@
-"""The last pass before scheduling: compute a kernel's values in fewer operations.
+"""Compute a kernel's values in fewer operations.
 
 Which sums are expanded determines what cancels and what can be shared. Several choices are tried in a fixed order, and
 a choice is kept if the operations left after factoring cost less. Expressions in the parameters alone are free in a
@@ -12,35 +12,29 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ..graph.graph import Graph, Node
+from ..lower.options import DEFAULT, LoweringOptions
 from ..lower.program import Kernel
 from .factor import Term
+from .part import Part
 from .rebuild import Arrangement, Builder, weight
 from .terms import Atoms, Expansion, Frozen, TooManyTerms, checked_pairs
-
-BUDGET = 12_000
-"""Nodes visited in all trials for one kernel together."""
-GROWTH = 3
-"""Maximum number of terms per node of the kernel after expansion."""
-
-WORTH = 1.1
-"""An arrangement is factored only if, before factoring, it is at most this many times as long as the best one.
-
-Of 121 improvements found in the whole catalogue, the longest was 8 % longer.
-"""
-
-HOPELESS = 6
-"""A simple choice of sums to expand is not factored if it is more than this many times as long as the shortest.
-
-Where many results contain one long sum, that is written out in each of them: its factoring takes quadratic time.
-"""
 
 _SUMS = ("add", "sub", "neg")
 
 
-def arranged(g: Graph, kernel: Kernel, budget: int = BUDGET) -> Kernel:
+def arrange(g: Graph, part: Part, options: LoweringOptions) -> Part:
+    """The part with the same values in fewer operations."""
+    if not part.budget:
+        return part
+    return replace(part, kernel=arranged(g, part.kernel, part.budget, options))
+
+
+def arranged(
+    g: Graph, kernel: Kernel, budget: int = DEFAULT.budget, options: LoweringOptions = DEFAULT
+) -> Kernel:
     """The kernel with the same values in fewer operations; the kernel itself if no arrangement has fewer."""
     try:
-        expansion, arrangement, values = _Search(g, kernel, budget).best()
+        expansion, arrangement, values = _Search(g, kernel, budget, options).best()
     except TooManyTerms:
         return kernel
     builder = Builder(g, arrangement, kernel.name == "rhs")
@@ -83,10 +77,10 @@ class _Values:
 class _Search:
     """The search for the sums to expand."""
 
-    def __init__(self, g: Graph, kernel: Kernel, budget: int) -> None:
-        self.graph = g
+    def __init__(self, g: Graph, kernel: Kernel, budget: int, options: LoweringOptions = DEFAULT) -> None:
+        self.graph, self.options = g, options
         self.kernel = kernel
-        self.atoms = Atoms(g, kernel.beforehand)
+        self.atoms = Atoms(g, kernel.beforehand, options.common)
         roots = kernel.roots()
         self.order = g.reachable(roots)
         self.left = budget
@@ -126,7 +120,9 @@ class _Search:
             return self.arrangement(spread)
         simple = (spread, frozenset(self.candidates), frozenset[Node]())
         sizes = [self.length(s) for s in simple]
-        short = [s for s, size in zip(simple, sizes, strict=True) if size <= HOPELESS * min(sizes)]
+        short = [
+            s for s, size in zip(simple, sizes, strict=True) if size <= self.options.hopeless * min(sizes)
+        ]
         spread = min(short, key=lambda s: self.cost(s, math.inf))
         groups = dict.fromkeys(frozenset([n]) for n in self.candidates)
         groups |= dict.fromkeys(frozenset(found) for n in self.order if len(found := self.group(n)) > 1)
@@ -147,13 +143,14 @@ class _Search:
             return math.inf
         return found.size()
 
-    def cost(self, spread: frozenset[Node], longest: float = WORTH) -> float:
+    def cost(self, spread: frozenset[Node], longest: float | None = None) -> float:
         found = self.tried.get(spread)
         if found is None:
             self.left -= len(self.order)
             try:
                 known = self.arranged.pop(spread, None)
-                found = self._cost(known or self.arrangement(spread)[1], longest)
+                arrangement = known or self.arrangement(spread)[1]
+                found = self._cost(arrangement, self.options.worth if longest is None else longest)
             except TooManyTerms:
                 found = math.inf
             self.tried[spread] = found
@@ -173,7 +170,7 @@ class _Search:
         return cost
 
     def arrangement(self, spread: frozenset[Node]) -> tuple[Expansion, Arrangement, _Values]:
-        limit = GROWTH * len(self.order) + 100
+        limit = self.options.growth * len(self.order) + 100
         expansion = Expansion(self.atoms, self.order, self.joined, spread, limit, self.last)
         self.last = expansion
         values = _Values(self.kernel, expansion)

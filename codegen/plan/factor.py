@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import combinations, count
 
+from ..lower.options import DEFAULT
+
 Literal = int
 Literals = tuple[Literal, ...]
 """The factors of a term in ascending order; a square is listed twice."""
@@ -22,8 +24,6 @@ Pair = tuple[Literal, Literal]
 Key = tuple[Literals, Literals, int]
 """The sum u + sign * v."""
 Split = tuple[Literals, Literals, Literals, bool, int, int]
-COMMON = 40
-"""A factor that more terms of a sum than these share is no reason to compare two of them."""
 
 
 def multiplications(count: int) -> int:
@@ -63,9 +63,13 @@ def pairs(literals: Literals) -> tuple[Pair, ...]:
 
 
 class Tables:
-    """Pairs of literals in terms, and splits of two terms: pure functions, cached because similar sums recur."""
+    """Pairs of literals in terms, and splits of two terms: pure functions, cached because similar sums recur.
 
-    def __init__(self) -> None:
+    `most_common`: see `LoweringOptions.common`.
+    """
+
+    def __init__(self, most_common: int = DEFAULT.common) -> None:
+        self.most_common = most_common
         self.pairs, self.split = cache(pairs), cache(split)
 
 
@@ -184,7 +188,7 @@ class Factoring:
                 self._grown[product] = None
             product.holders[number] = None
         holding = self._holding[home]
-        rare = [a for a in dict.fromkeys(literals) if len(holding.get(a, ())) <= COMMON]
+        rare = [a for a in dict.fromkeys(literals) if len(holding.get(a, ())) <= self._tables.most_common]
         near = {other: None for a in rare for other in holding.get(a, ())}
         self._mates[number] = {}
         self.terms[number] = (sign, literals)

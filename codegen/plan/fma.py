@@ -17,12 +17,21 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ..graph.graph import Graph, Node
+from ..lower.options import LoweringOptions
 from ..lower.program import Kernel
+from .part import Part, counted
 from .rebuild import latency
 
 FUSED = ("fma", "fms", "fnma", "fnms")
 _OPPOSITE = {"fma": "fnms", "fms": "fnma", "fnma": "fms"}
 _SUMS = ("add", "sub")
+
+
+def fuse(g: Graph, part: Part, options: LoweringOptions) -> Part:
+    """The part with multiply-adds, and what is computed beforehand too; what they were is counted first."""
+    first = None if part.hoist is None else fuse(g, part.hoist, options)
+    kernel = fused(g, part.kernel, set(part.hoisted))
+    return replace(part, kernel=kernel, hoist=first, counts=counted(g, part))
 
 
 def fused(g: Graph, kernel: Kernel, given: Collection[Node]) -> Kernel:
@@ -38,17 +47,7 @@ def fused(g: Graph, kernel: Kernel, given: Collection[Node]) -> Kernel:
         else:
             args = tuple(new.get(a, a) for a in g.args[node])
             new[node] = node if args == g.args[node] else g.same(g.op[node], args)
-
-    def all_new(nodes: Sequence[Node]) -> tuple[Node, ...]:
-        return tuple(new.get(n, n) for n in nodes)
-
-    return replace(
-        kernel,
-        outputs=all_new(kernel.outputs),
-        pivots=tuple((new.get(a, a), new.get(b, b)) for a, b in kernel.pivots),
-        solves=tuple(replace(s, matrix=all_new(s.matrix), rhs=all_new(s.rhs)) for s in kernel.solves),
-        labels={new.get(n, n): label for n, label in kernel.labels.items()},
-    )
+    return kernel.map(lambda n: new.get(n, n))
 
 
 def _chosen(g: Graph, order: Sequence[Node], kernel: Kernel) -> dict[Node, int]:

@@ -7,26 +7,26 @@ from dataclasses import replace
 
 from ..lower.derivatives import adjoint, along, variables
 from ..lower.fixed_branches import frozen, sides_of
-from ..lower.program import Program
+from ..lower.program import Kernel, Program
 from .arrange import arranged
 
 
 def with_fmu_kernels(program: Program, names: Iterable[str]) -> Program:
-    """The program with `along_<name>` and `adjoint_<name>` for each kernel, and `frozen_<name>` if it has kinks.
+    """The program of `along_<name>` and `adjoint_<name>` for each kernel, and `frozen_<name>` if it has kinks.
 
     The derivatives are by the time, the states, the parameters and the inputs, in this order. Those of a frozen kernel
     are frozen too. The sides of the kinks follow the parameters in p.
     """
-    g, kernels = program.graph, dict(program.kernels)
+    g, kernels = program.graph, dict[str, Kernel]()
     sides, symbols = sides_of(program)
     for name in names:
-        if name not in kernels:
+        if name not in program.kernels:
             continue
-        source = replace(kernels[name], labels={})
+        source = replace(program.kernels[name], labels={})
         if sides:
             made = frozen(g, program.unarranged[name], symbols)
             if made is not program.unarranged[name]:
-                source = kernels[made.name] = arranged(g, made)
+                source = kernels[made.name] = replace(arranged(g, made), effort=0.0)
         by = variables(program, source)
         kernels[f"along_{name}"] = along(g, source, by, f"along_{name}")
         kernels[f"adjoint_{name}"] = adjoint(g, source, by, f"adjoint_{name}")

@@ -8,39 +8,37 @@ into factoring the matrices, and a compiler takes a few seconds instead of a min
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from ..graph.graph import CONDITIONS, Graph, Node
+from ..lower.options import LoweringOptions
 from ..lower.program import Kernel
-from .loops import Cell, Kinds, assembled, canonical
-from .statements import Place, Rolled
-
-if TYPE_CHECKING:
-    from ..lower.program import Program
-    from .statements import FactorSolve
-
-LONGEST = 5000
-"""Operations and results up to which such a kernel is written out."""
-SHARE = 4
-"""What factoring takes, in parts of the other operations, from where on their time hardly matters."""
+from .cells import ShapeTable, canonical
+from .part import Cell, Cut, Part, of_solves
+from .statements import FactorSolve, Place
+from .write_statements import solves_of
 
 
-def of_matrices(g: Graph, kernel: Kernel, factoring: int) -> bool:
-    """Whether large matrices make a kernel long; `factoring` counts the operations of its solves."""
-    results = len(kernel.roots())
-    if kernel.cells or results + factoring <= LONGEST:
+def of_matrices(g: Graph, kernel: Kernel, options: LoweringOptions) -> bool:
+    """Whether large matrices make a kernel long."""
+    results, factoring = len(kernel.roots()), of_solves(kernel).operations
+    if kernel.cells or results + factoring <= options.longest_of_matrices:
         return False
     nodes = [n for n in g.reachable(kernel.roots()) if g.args[n]]
-    rare = factoring > SHARE * len(nodes) or results > SHARE * len(nodes)
-    return rare and len(nodes) + results > LONGEST and not any(g.op[n] in CONDITIONS for n in nodes)
+    few = options.factoring_share * len(nodes)
+    rare = factoring > few or results > few
+    long = len(nodes) + results > options.longest_of_matrices
+    return rare and long and not any(g.op[n] in CONDITIONS for n in nodes)
 
 
-def by_entries(
-    program: Program, kernel: Kernel, table: Mapping[str, Place], solves: Sequence[FactorSolve], work: int
-) -> Rolled:
-    """The kernel as runs of templates and solves; `table` has the places of the variables and of the solutions."""
-    g = program.graph
+def entries(g: Graph, part: Part, options: LoweringOptions) -> Part:
+    """The part cut into the entries of its matrices, if these make it long."""
+    kernel = part.kernel
+    if not of_matrices(g, kernel, options):
+        return part
+    placed = solves_of(g, kernel)
+    solves, table = placed.statements, {**part.table, **placed.results}
     stores = _stores(kernel, solves)
     order = [n for n in g.reachable(kernel.roots()) if g.args[n]]
     uses = Counter(a for n in order for a in g.args[n])
@@ -56,7 +54,7 @@ def by_entries(
         (when[n], Cell(_below(g, n, named), [], [(n, to) for to in stores.get(n, ())], []))
         for n in sorted(named)
     ]
-    home = {cell.nodes[-1]: cell for _, cell in cells}
+    homes = {cell.nodes[-1] for _, cell in cells}
     leaves = [(n, to) for n in stores if not g.args[n] for to in stores[n]]
     cells += [((known.get(n, 0), 0), Cell([], [], [(n, to)], [])) for n, to in leaves]
     if kernel.pivots:
@@ -64,16 +62,16 @@ def by_entries(
 
     def array(n: Node) -> str:
         if g.op[n] == "symbol":
-            return table[str(g.value[n])][0]
-        return "work" if n in home else ""
+            return table[str(g.value[n])][1]
+        return "work" if n in homes else ""
 
-    kinds = Kinds()
+    shapes = ShapeTable()
     for _, cell in cells:
-        canonical(g, cell, array, kinds)
+        canonical(g, cell, array, shapes)
     first = {key: i for i, key in enumerate(dict.fromkeys(cell.key for _, cell in cells))}
     cells.sort(key=lambda c: (c[0], first[c[1].key]))
-    phases = [[cell for (phase, _), cell in cells if phase == i] for i in range(len(solves) + 1)]
-    return assembled(program, kernel, phases, home, {}, table, solves=solves, work=work)
+    phases = tuple(tuple(cell for (phase, _), cell in cells if phase == i) for i in range(len(solves) + 1))
+    return replace(part, table=table, cut=Cut(phases, solves, placed.work))
 
 
 def _stores(kernel: Kernel, solves: Sequence[FactorSolve]) -> dict[Node, list[Place]]:

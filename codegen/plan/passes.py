@@ -1,51 +1,59 @@
-"""From `EquationNodes` to a `Program` that has gone through the list of passes."""
+"""The passes by which a kernel gets its operations and their order, in the order in which they run.
+
+A kernel of cells that repeat is cut (`CUTTING`) into templates, one for each kind of cells, and loops that call them:
+see `loops.py`. Every template, and every other kernel as a whole, is rewritten (`REWRITING`) and put in order
+(`ORDERING`). What then remains is to number its intermediates: `write_statements.number`.
+
+Each pass is a function of the graph, a part and the options. It gives a part with other nodes, by `Kernel.map` where it
+rewrites them, and leaves one that it does not concern as it is.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
 
-from ..derive.equation_nodes import EquationNodes, Invariant
-from ..lower import kernels
-from ..lower.dynamics import Dynamics
-from ..lower.lower import derived
-from ..lower.program import Program
-from .arrange import BUDGET, arranged
-from .plan import may_roll
-from .statements import Counts
-from .write_statements import count
-
-LARGEST_ARRANGED = 4000
-"""Maximum number of nodes of a rarely called kernel that is arranged; the right-hand side always is."""
+from ..graph.graph import Graph
+from ..lower.options import LoweringOptions
+from .arrange import arrange
+from .cells import cells
+from .fma import fuse
+from .hoist import hoist, hoist_of_cells
+from .matrix_loops import entries
+from .part import Part
+from .signed_constants import signs
 
 
-def lower(eqs: EquationNodes, found: Callable[[], tuple[Invariant, ...]] | None = None) -> Program:
-    """The program of a model; `found` gives the invariants of the equations if they need not be searched for."""
-    program = first = derived(eqs, found)
-    for change in PASSES:
-        program = change(program)
-    has_kinks = len(first.guards) > len(first.events)
-    return replace(program, unarranged=first.kernels) if has_kinks else program
+@dataclass(frozen=True)
+class Pass:
+    """A pass: its name, what it does, and what holds after it and after all later ones."""
+
+    name: str
+    change: Callable[[Graph, Part, LoweringOptions], Part]
+    invariant: str
 
 
-def arrange(program: Program) -> Program:
-    """The same values in fewer operations."""
-    g, shorter = program.graph, dict(program.kernels)
-    for row in program.table:
-        for kernel in program.of(row):
-            if may_roll(g, kernel) and program.schedule(kernel.name).rolled is not None:
-                continue  # its templates are arranged
-            if row.effort == 1.0 or (row.effort and len(g.reachable(kernel.roots())) <= LARGEST_ARRANGED):
-                shorter[kernel.name] = replace(arranged(g, kernel, int(BUDGET * row.effort)), cells=())
-    return program.having(shorter)
+CUTTING = (
+    Pass("entries", entries, "each entry of a large matrix is in one cell, after the solves that it needs"),
+    Pass("hoist", hoist_of_cells, "what is read from q depends on variables that are known beforehand alone"),
+    Pass("signs", signs, "no cell subtracts a multiple of a constant that may be the number of a body"),
+    Pass("cells", cells, "each node is in one cell, which reads variables, q, constants and cells before it"),
+)
+"""Of a kernel whose cells repeat; the others come out as they were."""
 
+REWRITING = (
+    Pass("arrange", arrange, "the values are the same, in no more operations"),
+)  # fmt: skip
+"""Of every template, and of every kernel that is not cut: to the same values.
 
-PASSES = (arrange,)
-"""What a program goes through before it is emitted."""
+To add one, write such a function and a row here; those before it are done. The graph may be extended, and nodes are
+replaced by `Kernel.map`.
+"""
 
-
-def derived_counts(eqs: EquationNodes) -> Counts:
-    """The operation counts of a right-hand side as derived."""
-    own = replace(eqs, graph=eqs.graph.copy())  # a copy, so that later nodes keep their numbers
-    (kernel,) = kernels.rhs(Dynamics(own))
-    return count(own.graph, kernel)
+ORDERING = (
+    Pass(
+        "hoist", hoist, "nothing that depends on variables known beforehand alone is computed at every call"
+    ),
+    Pass("fuse", fuse, "no product is rounded that only a sum uses, unless that has another one"),
+)
+"""Of the same, to the operations that are emitted."""

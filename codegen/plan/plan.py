@@ -1,78 +1,103 @@
-"""How a kernel is written: as statements one by one, as loops over bodies, or as loops over matrices."""
+"""`plan`, from a `Program` to a `Plan`: in which operations and in which order each kernel computes its values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
 
-from ..graph.graph import CONDITIONS, Graph, Node
+from ..graph.graph import Graph
+from ..lower.options import DEFAULT, LoweringOptions
 from ..lower.program import Kernel, Program
-from .loops import rolled
-from .matrix_loops import by_entries, of_matrices
+from .loops import looped
+from .part import Part
+from .passes import CUTTING, ORDERING, REWRITING, Pass
 from .statements import Schedule
-from .write_statements import _of_solves, _placed, _scheduled, variable_names
+from .write_statements import number, variable_names
 
-FEWEST_ROLLED = 500
-"""Operations from which on a kernel of repeated cells is emitted as loops."""
+Watch = Callable[[Pass, Part, Part], None]
+"""Sees every pass, with the part before and after it."""
 
 
-def schedule(program: Program, kernel: Kernel, loops: bool = True) -> Schedule:
-    """Order the statements of a kernel; see the module docstring.
+@dataclass(frozen=True)
+class Plan(Program):
+    """A program whose kernels have gone through the passes, and the statements of each: ready to print.
 
-    With `loops` a long kernel of repeated cells has no statements, but the runs of `rolled`.
+    The `kernels` are those of the program, rewritten; one that becomes loops is as it was.
     """
+
+    schedules: Mapping[str, Schedule] = field(default_factory=dict, repr=False)
+    options: LoweringOptions = DEFAULT
+
+    def schedule(self, kernel: str) -> Schedule:
+        """The statements of one kernel, in the order in which they are printed, or its loops."""
+        return self.schedules[kernel]
+
+    def written_out(self, kernel: str) -> Schedule:
+        """The statements of one kernel, without loops over repeated cells."""
+        found = self.schedules[kernel]
+        if found.rolled is None:
+            return found
+        part = _whole(self, self.kernels[kernel], self.options)
+        return _ordered(self.graph, part, self.options, _unwatched)
+
+    def operations(self, kernel: str = "rhs") -> int:
+        """The number of arithmetic operations and function calls of one kernel, excluding hoisted ones."""
+        return self.schedules[kernel].operations
+
+
+def _unwatched(each: Pass, before: Part, after: Part) -> None:
+    """Nobody looks."""
+
+
+def plan(program: Program, options: LoweringOptions = DEFAULT, watch: Watch = _unwatched) -> Plan:
+    """The plan of a program. Its graph is extended."""
     g = program.graph
-    if loops and _of_matrices(g, kernel):
-        return _whole(program, kernel, (), loops)
-    # Conditions are not numbers, so they are not hoisted.
-    fixed = {n for n in g.from_only(kernel.roots(), kernel.beforehand) if g.op[n] not in CONDITIONS}
-    known = fixed | set(kernel.beforehand)
-    checks = tuple(
-        pair for pair in kernel.pivots if all(n in known or g.constant_value(n) is not None for n in pair)
-    )
-    rest = replace(kernel, pivots=tuple(pair for pair in kernel.pivots if pair not in checks))
-    needed = {n for n in rest.roots() if n in fixed}
-    for node in g.reachable(rest.roots(), stop=fixed):
-        if node not in fixed:
-            needed |= {a for a in g.args[node] if a in fixed}
-    if not needed:
-        return _whole(program, kernel, (), loops)
-    order = tuple(sorted(needed))
-    first = Kernel(
-        "hoist", order, ("",) * len(order), checks, labels=kernel.labels, directions=kernel.directions
-    )
-    table = variable_names(program, first)
-    hoist = _scheduled(program, first, (), table, [("q", i) for i in range(len(order))])
-    return replace(_whole(program, rest, order, loops), hoist=hoist)
+    rewritten: dict[str, Part | Schedule] = {}
+    schedules: dict[str, Schedule] = {}
+    for name, kernel in program.kernels.items():
+        rewritten[name] = _rewritten(g, _whole(program, kernel, options), options, watch)
+    for name, found in rewritten.items():
+        schedules[name] = _ordered(g, found, options, watch) if isinstance(found, Part) else found
+    kernels = {
+        name: found.kernel if isinstance(found, Part) else program.kernels[name]
+        for name, found in rewritten.items()
+    }
+    has_kinks = len(program.guards) > len(program.events)
+    given = {f.name: getattr(program, f.name) for f in fields(Program)}
+    given["unarranged"] = program.unarranged or (program.kernels if has_kinks else {})
+    given["kernels"] = kernels
+    return Plan(**given, schedules=schedules, options=options)
 
 
-def _whole(program: Program, kernel: Kernel, given: Sequence[Node], loops: bool) -> Schedule:
-    """The schedule of a kernel without what is hoisted."""
-    table = variable_names(program, kernel)
-    found = None
-    if loops and kernel.cells and not kernel.solves and is_long(program.graph, kernel):
-        places = {name: (array, index) for name, (_, array, index) in table.items()}
-        found = rolled(program, kernel, {n: i for i, n in enumerate(given)}, places)
-    elif loops and _of_matrices(program.graph, kernel):
-        solves = _placed(program.graph, kernel)
-        places = {name: (array, index) for name, (_, array, index) in (table | solves.results).items()}
-        found = by_entries(program, kernel, places, solves.statements, solves.work)
-    if found is not None:
-        operations, divisions = _of_solves(kernel)
-        counts = found.operations + operations, found.divisions + divisions, found.functions
-        return Schedule(kernel, (), {}, found.work, *counts, rolled=found)
-    return _scheduled(program, kernel, given, table, [("out", i) for i in range(len(kernel.outputs))])
+def _whole(program: Program, kernel: Kernel, options: LoweringOptions) -> Part:
+    """A kernel as lowered."""
+    g = program.graph
+    budget = int(options.budget * kernel.effort)
+    if 0 < kernel.effort < 1 and len(g.reachable(kernel.roots())) > options.largest_arranged:
+        budget = 0
+    places = tuple(("out", i) for i in range(len(kernel.outputs)))
+    return Part(kernel, variable_names(program, kernel), places, budget)
 
 
-def may_roll(g: Graph, kernel: Kernel) -> bool:
-    """Whether a kernel may be emitted as loops."""
-    return bool(kernel.cells) or _of_matrices(g, kernel)
+def _rewritten(g: Graph, part: Part, options: LoweringOptions, watch: Watch) -> Part | Schedule:
+    """A kernel with its values in fewer operations, or as loops."""
+
+    def finish(template: Part) -> Schedule:
+        return _ordered(g, _through(REWRITING, g, template, options, watch), options, watch)
+
+    cut = _through(CUTTING, g, part, options, watch)
+    if cut.cut is not None:
+        return looped(g, cut, options, finish)
+    short = _through(REWRITING, g, part, options, watch)
+    return replace(short, kernel=replace(short.kernel, cells=(), effort=0.0))
 
 
-def _of_matrices(g: Graph, kernel: Kernel) -> bool:
-    return of_matrices(g, kernel, _of_solves(kernel)[0])
+def _ordered(g: Graph, part: Part, options: LoweringOptions, watch: Watch) -> Schedule:
+    return number(g, _through(ORDERING, g, part, options, watch), options)
 
 
-def is_long(g: Graph, kernel: Kernel) -> bool:
-    """Whether a kernel is too long to be written out, if its cells repeat each other."""
-    return g.count_operations(kernel.roots()) > FEWEST_ROLLED
+def _through(passes: tuple[Pass, ...], g: Graph, part: Part, options: LoweringOptions, watch: Watch) -> Part:
+    for each in passes:
+        before, part = part, each.change(g, part, options)
+        watch(each, before, part)
+    return part

@@ -24,6 +24,7 @@ from ..graph.graph import CONDITIONS, RELATIONS, Graph, Node
 from ..graph.linear import LDL
 from ..lower.program import Kernel, Program, Solve
 from .fma import fused
+from .plan import Plan
 from .rebuild import latency
 from .write_statements import variable_names
 
@@ -59,7 +60,7 @@ class SeriesProgram:
     moving: Set[Node]
 
 
-def series_program(program: Program) -> SeriesProgram:
+def series_program(program: Plan) -> SeriesProgram:
     """The series of the right-hand side of a program. Raises EmitError for a function without a derivative."""
     g, kernel, hoisted = program.graph.copy(), program.kernels["rhs"], program.written_out("rhs").given
     rates = _without_loops(g, kernel.outputs, kernel.solves)

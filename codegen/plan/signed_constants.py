@@ -6,34 +6,28 @@ As sums, bodies that differ in numbers alone take the same ones. The values are 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from ..graph.graph import Graph, Node
-from ..lower.program import Kernel
+from ..lower.options import LoweringOptions
+from .part import Part
 
 
-def with_signs(g: Graph, kernel: Kernel, given: Collection[Node]) -> Kernel:
-    """The kernel with its differences from constant multiples as sums; the nodes `given` are known before.
+def signs(g: Graph, part: Part, options: LoweringOptions) -> Part:
+    """A kernel of cells with its differences from constant multiples as sums.
 
-    The kernel itself if it has fewer constants than cells, which share them.
+    The part itself if it has fewer constants than cells, which share them.
     """
+    kernel, given = part.kernel, set(part.hoisted)
+    if not kernel.cells:
+        return part
     order = g.reachable(kernel.roots(), stop=given)
     if len({g.args[n][0] for n in order if _multiplied(g, n) is not None}) < len(kernel.cells):
-        return kernel
+        return part
     new: dict[Node, Node] = {}
     for n in order:
         new[n] = n if n in given or not g.args[n] else _with_sign(g, n, new)
-
-    def renewed(nodes: Iterable[Node]) -> tuple[Node, ...]:
-        return tuple(new.get(n, n) for n in nodes)
-
-    return replace(
-        kernel,
-        outputs=renewed(kernel.outputs),
-        pivots=tuple((new[a], new[b]) for a, b in kernel.pivots),
-        cells=tuple(map(renewed, kernel.cells)),
-    )
+    return replace(part, kernel=kernel.map(lambda n: new.get(n, n)))
 
 
 def _with_sign(g: Graph, n: Node, new: dict[Node, Node]) -> Node:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from ..graph.graph import Node
 from ..lower.program import Kernel
@@ -47,9 +47,6 @@ class Rolled:
     runs: tuple[Run | FactorSolve, ...]
     work: int
     numbers: tuple[Node, ...]
-    operations: int
-    divisions: int
-    functions: int
 
 
 @dataclass(frozen=True)
@@ -120,11 +117,18 @@ def assigned(s: Statement) -> tuple[Assign, ...]:
 
 @dataclass(frozen=True)
 class Counts:
-    """Operations of a kernel, the divisions among them, and the further operations on parameters alone."""
+    """Operations of a kernel, the divisions and functions among them, and further operations done beforehand."""
 
     operations: int
     divisions: int
-    hoisted: int
+    functions: int
+    hoisted: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    def __mul__(self, times: int) -> Counts:
+        return Counts(*(times * n for n in astuple(self)))
 
 
 @dataclass(frozen=True)
@@ -132,21 +136,27 @@ class Schedule:
     """The statements of a kernel, the names of its nodes, its workspace and its counts.
 
     `hoist` computes what depends on parameters alone: a separate schedule that runs once before `statements`, which
-    read its results, the nodes `given`, from the array "q". `operations` counts arithmetic and function calls,
-    including `divisions` and `functions` but not those of `hoist`. A long kernel of repeated cells has no statements
-    but is `rolled`.
+    read its results, the nodes `given`, from the array "q". `counts` has the operations of one call, without those
+    of `hoist`. A long kernel of repeated cells has no statements but is `rolled`.
     """
 
     kernel: Kernel
     statements: tuple[Statement, ...]
     names: dict[Node, str]
     work: int
-    operations: int
-    divisions: int
-    functions: int
+    counts: Counts
     given: tuple[Node, ...] = ()
     hoist: Schedule | None = None
     rolled: Rolled | None = None
+
+    @property
+    def operations(self) -> int:
+        """Arithmetic and function calls."""
+        return self.counts.operations
+
+    @property
+    def divisions(self) -> int:
+        return self.counts.divisions
 
     @property
     def hoisted(self) -> int:
@@ -156,7 +166,7 @@ class Schedule:
     @property
     def size(self) -> int:
         """The length of the code: a function of `cg_math.h` counts as 25 operations."""
-        return self.operations + 24 * self.functions
+        return self.operations + 24 * self.counts.functions
 
     @property
     def passes(self) -> tuple[Schedule, ...]:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from random import Random
 
 from ..graph.graph import Graph, Node
+from ..lower.options import DEFAULT
 from .factor import Tables
 
 Atom = int
@@ -114,13 +115,13 @@ def common(monomials: Iterable[Monomial]) -> Monomial:
 class Atoms:
     """The atoms of a graph: each a leaf, a function of terms, or a sum of terms, stored once."""
 
-    def __init__(self, g: Graph, parameters: Collection[Node]) -> None:
+    def __init__(self, g: Graph, parameters: Collection[Node], most_common: int = DEFAULT.common) -> None:
         self.graph = g
         self.parameters = frozenset(parameters)
         self.contents: list[Content] = []
         self.fixed: list[bool] = []
         """Whether an atom depends on parameters alone."""
-        self.tables = Tables()
+        self.tables = Tables(most_common)
         self._grouped: dict[Frozen, list[Group]] = {}
         self._index: dict[Content, Atom] = {}
         self._marks: list[int] = []

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count as count_from
 
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import CONDITIONS, LEAVES, RELATIONS, Graph, Node
-from ..lower.program import Kernel, Program, is_call
-from .fma import FUSED, fused
-from .statements import Assign, Check, Counts, FactorSolve, Load, Schedule, SineCosine, Statement, Store
+from ..lower.options import LoweringOptions
+from ..lower.program import Kernel, Program
+from .fma import FUSED
+from .part import Part, counted
+from .statements import Assign, Check, FactorSolve, Load, Schedule, SineCosine, Statement, Store
 
 _MATH_NAMES = (
     "sqrt exp log sin cos tan asin acos atan sinh cosh tanh fabs pow fmin fmax atan2 copysign abs nan NAN INFINITY "
@@ -38,10 +40,6 @@ def _library_names() -> set[str]:
     return {*_MATH_NAMES, *(f.c for f in FUNCTIONS.values())}
 
 
-_LONGEST = 12
-"""Largest number of operations in one statement; longer expressions are split for readability."""
-
-
 def variable_names(program: Program, kernel: Kernel) -> dict[str, tuple[str, str, int]]:
     """Symbol name to (name in emitted code, array, index)."""
     table: dict[str, tuple[str, str, int]] = {program.independent: (program.independent, "t", 0)}
@@ -55,28 +53,12 @@ def variable_names(program: Program, kernel: Kernel) -> dict[str, tuple[str, str
     return table
 
 
-def scheduled(
-    program: Program,
-    kernel: Kernel,
-    table: Mapping[str, tuple[str, str, int]],
-    places: Sequence[tuple[str, int]],
-) -> Schedule:
-    """The schedule of a part of a kernel whose variables are in the `table` and whose outputs go to `places`."""
-    return _scheduled(program, kernel, (), dict(table), places)
-
-
-def _scheduled(
-    program: Program,
-    unfused: Kernel,
-    given: Sequence[Node],
-    table: dict[str, tuple[str, str, int]],
-    places: Sequence[tuple[str, int]],
-) -> Schedule:
-    """The schedule of a kernel with multiply-adds; a multiply-add counts as the two operations that it was."""
-    g, kernel = program.graph, fused(program.graph, unfused, set(given))
-    writer = _Writer(program, kernel, given, table)
-    solves, divisions = _of_solves(kernel)
-    found = _placed(g, kernel)
+def number(g: Graph, part: Part, options: LoweringOptions) -> Schedule:
+    """The statements of a part in order, with a name for each intermediate that needs one."""
+    kernel = part.kernel
+    first = None if part.hoist is None else number(g, part.hoist, options)
+    writer = _Writer(g, part, options.longest_statement)
+    found = solves_of(g, kernel)
     writer.reserve(found.work)
     writer.table.update(found.results)
     for solve, statement in zip(kernel.solves, found.statements, strict=True):
@@ -90,31 +72,30 @@ def _scheduled(
         writer.need(node)
     if kernel.pivots:
         writer.statements.append(Check(kernel.pivots))
-    for (array, i), node, comment in zip(places, kernel.outputs, kernel.comments, strict=True):
+    for (array, i), node, comment in zip(part.places, kernel.outputs, kernel.comments, strict=True):
         writer.store(array, i, node, comment)
-    computed = [g.op[n] for n in g.reachable(unfused.roots(), stop=writer.given) if n not in writer.given]
     return Schedule(
         kernel,
         tuple(writer.statements),
         writer.names,
         writer.work,
-        sum(op not in LEAVES for op in computed) + solves,
-        computed.count("div") + divisions,
-        sum(map(is_call, computed)),
-        tuple(given),
+        counted(g, part),
+        part.hoisted,
+        first,
     )
 
 
 @dataclass(frozen=True)
-class _Placed:
-    """The solves of a kernel at their places in the workspace, those of their results, and the length of all."""
+class Solves:
+    """The solves of a kernel at their places in the workspace, the places of their results, and the length of all."""
 
     statements: tuple[FactorSolve, ...]
     results: dict[str, tuple[str, str, int]]
     work: int
 
 
-def _placed(g: Graph, kernel: Kernel) -> _Placed:
+def solves_of(g: Graph, kernel: Kernel) -> Solves:
+    """The solves of a kernel, one after the other in the workspace."""
     factored: dict[str, tuple[int, int]] = {}
     found: list[FactorSolve] = []
     results: dict[str, tuple[str, str, int]] = {}
@@ -137,44 +118,16 @@ def _placed(g: Graph, kernel: Kernel) -> _Placed:
         found.append(FactorSolve(size, place, work, bool(solve.matrix), rank))
         put(solve.results, work)
         work += size
-    return _Placed(tuple(found), results, work)
-
-
-def _of_solves(kernel: Kernel) -> tuple[int, int]:
-    """Operations and divisions of the loops that factor and solve."""
-    operations = divisions = 0
-    for solve in kernel.solves:
-        size = len(solve.rhs)
-        operations += (size**3 // 3 + size**2 if solve.matrix else 0) + 2 * size**2
-        divisions += (size * (size - 1) // 2 if solve.matrix else 0) + 2 * size
-    return operations, divisions
-
-
-def count(g: Graph, kernel: Kernel) -> Counts:
-    """The counts of `schedule`, without writing statements."""
-    roots = kernel.roots()
-    fixed = {n for n in g.from_only(roots, kernel.beforehand) if g.op[n] not in CONDITIONS}
-    operations, divisions = _of_solves(kernel)
-    hoisted = 0
-    for node in g.reachable(roots):
-        if node in fixed:
-            hoisted += 1
-        elif g.op[node] not in LEAVES:
-            operations += 1
-            divisions += g.op[node] == "div"
-    return Counts(operations, divisions, hoisted)
+    return Solves(tuple(found), results, work)
 
 
 class _Writer:
-    """Writes statements; the nodes `given` are read from the array "q"."""
+    """Writes statements; what is hoisted is read from the array "q"."""
 
-    def __init__(
-        self, program: Program, kernel: Kernel, given: Sequence[Node], table: dict[str, tuple[str, str, int]]
-    ) -> None:
-        self.graph = program.graph
-        self.given = {node: i for i, node in enumerate(given)}
-        self.kernel = kernel
-        self.table = table
+    def __init__(self, g: Graph, part: Part, longest: int) -> None:
+        self.graph, self.longest, kernel = g, longest, part.kernel
+        self.given = {node: i for i, node in enumerate(part.hoisted)}
+        self.table = dict(part.table)
         self.statements: list[Statement] = []
         self.names: dict[Node, str] = {}
         self.work = 0
@@ -259,7 +212,7 @@ class _Writer:
             for i, a in enumerate(g.args[node]):
                 if a in named or a in self.given or g.op[a] in (*LEAVES, *CONDITIONS):
                     continue
-                if not _nests(g, node, i, a) or length[node] + length[a] > _LONGEST:
+                if not _nests(g, node, i, a) or length[node] + length[a] > self.longest:
                     named.add(a)
                 else:
                     length[node] += length[a]

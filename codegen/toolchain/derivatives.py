@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from chaplygin._lazy import later
+
 from .. import emit, lower, toolchain
 from . import cache
 from .library import facts_of, lane_library
@@ -15,6 +17,10 @@ from .model_sources import graph_text, module_of
 
 if TYPE_CHECKING:
     from chaplygin.runtime.interface.base_model import BaseModel
+
+    from ..plan import plan as planning
+else:
+    planning = later("chaplygin.codegen.plan.plan")
 
 ALONG_ALONE = ("closure",)
 """Kernels of which the whole Jacobian is taken, along every variable, and no adjoint."""
@@ -35,7 +41,7 @@ def build_derivatives(model: BaseModel, kind: str, lanes: int) -> Path:
         if kind == "adjoint":
             kernels = {name: kernel for name, kernel in program.kernels.items() if name not in ALONG_ALONE}
             program = replace(program, kernels=kernels)
-        made = lower.with_derivatives(program, kind)
+        made = planning.plan(lower.with_derivatives(program, kind))
         files = emit.derivatives_file(program, made, kind, "derivatives(model)")
         return {name: text.encode() for name, text in files.items()}
 

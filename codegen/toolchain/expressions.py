@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..emit.c_expressions import companion_file
 from ..lower.expressions import checked, companion, fingerprint, guarded, slope
+from ..plan.plan import plan
 from . import cache
 from .library import facts_of, lane_library
 
@@ -51,7 +52,7 @@ def build_companion(
             made = (
                 slope(nodes, expressions[0], own) if kind == "slopes" else companion(nodes, expressions, own)
             )
-        files = companion_file(made, digest, _COMMANDS[kind], owners)
+        files = companion_file(plan(made), digest, _COMMANDS[kind], owners)
         return {name: text.encode() for name, text in files.items()}
 
     return lane_library(key, f"{facts['name']}_companion", texts, lanes, facts)

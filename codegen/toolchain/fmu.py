@@ -28,6 +28,7 @@ from ..emit.write_folder import replace, with_headers
 from ..lower.graph_text import QUANTITIES
 from ..lower.program import Program
 from ..plan.fmu_kernels import with_fmu_kernels
+from ..plan.plan import plan
 from . import cache
 from .compiler import PLATFORMS, Compiler, cross_compiler
 from .library import compile_library, compile_object, facts_of
@@ -109,7 +110,7 @@ def _sources(model: BaseModel, program: Program, version: str, start: Mapping[st
             "inputs": row(model.inputs),
         },
     )
-    texts[f"{name}_fmu_kernels.c"] = fmu_kernel_file(with_fmu_kernels(program, QUANTITIES))
+    texts[f"{name}_fmu_kernels.c"] = fmu_kernel_file(plan(with_fmu_kernels(program, QUANTITIES)))
     return with_prefix(with_headers(texts))
 
 

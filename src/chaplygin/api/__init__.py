@@ -9,6 +9,7 @@ from chaplygin._lazy import face
 if TYPE_CHECKING:
     from .c_bundle import export_c as export_c
     from .objective import Objective as Objective
+    from .program import derived_counts as derived_counts, lowered as lowered
     from .python_model import PythonModel as PythonModel, python_kernels as python_kernels
 
 __getattr__ = face(
@@ -16,7 +17,9 @@ __getattr__ = face(
     {
         "Objective": ".objective",
         "PythonModel": ".python_model",
+        "derived_counts": ".program",
         "export_c": ".c_bundle",
+        "lowered": ".program",
         "python_kernels": ".python_model",
     },
 )

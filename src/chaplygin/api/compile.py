@@ -16,9 +16,9 @@ from chaplygin.runtime.interface.arguments import boolean
 from .compiled import knowing, loaded, own_methods
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.lower.program import Program
     from chaplygin.codegen.lower.sources import Sources
     from chaplygin.codegen.methods.pair import Pair
+    from chaplygin.codegen.plan.plan import Plan
 
 
 def compile_system(
@@ -60,7 +60,7 @@ def compile_system(
         return chaplygin.Equations(derive(system, chosen, **options))
 
     @functools.cache
-    def program() -> Program:
+    def program() -> Plan:
         return equations().program.bringing(own)
 
     def sources() -> Sources:

@@ -23,10 +23,10 @@ from .model import load_model
 if TYPE_CHECKING:
     from chaplygin.codegen import methods as pairs
     from chaplygin.codegen.derive.equation_nodes import EquationNodes
-    from chaplygin.codegen.lower.program import Program
     from chaplygin.codegen.lower.sources import Sources
     from chaplygin.codegen.methods.pair import Pair
     from chaplygin.codegen.methods.taylor import Taylor
+    from chaplygin.codegen.plan.plan import Plan
 
 else:
     pairs = later("chaplygin.codegen.methods")
@@ -52,7 +52,7 @@ def own_methods(methods: Iterable[Pair | str]) -> tuple[Pair | Taylor, ...]:
 def loaded(
     system: CheckedSystem,
     digest: str,
-    program: Callable[[], Program],
+    program: Callable[[], Plan],
     sources: Callable[[], Sources],
     reproducible: bool,
     wait: bool,

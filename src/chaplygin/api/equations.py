@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import sympy as sp
 
-from chaplygin.codegen import derive, emit, forms, plan, views
+from chaplygin import api
+from chaplygin.codegen import derive, emit, forms, views
 from chaplygin.codegen.derive.equation_nodes import EquationNodes, Invariant
 from chaplygin.codegen.derive.invariants import find, levels
 from chaplygin.codegen.forms.choose import fitting
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chaplygin import System  # by its public name, since systems make equations
-    from chaplygin.codegen.lower.program import Program
     from chaplygin.codegen.methods.pair import Pair
     from chaplygin.codegen.views.linearize import LinearEquations
+
+    from .program import Program
 
 LARGEST_COUNTED_AS_EMITTED = 2000
 """Operations of M and f together up to which `Equations.operations` counts the emitted right-hand side."""
@@ -116,7 +118,7 @@ class Equations:
     @cached_property
     def program(self) -> Program:
         self._warn_of_size()
-        return plan.lower(self.nodes, lambda: self._found)
+        return api.lowered(self.nodes, lambda: self._found)
 
     @cached_property
     def _found(self) -> tuple[Invariant, ...]:
@@ -195,7 +197,7 @@ class Equations:
             "forcing": g.count_operations(self.nodes.force),
         }
         if sum(counts.values()) > LARGEST_COUNTED_AS_EMITTED:
-            found = plan.derived_counts(self.nodes)
+            found = api.derived_counts(self.nodes)
             return {**counts, "rhs": found.operations, "divisions": found.divisions, "hoisted": found.hoisted}
         rhs = self.program.schedule("rhs")
         hoisted = 0 if rhs.hoist is None else rhs.hoist.operations

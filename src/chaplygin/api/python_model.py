@@ -22,7 +22,7 @@ from chaplygin.codegen.emit.python_backend import (
     _of_events,
     python_kernel,
 )
-from chaplygin.codegen.lower.program import Program
+from chaplygin.codegen.plan.plan import Plan
 from chaplygin.errors import ArgumentError, PurePythonWarning
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.interface.arguments import Array
@@ -247,7 +247,7 @@ class PythonEnsemble:
         self.done += 1
 
 
-def python_kernels(program: Program, fma: Function | None = None) -> Kernels:
+def python_kernels(program: Plan, fma: Function | None = None) -> Kernels:
     """The kernels of a program in plain Python; `fma` as in `python_kernel`.
 
     A kernel of events is a function of (event, t, x, p, u).
@@ -262,6 +262,6 @@ def python_kernels(program: Program, fma: Function | None = None) -> Kernels:
     return Kernels(**contents, python=python)
 
 
-def python_model(program: Program, *, quiet: bool = False, fma: Function | None = None) -> Any:
+def python_model(program: Plan, *, quiet: bool = False, fma: Function | None = None) -> Any:
     """A `PythonModel` of a program; unless `quiet`, it warns that it is not compiled. `fma` as in `python_kernel`."""
     return PythonModel(python_kernels(program, fma), quiet=quiet)

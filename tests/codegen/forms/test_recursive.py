@@ -254,7 +254,7 @@ def test_a_model_too_large_for_its_form_is_announced_before_it_is_emitted(
 ) -> None:
     system = hanging(80)
     equations = system.equations("lagrange")
-    monkeypatch.setattr("chaplygin.codegen.plan.passes.lower", lambda nodes, found: None)
+    monkeypatch.setattr("chaplygin.api.lowered", lambda nodes, found: None)
     text = r"lagrange: M and f of 'hanging' have \d\d,\d{3} operations for 80 velocities.*use 'recursive'"
     with pytest.warns(SizeWarning, match=text):
         assert equations.program is None

@@ -17,17 +17,19 @@ from chaplygin.codegen.emit.python_backend import python_kernel
 from chaplygin.codegen.lower.graph_text import QUANTITIES, read_graph
 from chaplygin.codegen.lower.program import Program
 from chaplygin.codegen.plan.fmu_kernels import with_fmu_kernels
+from chaplygin.codegen.plan.plan import Plan, plan
 
 
-def of_fmu(program: Program) -> Program:
-    """The program as an FMU gets it: from the text of its graph."""
+def of_fmu(program: Program) -> Plan:
+    """The program as an FMU gets it, from the text of its graph, with the kernels of the model."""
     (text,) = graph_files(program, "").values()
     graph, kernels, unarranged = read_graph(text)
-    return with_fmu_kernels(replace(program, graph=graph, kernels=kernels, unarranged=unarranged), QUANTITIES)
+    made = with_fmu_kernels(replace(program, graph=graph, kernels=kernels, unarranged=unarranged), QUANTITIES)
+    return plan(replace(made, kernels={**kernels, **made.kernels}))
 
 
 @functools.cache
-def chain() -> tuple[Program, Program]:
+def chain() -> tuple[Plan, Plan]:
     """A pendulum with so many links that its accelerations are solved for by a loop; alone, and as an FMU gets it."""
     program = dense_chain(13).system.equations("lagrange").program
     assert program.kernels["rhs"].solves
@@ -38,7 +40,7 @@ def test_a_graph_is_read_as_it_was_written() -> None:
     program, _ = chain()
     ((name, text),) = graph_files(program, "make").items()
     graph, kernels, unarranged = read_graph(text)
-    again = replace(program, graph=graph, kernels=kernels, unarranged=unarranged)
+    again = plan(replace(program, graph=graph, kernels=kernels, unarranged=unarranged))
     assert graph_files(again, "make") == {name: text}
     point = 0.0, [0.1 * i for i in range(26)], [1.0 + 0.1 * i for i in range(len(program.parameters))], ()
     for kernel in ("rhs", "outputs", "invariants"):

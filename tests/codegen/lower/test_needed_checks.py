@@ -13,7 +13,7 @@ from runtime_models import needs_core
 import chaplygin as cg
 from chaplygin.codegen.emit.python_backend import python_kernel
 from chaplygin.codegen.graph.evaluate import evaluate
-from chaplygin.codegen.lower.lower import derived
+from chaplygin.codegen.lower.lower import lower
 from chaplygin.runtime import KernelError
 from chaplygin.runtime.interface.messages import short
 
@@ -53,7 +53,7 @@ def test_a_value_that_exists_is_given(name: str) -> None:
     system = cg.example(name.split()[0]).system
     eqs = system.equations(FORMS[name])
     program = eqs.program
-    plain = derived(eqs.nodes)
+    plain = lower(eqs.nodes)
     rng = np.random.default_rng(4)
     given = 0
     for kernel in plain.kernels.values():

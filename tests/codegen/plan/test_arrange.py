@@ -23,12 +23,14 @@ import chaplygin as cg
 from chaplygin.codegen.emit.targets import emit
 from chaplygin.codegen.graph.evaluate import evaluate, evaluate_with_scale
 from chaplygin.codegen.graph.graph import Graph, Node
+from chaplygin.codegen.lower.lower import lower
+from chaplygin.codegen.lower.options import LoweringOptions
 from chaplygin.codegen.lower.program import Kernel, Program
-from chaplygin.codegen.plan import factor, passes as lowering, terms
+from chaplygin.codegen.plan import factor, terms
 from chaplygin.codegen.plan.arrange import _Search, arranged
-from chaplygin.codegen.plan.plan import schedule
+from chaplygin.codegen.plan.part import count
+from chaplygin.codegen.plan.plan import Plan, plan
 from chaplygin.codegen.plan.statements import Load, assigned
-from chaplygin.codegen.plan.write_statements import count
 from chaplygin.runtime.interface.description import Variable
 
 CATALOGUE = [
@@ -39,18 +41,17 @@ CATALOGUE = [
 ]
 
 
-def lowered(eqs: cg.Equations, change: Callable[..., Kernel]) -> Program:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lowering, "arranged", change)
-        return lowering.lower(eqs.nodes)
+PLAIN = LoweringOptions(budget=0)
+"""Kernels as derived."""
 
 
 @cache
-def programs(case: int) -> tuple[Program, Program]:
+def programs(case: int) -> tuple[Plan, Plan]:
     """A system's kernels as derived and as rearranged, on one graph."""
     name, options, form = CATALOGUE[case]
     eqs = cg.example(name, **options).system.equations(form)
-    return lowered(eqs, lambda _, kernel, *rest: kernel), lowered(eqs, arranged)
+    program = lower(eqs.nodes)
+    return plan(program, PLAIN), plan(program)
 
 
 def case(i: int) -> Any:
@@ -61,7 +62,7 @@ def case(i: int) -> Any:
 
 
 @pytest.fixture(params=[case(i) for i in range(len(CATALOGUE))])
-def pair(request: pytest.FixtureRequest) -> tuple[Program, Program]:
+def pair(request: pytest.FixtureRequest) -> tuple[Plan, Plan]:
     return programs(request.param)
 
 
@@ -92,7 +93,7 @@ def points(program: Program, kernel: Kernel, count: int) -> list[dict[str, Any]]
 
 
 @pytest.mark.sample(8)
-def test_values_are_the_same(pair: tuple[Program, Program]) -> None:
+def test_values_are_the_same(pair: tuple[Plan, Plan]) -> None:
     plain, short = pair
     with mp.workdps(45):
         for name, kernel in plain.kernels.items():
@@ -105,7 +106,7 @@ def test_values_are_the_same(pair: tuple[Program, Program]) -> None:
 
 
 @pytest.mark.sample(8)
-def test_rounding_errors_keep_their_size(pair: tuple[Program, Program]) -> None:
+def test_rounding_errors_keep_their_size(pair: tuple[Plan, Plan]) -> None:
     """The errors stay within the bound given by the terms of the kernel as derived."""
     plain, short = pair
     for name, kernel in plain.kernels.items():
@@ -120,7 +121,7 @@ def test_rounding_errors_keep_their_size(pair: tuple[Program, Program]) -> None:
 
 
 @pytest.mark.sample(8)
-def test_no_kernel_has_more_operations(pair: tuple[Program, Program]) -> None:
+def test_no_kernel_has_more_operations(pair: tuple[Plan, Plan]) -> None:
     """A division counts as four operations."""
     plain, short = pair
     for name in plain.kernels:
@@ -130,16 +131,16 @@ def test_no_kernel_has_more_operations(pair: tuple[Program, Program]) -> None:
     assert short.schedule("rhs").divisions <= plain.schedule("rhs").divisions
 
 
-def test_what_is_hoisted_is_all_that_depends_on_parameters_alone(pair: tuple[Program, Program]) -> None:
+def test_what_is_hoisted_is_all_that_depends_on_parameters_alone(pair: tuple[Plan, Plan]) -> None:
     _, program = pair
-    g, plan = program.graph, program.schedule("rhs")
+    g, found = program.graph, program.schedule("rhs")
     parameters = {p.name for p in program.parameters}
-    read = [s.index for s in plan.statements if isinstance(s, Load) and s.array == "q"]
-    assert sorted(read) == list(range(plan.hoisted))
-    if plan.hoist is not None:
-        assert g.symbols(plan.hoist.kernel.roots()) <= parameters
-        assert {s.array for s in plan.hoist.statements if isinstance(s, Load)} <= {"p"}
-    for s in plan.statements:
+    read = [s.index for s in found.statements if isinstance(s, Load) and s.array == "q"]
+    assert sorted(read) == list(range(found.hoisted))
+    if found.hoist is not None:
+        assert g.symbols(found.hoist.kernel.roots()) <= parameters
+        assert {s.array for s in found.hoist.statements if isinstance(s, Load)} <= {"p"}
+    for s in found.statements:
         for part in assigned(s):
             below = g.symbols([part.node])
             assert not below or not below <= parameters, part.name
@@ -167,9 +168,7 @@ def test_text_does_not_depend_on_the_hash_seed() -> None:
 
 def test_the_same_graph_gives_the_same_text_again() -> None:
     eqs = cg.example("heavy_top").system.equations("poincare")
-    first = {
-        hashlib.sha256(repr(emit(lowering.lower(eqs.nodes)).files).encode()).hexdigest() for _ in range(3)
-    }
+    first = {hashlib.sha256(repr(emit(plan(lower(eqs.nodes))).files).encode()).hexdigest() for _ in range(3)}
     assert len(first) == 1
 
 
@@ -426,23 +425,23 @@ def test_conditions_of_parameters_are_not_numbers_to_hand_on() -> None:
         (),
         (),
         "t",
-        {},
+        {"rhs": kernel},
         (),
     )
-    plan = schedule(program, kernel)
-    assert plan.hoist is not None
-    assert all(g.op[n] != "lt" for n in plan.hoist.kernel.outputs)
+    found = plan(program).schedule("rhs")
+    assert found.hoist is not None
+    assert all(g.op[n] != "lt" for n in found.hoist.kernel.outputs)
 
 
 # ---- counting without emitting ----
 
 
-def test_counts_are_those_of_the_statements(pair: tuple[Program, Program]) -> None:
+def test_counts_are_those_of_the_statements(pair: tuple[Plan, Plan]) -> None:
     for program in pair:
         for name, kernel in program.kernels.items():
-            plan, counts = program.schedule(name), count(program.graph, kernel)
-            assert (counts.operations, counts.divisions) == (plan.operations, plan.divisions)
-            assert plan.hoist is None or counts.hoisted == plan.hoist.operations
+            found, counts = program.schedule(name), count(program.graph, kernel)
+            assert (counts.operations, counts.divisions) == (found.operations, found.divisions)
+            assert found.hoist is None or counts.hoisted == found.hoist.operations
 
 
 def test_operations_of_a_large_system_are_counted_without_lowering_it(
@@ -451,7 +450,7 @@ def test_operations_of_a_large_system_are_counted_without_lowering_it(
     def refuse(*_: Any) -> Any:
         raise AssertionError("operations were counted on a lowered program")
 
-    monkeypatch.setattr(lowering, "lower", refuse)
+    monkeypatch.setattr("chaplygin.api.lowered", refuse)
     n = 60
     eqs = dense_chain(n).system.equations("lagrange")
     size, counts = len(eqs.nodes.graph), eqs.operations
@@ -469,7 +468,7 @@ def test_operations_of_a_large_system_are_counted_without_lowering_it(
 def searched(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], list[Any]]:
     """The sums factored and expanded while the heavy top's right-hand side is rearranged."""
     eqs = cg.example("heavy_top").system.equations("poincare")
-    kernel = lowered(eqs, lambda _, kernel, *rest: kernel).kernels["rhs"]
+    kernel = plan(lower(eqs.nodes), PLAIN).kernels["rhs"]
     parameters = tuple(eqs.nodes.graph.symbol(p.name) for p in eqs.system.parameters)
     factored: list[Any] = []
     expanded: list[str] = []
@@ -537,7 +536,7 @@ def test_a_long_sum_is_not_written_out_in_every_result(monkeypatch: pytest.Monke
 
 def test_an_expansion_like_another_is_what_it_would_be_alone() -> None:
     eqs = cg.example("roller_racer").system.equations("maggi")
-    kernel = lowered(eqs, lambda _, kernel, *rest: kernel).kernels["rhs"]
+    kernel = plan(lower(eqs.nodes), PLAIN).kernels["rhs"]
     search = _Search(eqs.nodes.graph, kernel, 12_000)
     draw = random.Random(8)
     last = None

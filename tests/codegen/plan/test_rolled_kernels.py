@@ -19,7 +19,9 @@ from chaplygin.codegen.graph.differentiate import forward
 from chaplygin.codegen.graph.evaluate import evaluate
 from chaplygin.codegen.lower import kernels
 from chaplygin.codegen.lower.dynamics import Dynamics
-from chaplygin.codegen.lower.lower import derived
+from chaplygin.codegen.lower.lower import lower
+from chaplygin.codegen.lower.options import LoweringOptions
+from chaplygin.codegen.plan.plan import plan
 from chaplygin.codegen.plan.statements import Store
 
 M, LENGTH, MOMENT = cg.parameters("m l J", positive=True)
@@ -140,7 +142,7 @@ def test_signs_of_numbers_make_no_functions_of_their_own(monkeypatch: pytest.Mon
     monkeypatch.setattr(kernels, "KERNELS", dict([*kernels.KERNELS.items()][:1]))
     functions = []
     for n in (6, 9):
-        rolled = derived(random_chain(n).nodes).schedule("rhs").rolled
+        rolled = plan(lower(random_chain(n).nodes)).schedule("rhs").rolled
         assert rolled is not None
         functions.append(len(rolled.templates))
     assert functions[0] == functions[1]
@@ -183,9 +185,9 @@ def test_a_long_jacobian_is_given_up_at_its_first_long_column(monkeypatch: pytes
         return variation(self, *given)
 
     monkeypatch.setattr(Dynamics, "variation", counted)
-    monkeypatch.setattr(kernels, "UNROLLED_JACOBIAN", 48**2)
-    nodes = planar_chain(24).nodes
-    assert not list(kernels.jacobian(Dynamics(replace(nodes, graph=nodes.graph.copy()))))
+    nodes, options = planar_chain(24).nodes, LoweringOptions(unrolled_jacobian=48**2)
+    dynamics = Dynamics(replace(nodes, graph=nodes.graph.copy()), options=options)
+    assert not list(kernels.jacobian(dynamics))
     assert 1 <= len(columns) < 48
 
 

@@ -13,8 +13,9 @@ from scipy.integrate import quad, solve_ivp
 
 import chaplygin as cg
 from chaplygin.api.equations import Equations
+from chaplygin.api.program import lowered
 from chaplygin.api.python_model import python_model
-from chaplygin.codegen.plan import matrix_loops as entries
+from chaplygin.codegen.lower.options import LoweringOptions
 from chaplygin.errors import DeclarationError, EmitError, FormError
 
 BRICARD = cg.example("bricard")
@@ -197,14 +198,10 @@ def test_independent_constraints_are_solved_as_before() -> None:
     )
 
 
-def test_a_part_of_a_long_kernel_that_factors_is_not_repeated_for_wide_angles(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_part_of_a_long_kernel_that_factors_is_not_repeated_for_wide_angles() -> None:
     """It finds its matrix in the workspace and overwrites it; so each of its angles is examined on its own."""
     from chaplygin.codegen.emit.targets import emit
 
-    monkeypatch.setattr("chaplygin.codegen.emit.function_bodies.LONGEST", 0)
-    monkeypatch.setattr("chaplygin.codegen.emit.function_bodies.PIECE", 8)
     w, x, z = cg.coordinates("w x z")
     system = cg.System(
         "held_twice",
@@ -213,7 +210,10 @@ def test_a_part_of_a_long_kernel_that_factors_is_not_repeated_for_wide_angles(
         potential=sp.cos(w) + z,
         holonomic=[z, z * (1 + x)],
     )
-    text = emit(system.equations("multipliers").program).files["held_twice_lanes.c"]
+    program = lowered(
+        system.equations("multipliers").nodes, options=LoweringOptions(longest_function=0, piece=8)
+    )
+    text = emit(program).files["held_twice_lanes.c"]
     functions = re.findall(r"^static .*?^}", text, re.S | re.M)
     (after,) = (f for f in functions if "cg_rank_solve(" in f and "(cg_widest" in f)
     assert "cg_widest = NULL" in after
@@ -375,12 +375,12 @@ def off_the_singular_position(equations: Equations, seed: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("n", [2, pytest.param(24, marks=pytest.mark.slow)])
-def test_entries_of_matrices_in_loops_are_those_written_out(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    if n == 2:  # a small model as a large one
-        monkeypatch.setattr(entries, "LONGEST", 0)
-        monkeypatch.setattr(entries, "SHARE", 0)
+def test_entries_of_matrices_in_loops_are_those_written_out(n: int) -> None:
     bars = cg.example("n_four_bars", n=n)
     equations = bars.system.equations("multipliers")
+    if n == 2:  # a small model as a large one
+        large = LoweringOptions(longest_of_matrices=0, factoring_share=0)
+        vars(equations)["program"] = lowered(equations.nodes, options=large)
     program = equations.program
     looped = {name for name in program.kernels if program.schedule(name).rolled is not None}
     assert looped >= {"rhs", "outputs", "correction", "rank", "closure"}

@@ -22,6 +22,7 @@ from test_c_core import STRICT
 import chaplygin as cg
 from chaplygin.codegen.emit.c_expressions import companion_file
 from chaplygin.codegen.lower.expressions import companion, fingerprint
+from chaplygin.codegen.plan.plan import plan
 from chaplygin.runtime import ArgumentError, Batch, Model, load_model
 
 pytestmark = needs_core
@@ -193,7 +194,7 @@ def test_the_file_is_the_same_in_every_process() -> None:
 from test_companion import *
 wanted = [e for e, _ in EXPRESSIONS.values()]
 program = companion(torque_sleigh()._equations(), wanted, fingerprint(wanted))
-print(companion_file(program, "model", "command"))
+print(companion_file(plan(program), "model", "command"))
 """
     texts = {
         subprocess.run(
@@ -212,7 +213,7 @@ print(companion_file(program, "model", "command"))
 @pytest.mark.sample(1)
 def test_the_file_compiles_without_a_warning(compiler: str, tmp_path: Path) -> None:
     equations = torque_sleigh()._equations()  # type: ignore[misc]
-    program = companion(equations, [e for e, _ in EXPRESSIONS.values()], "digest")
+    program = plan(companion(equations, [e for e, _ in EXPRESSIONS.values()], "digest"))
     (file,) = ((tmp_path / name, text) for name, text in companion_file(program, "model", "command").items())
     file[0].write_text(file[1])
     include = Path(cg.__file__).resolve().parents[2] / "runtime" / "c"

@@ -21,6 +21,7 @@ from runtime_models import needs_core
 import chaplygin as cg
 from chaplygin.codegen.emit.c_derivatives import derivatives_file
 from chaplygin.codegen.lower.derivatives import with_derivatives
+from chaplygin.codegen.plan.plan import plan
 from chaplygin.runtime.interface.files import INCLUDE
 from chaplygin.runtime.model.derivatives import derivatives
 
@@ -113,7 +114,7 @@ def test_the_c_of_derivatives_compiles_without_a_warning(name: str, compiler: st
     program = (systems[name]() if name in systems else cg.example(name).system).equations().program
     files: dict[str, str] = {}
     for kind in ("along", "adjoint"):
-        files |= derivatives_file(program, with_derivatives(program, kind), kind, "test")
+        files |= derivatives_file(program, plan(with_derivatives(program, kind)), kind, "test")
     for file, text in files.items():
         (tmp_path / file).write_text(text, encoding="utf-8")
     for lanes in (1, 4):
@@ -165,7 +166,7 @@ def test_the_adjoint_leaves_what_depends_on_parameters_alone_to_the_start_and_en
     g, length, m = cg.parameters("g l m", positive=True)
     kinetic = m * length**2 * cg.rate(phi) ** 2 / 2
     system = cg.System("plain", coordinates=[phi], kinetic=kinetic, potential=-m * g * length * sp.cos(phi))
-    made = with_derivatives(system.equations("lagrange").program, "adjoint")
+    made = plan(with_derivatives(system.equations("lagrange").program, "adjoint"))
     sweep, end = made.schedule("adjoint_rhs"), made.schedule("adjoint_parameters")
     assert sweep.hoisted > 0
     assert sweep.divisions == 0
