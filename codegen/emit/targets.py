@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from chaplygin.errors import ArgumentError
+from chaplygin.log import stage
 from chaplygin.runtime.interface.arguments import nearest
 from chaplygin.runtime.interface.messages import short
 
@@ -50,7 +51,8 @@ def emit(program: Plan, targets: Sequence[str] = DEFAULT, command: str | None = 
         if target not in TARGETS:
             hint = nearest(str(target), tuple(TARGETS)) or f"; known targets are {', '.join(TARGETS)}"
             raise ArgumentError(f"emit: unknown target {short(target)}{hint}")
-        files |= TARGETS[target](program, command)
+        with stage("emit", f"{program.name}, {program.form}: {target}"):
+            files |= TARGETS[target](program, command)
     return Sources(program.name, program.digest, files)
 
 

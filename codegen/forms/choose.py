@@ -8,6 +8,7 @@ from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
 from chaplygin.errors import FormError
+from chaplygin.log import stage
 from chaplygin.runtime.interface.messages import short
 
 from .. import derive as derivation
@@ -44,10 +45,11 @@ def derive(system: CheckedSystem, form: str, **options: Any) -> EquationNodes:
     failing = chosen.failing(system)
     if failing is not None:
         raise FormError(f"{form} does not fit {system.name!r}: hypothesis {failing}; use {fitting(system)!r}")
-    result = chosen.derive(system, **options)
-    if system.contacts:
-        result = derivation.add_friction(result)
-    resets(result)  # one that does not fit the form raises here
+    with stage("derive", f"{system.name}, {form}"):
+        result = chosen.derive(system, **options)
+        if system.contacts:
+            result = derivation.add_friction(result)
+        resets(result)  # one that does not fit the form raises here
     return result
 
 

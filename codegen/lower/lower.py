@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from chaplygin.log import stage
+
 from ..derive.digest import program_digest
 from ..derive.equation_nodes import EquationNodes, Invariant
 from . import kernels
@@ -21,7 +23,12 @@ def lower(
     options: LoweringOptions = DEFAULT,
 ) -> Program:
     """The kernels as derived; `found` gives the invariants of the equations if they need not be searched for."""
-    system, dynamics = eqs.system, Dynamics(eqs, found, options)
+    with stage("lower", f"{eqs.system.name}, {eqs.form}"):
+        return _lowered(eqs, Dynamics(eqs, found, options))
+
+
+def _lowered(eqs: EquationNodes, dynamics: Dynamics) -> Program:
+    system = eqs.system
     made: dict[str, Kernel] = {}
     for row, make in kernels.KERNELS.items():
         directions = len(eqs.states) if row.takes == "direction" else 0

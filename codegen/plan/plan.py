@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+
+from chaplygin.log import stage
 
 from ..graph.graph import Graph
 from ..lower.options import DEFAULT, LoweringOptions
@@ -51,13 +54,15 @@ def _unwatched(each: Pass, before: Part, after: Part) -> None:
 
 def plan(program: Program, options: LoweringOptions = DEFAULT, watch: Watch = _unwatched) -> Plan:
     """The plan of a program. Its graph is extended."""
-    g = program.graph
+    g, model = program.graph, f"{program.name}, {program.form}"
     rewritten: dict[str, Part | Schedule] = {}
     schedules: dict[str, Schedule] = {}
-    for name, kernel in program.kernels.items():
-        rewritten[name] = _rewritten(g, _whole(program, kernel, options), options, watch)
-    for name, found in rewritten.items():
-        schedules[name] = _ordered(g, found, options, watch) if isinstance(found, Part) else found
+    with stage("plan", model):
+        for name, kernel in program.kernels.items():
+            with stage("plan", f"{model}: {name}", logging.DEBUG):
+                rewritten[name] = _rewritten(g, _whole(program, kernel, options), options, watch)
+        for name, found in rewritten.items():
+            schedules[name] = _ordered(g, found, options, watch) if isinstance(found, Part) else found
     kernels = {
         name: found.kernel if isinstance(found, Part) else program.kernels[name]
         for name, found in rewritten.items()

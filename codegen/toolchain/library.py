@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chaplygin.errors import BuildError
+from chaplygin.log import stage
 from chaplygin.runtime.interface.checksum import seal
 from chaplygin.runtime.interface.cpu_variants import is_shipped
 from chaplygin.runtime.interface.files import INCLUDE, library_name, method_key
@@ -179,7 +180,8 @@ def compile_library(
     """
     job = _Job(name, work, compiler, log)
     library = library_name(name)
-    job._link([*job.parallel(sources, flags), *map(os.fspath, objects)], library)
+    with stage("compile", library):
+        job._link([*job.parallel(sources, flags), *map(os.fspath, objects)], library)
     return work / library
 
 
@@ -263,8 +265,9 @@ class _Job:
 
     def library(self, sources: Sequence[str], flags: Sequence[str], target: str) -> None:
         """Compile and link files that do not need Python."""
-        objects = [self._compile(source, flags, _INCLUDE) for source in sources]
-        self._link(objects, target)
+        with stage("compile", target):
+            objects = [self._compile(source, flags, _INCLUDE) for source in sources]
+            self._link(objects, target)
         seal(self.work / target)
         for compiled in objects:
             (self.work / compiled).unlink()
