@@ -1,7 +1,8 @@
 """The recipes of docs/architecture.md, carried out on a copy of the packages.
 
 A section `### ...` below `## Recipes` is one recipe. Its blocks are marked `file NAME`, a new file; `row of TABLE in
-FILE`, a row at the end of a table; and `use`, a session that must print what it says.
+FILE`, a row at the end of a table; `import in FILE`, what that row names; and `use`, a session that must print what it
+says.
 """
 
 from __future__ import annotations
@@ -52,6 +53,10 @@ def carry_out(block: Block, package: Path) -> None:
         path = package / rest
         assert not path.exists(), f"{rest} is not new"
         path.write_text(block.text, encoding="utf-8")
+    elif what == "import":
+        path = package / rest.removeprefix("in ")
+        before, last, after = path.read_text(encoding="utf-8").rpartition("\nfrom .")
+        path.write_text(f"{before}\n{block.text.rstrip()}{last}{after}", encoding="utf-8")
     else:
         table, _, name = rest.removeprefix("of ").partition(" in ")
         add_row(package / name, table, block.text)
@@ -70,7 +75,7 @@ def test_a_recipe_works(recipe: str, tmp_path: Path) -> None:
     (package / "generated").mkdir()
     (package / "generated" / "__init__.py").touch()
     found = [block for block in blocks(PAGE) if block.line in RECIPES[recipe]]
-    changes = [b for b in found if b.argument.startswith(("file ", "row "))]
+    changes = [b for b in found if b.argument.startswith(("file ", "row ", "import "))]
     sessions = [b for b in found if b.argument == "use"]
     assert changes
     assert sessions
@@ -92,5 +97,5 @@ def test_a_recipe_works(recipe: str, tmp_path: Path) -> None:
 
 
 def test_there_is_a_recipe_for_every_kind_of_part() -> None:
-    words = ("function", "form", "kernel", "target", "pair", "option", "system")
+    words = ("function", "form", "kernel", "pass", "target", "pair", "option", "system")
     assert [word for word in words if not any(word in title for title in RECIPES)] == []

@@ -10,7 +10,7 @@ rewrites them, and leaves one that it does not concern as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ..graph.graph import Graph
@@ -19,30 +19,42 @@ from .arrange import arrange
 from .cells import cells
 from .fma import fuse
 from .hoist import hoist, hoist_of_cells
+from .invariants import (
+    all_hoisted,
+    known_beforehand,
+    no_more_operations,
+    one_cell_for_each_node,
+    products_in_sums,
+    signs_in_constants,
+    the_same,
+)
 from .matrix_loops import entries
 from .part import Part
 from .signed_constants import signs
 
+Wrong = Callable[[Graph, Part, Part], Iterable[str]]
+"""Says what is wrong with a part after a pass, given the part before it; the docstring says what should hold."""
+
 
 @dataclass(frozen=True)
 class Pass:
-    """A pass: its name, what it does, and what holds after it and after all later ones."""
+    """A pass: its name, what it does, and what does not hold after it, if something is wrong."""
 
     name: str
     change: Callable[[Graph, Part, LoweringOptions], Part]
-    invariant: str
+    wrong: Wrong = the_same
 
 
 CUTTING = (
-    Pass("entries", entries, "each entry of a large matrix is in one cell, after the solves that it needs"),
-    Pass("hoist", hoist_of_cells, "what is read from q depends on variables that are known beforehand alone"),
-    Pass("signs", signs, "no cell subtracts a multiple of a constant that may be the number of a body"),
-    Pass("cells", cells, "each node is in one cell, which reads variables, q, constants and cells before it"),
+    Pass("entries", entries, one_cell_for_each_node),
+    Pass("hoist", hoist_of_cells, known_beforehand),
+    Pass("signs", signs, signs_in_constants),
+    Pass("cells", cells, one_cell_for_each_node),
 )
 """Of a kernel whose cells repeat; the others come out as they were."""
 
 REWRITING = (
-    Pass("arrange", arrange, "the values are the same, in no more operations"),
+    Pass("arrange", arrange, no_more_operations),
 )  # fmt: skip
 """Of every template, and of every kernel that is not cut: to the same values.
 
@@ -51,9 +63,14 @@ replaced by `Kernel.map`.
 """
 
 ORDERING = (
-    Pass(
-        "hoist", hoist, "nothing that depends on variables known beforehand alone is computed at every call"
-    ),
-    Pass("fuse", fuse, "no product is rounded that only a sum uses, unless that has another one"),
+    Pass("hoist", hoist, all_hoisted),
+    Pass("fuse", fuse, products_in_sums),
 )
 """Of the same, to the operations that are emitted."""
+
+
+def verify(g: Graph, each: Pass, before: Part, after: Part) -> None:
+    """Check a pass of one part: tests give this to `plan`. Raises AssertionError, which says what is wrong."""
+    wrong = dict.fromkeys([*the_same(g, before, after), *each.wrong(g, before, after)])
+    if wrong:
+        raise AssertionError(f"{after.kernel.name}, after the pass {each.name}: {'; '.join(wrong)}")

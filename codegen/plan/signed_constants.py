@@ -22,7 +22,7 @@ def signs(g: Graph, part: Part, options: LoweringOptions) -> Part:
     if not kernel.cells:
         return part
     order = g.reachable(kernel.roots(), stop=given)
-    if len({g.args[n][0] for n in order if _multiplied(g, n) is not None}) < len(kernel.cells):
+    if len({g.args[n][0] for n in order if multiplied(g, n) is not None}) < len(kernel.cells):
         return part
     new: dict[Node, Node] = {}
     for n in order:
@@ -33,7 +33,7 @@ def signs(g: Graph, part: Part, options: LoweringOptions) -> Part:
 def _with_sign(g: Graph, n: Node, new: dict[Node, Node]) -> Node:
     """A node of new operands; a sum with a multiple of b has its summands in the order of a and b."""
     op, args = g.op[n], tuple(new[a] for a in g.args[n])
-    rests = [_multiplied(g, a) for a in g.args[n]]
+    rests = [multiplied(g, a) for a in g.args[n]]
     if op == "sub" and rests[1] is not None:
         factor, rest = g.args[args[1]]
         value = g.constant_value(factor)
@@ -45,7 +45,7 @@ def _with_sign(g: Graph, n: Node, new: dict[Node, Node]) -> Node:
     return g.same(op, args)
 
 
-def _multiplied(g: Graph, n: Node) -> Node | None:
+def multiplied(g: Graph, n: Node) -> Node | None:
     """b for a multiple c b whose factor may be a number of a body: no integer, as of derivatives of squares."""
     value = g.constant_value(g.args[n][0]) if g.op[n] == "mul" else None
     return None if value is None or value.denominator == 1 else g.args[n][1]
