@@ -212,6 +212,22 @@ def test_show_of_a_large_system_is_short(capsys: Captured) -> None:
     assert max(map(len, text.splitlines())) < 400
 
 
+def test_show_passes(capsys: Captured) -> None:
+    """The heavy top's right-hand side takes 54 operations (see test_arrange.py) before products and sums are fused."""
+    title, head, *rows = output(capsys, "show", "heavy_top", "--passes").splitlines()
+    assert title == "heavy_top, poincare: the operations of one call after each pass"
+    assert head.split() == ["kernel", "lowered", "arrange", "hoist", "fuse"]
+    counts = {row.split()[0]: [int(n) for n in row.split()[1:]] for row in rows}
+    assert counts["rhs"][2] == 54
+    assert all(row == sorted(row, reverse=True) for row in counts.values())
+    found = json.loads(output(capsys, "show", "heavy_top", "--passes", "--json"))
+    assert [n for _, n in found["rhs"]] == counts["rhs"]
+    lowered = cg.example("heavy_top").system.equations().program
+    assert {name: row[2] for name, row in counts.items()} == {
+        k: lowered.operations(k) for k in lowered.kernels
+    }
+
+
 def test_forms(capsys: Captured) -> None:
     rows = [line.split() for line in output(capsys, "forms").splitlines() if line]
     maggi, lagrange = rows[0].index("maggi"), rows[0].index("lagrange")

@@ -9,7 +9,11 @@ from chaplygin._lazy import face
 if TYPE_CHECKING:
     from .c_bundle import export_c as export_c
     from .objective import Objective as Objective
-    from .program import derived_counts as derived_counts, lowered as lowered
+    from .program import (
+        derived_counts as derived_counts,
+        lowered as lowered,
+        operations_by_pass as operations_by_pass,
+    )
     from .python_model import PythonModel as PythonModel, python_kernels as python_kernels
 
 __getattr__ = face(
@@ -20,6 +24,7 @@ __getattr__ = face(
         "derived_counts": ".program",
         "export_c": ".c_bundle",
         "lowered": ".program",
+        "operations_by_pass": ".program",
         "python_kernels": ".python_model",
     },
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
@@ -12,7 +13,8 @@ from chaplygin.codegen.lower import kernels
 from chaplygin.codegen.lower.dynamics import Dynamics
 from chaplygin.codegen.lower.lower import lower
 from chaplygin.codegen.lower.options import DEFAULT, LoweringOptions
-from chaplygin.codegen.plan.part import count
+from chaplygin.codegen.plan.part import Part, count, counted
+from chaplygin.codegen.plan.passes import CUTTING, ORDERING, REWRITING, Pass
 from chaplygin.codegen.plan.plan import Plan, plan
 from chaplygin.codegen.plan.statements import Counts
 
@@ -33,6 +35,28 @@ def lowered(
     """The program of equations; `found` gives their invariants if they need not be searched for."""
     made = plan(lower(eqs, found, options), options)
     return Program(**{f.name: getattr(made, f.name) for f in fields(made)})
+
+
+def operations_by_pass(eqs: EquationNodes) -> dict[str, dict[Pass | None, int]]:
+    """The operations of one call of each kernel, as lowered (None) and after each pass that concerns it.
+
+    Those of a kernel of loops are added up over the calls of its templates.
+    """
+    program = lower(eqs)
+    counts: defaultdict[str, defaultdict[Pass | None, int]] = defaultdict(lambda: defaultdict(int))
+
+    def watch(each: Pass, before: Part, after: Part) -> None:
+        now = replace(after, counts=None)  # a multiply-add is one operation
+        counts[after.kernel.name][each] += after.times * counted(program.graph, now).operations
+
+    made = plan(program, watch=watch)
+    found: dict[str, dict[Pass | None, int]] = {}
+    for name, kernel in program.kernels.items():
+        passes = (*(CUTTING if made.schedule(name).rolled else ()), *REWRITING, *ORDERING)
+        first = count(program.graph, kernel)
+        found[name] = {None: first.operations + first.hoisted}
+        found[name] |= {each: counts[name][each] for each in passes}
+    return found
 
 
 def derived_counts(eqs: EquationNodes) -> Counts:

@@ -102,6 +102,9 @@ def _show(command: Command) -> None:
     )
     show.add_argument("--latex", action="store_true", help="print only the equations, as LaTeX")
     show.add_argument("--full", action="store_true", help="also print long expressions")
+    show.add_argument(
+        "--passes", action="store_true", help="print only the operations of each kernel after each pass"
+    )
     _figures(show)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from chaplygin import api
 from chaplygin._lazy import later
 from chaplygin.codegen import graph
 from chaplygin.errors import FormError
@@ -111,6 +112,9 @@ def show(arguments: Namespace) -> int:
         found = subject.find(arguments.system, arguments.n)
         form, options = subject.form_options(found.system, arguments.form, arguments.option)
         equations = found.system.equations(form, **options)
+        if arguments.passes:
+            _print_passes(found, equations, arguments.json)
+            return 0
         if arguments.json:
             print_json(_facts(found, equations))
             return 0
@@ -118,6 +122,24 @@ def show(arguments: Namespace) -> int:
         text = "\n\n".join(described)
     print(text)
     return 0
+
+
+def _print_passes(found: subject.Subject, equations: Equations, as_json: bool) -> None:
+    """The operations of one call of each kernel after each pass; kernels of loops come first through others."""
+    counts = api.operations_by_pass(equations.nodes)
+    every = max(map(list, counts.values()), key=len)  # those of a kernel of loops, if there is one
+    names = ["lowered" if each is None else each.name for each in every]
+    if as_json:
+        print_json(
+            {
+                kernel: [(name, row[each]) for name, each in zip(names, every, strict=True) if each in row]
+                for kernel, row in counts.items()
+            }
+        )
+        return
+    rows = [(kernel, *(str(row.get(each, "")) for each in every)) for kernel, row in counts.items()]
+    print(f"{found.label}, {equations.form}: the operations of one call after each pass")
+    print(table([("kernel", *names), *rows], right=range(1, len(every) + 1)))
 
 
 def _facts(found: subject.Subject, equations: Equations) -> dict[str, Any]:
