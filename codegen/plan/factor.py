@@ -9,7 +9,7 @@ The divisor that saves most is extracted, until none saves anything. Nothing is 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import combinations, count
 
@@ -73,8 +73,65 @@ class Tables:
         self.pairs, self.split = cache(pairs), cache(split)
 
 
+class _Sum:
+    """The numbers of the terms of a sum, and of those that have a factor, in the order in which they were added."""
+
+    __slots__ = ("having", "terms")
+
+    def __init__(self) -> None:
+        self.terms: dict[int, None] = {}
+        self.having: dict[Literal, dict[int, None]] = {}
+
+    def near(self, literals: Literals, most: int) -> dict[int, None]:
+        """The terms with one of these factors, unless more than so many have it."""
+        found: dict[int, None] = {}
+        for a in literals:
+            holders = self.having.get(a)
+            if holders and len(holders) <= most:
+                found.update(holders)
+        return found
+
+
+class _Kind:
+    """The numbers of the terms with the same factors, by their sums; `twice`: whether there have been two at once."""
+
+    __slots__ = ("literals", "twice", "within")
+
+    def __init__(self, literals: Literals) -> None:
+        self.literals = literals
+        self.within: dict[_Sum, dict[int, None]] = {}
+        self.twice = False
+
+
+class _Term:
+    """A term of a sum; `mates` are the other terms with which it is a place of a divisor."""
+
+    __slots__ = ("home", "kind", "mates", "sign")
+
+    def __init__(self, home: _Sum, sign: int, kind: _Kind) -> None:
+        self.home, self.sign, self.kind = home, sign, kind
+        self.mates: dict[int, _Divisor] = {}
+
+    def enter(self, number: int) -> None:
+        """Enter it into its sum and its kind."""
+        self.home.terms[number] = None
+        for a in self.kind.literals:
+            self.home.having.setdefault(a, {})[number] = None
+        self.kind.within.setdefault(self.home, {})[number] = None
+
+    def leave(self, number: int) -> None:
+        """Take it out of its sum and its kind."""
+        del self.home.terms[number]
+        for a in dict.fromkeys(self.kind.literals):
+            del self.home.having[a][number]
+        alike = self.kind.within[self.home]
+        del alike[number]
+        if not alike:
+            del self.kind.within[self.home]
+
+
 class _Divisor:
-    """A sum of two terms, and the pairs (a, b) of terms where it occurs: common factor, its sign, and saving there.
+    """A sum of two terms, and the pairs of terms where it occurs: common factor, its sign, and saving there.
 
     `bound` is the saving if no two pairs shared a term; `queued` is its saving as currently entered in the queue.
     """
@@ -135,22 +192,15 @@ class Factoring:
     """
 
     def __init__(self, sums: Sequence[Sequence[Term]], first: Literal, tables: Tables | None = None) -> None:
-        self.sums: list[dict[int, None]] = []
-        self.terms: dict[int, Term] = {}
+        self.sums: list[_Sum] = []
+        self.terms: dict[int, _Term] = {}
         self.products: dict[Literal, Pair] = {}
         self.sum_of: dict[Literal, int] = {}
         self._tables = tables or Tables()
-        self._home: dict[int, int] = {}
         self._numbers, self._literals = count(), count(first)
+        self._kinds: dict[Literals, _Kind] = {}
         self._pairs: dict[Pair, _Product] = {}
         self._divisors: dict[Key, _Divisor] = {}
-        self._mates: dict[int, dict[int, _Divisor]] = {}
-        self._holding: list[dict[Literal, dict[int, None]]] = []
-        """The terms of each sum by their factors."""
-        self._exact: dict[Literals, dict[int, dict[int, None]]] = {}
-        """The terms with the same factors, by their sums."""
-        self._twice: set[Literals] = set()
-        """The factors of terms that have occurred twice."""
         self._partners: dict[Literals, dict[Key, None]] = {}
         """The divisors that consist of these factors and others."""
         self._queue: list[tuple[int, int, Pair | Key, _Product | _Divisor]] = []
@@ -161,118 +211,120 @@ class Factoring:
         self._run()
 
     def result(self, sum_number: int) -> list[Term]:
-        return [self.terms[t] for t in self.sums[sum_number]]
+        found = (self.terms[n] for n in self.sums[sum_number].terms)
+        return [(term.sign, term.kind.literals) for term in found]
 
     def cost(self) -> int:
         """Additions and multiplications."""
         total = len(self.products)
-        for terms in self.sums:
-            total += max(0, len(terms) - 1) + sum(multiplications(len(self.terms[t][1])) for t in terms)
+        for i in range(len(self.sums)):
+            terms = self.result(i)
+            total += max(0, len(terms) - 1) + sum(multiplications(len(literals)) for _, literals in terms)
         return total
 
     # -- the tables -----------------------------------------------------------------------------------------------
     def _new_sum(self, terms: Sequence[Term]) -> int:
-        self.sums.append({})
-        self._holding.append({})
+        self.sums.append(_Sum())
         for sign, literals in terms:
-            self._add(len(self.sums) - 1, sign, literals)
+            self._add(self.sums[-1], sign, literals)
         return len(self.sums) - 1
 
-    def _add(self, home: int, sign: int, literals: Literals) -> None:
+    def _add(self, home: _Sum, sign: int, literals: Literals) -> None:
+        """Add a term to a sum, to the products in it, and to the divisors that it is a place of with others."""
         number = next(self._numbers)
+        kind = self._kinds.get(literals) or self._kinds.setdefault(literals, _Kind(literals))
+        term = self.terms[number] = _Term(home, sign, kind)
         for pair in self._tables.pairs(literals):
-            product = self._pairs.get(pair)
-            if product is None:
-                product = self._pairs[pair] = _Product(pair)
-            else:
-                self._grown[product] = None
-            product.holders[number] = None
-        holding = self._holding[home]
-        rare = [a for a in dict.fromkeys(literals) if len(holding.get(a, ())) <= self._tables.most_common]
-        near = {other: None for a in rare for other in holding.get(a, ())}
-        self._mates[number] = {}
-        self.terms[number] = (sign, literals)
-        self._home[number] = home
-        self.sums[home][number] = None
-        for a in literals:
-            holding.setdefault(a, {})[number] = None
-        alike = self._exact.setdefault(literals, {})
-        alike.setdefault(home, {})[number] = None
+            self._hold(pair, number)
+        near = home.near(literals, self._tables.most_common)
+        term.enter(number)
         for other in near:
             self._enter(other, number)
-        if literals in self._twice:
+        if kind.twice:
             self._enter_apart(number)
-        elif len(alike) > 1 or len(alike[home]) > 1:
-            self._twice.add(literals)
-            for known in [n for numbers in alike.values() for n in numbers]:
+        elif len(kind.within) > 1 or len(kind.within[home]) > 1:
+            kind.twice = True
+            for known in [n for numbers in kind.within.values() for n in numbers]:
                 self._enter_apart(known)
-        for other in self._known_partners(number):
+        for other in self._known_partners(term):
             self._enter(other, number)
+
+    def _hold(self, pair: Pair, number: int) -> None:
+        """Enter a term among those that contain a product."""
+        product = self._pairs.get(pair)
+        if product is None:
+            product = self._pairs[pair] = _Product(pair)
+        else:
+            self._grown[product] = None
+        product.holders[number] = None
 
     def _enter(self, other: int, number: int) -> None:
         """Enter two terms of a sum, in the order of their numbers, among the places of their divisor."""
-        if other in self._mates[number]:
+        first, second = self.terms[other], self.terms[number]
+        if other in second.mates:
             return
-        (other_sign, others), (sign, literals) = self.terms[other], self.terms[number]
-        base, u, v, turned, gain, once = self._tables.split(others, literals)
-        key = (u, v, sign * other_sign)
-        divisor = self._divisors.get(key)
-        if divisor is None:
-            divisor = self._divisors[key] = _Divisor(key, once)
-            for part in {u, v}:
-                self._partners.setdefault(part, {})[key] = None
-        divisor.places[other, number] = (base, sign if turned else other_sign, gain)
+        base, u, v, turned, gain, once = self._tables.split(first.kind.literals, second.kind.literals)
+        key = (u, v, first.sign * second.sign)
+        divisor = self._divisors.get(key) or self._new_divisor(key, once)
+        divisor.places[other, number] = (base, second.sign if turned else first.sign, gain)
         divisor.bound += gain
         if divisor.bound > divisor.queued:
             self._grown[divisor] = None
-        self._mates[number][other] = self._mates[other][number] = divisor
+        second.mates[other] = first.mates[number] = divisor
         if base and len(divisor.places) == 1:
-            self._enter_whole(u, v, key[2])
+            self._enter_whole(key)
+
+    def _new_divisor(self, key: Key, once: int) -> _Divisor:
+        for part in key[:2]:
+            self._partners.setdefault(part, {})[key] = None
+        divisor = self._divisors[key] = _Divisor(key, once)
+        return divisor
 
     def _enter_apart(self, number: int) -> None:
         """Enter a term with those of its sum that have no factor of it and have occurred twice, as it has."""
-        own = set(self.terms[number][1])
-        for other in self.sums[self._home[number]]:
-            others = self.terms[other][1]
-            if other != number and others in self._twice and own.isdisjoint(others):
+        term = self.terms[number]
+        own = set(term.kind.literals)
+        for other in term.home.terms:
+            kind = self.terms[other].kind
+            if other != number and kind.twice and own.isdisjoint(kind.literals):
                 self._enter(min(other, number), max(other, number))
 
-    def _enter_whole(self, u: Literals, v: Literals, sign: int) -> None:
+    def _within(self, literals: Literals) -> Mapping[_Sum, Mapping[int, None]]:
+        """The terms with these factors, by their sums."""
+        kind = self._kinds.get(literals)
+        return {} if kind is None else kind.within
+
+    def _enter_whole(self, key: Key) -> None:
         """Enter the pairs of terms that are the sum u + sign * v themselves."""
-        of_u, of_v = self._exact.get(u, {}), self._exact.get(v, {})
+        u, v, sign = key
+        of_u, of_v = self._within(u), self._within(v)
         for home in of_u if len(of_u) <= len(of_v) else of_v:
             for one in of_u.get(home, ()):
                 for other in of_v.get(home, ()):
-                    if one != other and self.terms[one][0] * self.terms[other][0] == sign:
+                    if one != other and self.terms[one].sign * self.terms[other].sign == sign:
                         self._enter(min(one, other), max(one, other))
 
-    def _known_partners(self, number: int) -> list[int]:
+    def _known_partners(self, term: _Term) -> list[int]:
         """The terms without a factor of this one whose sum with it is a divisor."""
-        sign, literals = self.terms[number]
-        home = self._home[number]
+        literals = term.kind.literals
         return [
             other
             for u, v, relative in self._partners.get(literals, ())
-            for other in self._exact.get(v if u == literals else u, {}).get(home, ())
-            if other != number and self.terms[other][0] * sign == relative
+            for other in self._within(v if u == literals else u).get(term.home, ())
+            if self.terms[other] is not term and self.terms[other].sign * term.sign == relative
         ]
 
-    def _remove(self, number: int) -> None:
-        _, literals = self.terms.pop(number)
-        for pair in self._tables.pairs(literals):
+    def _remove(self, number: int) -> _Term:
+        """Take a term out of everything."""
+        term = self.terms.pop(number)
+        for pair in self._tables.pairs(term.kind.literals):
             del self._pairs[pair].holders[number]
-        for other, divisor in self._mates.pop(number).items():
+        for other, divisor in term.mates.items():
             place = (number, other) if number < other else (other, number)
             divisor.bound -= divisor.places.pop(place)[2]
-            del self._mates[other][number]
-        home = self._home.pop(number)
-        del self.sums[home][number]
-        for a in dict.fromkeys(literals):
-            del self._holding[home][a][number]
-        alike = self._exact[literals]
-        del alike[home][number]
-        if not alike[home]:
-            del alike[home]
+            del self.terms[other].mates[number]
+        term.leave(number)
+        return term
 
     # -- the choice -----------------------------------------------------------------------------------------------
     def _promise(self, subject: _Product | _Divisor, saved: int) -> None:
@@ -304,22 +356,19 @@ class Factoring:
         literal = next(self._literals)
         self.products[literal] = pair
         for number in list(self._pairs[pair].holders):
-            sign, literals = self.terms[number]
-            rest = list(literals)
+            term = self._remove(number)
+            rest = list(term.kind.literals)
             while all(rest.count(a) >= pair.count(a) for a in pair):
                 for a in pair:
                     rest.remove(a)
                 rest.append(literal)
-            home = self._home[number]
-            self._remove(number)
-            self._add(home, sign, tuple(sorted(rest)))
+            self._add(term.home, term.sign, tuple(sorted(rest)))
 
     def _extract_sum(self, divisor: _Divisor) -> None:
         u, v, sign = divisor.key
         literal = next(self._literals)
         for a, b, base, base_sign, _ in divisor.chosen():
-            home = self._home[a]
-            self._remove(a)
+            home = self._remove(a).home
             self._remove(b)
             self._add(home, base_sign, tuple(sorted((*base, literal))))
         self.sum_of[literal] = self._new_sum([(1, u), (sign, v)])
