@@ -58,7 +58,7 @@ def study(n: int, threads: int = CORES) -> Callable[[], Any]:
 
     def run() -> Any:
         start = {name: stats.norm(MEAN[name], SPREAD[name]) for name in STATES}
-        return cg.ensemble(
+        return cg.study(
             SLEIGH.model, (0, T_END), start, numbers(), n=n, seed=7, collect=entries(), threads=threads, progress=False
         )  # fmt: skip
 

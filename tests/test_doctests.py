@@ -52,7 +52,14 @@ def test_the_architecture_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize(
     ("name", "least"),
-    [("fitting.md", 20), ("studies.md", 20), ("taylor.md", 8), ("sensitivities.md", 15), ("orbits.md", 9)],
+    [
+        ("fitting.md", 20),
+        ("ensembles.md", 20),
+        ("studies.md", 20),
+        ("taylor.md", 8),
+        ("sensitivities.md", 15),
+        ("orbits.md", 9),
+    ],
 )
 def test_pages_on_one_subject(name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The code of the page gives the stated figures."""
@@ -69,7 +76,7 @@ def test_pages_on_one_subject(name: str, least: int, tmp_path: Path, monkeypatch
 def test_the_public_face_has_examples() -> None:
     """The main public names have at least one example each, so that the tests above have something to run."""
     finder = doctest.DocTestFinder(exclude_empty=True)
-    for name in ("System", "Equations", "example", "coordinates", "Model", "ensemble", "load_model"):
+    for name in ("System", "Equations", "example", "coordinates", "Model", "ensemble", "study", "load_model"):
         public = getattr(chaplygin, name)
         examples = [example for test in finder.find(public, name) for example in test.examples]
         assert examples, name

@@ -31,7 +31,7 @@ def run(i):
             assert cg.load_model(harmonic_oscillator.__file__) is model
             ends = []
         elif i % 4 == 3:
-            study = cg.ensemble(model, (0, 1), start, numbers, n=2, collect={"end": cg.final("x")})
+            study = cg.study(model, (0, 1), start, numbers, n=2, collect={"end": cg.final("x")})
             ends = study.results["end"]["x"].tolist()
         else:
             stepper = model.stepper(start, numbers)

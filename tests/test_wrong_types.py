@@ -156,10 +156,9 @@ CALLS: dict[str, tuple[Callable[[], Callable[..., Any]], dict[str, Any]]] = {
     "ensemble": (lambda: functools.partial(cg.ensemble, spring()), RUN | HOW | {
         "n": 3, "t_eval": None, "threads": 1, "chunk": 2, "lanes": None, "progress": False, "seed": None,
         "sampling": "random", "reject": False, "sensitivities": None}),
-    "study": (lambda: functools.partial(cg.ensemble, spring()), RUN | HOW | {
+    "study": (lambda: functools.partial(cg.study, spring()), RUN | HOW | {
         "n": 3, "threads": 1, "workers": None, "lanes": None, "progress": False, "seed": None, "sampling": "random",
-        "on_failure": "exclude", "collect": {"end": cg.final("x")}, "until": None, "executor": None, "t_eval": None,
-        "sensitivity_control": True}),
+        "on_failure": "exclude", "collect": {"end": cg.final("x")}, "until": None}),
     "executor": (lambda: functools.partial(cg.ensemble, spring(), n=3), RUN | {"executor": None}),
     "Env": (lambda: functools.partial(environment, "Env"), EPISODES),
     "VectorEnv": (lambda: functools.partial(environment, "VectorEnv"), EPISODES | {"autoreset": "next_step"}),
@@ -272,13 +271,11 @@ def test_a_sample_of_wrong_types() -> None:
 def test_only_names_are_names_of_results() -> None:
     collect: Any = {1: cg.final("x"), "1": cg.final("x_dot")}
     with pytest.raises(cg.ArgumentError, match="collect: the key 1 is not a name"):
-        cg.ensemble(spring(), (0, 1), START, NUMBERS, n=2, collect=collect)
+        cg.study(spring(), (0, 1), START, NUMBERS, n=2, collect=collect)
 
 
 def test_tolerances_of_a_study_are_read_as_those_of_a_run() -> None:
-    run = functools.partial(
-        cg.ensemble, spring(), (0, 1), START, NUMBERS, n=2, collect={"end": cg.final("x")}
-    )
+    run = functools.partial(cg.study, spring(), (0, 1), START, NUMBERS, n=2, collect={"end": cg.final("x")})
     right = run(atol=1e-7).results["end"]["x"]
     assert (run(atol=Decimal("1e-7")).results["end"]["x"] == right).all()
     assert (run(atol={"x_dot": 1e-7, "x": 1e-7}).results["end"]["x"] == right).all()
@@ -291,9 +288,7 @@ def test_sets_and_bytes_have_no_order_and_no_numbers() -> None:
         with pytest.raises(cg.ArgumentError, match=r"t_eval = .* is not an array of real numbers"):
             spring().integrate((0, 1), START, NUMBERS, t_eval=numbers)
     with pytest.raises(cg.ArgumentError, match="sensitivity_control = 'no' must be True or False"):
-        cg.ensemble(
-            spring(), (0, 1), START, NUMBERS, n=2, collect={"end": cg.final("x")}, sensitivity_control="no"
-        )
+        cg.ensemble(spring(), (0, 1), START, NUMBERS, n=2, sensitivity_control="no")
 
 
 @pytest.mark.parametrize("value", [None, 5, b"x", "a\0b", "\ud800", np.array("x")])
@@ -304,7 +299,7 @@ def test_paths(value: Any) -> None:
         "export_fmu": lambda: spring().export_fmu(value),
         "open_study": lambda: cg.open_study(value),
         "load_model": lambda: cg.load_model(value),
-        "out": lambda: cg.ensemble(spring(), (0, 1), START, NUMBERS, n=2, collect=end, out=value),
+        "out": lambda: cg.study(spring(), (0, 1), START, NUMBERS, n=2, collect=end, out=value),
     }
     for name, call in calls.items():
         if not (name == "out" and value is None):
@@ -320,7 +315,7 @@ def test_arrays_of_one_value_again_and_again_are_refused_at_once() -> None:
         lambda: spring().integrate(many, START, NUMBERS),
         lambda: spring().integrate((0, 1), many, NUMBERS),
         lambda: spring().integrate((0, 1), START, NUMBERS, sensitivities=many),
-        lambda: cg.ensemble(spring(), (0, 1), START, NUMBERS, n=2, collect={"q": cg.quantiles("x", many)}),
+        lambda: cg.study(spring(), (0, 1), START, NUMBERS, n=2, collect={"q": cg.quantiles("x", many)}),
     ):
         with pytest.raises(cg.ArgumentError):
             call()

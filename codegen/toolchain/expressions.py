@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _COMMANDS = {
     "values": "batch.evaluate(...)",
     "slopes": "model.gradient(...)",
-    "observed": "cg.ensemble(..., collect=...)",
+    "observed": "cg.study(..., collect=...)",
 }
 
 

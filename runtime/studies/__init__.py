@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from chaplygin._lazy import face
 
 if TYPE_CHECKING:
-    from .job import StudyJob as StudyJob
     from .observed import Extreme as Extreme
-    from .run import run_study as run_study
 
-__getattr__ = face(__name__, {"Extreme": ".observed", "StudyJob": ".job", "run_study": ".run"})
+__getattr__ = face(__name__, {"Extreme": ".observed"})

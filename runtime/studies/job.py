@@ -97,7 +97,7 @@ class StudyJob:
         cls, model: Any, t_span: Any, count: int, given: dict[str, Any], plan: Plan | None, options: RunOptions,
         lanes: int | None, collect: Any, until: Precision | None = None,
     ) -> StudyJob:  # fmt: skip
-        """The job of a call of `ensemble`, with the entries of `collect` checked."""
+        """The job of a call of `study`, with the entries of `collect` checked."""
         t0, t1 = arguments.span(t_span)
         if until is not None:
             if not isinstance(until, Precision):

@@ -92,7 +92,7 @@ def precision(
     >>> import chaplygin as cg
     >>> start = {"x": stats.norm(1, 0.1), "x_dot": 0}
     >>> until = precision(cg.moments("x"), relative=0.001)
-    >>> study = cg.ensemble(model, (0, 10), start, {"m": 1, "k": 4}, n=1_000_000, seed=1, until=until)
+    >>> study = cg.study(model, (0, 10), start, {"m": 1, "k": 4}, n=1_000_000, seed=1, until=until)
     >>> len(study), study.precise
     (40960, True)
     """

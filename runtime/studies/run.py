@@ -41,7 +41,7 @@ def run_study(
     out: Any,
     seeded: bool,
 ) -> Study:
-    """Run a study; the arguments are those of `ensemble`. `seeded`: whether its seed was given."""
+    """Run a study; the arguments are those of `study`. `seeded`: whether its seed was given."""
     count = job.count
     if job.plan is not None:
         job.plan.check_likely(count)

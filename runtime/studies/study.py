@@ -1,4 +1,4 @@
-"""Studies: an ensemble run in chunks, of which only what `collect` names is kept."""
+"""Studies: trajectories run in chunks, of which only what `collect` names is kept."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Study(StudyData):
-    """The result of `ensemble` with `collect`.
+    """The result of `study`.
 
     ``results[name]``: the result of each entry. ``len(study)``: the number of trajectories, of which those at the
     indices `failed`, with the statuses `failed_status`, reached neither their end nor a terminal event, or have a
@@ -49,7 +49,7 @@ class Study(StudyData):
     def _check_model(self, what: str) -> None:
         if self.opened:
             raise ArgumentError(
-                f"{what}: a study opened from its folder has no model; the same call of ensemble with out= gives one "
+                f"{what}: a study opened from its folder has no model; the same call of cg.study with out= gives one "
                 "that has, and runs only what is missing"
             )
 

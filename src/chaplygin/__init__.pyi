@@ -6,6 +6,7 @@ from chaplygin.api.equations import Equations as Equations, compile as compile
 from chaplygin.api.importers import from_sympy as from_sympy, from_urdf as from_urdf
 from chaplygin.api.model import Model as Model, load_model as load_model
 from chaplygin.api.program import Program as Program
+from chaplygin.api.study import study as study
 from chaplygin.api.system import System as System
 from chaplygin.codegen.declare.contacts import Coulomb as Coulomb
 from chaplygin.codegen.declare.events import Event as Event

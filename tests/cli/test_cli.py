@@ -657,7 +657,7 @@ def test_study(capsys: Captured, tmp_path: Path) -> None:
     [
         ("", "give path/to/file.py:name"),
         (":nobody", "has no 'nobody'"),
-        (":nothing", "must be a dict of the arguments of cg.ensemble"),
+        (":nothing", "must be a dict of the arguments of cg.study"),
         (":broken", f"line {STUDY.count(chr(10))}: ZeroDivisionError"),
     ],
 )

@@ -52,7 +52,7 @@ def study(push: Any = 1.0, n: int = N, **options: Any) -> Any:
     collect = {"end": cg.final("q"), "m": cg.moments("q", "q_dot"), "median": cg.quantiles("q", 0.5)}
     start = {"q": np.arange(float(n)), "q_dot": 0.0}
     given = {"n": n, "initial": start, "inputs": {"f": push}, "collect": collect, **options}
-    return cg.ensemble(driven(), (0, T), rtol=1e-3, atol=1e-3, **given)
+    return cg.study(driven(), (0, T), rtol=1e-3, atol=1e-3, **given)
 
 
 def bits(found: Any) -> list[bytes]:

@@ -218,7 +218,7 @@ class Met(NamedTuple):
 
 
 CALL = re.compile(
-    r"\b(compile|load_model|integrate|stepper|batch|ensemble|VectorEnv|Env|export_fmu|export_c|gradient|linearize|periodic|dumps)\("
+    r"\b(compile|load_model|integrate|stepper|batch|ensemble|study|VectorEnv|Env|export_fmu|export_c|gradient|linearize|periodic|dumps)\("
 )
 """The calls that may refuse."""
 
@@ -413,7 +413,7 @@ def _env(trial: Trial) -> None:
 def _study(trial: Trial, **more: Any) -> None:
     collect = {"end": cg.final(*sorted(trial.expected(END)))}
     given = {"initial": _starts(trial), "parameters": trial.numbers(), "inputs": trial.inputs()}
-    study = cg.ensemble(
+    study = cg.study(
         trial.model, (0, END), **given, collect=collect, progress=False, **trial.many, **trial.run, **more
     )
     end = again(trial, study).results["end"]

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from chaplygin.runtime.ensembles.batch import Batch
+    from chaplygin.runtime.ensembles.ensemble import Ensemble
     from chaplygin.runtime.ensembles.job import EnsemblePart
     from chaplygin.runtime.problem.option_table import RunKeywords
     from chaplygin.runtime.steppers.stepper import Stepper
+    from chaplygin.runtime.studies.study import Study
 
 notebook = later("chaplygin.runtime.results.notebook")
 
@@ -60,7 +62,7 @@ class ModelRuns(InitialStates):
         parameters: Any = None,
         inputs: Any = None,
         **options: Any,
-    ) -> Any:
+    ) -> Ensemble:
         """Integrate many trajectories over `t_span`: `chaplygin.ensemble` of this model, with the same arguments.
 
         >>> from chaplygin.generated.harmonic_oscillator import model
@@ -68,6 +70,17 @@ class ModelRuns(InitialStates):
         array([0.      , 0.408082])
         """
         return chaplygin.ensemble(self, t_span, initial, parameters, inputs, **options)
+
+    def study(
+        self,
+        t_span: tuple[float, float],
+        initial: Any = None,
+        parameters: Any = None,
+        inputs: Any = None,
+        **options: Any,
+    ) -> Study:
+        """Integrate many trajectories and keep statistics: `chaplygin.study` of this model, with the same arguments."""
+        return chaplygin.study(self, t_span, initial, parameters, inputs, **options)
 
     @shown
     def stepper(

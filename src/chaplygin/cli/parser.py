@@ -237,9 +237,9 @@ def _study(command: Command) -> None:
     study = command(
         "study",
         ".study:study",
-        "run an ensemble of which only statistics are kept, or go on with it",
+        "run a study, of which statistics are kept, or go on with it",
         "  chaplygin study path/to/file.py:falls -o falls\n\nFILE:NAME is a dict of the arguments of "
-        "chaplygin.ensemble, with model and with collect or\nuntil, or a function that returns one. The file is "
+        "chaplygin.study, with model and with collect or\nuntil, or a function that returns one. The file is "
         "executed: use only\nfiles that you trust.\n",
     )
     study.add_argument("study", metavar="FILE:NAME", help="path/to/file.py:name")

@@ -1,4 +1,4 @@
-"""The command `study`: an ensemble with `collect`, described in a Python file."""
+"""The command `study`: a study that is described in a Python file."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def study(arguments: Namespace) -> int:
         raise SubjectError(f"{path}:{name}() failed: {where(error, Path(path))}") from error
     if not isinstance(given, Mapping) or "model" not in given or not {"collect", "until"} & given.keys():
         raise SubjectError(
-            f"{path}:{name} must be a dict of the arguments of cg.ensemble, with model and with collect or until, or a "
+            f"{path}:{name} must be a dict of the arguments of cg.study, with model and with collect or until, or a "
             "function that returns one"
         )
     more = {"out": arguments.output, "workers": arguments.workers, "threads": arguments.threads}
     chosen = {key: value for key, value in more.items() if value is not None}
-    result = cg.ensemble(**{"progress": sys.stderr.isatty(), **given, **chosen})
+    result = cg.study(**{"progress": sys.stderr.isatty(), **given, **chosen})
     if arguments.json:
         print_json(_facts(result))
     else:

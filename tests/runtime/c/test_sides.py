@@ -87,7 +87,7 @@ def test_two_thousand_balls() -> None:
     drawn = ens.draws["e"]
     assert ens.t == pytest.approx(FALL * (1 + drawn) / (1 - drawn), rel=1e-6)
     assert np.abs(ens["y"]).max() < 1e-6
-    study = cg.ensemble(ball(), *start, n=2000, seed=3, collect={"hits": cg.events("hit")})
+    study = cg.study(ball(), *start, n=2000, seed=3, collect={"hits": cg.events("hit")})
     assert len(study.failed) == 2000
 
 

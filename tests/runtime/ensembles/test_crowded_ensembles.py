@@ -70,7 +70,7 @@ def check(seed: int | None, n: int, folder: Path, widths: list[int]) -> int:
     name, state = next(iter(alone.t_events)), case.model.states[0]
     collect = {"all": cg.events(name), "half": cg.quantiles(state, [0.1, 0.5], at=times)}
     given = {"n": n, "collect": collect, "on_failure": "nan", **options}
-    study = cg.ensemble(case.model, span, *case, lanes=1, threads=1, **given)
+    study = cg.study(case.model, span, *case, lanes=1, threads=1, **given)
     kept = alone.ok[alone.t_events[name].trajectory]  # a study leaves failures out
     assert bits(study.results["all"].t) == bits(alone.t_events[name].t[kept])
     for width in widths:
@@ -82,7 +82,7 @@ def check(seed: int | None, n: int, folder: Path, widths: list[int]) -> int:
             for event, found in alone.t_events.items():
                 assert bits(found.t) == bits(beside.t_events[event].t)
                 assert np.array_equal(found.trajectory, beside.t_events[event].trajectory)
-        other = cg.ensemble(case.model, span, *case, lanes=width, threads=2, **given)
+        other = cg.study(case.model, span, *case, lanes=width, threads=2, **given)
         assert bits(other.results["all"].t) == bits(study.results["all"].t)
         assert bits(other.results["half"].values) == bits(study.results["half"].values)
     for i in (0, n // 3, n - 1):

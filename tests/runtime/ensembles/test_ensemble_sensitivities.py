@@ -157,7 +157,7 @@ def test_draws_and_a_trajectory_that_ends_early() -> None:
     ("options", "message"),
     [
         ({"lanes": 4}, "lanes = 4: the lanes hold the directions of one trajectory's sensitivities"),
-        ({"collect": {"end": cg.final("x")}}, "sensitivities are not collected"),
+        ({"collect": {"end": cg.final("x")}}, r"collect= belongs to cg.study\(...\)"),
         ({"method": "auto"}, "method 'auto' does not integrate them"),
         ({"sensitivities": ["K"]}, "sensitivities: unknown K; known names are m, k, x, x_dot"),
         ({"sensitivities": []}, "sensitivities is empty"),

@@ -94,7 +94,7 @@ def together(model: Any, *given: Any) -> Any:
 
 def studied(model: Any, *given: Any) -> Any:
     collect = {"end": cg.final("x")}
-    return cg.ensemble(model, (0, 1), *given, n=3, collect=collect).results["end"]["x"]
+    return cg.study(model, (0, 1), *given, n=3, collect=collect).results["end"]["x"]
 
 
 def differentiated(model: Any, start: Any, numbers: Any, inputs: Any) -> Any:

@@ -28,7 +28,7 @@ def test_every_kind_of_run_takes_it(rtol: float, atol: float, method: str) -> No
     assert stepper.method == batch.method == ensemble.method == method
     assert np.array_equal(stepper.advance(5.0), named.y[:, -1])
     assert np.array_equal(ensemble.y[:, 1], named.y[:, -1])
-    study = cg.ensemble(oscillator, (0, 5), START, NUMBERS, n=2, collect={"x": cg.moments("x")}, **how)
+    study = cg.study(oscillator, (0, 5), START, NUMBERS, n=2, collect={"x": cg.moments("x")}, **how)
     assert study.rerun(1).method == method
 
 

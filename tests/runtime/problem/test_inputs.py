@@ -43,7 +43,7 @@ def test_inputs_that_are_not_given_are_zero(driven: Any, inputs: Any, force: flo
     assert driven.stepper(START, NUMBERS, inputs).advance(1.0) == end
     for column in driven.ensemble(SPAN, START, NUMBERS, inputs, n=3).y.T:
         assert column == end
-    study = driven.ensemble(SPAN, START, NUMBERS, inputs, n=3, collect={"end": cg.final("x")})
+    study = driven.study(SPAN, START, NUMBERS, inputs, n=3, collect={"end": cg.final("x")})
     assert study.results["end"]["x"] == pytest.approx(np.full(3, pushed(force)[0]), abs=1e-12)
     if inputs is None or "G" not in inputs or isinstance(inputs["G"], int):
         batch = driven.batch(START, NUMBERS, inputs, n=2)
@@ -165,7 +165,7 @@ def test_cubic_samples_are_refused_where_functions_are(driven: Any) -> None:
         driven.batch(START, NUMBERS, samples, n=2)
     with pytest.raises(ArgumentError, match="there are input functions"):
         driven.ensemble(SPAN, START, NUMBERS, samples, n=2, lanes=2)
-    study = driven.ensemble(
+    study = driven.study(
         SPAN, START, NUMBERS, samples, n=2, collect={"top": cg.quantiles(cg.peak("x"), [0.5])}
     )
     assert study.done

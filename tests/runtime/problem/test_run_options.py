@@ -31,7 +31,7 @@ START, PARAMETERS, INPUTS = [1.0, 0.0], [1.0, 4.0], [0.0]
 SINGLE = ("integrate", "stepper", "batch")
 RUNS = {name: getattr(cg.Model, name) for name in (*SINGLE, "gradient", "objective", "lyapunov", "periodic")}
 RUNS |= {f"python {name}": getattr(PythonModel, name) for name in SINGLE}
-RUNS |= {name: getattr(cg, name) for name in ("ensemble", "response", "rare_event")}
+RUNS |= {name: getattr(cg, name) for name in ("ensemble", "study", "response", "rare_event")}
 
 
 @pytest.fixture(params=["compiled", "pure-Python"])
@@ -46,6 +46,9 @@ def calls(oscillator: Any) -> dict[str, Any]:
         "integrate": lambda **options: oscillator.integrate((0, 1), *given, **options),
         "stepper": lambda **options: oscillator.stepper(*given, **options),
         "ensemble": lambda **options: cg.ensemble(oscillator, (0, 1), *given, n=2, **options),
+        "study": lambda **options: cg.study(
+            oscillator, (0, 1), *given, n=2, collect={"end": cg.final("q")}, **options
+        ),
         "rerun": lambda **options: cg.ensemble(oscillator, (0, 1), *given, n=2).rerun(0, **options),
     }
 
@@ -144,6 +147,7 @@ def test_an_unknown_option_is_named_with_the_one_that_was_meant(oscillator: Any)
         "integrate": {"rtoll": "rtol", "dense_ouput": "dense_output", "maxstep": "max_step"},
         "stepper": {"rtoll": "rtol", "firststep": "first_step"},
         "ensemble": {"kink": "kinks", "lane": "lanes"},
+        "study": {"collects": "collect", "on_fail": "on_failure"},
         "rerun": {"first_steps": "first_step"},
     }
     for name, call in calls(oscillator).items():
@@ -219,7 +223,7 @@ system = cg.example("harmonic_oscillator").system
 model, pure = system.compile(wait=True), python_model(system.equations().program, quiet=True)
 given = {"x": 1.0, "x_dot": 0.0}, {"m": 1.0, "k": 4.0}
 for m in (model, pure):
-    for function in (m.integrate, m.stepper, cg.ensemble):
+    for function in (m.integrate, m.stepper, cg.ensemble, cg.study):
         assert inspect.signature(function).parameters["margin"].default == 0.5
         assert "    margin: distance from a wall" in inspect.getdoc(function)
     right, sol = m.integrate((0, 1), *given), m.integrate((0, 1), *given, margin=0.25)

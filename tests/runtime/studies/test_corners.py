@@ -46,7 +46,7 @@ def oscillator() -> Model:
 def swing(collect: dict[str, Any], t1: float = T, at: Any = PHASES, c: float = 0.3, **options: Any) -> Study:
     initial = {"x": np.cos(at), "x_dot": np.sin(at)}
     options = {"rtol": 1e-9, "atol": 1e-11, "method": "dop853", **options}
-    return cg.ensemble(oscillator(), (0, t1), initial, {"level": c}, n=len(at), collect=collect, **options)
+    return cg.study(oscillator(), (0, t1), initial, {"level": c}, n=len(at), collect=collect, **options)
 
 
 def path(phase: float, s: Any) -> dict[Any, Any]:
@@ -171,9 +171,7 @@ def test_a_run_that_begins_and_ends_on_corners() -> None:
     results = swing(collect, math.pi, at=np.array([H, -H])).results
     assert results["abs"] == pytest.approx([2, 2], abs=1e-9)
     assert results["sign"] == pytest.approx([math.pi, -math.pi], abs=1e-9)
-    still = cg.ensemble(
-        oscillator(), (0, 5), {"x": 0, "x_dot": 0}, {"level": 0}, n=1, collect=collect
-    ).results
+    still = cg.study(oscillator(), (0, 5), {"x": 0, "x_dot": 0}, {"level": 0}, n=1, collect=collect).results
     assert still["abs"] == [0]
     assert still["sign"] == [0]
 
@@ -208,9 +206,7 @@ def test_equalities_are_true_only_where_the_motion_rests_on_them(method: str) ->
     for name in of_level:
         right = 2 * T + (np.array(over) if name in ("above", "below", "side") else 0.0)
         assert found[name] == pytest.approx(right, abs=2.5e-9), name
-    still = cg.ensemble(
-        oscillator(), (0, T), {"x": 0, "x_dot": 0}, {"level": 0}, n=1, collect=collect
-    ).results
+    still = cg.study(oscillator(), (0, T), {"x": 0, "x_dot": 0}, {"level": 0}, n=1, collect=collect).results
     assert [still[name][0] for name in of_level] == pytest.approx([3 * T] * 3 + [2 * T] * 4, rel=1e-14)
 
 

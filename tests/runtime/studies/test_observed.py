@@ -49,7 +49,7 @@ AMPLITUDES = np.linspace(1, 2, 21)
 def swing(collect: dict[str, Any], t1: float = 5.3, **options: Any) -> Study:
     initial = {"x": AMPLITUDES * np.cos(PHASES), "x_dot": 2 * AMPLITUDES * np.sin(PHASES)}
     given: dict[str, Any] = {"initial": initial, "parameters": {"m": 1, "k": 4}, "inputs": {"F": 0}}
-    return cg.ensemble(oscillator(), (0, t1), n=21, **{**given, **TIGHT, **options}, collect=collect)
+    return cg.study(oscillator(), (0, t1), n=21, **{**given, **TIGHT, **options}, collect=collect)
 
 
 def times_of(phase: float, t1: float) -> np.ndarray[Any, Any]:
@@ -148,7 +148,7 @@ def test_a_ball_through_its_bounces() -> None:
     second = first + 2 * 0.8 * speed / g
     for i, height in enumerate(heights):
         t1 = second[i] + 1e-9  # just after the second bounce
-        found = cg.ensemble(
+        found = cg.study(
             ball(),
             (0, t1),
             {"z": height, "w": 0},
@@ -180,7 +180,7 @@ def test_the_state_after_the_last_reset_counts() -> None:
     z, w = cg.coordinates("z"), cg.velocities("w")
     floor = cg.Event(z, name="floor", terminal=True, reset={w: -3 * w})
     stone = cg.System("turned", kinematics={z: w}, kinetic=w**2 / 2, potential=z, events=[floor])
-    found = cg.ensemble(
+    found = cg.study(
         stone.compile("poincare"),
         (0, 9),
         {"z": 2, "w": 0},
@@ -208,16 +208,14 @@ def test_a_block_that_sticks_and_slips() -> None:
         "force": cg.peak(sp.Abs(sp.Symbol("friction_floor"))),
     }
     given = {"m": 2, "mu": 0.1, "g": 10, "k": 8}
-    found = cg.ensemble(
-        model, (0, 20), {"x": starts, "x_dot": 0}, given, n=5, collect=collect, **TIGHT
-    ).results
+    found = cg.study(model, (0, 20), {"x": starts, "x_dot": 0}, given, n=5, collect=collect, **TIGHT).results
     lost = 4 * starts**2 - 4 * found["end"]["x"] ** 2 - found["end"]["x_dot"] ** 2
     assert found["work"] == pytest.approx(-lost, rel=1e-9)
     assert 2 * found["way"] == pytest.approx(lost, rel=1e-9)
     assert found["rest"] == pytest.approx(20 - np.ceil((starts - 0.25) / 0.5) * np.pi / 2, rel=1e-9)
     assert found["force"].value == pytest.approx(2, rel=1e-9)
     with pytest.raises(ArgumentError, match="friction_floor may depend on the contact modes"):
-        cg.ensemble(
+        cg.study(
             model,
             (0, 1),
             {"x": 1, "x_dot": 0},
@@ -244,7 +242,7 @@ def test_inputs() -> None:
         (lambda t, y: 3 * t**2, 8, 12),
         (np.array([1.0, 2.0, -1.0] * 3), np.array([2.0, 4.0, -2.0] * 3), np.array([1.0, 2.0, -1.0] * 3)),
     ):
-        found = cg.ensemble(
+        found = cg.study(
             oscillator(), (0, 2), n=9, inputs={"F": F_given}, **given, **TIGHT, collect=collect
         ).results
         assert found["impulse"] == pytest.approx(np.broadcast_to(impulse, 9), rel=1e-10)
@@ -270,7 +268,7 @@ def test_64_tops_equal_their_full_solutions() -> None:
     rng = np.random.default_rng(2)
     initial = {**example.initial, **{f"w{i}": rng.normal(0, 2, n) for i in (1, 2, 3)}}
     collect = {"i": cg.integral(RATE), "p": cg.peak(TILT), "l": cg.minimum(TILT), "end": cg.final("w1", "w2")}
-    study = cg.ensemble(top(), (0, 3), initial, example.parameters, n=n, **TIGHT, collect=collect)
+    study = cg.study(top(), (0, 3), initial, example.parameters, n=n, **TIGHT, collect=collect)
     found = study.results
     model, p = top(), np.array([example.parameters[name] for name in top().parameters])
 
@@ -387,7 +385,7 @@ def test_failures_have_no_values() -> None:
         "m": cg.moments(cg.peak(q)),
     }
     for lanes in (1, 4):
-        found = cg.ensemble(model, (0, 2), initial, n=4, **TIGHT, lanes=lanes, collect=collect)
+        found = cg.study(model, (0, 2), initial, n=4, **TIGHT, lanes=lanes, collect=collect)
         assert found.failed.tolist() == [1, 3]
         assert np.isnan(found.results["i"]).tolist() == [False, True, False, True]
         assert np.isnan(found.results["p"].t).tolist() == [False, True, False, True]
@@ -401,7 +399,7 @@ def test_failures_have_no_values() -> None:
         with pytest.warns(
             RuntimeWarning, match="^1 of the trajectories have a quantity of collect that is not"
         ):
-            found = cg.ensemble(model, (0, 2), initial, n=4, **TIGHT, lanes=lanes, collect=logarithm)
+            found = cg.study(model, (0, 2), initial, n=4, **TIGHT, lanes=lanes, collect=logarithm)
         assert found.failed.tolist() == [0, 1, 3]
         assert np.isnan(found.results["n"].value).tolist() == [True, True, False, True]
 
@@ -417,7 +415,7 @@ def test_a_model_without_its_declaration_takes_names(tmp_path: Path) -> None:
     initial = {"x": AMPLITUDES * np.cos(PHASES), "x_dot": 2 * AMPLITUDES * np.sin(PHASES)}
 
     def run(**collect: Any) -> Any:
-        return cg.ensemble(model, (0, 5.3), initial, n=21, **options, collect=collect).results
+        return cg.study(model, (0, 5.3), initial, n=21, **options, collect=collect).results
 
     found = run(i=cg.integral("energy"), p=cg.peak("x"), f=cg.minimum("F"), t=cg.peak("t"))
     assert found["i"] == pytest.approx(5.3 * 2 * AMPLITUDES**2, rel=1e-9)
@@ -472,7 +470,7 @@ def test_kinds_are_those_of_the_header() -> None:
 
 def test_draws_and_blocks() -> None:
     """More trajectories than a block, drawn: each peak is the amplitude."""
-    found = cg.ensemble(
+    found = cg.study(
         oscillator(),
         (0, 4),
         {"x": stats.norm(1, 0.1), "x_dot": 0},

@@ -44,7 +44,7 @@ def study(model: Any = oscillator, n: int = MOST, **options: Any) -> cg.Study:
         "collect": {"m": cg.moments("x"), "end": cg.final("x")},
         "until": MEAN,
     }
-    return cg.ensemble(model, (0, 0), n=n, **{**given, **options})
+    return cg.study(model, (0, 0), n=n, **{**given, **options})
 
 
 def halves(result: Any, level: float = 0.95) -> float:
@@ -107,7 +107,7 @@ def test_a_precision_that_is_not_reached_is_reported() -> None:
     assert (found.precise, found.done, len(found)) == (False, 9000, 9000)
     assert "not reached" in found.summary()
     assert (
-        cg.ensemble(
+        cg.study(
             oscillator, (0, 1), {"x": 1, "x_dot": 0}, {"m": 1, "k": 1}, n=8, collect={"e": cg.final("x")}
         ).precise
         is None

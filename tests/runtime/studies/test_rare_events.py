@@ -97,7 +97,7 @@ def test_without_a_seed_the_result_says_which_makes_it_again() -> None:
 
 def test_an_event_that_is_not_rare_is_a_study() -> None:
     found = probability(x > 0.5, 4000, seed=5)
-    study = cg.ensemble(
+    study = cg.study(
         spring(), (0, 1), START, UNIT, n=4000, seed=5, collect={"p": cg.probability(x > 0.5)}
     ).results["p"]
     assert found.p == study.p
@@ -346,7 +346,7 @@ def test_peaks_joined_by_or_and_and() -> None:
         "both": cg.probability((cg.peak("x") > 2) & (cg.minimum("x") < -2)),
     }
     start = {"x": [0.0, 3.0, 1.0, 2.5], "x_dot": [1.0, 0.0, 1.0, 0.0]}
-    found = oscillator.ensemble((0, 20), start, UNIT, collect=collect).results
+    found = oscillator.study((0, 20), start, UNIT, collect=collect).results
     assert (found["either"].p, found["both"].p) == (0.5, 0.5)
 
 

@@ -183,7 +183,7 @@ def test_grids() -> None:
 
 def test_a_grid_stands_for_a_dict() -> None:
     springs = cg.grid({"m": [1, 2], "k": [1, 2, 4]})
-    study = cg.ensemble(
+    study = cg.study(
         oscillator,
         (0, 1),
         initial={"x": stats.norm(1, 0.1), "x_dot": 0},

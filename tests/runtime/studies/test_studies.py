@@ -42,7 +42,7 @@ def arguments(n: int = N, **options: Any) -> dict[str, Any]:
 
 
 def study(**collect: Any) -> Study:
-    return cg.ensemble(sleigh(), **arguments(), collect=collect)
+    return cg.study(sleigh(), **arguments(), collect=collect)
 
 
 @functools.cache
@@ -149,13 +149,13 @@ def test_the_same_bits_whatever_runs_it(options: dict[str, Any]) -> None:
 
     if options.get("lanes", 1) > widest_lanes():
         pytest.skip("this CPU has no registers of this width")
-    once = cg.ensemble(sleigh(), **arguments(), collect=COLLECT, threads=1)
-    assert bits(cg.ensemble(sleigh(), **arguments(), collect=COLLECT, **options)) == bits(once)
+    once = cg.study(sleigh(), **arguments(), collect=COLLECT, threads=1)
+    assert bits(cg.study(sleigh(), **arguments(), collect=COLLECT, **options)) == bits(once)
 
 
 @pytest.mark.parametrize("size", [1, 7, BLOCK])
 def test_trajectories_do_not_depend_on_their_chunk(size: int) -> None:
-    job = cg.ensemble(sleigh(), **arguments(), collect={"end": cg.final("x")}).job
+    job = cg.study(sleigh(), **arguments(), collect={"end": cg.final("x")}).job
     places = [(first, min(first + size, N)) for first in range(BLOCK - 7, BLOCK + 14, size)]
     found = np.hstack([job.ensemble(*place)[0].y for place in places])
     assert found.tobytes() == stored().y[:, BLOCK - 7 :][:, : found.shape[1]].tobytes()
@@ -178,22 +178,22 @@ class Backwards(Executor):
 
 
 def test_parts_may_come_in_any_order() -> None:
-    once = cg.ensemble(sleigh(), **arguments(), collect=COLLECT)
+    once = cg.study(sleigh(), **arguments(), collect=COLLECT)
     pool = Backwards()
-    assert bits(cg.ensemble(sleigh(), **arguments(), collect=COLLECT, workers=pool)) == bits(once)
+    assert bits(cg.study(sleigh(), **arguments(), collect=COLLECT, workers=pool)) == bits(once)
     assert len(pool.tasks) == 3
 
 
 def test_an_executor_runs_the_chunks() -> None:
-    once = cg.ensemble(sleigh(), **arguments(), collect=COLLECT)
+    once = cg.study(sleigh(), **arguments(), collect=COLLECT)
     with ThreadPoolExecutor(2) as pool:
-        assert bits(cg.ensemble(sleigh(), **arguments(), collect=COLLECT, workers=pool)) == bits(once)
+        assert bits(cg.study(sleigh(), **arguments(), collect=COLLECT, workers=pool)) == bits(once)
 
 
 def test_processes_run_the_chunks() -> None:
     """They load the model and the compiled condition from the cache."""
     once, far = (
-        cg.ensemble(sleigh(), **arguments(), collect=COLLECT, **options) for options in ({}, {"workers": 2})
+        cg.study(sleigh(), **arguments(), collect=COLLECT, **options) for options in ({}, {"workers": 2})
     )
     assert bits(far) == bits(once)
 
@@ -201,7 +201,7 @@ def test_processes_run_the_chunks() -> None:
 def test_arrays_are_cut_into_chunks() -> None:
     speeds = np.linspace(0.5, 1.5, N)
     options = arguments(initial={**cg.example("chaplygin_sleigh").initial, "v": speeds})
-    found = cg.ensemble(sleigh(), **options, collect={"end": cg.final("x")})
+    found = cg.study(sleigh(), **options, collect={"end": cg.final("x")})
     assert (found.results["end"]["x"] == cg.ensemble(sleigh(), **options)["x"]).all()
 
 
@@ -212,7 +212,7 @@ def test_numbers_in_anything_that_an_ensemble_takes(kind: Any) -> None:
     numbers = range(n) if kind is range else np.arange(n) if kind == "table" else kind(range(n))
     start = np.array([numbers, np.zeros(n)]) if kind == "table" else {"x": numbers, "x_dot": 0}
     given = {"n": n, "initial": start, "parameters": [1.0, 4.0]}
-    found = cg.ensemble(harmonic_oscillator.model, (0, 1), **given, collect={"end": cg.final("x")})
+    found = cg.study(harmonic_oscillator.model, (0, 1), **given, collect={"end": cg.final("x")})
     assert found.results["end"]["x"] == pytest.approx(np.arange(n) * math.cos(2), rel=1e-6)
     assert found.rerun(n - 1)["x"][-1] == found.results["end"]["x"][n - 1]
 
@@ -222,15 +222,15 @@ def test_a_wrong_number_of_numbers_is_named() -> None:
     with pytest.raises(
         ArgumentError, match=r"initial: x has shape \(4096,\); a number or shape \(8192,\) is needed"
     ):
-        cg.ensemble(harmonic_oscillator.model, (0, 1), initial={"x": np.ones(4096), "x_dot": 0}, **options)
+        cg.study(harmonic_oscillator.model, (0, 1), initial={"x": np.ones(4096), "x_dot": 0}, **options)
     with pytest.raises(
         ArgumentError, match=r"parameters has shape \(2, 3\); shape \(2,\) or \(2, 8192\) is needed"
     ):
-        cg.ensemble(harmonic_oscillator.model, (0, 1), initial=[1, 0], parameters=np.ones((2, 3)), **options)
+        cg.study(harmonic_oscillator.model, (0, 1), initial=[1, 0], parameters=np.ones((2, 3)), **options)
 
 
 def test_rerun_and_draws() -> None:
-    found = cg.ensemble(sleigh(), **arguments(), collect={"end": cg.final("x")})
+    found = cg.study(sleigh(), **arguments(), collect={"end": cg.final("x")})
     assert found.draws is not None
     assert (found.draws["omega"] == stored().draws["omega"]).all()
     i = BLOCK + 7
@@ -267,7 +267,7 @@ def test_parameters_are_quantities() -> None:
 
 def test_events_and_terminal_ends() -> None:
     heights = np.array([0.5, 2.0, 30.0])
-    found = cg.ensemble(
+    found = cg.study(
         falling(),
         (0, 3),
         initial={"z": heights, "w": 0.0},
@@ -310,7 +310,7 @@ def test_failures_do_not_count() -> None:
     }
     collect = {"m": cg.moments("q", at=[0.1, 1.0]), "end": cg.final("q"), "all": cg.table("status")}
     collect["ten"] = cg.events("ten")
-    found = cg.ensemble(explosive(), (0, 2), **options, collect=collect)
+    found = cg.study(explosive(), (0, 2), **options, collect=collect)
     assert found.failed.tolist() == [1, 3]
     assert found.results["m"].count.tolist() == [2, 2]
     assert [len(times) for times in found.results["ten"]] == [0, 0, 0, 0]  # the failures passed 10
@@ -321,7 +321,7 @@ def test_failures_do_not_count() -> None:
         found.results["all"]["status"]
     ).any()
     with pytest.raises(ChaplyginError, match="trajectory 1 failed"):
-        cg.ensemble(explosive(), (0, 2), **options, collect=collect, on_failure="raise")
+        cg.study(explosive(), (0, 2), **options, collect=collect, on_failure="raise")
 
 
 def test_failures_make_statistics_nan_on_request() -> None:
@@ -336,7 +336,7 @@ def test_failures_make_statistics_nan_on_request() -> None:
 
     def found(starts: list[float]) -> dict[str, Any]:
         initial = {"q": np.array(starts), "w": np.array(starts) ** 2 / math.sqrt(2)}
-        return cg.ensemble(explosive(), (0, 2), initial=initial, collect=collect, on_failure="nan").results
+        return cg.study(explosive(), (0, 2), initial=initial, collect=collect, on_failure="nan").results
 
     one = found([0.2, 2.0])
     assert one["m"].count.tolist() == [1, 1]
@@ -364,8 +364,8 @@ def test_unlikely_draws_are_allowed_and_likely_ones_refused_at_the_start() -> No
     example = cg.example("chaplygin_sleigh")
     options = arguments(parameters={**example.parameters, "k": stats.norm(1, 0.25)})
     with pytest.raises(ArgumentError, match=r"k is declared positive.*probability 3.17e-05, in about 0.263"):
-        cg.ensemble(sleigh(), **options, collect={"end": cg.final("x")})
-    again = cg.ensemble(sleigh(), **options, collect={"end": cg.final("x")}, reject=True)
+        cg.study(sleigh(), **options, collect={"end": cg.final("x")})
+    again = cg.study(sleigh(), **options, collect={"end": cg.final("x")}, reject=True)
     assert np.isfinite(again.results["end"]["x"]).all()
 
 
@@ -397,14 +397,22 @@ def test_wrong_entries_are_named(entry: Any, text: str) -> None:
         ({"on_failure": "ignore"}, "on_failure = 'ignore': give one of 'exclude', 'raise', 'nan'"),
         ({"workers": "two"}, "workers = 'two' must be a number of processes, a dask.distributed.Client"),
         ({"workers": 2, "threads": 2}, "threads are those of this process"),
-        ({"t_eval": [0.5]}, "t_eval: with collect, times belong to its entries"),
-        ({"chunk": 7}, "chunk and executor are not for a run with collect"),
-        ({"workers": 2, "collect": None}, "workers, out and on_failure are for a run with collect"),
+        ({"t_eval": [0.5]}, r"t_eval= belongs to cg.ensemble\(...\): times belong to the entries of collect"),
+        ({"chunk": 7}, r"chunk= belongs to cg.ensemble\(...\)"),
+        ({"executor": None}, r"executor= belongs to cg.ensemble\(...\): a study has workers="),
+        ({"sensitivities": ["k"]}, r"sensitivities= belongs to cg.ensemble\(...\)"),
+        ({"workers": 2, "collect": None}, "collect must be a dict of entries"),
     ],
 )
 def test_wrong_options_are_named(options: dict[str, Any], text: str) -> None:
     with pytest.raises(ArgumentError, match=text):
-        cg.ensemble(sleigh(), **{**arguments(), "collect": {"end": cg.final("x")}, **options})
+        cg.study(sleigh(), **{**arguments(), "collect": {"end": cg.final("x")}, **options})
+
+
+@pytest.mark.parametrize("name", ["collect", "until", "workers", "out", "on_failure"])
+def test_an_ensemble_names_what_belongs_to_a_study(name: str) -> None:
+    with pytest.raises(ArgumentError, match=rf"^{name}= belongs to cg.study\(...\)"):
+        cg.ensemble(sleigh(), **arguments(), **{name: None})
 
 
 def test_entries_need_names() -> None:
@@ -463,7 +471,7 @@ def test_wilson_intervals_cover() -> None:
 def end(start: dict[str, Any], n: int, seed: int, **collect: Any) -> dict[str, Any]:
     """Results at the end of a motion x = x0 cos 2t + v0 sin 2t / 2 over a quarter of a turn: x = v0 / 2."""
     quarter = (0, math.pi / 4)
-    return cg.ensemble(spring(), quarter, start, {"m": 1, "k": 4}, n=n, seed=seed, collect=collect).results
+    return cg.study(spring(), quarter, start, {"m": 1, "k": 4}, n=n, seed=seed, collect=collect).results
 
 
 @functools.cache

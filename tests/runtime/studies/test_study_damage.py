@@ -59,7 +59,7 @@ def study(folder: Path | None, **changed: Any) -> Study:
     start = {"z": stats.norm(1, 0.2), "w": stats.norm(0, 0.5)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return cg.ensemble(
+        return cg.study(
             stone.compile(), (0, 1.2), start, {}, n=N, rtol=1e-3, atol=1e-3, out=folder, **given
         )  # fmt: skip
 

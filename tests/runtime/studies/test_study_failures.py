@@ -46,7 +46,7 @@ def particle() -> Model:
 def study(collect: dict[str, Any], speed: float = 0.0, n: int = N, **options: Any) -> Study:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return cg.ensemble(
+        return cg.study(
             particle(), (0, 1), {"x": START, "x_dot": speed}, {}, n=n, seed=4, collect=collect, **options
         )
 
@@ -77,7 +77,7 @@ def test_each_entry_counts_them_as_failures(name: str) -> None:
     wrong = np.flatnonzero(drawn() < 0)
     assert 0.15 < len(wrong) / N < 0.25
     with pytest.warns(RuntimeWarning, match=rf"^{len(wrong)} {SAID}"):
-        found = cg.ensemble(
+        found = cg.study(
             particle(), (0, 1), {"x": START, "x_dot": 0}, {}, n=N, seed=4, collect={name: ENTRIES[name]}
         )
     assert found.failed.tolist() == wrong.tolist()
@@ -120,7 +120,7 @@ def test_what_comes_after_a_terminal_event_is_no_failure() -> None:
 
 def test_infinite_quantities_are_failures() -> None:
     with pytest.warns(RuntimeWarning, match=f"^1 {SAID}1$"):
-        found = cg.ensemble(
+        found = cg.study(
             particle(),
             (0, 1),
             initial={"x": np.array([1.0, 0.0, 2.0]), "x_dot": 0.0},

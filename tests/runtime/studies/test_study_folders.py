@@ -49,7 +49,7 @@ def study(folder: Path | None, **options: Any) -> Study:
         "collect": collect(),
         **options,
     }
-    return cg.ensemble(model, (0, 2), rtol=1e-5, atol=1e-5, out=folder, **given)
+    return cg.study(model, (0, 2), rtol=1e-5, atol=1e-5, out=folder, **given)
 
 
 def bits(found: Study) -> list[bytes]:

@@ -52,7 +52,7 @@ def study() -> Study:
         "sketch": cg.quantiles("x", [0.1, 0.9]),
         "end": cg.final("x", "y"),
     }
-    return cg.ensemble(model(), **arguments(), collect=collect)
+    return cg.study(model(), **arguments(), collect=collect)
 
 
 @functools.cache
@@ -107,7 +107,7 @@ def test_a_histogram(ax: Any, entry: str, error: float) -> None:
     if entry == "end":
         with pytest.raises(ArgumentError, match=r"plot.histogram: ax takes one panel, and there are 2: x, y"):
             shown(entry, ax=ax)
-        single = cg.ensemble(model(), **arguments(), collect={"end": cg.final("x")})
+        single = cg.study(model(), **arguments(), collect={"end": cg.final("x")})
         single.plot.histogram(ax=ax)
     else:
         shown(entry, ax=ax)
@@ -191,7 +191,7 @@ def test_marks_are_few() -> None:
 
 def test_no_interval_is_drawn_for_quasi_random_points(ax: Any) -> None:
     given = arguments(n=256, sampling="sobol")
-    cg.ensemble(model(), **given, collect={"p": cg.probability(x > 0.8)}).plot.convergence(ax=ax)
+    cg.study(model(), **given, collect={"p": cg.probability(x > 0.8)}).plot.convergence(ax=ax)
     assert not ax.collections
 
 
@@ -199,7 +199,7 @@ def test_a_scatter_matrix_marks_failures() -> None:
     """Failures have crosses where both numbers are known, and none in panels of the end."""
     steps = cg.ensemble(model(), **arguments(n=3000)).n_steps
     given = arguments(n=3000, max_steps=int(np.median(steps)))
-    found = cg.ensemble(model(), **given, collect={"end": cg.final("x")})
+    found = cg.study(model(), **given, collect={"end": cg.final("x")})
     bad = found.failed
     assert 0 < len(bad) < 3000
     figure = found.plot.scatter(["omega at start", "k", "x"])
@@ -238,7 +238,7 @@ def test_an_ensemble_has_fans_or_distributions(tmp_path: Path) -> None:
 
 
 def test_what_is_missing_is_named() -> None:
-    bare = cg.ensemble(model(), **arguments(n=100), collect={"p": cg.probability(x > 0.8)})
+    bare = cg.study(model(), **arguments(n=100), collect={"p": cg.probability(x > 0.8)})
     with pytest.raises(
         ArgumentError, match=r"plot.fan: no entry has times; collect cg.quantiles\(..., at=times\)"
     ):
@@ -265,7 +265,7 @@ def test_nothing_is_drawn_of_statistics_that_a_failure_made_nan(tmp_path: Path) 
     collect["p"] = cg.probability(x > 0.8)
     steps = cg.ensemble(model(), **arguments(n=50)).n_steps
     given = arguments(n=50, max_steps=int(np.median(steps)))
-    found = cg.ensemble(model(), **given, collect=collect, on_failure="nan")
+    found = cg.study(model(), **given, collect=collect, on_failure="nan")
     assert 0 < len(found.failed) < 50
     assert found.summary().count("nan") > 4
     assert all(
@@ -288,9 +288,7 @@ def test_integrals_extremes_and_events(tmp_path: Path, ax: Any) -> None:
         "hits": cg.events(hits),
         "first": cg.first_passage(hits),
     }
-    found = cg.ensemble(
-        ball.system.compile(), (0, 2), starts, ball.parameters, n=300, seed=1, collect=collect
-    )
+    found = cg.study(ball.system.compile(), (0, 2), starts, ball.parameters, n=300, seed=1, collect=collect)
     r, data = found.results, found.to_xarray()
     assert data["area"].values.tolist() == r["area"].tolist()
     assert data["top.value"].values.tolist() == r["top"].value.tolist()

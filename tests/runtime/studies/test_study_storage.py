@@ -36,7 +36,7 @@ def study(folder: Path | None = None) -> Study:
     }
     initial = {"x": stats.norm(1, 0.2), "x_dot": 0.0}
     parameters = {"m": 1.0, "k": stats.gamma(4)}
-    return cg.ensemble(
+    return cg.study(
         model, (0, 2), initial, parameters, n=N, seed=3, rtol=1e-5, atol=1e-5, collect=collect, out=folder
     )
 
@@ -143,7 +143,7 @@ def test_chunks_of_a_folder_are_converted_one_at_a_time(
 
 
 def test_converters_name_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    small = cg.ensemble(
+    small = cg.study(
         model, (0, 1), {"x": 1, "x_dot": 0}, {"m": 1, "k": 1}, n=4, collect={"m": cg.moments("x")}
     )
     monkeypatch.setitem(sys.modules, "xarray", None)
@@ -162,7 +162,7 @@ def test_the_summary_has_figures_failures_and_units(folder: Path) -> None:
     assert f"median {found.results['q'].values[1]:.6g}" in median
     (mean,) = (line for line in lines if line.startswith("end "))
     assert f"mean {found.results['end']['x'].mean():.6g}" in mean
-    failing = cg.ensemble(
+    failing = cg.study(
         model,
         (0, 50),
         {"x": 1, "x_dot": 0},
