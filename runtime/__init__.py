@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chaplygin._lazy import face
-from chaplygin._moved import keep
 from chaplygin.errors import (
     ArgumentError,
     ChaplyginError,
@@ -69,21 +68,5 @@ _LATER = {
     "load_model": "chaplygin.api.model",
 }
 
-_OLD = {
-    "base_stepper": "chaplygin.runtime.steppers.base",
-    "batch": "chaplygin.runtime.ensembles.batch",
-    "gradients.objective": "chaplygin.api.objective",
-    "input_functions": "chaplygin.runtime.problem.input_functions",
-    "inputs": "chaplygin.runtime.problem.inputs",
-    "loading": "chaplygin.api.model",
-    "options": "chaplygin.runtime.problem.options",
-    "sensitivity_stepper": "chaplygin.runtime.steppers.sensitivity_stepper",
-    "snapshots": "chaplygin.runtime.steppers.snapshots",
-    "solution": "chaplygin.runtime.results.solution",
-}
-"""Modules that pickles made before the runtime had rooms name, and where their content is."""
-
 # Imported on first use: a process that only compiles needs no NumPy, a short run no ensembles.
 __getattr__ = face(__name__, _LATER)
-
-keep(__name__, _OLD)

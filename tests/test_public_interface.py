@@ -80,12 +80,9 @@ def test_a_system_of_bodies_is_declared_again_in_another_process() -> None:
     system, _, _ = body_chain(2, "ball")
     with_more = system.with_events([cg.Event(system.coordinates[0] - 2, name="far")])
     code = "import pickle, sys; print(pickle.load(sys.stdin.buffer).digest)"
-    saved = [(s, pickle.dumps(s, protocol=2)) for s in (system, with_more)]
-    # A pickle names the module of its class: one made when that was another is read too.
-    new, old = b"cchaplygin.api.system\n", b"cchaplygin.codegen.system.system\n"
-    assert new in saved[0][1]
-    for given, text in (*saved, (system, saved[0][1].replace(new, old))):
-        done = subprocess.run([sys.executable, "-c", code], input=text, capture_output=True, check=True)
+    for given in (system, with_more):
+        saved = pickle.dumps(given)
+        done = subprocess.run([sys.executable, "-c", code], input=saved, capture_output=True, check=True)
         assert done.stdout.decode().strip() == given.digest
 
 

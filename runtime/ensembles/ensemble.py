@@ -13,7 +13,7 @@ from .. import statistics
 from ..interface import tables
 from ..problem.consistency import Accepted, held
 from .ensemble_data import EnsembleData
-from .event_times import EventTimes as EventTimes, index_of  # pickles made before name EventTimes here
+from .event_times import index_of
 
 if TYPE_CHECKING:
     from ..results.solution import Solution

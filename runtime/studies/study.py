@@ -12,7 +12,7 @@ from ..results.solution import Solution
 from . import storage, summary as summaries
 from .job import _cut_first
 from .pictures import of_study
-from .study_data import Results as Results, StudyData  # pickles made before name Results here
+from .study_data import StudyData
 
 if TYPE_CHECKING:
     from ..statistics.pictures import Pictures

@@ -14,7 +14,6 @@ import pytest
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin import runtime
 from chaplygin.api.python_model import python_model
 from chaplygin.generated.harmonic_oscillator import model as spring
 
@@ -139,36 +138,3 @@ def test_damaged_snapshots_are_refused(kind: str, many: tuple[int, int]) -> None
     run.advance(1.3)
     run.advance(2.0)
     assert run.y.tobytes() == twin.y.tobytes()
-
-
-def test_a_snapshot_saved_before_the_runtime_had_rooms_is_read() -> None:
-    """A pickle names the modules of its classes; the names of before lead to the same classes."""
-    run = stepper()
-    run.advance(1.5)
-    saved, there = run.save(), run.y.copy()
-    text = pickle.dumps(saved, protocol=0)
-    for old, new in runtime._OLD.items():
-        text = text.replace(f"c{new}\n".encode(), f"cchaplygin.runtime.{old}\n".encode())
-    assert b"cchaplygin.runtime.snapshots\n" in text
-    assert b"cchaplygin.runtime.inputs\n" in text
-    assert b"chaplygin.runtime.steppers" not in text
-    run.advance(1.9)
-    run.restore(pickle.loads(text))
-    assert (run.y == there).all()
-
-
-@pytest.mark.parametrize(
-    ("module", "name"),
-    [
-        ("solution", "Solution"),
-        ("solution", "Problem"),
-        ("studies.study", "Study"),
-        ("studies.study", "Results"),
-        ("gradients.objective", "Objective"),
-        ("ensembles.ensemble", "EventTimes"),
-    ],
-)
-def test_names_in_pickles_made_before_are_found(module: str, name: str) -> None:
-    found = pickle.loads(f"cchaplygin.runtime.{module}\n{name}\n.".encode())
-    assert isinstance(found, type)
-    assert found.__name__ == name
