@@ -1,5 +1,7 @@
 """The overhead of small ensembles: eight trajectories, 4096 short ones with an input each, one trajectory rerun.
 
+Eight sleighs from a dict are compared with eight single runs, and 400 by default with 400 in one thread.
+
 Lanes are compiled before anything is timed, by an ensemble large enough to trigger their compilation.
 """
 
@@ -14,6 +16,8 @@ from chaplygin.runtime.interface.limits import WORTH
 
 N = 4096
 GROUP = "small ensembles: cost of a call"
+EIGHT = "8 sleighs over 10 s"
+HUNDREDS = "400 sleighs over 10 s"
 
 
 def top(n: int) -> tuple[Any, dict[str, Any], dict[str, Any]]:
@@ -64,4 +68,60 @@ def test_many_oscillators_with_an_input_each(timed: Any) -> None:
         f"{N} oscillators over 0.02 s with an input each",
         lambda: cg.ensemble(model, (0, 0.02), initial, {"m": 1.0, "k": 4.0}, inputs, n=N),
         rounds=50,
+    ).success
+
+
+def sleighs(n: int) -> tuple[Any, dict[str, Any], dict[str, float]]:
+    """The sleigh, its start with every declared variable, as a user has it, and its parameters."""
+    from chaplygin.generated.chaplygin_sleigh import model
+
+    entry = cg.example("chaplygin_sleigh")
+    cg.ensemble(model, (0, 0.1), entry.initial, entry.parameters, n=WORTH)
+    return model, {**entry.initial, "omega": np.linspace(0.9, 1.1, n)}, entry.parameters
+
+
+def test_eight_sleighs_one_by_one(timed: Any) -> None:
+    model, initial, parameters = sleighs(8)
+    starts = [{**initial, "omega": float(omega)} for omega in initial["omega"]]
+    assert timed(
+        EIGHT,
+        "8 calls of integrate",
+        lambda: [model.integrate((0, 10), start, parameters) for start in starts],
+        rounds=50,
+        iterations=20,
+        baseline=True,
+    )
+
+
+def test_eight_sleighs(timed: Any) -> None:
+    model, initial, parameters = sleighs(8)
+    assert timed(
+        EIGHT,
+        "an ensemble of 8, from a dict",
+        lambda: cg.ensemble(model, (0, 10), initial, parameters),
+        rounds=50,
+        iterations=20,
+    ).success
+
+
+def test_hundreds_of_sleighs_in_one_thread(timed: Any) -> None:
+    model, initial, parameters = sleighs(400)
+    assert timed(
+        HUNDREDS,
+        "one thread",
+        lambda: cg.ensemble(model, (0, 10), initial, parameters, threads=1),
+        rounds=50,
+        iterations=20,
+        baseline=True,
+    ).success
+
+
+def test_hundreds_of_sleighs(timed: Any) -> None:
+    model, initial, parameters = sleighs(400)
+    assert timed(
+        HUNDREDS,
+        "as many threads as it takes",
+        lambda: cg.ensemble(model, (0, 10), initial, parameters),
+        rounds=50,
+        iterations=20,
     ).success

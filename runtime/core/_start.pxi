@@ -83,6 +83,8 @@ cdef object _row(const cg_variable_t *variable, object entry, Py_ssize_t count, 
         for j in range(count):
             out[j] = value
         return entry if _as_assumed(variable, &value, 1) else None
+    if type(entry) is list:
+        entry, copied = _of_floats(<list> entry), False
     if not (_doubles(entry, 1) and cnp.PyArray_DIM(entry, 0) == count
             and cnp.PyArray_STRIDE(entry, 0) % <Py_ssize_t> sizeof(double) == 0):
         return None
@@ -97,6 +99,29 @@ cdef object _row(const cg_variable_t *variable, object entry, Py_ssize_t count, 
     kept = cnp.PyArray_SimpleNew(1, &shape, cnp.NPY_DOUBLE)
     memcpy(cnp.PyArray_DATA(kept), out, count * sizeof(double))
     return kept
+
+
+cdef bint _in_order(value, Py_ssize_t n):
+    """Whether `value` has n entries in order: a float64 array (n,) or (n, N), or numbers in a list or a tuple."""
+    cdef double number
+    cdef Py_ssize_t k
+    if type(value) is not list and type(value) is not tuple:
+        return (_doubles(value, 1) or _doubles(value, 2)) and cnp.PyArray_DIM(value, 0) == n
+    if len(value) != n:
+        return False
+    for k in range(n):
+        if not _number(value[k], &number):
+            return False
+    return True
+
+
+cdef object _entry(value, tuple names, Py_ssize_t k):
+    """The k-th entry of a dict by name, None if it is missing, or of `value` in order."""
+    cdef PyObject *found
+    if not PyDict_CheckExact(value):
+        return value[k]
+    found = PyDict_GetItemWithError(value, names[k])
+    return None if found is NULL else <object> found
 
 
 cdef class StartCore(KernelCore):
@@ -195,31 +220,29 @@ cdef class StartCore(KernelCore):
             free(block)
         return np.flatnonzero(found)
 
-    def _plain_start(self, initial, parameters, Py_ssize_t count, target, bint copied_states, bint copied_parameters):
-        """The start of an ensemble if all states and parameters are given by name, as numbers or arrays of float64, and
-        satisfy their assumptions.
+    def _plain_start(self, double t0, initial, parameters, u, Py_ssize_t count, target, bint copied_states,
+                     bint copied_parameters):
+        """The start of an ensemble if all states and parameters are plain numbers or arrays of float64, by name or in the
+        order of the model, and satisfy their assumptions. Dependent variables may be given too if they agree with the
+        states; for these `u` has the inputs at the start, (nu,) or (nu, count), or None if they are not known.
 
         The states are written to `target` (n_states, count), float64 with contiguous rows. Returns the states (each a
-        number or an array) and the parameters (each an array (1,) or (count,)), the given arrays or with `copied_states`
-        and `copied_parameters` copies of them; None if the slow path is needed.
+        number or an array), the parameters (each an array (1,) or (count,)) and the dependent variables by name, the given
+        arrays or with `copied_states` and `copied_parameters` copies of them; None if the slow path is needed.
         """
         cdef Py_ssize_t k
         cdef double value
         cdef cnp.npy_intp n = self.n_parameters
-        cdef PyObject *entry
         if parameters is None and n == 0:
-            parameters = {}
-        if not (PyDict_CheckExact(initial) and PyDict_Size(initial) == self.n_states and PyDict_CheckExact(parameters)
-                and PyDict_Size(parameters) == n and _doubles(target, 2) and cnp.PyArray_ISWRITEABLE(target)
-                and cnp.PyArray_DIM(target, 0) == self.n_states and cnp.PyArray_DIM(target, 1) == count
-                and cnp.PyArray_STRIDE(target, 1) == <Py_ssize_t> sizeof(double)):
+            parameters = ()
+        if not (_doubles(target, 2) and cnp.PyArray_ISWRITEABLE(target) and cnp.PyArray_DIM(target, 0) == self.n_states
+                and cnp.PyArray_DIM(target, 1) == count and cnp.PyArray_STRIDE(target, 1) == <Py_ssize_t> sizeof(double)
+                and (PyDict_CheckExact(parameters) and PyDict_Size(parameters) == n or _in_order(parameters, n))
+                and (PyDict_CheckExact(initial) or _in_order(initial, self.n_states))):
             return None
         states, rows = [], []
         for k in range(self.n_states):
-            entry = PyDict_GetItemWithError(initial, self.states[k])
-            if entry is NULL:
-                return None
-            row = _row(&self.model.states[k], <object> entry, count, copied_states,
+            row = _row(&self.model.states[k], _entry(initial, self.states, k), count, copied_states,
                        <double *> (cnp.PyArray_BYTES(target) + k * cnp.PyArray_STRIDE(target, 0)))
             if row is None:
                 return None
@@ -227,18 +250,81 @@ cdef class StartCore(KernelCore):
         numbers = cnp.PyArray_SimpleNew(1, &n, cnp.NPY_DOUBLE)
         room = None
         for k in range(n):
-            entry = PyDict_GetItemWithError(parameters, self.parameters[k])
-            if entry is NULL:
-                return None
-            if _number(<object> entry, &value):
+            entry = _entry(parameters, self.parameters, k)
+            if _number(entry, &value):
                 row = numbers[k:k + 1]
-                if _row(&self.model.parameters[k], <object> entry, 1, False, <double *> cnp.PyArray_DATA(row)) is None:
+                if _row(&self.model.parameters[k], entry, 1, False, <double *> cnp.PyArray_DATA(row)) is None:
                     return None
             else:
                 room = np.empty(count) if room is None else room
-                row = _row(&self.model.parameters[k], <object> entry, count, copied_parameters,
+                row = _row(&self.model.parameters[k], entry, count, copied_parameters,
                            <double *> cnp.PyArray_DATA(room))
                 if row is None:
                     return None
             rows.append(row)
-        return states, rows
+        dependent = {}
+        if PyDict_CheckExact(initial) and PyDict_Size(initial) > self.n_states:
+            dependent = self._plain_dependent(t0, initial, rows, u, count, target, copied_states)
+            if dependent is None:
+                return None
+        return states, rows, dependent
+
+    cdef dict _plain_dependent(self, double t0, dict initial, list parameters, u, Py_ssize_t count, target, bint copied):
+        """The dependent variables of a start by name, as `_plain_start` returns them; None for the slow path."""
+        cdef const cg_model_t *m = self.model
+        cdef Py_ssize_t i
+        if (u is None or not _doubles(u, 2) or len(u) != m.n_inputs or m.initial is not NULL or m.outputs_fn is NULL
+                or m.n_modes > 0):
+            return None
+        found, places = {}, []
+        given = np.empty((PyDict_Size(initial) - self.n_states, count))
+        for name, i in self.dependents:
+            if name in initial and len(found) < len(given):
+                kept = _row(&m.outputs[i], initial[name], count, copied,
+                            <double *> (cnp.PyArray_BYTES(given) + len(found) * cnp.PyArray_STRIDE(given, 0)))
+                if kept is None:
+                    return None
+                found[name] = kept
+                places.append(i)
+        right = len(found) == len(given) and self._outputs_agree(t0, target, parameters, u, np.array(places, np.intp), given)
+        return found if right else None
+
+    cdef bint _outputs_agree(self, double t0, const double[:, :] x0, list p, const double[:, :] u,
+                             const Py_ssize_t[:] places, const double[:, :] given) except -1:
+        """Whether some outputs of the trajectories of an ensemble have the values `given` (k, N)."""
+        cdef const cg_model_t *m = self.model
+        cdef Py_ssize_t count = x0.shape[1], i, j
+        cdef bint right = True
+        cdef const double **rows = <const double **> calloc(m.n_parameters + 1, sizeof(double *))
+        cdef int64_t *strides = <int64_t *> calloc(m.n_parameters + 1, sizeof(int64_t))
+        cdef double *block = <double *> calloc(m.n_states + m.n_parameters + m.n_inputs + m.n_outputs + m.n_work + 1,
+                                               sizeof(double))
+        cdef double *ps
+        cdef double *us
+        cdef double *out
+        try:
+            if rows is NULL or strides is NULL or block is NULL:
+                raise MemoryError
+            for i in range(m.n_parameters):
+                rows[i], strides[i] = <const double *> cnp.PyArray_DATA(p[i]), _way(p[i], 0)
+            ps = block + m.n_states
+            us = ps + m.n_parameters
+            out = us + m.n_inputs
+            with nogil:
+                for j in range(count):
+                    for i in range(m.n_states):
+                        block[i] = x0[i, j]
+                    for i in range(m.n_parameters):
+                        ps[i] = rows[i][j * strides[i]]
+                    for i in range(m.n_inputs):
+                        us[i] = u[i, j if u.shape[1] > 1 else 0]
+                    right = m.outputs_fn(t0, block, ps, us, out, out + m.n_outputs) >= 0
+                    for i in range(places.shape[0]):
+                        right = right and _agrees(given[i, j], out[places[i]])
+                    if not right:
+                        break
+        finally:
+            free(rows)
+            free(strides)
+            free(block)
+        return right

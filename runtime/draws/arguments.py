@@ -15,7 +15,7 @@ from .distributions import is_distribution
 from .draws import Plan
 from .joint import Joint
 
-_PLAIN = frozenset((float, int, np.ndarray, np.float64))
+_PLAIN = frozenset((float, int, list, np.ndarray, np.float64))
 
 
 def split(
@@ -25,22 +25,38 @@ def split(
 
     The plan is None if there are neither distributions nor expressions.
     """
+    if all(map(_plain, given.values())):
+        _refuse_unused(seed, sampling, reject)
+        return given, None
     given = {kind: _by_name(kind, value) for kind, value in given.items()}
     sources: list[tuple[str, Any]] = []
     expressions: list[tuple[str, str, Any]] = []
     rest = {kind: _without(model, kind, value, sources, expressions) for kind, value in given.items()}
     if sources:
         return rest, Plan(model, sources, expressions, seed, sampling, reject)
-    if not (seed is None and reject is False and isinstance(sampling, str) and sampling == "random"):
-        options = {"seed": (seed, None), "sampling": (sampling, "random"), "reject": (reject, False)}
-        for name, (value, default) in options.items():
-            if value is not default and (not isinstance(value, type(default)) or value != default):
-                raise ArgumentError(
-                    f"{name} = {arguments.short(value)} is given, but no argument is a distribution"
-                )
+    _refuse_unused(seed, sampling, reject)
     if expressions:
         return rest, Plan(model, [], expressions, 0, "random", False)
     return given, None
+
+
+def _plain(value: Any) -> bool:
+    """Whether an argument has numbers and arrays alone, as its type says without a look at the entries of arrays."""
+    if type(value) is dict:
+        return _PLAIN.issuperset(map(type, value.values()))
+    return value is None or type(value) is np.ndarray
+
+
+def _refuse_unused(seed: Any, sampling: Any, reject: Any) -> None:
+    """Refuse options of draws where nothing is drawn."""
+    if seed is None and reject is False and isinstance(sampling, str) and sampling == "random":
+        return
+    options = {"seed": (seed, None), "sampling": (sampling, "random"), "reject": (reject, False)}
+    for name, (value, default) in options.items():
+        if value is not default and (not isinstance(value, type(default)) or value != default):
+            raise ArgumentError(
+                f"{name} = {arguments.short(value)} is given, but no argument is a distribution"
+            )
 
 
 def _by_name(kind: str, value: Any) -> Any:
@@ -55,7 +71,7 @@ def _without(
     model: Any, kind: str, value: Any, sources: list[tuple[str, Any]], expressions: list[tuple[str, str, Any]]
 ) -> Any:
     """`value` without its distributions and expressions, which are appended to the lists; a dict if there are any."""
-    if value is None or (type(value) is dict and _PLAIN.issuperset(map(type, value.values()))):
+    if _plain(value):
         return value
     entries = _entries(model, kind, value)
     if not any(key is None or _drawn(entry) or _follows(entry) for key, entry in entries):

@@ -118,7 +118,7 @@ class EnsembleJob:
 
     @classmethod
     def of(
-        cls, model: Any, t_span: Any, n: Any, initial: Any, parameters: Any, inputs: Any, t_eval: Any, lanes: Any,
+        cls, model: Any, t_span: Any, count: int, initial: Any, parameters: Any, inputs: Any, t_eval: Any, lanes: Any,
         options: RunOptions, draws: Draws | None = None, keep_end: bool = False, observer: Observer | None = None,
         sensitivities: Any = None, sensitivity_control: Any = True,
     ) -> EnsembleJob:  # fmt: skip
@@ -127,7 +127,6 @@ class EnsembleJob:
         moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
         if t1 < t0 and model.contacts:
             raise arguments.backward("t_span", "t1 >= t0")
-        count = number_of_trajectories(n, {"initial": initial, "parameters": parameters, "inputs": inputs})
         checked = options.checked(model)
         controls = signals.parse(inputs, model.inputs, count, model._input_flags).suit(checked.method)
         by = None
@@ -283,7 +282,7 @@ def _lines(size: int) -> Array:
     """A vector that begins at a cache line: whole lines are written past the cache."""
     spare = 8
     room = np.empty(size + spare)
-    first = -room.ctypes.data // room.itemsize % spare
+    first = -room.__array_interface__["data"][0] // room.itemsize % spare
     return room[first : first + size]
 
 
@@ -312,11 +311,12 @@ def arrays(given: Mapping[str, Any]) -> Iterator[tuple[str, NDArray[Any]]]:
 
 
 def _rows(kind: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The entries of a dict by name, or the rows of an array, with names for error messages."""
+    """The entries of a dict by name, or the rows of an array, with names for error messages; not plain numbers."""
     given = arguments.named(kind, value)
     if given is not None:
         for name, row in given.items():
-            yield f"{kind}: {name}", row
+            if type(row) is not float and type(row) is not int:
+                yield f"{kind}: {name}", row
     elif isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
         for i, row in enumerate(value):
             yield f"{kind}[{i}]", row

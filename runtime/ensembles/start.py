@@ -76,8 +76,15 @@ def _copied(entries: Iterable[Any]) -> bool:
 
 
 def _few(given: Any, count: int) -> bool:
-    """Whether the arrays of `given`, a dict of numbers and arrays (count,), are copied."""
-    return isinstance(given, dict) and (8 * count * len(given) <= KEPT or _copied(given.values()))
+    """Whether the arrays of `given`, a dict of numbers and arrays (count,) or an array, are copied."""
+    if isinstance(given, dict):
+        return 8 * count * len(given) <= KEPT or _copied(given.values())
+    return _copied((given,))
+
+
+def _at(row: Any, j: int) -> Any:
+    """The entry of trajectory j in a row, or the number that all of them have."""
+    return row[j] if isinstance(row, np.ndarray) else row
 
 
 class Start:
@@ -100,13 +107,18 @@ class Start:
     ) -> None:
         self.model, self.t0, self.controls = model, t0, controls
         self._states: list[Any] | None = None
+        self._dependent: dict[str, Any] = {}
         self.parameters: list[Array] = []
         if not model.contacts:  # they need further checks
             # `target` has what is kept of the states
             copied = not kept and _few(initial, count), _few(parameters, count)
-            found = model._plain_start(initial, parameters, count, target, *copied)
+            more = isinstance(initial, dict) and len(initial) > len(target) and not controls.functions
+            u = wide(controls.first(t0, target)) if more else None
+            found = model._plain_start(t0, initial, parameters, u, count, target, *copied)
             if found is not None:
-                self._states, self.parameters = list(target) if kept else found[0], found[1]
+                self._states, self.parameters, self._dependent = found
+                if kept:
+                    self._states = list(target)
                 return
 
         def whole() -> Any:
@@ -172,8 +184,10 @@ class Start:
 
     @property
     def by_name(self) -> Any:
-        """The initial values by name, if they were given so; None on the fast path."""
-        return None if self.plain else self.initial.by_name
+        """The initial values by name, if they were given so; None on the fast path without dependent ones."""
+        if self._states is None:
+            return self.initial.by_name
+        return {**dict(zip(self.model.states, self._states)), **self._dependent} if self._dependent else None
 
     @property
     def linear(self) -> bool:
@@ -186,13 +200,14 @@ class Start:
         """`initial` and `parameters` of the j-th trajectory for a single run, which computes the same from them."""
         if self.plain:
             x0, p = self.of(j)
-            return Accepted(x0), p
+            named = {name: _at(row, j) for name, row in (self.by_name or {}).items()}
+            return named or Accepted(x0), p
         return self.initial.column(j), self.given.column(j)
 
     def of(self, j: int) -> tuple[Array, Array]:
         """State and parameters of the j-th trajectory, computed as for a single run."""
         if self._states is not None:
-            states = [row[j] if isinstance(row, np.ndarray) else row for row in self._states]
+            states = [_at(row, j) for row in self._states]
             rows = [row[j] if len(row) > 1 else row[0] for row in self.parameters]
             return np.array(states, dtype=np.float64), np.array(rows, dtype=np.float64)
         with held():  # the ensemble has warned

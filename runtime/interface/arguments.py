@@ -168,10 +168,15 @@ def matrix(kind: str, value: Any, names: Sequence[str], count: int | None, *, fi
 
 def span(value: Any) -> tuple[float, float]:
     """The two ends of the interval of integration."""
-    if isinstance(value, (str, bytes, bytearray, Mapping, set, frozenset)) or not isinstance(value, Iterable):
+    if type(value) is tuple:
+        ends: Sequence[Any] = value
+    elif isinstance(value, (str, bytes, bytearray, Mapping, set, frozenset)) or not isinstance(
+        value, Iterable
+    ):
         raise ArgumentError(f"t_span = {short(value)} is not a pair (t0, t1)")
-    refuse_names("t_span", value)
-    ends = entries("t_span", value, "a pair (t0, t1)")
+    else:
+        refuse_names("t_span", value)
+        ends = entries("t_span", value, "a pair (t0, t1)")
     if len(ends) != 2:
         raise ArgumentError(f"t_span has {len(ends)} entries; a pair (t0, t1) is needed")
     t0, t1 = number("t_span[0]", ends[0]), number("t_span[1]", ends[1])

@@ -42,19 +42,20 @@ def one_at_a_time(
     """
     if not hasattr(model, "lane_sets"):
         return f"{model.name} is a pure-Python model"
+    if model.hybrid and not events:
+        return f"{model.name} has events or contacts"
+    if functions:
+        return "there are input functions"
+    if sensitivities:
+        return "the lanes hold the directions of one trajectory's sensitivities"
+    if options.kinks and model.kinks:
+        return "kinks=True"
+    if not starts and corrects(model, options.project) == "correction_all":
+        return f"project='all' moves the coordinates of {model.name} back to those at the start"
     method = options.method
-    explicit = method in model.methods and not model.methods[method].implicit
-    reasons = {
-        f"{model.name} has events or contacts": model.hybrid and not events,
-        "there are input functions": functions,
-        "the lanes hold the directions of one trajectory's sensitivities": sensitivities,
-        "kinks=True": options.kinks and model.kinks,
-        f"project='all' moves the coordinates of {model.name} back to those at the start": (
-            not starts and corrects(model, options.project) == "correction_all"
-        ),
-        f"method {method!r} does not support lanes": not explicit,
-    }
-    return next((reason for reason, holds in reasons.items() if holds), None)
+    if method not in model.methods or model.methods[method].implicit:
+        return f"method {method!r} does not support lanes"
+    return None
 
 
 def lane_set(
@@ -76,7 +77,6 @@ def lane_set(
         raise ArgumentError(f"lanes = {wanted}: {apart}, so trajectories run one at a time; leave lanes out")
     if wanted == 1 or apart is not None or (wanted is None and count < 2):
         return 0, 1
-
     for lanes, address in model.lane_sets:
         if lanes == wanted or (wanted is None and lanes <= count):
             return int(address), int(lanes)

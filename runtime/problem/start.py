@@ -22,13 +22,15 @@ class InitialStates(BaseModel):
 
     def _plain_start(
         self,
+        t0: float,
         initial: Any,
         parameters: Any,
+        u: Array | None,
         count: int,
         target: Array,
         copied_states: bool,
         copied_parameters: bool,
-    ) -> tuple[list[Any], list[Array]] | None:
+    ) -> tuple[list[Any], list[Array], dict[str, Any]] | None:
         """The start of an ensemble by the fast path of `_start.pxi`; None if arguments need conversion or checks."""
         return None
 

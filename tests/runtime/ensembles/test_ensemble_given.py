@@ -121,7 +121,14 @@ def test_python_looks_at_stretches_of_trajectories(monkeypatch: pytest.MonkeyPat
     found = kind._initial
     monkeypatch.setattr(kind, "_initial", lambda *given: calls.append(1) or found(*given))
     n = 100_000
-    start = {"phi": np.zeros(n), "x": 0.0, "y": 0.0, "omega": np.ones(n), "v": np.linspace(0, 1, n), "w": 0.0}
+    start = {
+        "phi": np.zeros(n),
+        "x": 0.0,
+        "y": 0.0,
+        "omega": np.ones(n, int),
+        "v": np.linspace(0, 1, n),
+        "w": 0.0,
+    }
     cg.ensemble(model, (0, 0.1), start, {"a": 0.4, "b": 0.15, "k": 0.6}, n=n, method="rk4", step=0.1)
     assert len(calls) == 7
 

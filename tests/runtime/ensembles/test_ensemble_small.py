@@ -8,12 +8,13 @@ import subprocess
 import sys
 import textwrap
 import threading
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from lane_models import N, assert_same, assert_single, case
+from lane_models import N, assert_same, assert_single, case, shipped
 from runtime_models import ctrl_c_after, hybrid, model, needs_core
 
 import chaplygin as cg
@@ -356,3 +357,60 @@ def test_hybrid_models_run_small() -> None:
     )
     assert ens.success
     assert ens.lanes == 1
+
+
+# ---- the start ----
+
+DECLARED = {**SLEIGH, "omega": np.linspace(0.9, 1.1, 8), "w": 0.0}
+NUMBERS = {"a": 0.4, "b": 0.15, "k": 0.6}
+
+
+def sleighs(initial: Any = DECLARED, parameters: Any = NUMBERS, **options: Any) -> cg.Ensemble:
+    return cg.ensemble(shipped("chaplygin_sleigh"), (0, 1), initial, parameters, **options)
+
+
+def test_a_start_has_the_same_bits_in_every_format() -> None:
+    """By name with a dependent velocity, by states, as an array and as numbers of another type, read more slowly."""
+    states = {name: row for name, row in DECLARED.items() if name != "w"}
+    table = np.array([np.full(8, 1.0) * row for row in states.values()])
+    right = sleighs({**states, "omega": [Decimal(x) for x in states["omega"]]})
+    for initial in (DECLARED, {**DECLARED, "w": np.zeros(8)}, states, table, np.asfortranarray(table)):
+        for parameters in (NUMBERS, list(NUMBERS.values()), np.array([[x] * 8 for x in NUMBERS.values()])):
+            found = sleighs(initial, parameters)
+            assert found.y.tobytes() == right.y.tobytes()
+            assert (found.rerun(3).y[:, -1] == right.y[:, 3]).all()
+    assert sleighs(table[:, 0], n=2).y[:, 1].tobytes() == right.y[:, 0].tobytes()
+
+
+@pytest.mark.parametrize("w", [0.1, np.r_[np.zeros(7), 0.1]])
+def test_a_dependent_velocity_that_contradicts_the_states_is_refused(w: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"initial: w = 0.1\d* contradicts the other entries"):
+        sleighs({**DECLARED, "w": w})
+
+
+def test_what_is_given_decides_about_derivatives() -> None:
+    """A dependent velocity that is given counts among what is given, however the start was read."""
+    names = ["omega", "a"]
+    fast = sleighs(sensitivities=names)
+    slow = sleighs({**DECLARED, "omega": [Decimal(x) for x in DECLARED["omega"]]}, sensitivities=names)
+    single = fast.rerun(2)
+    for name in names:
+        assert (fast.sensitivity["x", name] == slow.sensitivity["x", name]).all()
+        assert single.sensitivity["x", name][-1] == fast.sensitivity["x", name][2]
+
+
+def test_a_small_ensemble_takes_few_calls_of_functions() -> None:
+    """What it costs beside its steps: arguments are read once."""
+    sleighs()
+    calls = []
+
+    def count(frame: Any, event: str, argument: Any) -> None:
+        if event == "call":
+            calls.append(frame.f_code.co_name)
+
+    sys.setprofile(count)
+    try:
+        sleighs()
+    finally:
+        sys.setprofile(None)
+    assert len(calls) < 100, calls
