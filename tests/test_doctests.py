@@ -56,6 +56,7 @@ def test_the_architecture_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         ("fitting.md", 20),
         ("ensembles.md", 20),
         ("studies.md", 20),
+        ("study_folders.md", 10),
         ("taylor.md", 8),
         ("sensitivities.md", 15),
         ("orbits.md", 9),

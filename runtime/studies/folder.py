@@ -2,7 +2,7 @@
 
 ``study.json`` describes it (`manifest`). ``chunk-<first>-<digest>.zip`` is the part of the chunk that begins with
 the trajectory `first`; the digest is that of the file's bytes, so a damaged file is recognised. Files are written
-beside their place and renamed, so that none is ever half there.
+beside their place and renamed, so that none is ever half there. docs/study_folders.md describes the format.
 """
 
 from __future__ import annotations
@@ -75,9 +75,12 @@ class Folder:
             job.plan.seed = found.seed
         for place, there, here in _differences(found.content, json.loads(json.dumps(description(job)))):
             if not place.startswith("versions"):
+                said = f"{place} is {arguments.short(there)} there and {arguments.short(here)} here"
+                if place == "model.digest":
+                    said += ", of another model, or of one that another version of chaplygin compiled"
                 raise StudyFolderError(
-                    f"out: {self._shown} belongs to another study: {place} is {arguments.short(there)} there and "
-                    f"{arguments.short(here)} here; choose another folder, or repeat the arguments"
+                    f"out: {self._shown} belongs to another study: {said}; choose another folder, or repeat the "
+                    "arguments; cg.open_study(folder) gives what is there"
                 )
 
     def _check_ours(self) -> None:

@@ -1,4 +1,4 @@
-"""``study.json``, the manifest of a folder: what its study is, checked when it is read.
+"""``study.json``, the manifest of a folder: what its study is, checked when it is read. See docs/study_folders.md.
 
 It is JSON with a version of its format and, as "sha256", a digest of all the rest, so that a changed or damaged file is
 recognised. Entries of `collect` and laws of draws are named by words of the format, which classes do not change.
@@ -22,6 +22,7 @@ from chaplygin.errors import ArgumentError, ChaplyginError
 
 from ..interface import arguments
 from ..problem.input_functions import Cubic
+from ..problem.options import DEFAULTS, RunOptions
 from .collect import TAGS
 from .collector import Collector
 from .precision import Precision
@@ -113,6 +114,8 @@ def _read(found: dict[str, Any]) -> Manifest:
     if not collect:
         raise _WrongError("collect is empty")
     draws = _field(found, "", "draws", _optional(_object))
+    # An option that is younger than the folder has its default.
+    found["options"] = {**_options(DEFAULTS), **_field(found, "", "options", _object)}
     return Manifest(
         found,
         SimpleNamespace(
@@ -211,13 +214,17 @@ def description(job: StudyJob) -> dict[str, Any]:
         },
         "t_span": list(job.t_span),
         "n": job.count,
-        "options": {name: _plain(value) for name, value in vars(job.options).items()},
+        "options": _options(job.options),
         "given": {kind: _plain(value) for kind, value in job.given.items()},
         "draws": None if plan is None else plan.description(),
         "collect": {name: _described(entry) for name, entry in job.collect.items()},
         "until": None if job.until is None else asdict(job.until),
         "versions": {"chaplygin": __version__, "numpy": np.__version__, "scipy": scipy.__version__},
     }
+
+
+def _options(options: RunOptions) -> dict[str, Any]:
+    return {name: _plain(value) for name, value in vars(options).items()}
 
 
 def _described(entry: Collector) -> dict[str, Any]:

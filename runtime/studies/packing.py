@@ -1,5 +1,7 @@
 """The part of a chunk as the bytes of a file: a zip archive of arrays in NumPy's format, the same for the same part.
 
+docs/study_folders.md describes it.
+
 ``structure.json`` has the rest, in which an object with one name says what its value is: "array" the number of a file
 beside it, "list", "tuple" and "dict" what Python calls so, "moments" and "counts" the sketches.
 """

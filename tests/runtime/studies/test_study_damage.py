@@ -337,7 +337,7 @@ def test_deep_brackets_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_words_of_the_format(whole: Path) -> None:
-    """They are those of docs/studies.md, not names of classes."""
+    """They are those of docs/study_folders.md, not names of classes."""
     found = content(whole)
     assert found["format"] == FORMAT == 3
     tags = [entry["entry"] for entry in found["collect"].values()]
