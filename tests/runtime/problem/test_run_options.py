@@ -91,6 +91,12 @@ def test_the_command_line_has_every_option(command: str) -> None:
     assert {name: value for name, value in given.items() if name in OPTIONS} == right
 
 
+def test_the_page_on_runs_tells_of_every_option() -> None:
+    page = (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
+    told = page.partition("### Its options")[2].partition("\n## ")[0]
+    assert [name for name in OPTIONS if not re.search(rf"`{name}\b", told)] == []
+
+
 def undescribed(options: dict[str, Option], header: str, binding: str) -> list[str]:
     """What the options of `cg_run_t`, their comments and the binding lack of the table, or have beyond it."""
     found = re.findall(r"^ {4}\w+ \*?(\w+); +/\* (.+?) \*/", header, re.M | re.S)
