@@ -435,12 +435,12 @@ int cg_detector_arrive(cg_run_t *run, int32_t index)
     cg_detector_t *const detector = run->detector;
     const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
     int landed;
+    memcpy(detector->sign_new, detector->sign, bytes);
     const int status = cg_locate(run, index, run->t, HUGE_VAL, &landed);
     memset(detector->fired, 0, bytes);
     if (status != CG_OK || !landed) {
         return status != CG_OK ? status : cg_detector_after_step(run);
     }
-    memcpy(detector->sign_new, detector->sign, bytes);
     detector->fired[index] = 1.0;
     return cg_events_arrived(run, fabs(run->t - run->t_old));
 }
