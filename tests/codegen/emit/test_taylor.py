@@ -109,9 +109,8 @@ def arguments_of_functions() -> dict[str, tuple[Any, ...]]:
     t = cg.time
     one = sp.Rational(3, 10) + t / 4 - t**2 / 5 + t**3 / 9
     two = 1 + t / 3 + t**2 / 7
-    return {
-        f.name: (one, two) if f.name in ("atan2", "min", "max", "pow") else (one,) for f in FUNCTIONS.values()
-    }
+    of_two = dict.fromkeys(("atan2", "min", "max", "pow"), (one, two))
+    return {f.name: {**of_two, "acosh": (1 + one,)}.get(f.name, (one,)) for f in FUNCTIONS.values()}
 
 
 KINKS = [

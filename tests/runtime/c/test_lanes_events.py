@@ -153,7 +153,11 @@ def test_what_is_collected_of_events_in_lanes_is_that_of_single_runs() -> None:
     heights = np.linspace(0.3, 2.0, 37)
     collect = {"first": cg.first_passage("bounce"), "all": cg.events("bounce"), "end": cg.final("x")}
     # a number of lanes is refused where trajectories cannot run in them
-    alone, ens = (drop(heights, (0, 1.5), lanes=k, collect=collect) for k in (1, LANES[-1]))
+    given = {"x": heights, "x_dot": 0.0}, {"m": 0.1, "g": G, "e": E}
+    alone, ens = (
+        cg.study(ball(), (0, 1.5), *given, n=len(heights), collect=collect, lanes=k, **TIGHT)
+        for k in (1, LANES[-1])
+    )
     assert ens.results["first"] == pytest.approx(np.sqrt(2 * heights / G), abs=1e-9)
     for i, height in enumerate(heights):
         expected = bounces(height, 40)

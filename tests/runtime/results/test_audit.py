@@ -153,7 +153,8 @@ def corrupted(name: str, share: float = 1e-3) -> Any:
     force = (*eqs.nodes.force[:i], g.add(eqs.nodes.force[i], off))
     wrong = dataclasses.replace(eqs, nodes=dataclasses.replace(eqs.nodes, force=force))
     kernels = {**right.kernels, "rhs": wrong.program.kernels["rhs"]}
-    return python_model(dataclasses.replace(right, kernels=kernels), quiet=True)
+    schedules = {**right.schedules, "rhs": wrong.program.schedules["rhs"]}
+    return python_model(dataclasses.replace(right, kernels=kernels, schedules=schedules), quiet=True)
 
 
 @pytest.mark.parametrize("name", RUNS)
