@@ -13,7 +13,7 @@ import numpy as np
 from chaplygin.runtime.interface.description import KernelEntry, Variable
 
 from ..graph.functions import FUNCTIONS, careful
-from ..graph.graph import Graph
+from ..graph.graph import Graph, Node
 from ..plan.plan import Plan
 from ..plan.statements import Assign, Check, FactorSolve, Load, Schedule, SineCosine, Store, assigned
 from .function_bodies import array_name, place
@@ -46,7 +46,7 @@ def _lines(g: Graph, plan: Schedule, dialect: Dialect) -> list[str]:
     """The statements of a schedule as indented lines."""
     lines: list[str] = []
 
-    def text(node: int, top: bool = False) -> str:
+    def text(node: Node, top: bool = False) -> str:
         return expression(g, node, plan.names, top, dialect)
 
     for s in plan.statements:

@@ -79,7 +79,7 @@ class Graph:
         return node
 
     def _new(self, key: tuple[object, ...], op: str, args: tuple[Node, ...]) -> Node:
-        node = self._index[key] = len(self.op)
+        node = self._index[key] = Node(len(self.op))
         self.op.append(op)
         self.args.append(args)
         return node

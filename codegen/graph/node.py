@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Protocol
+from typing import NewType, Protocol
 
-Node = int
+Node = NewType("Node", int)
 """A number: that of an expression in its graph."""
 
 

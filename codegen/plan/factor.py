@@ -12,10 +12,12 @@ import heapq
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import combinations, count
+from typing import NewType
 
 from ..lower.options import DEFAULT
 
-Literal = int
+Literal = NewType("Literal", int)
+"""The number of a factor."""
 Literals = tuple[Literal, ...]
 """The factors of a term in ascending order; a square is listed twice."""
 Term = tuple[int, Literals]
@@ -353,7 +355,7 @@ class Factoring:
                 self._extract_product(subject.key)
 
     def _extract_product(self, pair: Pair) -> None:
-        literal = next(self._literals)
+        literal = Literal(next(self._literals))
         self.products[literal] = pair
         for number in list(self._pairs[pair].holders):
             term = self._remove(number)
@@ -366,7 +368,7 @@ class Factoring:
 
     def _extract_sum(self, divisor: _Divisor) -> None:
         u, v, sign = divisor.key
-        literal = next(self._literals)
+        literal = Literal(next(self._literals))
         for a, b, base, base_sign, _ in divisor.chosen():
             home = self._remove(a).home
             self._remove(b)

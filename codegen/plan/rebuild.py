@@ -60,7 +60,7 @@ class Arrangement:
 
     @cached_property
     def factoring(self) -> Factoring:
-        return Factoring(self.sums, len(self.literals), self.atoms.tables)
+        return Factoring(self.sums, Literal(len(self.literals)), self.atoms.tables)
 
     def _terms(self, value: Frozen, queue: list[Frozen]) -> tuple[Term, ...]:
         """A value's terms in literals; the arguments of their atoms join the queue."""
@@ -75,7 +75,7 @@ class Arrangement:
     def _coefficient(self, terms: Frozen) -> Literal:
         literal = self._coefficients.get(terms)
         if literal is None:
-            literal = self._coefficients[terms] = len(self.literals)
+            literal = self._coefficients[terms] = Literal(len(self.literals))
             self.literals.append(Coefficient(terms))
         return literal
 
@@ -83,7 +83,7 @@ class Arrangement:
         key = (atom, power < 0)
         literal = self._factors.get(key)
         if literal is None:
-            literal = self._factors[key] = len(self.literals)
+            literal = self._factors[key] = Literal(len(self.literals))
             self.literals.append(Factor(atom, power < 0))
             if self.atoms.op(atom):
                 self.calls[atom] = None

@@ -12,12 +12,14 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
+from typing import NewType
 
 from ..graph.graph import Graph, Node
 from ..lower.options import DEFAULT
 from .factor import Tables
 
-Atom = int
+Atom = NewType("Atom", int)
+"""The number of an atom among those of a graph."""
 Monomial = tuple[tuple[Atom, int], ...]
 """Atoms in ascending order with their nonzero exponents."""
 Number = int | Fraction
@@ -131,7 +133,7 @@ class Atoms:
     def make(self, content: Content, fixed: bool) -> Atom:
         atom = self._index.get(content)
         if atom is None:
-            atom = self._index[content] = len(self.contents)
+            atom = self._index[content] = Atom(len(self.contents))
             self.contents.append(content)
             self._marks.append(self._draw.getrandbits(60))
             self.fixed.append(fixed)
@@ -368,7 +370,7 @@ class Expansion:
 
     def _pair_of_squares(
         self, terms: Terms
-    ) -> tuple[int, int, Monomial, list[tuple[Monomial, Number]]] | None:
+    ) -> tuple[Atom, Atom, Monomial, list[tuple[Monomial, Number]]] | None:
         """The sine and cosine of a state-dependent angle whose squares, times a monomial, have equal coefficients."""
         atoms = self.atoms
         squares = [(m, a) for m in terms for a, n in m if n == 2 and atoms.op(a) == "sin"]

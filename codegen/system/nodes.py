@@ -192,8 +192,9 @@ def _culprit(declared: Declaration) -> Entry | str:
     """The first entry that cannot be lowered by itself."""
     known = [*declared.all_symbols(), *(rate(x) for x in declared.coordinates)]
     for entry, expression in declared.entries:
+        g = Graph()
         try:
-            Lowering(Graph(), dict.fromkeys(known, 0)).lower([expression])
+            Lowering(g, dict.fromkeys(known, g.zero)).lower([expression])
         except (UnsupportedExpression, ArithmeticError):
             return entry
     return "declaration"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from chaplygin.api.equations import Equations
     from chaplygin.api.model import Model
     from chaplygin.api.system import System
+    from chaplygin.codegen.graph.graph import Node
 
 choose = later("chaplygin.codegen.forms.choose")
 sp = later("sympy")
@@ -288,11 +289,11 @@ def _invariants(equations: Equations, full: bool) -> list[tuple[str, str, str]]:
     return rows or [("none found", "", "")]
 
 
-def _views(equations: Equations, nodes: Sequence[int]) -> list[Any]:
+def _views(equations: Equations, nodes: Sequence[Node]) -> list[Any]:
     """Nodes as SymPy expressions; only those that SymPy simplifies quickly are simplified."""
     g, symbols = equations.nodes.graph, equations.nodes.symbols
 
-    def quick(e: Any, n: int) -> bool:
+    def quick(e: Any, n: Node) -> bool:
         if g.tree_size(n) > graph.LARGEST_SIMPLIFIED:
             return False
         # SymPy takes minutes for trigonometric denominators of this size.
@@ -305,7 +306,7 @@ def _views(equations: Equations, nodes: Sequence[int]) -> list[Any]:
     return [(sp.simplify(e) if quick(e, n) else e).xreplace(plain) for e, n in raw]
 
 
-def _shown(equations: Equations, nodes: Sequence[int], full: bool) -> list[str]:
+def _shown(equations: Equations, nodes: Sequence[Node], full: bool) -> list[str]:
     """Nodes as one line of text each; unless `full`, long ones as their operation count."""
     counts = [equations.nodes.graph.count_operations([n]) for n in nodes]
     short = [n for n, count in zip(nodes, counts, strict=True) if full or count <= LONGEST]
