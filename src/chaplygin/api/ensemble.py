@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,11 @@ from chaplygin.runtime.model.compiled_model import CompiledModel
 from chaplygin.runtime.problem import pivots
 from chaplygin.runtime.problem.consistency import Accuracy, check_ensemble
 from chaplygin.runtime.problem.options import of_call, shown
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from chaplygin.runtime.problem.option_table import RunKeywords
 
 OF_STUDIES = frozenset(("collect", "until", "workers", "out", "on_failure"))
 """Arguments of `study` alone."""
@@ -44,7 +49,7 @@ def ensemble(
     reject: bool = False,
     sensitivities: Any = None,
     sensitivity_control: bool = True,
-    **options: Any,
+    **options: Unpack[RunKeywords],
 ) -> Ensemble:
     """Integrate n trajectories of `model` over `t_span`, each with its own step control.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chaplygin.errors import ArgumentError
 from chaplygin.runtime.draws.arguments import split
@@ -16,6 +16,11 @@ from chaplygin.runtime.studies.job import StudyJob
 from chaplygin.runtime.studies.precision import Precision
 from chaplygin.runtime.studies.run import run_study
 from chaplygin.runtime.studies.study import Study
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from chaplygin.runtime.problem.option_table import RunKeywords
 
 ON_FAILURE = ("exclude", "raise", "nan")
 OF_ENSEMBLES = {
@@ -48,7 +53,7 @@ def study(
     lanes: int | None = None,
     on_failure: str = "exclude",
     progress: bool | None = None,
-    **options: Any,
+    **options: Unpack[RunKeywords],
 ) -> Study:
     """Integrate n trajectories of `model` over `t_span`, and keep of them what `collect` names.
 
