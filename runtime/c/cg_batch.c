@@ -60,8 +60,8 @@ void cg_batch_start(const cg_batch_t *batch, cg_run_t *run, int64_t column)
 {
     const cg_model_t *const model = batch->model;
     int status = cg_batch_column_begin(batch, run, column, *cg_batch_at(batch, CG_BATCH_T, column));
-    if (status == CG_OK && model->hoist != NULL) {
-        status = model->hoist(run->p, run->p + model->n_parameters);
+    if (status == CG_OK && model->n_hoisted > 0) {
+        status = cg_run_hoist(run);
         cg_gather(cg_batch_at(batch, CG_BATCH_P, column), batch->stride, run->p, 1,
                   model->n_parameters + model->n_hoisted);
     }

@@ -159,7 +159,7 @@ static int cg_block_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
 {
     const double times[4] = {saved->t, saved->t_old, saved->t_stop, saved->t_anchor};
     int valid = saved->size == run->size && saved->n == run->n && saved->n_own == run->n_own
-        && saved->n_tangents == run->n_tangents && saved->ld == run->ld && saved->n_u == run->n_u && saved->n_stages == run->n_stages && saved->n_dense == run->n_dense && saved->order == run->order
+        && saved->n_tangents == run->n_tangents && saved->n_blocks == run->n_blocks && saved->ld == run->ld && saved->n_u == run->n_u && saved->n_stages == run->n_stages && saved->n_dense == run->n_dense && saved->order == run->order
         && saved->adaptive == run->adaptive && saved->implicit == run->implicit
         && saved->projection >= CG_PROJECT_NONE && saved->projection <= CG_PROJECT_ALL;
     for (int i = 0; i < 4; i++) {
@@ -235,6 +235,7 @@ int cg_run_restore(cg_run_t *run, const void *saved, size_t size)
     whole.explicit_step = run->explicit_step;
     whole.explicit_dense = run->explicit_dense;
     whole.jump = run->jump;
+    whole.varied = run->varied;
     whole.detector = run->detector;
     cg_block_layout(&whole, (char *)run, run->model);
     if (!cg_block_put_places(&whole, &inside)) {

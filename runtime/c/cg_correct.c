@@ -37,9 +37,14 @@ static int cg_correct_step(cg_run_t *run, double *size)
 {
     const cg_kernel_entry_t *const entry = run->correction;
     const double t = cg_time_of_model(run, run->t);
-    const int status = entry->takes == CG_TAKES_DIRECTION
-        ? ((cg_jvp_t)entry->function)(t, run->x, run->p, run->u, run->x_start, run->moved, run->work)
-        : ((cg_kernel_t)entry->function)(t, run->x, run->p, run->u, run->moved, run->work);
+    int status;
+    if (run->varied != NULL) {
+        status = run->varied->correction(run->n_blocks, t, run->x, run->p, run->u, run->moved, run->work);
+    } else if (entry->takes == CG_TAKES_DIRECTION) {
+        status = ((cg_jvp_t)entry->function)(t, run->x, run->p, run->u, run->x_start, run->moved, run->work);
+    } else {
+        status = ((cg_kernel_t)entry->function)(t, run->x, run->p, run->u, run->moved, run->work);
+    }
     if (status != CG_OK) {
         return status;
     }

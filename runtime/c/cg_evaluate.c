@@ -7,7 +7,7 @@
 #define CG_OWN(run) ((run)->n_own)
 #define CG_TANGENTS(run) ((run)->n_tangents)
 #define CG_NU(run) ((run)->n_u)
-#define CG_RHS(run, t, x, out) (run)->rhs(t, x, (run)->p, (run)->u, out, (run)->work)
+#define CG_RHS(run, t, x, out) cg_run_rhs(run, t, x, out)
 #define CG_FLATTEN
 #define CG_COPIED 0
 #define CG_APART 0
@@ -56,6 +56,29 @@ cg_time_t cg_signal_segment(const cg_signal_t *signal, cg_time_t t, double direc
     return inside ? signal->t[knot] : t_stop;
 }
 
+int cg_run_hoist(cg_run_t *run)
+{
+    double *const q = run->p + run->model->n_parameters;
+    if (run->varied != NULL) {
+        return run->varied->hoist == NULL ? CG_OK : run->varied->hoist(run->n_blocks, run->p, q);
+    }
+    return run->model->hoist == NULL ? CG_OK : run->model->hoist(run->p, q);
+}
+
+int cg_run_project(cg_run_t *run, double *out)
+{
+    const double t = cg_time_of_model(run, run->t);
+    return run->varied == NULL ? run->model->project(t, run->x, run->p, run->u, out, run->work)
+                               : run->varied->project(run->n_blocks, t, run->x, run->p, run->u, out, run->work);
+}
+
+int cg_run_reset(cg_run_t *run, int32_t event, double *out)
+{
+    const double t = cg_time_of_model(run, run->t);
+    return run->varied == NULL ? run->model->reset(event, t, run->x, run->p, run->u, out, run->work)
+                               : run->varied->reset(run->n_blocks, event, t, run->x, run->p, run->u, out, run->work);
+}
+
 int cg_run_probe(cg_run_t *run, double t, const double *x, double *out)
 {
     const int status = cg_evaluate_rhs(run, t, x, out);
@@ -65,8 +88,7 @@ int cg_run_probe(cg_run_t *run, double t, const double *x, double *out)
 /* Computes what depends on the parameters alone; a failure counts as the first call of the right-hand side. */
 static int cg_evaluate_hoist(cg_run_t *run)
 {
-    const cg_model_t *const model = run->model;
-    const int status = model->hoist == NULL ? CG_OK : model->hoist(run->p, run->p + model->n_parameters);
+    const int status = cg_run_hoist(run);
     run->n_rhs += status != CG_OK;
     return status;
 }

@@ -90,7 +90,7 @@ static int cg_event_handling_apply(cg_run_t *run, int32_t index, int *reset)
     if (index >= model->n_events || !model->events[index].has_reset) {
         return CG_OK;
     }
-    int status = model->reset(index, cg_time_of_model(run, run->t), run->x, run->p, run->u, detector->x_jump, run->work);
+    int status = cg_run_reset(run, index, detector->x_jump);
     if (status != CG_OK || !cg_step_finite(detector->x_jump, run->n)) {
         return status != CG_OK ? status : CG_NONFINITE;
     }

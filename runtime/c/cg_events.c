@@ -32,6 +32,7 @@ int cg_detector_begin(cg_run_t *run)
             cg_jump_at_t at;
             memset(&at, 0, sizeof at);
             at.starts = 1;
+            at.n_blocks = run->n_blocks;
             at.t = cg_time_of_model(run, run->t);
             at.u_slope = run->u_slope;
             status = run->jump(&at, run->p, run->u, run->x, run->work);

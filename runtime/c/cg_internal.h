@@ -67,6 +67,16 @@ int cg_modes_held(cg_run_t *run, int32_t contact); /* whether a contact in a mod
 void cg_modes_activate(cg_run_t *run); /* what is observed of each contact in its mode */
 int cg_modes_project(cg_run_t *run); /* makes the slip velocities of sticking contacts exactly zero */
 
+/* The kernels of the model, or those that take the tangents along. */
+static inline int cg_run_rhs(cg_run_t *run, double t, const double *x, double *out)
+{
+    return run->varied == NULL ? run->rhs(t, x, run->p, run->u, out, run->work)
+                               : run->varied->rhs(run->n_blocks, t, x, run->p, run->u, out, run->work);
+}
+int cg_run_hoist(cg_run_t *run); /* what depends on run->p alone, after it */
+int cg_run_project(cg_run_t *run, double *out);
+int cg_run_reset(cg_run_t *run, int32_t event, double *out);
+
 int cg_run_inputs(cg_run_t *run, double t, const double *x); /* brings run->u to time t */
 cg_time_t cg_run_segment(cg_run_t *run, cg_time_t t); /* sets sampled inputs for the segment from t on; its end */
 /* To u_slope, how fast functions of the time change, by differences into the past, or the future if less of it is known. */

@@ -111,6 +111,7 @@ int cg_detector_jump(cg_run_t *run)
     cg_detector_t *const detector = run->detector;
     cg_jump_at_t at;
     memset(&at, 0, sizeof at);
+    at.n_blocks = run->n_blocks;
     at.t = cg_time_of_model(run, run->t);
     at.before = run->moved;
     at.modes = detector->modes;

@@ -546,7 +546,7 @@ static int cg_tell(const cg_instant_t *now, int status)
         return status;
     }
     memset(sum, 0, sizeof sum);
-    for (int32_t block = 0, n = 0; block < cg_blocks(now->p); block++) {
+    for (int32_t block = 0, n = 0; block < at->n_blocks; block++) {
         cg_directions(at->before, now->p, block, v);
         for (int32_t lane = 0; lane < CG_LANES; lane++, n++) {
             for (int32_t i = 0; i < CG_DIRECTIONS; i++) {
@@ -573,18 +573,18 @@ static int cg_varied_instant(const cg_jump_at_t *at, const double *p, const doub
     for (int32_t i = 0; i < CG_CAUSES; i++) {
         ends = ends || (now.fired[i] && cg_ends_run(at, i));
     }
-    for (int32_t block = 0; block < cg_blocks(p) && status == CG_OK && now.count > 0; block++) {
+    for (int32_t block = 0; block < at->n_blocks && status == CG_OK && now.count > 0; block++) {
         cg_directions(at->before, p, block, v);
         status = cg_cross(&now, v, cg_tangents(x, block), dt);
         if (status == CG_OK && samples) {
             status = cg_compare_beside(&now, &beside, v);
         }
         if (ends) {
-            memcpy(cg_tangents(x, cg_blocks(p)) + CG_END + (ptrdiff_t)block * CG_LANES, dt, sizeof dt);
+            memcpy(cg_tangents(x, at->n_blocks) + CG_END + (ptrdiff_t)block * CG_LANES, dt, sizeof dt);
         }
     }
     if (ends) {
-        memcpy(cg_tangents(x, cg_blocks(p)), now.g, sizeof now.g);
+        memcpy(cg_tangents(x, at->n_blocks), now.g, sizeof now.g);
     }
     if (at->tell != NULL && (status == CG_OK || status == CG_TANGENT_EVENT || status == CG_ORDER_MATTERS)) {
         return cg_tell(&now, status);

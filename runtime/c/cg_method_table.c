@@ -15,7 +15,7 @@ static const cg_method_t cg_methods[] = {{{NULL, NULL, 0, 0, 0, 0, 0, 0}, NULL, 
 #define CG_OWN(run) ((run)->n_own)
 #define CG_TANGENTS(run) ((run)->n_tangents)
 #define CG_NU(run) ((run)->n_u)
-#define CG_RHS(run, t, x, out) (run)->rhs(t, x, (run)->p, (run)->u, out, (run)->work)
+#define CG_RHS(run, t, x, out) cg_run_rhs(run, t, x, out)
 #define CG_FLATTEN
 #define CG_COPIED 0
 #define CG_APART 0

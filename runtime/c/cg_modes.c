@@ -42,7 +42,7 @@ static int cg_modes_project_within(cg_run_t *run, double most)
     if (!sticks || run->model->project == NULL) {
         return CG_OK;
     }
-    const int status = run->model->project(cg_time_of_model(run, run->t), run->x, run->p, run->u, detector->x_jump, run->work);
+    const int status = cg_run_project(run, detector->x_jump);
     double moved = 0.0;
     for (int32_t i = run->model->n_coordinates; i < run->n_own && status == CG_OK; i++) {
         moved = cg_larger(moved, fabs(detector->x_jump[i] - run->x[i]));

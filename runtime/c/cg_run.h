@@ -22,7 +22,7 @@ extern "C" {
 
 /* Part of every method compiled into a model: one from another version of this header is not used. Increase it with
  * every change of cg_run_t or of the meaning of its members. */
-#define CG_RUN_LAYOUT 16
+#define CG_RUN_LAYOUT 17
 
 #define CG_ALIGN 64u /* of every block, in bytes */
 
@@ -75,7 +75,9 @@ struct cg_detector; /* events and contacts of one run: cg_events.h */
 /* An instant at which the motion may jump. Its causes are the observed quantities in detector->fired, whose sides are
  * those of sign_new before it and of `sign` after it. By index: the guards, then the quantities of the contacts. */
 typedef struct cg_jump_at {
-    int32_t starts; /* 1: the modes of the start are known, and nothing else has happened; only t and u_slope are set */
+    int32_t starts; /* 1: the modes of the start are known, and nothing else has happened; of the rest only n_blocks, t and
+                     * u_slope are set */
+    int32_t n_blocks; /* of tangents */
     double t;
     double moment;           /* with the sign of the direction: a short time compared with a step */
     const double *before;    /* the state and */
@@ -101,6 +103,18 @@ typedef struct cg_jump_at {
  * tells; CG_ORDER_MATTERS: it depends on the order of the causes. */
 typedef int (*cg_jump_t)(const cg_jump_at_t *at, const double *p, double *u, double *x, double *work);
 
+/* Kernels of a model, as in its table, over states that tangents follow in so many blocks: see cg_variational.h. */
+typedef int (*cg_varied_t)(int32_t blocks, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                           const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
+typedef struct cg_varied_kernels {
+    cg_varied_t rhs;
+    cg_varied_t project;    /* leaves the tangents as they are: see jump; NULL: the model has none */
+    cg_varied_t correction; /* NULL: the model has none */
+    int (*reset)(int32_t blocks, int32_t event, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                 const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work); /* likewise */
+    int (*hoist)(int32_t blocks, const double *CG_RESTRICT p, double *CG_RESTRICT q); /* NULL: nothing is hoisted */
+} cg_varied_kernels_t;
+
 typedef struct cg_run {
     /* Owned by the caller, not in the block. */
     const cg_model_t *model;
@@ -114,6 +128,7 @@ typedef struct cg_run {
     int (*explicit_step)(struct cg_run *run);  /* method "auto": the functions of its explicit method */
     int (*explicit_dense)(struct cg_run *run);
     cg_jump_t jump;                   /* NULL: none */
+    const cg_varied_kernels_t *varied; /* in place of those of the model; NULL: no tangents follow the states */
     struct cg_detector *detector;     /* NULL: no events are detected, and the modes in u do not change */
     const cg_kernel_entry_t *correction; /* the kernel for `projection`; NULL: there is nothing to move back to */
     const cg_kernel_entry_t *unmet;      /* NULL: no constraints that are moved back to are redundant */
@@ -124,6 +139,7 @@ typedef struct cg_run {
     int32_t n_own;      /* [n] the first states, those of the motion; tangents follow them; the caller can set it */
     int32_t n_tangents; /* [0] components of tangents whose errors control the steps too, from CG_PADDED(n_own) on, with
                          * zeros between and after them; the caller can set it */
+    int32_t n_blocks;   /* [0] of tangents, for `varied`; the caller can set it */
     int32_t ld;       /* CG_PADDED(n) */
     int32_t n_u;      /* inputs and modes */
     int32_t n_stages; /* rows of k, including the stages of the interpolant */

@@ -7,7 +7,7 @@
  *      for both;
  *      If events can end a run, then the rates F[n_states] at the end of the run, zeros up to such a multiple, and for
  *      each block the derivatives dt[n_lanes] of its time: the total derivatives of the last state are S + F dt;
- *   p  n_parameters, the number of blocks, for each block P[n_parameters][n_lanes], U[n_inputs][n_lanes], then for each
+ *   p  n_parameters, for each block P[n_parameters][n_lanes], U[n_inputs][n_lanes], then for each
  *      direction its size, which no kernel reads: S, P and U are multiplied by it, so that the tolerances of the states are
  *      those of S.
  * Modes and other inputs are as for the model. For fed_rhs, of models without modes, further inputs follow those of the
@@ -33,14 +33,11 @@ typedef struct cg_variational {
     const char *digest;   /* of the model */
     int32_t n_lanes;      /* 1, 2, 4 or 8 */
     int32_t n_work;       /* scratch, in numbers */
-    cg_kernel_t rhs;
-    cg_kernel_t fed_rhs;
-    cg_reset_t reset;       /* leaves the tangents as they are: see jump; NULL: no event has one */
-    cg_kernel_t project;    /* leaves the tangents as they are: see jump; NULL: the model has none */
-    cg_kernel_t correction; /* NULL: the model has none */
-    cg_jump_t jump;         /* NULL: neither events nor kinks nor contacts */
-    cg_hoist_t hoist;       /* NULL: nothing; of each block n_hoisted vectors, and one to spare for alignment */
-    int32_t n_hoisted;
+    int32_t layout;       /* CG_RUN_LAYOUT, with which it was compiled */
+    int32_t n_hoisted;    /* vectors of each block that kernels.hoist gives, and one to spare for alignment */
+    cg_varied_kernels_t kernels;
+    cg_varied_t fed_rhs;
+    cg_jump_t jump; /* NULL: neither events nor kinks nor contacts */
     int32_t n_end; /* numbers after the tangents, before the derivatives of the time of the end; 0: neither */
 } cg_variational_t;
 

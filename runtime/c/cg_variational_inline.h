@@ -17,8 +17,6 @@ enum {
     CG_END = CG_MODEL_ENDS ? CG_FIRST_TANGENT : 0 /* the rates at the end of a run, after the tangents */
 };
 
-static CG_INLINE int32_t cg_blocks(const double *p) { return (int32_t)p[CG_MODEL_NP]; }
-
 /* Zeros between the state of the model and the tangents, which begin with a whole vector. */
 static CG_INLINE void cg_fill(double *out)
 {
@@ -28,16 +26,16 @@ static CG_INLINE void cg_fill(double *out)
 }
 
 /* The number of states from the first tangent on. */
-static CG_INLINE ptrdiff_t cg_carried(const double *p)
+static CG_INLINE ptrdiff_t cg_carried(int32_t blocks)
 {
-    return (ptrdiff_t)CG_LANES * cg_blocks(p) * (CG_MODEL_N + (CG_END > 0)) + CG_END;
+    return (ptrdiff_t)CG_LANES * blocks * (CG_MODEL_N + (CG_END > 0)) + CG_END;
 }
 
 /* Zeros where a change of the rates and times of the end would be. */
-static CG_INLINE void cg_end_unchanged(const double *p, double *out)
+static CG_INLINE void cg_end_unchanged(int32_t blocks, double *out)
 {
-    const ptrdiff_t tangents = (ptrdiff_t)CG_LANES * cg_blocks(p) * CG_MODEL_N;
-    for (ptrdiff_t i = tangents; i < cg_carried(p); i++) {
+    const ptrdiff_t tangents = (ptrdiff_t)CG_LANES * blocks * CG_MODEL_N;
+    for (ptrdiff_t i = tangents; i < cg_carried(blocks); i++) {
         out[CG_FIRST_TANGENT + i] = 0.0;
     }
 }
@@ -51,7 +49,7 @@ static CG_INLINE double *cg_tangents(double *x, int32_t block)
 /* The directions of a block: (0, S, P, U). */
 static CG_INLINE void cg_directions(const double *x, const double *p, int32_t block, double *v)
 {
-    const double *const seeds = p + CG_MODEL_NP + 1 + (ptrdiff_t)block * CG_SEEDS * CG_LANES;
+    const double *const seeds = p + CG_MODEL_NP + (ptrdiff_t)block * CG_SEEDS * CG_LANES;
     memset(v, 0, sizeof(double) * CG_LANES);
     memcpy(v + CG_LANES, x + CG_FIRST_TANGENT + (ptrdiff_t)block * CG_MODEL_N * CG_LANES,
            sizeof(double) * CG_MODEL_N * CG_LANES);
@@ -59,14 +57,14 @@ static CG_INLINE void cg_directions(const double *x, const double *p, int32_t bl
 }
 
 /* The values and the derivatives of a kernel that gives a change of the state. */
-static CG_INLINE int cg_varied(cg_differential_t kernel, double t, const double *x, const double *p, const double *u,
-                               double *out, double *work)
+static CG_INLINE int cg_varied(cg_differential_t kernel, int32_t blocks, double t, const double *x, const double *p,
+                               const double *u, double *out, double *work)
 {
     double v[CG_DIRECTIONS * CG_LANES];
     int status = CG_OK;
     cg_fill(out);
-    cg_end_unchanged(p, out);
-    for (int32_t block = 0; block < cg_blocks(p) && status == CG_OK; block++) {
+    cg_end_unchanged(blocks, out);
+    for (int32_t block = 0; block < blocks && status == CG_OK; block++) {
         cg_directions(x, p, block, v);
         status = kernel(t, x, p, u, v, out, cg_tangents(out, block), work);
     }
@@ -75,18 +73,18 @@ static CG_INLINE int cg_varied(cg_differential_t kernel, double t, const double 
 
 #ifdef CG_MODEL_HOISTED
 /* What depends on the parameters and the seeds alone comes after all of p, where the driver has model->hoist put it. */
-static CG_INLINE const cg_real_t *cg_hoisted(const double *p, int32_t block)
+static CG_INLINE const cg_real_t *cg_hoisted(const double *p, int32_t blocks, int32_t block)
 {
-    const ptrdiff_t rest = (ptrdiff_t)(CG_SEEDS + 1) * CG_LANES * cg_blocks(p); /* seeds and sizes */
-    return cg_aligned((double *)(uintptr_t)(p + CG_MODEL_NP + 1 + rest)) + (ptrdiff_t)block * CG_MODEL_HOISTED;
+    const ptrdiff_t rest = (ptrdiff_t)(CG_SEEDS + 1) * CG_LANES * blocks; /* seeds and sizes */
+    return cg_aligned((double *)(uintptr_t)(p + CG_MODEL_NP + rest)) + (ptrdiff_t)block * CG_MODEL_HOISTED;
 }
 
-static int cg_varied_hoist(const double *CG_RESTRICT p, double *CG_RESTRICT q)
+static int cg_varied_hoist(int32_t blocks, const double *CG_RESTRICT p, double *CG_RESTRICT q)
 {
     cg_real_t given[CG_DIRECTIONS], found[CG_MODEL_HOISTED];
-    for (int32_t block = 0; block < cg_blocks(p); block++) {
+    for (int32_t block = 0; block < blocks; block++) {
         memset(given, 0, sizeof given);
-        cg_take_vectors(given + 1 + CG_MODEL_N, p + CG_MODEL_NP + 1 + (ptrdiff_t)block * CG_SEEDS * CG_LANES, CG_SEEDS);
+        cg_take_vectors(given + 1 + CG_MODEL_N, p + CG_MODEL_NP + (ptrdiff_t)block * CG_SEEDS * CG_LANES, CG_SEEDS);
         if (cg_any(cg_not(CG_MODEL_HOIST(p, given, found)))) {
             return CG_SINGULAR;
         }
@@ -96,7 +94,7 @@ static int cg_varied_hoist(const double *CG_RESTRICT p, double *CG_RESTRICT q)
 }
 
 #define CG_VARIED_RHS(block) \
-    CG_MODEL_RHS(&clock, x, p, cg_hoisted(p, block), u, given, results, cg_aligned(work))
+    CG_MODEL_RHS(&clock, x, p, cg_hoisted(p, blocks, block), u, given, results, cg_aligned(work))
 #else
 #define CG_VARIED_RHS(block) CG_MODEL_RHS(&clock, x, p, u, given, results, cg_aligned(work))
 #endif
@@ -108,7 +106,7 @@ static CG_INLINE const double *cg_fed(const double *u, int32_t block)
 }
 
 #ifdef CG_MODEL_RHS
-static CG_INLINE int cg_varied_field(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+static CG_INLINE int cg_varied_field(int32_t blocks, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                                      const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work,
                                      int fed)
 {
@@ -116,11 +114,11 @@ static CG_INLINE int cg_varied_field(double t, const double *CG_RESTRICT x, cons
     cg_real_t given[CG_DIRECTIONS], changes[CG_MODEL_INPUTS + 1], results[2 * CG_MODEL_N];
     given[0] = cg_splat(0.0);
     cg_fill(out);
-    cg_end_unchanged(p, out);
-    for (int32_t block = 0; block < cg_blocks(p); block++) {
+    cg_end_unchanged(blocks, out);
+    for (int32_t block = 0; block < blocks; block++) {
         const ptrdiff_t tangents = CG_FIRST_TANGENT + (ptrdiff_t)block * CG_MODEL_N * CG_LANES;
         cg_take_vectors(given + 1, x + tangents, CG_MODEL_N);
-        cg_take_vectors(given + 1 + CG_MODEL_N, p + CG_MODEL_NP + 1 + (ptrdiff_t)block * CG_SEEDS * CG_LANES, CG_SEEDS);
+        cg_take_vectors(given + 1 + CG_MODEL_N, p + CG_MODEL_NP + (ptrdiff_t)block * CG_SEEDS * CG_LANES, CG_SEEDS);
         if (fed) {
             cg_take_vectors(changes, cg_fed(u, block), CG_MODEL_INPUTS);
             for (int32_t i = 0; i < CG_MODEL_INPUTS; i++) {
@@ -137,15 +135,15 @@ static CG_INLINE int cg_varied_field(double t, const double *CG_RESTRICT x, cons
     return CG_OK;
 }
 #else
-static CG_INLINE int cg_varied_field(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+static CG_INLINE int cg_varied_field(int32_t blocks, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                                      const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work,
                                      int fed)
 {
     double v[CG_DIRECTIONS * CG_LANES];
     int status = CG_OK;
     cg_fill(out);
-    cg_end_unchanged(p, out);
-    for (int32_t block = 0; block < cg_blocks(p) && status == CG_OK; block++) {
+    cg_end_unchanged(blocks, out);
+    for (int32_t block = 0; block < blocks && status == CG_OK; block++) {
         cg_directions(x, p, block, v);
         for (int32_t i = 0; fed && i < CG_MODEL_INPUTS * CG_LANES; i++) {
             v[(CG_DIRECTIONS - CG_MODEL_INPUTS) * CG_LANES + i] += cg_fed(u, block)[i];
@@ -156,34 +154,34 @@ static CG_INLINE int cg_varied_field(double t, const double *CG_RESTRICT x, cons
 }
 #endif
 
-CG_FLATTEN static int cg_varied_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+CG_FLATTEN static int cg_varied_rhs(int32_t blocks, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                                     const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
 {
-    return cg_varied_field(t, x, p, u, out, work, 0);
+    return cg_varied_field(blocks, t, x, p, u, out, work, 0);
 }
 
 #if CG_MODEL_INPUTS > 0
-CG_FLATTEN static int cg_fed_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+CG_FLATTEN static int cg_fed_rhs(int32_t blocks, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                                  const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
 {
-    return cg_varied_field(t, x, p, u, out, work, 1);
+    return cg_varied_field(blocks, t, x, p, u, out, work, 1);
 }
 #endif
 
 #ifdef CG_MODEL_ALONG_CORRECTION
-static int cg_varied_correction(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+static int cg_varied_correction(int32_t blocks, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                                 const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
 {
-    return cg_varied(CG_MODEL_ALONG_CORRECTION, t, x, p, u, out, work);
+    return cg_varied(CG_MODEL_ALONG_CORRECTION, blocks, t, x, p, u, out, work);
 }
 #endif
 
 #ifdef CG_MODEL_ALONG_PROJECT
-static int cg_varied_project(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+static int cg_varied_project(int32_t blocks, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                              const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
 {
-    const int status = cg_varied(CG_MODEL_ALONG_PROJECT, t, x, p, u, out, work);
-    memcpy(out + CG_FIRST_TANGENT, x + CG_FIRST_TANGENT, sizeof(double) * (size_t)cg_carried(p));
+    const int status = cg_varied(CG_MODEL_ALONG_PROJECT, blocks, t, x, p, u, out, work);
+    memcpy(out + CG_FIRST_TANGENT, x + CG_FIRST_TANGENT, sizeof(double) * (size_t)cg_carried(blocks));
     return status;
 }
 #endif
@@ -273,11 +271,11 @@ static cg_crossed_t cg_guard(int32_t index)
 static const cg_differential_t cg_resets[] = {CG_MODEL_ALONG_RESETS};
 
 /* The state after a reset; the tangents stay as they are: see cg_jump_inline.h. */
-static int cg_varied_reset(int32_t event, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+static int cg_varied_reset(int32_t blocks, int32_t event, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                            const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
 {
     double v[CG_DIRECTIONS * CG_LANES], ignored[CG_MODEL_N * CG_LANES];
-    memcpy(out, x, sizeof(double) * (size_t)(CG_FIRST_TANGENT + cg_carried(p)));
+    memcpy(out, x, sizeof(double) * (size_t)(CG_FIRST_TANGENT + cg_carried(blocks)));
     memset(v, 0, sizeof v);
     return cg_resets[event] == NULL ? CG_OK : cg_resets[event](t, x, p, u, v, out, ignored, work);
 }
@@ -316,11 +314,11 @@ static cg_crossed_t cg_observed(int32_t cause, const double *u)
 
 #ifdef CG_MODEL_ALONG_PROJECT
 /* A run that starts at rest: the tangents of contacts that stick lose their slip velocity. */
-static int cg_varied_start(double t, const double *p, const double *u, double *x, double *work)
+static int cg_varied_start(int32_t blocks, double t, const double *p, const double *u, double *x, double *work)
 {
     double v[CG_DIRECTIONS * CG_LANES], ignored[CG_MODEL_N];
     int status = CG_OK;
-    for (int32_t block = 0; block < cg_blocks(p) && status == CG_OK; block++) {
+    for (int32_t block = 0; block < blocks && status == CG_OK; block++) {
         cg_directions(x, p, block, v);
         status = CG_MODEL_ALONG_PROJECT(t, x, p, u, v, ignored, cg_tangents(x, block), work);
     }
@@ -337,7 +335,7 @@ static int cg_varied_jump(const cg_jump_at_t *at, const double *p, double *u, do
         return cg_varied_instant(at, p, u, x, work);
     }
 #ifdef CG_MODEL_ALONG_PROJECT
-    return cg_varied_start(at->t, p, u, x, work);
+    return cg_varied_start(at->n_blocks, at->t, p, u, x, work);
 #else
     return CG_OK;
 #endif
@@ -351,22 +349,28 @@ const cg_variational_t CG_VARIATIONAL = {
     .digest = CG_MODEL_DIGEST,
     .n_lanes = CG_LANES,
     .n_work = CG_MODEL_WORK,
-    .rhs = cg_varied_rhs,
+    .layout = CG_RUN_LAYOUT,
+    .kernels =
+        {
+            .rhs = cg_varied_rhs,
+#ifdef CG_MODEL_ALONG_PROJECT
+            .project = cg_varied_project,
+#endif
+#ifdef CG_MODEL_ALONG_CORRECTION
+            .correction = cg_varied_correction,
+#endif
+#ifdef CG_MODEL_ALONG_RESETS
+            .reset = cg_varied_reset,
+#endif
+#ifdef CG_MODEL_HOISTED
+            .hoist = cg_varied_hoist,
+#endif
+        },
 #if CG_MODEL_INPUTS > 0
     .fed_rhs = cg_fed_rhs,
 #endif
 #ifdef CG_MODEL_HOISTED
-    .hoist = cg_varied_hoist,
     .n_hoisted = CG_MODEL_HOISTED,
-#endif
-#ifdef CG_MODEL_ALONG_RESETS
-    .reset = cg_varied_reset,
-#endif
-#ifdef CG_MODEL_ALONG_PROJECT
-    .project = cg_varied_project,
-#endif
-#ifdef CG_MODEL_ALONG_CORRECTION
-    .correction = cg_varied_correction,
 #endif
 #if CG_MODEL_GUARDS > 0 || CG_MODEL_CONTACTS > 0
     .jump = cg_varied_jump,

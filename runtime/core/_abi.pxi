@@ -40,8 +40,14 @@ cdef extern from "cg_run.h" nogil:
     ctypedef struct cg_jump_at_t
     ctypedef int (*cg_jump_t)(const cg_jump_at_t *, const double *, double *, double *, double *) noexcept
     ctypedef struct cg_detector_t
+    ctypedef int (*cg_varied_t)(int32_t, double, const double *, const double *, const double *, double *,
+                                double *) noexcept
+    ctypedef struct cg_varied_kernels_t:
+        cg_varied_t rhs
     ctypedef struct cg_run_t:
         cg_jump_t jump
+        const cg_varied_kernels_t *varied
+        int32_t n_blocks
         int32_t n_own
         int32_t n_tangents
         cg_detector_t *detector
@@ -119,14 +125,11 @@ cdef extern from "cg_variational.h" nogil:
         const char *digest
         int32_t n_lanes
         int32_t n_work
-        cg_kernel_t rhs
-        cg_kernel_t fed_rhs
-        cg_reset_t reset
-        cg_kernel_t project
-        cg_kernel_t correction
-        cg_jump_t jump
-        cg_hoist_t hoist
+        int32_t layout
         int32_t n_hoisted
+        cg_varied_kernels_t kernels
+        cg_varied_t fed_rhs
+        cg_jump_t jump
         int32_t n_end
 
 cdef extern from "cg_default.h" nogil:

@@ -62,7 +62,9 @@ class ModelCore(KernelCore):
         sensitivity_control: bool = False,
         **options: Unpack[RunKeywords],
     ) -> Solution: ...
-    def _carry(self, variational: int, own: int, count: int, control: bool) -> None: ...
+    def _carry(
+        self, variational: int, kernels: int, own: int, count: int, blocks: int, control: bool
+    ) -> None: ...
 
 class VariationalTable:
     capsule: object
@@ -71,6 +73,7 @@ class VariationalTable:
     width: int
     first: int
     end: int
+    kernels: int
 
     def __init__(self, model: KernelCore, address: int, count: int, fed: bool = False) -> None: ...
 

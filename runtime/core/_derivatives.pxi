@@ -184,6 +184,7 @@ cdef class VariationalTable:
     """
 
     cdef cg_model_t table
+    cdef cg_varied_kernels_t varied
     cdef cg_variable_t *variables
     cdef cg_kernel_entry_t *entries
     cdef list kept  # what the table points to
@@ -194,6 +195,7 @@ cdef class VariationalTable:
         cdef const cg_variational_t *found = <const cg_variational_t *> address
         cdef const cg_model_t *m = model.model
         if (found.abi_version != CG_ABI_VERSION or found.struct_size != sizeof(cg_variational_t)
+                or found.layout != CG_RUN_LAYOUT
                 or found.digest.decode() != model.digest):
             raise LoadError("the compiled derivatives belong to another model")
         self.lanes = found.n_lanes
@@ -204,18 +206,18 @@ cdef class VariationalTable:
         self.first = (m.n_states + at - 1) // at * at
         self.end = self.first + m.n_states * self.width
         self.table.n_states = self.end + (found.n_end + self.width if found.n_end else 0)
-        self.table.n_parameters = m.n_parameters + 1 + (m.n_parameters + m.n_inputs + 1) * self.width
+        self.table.n_parameters = m.n_parameters + (m.n_parameters + m.n_inputs + 1) * self.width
         self.table.n_declared, self.table.n_hoisted = 0, (found.n_hoisted * self.blocks + 1) * self.lanes
-        self.table.hoist = found.hoist
+        self.varied = found.kernels  # called in place of those of the table
         self.table.n_work = max(m.n_work, found.n_work)
         self.table.n_inputs = m.n_inputs * (1 + self.width) if fed else m.n_inputs
-        self.table.rhs = found.fed_rhs if fed and m.n_inputs else found.rhs
-        self.table.reset, self.table.project = found.reset, found.project
+        if fed and m.n_inputs:
+            self.varied.rhs = found.fed_rhs
         self.table.jvp, self.table.jacobian, self.table.initial = NULL, NULL, NULL
         self.table.methods, self.table.lane_sets, self.table.declared = NULL, NULL, NULL
         self.kept = [model]
         self._name(m)
-        self._list(m, found)
+        self._list(m)
         self.capsule = PyCapsule_New(<void *> &self.table, "chaplygin.model", NULL)
 
     def __init__(self, *arguments):
@@ -247,8 +249,13 @@ cdef class VariationalTable:
             self.variables[known + i] = m.inputs[i]
         return 0
 
-    cdef int _list(self, const cg_model_t *m, const cg_variational_t *found) except -1:
-        """The kernels by name: those of quantities are the model's own, which read no tangents."""
+    @property
+    def kernels(self):
+        """The address of the kernels that take the tangents along."""
+        return <uintptr_t> &self.varied
+
+    cdef int _list(self, const cg_model_t *m) except -1:
+        """The kernels by name are the model's own, which read no tangents."""
         cdef const cg_kernel_entry_t *entry = m.kernels
         cdef cg_kernel_entry_t *to
         cdef int32_t count = 1
@@ -262,10 +269,7 @@ cdef class VariationalTable:
         while entry.name is not NULL:
             name = entry.name.decode()
             to[0] = entry[0]
-            if name in ("rhs", "correction"):
-                to.function = <cg_function_t> (self.table.rhs if name == "rhs" else found.correction)
-                to.length = self.table.n_states
-            if name in ("rhs", "correction", "outputs", "invariants", "guards", "contacts", "consistency"):
+            if name in ("correction", "outputs", "invariants", "guards", "contacts", "consistency"):
                 to += 1
             entry += 1
         to.name = NULL

@@ -25,6 +25,8 @@ cdef class ModelCore(StartCore):
     cdef cg_jump_t jump         # of the tangents among the states, NULL without any
     cdef int own                # how many states are those of the motion, before their tangents; 0: all
     cdef int tangents           # how many components of tangents control the steps
+    cdef int blocks             # of tangents
+    cdef const cg_varied_kernels_t *varied
     cdef object last_p          # parameters and inputs of the last run, which those with the same numbers share
     cdef object last_u
     cdef set settled            # methods for which there is nothing more to inline
@@ -98,12 +100,14 @@ cdef class ModelCore(StartCore):
     cdef void _with_tangents(self, cg_run_t *run) noexcept:
         """Tell a run of the tangents among its states."""
         run.jump, run.n_own, run.n_tangents = self.jump, self.own or run.n, self.tangents
+        run.varied, run.n_blocks = self.varied, self.blocks
 
-    def _carry(self, uintptr_t variational, int own, int count, bint control):
-        """Take the jumps of `count` tangents from a `cg_variational_t`; they follow the first `own` states.
+    def _carry(self, uintptr_t variational, uintptr_t kernels, int own, int count, int blocks, bint control):
+        """Take the jumps of `count` tangents from a `cg_variational_t`; they follow the first `own` states in `blocks`.
 
-        With `control` their errors count in the choice of steps.
+        `kernels` is the address of those that take them along. With `control` their errors count in the choice of steps.
         """
+        self.varied, self.blocks = <const cg_varied_kernels_t *> kernels, blocks
         self.jump, self.own = (<const cg_variational_t *> variational).jump, own
         self.tangents = own * count if control else 0
 

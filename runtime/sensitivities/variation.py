@@ -131,7 +131,9 @@ class Variation:
         self.model = CompiledModel(self.table.capsule, owner=self.table)
         self.first: int = self.table.first
         """The index of the first tangent among the states."""
-        self.model._carry(found.variational(lanes), self.n, count, control)
+        self.model._carry(
+            found.variational(lanes), self.table.kernels, self.n, count, self.table.blocks, control
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Variation.of, (self.base, self.count, self.control)
@@ -175,7 +177,7 @@ class Variation:
         """Its parameters after those of the model, (1,) or (N,), from seeds (np + nu, count, 1 or N) and sizes."""
         scaled = seeds * sizes
         filled = self.blocks(np.broadcast_to(sizes, (1, *sizes.shape)), 1.0)
-        return [np.array([float(self.table.blocks)]), *self.blocks(scaled), *filled]
+        return [*self.blocks(scaled), *filled]
 
     def options(self, how: options.RunOptions) -> options.RunOptions:
         """The options of its runs."""
@@ -216,7 +218,7 @@ class Variation:
 
     def seeds(self, vector: Array, p: int) -> Array:
         """The derivatives of p and u (np + nu, count) in its parameters, the first `p` of which are the model's."""
-        blocks = vector[p + 1 : len(vector) - self.table.width]
+        blocks = vector[p : len(vector) - self.table.width]
         return self._columns(blocks, len(blocks) // self.table.width) / self.sizes(vector)
 
     def _columns(self, blocks: Array, rows: int) -> Array:
