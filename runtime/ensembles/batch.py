@@ -23,7 +23,7 @@ from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.assumptions import check_rows
 from ..interface.messages import written
-from ..model.expressions import companion
+from ..model.expressions import companion, places_of_new
 from ..model.lanes import lane_set, one_at_a_time
 from ..problem import pivots
 from ..problem.consistency import Accuracy, check_ensemble
@@ -374,11 +374,7 @@ class Batch:
         result = target(out, (len(wanted), n) if several else (n,))
         direct = result.flags.c_contiguous
         rows = result.reshape(len(wanted), n) if direct else np.empty((len(wanted), n))
-        new = [
-            i
-            for i, e in enumerate(wanted)
-            if not isinstance(e, str) and getattr(e, "name", None) not in self.names
-        ]
+        new = places_of_new(wanted, self.names)
         names = [i for i in range(len(wanted)) if i not in new]
         with self._alone:
             for i, row in zip(names, self._named(wanted[i] for i in names)):

@@ -21,7 +21,7 @@ from ..interface.base_model import BaseModel
 from ..model.lanes import one_at_a_time
 from ..problem.inputs import parse
 from ..problem.options import RunOptions, of_others
-from .single_run import SingleRun
+from .single_run import SingleRun, numbers
 
 Flags = NDArray[np.bool_]
 
@@ -116,7 +116,7 @@ class Episodes:
             rule.check(self.model)
         generator = [np.random.default_rng(0)]
         start = self.initial.draw(generator), self.parameters.draw(generator)
-        initial, parameters = ({name: float(np.max(v)) for name, v in one.items()} for one in start)
+        initial, parameters = map(numbers, start)
         inputs = {**self.inputs, **dict(zip(self.actions, self.rest.tolist()))}
         if self.apart is None:
             return self.model.batch(initial, parameters, inputs, n=self.n, **self.options)

@@ -12,7 +12,7 @@ from chaplygin.errors import KernelError
 
 from .. import core
 from ..interface.arguments import Array
-from ..model.expressions import companion
+from ..model.expressions import companion, places_of_new
 
 
 class SingleRun:
@@ -31,7 +31,7 @@ class SingleRun:
         **options: Any,
     ) -> None:
         self.model, self.options, self.inputs = model, options, dict(inputs)
-        self._initial, self._parameters = _numbers(initial), _numbers(parameters)
+        self._initial, self._parameters = numbers(initial), numbers(parameters)
         self.status: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
         self.ended: NDArray[np.bool_] = np.zeros(1, dtype=bool)
         self._start()
@@ -42,13 +42,13 @@ class SingleRun:
 
     def set_inputs(self, values: Mapping[str, Any]) -> None:
         """Change inputs from here on."""
-        self.inputs |= _numbers(values)
+        self.inputs |= numbers(values)
         self.run.set_inputs({name: self.inputs[name] for name in values})
 
     def reset(self, runs: Any, initial: dict[str, Any], parameters: dict[str, Any]) -> None:
         """Start again; what is not named is as before."""
-        self._initial |= _numbers(initial)
-        self._parameters |= _numbers(parameters)
+        self._initial |= numbers(initial)
+        self._parameters |= numbers(parameters)
         self._start()
 
     def advance_by(self, dt: float, inputs: Mapping[str, Any]) -> None:
@@ -64,12 +64,7 @@ class SingleRun:
 
     def evaluate(self, wanted: Sequence[Any], out: Array) -> Array:
         """Quantities by name and expressions, (k, 1)."""
-        known = self.run.names
-        new = [
-            i
-            for i, e in enumerate(wanted)
-            if not isinstance(e, str) and getattr(e, "name", None) not in known
-        ]
+        new = places_of_new(wanted, self.run.names)
         for i, what in enumerate(wanted):
             if i not in new:
                 out[i] = self.run[getattr(what, "name", what)]
@@ -87,6 +82,6 @@ class SingleRun:
         return found
 
 
-def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
+def numbers(values: Mapping[str, Any]) -> dict[str, float]:
     """One number for each name, of a number or an array (1,)."""
     return {name: float(np.asarray(value).reshape(())) for name, value in values.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,13 @@ class Expression:
 
     def __str__(self) -> str:
         return self.text
+
+
+def places_of_new(wanted: Sequence[Any], known: Container[str]) -> list[int]:
+    """The places of what has to be compiled: neither the name nor the symbol of a known quantity."""
+    return [
+        i for i, e in enumerate(wanted) if not isinstance(e, str) and getattr(e, "name", None) not in known
+    ]
 
 
 def library_of(model: Any, expressions: Sequence[Any], lanes: int, kind: str = "values") -> Path:
