@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..graph.graph import CONDITIONS, Graph
+from ..graph.graph import Graph
 from ..lower.options import LoweringOptions
 from ..lower.program import Kernel
-from .part import Part
+from .part import Part, fixed_nodes
 
 
 def hoist(g: Graph, part: Part, options: LoweringOptions) -> Part:
     """The part without what is computed beforehand, which becomes a part of its own with the checks that concern it."""
     kernel = part.kernel
-    fixed = {n for n in g.from_only(kernel.roots(), kernel.beforehand) if g.op[n] not in CONDITIONS}
+    fixed = fixed_nodes(g, kernel)
     known = fixed | set(kernel.beforehand)
     checks = tuple(
         pair for pair in kernel.pivots if all(n in known or g.constant_value(n) is not None for n in pair)

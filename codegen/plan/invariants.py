@@ -12,10 +12,10 @@ from random import Random
 from mpmath import mp, mpf
 
 from ..graph.evaluate import evaluate, evaluate_with_scale
-from ..graph.graph import CONDITIONS, Graph, Node
+from ..graph.graph import Graph, Node
 from ..lower.program import Kernel
 from .fma import FUSED
-from .part import Part
+from .part import Part, fixed_nodes
 from .rebuild import weight
 from .signed_constants import multiplied
 from .statements import Check, FactorSolve, Load, Schedule, Store, assigned
@@ -96,9 +96,9 @@ def known_beforehand(g: Graph, before: Part, after: Part) -> Iterator[str]:
 def all_hoisted(g: Graph, before: Part, after: Part) -> Iterator[str]:
     """nothing that depends on variables known beforehand alone is computed at every call"""
     yield from known_beforehand(g, before, after)
-    roots, given = after.kernel.roots(), set(after.hoisted)
-    fixed = g.from_only(roots, after.kernel.beforehand)
-    left = [n for n in g.reachable(roots, stop=given) if n in fixed - given and g.op[n] not in CONDITIONS]
+    given = set(after.hoisted)
+    late = fixed_nodes(g, after.kernel) - given
+    left = [n for n in g.reachable(after.kernel.roots(), stop=given) if n in late]
     if left:
         yield f"{g.op[left[0]]} is computed at every call"
 

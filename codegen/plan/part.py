@@ -100,9 +100,13 @@ def of_solves(kernel: Kernel) -> Counts:
     return Counts(operations, divisions, 0)
 
 
+def fixed_nodes(g: Graph, kernel: Kernel) -> set[Node]:
+    """What depends only on variables that are known beforehand. Conditions are not numbers, so they are not kept."""
+    return {n for n in g.from_only(kernel.roots(), kernel.beforehand) if g.op[n] not in CONDITIONS}
+
+
 def count(g: Graph, kernel: Kernel) -> Counts:
     """The operations of a kernel, and those that are done beforehand, without a schedule."""
-    roots = kernel.roots()
-    fixed = {n for n in g.from_only(roots, kernel.beforehand) if g.op[n] not in CONDITIONS}
-    ops = [g.op[n] for n in g.reachable(roots) if n not in fixed]
+    fixed = fixed_nodes(g, kernel)
+    ops = [g.op[n] for n in g.reachable(kernel.roots()) if n not in fixed]
     return _of_operations(ops) + of_solves(kernel) + Counts(0, 0, 0, len(fixed))
