@@ -93,35 +93,27 @@ def test_eight_sleighs_one_by_one(timed: Any) -> None:
     )
 
 
-def test_eight_sleighs(timed: Any) -> None:
-    model, initial, parameters = sleighs(8)
+def ensemble_takes(
+    timed: Any, table: Any, label: str, n: int, baseline: bool = False, **options: Any
+) -> None:
+    model, initial, parameters = sleighs(n)
     assert timed(
-        EIGHT,
-        "an ensemble of 8, from a dict",
-        lambda: cg.ensemble(model, (0, 10), initial, parameters),
+        table,
+        label,
+        lambda: cg.ensemble(model, (0, 10), initial, parameters, **options),
         rounds=50,
         iterations=20,
+        baseline=baseline,
     ).success
+
+
+def test_eight_sleighs(timed: Any) -> None:
+    ensemble_takes(timed, EIGHT, "an ensemble of 8, from a dict", 8)
 
 
 def test_hundreds_of_sleighs_in_one_thread(timed: Any) -> None:
-    model, initial, parameters = sleighs(400)
-    assert timed(
-        HUNDREDS,
-        "one thread",
-        lambda: cg.ensemble(model, (0, 10), initial, parameters, threads=1),
-        rounds=50,
-        iterations=20,
-        baseline=True,
-    ).success
+    ensemble_takes(timed, HUNDREDS, "one thread", 400, baseline=True, threads=1)
 
 
 def test_hundreds_of_sleighs(timed: Any) -> None:
-    model, initial, parameters = sleighs(400)
-    assert timed(
-        HUNDREDS,
-        "as many threads as it takes",
-        lambda: cg.ensemble(model, (0, 10), initial, parameters),
-        rounds=50,
-        iterations=20,
-    ).success
+    ensemble_takes(timed, HUNDREDS, "as many threads as it takes", 400)

@@ -363,51 +363,47 @@ def _batch(trial: Trial, **more: Any) -> Any:
     return batch
 
 
-def _gym(trial: Trial) -> None:
-    import chaplygin.gym
-
-    coordinates = sorted(trial.expected(END))
-    env = chaplygin.gym.VectorEnv(
-        trial.model,
-        len(SCALES),
-        dt=END / 4,
-        actions={"A": (-1, 1)},
-        observations=coordinates,
-        reward="q",
-        initial=trial.start(),
-        parameters=trial.numbers(),
-        inputs=trial.inputs(),
-        **trial.many,
+def _task(trial: Trial) -> dict[str, Any]:
+    """What an environment of reinforcement learning is made with."""
+    return {
+        "dt": END / 4,
+        "actions": {"A": (-1, 1)},
+        "observations": sorted(trial.expected(END)),
+        "reward": "q",
+        "initial": trial.start(),
+        "parameters": trial.numbers(),
+        "inputs": trial.inputs(),
         **trial.run,
-    )
+    }
+
+
+def _stepped(trial: Trial, env: Any, *count: int) -> tuple[Any, Any]:
+    """What is seen of an environment at the end, and its last reward."""
     env = again(trial, env)
     env.reset(seed=0)
     for _ in range(4):
-        seen, reward, *_ = env.step(np.full((len(SCALES), 1), ACTION, np.float32))
-    close(trial, lambda name: seen[-1][coordinates.index(name)])
+        seen, reward, *_ = env.step(np.full((*count, 1), ACTION, np.float32))
+    return seen, reward
+
+
+def _gym(trial: Trial) -> None:
+    import chaplygin.gym
+
+    task = _task(trial)
+    env = chaplygin.gym.VectorEnv(trial.model, len(SCALES), **task, **trial.many)
+    seen, reward = _stepped(trial, env, len(SCALES))
+    close(trial, lambda name: seen[-1][task["observations"].index(name)])
     assert abs(reward[0] - math.cos(2 * END)) < trial.tolerance
 
 
 def _env(trial: Trial) -> None:
     import chaplygin.gym
 
-    coordinates = sorted(trial.expected(END))
-    env = chaplygin.gym.Env(
-        trial.model,
-        dt=END / 4,
-        actions={"A": (-1, 1)},
-        observations=coordinates,
-        reward="q",
-        initial=trial.start(),
-        parameters=trial.numbers(),
-        inputs=trial.inputs(),
-        **trial.run,
-    )
-    env = again(trial, env)
-    env.reset(seed=0)
-    for _ in range(4):
-        seen, *_ = env.step(np.full(1, ACTION, np.float32))
-    close(trial, lambda name: seen[coordinates.index(name)])
+    task = _task(trial)
+    env = chaplygin.gym.Env(trial.model, **task)
+    seen, reward = _stepped(trial, env)
+    close(trial, lambda name: seen[task["observations"].index(name)])
+    assert abs(reward - trial.expected(END)["q"]) < trial.tolerance
 
 
 def _study(trial: Trial, **more: Any) -> None:
