@@ -19,7 +19,7 @@ class LoweringOptions:
     `hopeless` : a simple choice of sums to expand is not factored if it is more than this many times as long as the
         shortest. Where many results contain one long sum, that is written out in each of them: its factoring takes
         quadratic time.
-    `common` : a factor that more terms of a sum than these share is no reason to compare two of them.
+    `common` : terms of a sum are not compared for a factor that more of its terms than these have.
     `largest_arranged` : nodes of a rarely called kernel up to which it is arranged; the right-hand side always is.
 
     Loops over cells:

@@ -79,14 +79,12 @@ def _check_rows(system: SystemNodes, g: Graph) -> None:
     for i, (row, offset) in enumerate(zip(rows, system.constraint_offsets, strict=True)):
         if all(n == g.zero for n in row):
             entry = declared.constraint_entries[i]
-            missing, advice = "coordinate", ""
+            missing = "coordinate"
             if entry.argument != "holonomic":
-                positions = any(g.depends_on([offset], [g.symbol(x.name)]) for x in declared.coordinates)
-                missing, advice = (
-                    "velocity",
-                    "; an equation for coordinates goes to holonomic=[...]" if positions else "",
-                )
-            raise DeclarationError(f"{entry.argument}[{entry.key}] contains no {missing}{advice}")
+                missing = "velocity"
+                if g.depends_on([offset], [g.symbol(x.name) for x in declared.coordinates]):
+                    missing += "; an equation for coordinates goes to holonomic=[...]"
+            raise DeclarationError(f"{entry.argument}[{entry.key}] contains no {missing}")
     for i, (row, offset) in enumerate(zip(rows, system.constraint_offsets, strict=True)):
         for u in declared.inputs:
             if g.depends_on([*row, offset], [g.symbol(u.name)]):

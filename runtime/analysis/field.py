@@ -183,7 +183,7 @@ class Field:
         return None
 
     def kink(self, v: Array, units: Array, rows: Array) -> str | None:
-        """The name of a kink at v on whose two sides F or its derivatives differ; None if there is none.
+        """The name of a kink at v where F or its derivatives differ on the two sides; None without such a kink.
 
         `units` are those of v, `rows` those of the rates.
         """

@@ -159,7 +159,9 @@ static int cg_block_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
 {
     const double times[4] = {saved->t, saved->t_old, saved->t_stop, saved->t_anchor};
     int valid = saved->size == run->size && saved->n == run->n && saved->n_own == run->n_own
-        && saved->n_tangents == run->n_tangents && saved->n_blocks == run->n_blocks && saved->ld == run->ld && saved->n_u == run->n_u && saved->n_stages == run->n_stages && saved->n_dense == run->n_dense && saved->order == run->order
+        && saved->n_tangents == run->n_tangents && saved->n_blocks == run->n_blocks && saved->ld == run->ld
+        && saved->n_u == run->n_u && saved->n_stages == run->n_stages && saved->n_dense == run->n_dense
+        && saved->order == run->order
         && saved->adaptive == run->adaptive && saved->implicit == run->implicit
         && saved->projection >= CG_PROJECT_NONE && saved->projection <= CG_PROJECT_ALL;
     for (int i = 0; i < 4; i++) {

@@ -231,7 +231,7 @@ static void cg_events_sides_at(cg_run_t *run, double theta)
     }
 }
 
-/* A larger value is no error of the time of a zero in a step of this length: the quantity has jumped. */
+/* The largest value that an error in the time of a zero explains, in a step of this length: beyond it the quantity has jumped. */
 static double cg_events_least(const cg_run_t *run, int32_t index, double length)
 {
     return run->detector->scale[index] * (CG_SIDE + 8.0 * cg_step_smallest(run->t) / length);

@@ -188,7 +188,7 @@ int cg_locate(cg_run_t *run, int32_t index, double t, double end, int *landed)
             memcpy(run->x, run->detector->x, sizeof(double) * (size_t)run->n);
             run->t = t;
             run->have_f = 0;
-            const int before = moved.g * after < -CG_SIDE * run->detector->scale[index]; /* a jump: the nearest is no zero */
+            const int before = moved.g * after < -CG_SIDE * run->detector->scale[index]; /* it jumps: even the nearest value is far from zero */
             return status == CG_OK && before ? cg_locate_step_over(run, index, after) : status;
         }
     }

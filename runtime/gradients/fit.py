@@ -183,7 +183,7 @@ def fit(
 
     def slopes(values: Array) -> Array:
         rows = problem.jacobian(values)
-        if not rows.any():  # there is no step from here: SciPy's would be NaN
+        if not rows.any():  # no step leads on from here: SciPy's would be NaN
             raise ArgumentError(
                 f"fit: the data do not depend on {', '.join(problem.names)} at {_listed(problem, values)}, which the "
                 "search came to; give nearer first guesses, or bounds"

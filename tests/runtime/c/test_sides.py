@@ -596,7 +596,7 @@ def test_impacts_accumulate_with_sensitivities_too(e: float) -> None:
 @pytest.mark.parametrize("direction", [1, 0, -1])
 @pytest.mark.parametrize("power", ["x*|x|", "x**3"])
 def test_an_odd_power_crosses_zero_once(power: str, direction: int) -> None:
-    """x = sin(t + phase) is zero at multiples of pi; what a run leaves of x there is no other crossing of a power."""
+    """x = sin(t + phase) is zero at multiples of pi; the rounding error of x there is not a second crossing."""
     x = cg.coordinates("x")
     event = cg.Event(x**3 if power == "x**3" else x * sp.Abs(x), direction=direction, name="zero")
     system = cg.System(
