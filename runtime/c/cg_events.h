@@ -204,7 +204,7 @@ typedef struct cg_detector {
     int32_t turned;      /* 1: one of several resets at run->t made its guard go back, before the others */
     int32_t cause;       /* the event that accumulates; -1: none */
     int32_t follows;     /* 1: what has fired follows from what was handled at run->t, before any step */
-    int32_t unused;
+    int32_t watches_kinks; /* 1: with CG_WATCH_KINKS */
     double quiet;        /* at an instant: since when nothing has happened, or since the start */
     double anchor;       /* t_anchor and n_anchor before the last step */
     int64_t n_anchor;

@@ -49,6 +49,7 @@ int cg_lane_events_configure(cg_lanes_run_t *run, const cg_run_t *options)
         memcpy(detector->direction, given->direction, bytes);
         memcpy(detector->limit, given->limit, bytes);
         memcpy(detector->active, given->active, bytes);
+        detector->watches_kinks = given->watches_kinks;
         detector->rule = given->rule;
         detector->log = given->log;
         detector->log_capacity = given->log_capacity;

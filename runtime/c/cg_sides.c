@@ -243,8 +243,9 @@ static int cg_sides_of_others(cg_run_t *run)
     int unsure = 0;
     for (int32_t i = run->model->n_events; i < detector->first_contact; i++) {
         const double least = detector->fired[i] != 0.0 ? CG_SIDE * detector->scale[i] : 0.0;
-        detector->sign[i] = detector->end[i] > least ? 1.0 : detector->end[i] < -least ? -1.0 : 0.0;
-        unsure = unsure || detector->sign[i] == 0.0;
+        const int known = detector->active[i] != 0.0 && fabs(detector->end[i]) > least;
+        detector->sign[i] = !known ? 0.0 : detector->end[i] > 0.0 ? 1.0 : -1.0;
+        unsure = unsure || (detector->active[i] != 0.0 && !known);
     }
     if (!unsure) {
         return CG_OK;
@@ -253,7 +254,7 @@ static int cg_sides_of_others(cg_run_t *run)
     const int status = cg_detector_later(run, -1, &moment);
     for (int32_t i = run->model->n_events; i < detector->first_contact && status == CG_OK; i++) {
         const double change = detector->values[i] - detector->end[i];
-        if (detector->sign[i] == 0.0 && change != 0.0) {
+        if (detector->active[i] != 0.0 && detector->sign[i] == 0.0 && change != 0.0) {
             detector->sign[i] = change > 0.0 ? 1.0 : -1.0;
         }
     }

@@ -393,6 +393,32 @@ def test_a_force_that_jumps_within_the_limit_of_a_floor_leaves_it_at_rest(given:
         assert len(sol.modes) == 1
 
 
+def test_drag_of_a_block_that_sticks() -> None:
+    """While it sticks, its speed is zero, and where |v| has its kink is rounding."""
+    system = cg.System(
+        "dragged",
+        coordinates=[x, y],
+        kinetic=MOVING + v * w * sp.cos(x - y) / 3,
+        potential=k * x**2 / 2 + y**2 / 2,
+        forces={v: -c * v * sp.Abs(v)},
+        contacts=[cg.Coulomb("floor", slip=v, normal=1 + x**2 / 7, mu=mu)],
+    )
+    model = system.compile()
+    for x0 in np.linspace(1, 3, 9):
+        numbers = {"x": x0, "x_dot": 0.0, "y": 0.3, "y_dot": 0.0, "k": 2.0, "c": 0.15, "mu": 0.3}
+        options = {"rtol": 1e-11, "atol": 1e-11}
+        sol = model.integrate((0, 6), *split(model, numbers), sensitivities=["c"], **options)
+        assert sol.status == 0, sol.message
+        h = 2e-5
+        ends = [
+            model.integrate((0, 6), *split(model, {**numbers, "c": 0.15 + step}), **EXACT)["y"][-1]
+            for step in (-h, h)
+        ]
+        assert sol.sensitivity["y", "c"][-1] == pytest.approx((ends[1] - ends[0]) / (2 * h), abs=1e-6)
+        found = model.gradient(cg.final("y"), (0, 6), *split(model, numbers), by=["c"], **options)
+        assert found["c"] == pytest.approx(sol.sensitivity["y", "c"][-1], abs=1e-6)
+
+
 @cache
 def two_feet() -> Any:
     """A block on two feet, with the friction mu and 2 mu, and a spring."""
