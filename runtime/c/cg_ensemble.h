@@ -66,7 +66,7 @@ enum { CG_SHELVES = 8 };
  * zero except `next`, `last` and the members owned by the caller. */
 typedef struct cg_cursor {
     int64_t next; /* the first trajectory that has not started; in cg_ensemble_run: that has not ended */
-    int64_t last; /* one past the last trajectory */
+    int64_t last; /* one past the last trajectory; between calls it can be lowered to one that has not started */
     int64_t n_done;
     /* Owned by the caller. Every event of the model, ordered by trajectory and time; NULL: not kept. The run needs a
      * detector with a log. */

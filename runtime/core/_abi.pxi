@@ -229,6 +229,7 @@ cdef extern from "cg_ensemble.h" nogil:
         int64_t event_capacity
         double *shelf
         int32_t n_shelves
+        int32_t begun
 
     enum: CG_SHELVES
     int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *cursor, int64_t budget)

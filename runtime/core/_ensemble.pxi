@@ -125,7 +125,8 @@ cdef class EnsembleCore:
         """Integrate the pieces (first, last), starting with the last one of the list, until none is left.
 
         With `attend`, for the main thread, the thread checks for signals and calls it about 50 times a second, the
-        first time after a few steps.
+        first time after a few steps, with the range of a piece that it has not begun; what it returns is the end of what
+        it then runs of the piece. After each piece it is called without arguments.
         """
         cdef int64_t first, last, count
         cdef _Worker worker = _Worker(self, attend)
@@ -251,7 +252,7 @@ cdef class _Worker:
         cdef EnsembleCore core = self.core
         cdef cg_cursor_t cursor
         cdef cg_ensemble_t job
-        cdef int64_t counted = 0
+        cdef int64_t ahead, counted = 0
         cdef int status = CG_OK
         memset(&cursor, 0, sizeof(cursor))
         cursor.last, cursor.events, cursor.event_capacity = count, self.events, self.capacity
@@ -274,7 +275,9 @@ cdef class _Worker:
                     self._enlarge(&cursor)
                 elif status == CG_BUDGET_USED:
                     self.before, self.budget = _pause(self.before, self.budget)
-                    self.attend()
+                    # Without lanes `next` is the one under way.
+                    ahead = cursor.next + (self.group is NULL and cursor.begun != 0)
+                    cursor.last = self.attend(first + ahead, first + cursor.last) - first
                 elif status == CG_UNSUPPORTED and self.group is not NULL:
                     cg_run_delete(<cg_run_t *> self.group)
                     self.group = NULL

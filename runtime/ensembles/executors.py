@@ -18,7 +18,7 @@ from .job import EnsemblePart
 MOST_THREADS = 1024
 SMALLEST_CHUNK, LARGEST_CHUNK = 64, 4096
 POLL = 0.05  # seconds between checks of the other threads
-ALONE = 1e-4  # seconds after which other threads are started: several times the cost of starting one
+WORTH = 1e-3  # seconds of work left that are worth other threads: several times what it costs to start and wake them
 
 
 class Executor(Protocol):
@@ -46,10 +46,13 @@ class Threads:
     def run(self, part: EnsemblePart, report: Callable[[int], None]) -> bool:
         """Run the pieces of a part.
 
-        The calling thread starts alone, since starting other threads takes longer than a short ensemble. Threads
-        release the GIL while they integrate.
+        The calling thread starts alone, since starting other threads takes longer than a short ensemble. When the
+        trajectories that have ended tell that enough work is left, the others are started. Threads release the GIL
+        while they integrate.
         """
-        core, pieces = part.core, self.pieces(part.count, part.width)
+        core, most = part.core, self.threads or cores()
+        # One piece, of which the rest is given to others if that is worth it: each piece ends with empty lanes.
+        pieces = [(0, part.count)] if self.chunk is None else self.pieces(part.count, part.width)
         helpers: list[threading.Thread] = []
         failures: list[BaseException] = []
         begin = time.perf_counter()
@@ -61,14 +64,29 @@ class Threads:
                 failures.append(error)
                 core.stop()
 
-        def attend() -> None:
-            if pieces and not helpers and time.perf_counter() - begin > ALONE:
-                wanted = min((self.threads or cores()) - 1, len(pieces))
-                helpers.extend(threading.Thread(target=help_out, name="chaplygin") for _ in range(wanted))
+        def attend(first: int = 0, last: int = 0) -> int:
+            """Start the others if it is worth it, with what this thread has not begun; returns where its share ends."""
+            spent, left = time.perf_counter() - begin, last - first or sum(b - a for a, b in pieces)
+            known = core.done > 0 or spent > WORTH
+            if (
+                not helpers
+                and most > 1
+                and left > part.width
+                and known
+                and spent / (core.done + 1) * left > WORTH
+            ):
+                if self.chunk is None:
+                    pieces.extend((first + a, first + b) for a, b in self.pieces(last - first, part.width))
+                    last = first
+                helpers.extend(
+                    threading.Thread(target=help_out, name="chaplygin")
+                    for _ in range(min(most - 1, len(pieces)))
+                )
                 with suppress(RuntimeError):  # the system starts no more
                     for helper in helpers:
                         helper.start()
             report(core.done)
+            return last
 
         interrupted = False
         try:

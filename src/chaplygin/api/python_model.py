@@ -216,7 +216,7 @@ class PythonEnsemble:
     def stop(self) -> None:
         self.stopped = True
 
-    def run(self, pieces: list[tuple[int, int]], attend: Callable[[], None] | None = None) -> None:
+    def run(self, pieces: list[tuple[int, int]], attend: Callable[..., int] | None = None) -> None:
         """Integrate the pieces (first, last), starting with the last one of the list."""
         while pieces and not self.stopped:
             for j in range(*pieces.pop()):

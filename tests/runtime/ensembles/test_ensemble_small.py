@@ -84,12 +84,21 @@ def test_a_short_call_starts_no_thread(compiled: Any, threads: list[str]) -> Non
 def test_a_long_call_starts_threads_and_has_the_same_bits(
     compiled: Any, threads: list[str], lanes: int | None
 ) -> None:
-    alone = cg.ensemble(compiled.model, (0, 300), *compiled, n=N, threads=1, lanes=lanes)
+    alone = cg.ensemble(compiled.model, (0, 6000), *compiled, n=N, threads=1, lanes=lanes)
     assert threads == []
-    several = cg.ensemble(compiled.model, (0, 300), *compiled, n=N, threads=3, lanes=lanes, chunk=3)
+    several = cg.ensemble(compiled.model, (0, 6000), *compiled, n=N, threads=3, lanes=lanes, chunk=3)
     assert len(threads) == 2
     assert_same(alone, several)
-    assert_single(alone, compiled, 5, (0, 300))
+    assert_single(alone, compiled, 5, (0, 6000))
+
+
+def test_the_rest_of_a_long_call_is_given_to_others(compiled: Any, threads: list[str]) -> None:
+    """Without a chunk: what the calling thread has not begun when it is worth other threads."""
+    given = first(compiled, N)
+    alone = cg.ensemble(compiled.model, (0, 6000), *given, n=N, threads=1, lanes=1)
+    several = cg.ensemble(compiled.model, (0, 6000), *given, n=N, threads=3, lanes=1)
+    assert len(threads) == 2
+    assert_same(alone, several)
 
 
 def test_errors_of_the_other_threads_come_through(
@@ -100,7 +109,7 @@ def test_errors_of_the_other_threads_come_through(
     with pytest.raises(
         cg.errors.ArgumentError, match=f"trajectories 0 to {2 * N} are not in an ensemble of {N}"
     ):
-        cg.ensemble(compiled.model, (0, 3000), *compiled, n=N, threads=2, lanes=1)
+        cg.ensemble(compiled.model, (0, 6000), *compiled, n=N, threads=2, lanes=1, chunk=N)
     assert len(threads) == 1
 
 
