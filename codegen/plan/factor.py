@@ -94,14 +94,13 @@ class _Sum:
         return found
 
 
-class _Kind:
+class _Kind(dict["_Sum", dict[int, None]]):
     """The numbers of the terms with the same factors, by their sums; `twice`: whether there have been two at once."""
 
-    __slots__ = ("literals", "twice", "within")
+    __slots__ = ("literals", "twice")
 
     def __init__(self, literals: Literals) -> None:
         self.literals = literals
-        self.within: dict[_Sum, dict[int, None]] = {}
         self.twice = False
 
 
@@ -119,17 +118,17 @@ class _Term:
         self.home.terms[number] = None
         for a in self.kind.literals:
             self.home.having.setdefault(a, {})[number] = None
-        self.kind.within.setdefault(self.home, {})[number] = None
+        self.kind.setdefault(self.home, {})[number] = None
 
     def leave(self, number: int) -> None:
         """Take it out of its sum and its kind."""
         del self.home.terms[number]
         for a in dict.fromkeys(self.kind.literals):
             del self.home.having[a][number]
-        alike = self.kind.within[self.home]
+        alike = self.kind[self.home]
         del alike[number]
         if not alike:
-            del self.kind.within[self.home]
+            del self.kind[self.home]
 
 
 class _Divisor:
@@ -234,7 +233,9 @@ class Factoring:
     def _add(self, home: _Sum, sign: int, literals: Literals) -> None:
         """Add a term to a sum, to the products in it, and to the divisors that it is a place of with others."""
         number = next(self._numbers)
-        kind = self._kinds.get(literals) or self._kinds.setdefault(literals, _Kind(literals))
+        kind = self._kinds.get(literals)
+        if kind is None:
+            kind = self._kinds[literals] = _Kind(literals)
         term = self.terms[number] = _Term(home, sign, kind)
         for pair in self._tables.pairs(literals):
             self._hold(pair, number)
@@ -244,9 +245,9 @@ class Factoring:
             self._enter(other, number)
         if kind.twice:
             self._enter_apart(number)
-        elif len(kind.within) > 1 or len(kind.within[home]) > 1:
+        elif len(kind) > 1 or len(kind[home]) > 1:
             kind.twice = True
-            for known in [n for numbers in kind.within.values() for n in numbers]:
+            for known in [n for numbers in kind.values() for n in numbers]:
                 self._enter_apart(known)
         for other in self._known_partners(term):
             self._enter(other, number)
@@ -293,8 +294,7 @@ class Factoring:
 
     def _within(self, literals: Literals) -> Mapping[_Sum, Mapping[int, None]]:
         """The terms with these factors, by their sums."""
-        kind = self._kinds.get(literals)
-        return {} if kind is None else kind.within
+        return self._kinds.get(literals, {})
 
     def _enter_whole(self, key: Key) -> None:
         """Enter the pairs of terms that are the sum u + sign * v themselves."""
