@@ -307,19 +307,23 @@ def planar(
 ) -> Link:
     """Motion in a plane of the parent: translations `name`_1, `name`_2 along the plane, rotation `name`_angle.
 
-    `normal` is "x", "y" or "z" of the joint's axes; the translations are along the next two axes in cyclic order.
-    Further arguments as of `revolute`.
+    `normal` is "x", "y", "z", or a vector of numbers, in the joint's axes. The translations are along the next two
+    axes in cyclic order: u and normal x u, where u is the part in the plane of the axis that follows the normal's
+    largest component. Further arguments as of `revolute`.
 
     >>> planar(None, name="sledge", mass=1).center.T
     Matrix([[sledge_1, sledge_2, 0]])
     """
-    if not isinstance(normal, str) or normal not in AXES:
-        raise DeclarationError(f'{_where(name)}: normal is {short(normal)}; give "x", "y" or "z"')
-    motion, third = _Motion(name, joint), "xyz".index(normal)
-    for i in (1, 2):
-        shift = motion.rate(f"_{i}", _LENGTH)
-        motion.shift += shift * sp.Matrix([int(k == (third + i) % 3) for k in range(3)])
-    motion.rotation = turn(third + 1, motion.rate("_angle", _ANGLE))
+    upright = _direction(name, "normal", normal)
+    if upright.free_symbols:
+        raise DeclarationError(f'{_where(name)}: normal is {short(normal)}; give "x", "y", "z" or numbers')
+    motion = _Motion(name, joint)
+    following = (max(range(3), key=lambda i: abs(upright[i])) + 1) % 3
+    along = sp.Matrix([int(i == following) for i in range(3)]) - upright[following] * upright
+    along /= along.norm()
+    for suffix, axis in (("_1", along), ("_2", upright.cross(along))):
+        motion.shift += motion.rate(suffix, _LENGTH) * axis
+    motion.rotation = turn(upright, motion.rate("_angle", _ANGLE))
     return _link(parent, name, motion, **link)
 
 

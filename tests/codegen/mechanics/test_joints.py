@@ -48,6 +48,12 @@ def accelerations(system: cg.System, values: dict[str, float], form: str | None 
         (joint.universal(None, "x", "y", **STANDING), Rotation.from_euler("XY", (0.7, -0.4)), [0, 0, 0]),
         (joint.ball(None, angles="zxz", **STANDING), Rotation.from_euler("ZXZ", (0.7, -0.4, 1.1)), [0, 0, 0]),
         (joint.planar(None, "y", **STANDING), Rotation.from_euler("Y", 1.1), [-0.4, 0, 0.7]),
+        (
+            joint.planar(None, (1, 2, -2), **STANDING),
+            Rotation.from_rotvec(1.1 * SKEW),
+            (0.7 * np.array([2, 4, 5]) - 0.4 * np.cross(SKEW, [2, 4, 5])) / np.sqrt(45),
+        ),
+        (joint.planar(None, (0, 0, -2), **STANDING), Rotation.from_euler("Z", -1.1), [0.7, 0.4, 0]),
         (joint.fixed(None, **STANDING), Rotation.identity(), [0, 0, 0]),
     ],
     ids=lambda v: f"{v.coordinates}" if isinstance(v, cg.joint.Link) else "",
@@ -170,7 +176,12 @@ def test_velocities_are_ordered_as_the_links() -> None:
         (lambda: joint.revolute(None, "x", name="b", at=(1, 2)), r"Body 'b': at has 2 entries"),
         (lambda: joint.universal(None, "x", (2, 0, 0), name="b"), r"Body 'b': first and second are parallel"),
         (lambda: joint.ball(None, angles="xxz", name="b"), r"Body 'b': angles = 'xxz'"),
-        (lambda: joint.planar(None, (0, 0, 1), name="b"), r"Body 'b': normal is \(0, 0, 1\)"),
+        (lambda: joint.planar(None, (0, 0, 0), name="b"), r"Body 'b': normal is zero"),
+        (lambda: joint.planar(None, 3, name="b"), r"Body 'b': normal is 3; give"),
+        (
+            lambda: joint.planar(None, (0, 0, G), name="b"),
+            r"Body 'b': normal is \(0, 0, g\); give .* numbers",
+        ),
         (lambda: joint.ball(None, angles=3, name="b"), r"Body 'b': angles = 3"),
         (lambda: joint.revolute(None, "x", name="b", joint=3), r"Body 'b': joint is 3; give a name"),
         (
