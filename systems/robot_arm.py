@@ -30,7 +30,7 @@ INITIAL = POSTURE | {f"{name}_dot": 0.0 for name in POSTURE}
 
 def system(motors: bool = False) -> System:
     """The declaration; with ``motors``, the inputs tau_waist ... tau_flange are couples in N m."""
-    return cg.from_urdf(FILE, motors=motors)
+    return cg.from_urdf(FILE, base="fixed", motors=motors)
 
 
 def example(motors: bool = False) -> Example:

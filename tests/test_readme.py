@@ -41,6 +41,7 @@ PAGES = (
     "docs/limits.md",
     "docs/linearization.md",
     "docs/runs.md",
+    "docs/urdf.md",
     "docs/painleve_klein.md",  # its code runs in test_painleve_klein.py
 )
 
@@ -126,6 +127,15 @@ def test_declare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )  # carried on at 0.5 to where the spring pulls with mu m g
     assert stick.contacts["sole"] == "stick"
     np.testing.assert_allclose([stick.t_start, stick.t_end], [caught, torn], atol=1e-8)
+
+
+def test_urdf_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The jaws of the gripper move as one; a mimic joint leaves the recursion out."""
+    monkeypatch.chdir(tmp_path)
+    names = run_python_blocks("docs/urdf.md")
+    assert names["gripper"].equations().form == "lagrange"
+    with pytest.raises(cg.FormError, match="every velocity moves one body"):
+        names["gripper"].equations("recursive")
 
 
 def test_readme_shows_a_system_in_a_dozen_lines() -> None:

@@ -6,215 +6,182 @@ Source: the URDF specification of ROS, elements `robot`, `link`, `inertial`, `jo
 from __future__ import annotations
 
 import os
-import re
+import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
-from xml.parsers import expat
 
+import numpy as np
 import sympy as sp
 
-from chaplygin.runtime.interface.messages import listed, short
+from chaplygin.runtime.interface.messages import short
 
 from ..mechanics import joint
 from ..mechanics.bodies import turn
 from ..mechanics.interactions import Weight
 from ..mechanics.joint import Link
-from ..symbols.symbols import DeclarationError, check_name, inputs, parameters
+from ..symbols import symbols
+from ..symbols.symbols import DeclarationError, coordinates, inputs
+from ..system.body_checks import impossible_moments
 from ..system.checked_system import CheckedSystem, checked_system
+from ..system.points import sample
+from ..system.regularity import mass_at
+from .urdf_file import UrdfFile
+from .urdf_motions import HINGES, Motion, motions
 
-Element = ElementTree.Element
-_KINDS = ("revolute", "continuous", "prismatic", "planar", "floating", "fixed")
+_POSES = 4
+"""At so many random poses the mass matrix must be positive, if links have inertias that no body has."""
 
 
-def robot(path: str | Path, *, base: str, motors: bool, friction: str) -> CheckedSystem:
-    """See `chaplygin.from_urdf`."""
-    if base not in ("fixed", "free"):
-        raise DeclarationError(f"from_urdf: base is {short(base)}; give 'fixed' or 'free'")
-    if friction not in ("refuse", "ignore"):
-        raise DeclarationError(f"from_urdf: friction is {short(friction)}; give 'refuse' or 'ignore'")
+def robot(
+    path: str | Path, *, base: str | None, motors: bool, friction: str, parameters: str
+) -> CheckedSystem:
+    """See `chaplygin.from_urdf`. Warnings point at what calls its caller."""
+    for word, value, known in (
+        ("base", "fixed" if base is None else base, ("fixed", "free")),
+        ("friction", friction, ("refuse", "ignore")),
+        ("parameters", parameters, ("numbers", "symbolic")),
+    ):
+        if value not in known:
+            raise DeclarationError(f"from_urdf: {word} is {short(value)}; give {known[0]!r} or {known[1]!r}")
     if not isinstance(motors, bool):
         raise DeclarationError(f"from_urdf: motors is {short(motors)}; give True or False")
     if not isinstance(path, (str, os.PathLike)):
         raise DeclarationError(f"from_urdf: path is {short(path)}; give the path of a file")
-    return _Robot(Path(path)).system(base == "free", motors, friction == "ignore")
+    made = _Robot(UrdfFile(Path(path)), base, motors, friction == "ignore", parameters == "symbolic")
+    system = made.system()
+    for note in made.notes:
+        warnings.warn(f"{made.where}: {note}", RuntimeWarning, stacklevel=3)
+    return system
 
 
 class _Robot:
-    """The elements of a file by name, and the links made of them."""
+    """The links made of a file."""
 
-    def __init__(self, path: Path) -> None:
-        self.where = f"from_urdf({path.name})"
-        root = self._parsed(path.read_bytes())
-        self.name = _plain(root.get("name") or path.stem)
-        check_name(self.name, f"{self.where}: robot")
-        self.links = self._named(root, "link")
-        self.joints = self._named(root, "joint")
-        if not self.links:
-            raise DeclarationError(f"{self.where}: no link")
+    def __init__(
+        self, file: UrdfFile, base: str | None, motors: bool, friction: bool, symbolic: bool
+    ) -> None:
+        self.file, self.where = file, file.where
+        self.floating, self.motors, self.friction, self.symbolic = base == "free", motors, friction, symbolic
+        self.notes: list[str] = []
+        """What is to be said of the file by warnings."""
         self.made: dict[str, Link] = {}
         self.poses: dict[str, tuple[Link, Any, Any]] = {}
         """Of each link: the link with which it moves, and its position and rotation in the frame of that one."""
-        self.above = self._tree()
-        self.outward = self._outward()
-
-    def _parsed(self, text: bytes) -> Element:
-        """The root element. A document type is refused before anything is expanded."""
-
-        def refuse(*_: Any) -> None:
-            raise DeclarationError(
-                f"{self.where}: it has a document type (<!DOCTYPE ...>) and may define entities; remove it"
+        self.moving = {file.outward[0]} if self.floating else set()
+        """The links that move."""
+        self.impossible: list[str] = []
+        """Those of them with an inertia that no body has."""
+        self.example: dict[sp.Symbol, float] = {}
+        self.inertials = {link: file.inertial(link) for link in file.links}
+        heavy = [link for link, found in self.inertials.items() if not found.is_massless]
+        self.motions, self.still = motions(file, heavy)
+        if base is None:
+            self._say_where_it_stands()
+        if self.still:
+            self.notes.append(
+                f"nothing with a mass is moved by {_words('joint', self.still)}: fixed where the coordinate is zero"
             )
 
-        scanner = expat.ParserCreate()
-        scanner.StartDoctypeDeclHandler = refuse
-        try:
-            scanner.Parse(text, True)
-            root = ElementTree.fromstring(text)
-        except (expat.ExpatError, ElementTree.ParseError) as error:
-            raise DeclarationError(f"{self.where}: it is not XML: {error}") from None
-        except (LookupError, ValueError) as error:  # of the codec that the declaration names
-            raise DeclarationError(
-                f"{self.where}: its encoding cannot be read: {error}; save it as UTF-8"
-            ) from None
-        if root.tag != "robot":
-            raise DeclarationError(f"{self.where}: its root element is <{root.tag}>; a URDF has <robot>")
-        return root
-
-    def _named(self, root: Element, tag: str) -> dict[str, Element]:
-        found: dict[str, Element] = {}
-        known: set[str] = set()
-        for element in root.findall(tag):
-            name = element.get("name")
-            if not name:
-                raise DeclarationError(f"{self.where}: a <{tag}> has no name")
-            check_name(_plain(name), f"{self.where}: {tag}")
-            if _plain(name) in known:
-                raise DeclarationError(f"{self.where}: two {tag}s are named {name!r}")
-            known.add(_plain(name))
-            found[name] = element
-        return found
-
-    def _tree(self) -> dict[str, str]:
-        """The joint that carries each link but the root."""
-        above: dict[str, str] = {}
-        for name in self.joints:
-            for end in ("parent", "child"):
-                link = self._end(name, end)
-                if link not in self.links:
-                    raise DeclarationError(
-                        f"{self.where}: joint {name!r}: its {end} {link!r} is not a link of the file"
-                    )
-            child = self._end(name, "child")
-            if child in above:
-                raise DeclarationError(
-                    f"{self.where}: link {child!r} is carried by two joints, {above[child]!r} and {name!r}; close "
-                    "a loop by System(holonomic=[...])"
-                )
-            above[child] = name
-        roots = [link for link in self.links if link not in above]
-        if len(roots) > 1:
-            raise DeclarationError(
-                f"{self.where}: no joint carries the links {', '.join(map(repr, roots))}; only one can be the root"
+    def _say_where_it_stands(self) -> None:
+        """The root stands on the ground, if only by default: it has a mass and is not called the world."""
+        root, rigid = self.file.outward[0], set[str | None]()
+        for link in self.file.outward:
+            if link == root or (
+                self.motions[self.file.above[link]].leader is None and self.file.carrier(link) in rigid
+            ):
+                rigid.add(link)
+        if root != "world" and any(self.inertials[link].mass for link in self.file.links if link in rigid):
+            self.notes.append(
+                f"the root link {root!r} has a mass, and no joint to a world: it stands on the ground; say so by "
+                'base="fixed", or let it float by base="free"'
             )
-        return above
 
-    def _outward(self) -> list[str]:
-        """The links, each after the one that carries it."""
-        found: dict[str, None] = {}
-        for link in self.links:
-            way = {link: None}  # inwards, as far as it is new
-            while (inner := self._carrier(link)) is not None and inner not in found:
-                if inner in way:
-                    cycle = [*way][[*way].index(inner) :]
-                    raise DeclarationError(
-                        f"{self.where}: a cycle of links: {listed([*cycle, inner], 20, ' - ')}"
-                    )
-                way[inner] = None
-                link = inner
-            found |= dict.fromkeys(reversed(way))
-        return list(found)
-
-    def _carrier(self, link: str) -> str | None:
-        """The link that carries a link; None for the root."""
-        return self._end(self.above[link], "parent") if link in self.above else None
-
-    def _end(self, name: str, end: str) -> str:
-        element = self.joints[name].find(end)
-        return self._text(f"joint {name!r}", element, "link", end)
-
-    def _text(self, where: str, element: Element | None, attribute: str, what: str) -> str:
-        value = None if element is None else element.get(attribute)
-        if value is None:
-            raise DeclarationError(f"{self.where}: {where}: <{what} {attribute}=...> is missing")
-        return value
-
-    def _numbers(
-        self, where: str, owner: Element | None, tag: str, attribute: str, n: int, default: str | None = None
-    ) -> list[Any]:
-        element = None if owner is None else owner.find(tag)
-        if default is None:
-            text = self._text(where, element, attribute, tag)
-        else:
-            text = default if element is None else element.get(attribute, default)
-        try:
-            numbers = [float(word) for word in text.split()]
-        except ValueError:
-            numbers = []
-        if len(numbers) != n or not all(abs(v) < float("inf") for v in numbers):
-            raise DeclarationError(
-                f"{self.where}: {where}: <{tag} {attribute}={text!r}>; give {n} finite number{'s'[: n > 1]}"
-            )
-        return [sp.Integer(int(v)) if v == int(v) else sp.Float(v) for v in numbers]  # 1 and 0 fold
-
-    def _origin(self, where: str, element: Element | None) -> tuple[Any, Any]:
-        """Position and rotation R = R_z(yaw) R_y(pitch) R_x(roll) of an <origin>."""
-        place = self._numbers(where, element, "origin", "xyz", 3, "0 0 0")
-        roll, pitch, yaw = self._numbers(where, element, "origin", "rpy", 3, "0 0 0")
-        turned = sp.eye(3)
-        for axis, angle in ((3, yaw), (2, pitch), (1, roll)):
-            turned = turned * turn(axis, angle) if angle else turned
-        return place, turned
-
-    def _body(self, name: str) -> dict[str, Any]:
-        """Mass, inertia and mass centre of a link."""
-        element, where = self.links[name].find("inertial"), f"link {name!r}"
-        if element is None:
-            return {}
-        (mass,) = self._numbers(where, element, "mass", "value", 1)
-        center, turned = self._origin(where, element)
-        moment = {
-            key: self._numbers(where, element, "inertia", key, 1, None if key[1] == key[2] else "0")[0]
-            for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-        }
-        own = sp.Matrix(3, 3, lambda i, j: moment["i" + "".join(sorted("xyz"[k] for k in (i, j)))])
-        inertia = turned * own * turned.T
-        return {"mass": mass, "center": center, "inertia": (inertia + inertia.T) / 2}
-
-    def system(self, floating: bool, motors: bool, friction: bool) -> CheckedSystem:
-        for name in self.outward:
-            self.made[name] = self._link(name, floating)
+    def system(self) -> CheckedSystem:
+        for name in self.file.outward:
+            self.made[name] = self._link(name)
         if not any(link.coordinates for link in self.made.values()):
             raise DeclarationError(
-                f'{self.where}: nothing moves: it has no joint but fixed ones; pass base="free" to let it float'
+                f"{self.where}: nothing moves: it has no joint but fixed ones"
+                + (f" and {_words('joint', self.still)}, with no mass to move" if self.still else "")
+                + ('; pass base="free" to let it float' if not self.floating else "")
             )
-        forces = [pair for name in self.joints for pair in self._forces(name, motors, friction)]
-        self._check_masses()
-        return checked_system(
-            self.name,
-            bodies=[self.made[name] for name in self.links],
-            forces=dict(forces),
-            interactions=[Weight(parameters("g"))],
+        forces: dict[sp.Symbol, Any] = {}
+        for name in self.file.joints:
+            for v, force in self._forces(name):
+                forces[v] = forces.get(v, 0) + force
+        system = checked_system(
+            self.file.name,
+            bodies=[self.made[name] for name in self.file.links],
+            forces=forces,
+            interactions=[Weight(symbols.parameters("g"))],
             units={s: unit for link in self.made.values() for s, unit in link.units.items()},
+            example=self.example,
         )
+        if self.impossible:
+            self._check_mass_matrix(system)
+            self.notes.append(
+                "inertias that no body has (a principal moment is negative, or larger than the sum of the two others) "
+                f"are taken as they are: those of {_words('link', self.impossible)}"
+            )
+        return system
 
-    def _link(self, name: str, floating: bool) -> Link:
+    def _check_mass_matrix(self, system: CheckedSystem) -> None:
+        """Inertias that no body has do no harm if what moves with them makes the mass matrix positive."""
+        graph = system.nodes.graph.copy()
+        upright = [
+            link.rest for link in self.made.values() if any(link.rest.values())
+        ]  # quaternions of unit length
+        for seed in range(1, 1 + _POSES):
+            point = dict(sample(system.nodes, seed))
+            for rest in upright:
+                point.update(rest)
+            if not np.linalg.eigvalsh(mass_at(system.nodes, graph, point))[0] > 0:
+                raise DeclarationError(
+                    f"{self.where}: the mass matrix is not positive, by inertias that no body has: those of "
+                    f"{_words('link', self.impossible)}"
+                )
+
+    # -- links ------------------------------------------------------------------------------------------------------
+    def _body(self, name: str, moves: bool) -> dict[str, Any]:
+        """Mass, inertia and mass centre of a link; parameters for the first two, if they are asked for and matter."""
+        found, plain = self.inertials[name], self.file.plain("link", name)
+        if found.is_massless:
+            return {}
+        mass, moments = found.mass, found.moments
+        if moves:
+            if impossible_moments(np.array(moments, dtype=float)):
+                self.impossible.append(name)
+            if self.symbolic:
+                mass = self._parameter(f"m_{plain}", mass, positive=True)
+                moments = sp.Matrix(
+                    3,
+                    3,
+                    lambda i, j: self._parameter(
+                        f"I{'xyz'[min(i, j)]}{'xyz'[max(i, j)]}_{plain}", moments[i, j]
+                    ),
+                )
+        inertia = found.turned * moments * found.turned.T
+        return {"mass": mass, "center": found.center, "inertia": (inertia + inertia.T) / 2}
+
+    def _parameter(self, name: str, value: Any, **assumptions: bool) -> Any:
+        """A parameter that is `value` in the example; zero stays."""
+        if value == 0:
+            return value
+        symbol = symbols.parameters(name, **assumptions)
+        self.example[symbol] = float(value)
+        return symbol
+
+    def _link(self, name: str) -> Link:
         """A link, of which those that carry it are made."""
-        parent = self._carrier(name)
-        if parent is not None:
-            return self._joined(name, self.above[name], parent)
-        found = (joint.free if floating else joint.fixed)(None, name=_plain(name), **self._body(name))
-        self.poses[name] = found, sp.zeros(3, 1), sp.eye(3)
+        above = self.file.carrier(name)
+        if above is None:
+            make = joint.free if self.floating else joint.fixed
+            found = make(None, name=self.file.plain("link", name), **self._body(name, self.floating))
+            self.poses[name] = found, sp.zeros(3, 1), sp.eye(3)
+        else:
+            found = self._joined(name, self.file.above[name], above)
+        found.as_measured = True
         return found
 
     def _joined(self, name: str, carried: str, inner: str) -> Link:
@@ -223,75 +190,75 @@ class _Robot:
         Links that are fixed to one another are placed in the frame of the one that moves with them: their poses are
         numbers, which are rounded, while the graph of a chain of frames would multiply them exactly.
         """
-        element, where = self.joints[carried], f"{self.where}: joint {carried!r}"
-        place, turned = self._origin(f"joint {carried!r}", element)
+        element, where = self.file.joints[carried], f"joint {carried!r}"
+        kind, motion = element.get("type"), self.motions[carried]
+        own = motion.leader == carried
+        place, turned = self.file.origin(where, element)
         parent, at, attitude = self.poses[inner]
         place, turned = at + attitude * sp.Matrix(place), attitude * turned
-        found = self._moved(name, carried, element, where, parent, place, turned)
-        rigid = element.get("type") == "fixed"
-        self.poses[name] = (parent, place, turned) if rigid else (found, sp.zeros(3, 1), sp.eye(3))
+        axis = sp.Matrix(self.file.numbers(where, element, "axis", "xyz", 3, "1 0 0"))
+        if kind not in ("fixed", "floating") and axis.is_zero_matrix:
+            raise DeclarationError(f"{self.where}: {where}: its axis is zero")
+        if not own and (value := self._value(motion)):
+            along = axis / axis.norm()
+            if kind in HINGES:
+                turned = turned * turn(along, value)
+            else:
+                place = place + turned * along * value
+        moves = motion.leader is not None or inner in self.moving
+        given = {
+            "name": self.file.plain("link", name),
+            "joint": self.file.plain("joint", carried),
+            "at": place,
+            "turned": turned,
+            **self._body(name, moves),
+        }
+        if moves:
+            self.moving.add(name)
+        if motion.leader is None:
+            self.poses[name] = parent, place, turned
+            return joint.fixed(parent, **given)
+        if not own:
+            found = joint.fixed(parent, **given)
+        elif kind in HINGES:
+            found = joint.revolute(parent, axis, **given)
+        elif kind == "prismatic":
+            found = joint.prismatic(parent, axis, **given)
+        elif kind == "planar":
+            found = joint.planar(parent, axis, **given)
+        else:
+            found = joint.free(parent, **given)
+        self.poses[name] = found, sp.zeros(3, 1), sp.eye(3)
         return found
 
-    def _moved(
-        self, name: str, carried: str, element: Element, where: str, parent: Link, place: Any, turned: Any
-    ) -> Link:
-        given = {"joint": _plain(carried), "at": place, "turned": turned, **self._body(name)}
-        kind, own = element.get("type"), _plain(name)
-        axis = self._numbers(f"joint {carried!r}", element, "axis", "xyz", 3, "1 0 0")
-        if element.find("mimic") is not None:
-            raise DeclarationError(
-                f"{where} mimics another; remove <mimic> and declare a System with its relation"
-            )
-        if kind in ("revolute", "continuous", "prismatic") and not any(axis):
-            raise DeclarationError(f"{where}: its axis is zero")
-        if kind in ("revolute", "continuous"):
-            return joint.revolute(parent, axis, name=own, **given)
-        if kind == "prismatic":
-            return joint.prismatic(parent, axis, name=own, **given)
-        if kind == "planar":
-            if sorted(axis) != [0, 0, 1]:
-                raise DeclarationError(f"{where} is planar; its axis must be 1 0 0, 0 1 0 or 0 0 1")
-            return joint.planar(parent, "xyz"[axis.index(1)], name=own, **given)
-        if kind == "floating":
-            return joint.free(parent, name=own, **given)
-        if kind == "fixed":
-            return joint.fixed(parent, name=own, **given)
-        raise DeclarationError(f"{where} has the type {kind!r}; give one of {', '.join(_KINDS)}")
+    def _value(self, motion: Motion) -> Any:
+        """The angle or travel of a joint that has no coordinate of its own."""
+        if motion.leader is None:
+            return motion.offset
+        return motion.factor * coordinates(self.file.plain("joint", motion.leader)) + motion.offset
 
-    def _forces(self, name: str, motors: bool, friction: bool) -> list[tuple[sp.Symbol, Any]]:
-        """The force of damping and motor on each velocity of a joint."""
-        where, element = f"joint {name!r}", self.joints[name]
-        moved = self.made[self._end(name, "child")].velocities
+    # -- forces -----------------------------------------------------------------------------------------------------
+    def _forces(self, name: str) -> Iterator[tuple[sp.Symbol, Any]]:
+        """The forces of damping and motor of a joint on each velocity that moves it."""
+        where, element, motion = f"joint {name!r}", self.file.joints[name], self.motions[name]
         ((damping,), (dry,)) = (
-            self._numbers(where, element, "dynamics", key, 1, "0") for key in ("damping", "friction")
+            self.file.numbers(where, element, "dynamics", key, 1, "0") for key in ("damping", "friction")
         )
-        if dry and moved and not friction:
+        if motion.leader is None:
+            return
+        if dry and not self.friction:
             raise DeclarationError(
                 f"{self.where}: {where} has friction = {float(dry):g}, which is not taken over; pass "
                 'friction="ignore" to leave it out, or declare a Coulomb contact'
             )
-        driven = motors and len(moved) == 1
-        motor = inputs(f"tau_{_plain(name)}") if driven else sp.Integer(0)
-        return [(v, motor - damping * v) for v in moved if driven or damping]
-
-    def _check_masses(self) -> None:
-        """A joint that moves nothing but massless links has no equation of motion."""
-        heavy: set[str] = set()
-        for name in reversed(self.outward):
-            inner = self._carrier(name)
-            if self.made[name].mass != 0:
-                heavy.add(name)
-            if name in heavy and inner is not None:
-                heavy.add(inner)
-        for name in self.joints:
-            child = self._end(name, "child")
-            if self.made[child].velocities and child not in heavy:
-                raise DeclarationError(
-                    f"{self.where}: joint {name!r} carries no mass; give its link {self.made[child].name!r} an "
-                    "<inertial>, or make the joint fixed"
-                )
+        moved = self.made[self.file.end(motion.leader, "child")].velocities
+        if self.motors and motion.leader == name and len(moved) == 1:
+            yield moved[0], inputs(f"tau_{self.file.plain('joint', name)}")
+        if damping:
+            for v in moved:
+                yield v, -damping * motion.factor**2 * v
 
 
-def _plain(name: str) -> str:
-    """A name as an identifier."""
-    return re.sub(r"\W", "_", name, flags=re.ASCII)
+def _words(what: str, names: Sequence[str]) -> str:
+    """The joint 'a'; the joints 'a', 'b'."""
+    return f"the {what}{'s'[: len(names) > 1]} {', '.join(map(repr, names))}"

@@ -50,6 +50,9 @@ class Body:
     [-phi_dot*r + x_dot]
     """
 
+    as_measured: bool = False
+    """Whether the inertia is taken as given even where no distribution of mass has it; its reader says so."""
+
     def __init__(
         self,
         name: str,

@@ -59,9 +59,9 @@ def check_bodies(system: SystemNodes) -> None:
                 f"{where}: mass is {mass[0, 0]:.6g} at the example point; it must not be negative"
             )
         inertia = numbers(f"{where}: inertia", _Matrix(body.inertia))
-        if inertia is not None:
+        if inertia is not None and not body.as_measured and (found := impossible_moments(inertia)):
             meant = {s.name for s in body.inertia.free_symbols} <= given
-            _check_moments(where, inertia, meant and not _turns_in_a_plane(system, body, inertia, near))
+            _refuse_moments(where, found, meant and not _turns_in_a_plane(system, body, inertia, near))
         rotation = _Matrix(body.rotation)
         r = numbers(f"{where}: rotation", rotation)
         if r is None:
@@ -74,16 +74,29 @@ def check_bodies(system: SystemNodes) -> None:
         _check_elsewhere(system, rotation, where, 1.0 if meant else None, near, motions)
 
 
-def _check_moments(where: str, inertia: Any, meant: bool) -> None:
+def impossible_moments(inertia: Any) -> list[float]:
+    """The principal moments, in increasing order, of an inertia that no distribution of mass has; else none.
+
+    Of such an inertia one is negative beyond rounding, or larger than the sum of the two others.
+    """
+    moments: list[float] = np.linalg.eigvalsh(inertia).tolist()
+    possible = moments[0] + moments[1] >= (1 - 1e-9) * moments[2] and not _is_negative(moments)
+    return [] if possible else moments
+
+
+def _is_negative(moments: Sequence[float]) -> bool:
+    return moments[0] < -1e-9 * (1 + abs(moments[-1]))
+
+
+def _refuse_moments(where: str, moments: Sequence[float], meant: bool) -> None:
     """Refuse negative moments and, if the example sets them, moments that no distribution of mass has."""
-    moments = np.linalg.eigvalsh(inertia)
     listed = ", ".join(f"{v:.6g}" for v in moments)
     found = f"{where}: inertia has the central principal moments {listed} at the example point"
-    if moments[0] < -1e-9 * (1 + abs(moments[-1])):
+    if _is_negative(moments):
         raise DeclarationError(
             f"{found}; they must not be negative (if it is taken about another point, pass about=)"
         )
-    if meant and moments[0] + moments[1] < (1 - 1e-9) * moments[2]:
+    if meant:
         raise DeclarationError(f"{found}; in a body none is larger than the sum of the two others")
 
 

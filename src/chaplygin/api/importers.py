@@ -17,30 +17,49 @@ Expression = Any
 
 
 def from_urdf(
-    path: str | Path, *, base: str = "fixed", motors: bool = True, friction: str = "refuse"
+    path: str | Path,
+    *,
+    base: str | None = None,
+    motors: bool = True,
+    friction: str = "refuse",
+    parameters: str = "numbers",
 ) -> System:
     """The mechanical system of a URDF file.
 
     Links become bodies with the masses and inertias of the file, in kg, m and rad; joints of the types revolute,
     continuous, prismatic, planar, floating and fixed become coordinates, named after the joint, with their rates as
-    velocities (floating: quaternion and velocities in body axes, as of `chaplygin.joint.free`). Their damping acts.
-    Weight acts along -z; the acceleration of gravity is the parameter `g`. Meshes, collision shapes, limits,
-    transmissions and sensors are ignored.
+    velocities (floating: quaternion and velocities in body axes, as of `chaplygin.joint.free`; planar: as of
+    `chaplygin.joint.planar`, with any axis). Their damping acts. A joint that mimics another has no coordinate: its
+    angle or travel is multiplier * q + offset, and its damping acts on q. A joint with nothing that has a mass behind
+    it is fixed where its coordinate is zero. Weight acts along -z; the acceleration of gravity is the parameter `g`.
+    Meshes, collision shapes, limits, transmissions and sensors are ignored. See docs/urdf.md.
 
     Parameters
     ----------
     path : the file.
-    base : "fixed" stands the root link on the ground, "free" lets it float.
+    base : "fixed" stands the root link on the ground, as an arm on its table; "free" lets it float, as a walking or
+        flying robot. Default: "fixed", with a warning if the root has a mass and is not named `world`.
     motors : give each joint of one coordinate an input `tau_<joint>`, its force in N or couple in N m.
     friction : "ignore" leaves dry friction of joints out; "refuse" raises an error where there is any.
+    parameters : "symbolic" makes masses and inertias of links that move parameters, `m_<link>`, and `Ixx_<link>` to
+        `Izz_<link>` in the axes of the file, whose figures are the example of the system; zeros stay. "numbers": the
+        figures themselves.
 
-    Characters of names that no identifier can hold become underscores.
+    Characters of names that no identifier can hold become underscores. A name that cannot stand in code even so, such
+    as `1st` or `switch`, is put behind what it names: `link_1st`, `joint_1st`, `robot_1st`.
+
+    Warns
+    -----
+    RuntimeWarning : for a root that stands on the ground by default; joints that are fixed because they move no mass;
+        links whose inertia no body has, as a principal moment is negative or larger than the sum of the two others:
+        it is taken as it is.
 
     Raises
     ------
     DeclarationError : naming the link or joint, for a file that is not a URDF, a document type or an entity, a link
-        that is missing, that two joints carry or that a cycle of joints carries, a joint that carries no mass, a joint
-        that mimics another.
+        that is missing, that two joints carry or that a cycle of joints carries, a negative mass, inertias that make
+        the mass matrix indefinite, joints that mimic one another, a missing one or one of several coordinates, dry
+        friction; and if nothing moves.
     OSError : if the file cannot be read.
 
     >>> from pathlib import Path
@@ -53,7 +72,9 @@ def from_urdf(
     >>> from_urdf("pendulum.urdf")
     System('pendulum', coordinates=(pin), velocities=(pin_dot), parameters=(g))
     """
-    return System._of(importers.robot(path, base=base, motors=motors, friction=friction))
+    return System._of(
+        importers.robot(path, base=base, motors=motors, friction=friction, parameters=parameters)
+    )
 
 
 def from_sympy(

@@ -1,0 +1,86 @@
+"""What moves the joints of a URDF file: a coordinate of their own, that of a joint which they mimic, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from chaplygin.runtime.interface.messages import listed
+
+from ..symbols.symbols import DeclarationError
+from .urdf_file import UrdfFile
+
+HINGES, SLIDES = ("revolute", "continuous"), ("prismatic",)
+_KINDS = (*HINGES, *SLIDES, "planar", "floating", "fixed")
+
+
+@dataclass(frozen=True)
+class Motion:
+    """The angle or travel of a joint is factor q + offset, with the coordinate q of `leader`; without a leader, offset.
+
+    A joint with coordinates of its own is its own leader.
+    """
+
+    leader: str | None
+    factor: Any = 1
+    offset: Any = 0
+
+
+def motions(file: UrdfFile, heavy: Iterable[str]) -> tuple[Mapping[str, Motion], list[str]]:
+    """The motions of all joints, and the joints that are fixed because nothing in `heavy` moves with their coordinate.
+
+    Such a coordinate has no equation of motion. Joints are fixed where it is zero.
+    """
+    found = {name: _motion(file, name) for name in file.joints}
+    laden, moved = set(heavy), set[str | None]()
+    for link in reversed(file.outward):
+        if link in laden and link in file.above:
+            moved.add(found[file.above[link]].leader)
+            laden.add(file.end(file.above[link], "parent"))
+    still = [name for name, motion in found.items() if motion.leader == name and name not in moved]
+    return {
+        name: Motion(None, 0, motion.offset) if motion.leader in still else motion
+        for name, motion in found.items()
+    }, still
+
+
+def _motion(file: UrdfFile, name: str) -> Motion:
+    """The motion of a joint, through all joints that it mimics one by way of another."""
+    way, factor, offset = [name], sp.S.One, sp.S.Zero
+    while (kind := _kind(file, at := way[-1])) != "fixed":
+        mimic, where = file.joints[at].find("mimic"), f"joint {at!r}"
+        if mimic is None and at == name:
+            return Motion(name)
+        if kind not in HINGES + SLIDES:
+            raise DeclarationError(
+                f"{file.where}: {where} is {kind}; joints that mimic or are mimicked have one coordinate"
+            )
+        if mimic is None:
+            return Motion(at if factor else None, factor, offset)
+        leader = file.text(where, mimic, "joint", "mimic")
+        if leader not in file.joints:
+            raise DeclarationError(
+                f"{file.where}: {where} mimics {leader!r}, which is not a joint of the file"
+            )
+        if leader in way:
+            cycle = [*way[way.index(leader) :], leader]
+            raise DeclarationError(f"{file.where}: joints mimic one another: {listed(cycle, 20, ' - ')}")
+        (times,), (plus,) = (
+            file.numbers(where, file.joints[at], "mimic", key, 1, default)
+            for key, default in (("multiplier", "1"), ("offset", "0"))
+        )
+        offset, factor = offset + factor * plus, factor * times
+        way.append(leader)
+    return Motion(None, 0, offset)
+
+
+def _kind(file: UrdfFile, name: str) -> str:
+    kind = file.joints[name].get("type")
+    if kind not in _KINDS:
+        raise DeclarationError(
+            f"{file.where}: joint {name!r} has the type {kind!r}; give one of {', '.join(_KINDS)}"
+        )
+    return kind
