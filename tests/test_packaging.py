@@ -73,6 +73,24 @@ def test_every_public_name_is_there(name: str) -> None:
     assert name in dir(chaplygin)
 
 
+def test_every_public_name_can_be_the_first_that_is_used(tmp_path: Path) -> None:
+    """In a new process each: here others have loaded the modules."""
+    script = (
+        "import os, sys, chaplygin\n"
+        "for name in chaplygin.__all__:\n"
+        "    child = os.fork()\n"
+        "    if not child:\n"
+        "        code = 1\n"
+        "        try:\n"
+        "            code = getattr(chaplygin, name) is None\n"
+        "        finally:\n"
+        "            os._exit(code)\n"
+        "    if os.waitpid(child, 0)[1]: print(name)\n"
+    )
+    preloaded = "import numpy, sympy\n"  # they are not what is tested, and take most of the time
+    assert run(sys.executable, "-c", preloaded + script, cwd=tmp_path).strip() == ""
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = chaplygin.no_such_name  # type: ignore[attr-defined]

@@ -18,7 +18,10 @@ from .loss_function import bounds as bounds_of
 from .residuals import Residuals, residuals
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..model.compiled_model import CompiledModel
+    from ..problem.option_table import RunKeywords
 
 scipy = later("scipy")
 
@@ -147,7 +150,7 @@ def fit(
     inputs: Any = None,
     t0: float | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
-    **options: Any,
+    **options: Unpack[RunKeywords],
 ) -> Fit:
     """Fit parameters and initial values of a model to measured series by nonlinear least squares.
 

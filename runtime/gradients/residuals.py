@@ -20,7 +20,10 @@ from .data import Series, series_of
 from .loss_function import bounds
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..model.compiled_model import CompiledModel
+    from ..problem.option_table import RunKeywords
     from ..results.solution import Solution
 
 _PLACES = ("parameters", "initial", "inputs")
@@ -52,7 +55,7 @@ class Residuals:
     """
 
     def __init__(
-        self, model: CompiledModel, runs: Sequence[Measured], names: Sequence[str], options: dict[str, Any]
+        self, model: CompiledModel, runs: Sequence[Measured], names: Sequence[str], options: RunKeywords
     ) -> None:
         self.model, self.runs, self.names, self._options = model, tuple(runs), tuple(names), options
         self.start = np.empty(len(names))
@@ -136,7 +139,7 @@ def residuals(
     parameters: Any = None,
     inputs: Any = None,
     t0: float | None = None,
-    **options: Any,
+    **options: Unpack[RunKeywords],
 ) -> Residuals:
     """The residuals of a model against measured series, as a function for ``scipy.optimize.least_squares``.
 

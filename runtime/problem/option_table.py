@@ -7,16 +7,14 @@ gradients; what a kind of run cannot do with some value is refused there.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from inspect import formatannotation
 from math import inf
-from typing import Annotated, Any, TypedDict
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple, TypedDict
 
 from ..interface.limits import DEFAULT_METHODS
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """A row of the table. `meaning` is one line, for docstrings, help texts and the comments in C."""
 
     default: Any
@@ -29,7 +27,7 @@ class Option:
     """What None stands for."""
     choices: Mapping[str | None, int] | None = None
     """All that it can be, and the number of each in C."""
-    elsewhere: Mapping[str, Any] = field(default_factory=dict)
+    elsewhere: Mapping[str, Any] = MappingProxyType({})
     """The defaults of some functions, by name, in place of `default`."""
     member: str = ""
     """The member of `cg_run_t` that C code reads."""
@@ -99,8 +97,6 @@ class RunKeywords(TypedDict, total=False):
 
 
 OPTIONS: dict[str, Option] = {name: row.__metadata__[0] for name, row in RunKeywords.__annotations__.items()}
-TYPES = {name: formatannotation(row.__origin__) for name, row in RunKeywords.__annotations__.items()}
-"""As signatures show them."""
 
 
 def defaults_of(function: str) -> dict[str, Any]:

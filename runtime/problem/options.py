@@ -17,7 +17,7 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
-from .option_table import OPTIONS, TYPES, RunKeywords, defaults_of, explained, said
+from .option_table import OPTIONS, RunKeywords, defaults_of, explained, said
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -208,8 +208,11 @@ def unknown(function: Callable[..., Any], given: Iterable[str]) -> TypeError:
 def shown(function: Called) -> Called:
     """Decorator: `help` and completion list the options with their defaults and meanings, in place of ``**options``."""
     own, defaults = inspect.signature(function), defaults_of(function.__name__)
+    types = {
+        name: inspect.formatannotation(row.__origin__) for name, row in RunKeywords.__annotations__.items()
+    }
     options = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=TYPES[name])
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=types[name])
         for name, default in defaults.items()
     ]
     kept = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]

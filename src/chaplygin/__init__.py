@@ -11,6 +11,7 @@ SymPy. They are listed in `__init__.pyi`.
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 
 from ._version import __version__ as __version__
 
@@ -31,6 +32,8 @@ def __getattr__(name: str) -> object:
     home = None if name.startswith("__") else _homes().get(name)
     if home is None:
         raise AttributeError(f"module 'chaplygin' has no attribute {name!r}")
+    if home == __name__:  # a module of this package, which it has as an attribute once it is imported
+        return import_module(f"{home}.{name}")
     value = getattr(__import__(home, fromlist=[name]), name)
     globals()[name] = value
     return value

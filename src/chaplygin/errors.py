@@ -7,8 +7,10 @@ Every chaplygin error derives from `ChaplyginError` and from the corresponding b
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class ChaplyginError(Exception):
