@@ -98,7 +98,7 @@ class UrdfFile:
             if plain[0].isalpha() and len(plain) > 63:
                 raise
             check_name(plain := f"{tag}_{plain}", where)
-        return plain
+        return f"{tag}_g" if plain == "g" else plain  # g is the acceleration of gravity
 
     def _tree(self) -> dict[str, str]:
         """The joint that carries each link but the root."""

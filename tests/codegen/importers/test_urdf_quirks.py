@@ -187,6 +187,8 @@ def test_names_that_cannot_stand_in_code_are_put_behind_what_they_name(tmp_path:
     file = tmp_path / "r.urdf"
     file.write_text(text(name="switch"))
     assert [q.name for q in cg.from_urdf(file).coordinates] == ["joint_switch"]
+    file.write_text(text(name="g"))
+    assert [q.name for q in cg.from_urdf(file).coordinates] == ["joint_g"]
 
 
 def test_a_root_with_a_mass_stands_with_a_word(tmp_path: Path) -> None:
