@@ -24,15 +24,18 @@ _MATH_NAMES = (
     "sqrt exp log sin cos tan asin acos atan sinh cosh tanh fabs pow fmin fmax atan2 copysign abs nan NAN INFINITY "
     "isfinite"
 ).split()
-# Macros that headers may define, and names of the emitted code.
-_MACRO = re.compile(
-    r"(M|HUGE|FP|MATH|INT|UINT|SIZE|PTRDIFF|WCHAR|WINT|SIG|DBL|FLT|CG|CHAPLYGIN)_|U?INT\d|(linux|unix|i386)\Z"
+# Names that headers may define. Macros are in capitals by convention; the others are those of C and POSIX, such as
+# PRIdMAX and si_addr, global variables, and what Windows or a compiler defines.
+_TAKEN = re.compile(
+    r"(?=.*[A-Z].*[A-Z])[A-Z0-9_]+\Z|I\Z|M_|(PRI|SCN)[a-z]|[LP]_[a-z]|(s[ai]|sigev|sched)_"
+    r"|(errno|std(in|out|err)|math_errhandling|environ|signgam|tzname|timezone|daylight|opt(arg|err|ind|opt))\Z"
+    r"|(linux|unix|i386|arm|mips|sparc|sun|near|far|small|hyper|interface|major|minor)\Z"
 )
 
 
 def emitted_name(name: str) -> str:
     """The name of a variable in emitted code: its own, unless that can clash with a C header."""
-    return f"cg_name_{name}" if name in _library_names() or _MACRO.match(name) else name
+    return f"cg_name_{name}" if name in _library_names() or _TAKEN.match(name) else name
 
 
 def _library_names() -> set[str]:
