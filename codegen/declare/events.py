@@ -40,7 +40,8 @@ class Event:
     A guard that is zero to rounding is on the side to which the motion takes it first. If its event has a reset and a
     direction, leaving zero in that direction is an event, at the start and after other events as well: a ball that
     starts on the ground with a downward velocity bounces. A guard that stays at zero keeps its side, so that the event
-    occurs when a later load or input pushes it through.
+    occurs when a later load or input pushes it through. A guard that is zero because a contact sticks has no side: an
+    event on its slip velocity occurs where the slip ends, and not again where the next slip begins.
 
     Events accumulate where the motion goes straight back after the event's own reset, or where the times between
     events shrink until they are not resolved. The run then ends with status -9, at their limit:

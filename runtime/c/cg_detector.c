@@ -212,7 +212,7 @@ static void cg_detector_contact_values(const cg_run_t *run, const double *c, dou
     }
 }
 
-int cg_detector_evaluate(cg_run_t *run, double t, const double *x, int32_t only, double *values)
+int cg_detector_guards(cg_run_t *run, double t, const double *x, int32_t only, double *values)
 {
     cg_detector_t *const detector = run->detector;
     const int32_t first_function = detector->n_guards;
@@ -227,6 +227,14 @@ int cg_detector_evaluate(cg_run_t *run, double t, const double *x, int32_t only,
             status = detector->fn(detector->fn_context, i, model_t, x, &values[first_function + i]);
         }
     }
+    return status;
+}
+
+int cg_detector_evaluate(cg_run_t *run, double t, const double *x, int32_t only, double *values)
+{
+    cg_detector_t *const detector = run->detector;
+    const double model_t = cg_time_of_model(run, t);
+    int status = cg_detector_guards(run, t, x, only, values);
     if (status == CG_OK && detector->n_contacts > 0 && (only < 0 || only >= detector->first_contact)) {
         status = run->model->contacts_fn(model_t, x, run->p, run->u, detector->contacts, run->work);
         cg_detector_contact_values(run, detector->contacts, values + detector->first_contact);

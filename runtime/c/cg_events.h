@@ -18,6 +18,7 @@
  *   - At the start and after a reset, the side of a guard that is zero to rounding is that to which the flow takes it
  *     first (cg_sides.c). One whose event has a reset keeps the side it had, or at the start the one from which it can
  *     occur, so that leaving to the other side is a crossing, then and there. One that stays at zero goes on to keep it.
+ *   - A guard that vanishes where contacts stick is not observed meanwhile, and has no side when they slip (cg_held.c).
  *   - A jump over zero in a reset is not a crossing; a jump over zero caused by an input is, at the beginning of the step
  *     after it. Inputs that are set before the first step belong to the start.
  *   - When the choice of modes starts a slip, its velocity has left zero to its own side: a dip of the interpolant to

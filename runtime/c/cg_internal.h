@@ -16,6 +16,8 @@ cg_time_t cg_signal_segment(const cg_signal_t *signal, cg_time_t t, double direc
 
 #define CG_FURTHER 8.0 /* between the times at which a guard that leaves zero is looked at */
 
+/* The guards and the caller's functions, held or not; see cg_detector_evaluate. */
+int cg_detector_guards(cg_run_t *run, double t, const double *x, int32_t only, double *values);
 /* The observed quantities at time t and state x: all (only < 0), or at least the one with index `only`. */
 int cg_detector_evaluate(cg_run_t *run, double t, const double *x, int32_t only, double *values);
 /* The same inside the last step, at a fraction theta of it. */
@@ -58,6 +60,7 @@ int cg_detector_arrive(cg_run_t *run, int32_t index);
 int cg_detector_jump(cg_run_t *run);
 int cg_detector_handle(cg_run_t *run, cg_record_t *record); /* handles the events at run->t; a pause or CG_OK */
 
+void cg_held_activate(cg_run_t *run); /* which guards are observed in the present modes */
 /* Chooses the modes of all contacts with detector->free set, and of all normal forces. CG_PARADOX: see n_solutions. */
 int cg_modes_choose(cg_run_t *run);
 /* Determines which contacts are free to change: those that stick, have just stopped, or have no slip velocity; the

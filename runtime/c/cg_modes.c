@@ -343,55 +343,7 @@ int cg_modes_choose(cg_run_t *run)
     return CG_OK;
 }
 
-/* The guards a moment later on the tangent of the motion in the present modes; *moment is found if it is 0. */
-static int cg_modes_guards_ahead(cg_run_t *run, double *moment, double *guards)
-{
-    cg_detector_t *const detector = run->detector;
-    int status = cg_run_probe(run, run->t, run->x, detector->f);
-    *moment = *moment == 0.0 ? cg_detector_moment(run) : *moment;
-    const double t = run->t + *moment;
-    for (int32_t i = 0; i < run->n; i++) {
-        detector->x[i] = run->x[i] + *moment * detector->f[i];
-    }
-    status = status == CG_OK ? cg_run_inputs(run, t, detector->x) : status;
-    return status != CG_OK ? status
-                           : run->model->guards_fn(cg_time_of_model(run, t), detector->x, run->p, run->u, guards, run->work);
-}
-
-/* Kinks at zero that stay there since contacts stick, as |v| does for a slip velocity v: what they show is rounding, so they
- * are not observed, and have no side, until the modes change. */
-static void cg_modes_hold_kinks(cg_run_t *run)
-{
-    cg_detector_t *const detector = run->detector;
-    double *const modes = run->u + detector->n_inputs;
-    double *const here = detector->samples, *const stays = here + detector->n_observed, *const slips = stays + detector->n_observed;
-    double moment = 0.0;
-    memset(slips, 0, sizeof(double) * (size_t)detector->n_guards);
-    int status = cg_run_inputs(run, run->t, run->x);
-    if (status == CG_OK) {
-        status = run->model->guards_fn(cg_time_of_model(run, run->t), run->x, run->p, run->u, here, run->work);
-    }
-    status = status == CG_OK ? cg_modes_guards_ahead(run, &moment, stays) : status;
-    for (int32_t contact = 0; contact < detector->n_contacts && status == CG_OK; contact++) {
-        for (int direction = -1; direction <= 1 && modes[contact] == 0.0; direction += 2) {
-            modes[contact] = (double)direction;
-            const int moves = cg_modes_guards_ahead(run, &moment, detector->guards) == CG_OK;
-            modes[contact] = 0.0;
-            for (int32_t i = run->model->n_events; i < detector->n_guards && moves; i++) {
-                slips[i] = cg_larger(slips[i], fabs(detector->guards[i] - stays[i]));
-            }
-        }
-    }
-    for (int32_t i = run->model->n_events; i < detector->n_guards; i++) {
-        const double least = CG_SIDE * slips[i];
-        const int held = status == CG_OK && slips[i] > 0.0 && fabs(here[i]) <= least && fabs(stays[i] - here[i]) <= least;
-        detector->active[i] = held ? 0.0 : 1.0;
-        detector->sign[i] = held ? 0.0 : detector->sign[i];
-    }
-    cg_run_inputs(run, run->t, run->x);
-}
-
-/* A contact's second limit is active only while it sticks, its slip only while none that sticks holds it, and so are kinks. */
+/* A contact's second limit is active only while it sticks, its slip only while none that sticks holds it, and so are guards. */
 void cg_modes_activate(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
@@ -401,7 +353,7 @@ void cg_modes_activate(cg_run_t *run)
         detector->active[detector->first_contact + CG_CONTACT_OBSERVED * i + CG_CONTACT_SLIP] =
             cg_modes_held(run, i) ? 0.0 : 1.0;
     }
-    if (detector->watches_kinks && detector->n_contacts > 0) {
-        cg_modes_hold_kinks(run);
+    if (detector->n_contacts > 0) {
+        cg_held_activate(run);
     }
 }

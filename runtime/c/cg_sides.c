@@ -216,19 +216,24 @@ static int cg_sides_by_value(cg_run_t *run, int start)
     cg_detector_t *const detector = run->detector;
     int unsure = 0;
     for (int32_t i = 0; i < run->model->n_events; i++) {
+        memset(&detector->leaving[i], 0, sizeof detector->leaving[i]);
+        if (detector->active[i] == 0.0) {
+            detector->noise[i] = 0.0;
+            detector->leaving[i].settled = 1;
+            continue;
+        }
         const double g = detector->end[i], before = detector->before[i], moved = fabs(g - before);
         const int fired = !start && detector->fired[i] != 0.0;
         const double latest = cg_larger(CG_SIDE * detector->scale[i], 8.0 * detector->noise[i]);
         const int at_once = fired || (!start && cg_detector_occurred(run, i, run->t));
         const double late = at_once ? cg_smaller(4.0 * fabs(before), latest) : 0.0;
         const double least = cg_larger(detector->noise[i], late);
-        const int zero = detector->active[i] != 0.0 && fabs(g) <= least;
+        const int zero = fabs(g) <= least;
         const int rested = fired && detector->kept[i] != 0.0;
         const int stays = !start && !fired && detector->sign[i] != 0.0 && moved <= detector->noise[i];
         detector->noise[i] = zero ? cg_larger(least, at_once ? 4.0 * fabs(g) : 0.0) : 0.0;
         detector->kept[i] = zero ? cg_sides_kept(run, i, start) : 0.0;
         detector->sign[i] = zero ? 0.0 : stays ? detector->sign[i] : g > 0.0 ? 1.0 : -1.0;
-        memset(&detector->leaving[i], 0, sizeof detector->leaving[i]);
         detector->leaving[i].settled = !zero;
         detector->leaving[i].rested = rested;
         unsure = unsure || zero;

@@ -51,6 +51,9 @@
 #define CG_NOISE 1e-6f   /* smaller changes are rounding */
 #define CG_AT_REST 1e-6f /* a slip velocity below this is zero */
 #define CG_LEVER 1e3f /* no velocity changes by more than this much of a slip when that is made zero */
+#define CG_LOOK 0.03f    /* how far the states are in which guards are looked at that may be held at zero, and */
+#define CG_BESIDE 1e-4f  /* the part of the way from stick to slip there that is next to stick */
+#define CG_VANISHED 1e-5f /* a guard below this fraction of its value in slip is zero */
 #define CG_SAME_FORCE 1e-4f /* two solutions with forces that differ by less are the same */
 
 #endif /* CG_PRECISION_H */
