@@ -531,3 +531,54 @@ def test_an_input_jumps_over_a_surface_at_its_own_time(force: Any, events: list[
         assert ens.sensitivity["x", name][1] == sol.sensitivity["x", name][-1], name
     for event in events:
         np.testing.assert_array_equal(sol.sensitivity.events[event.name].t, np.zeros((1, len(by))))
+
+
+@cache
+def carried(direction: int, last: bool) -> Any:
+    """A mass thrown up; a gate at b lifts it by c, to or over a wall at n, which throws back what reaches it."""
+    gate = cg.Event(x - b, direction=1, reset={x: x + c}, name="gate")
+    wall = cg.Event(x - n, direction=direction, reset={v: -e * v}, name="wall")
+    events = [gate, wall] if last else [wall, gate]
+    system = cg.System("carried", coordinates=[x], kinetic=v**2 / 2, forces={v: -k}, events=events)
+    return system.compile()
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("direction", [0, 1, -1])
+def test_a_guard_that_the_reset_of_another_event_carries_over_zero(direction: int, last: bool) -> None:
+    """That is no crossing: the wall is met from above, later, if it is met from there at all."""
+    model = carried(direction, last)
+    numbers = {"k": 1.5, "b": 0.5, "c": 1.0, "e": 0.7, "n": 1.0}
+    s, t1 = sp.Symbol("s", positive=True), 3
+    at = {s: 2.0, **{q: numbers[q.name] for q in (k, b, c, e, n)}}
+    after = sp.sqrt(s**2 - 2 * k * b)
+    met = sp.sqrt(after**2 + 2 * k * (b + c - n))  # the speed, downwards
+    times = [(s - after) / k, (s - after) / k + (after + met) / k]
+    leaves = -met if direction == 1 else e * met
+    end = n + leaves * (t1 - times[1]) - k * (t1 - times[1]) ** 2 / 2
+    names = ["k", "b", "c", "e", "n"]
+    sol = model.integrate((0, t1), {"x": 0, "x_dot": 2}, numbers, sensitivities=names, **EXACT)
+    assert sol.status == 0, sol.message
+    found = dict(zip(("gate", "wall") if last else ("wall", "gate"), sol.t_events, strict=True))
+    assert found["gate"] == pytest.approx([times[0].subs(at)], abs=1e-12)
+    assert found["wall"] == pytest.approx([times[1].subs(at)] if direction < 1 else [], abs=1e-12)
+    assert sol["x"][-1] == pytest.approx(float(end.subs(at)), abs=1e-12)
+    expected = [float(end.diff(q).subs(at)) for q in (k, b, c, e, n)]
+    assert sol.sensitivity.y[0, :, -1] == pytest.approx(expected, abs=1e-9)
+    slopes = model.gradient(cg.final("x"), (0, t1), {"x": 0, "x_dot": 2}, numbers, by=names)
+    assert [slopes[q] for q in names] == pytest.approx(expected, abs=1e-6)
+    ens = cg.ensemble(model, (0, t1), {"x": [0.0] * 5, "x_dot": 2}, numbers, **EXACT)
+    assert (ens["x"] == model.integrate((0, t1), {"x": 0, "x_dot": 2}, numbers, **EXACT)["x"][-1]).all()
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("direction", [0, 1, -1])
+def test_a_guard_that_the_reset_of_another_event_carries_to_zero(direction: int, last: bool) -> None:
+    """It is on the side from which its event can occur: with direction 1, the wall throws the mass back at once."""
+    numbers = {"k": 1.5, "b": 0.5, "c": 0.5, "e": 0.7, "n": 1.0}
+    sol = carried(direction, last).integrate((0, 1), {"x": 0, "x_dot": 2}, numbers, **EXACT)
+    after, gate = np.sqrt(2.5), (2 - np.sqrt(2.5)) / 1.5
+    walls = sol.t_events[1 if last else 0]
+    assert walls == pytest.approx([gate] if direction == 1 else [], abs=1e-12)
+    leaves = -0.7 * after if direction == 1 else after
+    assert sol["x"][-1] == pytest.approx(1 + leaves * (1 - gate) - 0.75 * (1 - gate) ** 2, abs=1e-12)
