@@ -207,6 +207,7 @@ static int cg_event_handling_instant(cg_run_t *run, const cg_record_t *record)
     if (status == CG_OK) {
         status = cg_detector_sides(run, reset ? CG_SIDES_RESET : CG_SIDES_MODES);
     }
+    status = status == CG_ACCUMULATING && terminal ? CG_OK : status; /* what would follow does not matter */
     if (status == CG_OK && run->jump != NULL) {
         status = cg_detector_jump(run);
         status = status == CG_TANGENT_EVENT ? cg_event_handling_tangent_or_limit(run) : status;

@@ -132,6 +132,21 @@ CASES: dict[str, Case] = {
         "x",
         20.0,
     ),
+    "the end in a stop that leaves it at rest": Case(
+        {
+            "coordinates": [x, y],
+            "kinetic": MOVING,
+            "potential": k * (x**2 + y**2) / 2,
+            "forces": {v: c},
+            "events": [cg.Event(x - b, reset={v: 0}, name="stop"), cg.Event(3 * x - 3 * b, terminal=True, name="end")],
+        },
+        lambda r: {
+            "x": 0.0, "x_dot": drawn(2, 3, r[0]), "y": 0.5, "y_dot": drawn(-1, 1, r[1]), "k": drawn(0.8, 1, r[2]),
+            "c": drawn(1.2, 2, r[3]), "b": 0.7,
+        },
+        ["k", "c", "b", "x_dot", "y"],
+        "y",
+    ),
     "a wall that pushes and bounces": Case(
         {
             "coordinates": [x],
