@@ -96,7 +96,7 @@ def test_flags(values: dict[str, dict[str, int]]) -> None:
 
 def test_kinds_of_inputs(values: dict[str, dict[str, int]]) -> None:
     assert values["signal"] == {
-        f"SIGNAL_{n}": getattr(inputs, n) for n in ("CONSTANT", "HOLD", "LINEAR", "CALL")
+        f"SIGNAL_{n}": getattr(inputs, n) for n in ("CONSTANT", "HOLD", "LINEAR", "CALL", "CUBIC", "MOVING")
     }
 
 

@@ -85,17 +85,12 @@ def _check_symbols(declared: Declaration) -> None:
     known |= {Multiplier(f"lambda_{i + 1}", real=True) for i in range(len(declared.constraints))}
     for entry, symbols in declared.occurring:
         strange = (s for s in symbols if s not in known and not isinstance(s, (Parameter, Input)))
-        refused = (s for s in symbols if entry.refusal(s) and not _moves_by_law(declared, entry, s))
+        refused = (s for s in symbols if entry.refusal(s))
         wrong = [*refused, *strange]
         if wrong:
             first = min(wrong, key=lambda s: natural(str(s)))
             refusal = entry.refusal(first) or _unknown_symbol(declared, entry, first)
             raise DeclarationError(f"{entry}{refusal}")
-
-
-def _moves_by_law(declared: Declaration, entry: Entry, s: sp.Symbol) -> bool:
-    """Whether an input stands in kinematics that no energies are differentiated along."""
-    return declared.law is not None and entry.argument == "kinematics" and isinstance(s, Input)
 
 
 def _unknown_symbol(declared: Declaration, entry: Entry, s: sp.Symbol) -> str:

@@ -13,7 +13,17 @@ import sympy as sp
 from ..mechanics.bodies import Body
 from ..mechanics.interactions import Interaction
 from ..symbols.place import Entry
-from ..symbols.symbols import Input, Multiplier, Parameter, Symbols, in_order, time
+from ..symbols.symbols import (
+    DeclarationError,
+    Input,
+    InputRate,
+    Multiplier,
+    Parameter,
+    Symbols,
+    in_order,
+    rate_of,
+    time,
+)
 from . import bodies as mechanism, contacts, events
 from .contacts import Coulomb
 from .events import Event
@@ -97,8 +107,46 @@ class Declaration:
 
     @cached_property
     def inputs(self) -> Symbols:
-        """The inputs that occur in the expressions or in the example."""
-        return self.of_kind(Input)
+        """The inputs that occur in the expressions or in the example, each followed by the rates that are needed."""
+        found = self.of_kind(Input)
+        if not self._rated:
+            return found
+        own = {u for u in found if u.order == 0}.union(self._rated)
+        followed = (
+            (u, *(rate_of(u, i + 1) for i in range(self._rated.get(u, 0))))
+            for u in in_order(own, self.example)
+        )
+        return tuple(s for each in followed for s in each)
+
+    @cached_property
+    def _rated(self) -> Mapping[sp.Symbol, int]:
+        """How many rates are needed of each input that has any: by where it stands, and by its rates that occur."""
+        found: dict[sp.Symbol, int] = {}
+        own = {u.name: u for u in self.of_kind(Input) if u.order == 0}
+        for entry, symbols in self.occurring:
+            for s in (s for s in symbols if isinstance(s, Input)):
+                order = s.order + self._differentiated(entry)
+                if order > 2 and entry.attribute != "rate":  # the equation itself is named
+                    raise DeclarationError(
+                        f"{entry} contains {s}: the equations would need the third derivative of the input; inputs "
+                        "have a first and a second one"
+                    )
+                u = own.get(s.of) or Input(s.of, real=True) if isinstance(s, InputRate) else s
+                if order:
+                    found[u] = max(found.get(u, 0), order)
+        return found
+
+    def _differentiated(self, entry: Entry) -> int:
+        """How often the equations differentiate an expression by the time: kinematics beside a law not at all."""
+        return 0 if self.law is not None and entry.argument == "kinematics" else entry.contents.order
+
+    @cached_property
+    def rates(self) -> Mapping[sp.Symbol, sp.Symbol]:
+        """The inputs that move what the equations differentiate, and the inputs that are their rates."""
+        found = {} if self.law is None else dict(self.law.rates)
+        for u, order in self._rated.items():
+            found |= {rate_of(u, i): rate_of(u, i + 1) for i in range(order)}
+        return MappingProxyType(found)
 
     @cached_property
     def multipliers(self) -> Symbols:

@@ -12,7 +12,7 @@ from ..mechanics.bodies import Body
 from ..mechanics.joint import Link
 from ..symbols import values
 from ..symbols.place import Entry
-from ..symbols.symbols import DeclarationError, Rate, Symbols, Velocity, in_order, rate, time
+from ..symbols.symbols import DeclarationError, Input, Rate, Symbols, Velocity, in_order, rate, time
 from . import bodies as mechanism, checks, contacts, events
 from .declaration import Declaration, Expression
 from .given_dynamics import KinematicsAlone, Law
@@ -62,7 +62,7 @@ def declare(name: str, given: Given) -> Declaration:
     constraints = values.listed("constraints", given.constraints)
     holonomic = values.listed("holonomic", given.holonomic)
     # A rate df/dt is a constraint on the velocities.
-    constraints += [sp.diff(f, time) + sum(sp.diff(f, x) * v for x, v in rows.items()) for f in holonomic]
+    constraints += [_rate(f, rows) for f in holonomic]
     of_links = [v for body in bodies if isinstance(body, Link) for v in body.velocities]
     if bodies and not rows:
         names = ", ".join(body.name for body in bodies)
@@ -134,6 +134,13 @@ def _kinematics(kinematics: Any, coordinates: Any, bodies: Iterable[Body]) -> di
                     f"{x}_dot = {e}; leave it to the joint, or give the coordinate another name"
                 )
     return rows
+
+
+def _rate(f: Expression, rows: Mapping[sp.Symbol, Expression]) -> Expression:
+    """df/dt of an equation f(t, x, u), with the rates of the inputs."""
+    moved = dict(rows)
+    moved |= {u: rate(u) for u in sorted(f.free_symbols, key=str) if isinstance(u, Input) and u.order < 2}
+    return sp.diff(f, time) + sum(sp.diff(f, s) * v for s, v in moved.items())
 
 
 def _check_alone(given: Given) -> None:

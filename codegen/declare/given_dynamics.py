@@ -80,10 +80,6 @@ class Law(ABC):
         """The nodes of one list of expressions."""
         return [values[Entry("law", name, "", i)] for i in range(len(self.expressions()[name]))]
 
-    def moving(self, g: Graph) -> Flow:
-        """The rates of the inputs along a motion."""
-        return {g.symbol(f.name): g.symbol(rate.name) for f, rate in self.rates.items()}
-
 
 @dataclass(frozen=True, eq=False)
 class KinematicsAlone(Law):

@@ -81,9 +81,14 @@ class EquationNodes:
 
     @property
     def flow(self) -> dict[Node, Node]:
-        """The direction of a motion in the coordinates: their rates, and 1 along the independent variable."""
+        """The direction of a motion in the coordinates: their rates, and 1 along the independent variable.
+
+        Where that is the time, the rates of inputs too.
+        """
         rates = dict(zip(self.coordinate_nodes, self.rates, strict=True))
-        return {**rates, self.independent_node: self.graph.one}
+        if self.independent is not None:
+            return {**rates, self.independent_node: self.graph.one}
+        return {**rates, **self.system.nodes.fields.clock(self.graph)}
 
     @property
     def states(self) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ def derive(system: CheckedSystem, independent: Sequence[sp.Symbol] | None = None
     g = nodes.graph.copy()
     choice = impose(g, system, "given", independent)
     rates = nodes.fields.velocity(g, nodes.eta)
-    flow = {**nodes.fields.flow(g, rates), **system.law.moving(g)}
+    flow = nodes.fields.flow(g, rates)
     mass, force = system.law.balance(g, nodes.entries, nodes.eta, nodes.fields.coordinates, flow)
     motion = Motion(rates, mass, force)
     if choice.permitted is not None:
@@ -80,8 +80,7 @@ def _projected(g: Graph, system: CheckedSystem, motion: Motion, choice: Permitte
     n = len(motion.rates)
     rates, force, entries = moved[:n], moved[n : n + k], moved[n + k :]
     mass = [entries[i * k : (i + 1) * k] for i in range(k)]
-    assert system.law is not None
-    flow = {**nodes.fields.flow(g, rates), **system.law.moving(g)}
+    flow = nodes.fields.flow(g, rates)
     beta = [permitted[e] for e in nodes.eta]
     columns, bias = partials(g, beta, choice.theta), forward(g, beta, flow)
     rest = [g.sub(f, g.dot(row, bias)) for f, row in zip(force, mass, strict=True)]

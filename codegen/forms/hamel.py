@@ -17,7 +17,7 @@ import sympy as sp
 from ..derive.equation_nodes import EquationNodes
 from ..derive.momenta import balance
 from ..derive.structure import generic_points, recognised
-from ..graph.differentiate import partials
+from ..graph.differentiate import forward, partials
 from ..graph.graph import Graph, Node
 from ..system.checked_system import CheckedSystem
 from ..system.fields import solve_for_components
@@ -64,9 +64,11 @@ def three_index_symbols(g: Graph, system: CheckedSystem) -> dict[tuple[int, int,
     # The coframe over (t, x): its time component is -A xi_0.
     coframe = [[g.neg(g.dot(row, fields.drift)), *row] for row in inverse]
     basis = [[g.one, *fields.drift], *([g.zero, *field] for field in fields.along)]
-    variables = [fields.time, *fields.coordinates]
+    entries = [n for row in coframe for n in row]
     # slopes[r][b * (k + 1) + s] = d A_bs / dx_r
-    slopes = partials(g, [n for row in coframe for n in row], variables)
+    slopes = partials(g, entries, [fields.time, *fields.coordinates])
+    if fields.driven:  # inputs are functions of the time
+        slopes[0] = forward(g, entries, fields.clock(g))
     symbols = {}
     for b in range(k):
         start, every = b * (k + 1), range(k + 1)

@@ -69,7 +69,7 @@ class _Model:
         self.kinematics = dict(zip(names.coordinates, rates, strict=True))
         driven = any(isinstance(s, Input) for e in rates for s in e.free_symbols)
         self.first_order = bool(given.states) or driven
-        self.holonomic = list(names.listed("a holonomic constraint", given.holonomic))
+        self.holonomic = [names("a holonomic constraint", e, moving=False) for e in given.holonomic]
         self.velocity = [names("a velocity constraint", e, moving=False) for e in given.velocity]
         self.outputs: dict[str, Expression] = {}
         self.events: list[Event] = []

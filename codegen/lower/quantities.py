@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from chaplygin.runtime.interface.assumptions import ZERO_AT_START
+from chaplygin.runtime.interface.assumptions import RATE, ZERO_AT_START
 from chaplygin.runtime.interface.description import OF_LEAST_NORM, Variable
 
 from ..derive.friction import friction_outputs, friction_rows
@@ -15,7 +15,7 @@ from ..derive.power import POWER, painleve_function, power
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import RELATIONS, Graph, Node
 from ..graph.zeros import simple_zero
-from ..symbols.symbols import assumed
+from ..symbols.symbols import InputRate, assumed
 from .program import ContactEntry, EventEntry
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def variable(eqs: EquationNodes, s: sp.Symbol, kind: str) -> Variable:
         system.units.get(s, ""),
         system.descriptions.get(s, ""),
         system.example.get(s, float("nan")),
-        assumed(s),
+        RATE if isinstance(s, InputRate) else assumed(s),
     )
 
 

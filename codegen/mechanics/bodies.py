@@ -152,8 +152,8 @@ def hat(w: Vector) -> Any:
 
 
 def moves(e: Any) -> set[sp.Symbol]:
-    """The coordinates in an expression, and the time if it occurs."""
-    return {s for s in e.free_symbols if isinstance(s, (Coordinate, Time))}
+    """The coordinates and inputs in an expression, and the time if it occurs."""
+    return {s for s in e.free_symbols if isinstance(s, (Coordinate, Input, Time))}
 
 
 def scalar(where: str, entry: str, value: Any, moving: bool = False) -> Expression:

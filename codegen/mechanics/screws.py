@@ -39,7 +39,7 @@ from ..graph.vectors import (
     zero,
 )
 from ..identities.unused_variables import dropped
-from ..symbols.symbols import Velocity, time
+from ..symbols.symbols import Input, Velocity, rate, time
 from .bodies import Body, moves
 
 
@@ -115,18 +115,23 @@ def _once(method: Method) -> Method:
 class Flow:
     """Poses along dx/dt = X_0 + eta_a X_a: angular velocities, velocities of points, energies, generalised forces.
 
-    `lowering` maps symbols to nodes; `rows` are the nodes of dx/dt by coordinate, `velocities` those of eta.
+    `lowering` maps symbols to nodes; `rows` are the nodes of dx/dt by coordinate, `velocities` those of eta, `driven`
+    those of inputs with their rates.
     """
 
     def __init__(
-        self, lowering: Lowering, rows: Mapping[sp.Symbol, Node], velocities: Mapping[sp.Symbol, Node]
+        self,
+        lowering: Lowering,
+        rows: Mapping[sp.Symbol, Node],
+        velocities: Mapping[sp.Symbol, Node],
+        driven: Mapping[Node, Node],
     ) -> None:
         self.graph: Graph = lowering.graph
         self.lowering = lowering
         self.velocities = dict(velocities)
         (clock,) = lowering.lower([time])
         places = lowering.lower(list(rows))
-        self.along = {**dict(zip(places, rows.values(), strict=True)), clock: self.graph.one}
+        self.along = {**dict(zip(places, rows.values(), strict=True)), clock: self.graph.one, **driven}
         self._known: dict[tuple[Any, ...], Any] = {}
 
     @classmethod
@@ -137,10 +142,14 @@ class Flow:
         g = Graph()
         rows = {x: sp.sympify(e) for x, e in kinematics.items()}
         used = {*symbols, *rows, *(s for e in rows.values() for s in e.free_symbols)} | {time}
-        lowering = Lowering(g, {s: g.symbol(s.name) for s in sorted(used, key=str)})
+        moving = {u: rate(u) for u in used if isinstance(u, Input) and u.order < 2}
+        used.update(moving.values())
+        known = {s: g.symbol(s.name) for s in sorted(used, key=str)}
+        lowering = Lowering(g, known)
         speeds = sorted((s for s in used if isinstance(s, Velocity)), key=str)
         nodes = dict(zip(rows, lowering.lower(list(rows.values())), strict=True))
-        flow = cls(lowering, nodes, dict(zip(speeds, lowering.lower(speeds), strict=True)))
+        driven = {known[u]: known[each] for u, each in moving.items()}
+        flow = cls(lowering, nodes, dict(zip(speeds, lowering.lower(speeds), strict=True)), driven)
         return flow, {s.name: s for s in used}
 
     def on(self, g: Graph) -> Flow:

@@ -10,14 +10,10 @@ import sympy as sp
 
 from chaplygin.runtime.interface.messages import short
 
-from .symbols import Input, Multiplier, Velocity
+from .symbols import Multiplier, Velocity
 
 _OTHERWISE: Mapping[type[sp.Symbol], str] = {
     Velocity: " contains the velocity {0}; it must be a function of (t, x)",
-    Input: (
-        " contains the input {0.name!r}; use inputs only in potential, forces, interactions, contacts, events and "
-        "outputs: elsewhere their rates would enter the equations"
-    ),
     Multiplier: (
         ": unknown symbol {0.name!r}: multipliers can appear only in outputs, event guards and normal forces of "
         "contacts"
@@ -26,48 +22,39 @@ _OTHERWISE: Mapping[type[sp.Symbol], str] = {
 _OF_PLACES = (
     " contains {0}; f must be a function of (t, x): put relations between velocities into constraints"
 )
-_IN_KINEMATICS = (
-    " contains the input {0.name!r}: its rate would enter the equations of the velocities; inputs can stand here only "
-    "if they take the place of all velocities"
-)
 _NO_MULTIPLIERS = " contains {0}; it must not contain multipliers"
 
 
 @dataclass(frozen=True)
 class Contents:
-    """The kinds of symbols that an expression may contain besides the time, coordinates and parameters, and what the
-    error says about any other."""
+    """The kinds of symbols that an expression may contain besides the time, coordinates, parameters and inputs, and what
+    the error says about any other. `order` is how often the equations differentiate it by the time."""
 
     kinds: tuple[type[sp.Symbol], ...] = ()
     otherwise: Mapping[type[sp.Symbol], str] = field(default_factory=dict)
+    order: int = 0
 
 
 CONTENTS = {
-    "kinematics": Contents((Velocity,), {Input: _IN_KINEMATICS}),
-    "kinetic": Contents((Velocity,)),
+    "kinematics": Contents((Velocity,), order=1),
+    "kinetic": Contents((Velocity,), order=1),
     "potential": Contents(
-        (Input,), {Velocity: " depends on velocities; V is a function of (t, x): move it to kinetic"}
+        (), {Velocity: " depends on velocities; V is a function of (t, x): move it to kinetic"}
     ),
-    "forces": Contents((Velocity, Input)),
-    "law": Contents((Velocity, Input)),
-    "bodies": Contents(),
-    "interactions": Contents((Velocity, Input)),
-    "constraints": Contents((Velocity,)),
-    "holonomic": Contents((), {Velocity: _OF_PLACES, Input: _OF_PLACES}),
-    "holonomic.rate": Contents((Velocity, Input)),  # refused in the equation itself
-    "parametrization": Contents((Velocity,)),
-    "outputs": Contents((Velocity, Input, Multiplier)),
-    "contacts.slip": Contents(
-        (Velocity,),
-        {
-            Input: " contains {0}; it must not contain inputs, since their rates would enter the equations",
-            Multiplier: _NO_MULTIPLIERS,
-        },
-    ),
-    "contacts.normal": Contents((Velocity, Input, Multiplier)),
-    "contacts.mu": Contents((Velocity, Input), {Multiplier: _NO_MULTIPLIERS}),
-    "events": Contents((Velocity, Input, Multiplier)),
-    "events.reset": Contents((Velocity, Input)),
+    "forces": Contents((Velocity,)),
+    "law": Contents((Velocity,)),
+    "bodies": Contents(order=2),
+    "interactions": Contents((Velocity,)),
+    "constraints": Contents((Velocity,), order=1),
+    "holonomic": Contents((), {Velocity: _OF_PLACES}, order=2),
+    "holonomic.rate": Contents((Velocity,), order=1),
+    "parametrization": Contents((Velocity,), order=1),
+    "outputs": Contents((Velocity, Multiplier)),
+    "contacts.slip": Contents((Velocity,), {Multiplier: _NO_MULTIPLIERS}, order=1),
+    "contacts.normal": Contents((Velocity, Multiplier)),
+    "contacts.mu": Contents((Velocity,), {Multiplier: _NO_MULTIPLIERS}),
+    "events": Contents((Velocity, Multiplier)),
+    "events.reset": Contents((Velocity,)),
 }
 """What the arguments of a `System`, or attributes of their items, may contain."""
 
@@ -100,7 +87,7 @@ class Entry:
     def refusal(self, s: sp.Symbol) -> str | None:
         """What is wrong with a symbol here, to be read after the entry; None if it may stand here."""
         contents = self.contents
-        kind = next((kind for kind in (Velocity, Input, Multiplier) if isinstance(s, kind)), None)
+        kind = next((kind for kind in (Velocity, Multiplier) if isinstance(s, kind)), None)
         if kind is None or kind in contents.kinds:
             return None
         return (contents.otherwise.get(kind) or _OTHERWISE[kind]).format(s)

@@ -6,7 +6,7 @@ import keyword
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import sympy as sp
 from sympy import Symbol
@@ -48,6 +48,26 @@ class Parameter(Named):
 
 class Input(Named):
     """A quantity that the caller sets during a run."""
+
+    order = 0
+    """How often it is differentiated by the time."""
+
+
+class InputRate(Input):
+    """The first or the second derivative of an input by the time: u_dot or u_ddot of the input u."""
+
+    @property
+    def of(self) -> str:
+        """The name of the input itself."""
+        return self.name.rsplit("_", 1)[0]
+
+    @property
+    def order(self) -> int:  # type: ignore[override]
+        return 2 if self.name.endswith("_ddot") else 1
+
+    def _latex(self, printer: Any) -> str:
+        """One dot or two over the input."""
+        return rf"\{'d' * self.order}ot{{{printer._print(sp.Symbol(self.of))}}}"
 
 
 class Multiplier(Named):
@@ -247,17 +267,46 @@ def multiplier(number: int) -> Multiplier:
     return Multiplier(f"lambda_{number}", real=True)
 
 
-def rate(coordinate: sp.Symbol) -> Rate:
-    """The symbol of dx/dt, named `<coordinate>_dot`.
+@overload
+def rate(of: Coordinate) -> Rate: ...
+@overload
+def rate(of: Input) -> InputRate: ...
+@overload
+def rate(of: Any) -> Any: ...
+def rate(of: Any) -> Any:
+    """The derivative of a coordinate or of an input by the time, as a symbol.
+
+    That of a coordinate x is named `x_dot`. That of an input u is the input `u_dot`, and its own rate, the second
+    derivative of u, is `u_ddot`: a run takes both from what it is given for u. Nothing that contains a higher
+    derivative can be declared.
 
     >>> rate(coordinates("phi"))
     phi_dot
+    >>> steering = inputs("steering")
+    >>> rate(steering), rate(rate(steering))
+    (steering_dot, steering_ddot)
+
+    Raises DeclarationError for anything else. The rate of a velocity is an acceleration, which equations determine.
     """
-    if not isinstance(coordinate, Coordinate):
+    if isinstance(of, Coordinate):
+        return Rate(f"{of.name}_dot", real=True)
+    if isinstance(of, Input):
+        return rate_of(of, of.order + 1)
+    raise DeclarationError(
+        f"rate({of!s}): the argument must be a coordinate created with coordinates(), or an input created with inputs()"
+    )
+
+
+def rate_of(u: Input, order: int) -> Input:
+    """The derivative of an input by the time, of an order that counts from the input itself; 0 is the input."""
+    if order == 0:
+        return u
+    name = u.of if isinstance(u, InputRate) else u.name
+    if order > 2:
         raise DeclarationError(
-            f"rate({coordinate!s}): the argument must be a coordinate created with coordinates()"
+            f"the equations need the third derivative of the input {name!r}; inputs have a first and a second one"
         )
-    return Rate(f"{coordinate.name}_dot", real=True)
+    return InputRate(f"{name}_{'d' * order}ot", real=True)
 
 
 def kind_of(s: sp.Symbol) -> str:

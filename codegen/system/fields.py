@@ -27,12 +27,17 @@ Point = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Fields:
-    """The vector fields of a system: `along[a][i]` is xi_a^i, `drift[i]` is xi_0^i."""
+    """The vector fields of a system: `along[a][i]` is xi_a^i, `drift[i]` is xi_0^i.
+
+    `driven` maps the inputs whose rates enter the equations to these rates, which are inputs too: like the time, they are
+    functions of the time, so X_0 = d/dt + u' d/du + u'' d/du' + xi_0^i d/dx_i.
+    """
 
     coordinates: tuple[Node, ...]
     time: Node
     drift: tuple[Node, ...]
     along: tuple[tuple[Node, ...], ...]
+    driven: Mapping[Node, Node]
 
     def are_rates(self) -> bool:
         """Whether the velocities are the coordinate rates: X_a = d/dx_a, no drift."""
@@ -49,16 +54,21 @@ class Fields:
         return [n for field in (self.drift, *self.along) for n in field]
 
     def autonomous(self, g: Graph) -> bool:
-        """Whether X_0 = d/dt and no component depends on time."""
-        return all(n == g.zero for n in self.drift) and not g.depends_on(self.components, [self.time])
+        """Whether X_0 has no drift and no component depends on time, or on an input that moves."""
+        moving = [self.time, *self.driven]
+        return all(n == g.zero for n in self.drift) and not g.depends_on(self.components, moving)
 
     def velocity(self, g: Graph, eta: Sequence[Node]) -> list[Node]:
         """dx_i/dt = xi_0^i + xi_a^i eta_a."""
         return [g.add(d, g.dot(row, eta)) for d, row in zip(self.drift, self.matrix(), strict=True)]
 
     def flow(self, g: Graph, rates: Sequence[Node]) -> dict[Node, Node]:
-        """The direction of a motion: dx/dt along x, 1 along t."""
-        return {**dict(zip(self.coordinates, rates, strict=True)), self.time: g.one}
+        """The direction of a motion: dx/dt along x, 1 along t, and the rates of inputs."""
+        return {**dict(zip(self.coordinates, rates, strict=True)), **self.clock(g)}
+
+    def clock(self, g: Graph) -> dict[Node, Node]:
+        """The direction in which time passes: 1 along t, and the rates of inputs."""
+        return {self.time: g.one, **self.driven}
 
     def apply(self, g: Graph, a: int, functions: Sequence[Node]) -> list[Node]:
         """X_a f for each function f; a = -1 is X_0."""
@@ -84,7 +94,7 @@ class Fields:
         found = {}
         every = (*self.along, self.drift)  # X_0 last: index -1
         moved = [{x for x, n in zip(self.coordinates, field, strict=True) if n != g.zero} for field in every]
-        moved[-1].add(self.time)
+        moved[-1].update((self.time, *self.driven))
         contained = [{n for n in g.reachable(field) if g.op[n] == "symbol"} for field in every]
         for a in range(-1, k):
             for b in range(a + 1, k):

@@ -136,7 +136,10 @@ def lowered(declared: Declaration) -> SystemNodes:
     rows = [value[place] for place in places]
     drift, matrix = affine(declared, g, places, rows)
     forces = {v: value.get(Entry("forces", v), g.zero) for v in declared.velocities}
-    flow = Flow(lowering, dict(zip(x, rows, strict=True)), {v: symbols[v] for v in declared.velocities})
+    driven = {symbols[u]: symbols[rate] for u, rate in declared.rates.items()}
+    flow = Flow(
+        lowering, dict(zip(x, rows, strict=True)), {v: symbols[v] for v in declared.velocities}, driven
+    )
     mechanism = contributions(declared.bodies, declared.interactions, flow)
     constraints = tuple(value[place] for place in declared.constraint_entries)
     offsets, constraint_rows = affine(declared, g, declared.constraint_entries, constraints)
@@ -146,7 +149,11 @@ def lowered(declared: Declaration) -> SystemNodes:
         graph=g,
         entries=value,
         fields=Fields(
-            tuple(symbols[s] for s in x), symbols[time], tuple(drift), tuple(zip(*matrix, strict=True))
+            tuple(symbols[s] for s in x),
+            symbols[time],
+            tuple(drift),
+            tuple(zip(*matrix, strict=True)),
+            driven,
         ),
         eta=tuple(symbols[v] for v in declared.velocities),
         theta=tuple(symbols[s] for s in declared.independent),

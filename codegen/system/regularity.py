@@ -73,7 +73,7 @@ def _moment(system: SystemNodes, g: Graph, nodes: Sequence[Node], at: Point) -> 
 
 
 def _check_rows(system: SystemNodes, g: Graph) -> None:
-    """Check that every constraint contains a velocity, and no input by the kinematics."""
+    """Check that every constraint contains a velocity, and beside a law no input by the kinematics."""
     rows = [list(r) for r in system.constraint_rows]
     declared = system.declaration
     for i, (row, offset) in enumerate(zip(rows, system.constraint_offsets, strict=True)):
@@ -87,7 +87,7 @@ def _check_rows(system: SystemNodes, g: Graph) -> None:
             raise DeclarationError(f"{entry.argument}[{entry.key}] contains no {missing}")
     for i, (row, offset) in enumerate(zip(rows, system.constraint_offsets, strict=True)):
         for u in declared.inputs:
-            if g.depends_on([*row, offset], [g.symbol(u.name)]):
+            if u not in declared.rates and g.depends_on([*row, offset], [g.symbol(u.name)]):
                 raise DeclarationError(
                     f"{declared.constraint_entries[i]} depends on the input {u.name!r} by the kinematics; its rate "
                     "would enter the equations"

@@ -55,6 +55,7 @@ class Tangents:
         self.y, self.p, self.inputs = model._prepare(
             t, initial, parameters, inputs, Accuracy.of(model, self.how)
         )
+        self.inputs = self.inputs.since(t)
         self.field = Field(model, self.point(t, self.y), "equilibrium")
         self.fed = {i: f for i, f in self.inputs.functions.items() if f.takes_state}
         rtol, atol = self.how.tolerances(model.states)

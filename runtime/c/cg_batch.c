@@ -44,6 +44,21 @@ static int64_t cg_batch_get_integer(const cg_batch_t *batch, int32_t part, int64
     return value;
 }
 
+/* Writes the inputs at the time t to a column, from their polynomials, which begin at `value`, `time` and `curve` and are
+ * `apart` from one another. */
+static void cg_batch_inputs_store(const cg_batch_t *batch, const cg_signal_t *signals, int64_t column, double t,
+                                  const double *time, const double *value, const double *curve, int64_t apart)
+{
+    double *u = cg_batch_at(batch, CG_BATCH_U, column);
+    for (int32_t i = 0; signals != NULL && i < batch->model->n_inputs; i++, u += batch->stride) {
+        if (signals[i].kind == CG_SIGNAL_MOVING) {
+            const double *const c = curve + CG_CURVE * i * apart;
+            const double s = t - time[i * apart];
+            *u = value[i * apart] + s * (c[0] + s * (c[apart] + s * c[2 * apart]));
+        }
+    }
+}
+
 /* ---- one at a time ---- */
 
 /* Starts `run` with the state, parameters and inputs of a column. */
@@ -109,6 +124,7 @@ static int cg_batch_column_advance(const cg_batch_t *batch, cg_run_t *run, int64
     }
     cg_gather(cg_batch_at(batch, CG_BATCH_X, column), batch->stride, run->x, 1, run->n);
     cg_gather(cg_batch_at(batch, CG_BATCH_F, column), batch->stride, run->f, 1, run->n);
+    cg_batch_inputs_store(batch, run->signals, column, run->t, run->u_time, run->u_value, run->u_curve, 1);
     *cg_batch_at(batch, CG_BATCH_T, column) = run->t;
     *cg_batch_at(batch, CG_BATCH_STEP, column) = run->h;
     *cg_batch_at(batch, CG_BATCH_LOG_OLD, column) = run->log_old;
@@ -176,6 +192,26 @@ static void cg_batch_columns_copy(const cg_batch_t *batch, const cg_lanes_run_t 
     }
 }
 
+/* ---- inputs that move with their rates ---- */
+
+/* The lanes from now on: they were loaded with what their columns have of the inputs. */
+static void cg_batch_inputs_load(cg_lanes_run_t *run)
+{
+    for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
+        for (int32_t lane = 0; run->signals[i].kind == CG_SIGNAL_MOVING && lane < run->lanes; lane++) {
+            cg_segment_t segment;
+            cg_signal_moving(run->model, i, run->t[lane], run->u + lane, run->lanes, &segment);
+            cg_lane_put_segment(run, lane, i, &segment);
+        }
+    }
+}
+
+static void cg_batch_lane_inputs_store(const cg_batch_t *batch, const cg_lanes_run_t *run, int32_t lane, int64_t column)
+{
+    cg_batch_inputs_store(batch, run->signals, column, run->t[lane], run->u_time + lane, run->u_value + lane,
+                          run->u_curve + lane, run->lanes);
+}
+
 /* Ends the run of one lane: stores it in its column. */
 static void cg_batch_lane_store(const cg_batch_t *batch, cg_lanes_run_t *run, int32_t lane, int64_t column, int64_t status)
 {
@@ -189,6 +225,7 @@ static void cg_batch_lane_store(const cg_batch_t *batch, cg_lanes_run_t *run, in
                    from + (size_t)(i * run->lanes) * sizeof(double), sizeof(double));
         }
     }
+    cg_batch_lane_inputs_store(batch, run, lane, column);
     cg_batch_put_integer(batch, CG_BATCH_STATUS, column, status);
     run->active[lane] = 0;
 }
@@ -207,6 +244,9 @@ static int cg_batch_columns_serve(const cg_batch_t *batch, cg_lanes_run_t *run, 
     }
     if (arrived == run->lanes) { /* the status stays CG_OK */
         cg_batch_columns_copy(batch, run, first, 1);
+        for (int32_t lane = 0; lane < run->lanes; lane++) {
+            cg_batch_lane_inputs_store(batch, run, lane, first + lane);
+        }
         return 0;
     }
     for (int32_t lane = 0; lane < run->lanes; lane++) {
@@ -257,6 +297,7 @@ static void cg_batch_columns_load(const cg_batch_t *batch, cg_lanes_run_t *run, 
     double *const t_anchor = run->t_anchor, *const t_stop = run->t_stop;
     int64_t *const active = run->active;
     cg_batch_columns_copy(batch, run, first, 0);
+    cg_batch_inputs_load(run);
     cg_copy_lanes(run->status, cg_batch_at(batch, CG_BATCH_STATUS, first), lanes);
     memset(run->n_anchor, 0, size);
     memset(run->rejected, 0, size);

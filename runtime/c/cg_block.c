@@ -25,6 +25,7 @@ static size_t cg_block_layout(cg_run_t *run, char *base, const cg_model_t *model
     run->u_time = (cg_time_t *)cg_take_bytes(base, &offset, sizeof(cg_time_t) * (size_t)run->n_u);
     run->u_value = cg_take(base, &offset, run->n_u);
     run->u_slope = cg_take(base, &offset, run->n_u);
+    run->u_curve = cg_take(base, &offset, CG_CURVE * run->n_u);
     run->work = cg_take(base, &offset, model->n_work);
     run->x_start = cg_take(base, &offset, run->ld);
     run->moved = cg_take(base, &offset, run->ld);
@@ -175,8 +176,8 @@ static int cg_block_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
     valid = valid && cg_block_counter_valid(saved->n_jac) && cg_block_counter_valid(saved->n_lu)
         && cg_block_small_valid(saved->n_stiff) && cg_block_small_valid(saved->n_calm) && cg_block_small_valid(saved->n_wait)
         && (run->implicit || !(saved->stiff || saved->last_stiff));
-    valid = valid && saved->status <= CG_TERMINAL_EVENT && !(saved->input_kind & ~(CG_INPUT_SLOPE | CG_INPUT_CALL))
-        && (run->signals != NULL || !(saved->input_kind & CG_INPUT_SLOPE))
+    valid = valid && saved->status <= CG_TERMINAL_EVENT && !(saved->input_kind & ~(CG_INPUT_SLOPE | CG_INPUT_CALL | CG_INPUT_CURVE))
+        && (run->signals != NULL || !(saved->input_kind & (CG_INPUT_SLOPE | CG_INPUT_CURVE)))
         && (run->input_fn != NULL || !(saved->input_kind & CG_INPUT_CALL));
     return valid;
 }

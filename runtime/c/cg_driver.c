@@ -14,6 +14,17 @@ static void cg_driver_forget_point(cg_run_t *run)
     }
 }
 
+/* Input i follows a segment from now on. */
+static void cg_driver_put_segment(cg_run_t *run, int32_t i, const cg_segment_t *segment)
+{
+    run->u_time[i] = segment->time;
+    run->u_value[i] = segment->value;
+    run->u_slope[i] = segment->curve[0];
+    memcpy(run->u_curve + (ptrdiff_t)CG_CURVE * i, segment->curve, sizeof segment->curve);
+    run->input_kind |= run->signals[i].kind >= CG_SIGNAL_CUBIC ? CG_INPUT_CURVE : 0;
+    run->input_kind |= segment->curve[0] != 0.0 ? CG_INPUT_SLOPE : 0;
+}
+
 cg_time_t cg_run_segment(cg_run_t *run, cg_time_t t)
 {
     cg_time_t t_stop = run->t_end;
@@ -24,14 +35,17 @@ cg_time_t cg_run_segment(cg_run_t *run, cg_time_t t)
         if (signal->kind == CG_SIGNAL_CALL) {
             run->input_kind |= CG_INPUT_CALL;
         }
-        if (signal->kind != CG_SIGNAL_HOLD && signal->kind != CG_SIGNAL_LINEAR) {
-            continue;
+        if (signal->kind == CG_SIGNAL_MOVING) {
+            cg_segment_t segment;
+            cg_signal_moving(run->model, i, t, run->u, 1, &segment);
+            cg_driver_put_segment(run, i, &segment);
+        } else if (cg_signal_sampled(signal)) {
+            cg_segment_t segment;
+            t_stop = cg_signal_segment(signal, t, run->direction, t_stop, &segment);
+            cg_driver_put_segment(run, i, &segment);
+            run->u[i] = run->u_value[i];
+            cg_driver_forget_point(run);
         }
-        t_stop = cg_signal_segment(signal, t, run->direction, t_stop, &run->u_time[i], &run->u_value[i],
-                                   &run->u_slope[i]);
-        run->input_kind |= run->u_slope[i] != 0.0 ? CG_INPUT_SLOPE : 0;
-        run->u[i] = run->u_value[i];
-        cg_driver_forget_point(run);
     }
     return t_stop;
 }

@@ -39,21 +39,45 @@ static int64_t cg_evaluate_samples_before(const cg_signal_t *signal, cg_time_t t
     return low;
 }
 
+int cg_signal_sampled(const cg_signal_t *signal)
+{
+    return signal->kind == CG_SIGNAL_HOLD || signal->kind == CG_SIGNAL_LINEAR || signal->kind == CG_SIGNAL_CUBIC;
+}
+
 cg_time_t cg_signal_segment(const cg_signal_t *signal, cg_time_t t, double direction, cg_time_t t_stop,
-                            cg_time_t *time, double *value, double *slope)
+                            cg_segment_t *segment)
 {
     const int64_t after = cg_evaluate_samples_before(signal, t, direction);
     const int64_t before = after > 0 ? after - 1 : 0;
     const int64_t knot = direction > 0.0 ? after : after - 1;
-    *time = signal->t[before];
-    *value = signal->value[before];
-    *slope = 0.0;
+    memset(segment, 0, sizeof *segment);
+    segment->time = signal->t[before];
+    if (signal->kind == CG_SIGNAL_CUBIC) {
+        const double *const coefficients = signal->value + (CG_CURVE + 1) * before;
+        segment->value = coefficients[0];
+        memcpy(segment->curve, coefficients + 1, sizeof segment->curve);
+    } else {
+        segment->value = signal->value[before];
+    }
     if (signal->kind == CG_SIGNAL_LINEAR && after > 0 && after < signal->n) {
-        *slope = (signal->value[after] - signal->value[before])
+        segment->curve[0] = (signal->value[after] - signal->value[before])
             / cg_time_span(signal->t[before], signal->t[after]);
     }
     const int inside = knot >= 0 && knot < signal->n && direction * cg_time_span(signal->t[knot], t_stop) > 0.0;
     return inside ? signal->t[knot] : t_stop;
+}
+
+void cg_signal_moving(const cg_model_t *model, int32_t i, cg_time_t t, const double *u, ptrdiff_t apart,
+                      cg_segment_t *segment)
+{
+    double factor = 1.0;
+    memset(segment, 0, sizeof *segment);
+    segment->time = t;
+    segment->value = u[i * apart];
+    for (int32_t k = 1; k <= CG_CURVE && i + k < model->n_inputs && model->inputs[i + k].flags & CG_RATE; k++) {
+        factor /= (double)k;
+        segment->curve[k - 1] = factor * u[(i + k) * apart];
+    }
 }
 
 int cg_run_hoist(cg_run_t *run)

@@ -8,9 +8,22 @@
 
 int cg_options_valid(const cg_run_t *run); /* whether tolerances and step options are within their ranges */
 
-/* A sampled signal from t on in `direction`: value + slope * (t - time), up to the returned time, at most t_stop. */
+/* A polynomial: `value`, and the coefficients of the first and further powers of the time since `time`. */
+typedef struct cg_segment {
+    cg_time_t time;
+    double value;
+    double curve[CG_CURVE];
+} cg_segment_t;
+
+int cg_signal_sampled(const cg_signal_t *signal); /* whether it has segments */
+
+/* The segment of a sampled signal from t on in `direction`, up to the returned time, at most t_stop. */
 cg_time_t cg_signal_segment(const cg_signal_t *signal, cg_time_t t, double direction, cg_time_t t_stop,
-                            cg_time_t *time, double *value, double *slope);
+                            cg_segment_t *segment);
+
+/* The segment from t on of input i, which is MOVING: its value and its rates are in u, `apart` from one another. */
+void cg_signal_moving(const cg_model_t *model, int32_t i, cg_time_t t, const double *u, ptrdiff_t apart,
+                      cg_segment_t *segment);
 
 /* ---- events and contacts ---- */
 

@@ -65,10 +65,11 @@ static void cg_jump_tell(void *context, int32_t cause, double group, const doubl
 static double cg_jump_input(const cg_run_t *run, int32_t i, double side, double *slope)
 {
     const double moment = side * run->direction * cg_step_smallest(run->t);
-    cg_time_t time;
-    double value;
-    cg_signal_segment(&run->signals[i], cg_time_outside(run, run->t + moment), run->direction, run->t_end, &time, &value, slope);
-    return value + *slope * cg_time_span(time, cg_time_outside(run, run->t));
+    cg_segment_t at;
+    cg_signal_segment(&run->signals[i], cg_time_outside(run, run->t + moment), run->direction, run->t_end, &at);
+    const double s = cg_time_span(at.time, cg_time_outside(run, run->t)), *const c = at.curve;
+    *slope = c[0] + s * (2.0 * c[1] + s * (3.0 * c[2]));
+    return at.value + s * (c[0] + s * (c[1] + s * c[2]));
 }
 
 /* The `beside` of cg_jump_at_t. */
@@ -78,7 +79,7 @@ static int cg_jump_beside(void *context, double *u, double *u_slope)
     int found = 0;
     for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
         double slopes[2];
-        if (run->signals[i].kind != CG_SIGNAL_HOLD && run->signals[i].kind != CG_SIGNAL_LINEAR) {
+        if (!cg_signal_sampled(&run->signals[i])) {
             continue;
         }
         const double before = cg_jump_input(run, i, -1.0, &slopes[0]), after = cg_jump_input(run, i, 1.0, &slopes[1]);

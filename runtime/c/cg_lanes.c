@@ -34,6 +34,17 @@ typedef struct cg_group {
     cg_progress_t *progress; /* in the cursor */
 } cg_group_t;
 
+void cg_lane_put_segment(cg_lanes_run_t *run, int32_t lane, int32_t i, const cg_segment_t *segment)
+{
+    const int64_t lanes = run->lanes, at = i * lanes + lane;
+    run->u_time[at] = segment->time;
+    run->u_value[at] = segment->value;
+    run->u_slope[at] = segment->curve[0];
+    for (int64_t k = 0; k < CG_CURVE; k++) {
+        run->u_curve[(CG_CURVE * i + k) * lanes + lane] = segment->curve[k];
+    }
+}
+
 /* Sets the inputs of a lane from its time on, and its next t_stop. */
 static void cg_lanes_segment(cg_lanes_run_t *run, int32_t lane)
 {
@@ -41,11 +52,11 @@ static void cg_lanes_segment(cg_lanes_run_t *run, int32_t lane)
     run->t_stop[lane] = run->t_end;
     for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
         const cg_signal_t *const signal = &run->signals[i];
-        if (signal->kind == CG_SIGNAL_HOLD || signal->kind == CG_SIGNAL_LINEAR) {
-            const int64_t at = (int64_t)i * lanes + lane;
-            run->t_stop[lane] = cg_signal_segment(signal, run->t[lane], run->direction, run->t_stop[lane],
-                                                  &run->u_time[at], &run->u_value[at], &run->u_slope[at]);
-            run->u[at] = run->u_value[at];
+        if (cg_signal_sampled(signal)) {
+            cg_segment_t segment;
+            run->t_stop[lane] = cg_signal_segment(signal, run->t[lane], run->direction, run->t_stop[lane], &segment);
+            cg_lane_put_segment(run, lane, i, &segment);
+            run->u[(int64_t)i * lanes + lane] = segment.value;
             run->fresh[lane] = -1;
         }
     }
@@ -324,6 +335,7 @@ int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options)
             return CG_UNSUPPORTED;
         }
         run->input_kind |= options->signals[i].kind == CG_SIGNAL_LINEAR ? CG_INPUT_SLOPE : 0;
+        run->input_kind |= options->signals[i].kind >= CG_SIGNAL_CUBIC ? CG_INPUT_CURVE : 0;
     }
     run->signals = options->signals;
     run->stop = options->stop;

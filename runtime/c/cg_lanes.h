@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define CG_LANES_LAYOUT 11 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
+#define CG_LANES_LAYOUT 12 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
 
 struct cg_detector;
 
@@ -96,6 +96,7 @@ typedef struct cg_lanes_run {
     double *u_time;
     double *u_value;
     double *u_slope;
+    double *u_curve; /* [n_u][3][lanes] */
     double *p; /* parameters, then the results of model->hoist */
 
     /* [lanes], carried too */

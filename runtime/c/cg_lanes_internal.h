@@ -23,6 +23,8 @@ void cg_shelf_end(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_c
 
 /* The status of a lane's trajectory, as cg_drive has it; run->moved holds its numbers for the scalar kernel. */
 int cg_lane_status(const cg_lanes_run_t *run, int32_t lane, int status);
+/* Input i of a lane follows a segment from now on. */
+void cg_lane_put_segment(cg_lanes_run_t *run, int32_t lane, int32_t i, const cg_segment_t *segment);
 /* Sets the options of a group from those of a run. CG_BAD_ARGUMENT, CG_UNSUPPORTED: see cg_ensemble_lanes. */
 int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options);
 

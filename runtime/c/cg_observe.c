@@ -626,9 +626,14 @@ static int cg_observe_in_lanes(const cg_observed_step_t *step, enum cg_place pla
         }
         observer->companion->interpolate(observer->theta, run->coef, run->n_dense, run->n, observer->x);
     }
-    for (int32_t i = 0; run->input_kind & CG_INPUT_SLOPE && i < run->model->n_inputs; i++) {
+    for (int32_t i = 0; run->input_kind != 0 && i < run->model->n_inputs; i++) {
         for (int32_t at = i * lanes; run->signals[i].kind == CG_SIGNAL_LINEAR && at < (i + 1) * lanes; at++) {
             run->u[at] = run->u_value[at] + run->u_slope[at] * (t[at - i * lanes] - run->u_time[at]);
+        }
+        for (int32_t lane = 0; run->signals[i].kind >= CG_SIGNAL_CUBIC && lane < lanes; lane++) {
+            const int32_t at = i * lanes + lane;
+            const double *const c = run->u_curve + CG_CURVE * i * lanes + lane, s = t[lane] - run->u_time[at];
+            run->u[at] = run->u_value[at] + s * (c[0] + s * (c[lanes] + s * c[2 * lanes]));
         }
     }
     observer->companion->values(t, x, run->p, run->u, out, observer->status, observer->work);

@@ -22,7 +22,7 @@ extern "C" {
 
 /* Part of every method compiled into a model: one from another version of this header is not used. Increase it with
  * every change of cg_run_t or of the meaning of its members. */
-#define CG_RUN_LAYOUT 17
+#define CG_RUN_LAYOUT 18
 
 #define CG_ALIGN 64u /* of every block, in bytes */
 
@@ -37,6 +37,7 @@ extern "C" {
 #define CG_BLOCK(name, size) _Alignas(64) unsigned char name[size]
 #endif
 
+#define CG_CURVE 3 /* coefficients of a polynomial input, after its value */
 #define CG_PAD 4
 #define CG_PADDED(n) (((n) + (CG_PAD - 1)) / CG_PAD * CG_PAD)
 
@@ -45,23 +46,27 @@ enum cg_signal_kind {
     CG_SIGNAL_CONSTANT = 0, /* run->u[i], as set by the caller */
     CG_SIGNAL_HOLD = 1,     /* value[j] for t[j] <= t < t[j + 1] */
     CG_SIGNAL_LINEAR = 2,   /* linear between the samples */
-    CG_SIGNAL_CALL = 3      /* written by run->input_fn */
+    CG_SIGNAL_CALL = 3,     /* written by run->input_fn */
+    CG_SIGNAL_CUBIC = 4,    /* a polynomial of the third degree from each sample on */
+    CG_SIGNAL_MOVING = 5    /* run->u[i], as set by the caller at the start, and from then on as its rates, the inputs that
+                             * follow it with CG_RATE among their flags, were set there */
 };
 
-/* One input. Before the first and after the last sample, a sampled input has the value of that sample. */
+/* One input. Before the first and after the last sample, a sampled input has the value of that sample; but where it is
+ * CUBIC, the first polynomial holds before the first sample too, and the last one after the last. */
 typedef struct cg_signal {
     int32_t kind;        /* enum cg_signal_kind */
     int32_t reserved;
     int64_t n;           /* samples; at least 1 if the kind is HOLD or LINEAR */
     const cg_time_t *t;  /* n times, not decreasing; two equal times are a jump */
-    const double *value; /* n values */
+    const double *value; /* n values; CUBIC: [n][4] coefficients of the powers of the time since the sample, from 0 on */
 } cg_signal_t;
 
 /* Writes the inputs of kind CG_SIGNAL_CALL to u (length n_inputs + n_modes). Any result except CG_OK ends the run. */
 typedef int (*cg_input_fn_t)(void *context, double t, const double *x, double *u);
 
 /* Bits of run->input_kind: what to do before a call of the right-hand side. */
-enum cg_input_kind { CG_INPUT_SLOPE = 1, CG_INPUT_CALL = 2 };
+enum cg_input_kind { CG_INPUT_SLOPE = 1, CG_INPUT_CALL = 2, CG_INPUT_CURVE = 4 };
 
 /* What the state at the end of each step is moved back to, by the model's kernels `correction` and `correction_all`. */
 enum cg_projection {
@@ -161,7 +166,8 @@ typedef struct cg_run {
     double *u;       /* [n_u] inputs and modes as the right-hand side sees them */
     cg_time_t *u_time; /* [n_u] u = u_value + u_slope * (t - u_time) inside a segment */
     double *u_value; /* [n_u] */
-    double *u_slope; /* [n_u] zero for those that are not linear between samples */
+    double *u_slope; /* [n_u] how fast they change; zero for those that are held, or called */
+    double *u_curve; /* [n_u][3] for those that are polynomials: the coefficients after u_value */
     double *work;    /* [n_work] scratch space for the kernels */
     double *x_start; /* [ld] the state at which the run started */
     double *moved;   /* [ld] scratch: a correction of the state; the state before an event */

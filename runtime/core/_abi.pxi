@@ -23,12 +23,14 @@ cdef extern from "chaplygin.h" nogil:
         CG_EVEN
         CG_ODD
         CG_ZERO_AT_START
+        CG_RATE
 
 cdef extern from "cg_run.h" nogil:
     enum: CG_RUN_LAYOUT
     enum: CG_PAD
     enum: CG_SIGNAL_CONSTANT
     enum: CG_SIGNAL_CALL
+    enum: CG_SIGNAL_MOVING
     ctypedef struct cg_signal_t:
         int32_t kind
         int64_t n

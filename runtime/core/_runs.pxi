@@ -164,11 +164,11 @@ cdef class ModelCore(StartCore):
                     and self._start(t0, initial, p, u, &x0) and self._contacts_right(t0, x0, p, u)
                     and self._start_right(t0, x0, p, u, _smallest(run.atol, self.n_states))):
                 start, vector, controls = self._prepare(t0, initial, parameters, inputs, self._accuracy(keywords))
+                controls = controls.ready(method, t0, t1)
                 held = controls.values
                 x0, p = <const double *> cnp.PyArray_DATA(start), <const double *> cnp.PyArray_DATA(vector)
                 u = <const double *> cnp.PyArray_DATA(held)
                 if not controls.constant:
-                    controls.suit(method)
                     signals = _Signals(controls, self.n_states)
                     signals.attach(run)
             memcpy(run.p, p, self.n_parameters * sizeof(double))

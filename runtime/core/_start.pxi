@@ -8,7 +8,7 @@ cdef double SCALE_FLOOR = FLOOR
 cdef double LARGEST_USED_ATOL = LARGEST_ATOL
 
 cdef enum:
-    ASSUMED = CG_NOT_NEGATIVE | CG_NOT_POSITIVE | CG_NOT_ZERO | CG_INTEGER | CG_EVEN | CG_ODD
+    LOOKED_AT = CG_RATE | CG_NOT_NEGATIVE | CG_NOT_POSITIVE | CG_NOT_ZERO | CG_INTEGER | CG_EVEN | CG_ODD
 
 
 cdef bint _is_consistent(const cg_model_t *m, double t, const double *x, const double *p, const double *u, double atol,
@@ -32,20 +32,20 @@ cdef bint _agrees(double given, double found) noexcept nogil:
 cdef bint _assuming(const cg_variable_t *table, int32_t n):
     cdef int32_t i
     for i in range(n):
-        if table[i].flags & ASSUMED:
+        if table[i].flags & LOOKED_AT:
             return True
     return False
 
 
 cdef bint _as_assumed(const cg_variable_t *table, const double *values, int32_t n) noexcept:
-    """Whether values satisfy their assumptions; the slow path checks whether numbers are integers."""
+    """Whether values satisfy their assumptions, and rates are 0; the slow path checks whether numbers are integers."""
     cdef int32_t i, flags
     for i in range(n):
         flags = table[i].flags
         if flags == 0:
             continue
         if ((flags & CG_NOT_NEGATIVE and not values[i] >= 0.0) or (flags & CG_NOT_POSITIVE and not values[i] <= 0.0)
-                or (flags & CG_NOT_ZERO and values[i] == 0.0) or flags & (CG_INTEGER | CG_EVEN | CG_ODD)):
+                or (flags & CG_NOT_ZERO and values[i] == 0.0) or (flags & CG_RATE and values[i] != 0.0) or flags & (CG_INTEGER | CG_EVEN | CG_ODD)):
             return False
     return True
 

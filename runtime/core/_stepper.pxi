@@ -35,7 +35,7 @@ cdef class StepperCore:
         self.run = model._take_run(options.method)
         self._options = options.changed(**_configure(model, self.run, &given, vars(options)))
         memcpy(self.run.p, cnp.PyArray_DATA(p), model.n_parameters * sizeof(double))
-        self._set(inputs)
+        self._set(inputs.since(t0))
         self.detector = _detector_of(model, None, &given)
         if self.detector is not None:
             self.detector.attach(self.run)
@@ -98,6 +98,8 @@ cdef class StepperCore:
     cdef object _reach(self, double end):
         cdef int status
         self.events = []
+        if self.signals is not None:
+            self.given.check_reach(self.run.t, end)
         status = self._drive(end)
         self._see_pivot(False)
         event_record = None
@@ -230,7 +232,8 @@ cdef class StepperCore:
     def _set(self, inputs):
         """Use other inputs from now on."""
         cdef Py_ssize_t i
-        self._attach(inputs.suit(self._options.method))
+        inputs = inputs.suit(self._options.method).since(self.run.t)
+        self._attach(inputs)
         for i, value in enumerate(inputs.values):
             self.run.u[i] = value
         cg_run_inputs_changed(self.run)

@@ -67,6 +67,7 @@ class Start:
         given = arguments.named("initial", initial)
         begin = Nearest(initial) if move and moves(model, given) else initial
         x, p, controls = model._prepare(t, begin, parameters, inputs, accuracy)
+        controls = controls.since(t)
         check_inputs(what, controls)
         u = controls.at(t, x)
         if given is None or not model.has_initial or model._direct(given, parameters):

@@ -14,7 +14,7 @@ import numpy as np
 
 from chaplygin.errors import ArgumentError
 
-NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO, INTEGER, EVEN, ODD, ZERO_AT_START = 1, 2, 4, 8, 16, 32, 64
+NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO, INTEGER, EVEN, ODD, ZERO_AT_START, RATE = 1, 2, 4, 8, 16, 32, 64, 128
 FLAGS = {
     "NOT_NEGATIVE": NOT_NEGATIVE,
     "NOT_POSITIVE": NOT_POSITIVE,
@@ -23,6 +23,7 @@ FLAGS = {
     "EVEN": EVEN,
     "ODD": ODD,
     "ZERO_AT_START": ZERO_AT_START,
+    "RATE": RATE,
 }
 """`enum cg_flag` of chaplygin.h: name without "CG_" to bit."""
 

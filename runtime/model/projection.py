@@ -33,7 +33,8 @@ def consistent(
     p = arguments.vector("parameters", parameters if parameters is not None else {}, model.parameters)
     flags = [model.variables[name].flags for name in model.parameters]
     check_rows("parameters", model.parameters, flags, p)
-    closure = Closure(model, t, p, signals.parse(inputs, model.inputs).values)
+    controls = signals.parse(inputs, model.inputs, flags=model._input_flags)
+    closure = Closure(model, t, p, controls.of_time(t, np.zeros(len(model.states))))
     start = arguments.vector("initial", {**dict.fromkeys(names[closure.n :], 0.0), **given}, names)
     keep = arguments.plain_names("keep", keep)
     for name in keep:

@@ -87,6 +87,11 @@ class Cubic:
         self.times, self.values = times, values
         self._spline = scipy.interpolate.CubicSpline(times, values)
 
+    @property
+    def coefficients(self) -> Array:
+        """Of the powers 0 to 3 of the time since each sample but the last, (k - 1, 4)."""
+        return np.ascontiguousarray(self._spline.c[::-1].T)
+
     def __call__(self, t: Any) -> Any:
         """The value at a time, or at an array of times; before the first sample and after the last, theirs."""
         found = self._spline(np.clip(t, self.times[0], self.times[-1]))

@@ -31,15 +31,24 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
-from ..interface.assumptions import check_row
+from ..interface.assumptions import RATE, check_row
 from ..interface.messages import short, written
 from .input_functions import Cubic, InputFunction, samples_of, spline
+from .input_rates import (
+    Derivative,
+    Polynomials,
+    check_held,
+    moved_from,
+    of_cubic,
+    of_function,
+    slope_of_lines,
+)
 
 SLOPE_STEP, NARROWER, LEVELS = 8e-3, 1 / 8, 9
 """The distance of differences, as a part of a step, how it shrinks, how often at most; as in cg_evaluate.c."""
 WEIGHTS = 25 / 12, -4.0, 3.0, -4 / 3, 1 / 4
 """Of values at equal distances, from the last one back, in its slope times that distance."""
-CONSTANT, HOLD, LINEAR, CALL = range(4)
+CONSTANT, HOLD, LINEAR, CALL, CUBIC, MOVING = range(6)
 """Kinds of `enum cg_signal_kind` in cg_run.h."""
 
 
@@ -50,6 +59,11 @@ class Signal:
     kind: int
     times: Array
     values: Array
+
+    @property
+    def given(self) -> Any:
+        """The samples as a caller gives them."""
+        return self.times, self.values, "linear" if self.kind == LINEAR else "zoh"
 
     def at(self, t: Array) -> Array:
         """Values at times t (N,); where two samples share a time, the later one."""
@@ -83,7 +97,7 @@ class Inputs:
 
     names: tuple[str, ...]
     values: Array
-    signals: Mapping[int, Signal]
+    signals: Mapping[int, Signal | Polynomials]
     functions: Mapping[int, InputFunction]
     flags: tuple[int, ...] = ()
     """The assumptions about each input, see `assumptions`; () if there are none."""
@@ -93,9 +107,9 @@ class Inputs:
         """The inputs of one run in the order of their names, as a caller gives them: see the module's docstring."""
         found: list[Any] = list(map(float, self.values))
         for i, signal in self.signals.items():
-            found[i] = signal.times, signal.values, "linear" if signal.kind == LINEAR else "zoh"
+            found[i] = signal.given
         for i, function in self.functions.items():
-            found[i] = function.given
+            found[i] = function.given.given if isinstance(function.given, Derivative) else function.given
         return found
 
     @property
@@ -113,6 +127,68 @@ class Inputs:
         if self.functions:
             self.call_functions(moments, y.reshape(y.shape[0], -1), u)
         return np.ascontiguousarray(u[:, 0]) if np.ndim(t) == 0 else u
+
+    @property
+    def moving(self) -> list[range]:
+        """The inputs that are numbers, with their rates, where one of these is a number other than 0."""
+        varying = {*self.signals, *self.functions}
+        return [
+            rows
+            for rows in _with_rates(self.flags)
+            if len(rows) > 1 and not varying.intersection(rows) and np.any(self.values[rows[1:]])
+        ]
+
+    def since(self, t0: float) -> Inputs:
+        """The inputs of a run, or of the rest of one, that begins at t0: from there on numbers move with their rates."""
+        rated = self.moving
+        if not rated:
+            return self
+        signals, values = dict(self.signals), self.values.copy()
+        for rows in rated:
+            signals |= zip(rows, moved_from(t0, list(map(float, values[rows]))))
+            values[rows] = 0.0
+        return Inputs(self.names, values, signals, self.functions, self.flags)
+
+    def still(self) -> Inputs:
+        """These inputs; raises ArgumentError if numbers move with their rates, which many runs do not share."""
+        for rows in self.moving:
+            u, rate = (self.names[rows[k]] for k in (0, 1))
+            raise ArgumentError(
+                f"inputs: {u} is a number, whose rate is 0, and {rate} is one too; give {u} as samples or as a function"
+            )
+        return self
+
+    def ready(self, method: str, t0: float, t1: float) -> Inputs:
+        """The inputs of a run from t0 to t1; raises ArgumentError if the method or that time does not suit them."""
+        found = self.suit(method).since(t0)
+        found.check_reach(t0, t1)
+        return found
+
+    def check_reach(self, t0: float, t1: float) -> None:
+        """Raise ArgumentError if a run from t0 to t1 leaves the samples of an input whose second rate it needs."""
+        for signal in self.signals.values():
+            if isinstance(signal, Polynomials):
+                low, high = signal.within
+                if min(t0, t1) < low or max(t0, t1) > high:
+                    raise ArgumentError(
+                        f"inputs: {signal.name} has samples from t = {low:.17g} to {high:.17g}, and its value holds "
+                        f"before and after them: its rate jumps there, but the model needs its second one; give samples "
+                        f"from t = {min(t0, t1):.17g} to {max(t0, t1):.17g}"
+                    )
+
+    def of_time(self, t0: float, states: Array) -> Array:
+        """u at the start where the states are not all known: functions of these count as 0."""
+        functions = {
+            i: f for i, f in self.functions.items() if isinstance(f.given, Derivative) or i in self._rates
+        }
+        return Inputs(self.names, self.values, self.signals, functions, self.flags).first(
+            t0, np.zeros_like(states)
+        )
+
+    @property
+    def _rates(self) -> set[int]:
+        """The inputs that have rates, or are rates."""
+        return {i for rows in _with_rates(self.flags) if len(rows) > 1 for i in rows}
 
     def first(self, t0: float, x0: Array) -> Array:
         """u at the start of a run (n,), or of an ensemble with its states x0 (states, N)."""
@@ -157,7 +233,7 @@ class Inputs:
     def number(self, index: int, t: float, result: Any) -> float:
         """The checked result of an input function at time t."""
         value = arguments.number(f"inputs: {self.names[index]} at t = {t:.17g}", result)
-        if self.flags and self.flags[index]:
+        if self.flags and self.flags[index] & ~RATE:
             check_row("inputs", self.names[index], self.flags[index], value, f" at t = {t:.17g}")
         return value
 
@@ -176,6 +252,10 @@ class Inputs:
         """These inputs; raises ArgumentError if the method cannot take them."""
         if self.functions and method == arguments.SERIES:
             raise arguments.no_series([self.names[i] for i in self.functions])
+        if method == arguments.SERIES and any(isinstance(s, Polynomials) for s in self.signals.values()):
+            raise arguments.no_series(
+                [self.names[i] for i, s in self.signals.items() if isinstance(s, Polynomials)]
+            )
         return self
 
     def part(self, first: int, last: int) -> Inputs:
@@ -206,21 +286,19 @@ def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tup
     if isinstance(value, Inputs) and value.names == names:
         return value
     numbers: list[Any] = [0.0] * len(names)
-    signals: dict[int, Signal] = {}
+    signals: dict[int, Signal | Polynomials] = {}
     functions: dict[int, InputFunction] = {}
-    for i, (name, spec) in enumerate(zip(names, specs(value, names, count))):
-        if callable(spec):
-            functions[i] = InputFunction(name, spec)
-        elif isinstance(spec, (tuple, list)) and not (count is not None and isinstance(spec, list)):
-            sampled = _sampled(name, spec)
-            if isinstance(sampled, Signal):
-                signals[i] = sampled
+    given = specs(value, names, count, flags)
+    for rows in followed(flags, [i for i in range(len(names)) if given[i] is not None]):
+        assumed = bool(flags) and bool(flags[rows[0]] & ~RATE)
+        made = _made([names[i] for i in rows], given[rows[0]], count, assumed)
+        for i, each in zip(rows, made):
+            if isinstance(each, InputFunction):
+                functions[i] = each
+            elif isinstance(each, (Signal, Polynomials)):
+                signals[i] = each
             else:
-                functions[i] = InputFunction(name, sampled)
-        elif count is not None:
-            numbers[i] = spec
-        else:
-            numbers[i] = arguments.number(f"inputs: {name}", spec)
+                numbers[i] = each
     if count is not None:
         values = arguments.matrix("inputs", dict(zip(names, numbers)), names, count)
     else:
@@ -230,7 +308,60 @@ def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tup
             check_row("inputs", names[i], bits, signals[i].values)
         elif bits and i not in functions:
             check_row("inputs", names[i], bits, values[i])
+    _check_rates(names, flags, given, values)
     return Inputs(names, values, signals, functions, flags if any(flags) else ())
+
+
+def _with_rates(flags: Sequence[int]) -> list[range]:
+    """Each input with all of its rates."""
+    return followed(flags, [i for i, bits in enumerate(flags) if not bits & RATE])
+
+
+def followed(flags: Sequence[int], given: Sequence[int]) -> list[range]:
+    """The inputs that are given, each with the rates after it that are not: they follow from it."""
+    ends = [*given[1:], len(flags)] if flags else [i + 1 for i in given]
+    return [range(i, end) for i, end in zip(given, ends)]
+
+
+def _made(names: list[str], spec: Any, count: int | None, assumed: bool) -> list[Any]:
+    """An input and its rates: numbers, signals and functions. `assumed`: each value of it is to be checked."""
+    rates = [0.0] * (len(names) - 1)
+    if isinstance(spec, (tuple, list)) and not (count is not None and isinstance(spec, list)):
+        sampled = _sampled(names[0], spec)
+        if isinstance(sampled, Signal) and rates:
+            return _rated(names, sampled)
+        if isinstance(sampled, Signal):
+            return [sampled]
+        spec = sampled
+    if isinstance(spec, Cubic) and rates:
+        found: list[Any] = list(of_cubic(names, spec, spec))
+        return [InputFunction(names[0], spec), *found[1:]] if assumed else found
+    if callable(spec):
+        return of_function(names, spec) if rates else [InputFunction(names[0], spec)]
+    return [spec if count is not None else arguments.number(f"inputs: {names[0]}", spec), *rates]
+
+
+def _rated(names: list[str], sampled: Signal) -> list[Any]:
+    """A sampled input and its rates."""
+    rates: list[Any] = [0.0] * (len(names) - 1)
+    if sampled.kind == HOLD:
+        check_held(names, sampled.times, sampled.values)
+    else:
+        rates[0] = slope_of_lines(names, sampled.times, sampled.values)
+    return [sampled, *rates]
+
+
+def _check_rates(names: tuple[str, ...], flags: Sequence[int], given: Sequence[Any], values: Array) -> None:
+    """Refuse a number for the rate of an input that is not a number: that follows from the input."""
+    varies = False
+    for i, bits in enumerate(flags):
+        number = not (callable(given[i]) or isinstance(given[i], (tuple, list)))
+        if not bits & RATE:
+            varies, own = not number, names[i]
+        elif varies and number and given[i] is not None and np.any(values[i]):
+            raise ArgumentError(
+                f"inputs: {names[i]} is a number, but {own} is not; leave {names[i]} out: it follows from {own}"
+            )
 
 
 def _slope(f: Callable[[float], float], t: float, apart: float, known: float) -> float:
@@ -262,22 +393,27 @@ _NONE = Inputs((), np.zeros(0), {}, {})
 """The inputs of a model without inputs."""
 
 
-def specs(value: Any, names: tuple[str, ...], count: int | None) -> list[Any]:
+def specs(value: Any, names: tuple[str, ...], count: int | None, flags: Sequence[int] = ()) -> list[Any]:
     """The entry of each input, in the order of `names`; those of an ensemble of `count` can be an array (n, count).
 
-    Those that are not given are 0.
+    Those that are not given are 0, or None for rates, as told by `flags`: they follow from their inputs. A sequence can
+    leave all rates out.
     """
+    missing = [None if bits & RATE else 0.0 for bits in flags] or [0.0] * len(names)
     given = arguments.named("inputs", {} if value is None else value)
     if given is not None:
         unknown = [name for name in given if name not in names]
         if unknown:
             raise arguments.unknown_entry("inputs", unknown, names)
-        return [given.get(name, 0.0) for name in names]
+        return [given.get(name, default) for name, default in zip(names, missing)]
     if isinstance(value, (str, bytes, set, frozenset)) or not isinstance(value, Iterable):
         raise ArgumentError(f"inputs must be a dict by name, or a sequence in the order {_order(names)}")
     if isinstance(value, np.ndarray) and value.ndim != 1 and (value.ndim != 2 or count is None):
         raise ArgumentError(f"inputs has shape {value.shape}; shape ({len(names)},) is needed")
     specs = arguments.entries("inputs", value, f"a dict by name, or a sequence in the order {_order(names)}")
+    if len(specs) == missing.count(0.0) < len(names):
+        own = iter(specs)
+        return [None if default is None else next(own) for default in missing]
     if len(specs) != len(names):
         raise ArgumentError(
             f"inputs has {len(specs)} entries; {len(names)} are needed, in the order {_order(names)}"
@@ -322,11 +458,16 @@ def changed_inputs(before: Inputs, values: Any, named: Mapping[str, Any]) -> Inp
     unknown = [name for name in changed if name not in names]
     if unknown:
         arguments.check_names("inputs", unknown, names)
-    flags = tuple(bits for name, bits in zip(names, before.flags) if name in changed)
-    part = parse(changed, tuple(name for name in names if name in changed), flags=flags)
+    flags = before.flags or (0,) * len(names)
+    chosen = [i for rows in _with_rates(flags) if names[rows[0]] in changed for i in rows]
+    for i, name in enumerate(names):
+        if name in changed and i not in chosen:
+            raise ArgumentError(
+                f"set_inputs: {name} is the rate of another input, which is not named; name both"
+            )
+    part = parse(changed, tuple(names[i] for i in chosen), flags=tuple(flags[i] for i in chosen))
     numbers, signals, functions = before.values.copy(), dict(before.signals), dict(before.functions)
-    for position, name in enumerate(part.names):
-        index = names.index(name)
+    for position, index in enumerate(chosen):
         signals.pop(index, None)
         functions.pop(index, None)
         numbers[index] = part.values[position]

@@ -92,7 +92,7 @@ class InitialStates(BaseModel):
         missing = self._left_out(given, self.states)
         if missing and dependent and len(missing) + len(given) == len(self.states):
             start, _ = self._partial("initial", given, self.states, count)
-            u = self._without_functions(controls).first(t0, start)
+            u = controls.of_time(t0, start)
             return self._found(
                 np.array([t0]), wide(start), self.states, missing, dependent, lambda x: (x, wide(p)), u, count
             ), p
@@ -136,11 +136,6 @@ class InitialStates(BaseModel):
         guess = [self.variables[name].example for name in missing]
         columns[places] = solve(missing, guess, known, values, width)
         return columns[:, 0].copy() if count is None else columns
-
-    @staticmethod
-    def _without_functions(controls: signals.Inputs) -> signals.Inputs:
-        """The inputs without functions of the state, which is not known yet."""
-        return signals.Inputs(controls.names, controls.values, controls.signals, {})
 
     def _direct(self, given: Mapping[str, Any], parameters: Any) -> bool:
         """Whether the kernel `initial` is not needed: all states and parameters are given."""
@@ -215,7 +210,7 @@ class InitialStates(BaseModel):
             start, _ = self._partial("initial", given, self.declared, None)
             # Factors without a common measure: with simple ones a parameter that follows can agree by coincidence.
             other = 0.7 + (2.0 + np.sqrt(np.arange(2.0, p.size + 2.0))) * p
-            u = self._without_functions(controls).first(t, start)
+            u = controls.of_time(t, start)
             rows = self._columns(
                 "initial", np.array([t]), wide(start), wide(other), wide(u), None, strict=False
             )
@@ -317,7 +312,7 @@ class _Declared:
             if name not in self.left_out:
                 assumptions.check_row("initial", name, model.variables[name].flags, row)
         self.p, self.unset = model._partial("parameters", parameters, model.parameters, count)
-        self.u = model._without_functions(controls).first(t0, self.start)
+        self.u = controls.of_time(t0, self.start)
 
     def at(self, columns: Array, strict: bool = False) -> tuple[Array, Array]:
         """States and parameters for columns of declared variables."""

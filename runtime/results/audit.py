@@ -16,6 +16,7 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
+from ..interface.assumptions import RATE
 from .between_points import Inside
 
 if TYPE_CHECKING:
@@ -146,6 +147,14 @@ class _Run(Inside):
     def value(self, t: Array, y: Array, u: Array) -> Array:
         return self.evaluate(t, y, u)[0]
 
+    def without_rates(self, u: Array) -> Array:
+        """1 for inputs whose changes are not in the power, (nu, 1): the others have their rates in the equations."""
+        found = np.ones((len(u), 1))
+        for i, flags in enumerate(self.model._input_flags):
+            if flags & RATE:
+                found[i - 1] = 0.0
+        return found
+
 
 def audit(sol: RunData, tolerance: float | None = None) -> Audit:
     """See `Solution.audit`."""
@@ -208,11 +217,12 @@ def _powers(run: _Run, moments: Array, begin: Array, end: Array) -> Array:
     u = run.u(t, y, low, high)
     h, power = run.evaluate(t, y, u)
     if run.inputs is not None and not run.inputs.constant:
-        moved = run.value(t, y, u + 1e-3 * (1 + np.abs(u)))
+        apart = run.without_rates(u)
+        moved = run.value(t, y, u + apart * 1e-3 * (1 + np.abs(u)))
         if not np.array_equal(h, moved):  # dh/du du/dt, with du/dt from five points inside the step
             d = (high - low) / 128  # the first node is 2% inside the step
             at = [run.u(t + k * d, run.dense(t + k * d), low, high) for k in (-2, -1, 1, 2)]
-            slope = (at[0] - 8 * at[1] + 8 * at[2] - at[3]) / (12 * d)
+            slope = apart * (at[0] - 8 * at[1] + 8 * at[2] - at[3]) / (12 * d)
             power = power + (run.value(t, y, u + slope * d) - run.value(t, y, u - slope * d)) / (2 * d)
     return power.reshape(n, NODES)
 

@@ -9,6 +9,7 @@ import numpy as np
 from chaplygin.errors import ArgumentError
 
 from ..interface.arguments import Array
+from ..problem.input_rates import Polynomials
 from ..problem.inputs import Inputs
 from .series import ENOUGH, POINTS, Series
 
@@ -30,6 +31,9 @@ class Inside:
         if self.inputs is None:
             return self.with_modes(u, begin, end)
         for i, signal in self.inputs.signals.items():
+            if isinstance(signal, Polynomials):
+                u[i] = signal.at(t, 0.5 * (begin + end))
+                continue
             first, second = 0.75 * begin + 0.25 * end, 0.25 * begin + 0.75 * end
             low, high = signal.at(first), signal.at(second)
             u[i] = low + (high - low) * (t - first) / (second - first)

@@ -83,6 +83,7 @@ def varied_run(
     checked(model, how)
     control = arguments.sensitivity_control(control, names)
     x0, p, controls = model._prepare(t0, initial, parameters, inputs, Accuracy.of(model, how))
+    controls = controls.since(t0)
     check_inputs("sensitivities", controls)
     start = start_of(model, t0, initial, parameters, (x0, p, controls), names)
     variation = Variation.of(model, len(start.names), control)

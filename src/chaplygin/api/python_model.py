@@ -176,6 +176,7 @@ class PythonModel(ModelRuns):
         steps = how.steps(self.methods[how.method].adaptive)
         relative, absolute = how.tolerances(self.states)
         x0, p, controls = self._prepare(t0, initial, parameters, inputs, Accuracy.of(self, how))
+        controls = controls.ready(how.method, t0, t1)
         settings = Settings(
             relative, absolute, steps.largest, steps.first, dense, corrects(self, how.project)
         )

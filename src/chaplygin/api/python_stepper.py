@@ -36,7 +36,7 @@ class PythonStepper(BaseStepper):
     def __init__(
         self, model: Any, t0: float, x0: Array, p: Array, inputs: Inputs, options: RunOptions
     ) -> None:
-        self.model, self.t, self._inputs, self._alone = model, t0, inputs, Guard("stepper")
+        self.model, self.t, self._inputs, self._alone = model, t0, inputs.since(t0), Guard("stepper")
         self.nfev = self.n_steps = self.status = 0
         self._y, self._p, self._options = x0, p, options
         # Reject wrong options now, not at the first step.
@@ -133,7 +133,7 @@ class PythonStepper(BaseStepper):
     def set_inputs(self, values: Any = None, /, **named: Any) -> None:
         """Change inputs from here on; see `Stepper.set_inputs`."""
         with self._alone:
-            self._inputs = changed_inputs(self._inputs, values, named)
+            self._inputs = changed_inputs(self._inputs, values, named).since(self.t)
 
     def _put(self, x: Array, p: Array) -> None:
         self._y, self._p = x, p
