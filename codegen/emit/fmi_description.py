@@ -13,7 +13,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from chaplygin._version import __version__
-from chaplygin.runtime.interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE
+from chaplygin.runtime.interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE, RATE
 from chaplygin.runtime.interface.limits import DEFAULT_METHODS
 
 from .fmi_units import divided, exponents
@@ -127,6 +127,9 @@ def entries(d: Described) -> list[Entry]:
             unit=v.unit, text=v.description, low=low, high=high)  # fmt: skip
     for v in (model.variables[name] for name in model.inputs):
         low, high = _limits(v.flags)
+        if v.flags & RATE:  # the derivative of the input before it, which a simulator sets as such
+            add(v.name, real, "local", "continuous", "calculated", unit=v.unit, text=v.description)
+            continue
         add(v.name, real, "input", "continuous", None, start=_number(d.start[v.name]), unit=v.unit,
             text=v.description, low=low, high=high)  # fmt: skip
     for i, v in enumerate(model.variables[name] for name in model.outputs):
@@ -365,6 +368,12 @@ def _depends(d: Described, e: Entry, place: Mapping[int, int], initial: bool) ->
     known = (d.clock, *d.model.states, *(d.model.parameters if initial else ()), *d.model.inputs)
     references = {v.name: v.reference for v in entries(d)}
     row = {(d.clock if name == "t" else name): kind for name, kind in e.depends.items()}
+    own = ""
+    for name in d.model.inputs:  # what depends on the rate of an input depends on the input
+        if not d.model.variables[name].flags & RATE:
+            own = name
+        elif row.pop(name, None) is not None:
+            row[own] = "dependent"
     found = sorted((place[references[name]], row[name]) for name in known if name in row)
     numbers = " ".join(str(i) for i, _ in found)
     factor = {"fixed": "tunable"} if d.tunable else {}

@@ -68,10 +68,14 @@ def variable(eqs: EquationNodes, s: sp.Symbol, kind: str) -> Variable:
         s.name,
         kind,
         system.units.get(s, ""),
-        system.descriptions.get(s, ""),
+        system.descriptions.get(s, _rate_of(s) if isinstance(s, InputRate) else ""),
         system.example.get(s, float("nan")),
         RATE if isinstance(s, InputRate) else assumed(s),
     )
+
+
+def _rate_of(s: InputRate) -> str:
+    return f"the {'second ' if s.order > 1 else ''}derivative of {s.of} by the time"
 
 
 def conserved(eqs: EquationNodes, invariants: Sequence[Invariant]) -> list[tuple[Variable, Node]]:

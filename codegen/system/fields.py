@@ -29,8 +29,8 @@ Point = Mapping[str, Any]
 class Fields:
     """The vector fields of a system: `along[a][i]` is xi_a^i, `drift[i]` is xi_0^i.
 
-    `driven` maps the inputs whose rates enter the equations to these rates, which are inputs too: like the time, they are
-    functions of the time, so X_0 = d/dt + u' d/du + u'' d/du' + xi_0^i d/dx_i.
+    `driven` maps the inputs whose rates enter the equations to these rates, which are inputs too: they are functions of
+    the time, so X_0 = d/dt + u' d/du + u'' d/du' + xi_0^i d/dx_i.
     """
 
     coordinates: tuple[Node, ...]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from chaplygin.errors import ArgumentError, EmitError
 from chaplygin.runtime.interface.arguments import nearest, path as as_path
+from chaplygin.runtime.interface.assumptions import RATE
 from chaplygin.runtime.interface.files import DRIVER, INCLUDE
 from chaplygin.runtime.interface.messages import short
 
@@ -60,6 +61,12 @@ def export_fmu(
             raise ArgumentError(
                 f"export_fmu: {what} is {short(given)}; it can be {', '.join(known)}{nearest(str(given), known)}"
             )
+    rated = [name for name in model.inputs if model.variables[name].flags & RATE]
+    if rated and (version, kind) != ("2.0", "co-simulation"):
+        raise ArgumentError(
+            f"export_fmu: {model.name} needs the derivatives of inputs ({', '.join(rated)}), which a simulator sets by "
+            f"fmi2SetRealInputDerivatives: give version='2.0' and kind='co-simulation' (this is {version}, {kind})"
+        )
     for name in (platforms := tuple(platforms)):
         if name not in PLATFORMS:
             hint = nearest(str(name), tuple(PLATFORMS))

@@ -73,7 +73,7 @@ static int cg_fmu_arrays(cg_fmu_t *fmu)
         most = (size_t)lengths[i] > most ? (size_t)lengths[i] : most;
     }
     const size_t inputs = (size_t)model->n_inputs, values = (size_t)(model->n_parameters + fmu->n_kinks);
-    fmu->offset = calloc(2 * (indicators + most) + known + values + 3 * inputs, sizeof(double));
+    fmu->offset = calloc(2 * (indicators + most) + known + values + 6 * inputs, sizeof(double));
     fmu->ramps = calloc(inputs + 1, sizeof *fmu->ramps);
     if (fmu->offset == NULL || fmu->ramps == NULL) {
         return 0;
@@ -84,7 +84,7 @@ static int cg_fmu_arrays(cg_fmu_t *fmu)
     fmu->direction = fmu->weight + most;
     fmu->parameters = fmu->direction + known;
     fmu->slope = fmu->parameters + values;
-    fmu->ends = fmu->slope + inputs;
+    fmu->ends = fmu->slope + 2 * inputs;
     return 1;
 }
 
@@ -146,7 +146,7 @@ int cg_fmu_reset(cg_fmu_t *fmu)
     const size_t indicators = (size_t)fmu->count[CG_FMU_INDICATOR];
     memset(&fmu->memory, 0, sizeof fmu->memory);
     memset(fmu->offset, 0, 2 * indicators * sizeof(double));
-    memset(fmu->slope, 0, (size_t)fmu->model.n_inputs * sizeof(double));
+    memset(fmu->slope, 0, 2 * (size_t)fmu->model.n_inputs * sizeof(double));
     fmu->memory.phase = CG_FMU_INSTANTIATED;
     fmu->memory.stop = HUGE_VAL;
     fmu->memory.solver[CG_FMU_RTOL] = CG_FMU_DEFAULT_TOLERANCE;
@@ -161,6 +161,11 @@ int cg_fmu_reset(cg_fmu_t *fmu)
     memcpy(fmu->run->x, cg_fmu_type.states, sizeof(double) * (size_t)fmu->model.n_states);
     memcpy(fmu->run->p, cg_fmu_type.parameters, sizeof(double) * (size_t)fmu->count[CG_FMU_PARAMETER]);
     memcpy(fmu->run->u, cg_fmu_type.inputs, sizeof(double) * (size_t)fmu->model.n_inputs);
+    for (int32_t i = 0; i < fmu->model.n_inputs; i++) {
+        for (int32_t k = 1; k <= cg_fmu_rates(fmu, i); k++) {
+            fmu->slope[(k - 1) * fmu->model.n_inputs + i] = fmu->run->u[i + k];
+        }
+    }
     fmu->run->t = 0.0;
     return CG_FMU_OK;
 }

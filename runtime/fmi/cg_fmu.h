@@ -129,8 +129,9 @@ typedef struct cg_fmu {
     double *weight;    /* as much room */
     double *direction; /* [n_known] */
     double *parameters; /* [n_parameters + n_kinks]: p for the kernels of Co-Simulation that depend on sides */
-    double *slope;      /* [n_inputs] rates of the inputs in the next step, Co-Simulation of FMI 2.0; 0: constant */
-    double *ends;       /* [2 n_inputs] the values of these inputs at both ends of the step */
+    double *slope;      /* [2][n_inputs] first and second derivatives of the inputs at the start of the next step,
+                         * Co-Simulation of FMI 2.0; 0: constant */
+    double *ends;       /* [n_inputs][4] the values of these inputs at both ends of the step, or their coefficients */
     double span[2];     /* the times of these ends */
     cg_signal_t *ramps; /* [n_inputs] the inputs of the step */
     char *name;
@@ -172,6 +173,8 @@ int cg_fmu_get_modes(cg_fmu_t *fmu, const uint32_t *references, size_t n, int32_
 int cg_fmu_get_text(cg_fmu_t *fmu, const uint32_t *references, size_t n, const char **values);
 int cg_fmu_set_text(cg_fmu_t *fmu, const uint32_t *references, size_t n, const char *const *values);
 /* Sets rates of inputs, which hold for the next step alone; the only order is 1. */
+/* How many rates of an input the model has among its inputs: they follow it, and its derivatives are their values. */
+int32_t cg_fmu_rates(const cg_fmu_t *fmu, int32_t input);
 int cg_fmu_set_slopes(cg_fmu_t *fmu, const uint32_t *references, size_t n, const int32_t *orders, const double *values);
 int cg_fmu_method(cg_fmu_t *fmu, int32_t method); /* continues with another method */
 /* The methods: those of cg_method_table, then the model's own. NULL: there are not so many. */

@@ -279,20 +279,47 @@ static int cg_fmu_events_step_valid(const cg_fmu_t *fmu, double t, double h)
     return CG_FMU_OK;
 }
 
-/* Makes the inputs that have a rate ramps over the step. */
+enum { CG_FMU_COEFFICIENTS = CG_CURVE + 1 };
+
+/* An input, or a rate of one, is a polynomial over the step. */
+static void cg_fmu_events_curve(cg_fmu_t *fmu, int32_t i, double value, double slope, double half)
+{
+    const cg_signal_t curve = {CG_SIGNAL_CUBIC, 0, 1, fmu->span, fmu->ends + CG_FMU_COEFFICIENTS * i};
+    double *const c = fmu->ends + CG_FMU_COEFFICIENTS * i;
+    c[0] = value;
+    c[1] = slope;
+    c[2] = half;
+    c[3] = 0.0;
+    fmu->run->u[i] = value;
+    fmu->ramps[i] = curve;
+    fmu->run->signals = fmu->ramps;
+}
+
+/* Makes the inputs that have a derivative ramps over the step, or parabolas; their rates are what was set, or 0. */
 static void cg_fmu_events_ramp(cg_fmu_t *fmu, double t, double h)
 {
     cg_run_t *const run = fmu->run;
     fmu->span[0] = t;
     fmu->span[1] = t + h;
     for (int32_t i = 0; i < fmu->model.n_inputs; i++) {
-        const double end = run->u[i] + h * fmu->slope[i];
-        const cg_signal_t ramp = {fmu->slope[i] != 0.0 ? CG_SIGNAL_LINEAR : CG_SIGNAL_CONSTANT, 0, 2, fmu->span,
-                                  fmu->ends + 2 * i};
-        fmu->ends[2 * i] = run->u[i];
-        fmu->ends[2 * i + 1] = end;
+        const double slope = fmu->slope[i], second = fmu->slope[fmu->model.n_inputs + i];
+        const int32_t rates = cg_fmu_rates(fmu, i);
+        const cg_signal_t ramp = {slope != 0.0 ? CG_SIGNAL_LINEAR : CG_SIGNAL_CONSTANT, 0, 2, fmu->span,
+                                  fmu->ends + CG_FMU_COEFFICIENTS * i};
+        fmu->ends[CG_FMU_COEFFICIENTS * i] = run->u[i];
+        fmu->ends[CG_FMU_COEFFICIENTS * i + 1] = run->u[i] + h * slope;
         fmu->ramps[i] = ramp;
-        run->signals = fmu->slope[i] != 0.0 ? fmu->ramps : run->signals;
+        run->signals = slope != 0.0 ? fmu->ramps : run->signals;
+        if (second != 0.0 || rates > 0) {
+            cg_fmu_events_curve(fmu, i, run->u[i], slope, 0.5 * second);
+        }
+        if (rates > 0) {
+            cg_fmu_events_curve(fmu, i + 1, slope, second, 0.0);
+        }
+        if (rates > 1) {
+            cg_fmu_events_curve(fmu, i + 2, second, 0.0, 0.0);
+        }
+        i += rates;
     }
 }
 
@@ -301,9 +328,14 @@ static void cg_fmu_events_level(cg_fmu_t *fmu, double t)
 {
     cg_run_t *const run = fmu->run;
     for (int32_t i = 0; run->signals != NULL && i < fmu->model.n_inputs; i++) {
-        run->u[i] = run->t == fmu->span[1] ? fmu->ends[2 * i + 1] : fmu->ends[2 * i] + (run->t - t) * fmu->slope[i];
-        fmu->slope[i] = 0.0;
+        const double *const c = fmu->ends + CG_FMU_COEFFICIENTS * i, s = run->t - t;
+        if (fmu->ramps[i].kind == CG_SIGNAL_CUBIC) {
+            run->u[i] = c[0] + s * (c[1] + s * c[2]);
+        } else {
+            run->u[i] = run->t == fmu->span[1] ? c[1] : c[0] + s * fmu->slope[i];
+        }
     }
+    memset(fmu->slope, 0, 2 * (size_t)fmu->model.n_inputs * sizeof(double));
     run->signals = NULL;
     run->input_kind = 0;
 }

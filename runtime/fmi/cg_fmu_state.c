@@ -142,7 +142,7 @@ int cg_fmu_restore(cg_fmu_t *fmu, const cg_fmu_state_t *state)
         detector->pending = state->memory.pending || state->memory.starts;
     }
     fmu->memory = state->memory;
-    memset(fmu->slope, 0, (size_t)fmu->model.n_inputs * sizeof(double)); /* rates are set for one step */
+    memset(fmu->slope, 0, 2 * (size_t)fmu->model.n_inputs * sizeof(double)); /* rates are set for one step */
     return CG_FMU_OK;
 }
 

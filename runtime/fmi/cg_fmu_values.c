@@ -211,6 +211,14 @@ static int cg_fmu_values_settable(const cg_fmu_t *fmu, uint32_t reference, doubl
     return CG_FMU_OK;
 }
 
+static void cg_fmu_values_inputs_changed(cg_fmu_t *fmu)
+{
+    fmu->run->have_f = 0;
+    if (fmu->memory.phase & CG_FMU_RUNNING && fmu->co_simulation) {
+        cg_run_inputs_changed(fmu->run);
+    }
+}
+
 int cg_fmu_set(cg_fmu_t *fmu, const uint32_t *references, size_t n, const double *values)
 {
     cg_run_t *const run = fmu->run;
@@ -231,24 +239,31 @@ int cg_fmu_set(cg_fmu_t *fmu, const uint32_t *references, size_t n, const double
         }
     }
     if (changed) {
-        run->have_f = 0;
-        if (fmu->memory.phase & CG_FMU_RUNNING && fmu->co_simulation) {
-            cg_run_inputs_changed(run);
-        }
+        cg_fmu_values_inputs_changed(fmu);
     }
     return status;
+}
+
+int32_t cg_fmu_rates(const cg_fmu_t *fmu, int32_t input)
+{
+    const cg_model_t *const model = &fmu->model;
+    int32_t count = 0;
+    while (input + count + 1 < model->n_inputs && model->inputs[input + count + 1].flags & CG_RATE) {
+        count++;
+    }
+    return model->inputs[input].flags & CG_RATE ? 0 : count;
 }
 
 int cg_fmu_set_slopes(cg_fmu_t *fmu, const uint32_t *references, size_t n, const int32_t *orders, const double *values)
 {
     int32_t index = 0;
-    int status = cg_fmu_missing(fmu, references, values, n);
+    int changed = 0, status = cg_fmu_missing(fmu, references, values, n);
     status = status == CG_FMU_OK ? cg_fmu_missing(fmu, references, orders, n) : status;
     for (size_t i = 0; i < n && status == CG_FMU_OK; i++) {
         if (cg_fmu_group(fmu, references[i], &index) != CG_FMU_INPUT) {
             status = cg_fmu_values_unknown(fmu, references[i], "an input");
-        } else if (orders[i] != 1) {
-            status = cg_fmu_say(fmu, CG_FMU_ERROR, "a derivative of order %d: inputs have the first one alone",
+        } else if (orders[i] < 1 || orders[i] > 2) {
+            status = cg_fmu_say(fmu, CG_FMU_ERROR, "a derivative of order %d: inputs have the first and the second one",
                                 (int)orders[i]);
         } else if (!(fabs(values[i]) < HUGE_VAL)) {
             status = cg_fmu_say(fmu, CG_FMU_ERROR, "the derivative of an input is not finite");
@@ -256,7 +271,14 @@ int cg_fmu_set_slopes(cg_fmu_t *fmu, const uint32_t *references, size_t n, const
     }
     for (size_t i = 0; i < n && status == CG_FMU_OK; i++) {
         cg_fmu_group(fmu, references[i], &index);
-        fmu->slope[index] = values[i];
+        fmu->slope[(orders[i] - 1) * fmu->model.n_inputs + index] = values[i];
+        if (cg_fmu_rates(fmu, index) >= orders[i] && fmu->run->u[index + orders[i]] != values[i]) {
+            fmu->run->u[index + orders[i]] = values[i];
+            changed = 1;
+        }
+    }
+    if (changed) {
+        cg_fmu_values_inputs_changed(fmu);
     }
     return status;
 }

@@ -20,6 +20,7 @@ from ..problem.inputs import Inputs
 from ..sensitivities.start import (
     TangentStart,
     check_constant,
+    check_rate,
     check_inputs,
     is_integer,
     no_derivative_by,
@@ -139,6 +140,7 @@ class Start:
                 check_constant(what, self.inputs, name)
             if is_integer(self.model, name):
                 raise no_derivative_by(what, name)
+            check_rate(what, self.model, name)
             if name in known:
                 continue
             if name in self.model.parameters or name in self.model.declared:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,73 @@ def _takes_state(name: str, given: Callable[..., Any]) -> bool | None:
     if needed > 2:
         raise ArgumentError(f"inputs: {name} is a function of {needed} arguments; {NEEDED}")
     return needed == 2
+
+
+class Together:
+    """One function of the caller for all inputs, which returns a vector in their order, or a dict by name.
+
+    `own` are the inputs in their order, each with the names of its rates, which the function may leave out.
+    """
+
+    def __init__(self, given: Callable[..., Any], own: Sequence[tuple[str, ...]]) -> None:
+        self.given, self.own = InputFunction("inputs", given), tuple(own)
+        self._last: tuple[float, bytes, dict[str, Any]] | None = None
+
+    def parts(self) -> list[Callable[..., Any]]:
+        """The function of each input."""
+        kind = OfTime if self.given.takes_state is False else OfState
+        return [kind(self, names) for names in self.own]
+
+    def __call__(self, t: float, y: Array) -> dict[str, Any]:
+        """What the function returns at t and y, by name."""
+        last, key = self._last, y.tobytes()
+        if last is None or last[0] != t or last[1] != key:
+            self._last = last = t, key, self._by_name(t, self.given(t, y))
+        return last[2]
+
+    def _by_name(self, t: float, found: Any) -> dict[str, Any]:
+        where = f"inputs at t = {t:.17g}"
+        known = tuple(name for names in self.own for name in names)
+        given = arguments.named(where, found)
+        if given is not None:
+            unknown = [name for name in given if name not in known]
+            if unknown:
+                raise arguments.unknown_entry(where, unknown, known)
+            return given
+        first = tuple(names[0] for names in self.own)
+        entries = [found] if np.ndim(found) == 0 else list(found)
+        names = first if len(entries) == len(first) else known
+        if len(entries) != len(names):
+            raise ArgumentError(
+                f"{where}: the function returns {len(entries)} entries; {len(first)} are needed, in the order "
+                f"({', '.join(first)}), or a dict by name"
+            )
+        return dict(zip(names, entries))
+
+
+class OfState:
+    """An input f(t, y) that a function for all of them returns."""
+
+    def __init__(self, of: Together, names: tuple[str, ...]) -> None:
+        self._of, self._names = of, names
+
+    def __call__(self, t: float, y: Array) -> Any:
+        """The input at t and y, with those of its rates that are told."""
+        found = self._of(t, y)
+        value = found.get(self._names[0], 0.0)
+        told = [found[name] for name in self._names[1:] if name in found]
+        return (value, *told) if told else value
+
+
+class OfTime(OfState):
+    """An input f(t) that a function for all of them returns."""
+
+    def __call__(self, t: float) -> Any:  # type: ignore[override]
+        """The input at t, with those of its rates that are told."""
+        return super().__call__(t, _NO_STATE)
+
+
+_NO_STATE = np.empty(0)
 
 
 class Cubic:

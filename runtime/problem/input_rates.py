@@ -27,7 +27,7 @@ from .input_functions import Cubic, InputFunction
 FIRST = np.array([0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
 SECOND = np.array([-205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
 ROUGH = np.array([0, 3 / 4, -3 / 20, 1 / 60, 0]), np.array([-49 / 18, 3 / 2, -3 / 20, 1 / 90, 0])
-"""Weights of values at 0, 1 ... 4 times a distance to each side: of the eighth order, and of the sixth for its error."""
+"""Weights of values at 0, 1 ... 4 times a distance to each side: of order 8, and of order 6 for the error."""
 WIDEST, NARROWER, LEVELS = 1 / 16, 1 / 4, 12
 """The first distance, how it shrinks, how often at most."""
 _SMOOTH = 1e-8
@@ -37,8 +37,8 @@ _ROUNDING = 4 * float(np.finfo(float).eps)
 
 @dataclass(frozen=True, eq=False)
 class Polynomials:
-    """A sampled input, a cubic polynomial from each time on: times (k,) not decreasing, `values` (k, 4) the coefficients
-    of the powers of the time since then. The first one holds before its time too.
+    """A sampled input, a cubic polynomial from each time on: times (k,) not decreasing, `values` (k, 4) the
+    coefficients of the powers of the time since then. The first one holds before its time too.
 
     `name`, `within`: the input whose second rate is needed, and the times between which its first one does not jump.
     """
@@ -111,8 +111,8 @@ def slope_of_lines(names: Sequence[str], times: Array, values: Array) -> Polynom
         raise _jumps(names, f"{name} jumps at t = {times[jumps[0]]:.17g}")
     if len(names) > 2 and np.ptp(values) > 0:
         raise ArgumentError(
-            f"inputs: {name} is linear between its samples, so {names[1]} jumps at them, and the model needs {names[2]}; "
-            f"give (times, values, 'cubic'), a function that returns ({name}, {names[1]}, {names[2]}), or a spline"
+            f"inputs: {name} is linear between its samples, so {names[1]} jumps at them, and the model needs "
+            f"{names[2]}; give (times, values, 'cubic'), a spline, or a function that returns ({', '.join(names)})"
         )
     kept = np.concatenate([[True], np.diff(times) > 0])
     times, values = times[kept], values[kept]
@@ -133,8 +133,8 @@ def check_held(names: Sequence[str], times: Array, values: Array) -> None:
 def _jumps(names: Sequence[str], how: str) -> ArgumentError:
     kinds = "'cubic'" if len(names) > 2 else "'linear' or 'cubic'"
     return ArgumentError(
-        f"inputs: {how}, where {names[1]}, which the model needs, has no value; give samples that are {kinds}, a spline "
-        "or a function of the time"
+        f"inputs: {how}, where {names[1]}, which the model needs, has no value; give samples that are {kinds}, a "
+        "spline or a function of the time"
     )
 
 
@@ -143,8 +143,8 @@ def of_function(names: Sequence[str], given: Callable[..., Any]) -> Sequence[Pol
     own = InputFunction(names[0], given)
     if own.takes_state:
         raise ArgumentError(
-            f"inputs: {names[0]} is a function of t and y, and the model needs {names[1]}, which would need the rates of "
-            "the states; give f(t), samples or a spline"
+            f"inputs: {names[0]} is a function of t and y, and the model needs {names[1]}, which would need the rates "
+            "of the states; give f(t), samples or a spline"
         )
     derivative = getattr(given, "derivative", None)
     if callable(derivative):
@@ -214,8 +214,8 @@ class Told:
         told = list(result) if np.ndim(result) == 1 else [result]
         if not 0 < len(told) <= 3:
             raise ArgumentError(
-                f"inputs: {self.names[0]} at t = {t:.17g} has {len(told)} entries; a function returns the value, or the "
-                "value and its derivatives"
+                f"inputs: {self.names[0]} at t = {t:.17g} has {len(told)} entries; a function returns the value, or "
+                "the value and its derivatives"
             )
         found = [self._number(n, t, value) for n, value in zip(self.names, told)]
         if len(found) < len(self.names):
@@ -231,7 +231,7 @@ class Told:
 
 
 class Derivative:
-    """One of the derivatives that are told, as a function of the time; `given` is that of the caller, None for a rate."""
+    """One of the derivatives that are told, f(t); `given` is the function of the caller, None for a rate."""
 
     def __init__(self, told: Told, order: int) -> None:
         self._told, self._order = told, order

@@ -13,7 +13,11 @@ The first value holds before the first sample, the last one after the last sampl
 jump. The integrator ends a step at each sample that is held or linear, so that jumps and kinks do not reduce the
 accuracy.
 
-Inputs that are not given are 0.
+One function f(t) or f(t, y) can give all inputs: it returns a vector in their order, or a dict by name. Inputs that are
+not given are 0.
+
+Where the equations of a model contain the rate of an input, that is an input too, and follows from what is given for
+the input: see `input_rates`.
 """
 
 from __future__ import annotations
@@ -33,7 +37,7 @@ from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.assumptions import RATE, check_row
 from ..interface.messages import short, written
-from .input_functions import Cubic, InputFunction, samples_of, spline
+from .input_functions import Cubic, InputFunction, Together, samples_of, spline
 from .input_rates import (
     Derivative,
     Polynomials,
@@ -139,7 +143,7 @@ class Inputs:
         ]
 
     def since(self, t0: float) -> Inputs:
-        """The inputs of a run, or of the rest of one, that begins at t0: from there on numbers move with their rates."""
+        """The inputs of a run, or of the rest of one, from t0 on, where numbers begin to move with their rates."""
         rated = self.moving
         if not rated:
             return self
@@ -172,8 +176,8 @@ class Inputs:
                 if min(t0, t1) < low or max(t0, t1) > high:
                     raise ArgumentError(
                         f"inputs: {signal.name} has samples from t = {low:.17g} to {high:.17g}, and its value holds "
-                        f"before and after them: its rate jumps there, but the model needs its second one; give samples "
-                        f"from t = {min(t0, t1):.17g} to {max(t0, t1):.17g}"
+                        f"before and after them: its rate jumps there, but the model needs its second one; give "
+                        f"samples from t = {min(t0, t1):.17g} to {max(t0, t1):.17g}"
                     )
 
     def of_time(self, t0: float, states: Array) -> Array:
@@ -400,6 +404,10 @@ def specs(value: Any, names: tuple[str, ...], count: int | None, flags: Sequence
     leave all rates out.
     """
     missing = [None if bits & RATE else 0.0 for bits in flags] or [0.0] * len(names)
+    if callable(value) and not isinstance(value, Mapping):
+        own = _with_rates(flags or (0,) * len(names))
+        parts = iter(Together(value, [tuple(names[i] for i in rows) for rows in own]).parts())
+        return [None if default is None else next(parts) for default in missing]
     given = arguments.named("inputs", {} if value is None else value)
     if given is not None:
         unknown = [name for name in given if name not in names]

@@ -191,6 +191,7 @@ def checked_names(model: Any, names: Any) -> tuple[str, ...]:
             raise ArgumentError(f"sensitivities: {name} is given twice")
         if is_integer(model, name):
             raise no_derivative_by("sensitivities", name)
+        check_rate("sensitivities", model, name)
         if name == model.along:
             raise ArgumentError(f"sensitivities: {name} is the independent variable of the form {model.form}")
     return wanted
@@ -199,6 +200,15 @@ def checked_names(model: Any, names: Any) -> tuple[str, ...]:
 def is_integer(model: Any, name: str) -> bool:
     """Whether a variable is declared an integer."""
     return name in model.variables and bool(model.variables[name].flags & FLAGS["INTEGER"])
+
+
+def check_rate(what: str, model: Any, name: str) -> None:
+    """Refuse to differentiate by the rate of an input, with which the input itself changes."""
+    if name in model.variables and model.variables[name].flags & FLAGS["RATE"]:
+        raise ArgumentError(
+            f"{what}: {name} is the rate of an input, which would change with it; declare a factor of the input as a "
+            "parameter"
+        )
 
 
 def no_derivative_by(what: str, name: str) -> ArgumentError:

@@ -20,7 +20,8 @@ class Given:
     def __init__(self, model: Any, given: Mapping[str, Any], count: int) -> None:
         inputs = given["inputs"]
         if not isinstance(inputs, Mapping):
-            inputs = dict(zip(model.inputs, specs(inputs, model.inputs, count)))
+            found = specs(inputs, model.inputs, count, model._input_flags)
+            inputs = {name: each for name, each in zip(model.inputs, found) if each is not None}
         self.signals = {
             name: each for name, each in inputs.items() if callable(each) or isinstance(each, tuple)
         }

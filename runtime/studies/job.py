@@ -46,7 +46,7 @@ def observer_of(job: StudyJob) -> Observer | None:
     controls = (
         controls.values() if isinstance(controls, Mapping) else controls if controls is not None else ()
     )
-    apart = one_at_a_time(model, how, any(map(is_function, controls)))
+    apart = one_at_a_time(model, how, callable(controls) or any(map(is_function, controls)))
     width = lane_set(model, how.method, job.lanes, job.count, apart)[1]
     try:
         return Observer.of(model, [(found.kind, found.what) for _, found in wanted.values()], width)
