@@ -20,8 +20,8 @@ from ..problem.inputs import Inputs
 from ..sensitivities.start import (
     TangentStart,
     check_constant,
-    check_rate,
     check_inputs,
+    check_rate,
     is_integer,
     no_derivative_by,
     size_of,
