@@ -21,7 +21,7 @@ from .. import core
 from ..core.single_thread import Guard
 from ..interface import arguments
 from ..interface.arguments import Array
-from ..interface.assumptions import check_rows
+from ..interface.assumptions import RATE, check_rows
 from ..interface.messages import written
 from ..model.expressions import companion, places_of_new
 from ..model.lanes import lane_set, one_at_a_time
@@ -318,7 +318,21 @@ class Batch:
         if rows is None:  # to be converted or checked, or wrong
             rows = arguments.matrix("inputs", values, names, len(self))
             check_rows("inputs", names, [flags[known.index(name)] for name in names] if flags else (), rows)
-        return [(known.index(name), np.ascontiguousarray(row).reshape(-1)) for name, row in zip(names, rows)]
+        changed = {known.index(name): np.ascontiguousarray(row).reshape(-1) for name, row in zip(names, rows)}
+        return list(self._with_rates(changed).items())
+
+    def _with_rates(self, changed: dict[int, Array]) -> dict[int, Array]:
+        """The same with the rates that are not named: a number alone has the rates 0."""
+        still = np.zeros(1)
+        for i, bits in enumerate(self.model._input_flags):
+            if not bits & RATE:
+                own = i
+            elif own in changed:
+                changed.setdefault(i, still)
+            elif i in changed:
+                rate, u = self.model.inputs[i], self.model.inputs[own]
+                raise ArgumentError(f"inputs: {rate} is the rate of {u}, which is not named; name both")
+        return changed
 
     # ---- quantities ----
 

@@ -132,7 +132,7 @@ typedef struct cg_fmu {
     double *slope;      /* [2][n_inputs] first and second derivatives of the inputs at the start of the next step,
                          * Co-Simulation of FMI 2.0; 0: constant */
     double *ends;       /* [n_inputs][4] the values of these inputs at both ends of the step, or their coefficients */
-    double span[2];     /* the times of these ends */
+    double span[3];     /* the times of these ends, and where the run is at the beginning, but for rounding the same */
     cg_signal_t *ramps; /* [n_inputs] the inputs of the step */
     char *name;
     cg_fmu_log_t log;

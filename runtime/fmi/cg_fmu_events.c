@@ -284,7 +284,7 @@ enum { CG_FMU_COEFFICIENTS = CG_CURVE + 1 };
 /* An input, or a rate of one, is a polynomial over the step. */
 static void cg_fmu_events_curve(cg_fmu_t *fmu, int32_t i, double value, double slope, double half)
 {
-    const cg_signal_t curve = {CG_SIGNAL_CUBIC, 0, 1, fmu->span, fmu->ends + CG_FMU_COEFFICIENTS * i};
+    const cg_signal_t curve = {CG_SIGNAL_CUBIC, 0, 1, fmu->span + 2, fmu->ends + CG_FMU_COEFFICIENTS * i};
     double *const c = fmu->ends + CG_FMU_COEFFICIENTS * i;
     c[0] = value;
     c[1] = slope;
@@ -301,6 +301,7 @@ static void cg_fmu_events_ramp(cg_fmu_t *fmu, double t, double h)
     cg_run_t *const run = fmu->run;
     fmu->span[0] = t;
     fmu->span[1] = t + h;
+    fmu->span[2] = run->t;
     for (int32_t i = 0; i < fmu->model.n_inputs; i++) {
         const double slope = fmu->slope[i], second = fmu->slope[fmu->model.n_inputs + i];
         const int32_t rates = cg_fmu_rates(fmu, i);
@@ -328,11 +329,11 @@ static void cg_fmu_events_level(cg_fmu_t *fmu, double t)
 {
     cg_run_t *const run = fmu->run;
     for (int32_t i = 0; run->signals != NULL && i < fmu->model.n_inputs; i++) {
-        const double *const c = fmu->ends + CG_FMU_COEFFICIENTS * i, s = run->t - t;
+        const double *const c = fmu->ends + CG_FMU_COEFFICIENTS * i, s = run->t - fmu->span[2];
         if (fmu->ramps[i].kind == CG_SIGNAL_CUBIC) {
             run->u[i] = c[0] + s * (c[1] + s * c[2]);
         } else {
-            run->u[i] = run->t == fmu->span[1] ? c[1] : c[0] + s * fmu->slope[i];
+            run->u[i] = run->t == fmu->span[1] ? c[1] : c[0] + (run->t - t) * fmu->slope[i];
         }
     }
     memset(fmu->slope, 0, 2 * (size_t)fmu->model.n_inputs * sizeof(double));

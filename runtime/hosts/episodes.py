@@ -16,7 +16,7 @@ from ..draws.distributions import is_distribution, law
 from ..ensembles.batch import accepted
 from ..interface import arguments
 from ..interface.arguments import Array, positive
-from ..interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO, assumption
+from ..interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO, RATE, assumption
 from ..interface.base_model import BaseModel
 from ..model.lanes import one_at_a_time
 from ..problem.inputs import parse
@@ -70,6 +70,12 @@ class Episodes:
         unknown = [name for name in self.actions if name not in model.inputs]
         if unknown:
             raise arguments.unknown_entry("actions", unknown, model.inputs)
+        for name in rated(model):
+            if name in self.actions:
+                raise ArgumentError(
+                    f"actions: {name} would jump at every step, but the equations contain rates of it; let a force of "
+                    "the system move what it stands for"
+                )
         if len(set(self.actions)) < len(self.actions):
             raise ArgumentError(f"actions = ({', '.join(self.actions)}): an input is given twice")
         seen, self.observation_bounds = _bounded("observations", observations, model)
@@ -156,6 +162,12 @@ class Episodes:
         if self.apart is not None:
             seen.terminated |= self.batch.ended
         return seen
+
+
+def rated(model: Any) -> list[str]:
+    """The inputs whose rates are inputs too, and these rates."""
+    flags = (*model._input_flags, 0)
+    return [name for i, name in enumerate(model.inputs) if (flags[i] | flags[i + 1]) & RATE]
 
 
 class Rule:

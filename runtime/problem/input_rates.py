@@ -49,6 +49,8 @@ class Polynomials:
     within: tuple[float, float] = (-math.inf, math.inf)
     given: Any = None
     """What the caller gave; None for a rate that follows from it."""
+    ends: bool = False
+    """Whether the last time is the end of the samples, after which the value holds."""
 
     kind: ClassVar[int] = 4
     """That of `enum cg_signal_kind` in cg_run.h."""
@@ -68,7 +70,8 @@ class Polynomials:
     def _place(self, t: Array, of: Array | None, side: Any = "right") -> tuple[Array, Array]:
         here = t if of is None else of
         place = np.searchsorted(self.times, here, side=side) - 1
-        place = np.where(here == self.times[-1], len(self.times) - 2, place)  # a run ends there, most often
+        if self.ends:  # where a run comes to an end more often than it begins
+            place = np.where(here == self.times[-1], len(self.times) - 2, place)
         place = np.maximum(place, 0)
         return place, t - self.times[place]
 
@@ -91,7 +94,7 @@ def of_cubic(names: Sequence[str], spline: Cubic, given: Any) -> list[Polynomial
     rows[1:-1] = spline.coefficients
     rows[0, 0], rows[-1, 0] = spline.values[0], spline.values[-1]
     within = (float(times[0]), float(times[-1])) if len(names) > 2 else (-math.inf, math.inf)
-    return _derived(names, Polynomials(times, rows, names[0], within, given))
+    return _derived(names, Polynomials(times, rows, names[0], within, given, ends=True))
 
 
 def _derived(names: Sequence[str], own: Polynomials) -> list[Polynomials]:
@@ -99,7 +102,7 @@ def _derived(names: Sequence[str], own: Polynomials) -> list[Polynomials]:
     found, rows = [own], own.values
     for _ in names[1:]:
         rows = np.column_stack([rows[:, 1], 2 * rows[:, 2], 3 * rows[:, 3], np.zeros(len(rows))])
-        found.append(Polynomials(own.times, rows, own.name, own.within))
+        found.append(Polynomials(own.times, rows, own.name, own.within, ends=own.ends))
     return found
 
 
@@ -118,7 +121,7 @@ def slope_of_lines(names: Sequence[str], times: Array, values: Array) -> Polynom
     times, values = times[kept], values[kept]
     rows = np.zeros((len(times) + 1, 4))
     rows[1:-1, 0] = np.diff(values) / np.diff(times)
-    return Polynomials(np.concatenate([times[:1], times]), rows)
+    return Polynomials(np.concatenate([times[:1], times]), rows, ends=True)
 
 
 def check_held(names: Sequence[str], times: Array, values: Array) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from fmpy.validation import validate_fmu
 from fmus import Fmu
+from rated_systems import SYSTEMS, TIMES, Rated
 from runtime_models import needs_core
 
 import chaplygin as cg
@@ -96,7 +97,7 @@ def test_an_input_with_a_derivative_is_a_ramp_over_one_step(half: Fmu) -> None:
 @pytest.mark.parametrize(
     ("name", "order", "value", "message"),
     [
-        ("u", 2, 1.0, "a derivative of order 2: inputs have the first one alone"),
+        ("u", 3, 1.0, "a derivative of order 3: inputs have the first and the second one"),
         ("x", 1, 1.0, "is not that of an input"),
         ("u", 1, math.nan, "the derivative of an input is not finite"),
     ],
@@ -133,3 +134,70 @@ def test_a_default_experiment_that_cannot_be(half: Fmu, tmp_path: Path) -> None:
         half.model.export_fmu(
             tmp_path / "h.fmu", initial={"x": 0, "x_dot": 0}, parameters={"k": 1, "c": 1}, step_size=-1
         )
+
+
+# ---- inputs whose rates enter the equations ----
+
+
+@pytest.fixture(scope="module", params=SYSTEMS)
+def driven(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Rated, Fmu]:
+    rated = SYSTEMS[request.param]
+    folder = tmp_path_factory.mktemp(request.param)
+    model = rated.system().compile(reproducible=True)
+    path = model.export_fmu(
+        folder / "driven.fmu", "2.0", "co-simulation", initial=rated.start, parameters=rated.numbers,
+        inputs={"u": rated.samples[0]},
+    )  # fmt: skip
+    fmpy.extract(os.fspath(path), os.fspath(folder / "unpacked"))
+    return rated, Fmu(None, model, os.fspath(path), os.fspath(folder / "unpacked"), "2.0")
+
+
+@pytest.mark.sample(1)
+def test_rates_are_told_as_derivatives_of_the_input(driven: tuple[Rated, Fmu]) -> None:
+    """The bits of a stepper that is told the same."""
+    rated, made = driven
+    assert not validate_fmu(made.path)
+    causality = {v.name: v.causality for v in made.description.modelVariables}
+    rates = rated.model.inputs[1:]
+    assert causality["u"] == "input"
+    assert {causality[name] for name in rates} == {"local"}
+    first = {name: float(rated.spline(0, k)) for k, name in enumerate(rated.model.inputs)}
+    run = made.model.stepper(rated.start, rated.numbers, first, rtol=1e-10, atol=1e-10)
+    tie, seen = made.references(["u"]), made.references([*rated.model.states, *rated.model.inputs])
+    h = TIMES[1]
+    with made.instance("CoSimulation", False) as fmu:
+        fmu.setupExperiment(tolerance=1e-10)
+        fmu.enterInitializationMode()
+        for i in range(20):
+            t = i * h
+            told = [float(rated.spline(t, k)) for k in range(len(rates) + 1)]
+            run.set_inputs(dict(zip(rated.model.inputs, told)))
+            fmu.setReal(tie, told[:1])
+            fmu.setRealInputDerivatives(tie * len(rates), [1, 2][: len(rates)], told[1:])
+            if i == 0:
+                fmu.exitInitializationMode()
+            assert fmu.getReal(made.references(rates)) == told[1:]
+            if i == 12:
+                saved, at = fmu.getFMUstate(), run.save()
+                fmu.doStep(t, h)
+                fmu.setFMUstate(saved)
+                fmu.setRealInputDerivatives(tie * len(rates), [1, 2][: len(rates)], told[1:])
+                run.restore(at)
+            fmu.doStep(t, h)
+            run.advance(t + h)
+            assert fmu.getReal(seen) == [*run.y, *(run[name] for name in rated.model.inputs)]
+        fmu.doStep(20 * h, h)  # without derivatives, u stays where it is
+        run.set_inputs(u=run["u"])
+        run.advance(20 * h + h)
+        assert fmu.getReal(seen) == [*run.y, *(run[name] for name in rated.model.inputs)]
+
+
+def test_rates_need_a_co_simulation_of_fmi_2(tmp_path: Path) -> None:
+    rated = SYSTEMS["pivot"]
+    for version, kind in (("3.0", "co-simulation"), ("2.0", "both"), ("2.0", "model-exchange")):
+        with pytest.raises(
+            cg.ArgumentError, match=r"driven_pivot needs the derivatives of inputs \(u_dot, u_ddot\)"
+        ):
+            rated.model.export_fmu(
+                tmp_path / "no.fmu", version, kind, initial=rated.start, parameters=rated.numbers
+            )
