@@ -26,6 +26,8 @@ static size_t cg_block_layout(cg_run_t *run, char *base, const cg_model_t *model
     run->u_value = cg_take(base, &offset, run->n_u);
     run->u_slope = cg_take(base, &offset, run->n_u);
     run->u_curve = cg_take(base, &offset, CG_CURVE * run->n_u);
+    const size_t rated = (size_t)(cg_signal_rated(model) ? model->n_inputs : 0);
+    run->moving = (cg_signal_t *)cg_take_bytes(base, &offset, sizeof(cg_signal_t) * rated);
     run->work = cg_take(base, &offset, model->n_work);
     run->x_start = cg_take(base, &offset, run->ld);
     run->moved = cg_take(base, &offset, run->ld);
@@ -36,6 +38,17 @@ static size_t cg_block_layout(cg_run_t *run, char *base, const cg_model_t *model
     run->fastest = cg_take(base, &offset, n > 0 ? run->ld : 0);
     run->pivots = (int32_t *)cg_take_bytes(base, &offset, sizeof(int32_t) * (size_t)n);
     return offset;
+}
+
+/* Writes run->moving, if it is not empty. */
+static void cg_block_put_moving(cg_run_t *run)
+{
+    const cg_model_t *const model = run->model;
+    for (int32_t i = 0; cg_signal_rated(model) && i < model->n_inputs; i++) {
+        const int has_rate = i + 1 < model->n_inputs && model->inputs[i + 1].flags & CG_RATE;
+        memset(&run->moving[i], 0, sizeof run->moving[i]);
+        run->moving[i].kind = has_rate || model->inputs[i].flags & CG_RATE ? CG_SIGNAL_MOVING : CG_SIGNAL_CONSTANT;
+    }
 }
 
 static void cg_block_set_sizes(cg_run_t *run, const cg_model_t *model, const cg_method_info_t *info)
@@ -127,6 +140,8 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
     for (int32_t i = 0; i < run->n_u; i++) {
         run->u[i] = i < model->n_inputs ? model->inputs[i].example : 0.0;
     }
+    cg_block_put_moving(run);
+    run->signals = cg_signal_rated(model) ? run->moving : NULL;
     run->rtol = CG_RTOL;
     run->max_step = HUGE_VAL;
     run->max_steps = INT64_MAX;
@@ -246,6 +261,7 @@ int cg_run_restore(cg_run_t *run, const void *saved, size_t size)
     }
     memcpy(run, saved, size);
     *run = whole;
+    cg_block_put_moving(run);
     cg_correct_begin(run);
     if (run->detector != NULL) {
         cg_modes_activate(run); /* the modes in u may be others */

@@ -36,9 +36,7 @@ cg_time_t cg_run_segment(cg_run_t *run, cg_time_t t)
             run->input_kind |= CG_INPUT_CALL;
         }
         if (signal->kind == CG_SIGNAL_MOVING) {
-            cg_segment_t segment;
-            cg_signal_moving(run->model, i, t, run->u, 1, &segment);
-            cg_driver_put_segment(run, i, &segment);
+            run->input_kind |= CG_INPUT_CURVE; /* it goes on as it was set */
         } else if (cg_signal_sampled(signal)) {
             cg_segment_t segment;
             t_stop = cg_signal_segment(signal, t, run->direction, t_stop, &segment);
@@ -48,6 +46,18 @@ cg_time_t cg_run_segment(cg_run_t *run, cg_time_t t)
         }
     }
     return t_stop;
+}
+
+/* Inputs that move are now what run->u has. */
+static void cg_driver_take_moving(cg_run_t *run)
+{
+    for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
+        if (run->signals[i].kind == CG_SIGNAL_MOVING) {
+            cg_segment_t segment;
+            cg_signal_moving(run->model, i, cg_time_outside(run, run->t), run->u, 1, &segment);
+            cg_driver_put_segment(run, i, &segment);
+        }
+    }
 }
 
 /* The same for the segment that begins at run->t, with run->t_stop at its end. */
@@ -130,6 +140,7 @@ int cg_run_start(cg_run_t *run, cg_time_t t0, const double *x0, cg_time_t t_end)
     if (!cg_step_finite(run->x, run->n) || !cg_time_valid(t0) || !cg_time_valid(t_end)) {
         return run->status = CG_NONFINITE;
     }
+    cg_driver_take_moving(run);
     cg_driver_set_end(run, t_end);
     return CG_OK;
 }
@@ -167,6 +178,7 @@ void cg_run_inputs_changed(cg_run_t *run)
     }
     cg_driver_forget_point(run);
     run->have_dense = 0;
+    cg_driver_take_moving(run);
     cg_driver_enter_segment(run);
 }
 
@@ -205,7 +217,7 @@ static int cg_driver_step_with_events(cg_run_t *run)
     return status;
 }
 
-int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
+static int cg_driver_loop(cg_run_t *run, cg_record_t *record, int64_t budget)
 {
     const cg_detector_t *const detector = run->detector;
     const int64_t done = run->n_steps + run->n_rejected;
@@ -265,6 +277,16 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
         }
         run->recorded = run->t == run->t_old; /* an event took the step back */
     }
+}
+
+int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
+{
+    const int status = cg_driver_loop(run, record, budget);
+    if (run->input_kind & CG_INPUT_CURVE) { /* for a caller who changes some of them, and for the rest to go on from there */
+        const int found = cg_run_inputs(run, run->t, run->x);
+        return status < 0 || found == CG_OK ? status : (run->status = found);
+    }
+    return status;
 }
 
 int cg_run_advance(cg_run_t *run, cg_time_t t)

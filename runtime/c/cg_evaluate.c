@@ -39,6 +39,16 @@ static int64_t cg_evaluate_samples_before(const cg_signal_t *signal, cg_time_t t
     return low;
 }
 
+int cg_signal_rated(const cg_model_t *model)
+{
+    for (int32_t i = 0; i < model->n_inputs; i++) {
+        if (model->inputs[i].flags & CG_RATE) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 int cg_signal_sampled(const cg_signal_t *signal)
 {
     return signal->kind == CG_SIGNAL_HOLD || signal->kind == CG_SIGNAL_LINEAR || signal->kind == CG_SIGNAL_CUBIC;

@@ -15,6 +15,7 @@ typedef struct cg_segment {
     double curve[CG_CURVE];
 } cg_segment_t;
 
+int cg_signal_rated(const cg_model_t *model); /* whether an input is the rate of another one */
 int cg_signal_sampled(const cg_signal_t *signal); /* whether it has segments */
 
 /* The segment of a sampled signal from t on in `direction`, up to the returned time, at most t_stop. */

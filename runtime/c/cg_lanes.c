@@ -58,6 +58,10 @@ static void cg_lanes_segment(cg_lanes_run_t *run, int32_t lane)
             cg_lane_put_segment(run, lane, i, &segment);
             run->u[(int64_t)i * lanes + lane] = segment.value;
             run->fresh[lane] = -1;
+        } else if (signal->kind == CG_SIGNAL_MOVING && run->n_trials[lane] == 0) { /* a trajectory begins */
+            cg_segment_t segment;
+            cg_signal_moving(run->model, i, run->t[lane], run->u + lane, lanes, &segment);
+            cg_lane_put_segment(run, lane, i, &segment);
         }
     }
     run->t_anchor[lane] = run->t[lane];

@@ -22,7 +22,7 @@ extern "C" {
 
 /* Part of every method compiled into a model: one from another version of this header is not used. Increase it with
  * every change of cg_run_t or of the meaning of its members. */
-#define CG_RUN_LAYOUT 18
+#define CG_RUN_LAYOUT 19
 
 #define CG_ALIGN 64u /* of every block, in bytes */
 
@@ -48,8 +48,8 @@ enum cg_signal_kind {
     CG_SIGNAL_LINEAR = 2,   /* linear between the samples */
     CG_SIGNAL_CALL = 3,     /* written by run->input_fn */
     CG_SIGNAL_CUBIC = 4,    /* a polynomial of the third degree from each sample on */
-    CG_SIGNAL_MOVING = 5    /* run->u[i], as set by the caller at the start, and from then on as its rates, the inputs that
-                             * follow it with CG_RATE among their flags, were set there */
+    CG_SIGNAL_MOVING = 5    /* run->u[i] as set by the caller, at the start or before cg_run_inputs_changed; from then on it
+                             * moves with its rates, the inputs that follow it with CG_RATE among their flags */
 };
 
 /* One input. Before the first and after the last sample, a sampled input has the value of that sample; but where it is
@@ -128,7 +128,7 @@ typedef struct cg_run {
     int (*dense)(struct cg_run *run);
     cg_input_fn_t input_fn; /* NULL: none */
     void *input_context;
-    const cg_signal_t *signals; /* n_inputs of them; NULL: all inputs are constant */
+    const cg_signal_t *signals; /* [NULL, or `moving`] n_inputs of them; NULL: all inputs are constant */
     const volatile int *stop;   /* NULL, or a flag: non-zero stops with CG_INTERRUPTED; the run can be continued */
     int (*explicit_step)(struct cg_run *run);  /* method "auto": the functions of its explicit method */
     int (*explicit_dense)(struct cg_run *run);
@@ -168,6 +168,8 @@ typedef struct cg_run {
     double *u_value; /* [n_u] */
     double *u_slope; /* [n_u] how fast they change; zero for those that are held, or called */
     double *u_curve; /* [n_u][3] for those that are polynomials: the coefficients after u_value */
+    cg_signal_t *moving; /* [n_inputs] what `signals` is from cg_run_init on, if an input has a rate: those that have one, and
+                          * their rates, are MOVING; else empty */
     double *work;    /* [n_work] scratch space for the kernels */
     double *x_start; /* [ld] the state at which the run started */
     double *moved;   /* [ld] scratch: a correction of the state; the state before an event */

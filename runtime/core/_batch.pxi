@@ -5,7 +5,6 @@ cdef class _BatchWorker:
 
     cdef cg_run_t *run
     cdef cg_lanes_run_t *group
-    cdef cg_signal_t *moving    # NULL: no input has a rate
 
     def __cinit__(self, BatchCore core, options, uintptr_t address):
         cdef ModelCore model = core.model
@@ -16,15 +15,6 @@ cdef class _BatchWorker:
         self.run = model._take_run(options.method, lane_set is NULL)
         _configure(model, self.run, &given, vars(options))
         self.run.stop = &core.stopped
-        for i in range(model.n_inputs):
-            if not model.model.inputs[i].flags & CG_RATE:
-                continue
-            if self.moving is NULL:
-                self.moving = <cg_signal_t *> calloc(model.n_inputs, sizeof(cg_signal_t))
-                if self.moving is NULL:
-                    raise MemoryError
-                self.run.signals = self.moving
-            self.moving[i - 1].kind = self.moving[i].kind = CG_SIGNAL_MOVING
         if lane_set is not NULL:
             name = PyUnicode_AsUTF8(options.method)
             size = cg_lanes_size(model.model, lane_set, name)
@@ -35,7 +25,6 @@ cdef class _BatchWorker:
     def __dealloc__(self):
         cg_run_delete(self.run)
         cg_run_delete(<cg_run_t *> self.group)
-        free(self.moving)
 
 
 cdef enum:
