@@ -232,7 +232,7 @@ cdef class StepperCore:
     def _set(self, inputs):
         """Use other inputs from now on."""
         cdef Py_ssize_t i
-        inputs = inputs.suit(self._options.method).since(self.run.t)
+        inputs = inputs.since(self.run.t).suit(self._options.method)
         self._attach(inputs)
         for i, value in enumerate(inputs.values):
             self.run.u[i] = value

@@ -107,9 +107,9 @@ class Episodes:
         apart = one_at_a_time(self.model, how, {}, starts=False)
         if one and apart is None:
             varying = parse(given, self.model.inputs, 1, self.model._input_flags)
-            apart = "inputs vary" if varying.signals or varying.functions else None
+            apart = "inputs vary" if varying.signals or varying.functions or varying.moving else None
         if apart is None:
-            accepted(self.model, how, given, self.n)
+            accepted(self.model, how, given, self.n).still()
         elif not one:
             raise ArgumentError(
                 f"no batch of {self.model.name}: {apart}; chaplygin.gym.Env runs it, one episode at a time"

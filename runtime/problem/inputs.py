@@ -164,7 +164,7 @@ class Inputs:
 
     def ready(self, method: str, t0: float, t1: float) -> Inputs:
         """The inputs of a run from t0 to t1; raises ArgumentError if the method or that time does not suit them."""
-        found = self.suit(method).since(t0)
+        found = self.since(t0).suit(method)
         found.check_reach(t0, t1)
         return found
 
@@ -256,9 +256,11 @@ class Inputs:
         """These inputs; raises ArgumentError if the method cannot take them."""
         if self.functions and method == arguments.SERIES:
             raise arguments.no_series([self.names[i] for i in self.functions])
-        if method == arguments.SERIES and any(isinstance(s, Polynomials) for s in self.signals.values()):
-            raise arguments.no_series(
-                [self.names[i] for i, s in self.signals.items() if isinstance(s, Polynomials)]
+        curves = [self.names[i] for i, signal in self.signals.items() if isinstance(signal, Polynomials)]
+        if curves and method == arguments.SERIES:
+            raise ArgumentError(
+                f"method {method!r} takes inputs that are constant or linear in time, and {', '.join(curves)} are curves; "
+                "take another method"
             )
         return self
 

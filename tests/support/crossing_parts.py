@@ -23,6 +23,9 @@ SPIN, SPEED, ACTION = 1.0, 1.0, 0.5
 
 HELD = ([0.0, 0.25], [1.0, -1.0])
 RAMP = ([0.0, 2.0], [0.0, 2.0])
+CURVE = ([-1.0, 0.0, 1.0, 2.0], [-1.0, 0.0, 1.0, 8.0], "cubic")
+"""Samples of t^3."""
+LIFT = {"R": 0.0, "R_dot": 0.0, "R_ddot": 1.2}
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,7 @@ HOME = _circle(0.0)
 PARTS = {
     "spring": Part({"q": 1.0, "q_dot": 0.0}, _spring),
     "drive": Part({"d": 0.0, "d_dot": 0.0}, lambda t: {}),
+    "rated": Part({"r": 0.0, "r_dot": 0.0}, lambda t: {}),
     "action": Part({"a": 0.0, "a_dot": 0.0}, lambda t: {"a": ACTION * t**2 / 2}),
     "ball": Part({"b": 1.0, "b_dot": 0.0}, _ball),
     "block": Part({"s": 0.0, "s_dot": 1.0}, _block),
@@ -110,8 +114,11 @@ def declared(parts: frozenset[str], style: str = "masses") -> cg.System:
     pushed = [
         (name, force) for part, name, force in (("drive", "d", "F"), ("action", "a", "A")) if part in parts
     ]
-    if pushed:
-        more["forces"] = {rate(mass(name)): cg.inputs(force) for name, force in pushed}
+    forces = {rate(mass(name)): cg.inputs(force) for name, force in pushed}
+    if "rated" in parts:  # as a mass on what an input moves: r'' = R''
+        forces[rate(mass("r"))] = cg.rate(cg.rate(cg.inputs("R")))
+    if forces:
+        more["forces"] = forces
     if "ball" in parts:
         b = mass("b", 1.0)
         terms["potential"] += g * b
@@ -141,6 +148,11 @@ def declared(parts: frozenset[str], style: str = "masses") -> cg.System:
             kinematics[v] = forces.get(v, 0) - sp.diff(potential, q)
         del terms["kinetic"]
     return cg.System("_".join(("parts", *sorted(parts))), **terms, **more)
+
+
+def moved(motion: Any, t: float) -> float:
+    """Where a mass at rest is brought that has the acceleration of an input."""
+    return t**3 if motion is CURVE else LIFT["R_ddot"] * t**2 / 2
 
 
 def driven(force: Any, t: float) -> float:

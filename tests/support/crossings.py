@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from crossing_parts import ACTION, END, HELD, NUMBERS, PARTS, RAMP, declared, driven
+from crossing_parts import ACTION, CURVE, END, HELD, LIFT, NUMBERS, PARTS, RAMP, declared, driven, moved
 
 import chaplygin as cg
 
@@ -39,6 +39,8 @@ class Trial:
     compiled: Mapping[str, Any] = field(default_factory=dict)
     run: Mapping[str, Any] = field(default_factory=dict)
     force: Any = None
+    motion: Any = None
+    """Of the input with rates: samples, or numbers by name."""
     many: Mapping[str, Any] = field(default_factory=dict)
     """Options of an ensemble; empty: a single run."""
     host: str = "run"
@@ -69,13 +71,18 @@ class Trial:
         return {name: value for name, value in found.items() if name in names}
 
     def inputs(self) -> dict[str, Any]:
-        return {"F": 0.6 if self.force is None else self.force} if "drive" in self.parts else {}
+        found = {"F": 0.6 if self.force is None else self.force} if "drive" in self.parts else {}
+        if "rated" in self.parts:
+            found |= {"R": self.motion} if self.motion is CURVE else self.motion
+        return found
 
     def expected(self, t: float) -> dict[str, float]:
         """The coordinates at t."""
         found = {name: value for part in self.parts for name, value in PARTS[part].motion(t).items()}
         if "drive" in self.parts:
             found["d"] = driven(self.force, t)
+        if "rated" in self.parts:
+            found["r"] = moved(self.motion, t)
         if self.form in ("routh", "whittaker"):
             del found["c"]  # it drops out, or takes the place of the time
         return found
@@ -120,6 +127,10 @@ def _method(name: str) -> Change:
 
 def _input(force: Any) -> Change:
     return lambda trial: replace(trial, parts=trial.parts | {"drive"}, force=force)
+
+
+def _rated(motion: Any) -> Change:
+    return lambda trial: replace(trial, parts=trial.parts | {"rated"}, motion=motion)
 
 
 def _run(**options: Any) -> Change:
@@ -186,6 +197,8 @@ FEATURES = {
         Feature("input: held", "input", _input(HELD)),
         Feature("input: linear", "input", _input((*RAMP, "linear"))),
         Feature("input: function", "input", _input(time_itself)),
+        Feature("rates: numbers", "input", _rated(LIFT)),
+        Feature("rates: spline", "input", _rated(CURVE)),
         Feature("stepper", "host", _host("stepper")),
         Feature("batch", "host", _host("batch")),
         Feature("gym", "host", lambda trial: _part("action")(_host("gym")(trial))),
@@ -463,6 +476,10 @@ def _bundle(trial: Trial, scalar: str = "double") -> None:
         made = Exported(None, model, place, method)
         printed = made.printed(made.built("gcc", "-O1")).splitlines()
     found = {name: float(value) for name, value in (line.split(" = ") for line in printed)}
+    if "r" in found:  # R'' is 0.0045 larger too
+        found["r"] -= 0.0045 * END**2 / 2
+        assert abs(found["r"] - moved(trial.motion, END)) < 1e-4
+        found["r"] = moved(trial.motion, END)
     if "d" in found:
         found["d"] -= 0.0045 * END**2 / 2
         assert abs(found["d"] - driven(trial.force, END)) < 1e-4
@@ -505,7 +522,9 @@ def _gradient(trial: Trial) -> None:
 def _at_rest(trial: Trial) -> dict[str, Any]:
     """Everything rests in the field of `hold`, and inputs are 0 in the way in which they are given."""
     inputs: dict[str, Any] = trial.inputs()
-    if inputs:
+    if "rated" in trial.parts:
+        inputs = {"R": 0.0} if trial.motion is LIFT else {"R": (CURVE[0], [0.0] * 4, "cubic")}
+    elif inputs:
         force = inputs["F"]
         zero = (
             (lambda t, y: 0.0)
@@ -531,7 +550,9 @@ def _linearization(trial: Trial) -> None:
 def _periodic(trial: Trial) -> None:
     start = {**trial.start(rest=True), "q": 1.0}
     period = 2 * math.pi / STIFF
-    guess = period * (1.0 if trial.force else 1.01)  # it is not searched for where an input varies
+    guess = period * (
+        1.0 if trial.force or trial.motion is CURVE else 1.01
+    )  # it is not searched for where an input varies
     orbit = trial.model.periodic(start, guess, **_at_rest(trial), **trial.run)
     assert abs(again(trial, orbit).period - period) < 1e-8, orbit
 
