@@ -59,7 +59,8 @@ class InputRate(Input):
     @property
     def of(self) -> str:
         """The name of the input itself."""
-        return self.name.rsplit("_", 1)[0]
+        name: str = self.name.rsplit("_", 1)[0]
+        return name
 
     @property
     def order(self) -> int:  # type: ignore[override]

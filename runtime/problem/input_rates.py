@@ -67,7 +67,7 @@ class Polynomials:
         _, b, c, d = self.values[place].T
         return np.asarray(b + s * (2 * c + s * (3 * d)))
 
-    def _place(self, t: Array, of: Array | None, side: Any = "right") -> tuple[Array, Array]:
+    def _place(self, t: Array, of: Array | None, side: Any = "right") -> tuple[Any, Array]:
         here = t if of is None else of
         place = np.searchsorted(self.times, here, side=side) - 1
         if self.ends:  # where a run comes to an end more often than it begins
@@ -152,9 +152,9 @@ def of_function(names: Sequence[str], given: Callable[..., Any]) -> Sequence[Pol
     derivative = getattr(given, "derivative", None)
     if callable(derivative):
         _check_degree(names, given)
-        rows = _cubic_rows(given)
-        if rows is not None:
-            found = _derived(names, Polynomials(np.array(given.x[:-1], dtype=float), rows, given=given))
+        pieces = _cubic_pieces(given)
+        if pieces is not None:
+            found = _derived(names, pieces)
             _check_smooth(names, found)
             return found
         return [own, *(InputFunction(n, derivative(i + 1)) for i, n in enumerate(names[1:]))]
@@ -174,8 +174,8 @@ def _check_degree(names: Sequence[str], spline: Any) -> None:
         )
 
 
-def _cubic_rows(spline: Any) -> Array | None:
-    """The coefficients (k, 4) of a piecewise polynomial, as SciPy's `CubicSpline`; None if it is none, or periodic."""
+def _cubic_pieces(spline: Any) -> Polynomials | None:
+    """The pieces of a cubic one, as SciPy's `CubicSpline`; None if it has none, or is periodic."""
     c = getattr(spline, "c", None)
     if not (isinstance(c, np.ndarray) and c.ndim == 2 and len(c) <= 4 and hasattr(spline, "x")):
         return None
@@ -183,7 +183,7 @@ def _cubic_rows(spline: Any) -> Array | None:
         return None
     rows = np.zeros((c.shape[1], 4))
     rows[:, : len(c)] = c[::-1].T
-    return rows
+    return Polynomials(np.array(spline.x[:-1], dtype=np.float64), rows, given=spline)
 
 
 def _check_smooth(names: Sequence[str], rows: Sequence[Polynomials]) -> None:

@@ -259,8 +259,8 @@ class Inputs:
         curves = [self.names[i] for i, signal in self.signals.items() if isinstance(signal, Polynomials)]
         if curves and method == arguments.SERIES:
             raise ArgumentError(
-                f"method {method!r} takes inputs that are constant or linear in time, and {', '.join(curves)} are curves; "
-                "take another method"
+                f"method {method!r} takes inputs that are constant or linear in time, and {', '.join(curves)} are "
+                "curves; take another method"
             )
         return self
 
@@ -343,7 +343,7 @@ def _made(names: list[str], spec: Any, count: int | None, assumed: bool) -> list
         found: list[Any] = list(of_cubic(names, spec, spec))
         return [InputFunction(names[0], spec), *found[1:]] if assumed else found
     if callable(spec):
-        return of_function(names, spec) if rates else [InputFunction(names[0], spec)]
+        return list(of_function(names, spec)) if rates else [InputFunction(names[0], spec)]
     return [spec if count is not None else arguments.number(f"inputs: {names[0]}", spec), *rates]
 
 
@@ -422,8 +422,8 @@ def specs(value: Any, names: tuple[str, ...], count: int | None, flags: Sequence
         raise ArgumentError(f"inputs has shape {value.shape}; shape ({len(names)},) is needed")
     specs = arguments.entries("inputs", value, f"a dict by name, or a sequence in the order {_order(names)}")
     if len(specs) == missing.count(0.0) < len(names):
-        own = iter(specs)
-        return [None if default is None else next(own) for default in missing]
+        each = iter(specs)
+        return [None if default is None else next(each) for default in missing]
     if len(specs) != len(names):
         raise ArgumentError(
             f"inputs has {len(specs)} entries; {len(names)} are needed, in the order {_order(names)}"

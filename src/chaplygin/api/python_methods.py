@@ -24,6 +24,7 @@ from chaplygin.runtime.interface.statuses import (
     UNCLOSED,
 )
 from chaplygin.runtime.problem import inputs as signals
+from chaplygin.runtime.problem.input_rates import Polynomials
 from chaplygin.runtime.results.dense import Dense, interpolated
 
 if TYPE_CHECKING:
@@ -357,8 +358,10 @@ def smallest_step(t: float) -> float:
     return 4.0 * max(abs(t) * EPSILON, TINY)
 
 
-def _inside(signal: signals.Signal, t: float, ends: tuple[float, float]) -> float:
-    """A linear signal between two samples: at the ends the value from inside, even if the signal jumps."""
+def _inside(signal: signals.Signal | Polynomials, t: float, ends: tuple[float, float]) -> float:
+    """A signal between two samples: at the ends the value from inside, even if the signal jumps."""
+    if isinstance(signal, Polynomials):
+        return float(signal.at(np.array([t]), np.array([(ends[0] + ends[1]) / 2]))[0])
     times, values = signal.times, signal.values
     after = int(np.searchsorted(times, 0.5 * (ends[0] + ends[1]), side="right"))
     before = max(after - 1, 0)

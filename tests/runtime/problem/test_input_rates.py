@@ -18,6 +18,7 @@ from scipy.integrate import simpson, solve_ivp
 from scipy.interpolate import Akima1DInterpolator, CubicSpline, PPoly, make_interp_spline
 
 import chaplygin as cg
+from chaplygin.api.python_model import PythonModel, python_kernels
 from chaplygin.runtime.problem.input_rates import differences
 
 pytestmark = needs_core
@@ -570,3 +571,20 @@ def test_actions_of_an_environment_would_jump() -> None:
             gym.Env(PIVOT.model, actions=[action], **given)
         with pytest.raises(cg.ArgumentError, match=f"actions: {action} would jump at every step"):
             gym.VectorEnv(PIVOT.model, 2, actions=[action], **given)
+
+
+def test_the_model_in_pure_python() -> None:
+    equations = PIVOT.system().equations()
+    pure = PythonModel(python_kernels(equations.program), quiet=True)
+    for source in (CUBIC, told):
+        sol = pure.integrate(
+            SPAN, PIVOT.start, PIVOT.numbers, {"u": source}, method="dop853", rtol=1e-9, atol=1e-10
+        )
+        expected = PIVOT.end if source is CUBIC else of_sine()
+        np.testing.assert_allclose(sol.y[:, -1], expected, atol=1e-7)
+    run = pure.stepper(PIVOT.start, PIVOT.numbers, parabola(0), rtol=1e-9, atol=1e-10)
+    run.advance(2.0)
+    run.set_inputs(**parabola(2.0))
+    run.advance(4.0)
+    np.testing.assert_allclose(run.y, lifted(), atol=1e-7)
+    np.testing.assert_allclose(run["u"], parabola(4.0)["u"], rtol=1e-12)
