@@ -244,7 +244,7 @@ def inputs(names: str | Sequence[str], **assumptions: Any) -> Any:
     """Declare quantities that the caller sets during a run (a motor's couple, a control).
 
     SymPy's assumptions (`nonnegative=True` ...) can be given: numbers, samples and results of input functions that
-    violate them are rejected.
+    violate them are rejected. `rate` is the derivative of an input by the time.
 
     >>> tau = inputs("tau")
     """

@@ -155,7 +155,9 @@ cdef class StepperCore:
     def set_inputs(self, values=None, /, **named):
         """Change inputs from now on, given by keyword, as a dict, or as a vector of all of them.
 
-        Inputs that are not named stay unchanged. Each can be anything that `integrate` accepts. A guard that they carry
+        Inputs that are not named stay unchanged. Each can be anything that `integrate` accepts. An input whose rates the
+        equations contain moves on by the numbers that are given for them beside its own, ``set_inputs(u=1, u_dot=2)``;
+        its own alone has the rates 0. A guard that they carry
         over zero has crossed it: its event happens at the beginning of the next advance. Before the first advance, and
         after `set_state` or `set_parameters`, they belong to the start.
 
