@@ -284,9 +284,10 @@ class Batch:
     def set_inputs(self, values: Any = None, /, **named: Any) -> None:
         """Change inputs from here on: by keyword, as a dict, or as an array (n_inputs,) or (n_inputs, n).
 
-        Each entry of a dict is a number or an array (n,); inputs that are not named stay unchanged. An input whose rates
-        the equations contain moves on by the numbers that are given for them beside its own; its own alone has the rates
-        0. Raises `ArgumentError` naming the entry that is unknown, not finite or of the wrong shape; nothing is changed then.
+        Each entry of a dict is a number or an array (n,); inputs that are not named stay unchanged. An input whose
+        rates the equations contain moves on by the numbers that are given for them beside its own; its own alone has
+        the rates 0. Raises `ArgumentError` naming the entry that is unknown, not finite or of the wrong shape; nothing
+        is changed then.
         """
         if named and values is not None:
             raise ArgumentError("set_inputs takes an array, a dict or names, not several of them")

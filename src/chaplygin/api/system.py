@@ -74,8 +74,8 @@ class System(CheckedSystem):
         asks for others.
 
     Every expression may contain inputs. Where the equations contain the rate of an input u, `chaplygin.rate(u)`, since
-    they differentiate an expression with u in it or since it was written, the rate is an input too, and so is the second
-    one; a run takes both from what it is given for u.
+    they differentiate an expression with u in it or since it was written, the rate is an input too, and so is the
+    second one; a run takes both from what it is given for u.
 
     Coordinates are ordered as in the kinematics, then as the links of `bodies`; velocities, parameters and inputs as in
     `example`, then velocities as the links, the rest by name; rates of inputs follow them.
