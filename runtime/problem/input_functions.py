@@ -89,6 +89,8 @@ class Together:
     def __init__(self, given: Callable[..., Any], own: Sequence[tuple[str, ...]]) -> None:
         self.given, self.own = InputFunction("inputs", given), tuple(own)
         self._last: tuple[float, bytes, dict[str, Any]] | None = None
+        derivative, rates = getattr(given, "derivative", None), max(map(len, self.own)) - 1
+        self._derivatives = [derivative(i + 1) for i in range(rates)] if callable(derivative) else []
 
     def parts(self) -> list[Callable[..., Any]]:
         """The function of each input."""
@@ -102,6 +104,14 @@ class Together:
             self._last = last = t, key, self._by_name(t, self.given(t, y))
         return last[2]
 
+    def _told(self, t: float) -> dict[str, Any]:
+        """The rates that a spline of vectors tells."""
+        found: dict[str, Any] = {}
+        for order, derivative in enumerate(self._derivatives, start=1):
+            values = np.atleast_1d(derivative(t))
+            found |= {names[order]: values[i] for i, names in enumerate(self.own) if order < len(names)}
+        return found
+
     def _by_name(self, t: float, found: Any) -> dict[str, Any]:
         where = f"inputs at t = {t:.17g}"
         known = tuple(name for names in self.own for name in names)
@@ -114,6 +124,8 @@ class Together:
         first = tuple(names[0] for names in self.own)
         entries = [found] if np.ndim(found) == 0 else list(found)
         names = first if len(entries) == len(first) else known
+        if names is first and self._derivatives:
+            return dict(zip(first, entries)) | self._told(t)
         if len(entries) != len(names):
             raise ArgumentError(
                 f"{where}: the function returns {len(entries)} entries; {len(first)} are needed, in the order "

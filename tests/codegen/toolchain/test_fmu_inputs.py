@@ -136,6 +136,17 @@ def test_a_default_experiment_that_cannot_be(half: Fmu, tmp_path: Path) -> None:
         )
 
 
+def test_an_input_with_two_derivatives_is_a_parabola_over_one_step(half: Fmu) -> None:
+    """Against the closed form of x'' = -w^2 x + c u from rest, u = a t^2/2: x = c a (t^2/2 - (1 - cos wt)/w^2)/w^2."""
+    place, tie, w2 = half.references(["x"]), half.references(["u"]), OWN + COUPLING
+    with half.instance("CoSimulation", tolerance=1e-12) as fmu:
+        fmu.setRealInputDerivatives(tie, [2], [3.0])
+        fmu.doStep(0.0, 0.4)
+        expected = COUPLING * 3.0 * (0.08 - (1 - math.cos(0.4 * math.sqrt(w2))) / w2) / w2
+        assert fmu.getReal(place)[0] == pytest.approx(expected, abs=1e-11)
+        assert fmu.getReal(tie)[0] == pytest.approx(0.24, abs=1e-15)
+
+
 # ---- inputs whose rates enter the equations ----
 
 

@@ -448,6 +448,13 @@ def test_one_function_tells_rates(function: Any) -> None:
     np.testing.assert_allclose(sol.y[:, -1], of_sine(), atol=1e-9)
 
 
+def test_a_spline_of_vectors_tells_rates() -> None:
+    many = make_interp_spline(TIMES, np.column_stack([PIVOT.samples]), k=3)
+    sol = PIVOT.model.integrate(SPAN, PIVOT.start, PIVOT.numbers, many, **TOLERANCES)
+    np.testing.assert_allclose(sol.y[:, -1], PIVOT.end, atol=1e-8)
+    np.testing.assert_allclose(sol["u_ddot"], PIVOT.spline(sol.t, 2), atol=1e-11)
+
+
 def both(t: float) -> dict[str, float]:
     return {"u": sine(t)}
 
