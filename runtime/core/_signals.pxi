@@ -23,6 +23,9 @@ cdef class _Signals:
             self.table[i].value = <const double *> cnp.PyArray_DATA(values)
         for i in inputs.functions:
             self.table[i].kind = CG_SIGNAL_CALL
+        for rows in inputs.moving:
+            for i in rows:
+                self.table[i].kind = CG_SIGNAL_MOVING
 
     def __dealloc__(self):
         free(self.table)

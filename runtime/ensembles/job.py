@@ -128,10 +128,8 @@ class EnsembleJob:
         if t1 < t0 and model.contacts:
             raise arguments.backward("t_span", "t1 >= t0")
         checked = options.checked(model)
-        controls = (
-            signals.parse(inputs, model.inputs, count, model._input_flags)
-            .still()
-            .ready(checked.method, t0, t1)
+        controls = signals.parse(inputs, model.inputs, count, model._input_flags).ready(
+            checked.method, t0, t1
         )
         by = None
         if sensitivities is not None:

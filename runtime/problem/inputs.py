@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -104,7 +104,9 @@ class Inputs:
     signals: Mapping[int, Signal | Polynomials]
     functions: Mapping[int, InputFunction]
     flags: tuple[int, ...] = ()
-    """The assumptions about each input, see `assumptions`; () if there are none."""
+    """The assumptions about each input, see `assumptions`, and which are rates; () if there are none."""
+    start: float | None = None
+    """The time from which the numbers of an ensemble move with their rates."""
 
     @property
     def specs(self) -> list[Any]:
@@ -128,6 +130,9 @@ class Inputs:
         u[:] = self.values if self.values.ndim == 2 else self.values[:, None]
         for index, signal in self.signals.items():
             u[index] = signal.at(moments)
+        if self.start is not None:
+            for rows in self.moving:
+                u[rows] = _moved(u[rows], moments - self.start)
         if self.functions:
             self.call_functions(moments, y.reshape(y.shape[0], -1), u)
         return np.ascontiguousarray(u[:, 0]) if np.ndim(t) == 0 else u
@@ -147,6 +152,8 @@ class Inputs:
         rated = self.moving
         if not rated:
             return self
+        if self.values.ndim == 2:
+            return replace(self, start=t0)
         signals, values = dict(self.signals), self.values.copy()
         for rows in rated:
             signals |= zip(rows, moved_from(t0, list(map(float, values[rows]))))
@@ -154,7 +161,7 @@ class Inputs:
         return Inputs(self.names, values, signals, self.functions, self.flags)
 
     def still(self) -> Inputs:
-        """These inputs; raises ArgumentError if numbers move with their rates, which many runs do not share."""
+        """These inputs; raises ArgumentError if numbers move with their rates, as in runs that begin anew."""
         for rows in self.moving:
             u, rate = (self.names[rows[k]] for k in (0, 1))
             raise ArgumentError(
@@ -257,6 +264,7 @@ class Inputs:
         if self.functions and method == arguments.SERIES:
             raise arguments.no_series([self.names[i] for i in self.functions])
         curves = [self.names[i] for i, signal in self.signals.items() if isinstance(signal, Polynomials)]
+        curves += [self.names[rows[0]] for rows in self.moving]
         if curves and method == arguments.SERIES:
             raise ArgumentError(
                 f"method {method!r} takes inputs that are constant or linear in time, and {', '.join(curves)} are "
@@ -267,7 +275,7 @@ class Inputs:
     def part(self, first: int, last: int) -> Inputs:
         """The inputs of the trajectories first <= j < last of an ensemble."""
         values = self.values[:, first:last] if self.values.ndim == 2 else self.values
-        return Inputs(self.names, values, self.signals, self.functions, self.flags)
+        return replace(self, values=values)
 
     def column(self, j: int) -> Inputs:
         """The inputs of trajectory j of an ensemble."""
@@ -321,6 +329,15 @@ def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tup
 def _with_rates(flags: Sequence[int]) -> list[range]:
     """Each input with all of its rates."""
     return followed(flags, [i for i, bits in enumerate(flags) if not bits & RATE])
+
+
+def _moved(derivatives: Array, s: Array) -> Array:
+    """Numbers and their rates (k, N), after times s (N,)."""
+    found: Array = derivatives.copy()
+    for i in range(len(found)):
+        c = [*(derivatives[i + k] / math.factorial(k) for k in range(len(found) - i)), 0.0, 0.0, 0.0]
+        found[i] = c[0] + s * (c[1] + s * (c[2] + s * c[3]))
+    return found
 
 
 def followed(flags: Sequence[int], given: Sequence[int]) -> list[range]:

@@ -223,6 +223,35 @@ def test_the_same_bits_in_lanes_and_threads(rated: Rated, method: str) -> None:
         assert found.y[:, 0].tobytes() == found.y[:, 3].tobytes() == one.tobytes()
 
 
+@pytest.mark.parametrize("method", ["dop853", "rk4"])
+def test_numbers_with_rates_in_an_ensemble(method: str) -> None:
+    options = {"method": method, **({"step": 0.01} if method == "rk4" else TOLERANCES)}
+    second = np.array([0.5, 1.1, 0.7, -0.3, 0.2])
+    given = {"u": 0.1, "u_dot": [0.3, 0.3, -0.2, 0.0, 1.0], "u_ddot": second}
+    ends = []
+    for lanes, threads in ((1, 1), (2, 1), (4, 2)):
+        found = cg.ensemble(
+            PIVOT.model, SPAN, PIVOT.start, PIVOT.numbers, inputs=given, lanes=lanes, threads=threads,
+            t_eval=[1.0, 4.0], **options,
+        )  # fmt: skip
+        ends.append(found.y.tobytes())
+    assert set(ends) == {ends[0]}
+    np.testing.assert_allclose(found["u"][1], 0.1 + 4 * np.array(given["u_dot"]) + 8 * second, rtol=1e-13)
+    np.testing.assert_allclose(found["u_dot"][0], given["u_dot"] + second, rtol=1e-13)
+    one = PIVOT.model.integrate(SPAN, PIVOT.start, PIVOT.numbers, parabola(0), **options)
+    assert found.rerun(1).y[:, -1].tobytes() == one.y[:, -1].tobytes()
+    np.testing.assert_allclose(found.y[:, 1, 1], one.y[:, -1], rtol=1e-14)
+    study = cg.study(
+        PIVOT.model, SPAN, n=6, seed=2, initial=PIVOT.start, parameters=PIVOT.numbers,
+        inputs={"u": 0.1, "u_dot": 0.3, "u_ddot": scipy.stats.uniform(0, 2)},
+        collect={"end": cg.final("q", "u")}, **options,
+    )  # fmt: skip
+    drawn = {"u": 0.1, "u_dot": 0.3, "u_ddot": study.draws["u_ddot"][4]}
+    one = PIVOT.model.integrate(SPAN, PIVOT.start, PIVOT.numbers, drawn, **options)
+    assert study.results["end"]["q"][4] == one["q"][-1]
+    assert study.results["end"]["u"][4] == pytest.approx(0.1 + 1.2 + 8 * drawn["u_ddot"], rel=1e-13)
+
+
 def test_functions_in_an_ensemble() -> None:
     found = cg.ensemble(
         PIVOT.model, SPAN, {**PIVOT.start, "q": [0.5, 0.4]}, PIVOT.numbers, inputs={"u": told}, **TOLERANCES
@@ -514,8 +543,6 @@ def test_other_refusals() -> None:
     model, start, numbers = PIVOT.model, PIVOT.start, PIVOT.numbers
     with pytest.raises(cg.ArgumentError, match="u_dot is a number, but u is not; leave u_dot out"):
         model.integrate(SPAN, start, numbers, {"u": CUBIC, "u_dot": 1.0})
-    with pytest.raises(cg.ArgumentError, match="u is a number, whose rate is 0, and u_dot is one too"):
-        cg.ensemble(model, SPAN, start, numbers, n=3, inputs={"u": 0.1, "u_dot": [1, 2, 3]})
     run = model.stepper(start, numbers, {"u": (TIMES[:11], PIVOT.samples[:11], "cubic")})
     run.advance(1.0)
     with pytest.raises(cg.ArgumentError, match="u has samples from t = 0 to 1"):
