@@ -221,7 +221,6 @@ static void cg_fmu_values_inputs_changed(cg_fmu_t *fmu)
 
 int cg_fmu_set(cg_fmu_t *fmu, const uint32_t *references, size_t n, const double *values)
 {
-    cg_run_t *const run = fmu->run;
     int changed = 0;
     int status = cg_fmu_missing(fmu, references, values, n);
     for (size_t i = 0; i < n && status == CG_FMU_OK; i++) {
