@@ -83,6 +83,19 @@ static int cg_correct_state(cg_run_t *run)
     return CG_UNCLOSED;
 }
 
+int cg_run_moved_back(cg_run_t *run, double t, const double *x, double *out)
+{
+    const cg_kernel_entry_t *const entry = run->correction;
+    const double model_t = cg_time_of_model(run, t);
+    const int status = entry->takes == CG_TAKES_DIRECTION
+        ? ((cg_jvp_t)entry->function)(model_t, x, run->p, run->u, run->x_start, out, run->work)
+        : ((cg_kernel_t)entry->function)(model_t, x, run->p, run->u, out, run->work);
+    for (int32_t i = 0; i < run->n_own; i++) {
+        out[i] += x[i];
+    }
+    return status;
+}
+
 int cg_run_left(cg_run_t *run, const double *before, double *residuals)
 {
     const cg_model_t *const model = run->model;

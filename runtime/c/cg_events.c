@@ -158,6 +158,25 @@ static int cg_events_from_zero(cg_run_t *run, int32_t index, int *goes_on)
     return status;
 }
 
+/* Stores the first crossing of one quantity after detector->cursor in detector->root, but for places that it only touches. */
+static int cg_events_next(cg_run_t *run, int32_t index, double upto)
+{
+    cg_detector_t *const detector = run->detector;
+    const double begin = detector->cursor[index];
+    int status = cg_detector_bracket(run, index, upto);
+    double back;
+    while (status == CG_OK && detector->root[index] <= 1.0 && cg_only_touches(run, index, &back)) {
+        detector->root[index] = 2.0;
+        if (back > 1.0) {
+            break;
+        }
+        detector->cursor[index] = back;
+        status = cg_detector_bracket(run, index, upto);
+    }
+    detector->cursor[index] = begin;
+    return status;
+}
+
 /* Stores the first crossing of one quantity that counts in detector->root. */
 static int cg_events_first(cg_run_t *run, int32_t index, double upto)
 {
@@ -174,7 +193,7 @@ static int cg_events_first(cg_run_t *run, int32_t index, double upto)
         return cg_events_from_rest(run, index, upto);
     }
     for (;;) {
-        const int status = cg_detector_bracket(run, index, upto);
+        const int status = cg_events_next(run, index, upto);
         if (status != CG_OK || detector->root[index] > 1.0 || detector->direction[index] * detector->sign_new[index] <= 0.0) {
             return status;
         }

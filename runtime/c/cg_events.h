@@ -12,7 +12,8 @@
  * the step is repeated up to the earliest one, so that the time of an event is as accurate as the method. The tangent at
  * its end leads to where the quantity is zero to rounding; if that is further away than CG_TANGENT of the step, so that
  * the tangent is not the motion to rounding, the step is repeated up to there. The rules:
- *   - A sign change is a crossing; touching zero and turning back is not. Two crossings are two events.
+ *   - A sign change is a crossing; touching zero and turning back is not, also where the state is off the constraints by its
+ *     error, and so seems to cross (cg_touch.c). Two crossings are two events.
  *   - A quantity that has just crossed has the sign of the far side until it crosses again, so no crossing is found
  *     twice.
  *   - At the start and after a reset, the side of a guard that is zero to rounding is that to which the flow takes it

@@ -64,6 +64,9 @@ int cg_locate(cg_run_t *run, int32_t index, double t, double end, int *landed);
 int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed);
 /* For a quantity that jumps over zero so soon that the step cannot end there: it ends where the number at t allows, behind it. */
 int cg_locate_behind_start(cg_run_t *run, int32_t index, int *landed);
+/* 1: the crossing in detector->root is none, since the guard would only touch zero if the step were on the constraints; *back:
+ * where it has its sign again, a fraction of the step, or 2. */
+int cg_only_touches(cg_run_t *run, int32_t index, double *back);
 int cg_goes_back(cg_run_t *run, int32_t index); /* whether the motion behind this kink, where the step ends, leads back */
 int cg_step_to(cg_run_t *run, double t_new); /* repeats the step up to t_new; the method may require a shorter one: see run->t */
 int cg_steps_spent(const cg_run_t *run);     /* whether max_steps is reached */
@@ -108,6 +111,8 @@ int cg_failure(const cg_model_t *model, int status, double t, const double *x, c
                double *work);
 /* CG_UNCLOSED: the state is off the constraints, and was not in the state before. residuals: [6 * n_consistency] */
 int cg_run_left(cg_run_t *run, const double *before, double *residuals);
+/* The state x at time t moved onto the constraints by one of Newton's steps; tangents are left out. run->u is that at t. */
+int cg_run_moved_back(cg_run_t *run, double t, const double *x, double *out);
 int cg_run_step(cg_run_t *run); /* one accepted step that ends on the constraints */
 int cg_run_correct(cg_run_t *run); /* what it does after the step of the method */
 void cg_run_take_back(cg_run_t *run); /* back to the start of the last step, whose end is then in x_old and f_old */
