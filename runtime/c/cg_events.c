@@ -450,14 +450,20 @@ int cg_detector_after_step(cg_run_t *run)
     return cg_events_arrived(run, length);
 }
 
-int cg_detector_arrive(cg_run_t *run, int32_t index)
+int cg_detector_arrive(cg_run_t *run, int32_t index, double goal)
 {
     cg_detector_t *const detector = run->detector;
     const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
-    int landed;
-    memcpy(detector->sign_new, detector->sign, bytes);
-    const int status = cg_locate(run, index, run->t, HUGE_VAL, &landed);
-    memset(detector->fired, 0, bytes);
+    int landed = run->t == goal, status = CG_OK;
+    if (landed) {
+        memcpy(detector->sign_new, detector->sign, bytes);
+        status = cg_locate(run, index, goal, HUGE_VAL, &landed);
+        memset(detector->fired, 0, bytes);
+    }
+    if (status == CG_OK && !landed && cg_steps_spent(run)) {
+        cg_detector_take_back(run);
+        return CG_TOO_MANY_STEPS;
+    }
     if (status != CG_OK || !landed) {
         return status != CG_OK ? status : cg_detector_after_step(run);
     }

@@ -146,3 +146,7 @@ def test_a_repeated_step_that_is_shortened_again_is_searched_on_its_own_stages(t
     alone, beside = (cg.ensemble(*given, lanes=lanes, **options) for lanes in (1, LANES[0]))
     assert bits(alone.y) == bits(beside.y)
     assert bits(alone.t_events["event_1"].t) == bits(beside.t_events["event_1"].t)
+    for spent in range(2, 40):  # wherever the steps run out
+        options["max_steps"] = spent
+        alone, beside = (cg.ensemble(*given, lanes=lanes, **options) for lanes in (1, LANES[0]))
+        assert bits(alone.t) == bits(beside.t), spent
