@@ -287,6 +287,11 @@ double cg_detector_moment(const cg_run_t *run)
     return run->direction * (run->h > 0.0 ? cg_smaller(moment, CG_MOMENT_OF_STEP * run->h) : moment);
 }
 
+double cg_detector_least(const cg_run_t *run, int32_t index, double length)
+{
+    return run->detector->scale[index] * (CG_SIDE + (length > 0.0 ? 8.0 * cg_step_smallest(run->t) / length : 0.0));
+}
+
 /* ---- the log ---- */
 
 int cg_detector_ends(const cg_detector_t *detector, int32_t index)

@@ -250,19 +250,13 @@ static void cg_events_sides_at(cg_run_t *run, double theta)
     }
 }
 
-/* The largest value that an error in the time of a zero explains, in a step of this length: beyond it the quantity has jumped. */
-static double cg_events_least(const cg_run_t *run, int32_t index, double length)
-{
-    return run->detector->scale[index] * (CG_SIDE + 8.0 * cg_step_smallest(run->t) / length);
-}
-
 /* Whether the step has ended behind a zero of something that does not occur there yet. It differs from the interpolant by its
  * error, so slips stop at the same time; and a kink takes with it what jumps as the force does. */
 static int cg_events_behind(const cg_run_t *run, int32_t i, int jumps, double length)
 {
     const cg_detector_t *const detector = run->detector;
     const double beyond = detector->sign[i] != 0.0 ? -detector->values[i] * detector->sign_new[i] : -1.0;
-    const int jumped = jumps && beyond > cg_events_least(run, i, length);
+    const int jumped = jumps && beyond > cg_detector_least(run, i, length);
     if (i < detector->first_contact) {
         return i < run->model->n_events && jumped && detector->direction[i] * detector->sign_new[i] <= 0.0;
     }
@@ -306,6 +300,7 @@ static int cg_events_add_others(cg_run_t *run, double length)
         for (int32_t i = jumps ? 0 : detector->first_contact; i < detector->n_observed && status == CG_OK; i++) {
             detector->fired[i] = cg_events_behind(run, i, jumps, length) ? 1.0 : detector->fired[i];
         }
+        cg_held_arrive(run);
     }
     return status;
 }
@@ -329,7 +324,7 @@ static int cg_events_at_start(cg_run_t *run, int32_t index)
     const cg_detector_t *const detector = run->detector;
     const double ahead = detector->samples[index] * detector->sign_new[index], length = fabs(run->t - run->t_old);
     int behind = 0, status = CG_OK;
-    if (!cg_events_is_kink(run, index) && ahead > cg_events_least(run, index, length)) {
+    if (!cg_events_is_kink(run, index) && ahead > cg_detector_least(run, index, length)) {
         status = cg_locate_behind_start(run, index, &behind);
     }
     if (status == CG_OK && !behind) {
@@ -354,7 +349,7 @@ static int cg_events_land(cg_run_t *run, int32_t *index, double theta, int *land
     if (status == CG_OK && *landed) {
         status = cg_detector_evaluate(run, run->t, run->x, *index, detector->values);
     }
-    if (status == CG_OK && *landed && fabs(detector->values[*index]) > cg_events_least(run, *index, length)) {
+    if (status == CG_OK && *landed && fabs(detector->values[*index]) > cg_detector_least(run, *index, length)) {
         status = cg_events_passed_kink(run, run->model->n_events, &kink);
     }
     if (status == CG_OK && kink >= 0) {

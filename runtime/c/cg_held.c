@@ -5,6 +5,8 @@
  * modes change; the slip that begins then gives it a side, which is not a crossing. So an event on a slip velocity occurs where
  * the slip ends, and not again where the next one begins, and a kink there has no effect while the contact sticks.
  *
+ * A slip and a guard that is zero with it end at one time; where rounding lets the slip end first, the guard goes with it.
+ *
  * Whether a guard vanishes is seen near the present state, in states that are off it in every coordinate and velocity and whose
  * velocities the contacts have made to fit: the guard has both signs next to them, or is zero there.
  */
@@ -62,23 +64,89 @@ static int cg_held_guards(cg_run_t *run, double t, double part, double *guards)
     return cg_detector_guards(run, t, x, -1, guards);
 }
 
-/* To held[i]: 1 for guards that vanish in a state nearby. */
-static int cg_held_seen(cg_run_t *run, int look, double *held)
+/* To held[i]: 1 for guards that vanish in a state nearby. To side[i]: that in detector->x, near to it, of those that cross zero. */
+static int cg_held_seen(cg_run_t *run, int look, double *held, double *side)
 {
     const int32_t n = run->detector->first_contact;
     const double moment = run->h > 0.0 ? CG_MOMENT_OF_STEP * run->h : CG_MOMENT;
     const double t = run->t + run->direction * moment * (double)(1 + look);
-    double *const one = held + n, *const other = one + n, *const far = other + n;
+    double *const other = side + n, *const far = other + n;
     int status = cg_held_look(run, look, t);
-    status = status == CG_OK ? cg_held_guards(run, t, CG_BESIDE, one) : status;
+    status = status == CG_OK ? cg_held_guards(run, t, CG_BESIDE, side) : status;
     status = status == CG_OK ? cg_held_guards(run, t, -CG_BESIDE, other) : status;
     status = status == CG_OK ? cg_held_guards(run, t, 1.0, far) : status;
     for (int32_t i = 0; i < n && status == CG_OK; i++) {
-        const int crosses = one[i] != other[i] && one[i] * other[i] <= 0.0;
-        const int vanishes = cg_larger(fabs(one[i]), fabs(other[i])) <= CG_VANISHED * fabs(far[i]) && far[i] != 0.0;
+        const int crosses = side[i] != other[i] && side[i] * other[i] <= 0.0;
+        const int vanishes = cg_larger(fabs(side[i]), fabs(other[i])) <= CG_VANISHED * fabs(far[i]) && far[i] != 0.0;
         held[i] = crosses || vanishes ? 1.0 : 0.0;
+        side[i] = !crosses ? 0.0 : side[i] > other[i] ? 1.0 : -1.0;
     }
     return status;
+}
+
+/* To sides[i]: that of a guard while the contact slips as it does, if the guard changes its sign with the slip; else 0. */
+static int cg_held_sides(cg_run_t *run, int32_t contact, double *sides)
+{
+    cg_detector_t *const detector = run->detector;
+    double *const mode = run->u + detector->n_inputs + contact, slips = *mode;
+    const int32_t n = detector->first_contact;
+    double *const held = detector->samples, *const side = held + n;
+    int status = CG_OK;
+    memset(sides, 0, sizeof(double) * (size_t)n);
+    for (int look = 0; look < CG_LOOKS && status == CG_OK; look++) {
+        *mode = 0.0;
+        status = cg_held_seen(run, look, held, side);
+        *mode = slips;
+        if (status == CG_OK) {
+            status = run->model->contacts_fn(cg_time_of_model(run, run->t), detector->x, run->p, run->u, detector->contacts,
+                                             run->work);
+        }
+        for (int32_t i = 0; i < n; i++) {
+            sides[i] += detector->contacts[5 * contact] * slips > 0.0 ? side[i] : -side[i];
+        }
+    }
+    for (int32_t i = 0; i < n; i++) {
+        sides[i] = status == CG_OK && fabs(sides[i]) == (double)CG_LOOKS ? sides[i] / (double)CG_LOOKS : 0.0;
+    }
+    const int back = cg_run_inputs(run, run->t, run->x);
+    return status == CG_OK ? back : status;
+}
+
+void cg_held_arrive(cg_run_t *run)
+{
+    cg_detector_t *const detector = run->detector;
+    const int32_t n = detector->first_contact;
+    const double *const sign = detector->sign_new;
+    const int any = run->model->n_events + detector->n_functions > 0 && run->model->project != NULL;
+    for (int32_t contact = 0; contact < detector->n_contacts && any; contact++) {
+        const int ends = detector->fired[n + CG_CONTACT_OBSERVED * contact + CG_CONTACT_SLIP] != 0.0;
+        if (!ends || run->u[detector->n_inputs + contact] == 0.0 || cg_held_sides(run, contact, detector->values) != CG_OK) {
+            continue;
+        }
+        for (int32_t i = 0; i < n; i++) {
+            const int arrives = sign[i] != 0.0 && detector->values[i] == sign[i] && detector->direction[i] * sign[i] <= 0.0;
+            const int counts = detector->active[i] != 0.0 && !cg_held_is_kink(run, i);
+            detector->fired[i] = arrives && counts ? 1.0 : detector->fired[i];
+        }
+    }
+}
+
+/* Gives guards that were held, and are not now, the side to which the slips that begin take them. */
+static void cg_held_release(cg_run_t *run, const double *was)
+{
+    cg_detector_t *const detector = run->detector;
+    const int32_t n = detector->n_guards;
+    double *const sides = detector->values;
+    for (int32_t contact = 0; contact < detector->n_contacts; contact++) {
+        if (run->u[detector->n_inputs + contact] == 0.0 || cg_held_sides(run, contact, sides) != CG_OK) {
+            continue;
+        }
+        for (int32_t i = 0; i < n; i++) {
+            const int leaves = was[i] == 0.0 && detector->active[i] != 0.0 && sides[i] != 0.0;
+            double *const side = cg_held_is_kink(run, i) ? detector->sign : detector->kept;
+            side[i] = leaves ? sides[i] : side[i];
+        }
+    }
 }
 
 void cg_held_activate(cg_run_t *run)
@@ -86,8 +154,9 @@ void cg_held_activate(cg_run_t *run)
     cg_detector_t *const detector = run->detector;
     const double *const modes = run->u + detector->n_inputs;
     const int32_t n = detector->first_contact;
-    double *const active = detector->active, *const held = detector->samples;
-    int looks = 0;
+    double *const active = detector->active, *const was = detector->fires, *const held = detector->samples;
+    int looks = 0, released = 0;
+    memcpy(was, active, sizeof(double) * (size_t)n);
     for (int32_t i = 0; i < n; i++) {
         active[i] = cg_held_is_kink(run, i) && !detector->watches_kinks ? 0.0 : 1.0;
     }
@@ -96,7 +165,7 @@ void cg_held_activate(cg_run_t *run)
     }
     memset(detector->values, 0, sizeof(double) * (size_t)n);
     for (int look = 0; look < looks; look++) {
-        const int status = cg_held_seen(run, look, held);
+        const int status = cg_held_seen(run, look, held, held + n);
         for (int32_t i = 0; i < n; i++) {
             detector->values[i] += status == CG_OK ? held[i] : 0.0;
         }
@@ -108,6 +177,10 @@ void cg_held_activate(cg_run_t *run)
                 detector->kept[i] = 0.0;
             }
         }
+        released = released || (was[i] == 0.0 && active[i] != 0.0);
+    }
+    if (released) {
+        cg_held_release(run, was);
     }
     cg_run_inputs(run, run->t, run->x);
 }

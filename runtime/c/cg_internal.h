@@ -36,6 +36,8 @@ int cg_detector_guards(cg_run_t *run, double t, const double *x, int32_t only, d
 int cg_detector_evaluate(cg_run_t *run, double t, const double *x, int32_t only, double *values);
 /* The same inside the last step, at a fraction theta of it. */
 int cg_detector_inside(cg_run_t *run, double theta, int32_t only, double *values);
+/* The largest value that an error in the time of a zero explains, in a step of this length: beyond it the quantity has jumped. */
+double cg_detector_least(const cg_run_t *run, int32_t index, double length);
 int cg_detector_sample(cg_run_t *run); /* at the nodes of the last step: samples, and their scale */
 /* Finds the first sign change of `index` after detector->cursor and stores it in detector->root, using the samples of
  * the step; changes beyond `upto` do not matter. Sets sign_new if it was not known. */
@@ -79,6 +81,8 @@ int cg_detector_jump(cg_run_t *run);
 int cg_detector_handle(cg_run_t *run, cg_record_t *record); /* handles the events at run->t; a pause or CG_OK */
 
 void cg_held_activate(cg_run_t *run); /* which guards are observed in the present modes */
+/* Adds to detector->fired the guards that arrive at zero with slips in it, which end now; sign_new: the sides before. */
+void cg_held_arrive(cg_run_t *run);
 /* Chooses the modes of all contacts with detector->free set, and of all normal forces. CG_PARADOX: see n_solutions. */
 int cg_modes_choose(cg_run_t *run);
 /* Determines which contacts are free to change: those that stick, have just stopped, or have no slip velocity; the

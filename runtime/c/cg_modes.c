@@ -82,7 +82,8 @@ int cg_modes_free(cg_run_t *run, int fresh)
     for (int32_t i = 0; i < detector->n_contacts; i++) {
         const double v = detector->contacts[5 * i];
         const int32_t own = detector->first_contact + CG_CONTACT_OBSERVED * i + CG_CONTACT_SLIP;
-        const int stopped = detector->fired[own] != 0.0 && (!fresh || fabs(v) <= CG_SIDE * detector->scale[own]);
+        const int zero = fabs(v) <= cg_detector_least(run, own, fabs(run->t - run->t_old)); /* no reset has changed it */
+        const int stopped = detector->fired[own] != 0.0 && (!fresh || zero);
         const int rest = fabs(v) <= CG_AT_REST * size || stopped || (!fresh && modes[i] * v <= 0.0);
         detector->free[i] = rest ? 1.0 : 0.0;
         slip = rest ? cg_larger(slip, fabs(v)) : slip;

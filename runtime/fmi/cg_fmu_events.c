@@ -149,11 +149,13 @@ static int cg_fmu_events_fire(cg_fmu_t *fmu)
     for (int32_t i = 0; i < detector->n_observed; i++) {
         const double side = cg_fmu_events_side(detector, i), value = fmu->value[i];
         detector->fired[i] = 0.0;
+        detector->sign_new[i] = side;
         if (detector->active[i] == 0.0 || value * side > 0.0) {
             continue;
         }
-        if (side == 0.0) { /* it was zero at the start, and may have left it now */
-            detector->sign[i] = value > 0.0 ? 1.0 : value < 0.0 ? -1.0 : 0.0;
+        if (side == 0.0) { /* it was zero at the start, or while a contact stuck, and may have left it now */
+            const double least = i < fmu->model.n_events ? cg_fmu_events_least(fmu, i) : 0.0;
+            detector->sign[i] = value > least ? 1.0 : value < -least ? -1.0 : 0.0;
             continue;
         }
         if (cg_fmu_events_stays(fmu, i, side)) {
@@ -163,6 +165,12 @@ static int cg_fmu_events_fire(cg_fmu_t *fmu)
         detector->sign[i] = -side;
         detector->scale[i] = fmu->scale[i];
         crossed = 1;
+    }
+    if (crossed) {
+        cg_held_arrive(fmu->run);
+    }
+    for (int32_t i = 0; i < detector->first_contact; i++) {
+        detector->sign[i] = detector->fired[i] != 0.0 ? -detector->sign_new[i] : detector->sign[i];
     }
     return crossed;
 }
@@ -179,7 +187,7 @@ int cg_fmu_crossed(cg_fmu_t *fmu, int *crossed)
         const double side = cg_fmu_events_side(detector, i);
         const int kink = i >= fmu->model.n_events && i < detector->n_guards;
         const int leaves = kink && side == 0.0 && fmu->value[i] != 0.0; /* it was zero at the start */
-        *crossed = *crossed || leaves || (detector->active[i] != 0.0 && side != 0.0 && fmu->value[i] * side <= 0.0);
+        *crossed = *crossed || (detector->active[i] != 0.0 && (leaves || (side != 0.0 && fmu->value[i] * side <= 0.0)));
     }
     return status == CG_OK ? CG_FMU_OK : cg_fmu_failed(fmu, status, "the event indicators");
 }

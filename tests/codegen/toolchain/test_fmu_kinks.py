@@ -238,3 +238,36 @@ def test_tuning_must_keep_the_constraints(tmp_path: Path) -> None:
             instance.doStep(0.0, 0.1)
         put(instance, circle, l=1.0)
         instance.doStep(0.0, 0.1)
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+@pytest.mark.parametrize("part", [1, -7])
+@pytest.mark.parametrize("belt", [sp.Integer(0), sp.Rational(3, 10)])
+def test_events_on_the_slip_of_a_block_that_sticks(
+    belt: Any, part: int, version: str, tmp_path: Path
+) -> None:
+    """y counts them: one where each slip ends, wherever an importer finds the slip and the guard to be zero."""
+    x, y = cg.coordinates("x y")
+    v, w = cg.rate(x), cg.rate(y)
+    slip, t = v - belt, cg.time
+    force = sp.Rational(13, 10) * sp.cos(7 * t / 3) + sp.Rational(3, 10) * sp.cos(13 * t / 10)
+    system = cg.System(
+        "slips",
+        coordinates=[x, y],
+        kinetic=(v**2 + w**2) / 2,
+        potential=x**2,
+        forces={v: force},
+        contacts=[cg.Coulomb("floor", slip=slip, normal=1, mu=0.6 + 0.5 * sp.exp(-20 * slip**2))],
+        events=[cg.Event(slip / part, reset={y: y + 1})],
+    )
+    model, start = system.compile(), {"x": 0.3, "x_dot": 0.7, "y": 0.0, "y_dot": 0.0}
+    sol = model.integrate((0, 12), start, rtol=1e-9, atol=1e-9)
+    slips = [mode.contacts["floor"] != "stick" for mode in sol.modes[:-1]]
+    assert sol["y"][-1] == sum(slips) > 5
+    path = os.fspath(model.export_fmu(tmp_path / "slips.fmu", version, initial=start))
+    for kind in ("CoSimulation", "ModelExchange"):
+        options = {"stop_time": 12, "relative_tolerance": 1e-9, "output": ["x", "y"]}
+        result = fmpy.simulate_fmu(path, fmi_type=kind, output_interval=0.1, **options)
+        assert result["y"][-1] == sum(slips)
+        assert result["x"][-1] == pytest.approx(sol["x"][-1], abs=1e-6)
