@@ -21,6 +21,9 @@ class Coulomb:
     The friction force T acts along the slip velocity v = s_0(t, x) + s_a(t, x) eta_a, so that its generalised forces
     are T s_a and its power is T v (with a moving support, the drive of the support supplies T s_0).
 
+    Other forces that jump with the sign of v along it, -c s_a sign(v), add c to the friction that holds the slip at
+    zero: it sticks while |T| <= mu |N| + c, where T then is the sum of both.
+
     Parameters
     ----------
     name : a plain identifier. The model has outputs `slip_<name>`, `friction_<name>`, `normal_<name>`, and the mode

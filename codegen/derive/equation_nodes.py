@@ -155,7 +155,10 @@ class EquationNodes:
 
 @dataclass(frozen=True)
 class Contact:
-    """A contact in a form: `row` is W_i, `bias` b_i, `size` |N_i|, `mode` sigma_i, `sign` tau_i or None."""
+    """A contact in a form: `row` is W_i, `bias` b_i, `size` |N_i|, `mode` sigma_i, `sign` tau_i or None.
+
+    `jump` c_i is that of the other forces along W_i, which add c_i to the limit of what holds the slip at zero.
+    """
 
     name: str
     slip: Node
@@ -167,6 +170,7 @@ class Contact:
     mode: Node
     sign: Node | None
     force: Node
+    jump: Node
 
 
 @dataclass(frozen=True)

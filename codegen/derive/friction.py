@@ -7,6 +7,10 @@ it gives T_i = -sigma_i mu_i |N_i|, while it sticks dv_i/dt = 0. If a normal for
 N_i = n_i0 + n_is lambda_s, then |N_i| is written as tau_i N_i with an assumed sign tau_i = +-1; the constraints add
 rows A_s theta' + b_s = 0.
 
+Where f jumps with the sign of a slip, f = f_i + K_i sgn v_i with K_i = -c_i W_i, friction and jump are one: sgn v_i is
+the mode sigma_i too, and the contact sticks while |T_i| <= mu_i |N_i| + c_i, where T_i then is the sum of both
+(Filippov's convex set at v_i = 0).
+
 Source: P. Painlevé, Leçons sur le frottement (1895), for normal forces that depend on friction; A. A. Zobova's paper on
 the Painlevé-Klein example for the modes.
 """
@@ -20,6 +24,8 @@ from typing import TYPE_CHECKING
 from ..graph.differentiate import forward, partials
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import Graph, Node
+from ..graph.sides import by_side
+from ..identities.identities import vanish_everywhere
 from .equation_nodes import Contact, Friction, multiplier_symbols
 
 if TYPE_CHECKING:
@@ -42,15 +48,41 @@ def together(
 def add_friction(eqs: EquationNodes) -> EquationNodes:
     """Add friction to the equations that a form derived without contacts: f then contains the symbols of T_i."""
     g, system, flow = eqs.graph, eqs.system, eqs.flow
-    contacts = tuple(_contact(eqs, flow, c) for c in system.nodes.contacts)
-    friction = Friction(contacts)
+    force, contacts = list(eqs.force), list[Contact]()
+    for declared in system.nodes.contacts:
+        contact = _contact(eqs, flow, declared)
+        force, jump = _joined(eqs, force, contact)
+        contacts.append(replace(contact, jump=jump))
+    friction = Friction(tuple(contacts))
     if eqs.multiplier_nodes:
         biases = forward(g, system.nodes.affine_constraints(g), flow)
-        friction = Friction(contacts, eqs.multiplier_nodes, system.nodes.constraint_rows, tuple(biases))
-    force = tuple(
-        g.add(f, g.sum(g.mul(c.force, c.row[j]) for c in contacts)) for j, f in enumerate(eqs.force)
-    )
-    return replace(eqs, force=force, friction=friction)
+        friction = Friction(
+            tuple(contacts), eqs.multiplier_nodes, system.nodes.constraint_rows, tuple(biases)
+        )
+    for j, f in enumerate(force):
+        force[j] = g.add(f, g.sum(g.mul(c.force, c.row[j]) for c in contacts))
+    return replace(eqs, force=tuple(force), friction=friction)
+
+
+def _joined(eqs: EquationNodes, force: list[Node], c: Contact) -> tuple[list[Node], Node]:
+    """f with the mode of a contact for the sign of its slip, and c in K = -c W at rest.
+
+    f itself if it does not jump there, if the jump is not along W, or if f is not affine in the sign.
+    """
+    g = eqs.graph
+    moved = by_side(g, force, c.slip, c.mode)
+    slopes = forward(g, moved, {c.mode: g.one})
+    if moved == force or g.depends_on(slopes, [c.mode]):
+        return force, g.zero
+    k = next(j for j, w in enumerate(c.row) if w != g.zero)
+    (rest,) = g.substitute([c.slip], {eqs.velocity_nodes[k]: g.zero})
+    at_rest = {eqs.velocity_nodes[k]: g.neg(g.div(rest, c.row[k]))}
+    jumps = g.substitute(slopes, at_rest)
+    across = [g.sub(g.mul(a, c.row[k]), g.mul(jumps[k], w)) for a, w in zip(jumps, c.row, strict=True)]
+    left = [n for n in across if n != g.zero]
+    if jumps[k] == g.zero or not vanish_everywhere(g, left, eqs.points([jumps[k], *left], 3)):
+        return force, g.zero
+    return moved, g.neg(g.div(jumps[k], c.row[k]))
 
 
 def _contact(eqs: EquationNodes, flow: dict[Node, Node], c: ContactNodes) -> Contact:
@@ -60,7 +92,8 @@ def _contact(eqs: EquationNodes, flow: dict[Node, Node], c: ContactNodes) -> Con
     (bias,) = forward(g, [slip], flow)
     size, mode = _size(eqs, normal), g.symbol(c.name)
     sign = g.symbol(f"{c.name}_sign") if c.implicit else None
-    return Contact(c.name, slip, row, bias, normal, size, mu, mode, sign, g.symbol(f"friction_{c.name}"))
+    force = g.symbol(f"friction_{c.name}")
+    return Contact(c.name, slip, row, bias, normal, size, mu, mode, sign, force, g.zero)
 
 
 def _size(eqs: EquationNodes, node: Node) -> Node:

@@ -48,6 +48,12 @@ def simple_zero(g: Graph, node: Node) -> Node:
     return found if changed else node
 
 
+def multiple(g: Graph, node: Node, of: Node) -> Fraction | None:
+    """The number c in node = c of, if both are sums of the same terms; otherwise None."""
+    (line, number), (other, unit) = _line(g, node), _line(g, of)
+    return number / unit if line == other and line else None
+
+
 def _factors(g: Graph, node: Node) -> tuple[list[_Factor], list[Node]]:
     """The factors of a product, and the denominators."""
     found, below, left = [], [], [_Factor(node, 1, False)]

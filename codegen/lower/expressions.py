@@ -20,13 +20,14 @@ from chaplygin.runtime.interface.arguments import nearest, short
 
 from ..graph.from_sympy import Lowering, UnsupportedExpression
 from ..graph.graph import CONDITIONS, Graph, Node
+from ..graph.sides import changing
 from ..symbols.place import Entry
 from ..symbols.symbols import rate
 from ..system.digest import numbered
 from .derivatives import adjoint, kinks
 from .dynamics import Dynamics
 from .program import KernelRow, Program
-from .quantities import changing, given
+from .quantities import given
 
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes

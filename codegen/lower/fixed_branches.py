@@ -15,8 +15,8 @@ from chaplygin.runtime.interface.description import Variable
 
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import RELATIONS, Graph, Node
+from ..graph.sides import changing
 from .program import Kernel, Program
-from .quantities import changing
 
 
 def sides_of(program: Program) -> tuple[tuple[Variable, ...], dict[Node, Node]]:

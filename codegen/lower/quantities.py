@@ -12,28 +12,14 @@ from chaplygin.runtime.interface.description import OF_LEAST_NORM, Variable
 
 from ..derive.friction import friction_outputs, friction_rows
 from ..derive.power import POWER, painleve_function, power
-from ..graph.functions import FUNCTIONS
-from ..graph.graph import RELATIONS, Graph, Node
+from ..graph.graph import Node
+from ..graph.sides import changing
 from ..graph.zeros import simple_zero
 from ..symbols.symbols import InputRate, assumed
 from .program import ContactEntry, EventEntry
 
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes, Invariant
-
-
-def changing(g: Graph, node: Node) -> tuple[Node, str] | None:
-    """The function whose sign decides on the value of a node, and its description."""
-    op, args = g.op[node], g.args[node]
-    if op in RELATIONS:
-        return simple_zero(g, g.sub(*args)), "difference of the sides of a condition"
-    function = FUNCTIONS.get(op)
-    if function is None or function.switch is None:
-        return None
-    name = function.symbolic.__name__
-    if function.switch.compares:
-        return simple_zero(g, g.sub(*args)), f"difference of the arguments of {name}"
-    return simple_zero(g, args[0]), f"argument of {name}"
 
 
 def kinks(eqs: EquationNodes) -> list[tuple[Node, str]]:

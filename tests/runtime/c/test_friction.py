@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 from mpmath import mp
+from scipy.optimize import brentq
 
 import chaplygin as cg
 from chaplygin.systems import block_on_belt, brick_on_incline
@@ -248,6 +250,89 @@ def test_friction_opposes_the_slip_whatever_the_sign_of_the_load() -> None:
     strongest = 0.3 * 9.81
     late = 4 * np.spacing(3.0)  # a change of mode is located to a few units in the last place of t
     assert np.max(turned["friction_power"]) <= strongest * (20 + strongest) * late  # |force| max|dv/dt| late
+
+
+V = cg.rate(cg.coordinates("x"))
+JUMPS = {
+    "sign": (sp.sign(V), "lagrange"),
+    "multiple": (sp.sign(-3 * V) * -1, "hamel"),
+    "branches": (sp.Piecewise((1, V > 0), (-1, True)), "poincare"),
+    "uneven branches": (sp.Piecewise((2, V > 0), (0, True)) - 1, "nonholonomic"),
+    "step": (2 * sp.Heaviside(V) - 1, "lagrange"),
+}
+
+
+@pytest.mark.parametrize("written", JUMPS)
+def test_a_force_that_jumps_with_the_slip_holds_it_too(written: str) -> None:
+    """v' = sin t - c sign v - friction: sticks up to mu + c, by the closed form; so do derivatives."""
+    jump, form = JUMPS[written]
+    c, mu = cg.parameters("c mu", positive=True)
+    floor = cg.Coulomb("floor", slip=V, normal=1, mu=mu)
+    model = cg.System(
+        "held",
+        coordinates=[cg.coordinates("x")],
+        kinetic=V**2 / 2,
+        forces={V: sp.sin(cg.time) - c * jump},
+        contacts=[floor],
+    ).compile(form)
+
+    def closed(limit: float, end: float) -> float:
+        leaves = np.arcsin(limit)
+        stops = brentq(
+            lambda t: np.cos(leaves) - np.cos(t) - limit * (t - leaves), leaves + 0.5, leaves + 6, xtol=1e-14
+        )
+        t = min(end, stops)
+        return float(
+            np.cos(leaves) * (t - leaves) - np.sin(t) + np.sin(leaves) - limit * (t - leaves) ** 2 / 2
+        )
+
+    start, given = {"x": 0, "x_dot": 0}, {"c": 0.3, "mu": 0.4}
+    options: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-12}
+    for end in (2.0, 3.5):  # while it slips, and after it has stopped
+        sol = model.integrate((0, end), start, given, sensitivities=["c", "mu"], **options)
+        assert sol.status == 0, sol.message
+        assert [m.contacts["floor"] for m in sol.modes] == ["stick", "slip+", "stick"][: 2 + (end > 3)]
+        assert sol["x"][-1] == pytest.approx(closed(0.7, end), abs=1e-10)
+        slope = (closed(0.7 + 1e-5, end) - closed(0.7 - 1e-5, end)) / 2e-5
+        found = model.gradient(cg.final("x"), (0, end), start, given, by=["c", "mu"], **options)
+        ensemble = cg.ensemble(model, (0, end), start, given, n=2, sensitivities=["c", "mu"], **options)
+        for name in ("c", "mu"):
+            assert sol.sensitivity["x", name][-1] == pytest.approx(slope, abs=1e-8)
+            assert found[name] == pytest.approx(slope, abs=1e-8)
+            assert ensemble.sensitivity["x", name][1] == sol.sensitivity["x", name][-1]
+
+
+def test_forces_that_jump_with_a_slip_between_blocks() -> None:
+    """Two blocks on a floor, one on the other: the run of the same contacts with all of the friction."""
+    x, y = cg.coordinates("x y")
+    v, w = cg.rate(x), cg.rate(y)
+    c, mu = cg.parameters("c mu", positive=True)
+
+    def blocks(share: Any) -> Any:
+        rough, slips = c * (1 + x**2 / 5), {"floor": v, "top": w - v}
+        force = {v: sp.sin(2 * cg.time), w: sp.cos(cg.time) / 2}
+        for slip in slips.values():
+            force = {q: f - (1 - share) * rough * sp.diff(slip, q) * sp.sign(slip) for q, f in force.items()}
+        contacts = [cg.Coulomb(n, slip=s, normal=1, mu=mu + share * rough) for n, s in slips.items()]
+        return cg.System(
+            "blocks",
+            coordinates=[x, y],
+            kinetic=v**2 / 2 + w**2,
+            potential=x**2 / 2 + (x - y) ** 2,
+            forces=force,
+            contacts=contacts,
+        ).compile()
+
+    start = {"x": 0.3, "x_dot": 1, "y": -0.5, "y_dot": 0}
+    options: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-11, "sensitivities": ["c", "mu"]}
+    joined, one = (
+        blocks(share).integrate((0, 9), start, {"c": 0.1, "mu": 0.2}, **options) for share in (0, 1)
+    )
+    assert joined.status == one.status == 0, joined.message
+    assert len(joined.modes) == len(one.modes) > 8
+    assert [m.contacts for m in joined.modes] == [m.contacts for m in one.modes]
+    np.testing.assert_allclose(joined.y[:, -1], one.y[:, -1], atol=1e-9)
+    np.testing.assert_allclose(joined.sensitivity.y[:, :, -1], one.sensitivity.y[:, :, -1], atol=1e-7)
 
 
 def test_two_blocks_come_to_rest() -> None:
