@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define CG_POWER 64.0 /* how much more visible a guard that leaves zero at the start is at twice the time: a sixth power */
+
 /* ---- the start ---- */
 
 int cg_detector_begin(cg_run_t *run)
@@ -131,6 +133,26 @@ static int cg_events_first_visible(cg_run_t *run, int32_t index, double *from, d
     return CG_OK;
 }
 
+/* Where a guard that rests at zero leaves it, between `from` and *upto, in *upto: a smooth one does so at the start of the
+ * step, however late it is visible, and one of another kind, as Max(x, 0), where it first is. That is further from zero at
+ * twice the time than a power which is not visible before. */
+static int cg_events_end_of_rest(cg_run_t *run, int32_t index, double from, double *upto)
+{
+    cg_detector_t *const detector = run->detector;
+    const double width = 2.0 * DBL_EPSILON * (1.0 + fabs(run->t / (run->t - run->t_old))), *const g = detector->values + index;
+    int status = CG_OK;
+    for (int trial = 0; trial < 60 && status == CG_OK && *upto - from > width; trial++) {
+        const double middle = 0.5 * (from + *upto);
+        status = cg_detector_inside(run, middle, index, detector->values);
+        *(fabs(*g) > detector->noise[index] ? upto : &from) = middle;
+    }
+    if (status == CG_OK && from < cg_nodes[2]) {
+        status = cg_detector_inside(run, 2.0 * from, index, detector->values);
+        *upto = fabs(*g) > CG_POWER * cg_larger(detector->noise[index], CG_CLEAR * detector->scale[index]) ? *upto : 0.0;
+    }
+    return status;
+}
+
 /* A guard that rests at zero, so that its side is not known: where it leaves, if that is a crossing. *goes_on: it has a side
  * from detector->cursor on. */
 static int cg_events_from_zero(cg_run_t *run, int32_t index, int *goes_on)
@@ -145,15 +167,13 @@ static int cg_events_from_zero(cg_run_t *run, int32_t index, int *goes_on)
         detector->cursor[index] = upto < cg_nodes[1] ? 0.0 : upto;
         return status;
     }
-    /* a smooth guard that leaves zero in this step does so at its start, and after a reset; else where it first is visible */
-    const int late = from >= cg_nodes[2] && !cg_detector_occurred(run, index, run->t_old);
-    for (int trial = 0; trial < 40 && status == CG_OK && late && upto - from > CG_SAME_TIME; trial++) {
-        const double middle = 0.5 * (from + upto);
-        status = cg_detector_inside(run, middle, index, detector->values);
-        *(fabs(detector->values[index]) > detector->noise[index] ? &upto : &from) = middle;
+    if (from > 0.0 && !cg_detector_occurred(run, index, run->t_old)) {
+        status = cg_events_end_of_rest(run, index, from, &upto);
+    } else {
+        upto = 0.0;
     }
     detector->sign_new[index] = kept;
-    detector->root[index] = late ? from : 0.0;
+    detector->root[index] = upto;
     *goes_on = 0;
     return status;
 }

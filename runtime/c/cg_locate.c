@@ -83,6 +83,26 @@ static int cg_locate_on_tangent(cg_run_t *run, int32_t index, double t, cg_tange
     return status;
 }
 
+/* Where a quantity that was at zero up to shortly before the end of the step, as Max(x, 0) may be, leaves it on the tangent. */
+static int cg_locate_end_of_rest(cg_run_t *run, int32_t index, cg_tangent_t low, double *t)
+{
+    double far = run->t + (run->t - low.t);
+    far = run->direction * (far - run->t_stop) > 0.0 ? run->t_stop : far;
+    cg_tangent_t high, middle;
+    int status = cg_locate_on_tangent(run, index, far, &high);
+    *t = run->t;
+    while (status == CG_OK && high.g != 0.0) {
+        const double half = low.t + 0.5 * (high.t - low.t);
+        if (half == low.t || half == high.t) {
+            *t = high.t;
+            break;
+        }
+        status = cg_locate_on_tangent(run, index, half, &middle);
+        *(middle.g != 0.0 ? &high : &low) = middle;
+    }
+    return status;
+}
+
 /* Where the tangent meets the zero of a quantity, by the secant method, from the value g at the end of the step. The
  * nearest number to it, at most t_stop. */
 static int cg_locate_tangent_root(cg_run_t *run, int32_t index, double g, double *t)
@@ -91,6 +111,9 @@ static int cg_locate_tangent_root(cg_run_t *run, int32_t index, double g, double
     cg_tangent_t best = {run->t, g}, before;
     int status = cg_locate_on_tangent(run, index, run->t - CG_SECANT * length, &before);
     double slope = (g - before.g) / (run->t - before.t);
+    if (status == CG_OK && before.g == 0.0) {
+        return cg_locate_end_of_rest(run, index, before, t);
+    }
     for (int trial = 0; status == CG_OK && trial < TRIALS && best.g != 0.0; trial++) {
         double next = best.t - best.g / slope;
         next = run->direction * (next - run->t_stop) > 0.0 ? run->t_stop : next;

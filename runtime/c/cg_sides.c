@@ -308,7 +308,7 @@ static int cg_sides_ahead(cg_run_t *run, int start)
         const int crosses = ahead.side == -kept;
         int goes_back = crosses && own && ahead.bends;
         if (crosses && own && !detector->turned) {
-            goes_back = (ahead.bends || faded) && cg_sides_turning(run, i);
+            goes_back = (ahead.bends || (faded && !ahead.rested)) && cg_sides_turning(run, i);
         }
         const int occurs = crosses && (!own || detector->turned) && !goes_back && detector->direction[i] * kept <= 0.0;
         detector->fires[i] = occurs ? 1.0 : 0.0;

@@ -611,3 +611,50 @@ def test_an_odd_power_crosses_zero_once(power: str, direction: int) -> None:
             for method in ("tsit5", "dop853"):
                 sol = model.integrate((0, 17 - phase), start, method=method, rtol=tolerance, atol=tolerance)
                 assert len(sol.t_events[0]) == counted
+
+
+FLAT: dict[str, tuple[Any, Any, Any]] = {
+    "time": (lambda at: sp.Max(at["t"], 0), lambda b: 1 + b, lambda b: 1.0),
+    "falls": (lambda at: -sp.Max(at["t"], 0), lambda b: 1 + b, lambda b: 1.0),
+    "branches": (
+        lambda at: sp.Piecewise((0, at["t"] < 0), (sp.sin(at["t"]), True)),
+        lambda b: 1 + b,
+        lambda b: 1.0,
+    ),
+    "position": (
+        lambda at: sp.Max(at["x"], 0),
+        lambda b: math.acos(-b),
+        lambda b: 1 / math.sin(math.acos(-b)),
+    ),
+    "speed": (lambda at: sp.Max(at["v"], 0), math.asin, lambda b: 1 / math.cos(math.asin(b))),
+}
+
+
+@pytest.mark.parametrize("kind", FLAT)
+def test_a_guard_that_is_zero_before_it_leaves_occurs_where_it_leaves(kind: str) -> None:
+    """x = -cos t, kicked by 1/3 when a guard that is zero up to then leaves zero."""
+    made, when, slope = FLAT[kind]
+    x = cg.coordinates("x")
+    v, b = cg.rate(x), cg.parameters("b")
+    guard = made({"t": cg.time - 1 - b, "x": x - b, "v": v - b})
+    event = cg.Event(guard, direction=-1 if kind == "falls" else 1, reset={v: v + sp.Rational(1, 3)})
+    model = cg.System(
+        "kicked", coordinates=[x], kinetic=v**2 / 2, potential=x**2 / 2, events=[event]
+    ).compile()
+    start = {"x": -1.0, "x_dot": 0.0}
+    for value in np.linspace(0.05, 0.95, 6):
+        t, given = when(value), {"b": value}
+        expected = -math.cos(4) + math.sin(4 - t) / 3
+        change = -math.cos(4 - t) / 3 * slope(value)
+        for method in ("tsit5", "dop853", "vern9"):
+            sol = model.integrate((0, 4), start, given, method=method, sensitivities=["b"], **PRECISE)
+            assert sol.status == 0, sol.message
+            assert sol.t_events[0] == pytest.approx([t], abs=1e-9)
+            assert sol["x"][-1] == pytest.approx(expected, abs=1e-9)
+            assert sol.sensitivity["x", "b"][-1] == pytest.approx(change, abs=1e-8)
+        plain = model.integrate((0, 4), start, given, **PRECISE)
+        assert plain.t_events[0] == pytest.approx([t], abs=1e-9)
+        many = cg.ensemble(model, (0, 4), {**start, "x": np.full(9, -1.0)}, given, **PRECISE)
+        np.testing.assert_array_equal(many["x"], np.full(9, plain["x"][-1]))
+        found = model.gradient(cg.final("x"), (0, 4), start, given, by=["b"], **PRECISE)
+        assert found["b"] == pytest.approx(change, abs=1e-8)
