@@ -88,7 +88,12 @@ class Tangents:
             def value(near: Array, i: int = i, f: InputFunction = f) -> float:
                 return self.inputs.number(i, t, f(t, near))
 
-            found[i] = gradient(value, y, self._sizes)
+            found[i], jumps = gradient(value, y, self._sizes)
+            if jumps is not None:
+                raise ArgumentError(
+                    f"the input {self.model.inputs[i]} jumps along {self.model.states[jumps]} at t = {t:g}, where a "
+                    "function of the state has no derivative: write its law in `forces`, where the run finds jumps"
+                )
         return found
 
     def point(self, t: float, y: Array, sampled: float | None = None) -> Array:

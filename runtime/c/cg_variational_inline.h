@@ -93,10 +93,26 @@ static int cg_varied_hoist(int32_t blocks, const double *CG_RESTRICT p, double *
     return CG_OK;
 }
 
-#define CG_VARIED_RHS(block) \
-    CG_MODEL_RHS(&clock, x, p, cg_hoisted(p, blocks, block), u, given, results, cg_aligned(work))
-#else
-#define CG_VARIED_RHS(block) CG_MODEL_RHS(&clock, x, p, u, given, results, cg_aligned(work))
+/* With the changes of inputs, which are no seeds, it is computed here. */
+static CG_INLINE cg_mask_t cg_varied_values(int32_t blocks, int32_t block, int fed, const cg_real_t *clock, const double *x,
+                                            const double *p, const double *u, const cg_real_t *given, cg_real_t *results,
+                                            double *work)
+{
+    cg_real_t found[CG_MODEL_HOISTED];
+    const cg_mask_t ok = fed ? CG_MODEL_HOIST(p, given, found) : cg_le(cg_splat(0.0), cg_splat(0.0));
+    const cg_real_t *const hoisted = fed ? found : cg_hoisted(p, blocks, block);
+    return ok & CG_MODEL_RHS(clock, x, p, hoisted, u, given, results, cg_aligned(work));
+}
+#elif defined(CG_MODEL_RHS)
+static CG_INLINE cg_mask_t cg_varied_values(int32_t blocks, int32_t block, int fed, const cg_real_t *clock, const double *x,
+                                            const double *p, const double *u, const cg_real_t *given, cg_real_t *results,
+                                            double *work)
+{
+    (void)blocks;
+    (void)block;
+    (void)fed;
+    return CG_MODEL_RHS(clock, x, p, u, given, results, cg_aligned(work));
+}
 #endif
 
 /* The changes of the inputs along the tangents of a block, which follow the inputs of fed_rhs. */
@@ -125,7 +141,7 @@ static CG_INLINE int cg_varied_field(int32_t blocks, double t, const double *CG_
                 given[CG_DIRECTIONS - CG_MODEL_INPUTS + i] += changes[i];
             }
         }
-        const cg_mask_t ok = CG_VARIED_RHS(block);
+        const cg_mask_t ok = cg_varied_values(blocks, block, fed, &clock, x, p, u, given, results, work);
         if (cg_any(cg_not(ok))) {
             return CG_SINGULAR;
         }

@@ -117,3 +117,73 @@ def test_feedback_on_a_closed_loop() -> None:
     two = compiled("fed pendulum").lyapunov((0, 20), start, inputs=law, **how)
     assert two.values == pytest.approx(one.values, abs=1e-7)
     assert two.values.sum() == pytest.approx(-0.4, abs=1e-2)
+
+
+GAIN = cg.parameters("gain")
+WITH_INPUTS = {
+    "gain": (GAIN * force, {"gain": 1.0}),
+    "sum": (force + other, {"other": 0.3}),
+    "samples": (GAIN * force + other, {"gain": 1.0, "other": ([0.0, 2.0, 5.0], [1.0, -1.0, 0.5], "zoh")}),
+}
+
+
+@pytest.mark.parametrize("kind", WITH_INPUTS)
+def test_a_law_that_parameters_and_other_inputs_multiply_or_add_to(kind: str) -> None:
+    """The changes of an input along the tangents count wherever the equations have it with constants alone."""
+    load, numbers = WITH_INPUTS[kind]
+    names = [s.name for s in load.free_symbols]
+    given = {n: v for n, v in numbers.items() if n in ("gain", "mu")}
+    inputs = {n: v for n, v in numbers.items() if n == "other"}
+    law = {"force": lambda t, z: 0.7 * (1 - z[0] ** 2) * z[1]}
+    parts = {"coordinates": [x], "kinetic": u**2 / 2, "potential": x**2 / 2}
+    fed = cg.System("fed_load", **parts, forces={u: load}).compile()
+    declared = cg.System(
+        "declared_load", **parts, forces={u: load.subs(force, 7 * (1 - x**2) * u / 10)}
+    ).compile()
+    start, how = {"x": 2.0, "x_dot": 0.1}, {"rtol": 1e-10, "atol": 1e-12}
+    one = declared.lyapunov((0, 20), start, given, inputs if "other" in names else None, **how)
+    two = fed.lyapunov((0, 20), start, given, inputs | law, **how)
+    assert two.values == pytest.approx(one.values, abs=1e-8)
+    assert min(abs(one.values)) > 1e-2
+
+
+KINKED = {
+    "clipped": (sp.Max(sp.Min((1 - x**2) * u, 1), -1), lambda t, z: max(min((1 - z[0] ** 2) * z[1], 1), -1)),
+    "one-sided": (
+        (1 - x**2) * u - 2 * sp.Max(x, 0),
+        lambda t, z: (1 - z[0] ** 2) * z[1] - 2 * max(z[0], 0.0),
+    ),
+    "quadratic": (u - u * sp.Abs(u) / 2, lambda t, z: z[1] - z[1] * abs(z[1]) / 2),
+}
+
+
+@pytest.mark.parametrize("kind", [pytest.param("clipped", marks=pytest.mark.slow), "one-sided", "quadratic"])
+def test_laws_with_kinks(kind: str) -> None:
+    """Exponents and multipliers are those of the declared law."""
+    law, function = KINKED[kind]
+    parts = {"coordinates": [x], "kinetic": u**2 / 2, "potential": x**2 / 2}
+    declared = cg.System("kinked", **parts, forces={u: law}).compile()
+    fed = cg.System("kinked_by_input", **parts, forces={u: force}).compile()
+    start, how = {"x": 2.0, "x_dot": 0.1}, {"rtol": 1e-8, "atol": 1e-10}
+    one, two = (
+        declared.lyapunov((0, 10), start, **how),
+        fed.lyapunov((0, 10), start, inputs={"force": function}, **how),
+    )
+    assert two.values == pytest.approx(one.values, abs=1e-7)
+    one, two = (
+        declared.periodic(start, 6.3, **how),
+        fed.periodic(start, 6.3, inputs={"force": function}, **how),
+    )
+    assert two.period == pytest.approx(one.period, rel=1e-7)
+    assert two.multipliers == pytest.approx(one.multipliers, rel=1e-5)
+
+
+@pytest.mark.parametrize("law", [lambda t, z: np.sign(z[1]) - z[1], lambda t, z: z[1] if z[0] < 1 else -z[1]])
+def test_a_law_that_jumps_is_refused(law: Any) -> None:
+    """Its derivative at the jump is not a number; differences took it for one, so exponents were wrong."""
+    _, fed = alone()
+    start = {"x": 2.0, "x_dot": 0.1}
+    with pytest.raises(cg.ArgumentError, match=r"the input force jumps along x(_dot)? at t = .*in `forces`"):
+        fed.lyapunov((0, 10), start, inputs={"force": law}, rtol=1e-8, atol=1e-10)
+    with pytest.raises(cg.ArgumentError, match="the input force jumps along x"):
+        fed.periodic(start, 6.3, inputs={"force": law})
