@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +35,16 @@ _OFF = 1e-9
 """Relative size of a residual that is not zero."""
 _ROUNDING = 1e-13
 """Share of its unit at the guess below which a state is a rounding error."""
+_LONGEST = 0.3
+"""The longest step on the constraints, in units of the problem,"""
+_SHORTEST = 1e-3
+"""and the one at which the way down has ended."""
 _SINGULAR = 1e-9
 """Singular values below this share of the largest belong to directions that the equations leave open."""
+
+
+class NotConverged(ArgumentError):
+    """Newton's method has ended where no step helps."""
 
 
 class Problem:
@@ -116,7 +125,59 @@ class Problem:
         return units[:, None] * found / (rows * sizes), units
 
     def solve(self, v: Array) -> Array:
-        """Newton's method from v. Raises `ArgumentError` with the residual if it does not converge."""
+        """Newton's method from v. If that fails, on the constraints, from where they hold near v, and from below there.
+
+        Raises `ArgumentError` with the residual at which the first way ended if none converges.
+        """
+        try:
+            return self._newton(v, on_constraints=False)
+        except NotConverged:
+            if len(self.rows) > len(self.field.kept):
+                for moved in (self._closed, self._below):
+                    with suppress(NotConverged, KernelError):
+                        v = moved(v)
+                        return self._newton(v, on_constraints=True)
+            raise
+
+    def _below(self, v: Array) -> Array:
+        """v moved along its accelerations from rest until they turn back: towards less potential energy.
+
+        Newton's method does not leave places on the constraints where the accelerations are least, but not zero. Where
+        states are held there is no such way.
+        """
+        n, kept = self.field.model.n_coordinates, len(self.field.kept)
+        if (
+            self.field.dropped
+            or {*range(1, 1 + kept)} - {*self.places}
+            or kept < len(self.field.model.states)
+        ):
+            return v
+        v, units, length = v.copy(), self._units[1 : 1 + n], _LONGEST
+        v[1 + n : 1 + kept] = 0.0
+
+        def downward(near: Array) -> Array:
+            values, slopes = self.field.motion(near)
+            return np.asarray(slopes[:n, 1 + n : 1 + kept] @ values[n:kept] / units)
+
+        way = downward(v)
+        for _ in range(_STEPS):
+            size = np.abs(way).max(initial=0.0)
+            if length < _SHORTEST or not size > 0.0:
+                return v
+            near = v.copy()
+            near[1 : 1 + n] += length * units * way / size
+            try:
+                near = self._closed(near)
+                ahead = downward(near)
+            except (NotConverged, KernelError):
+                ahead = -way
+            if ahead @ way > 0.0:
+                v, way = near, ahead
+            else:
+                length /= 2.0
+        return v
+
+    def _newton(self, v: Array, on_constraints: bool) -> Array:
         places = self.places
         for _ in range(_STEPS):
             values, slopes = self._checked(v)
@@ -128,8 +189,40 @@ class Problem:
                 v[places] += step
                 self._check_residual(v)
                 return v
+            if on_constraints and size > _LONGEST:
+                step *= _LONGEST / size
             v = self._moved(v, step, inverse, units)
+            v = self._closed(v) if on_constraints else v
         raise self._failed(v, f"after {_STEPS} steps")
+
+    def _closed(self, v: Array) -> Array:
+        """v moved to where h = 0 by the shortest steps, each halved until h is smaller."""
+        first = len(self.field.kept)
+
+        def left(values: Array) -> float:
+            return float(np.linalg.norm(values[first:] / rows))
+
+        units, rows = self.scales(v)
+        units, rows = units[self.places], rows[first:]
+        values, slopes = self.at(v)
+        for _ in range(_STEPS):
+            matrix = slopes[first:, self.places] * units / rows[:, None]
+            step = -units * (np.linalg.pinv(matrix, rcond=_SINGULAR) @ (values[first:] / rows))
+            if np.abs(step / units).max(initial=0.0) <= _CLOSE:
+                return v
+            for halvings in range(_HALVINGS):
+                near: Array = v.copy()
+                near[self.places] += step / 2**halvings
+                try:
+                    after, found = self.at(near)
+                except KernelError:
+                    continue
+                if left(after) < left(values):
+                    break
+            else:
+                break
+            v, values, slopes = near, after, found
+        raise self._failed(v, "where the constraints do not hold")
 
     def _moved(self, v: Array, step: Array, inverse: Array, units: Array) -> Array:
         """v after a step that is halved until the next one of the same matrix would be shorter."""
@@ -163,7 +256,7 @@ class Problem:
         if off.max(initial=0.0) > _OFF:
             raise self._failed(v, "where no step makes them smaller")
 
-    def _failed(self, v: Array, where: str) -> ArgumentError:
+    def _failed(self, v: Array, where: str) -> NotConverged:
         values, off = self.ratios(v, self.scales(v)[1])
         largest, *others = np.argsort(-off)[:3]
         worst = [largest, *(i for i in others if off[i] > _OFF)]
@@ -174,7 +267,7 @@ class Problem:
         advice = ", hold less in keep, or solve for more in free" if kept else ""
         if self.what == "steady_motion":
             advice += f". {TURNING}"
-        return ArgumentError(
+        return NotConverged(
             f"{self.what}: Newton's method did not converge: {where} the residual is {left}{held}; "
             f"start nearer{advice}"
         )

@@ -2,7 +2,8 @@
 
 F = 0 for the states that are kept, h = 0, in the states that are not held and the parameters and inputs that are free.
 Some equations may repeat others, so each step is the shortest that solves the linear equations, by a singular value
-decomposition; it is halved until the next step of the same matrix is shorter.
+decomposition; it is halved until the next step of the same matrix is shorter. Where that fails, it begins again where
+h = 0 near the guess, and then where the accelerations from there lead, with h = 0 after each step.
 """
 
 from __future__ import annotations
