@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 derivatives = later("chaplygin.runtime.ensembles.sensitivities")
 
+COLUMNS = ("y", "t", "status", "nfev", "n_steps", "end", "observed")
+"""What `Results` have of each trajectory, along the last axis of each."""
+
 
 @dataclass(eq=False)
 class Results:
@@ -73,22 +76,41 @@ class Results:
     def complete(self, t0: float) -> int:
         """Set what an interrupted run left of the trajectories that have not ended; returns how many have."""
         left = self.status == INTERRUPTED
-        self.y[:, :, left] = np.nan
-        self.t[left] = t0
-        self.nfev[left] = self.n_steps[left] = 0
+        if left.any():
+            for states in (self.y, self.end):
+                if states is not None:
+                    states[..., left] = np.nan
+            self.t[left] = t0
+            self.nfev[left] = self.n_steps[left] = 0
         return int((~left).sum())
 
-    def put(self, first: int, part: Results) -> None:
-        """Take over the results of the trajectories from `first` on, which ran elsewhere."""
-        place = slice(first, first + len(part.t))
-        for name in ("y", "t", "status", "nfev", "n_steps", "end", "observed"):
+    def put(self, place: int | NDArray[np.int64], part: Results) -> None:
+        """Take over the results of trajectories that ran elsewhere: of those from `place` on, or of these numbers."""
+        numbers = place if isinstance(place, np.ndarray) else place + np.arange(len(part.t))
+        where = numbers if isinstance(place, np.ndarray) else slice(place, place + len(part.t))
+        for name in COLUMNS:
             if getattr(self, name) is not None:
-                getattr(self, name)[..., place] = getattr(part, name)
+                getattr(self, name)[..., where] = getattr(part, name)
         self.lanes = max(self.lanes, part.lanes)
         if part.events is not None:
-            found = part.events + np.array([first, 0, 0])
+            found = part.events.copy()
+            found[:, 0] = numbers[found[:, 0].astype(np.int64)]
             found = found if self.events is None else np.concatenate([self.events, found])
             self.events = found[np.argsort(found[:, 0], kind="stable")]
+
+    def of(self, numbers: NDArray[np.int64]) -> Results:
+        """A copy of the results of these trajectories, in increasing order, which are numbered from 0 in it."""
+        columns = {name: getattr(self, name) for name in COLUMNS}
+        taken: dict[str, Any] = {
+            name: None if rows is None else rows[..., numbers] for name, rows in columns.items()
+        }
+        events = self.events
+        if events is not None:
+            places = np.full(len(self.t), -1)
+            places[numbers] = np.arange(len(numbers))
+            trajectory = places[events[:, 0].astype(np.int64)]
+            events = np.column_stack([trajectory, events[:, 1:]])[trajectory >= 0]
+        return Results(**taken, events=events, lanes=self.lanes)
 
 
 @dataclass(frozen=True, eq=False)

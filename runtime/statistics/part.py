@@ -30,3 +30,8 @@ class Part:
     status: NDArray[np.int32]
     redrawn: int
     warnings: tuple[str, ...]
+
+    @property
+    def done(self) -> int:
+        """How many of its trajectories have ended."""
+        return self.count

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..ensembles.ensemble_data import EnsembleData
 from ..ensembles.event_times import EventTimes
 from ..interface.arguments import Array
+from ..interface.statuses import INTERRUPTED
 from ..statistics.part import UNDEFINED
 from .observed import Condition, Observed
 
@@ -29,7 +30,8 @@ class Wanted(Protocol):
 class Chunk:
     """Trajectories first <= i < first + count, which have run, for some entries of `collect`.
 
-    ok (count,): whether each reached its end, with all quantities of the entries finite where it was; status (count,).
+    ok (count,): whether each reached its end, with all quantities of the entries finite where it was; status (count,);
+    ended (count,): False for those that Ctrl-C stopped.
     """
 
     def __init__(self, ensemble: EnsembleData, first: int, entries: Iterable[Wanted]) -> None:
@@ -43,6 +45,7 @@ class Chunk:
         undefined &= ensemble.ok
         self.ok: NDArray[np.bool_] = ensemble.ok & ~undefined
         self.status = np.where(undefined, np.int32(UNDEFINED), ensemble.status)
+        self.ended: NDArray[np.bool_] = ensemble.status != INTERRUPTED
 
     def values(self, what: Any, at: Array | None) -> Array:
         """A quantity at times, (T, count), or at the end, (1, count); NaN for failures and where not reached."""

@@ -79,6 +79,9 @@ class _Table(Recorded):
 
     timed = finite = False
 
+    def part(self, chunk: Chunk) -> dict[str, Array]:
+        return {name: np.where(chunk.ended, rows, np.nan) for name, rows in super().part(chunk).items()}
+
     def _check(self, entry: str, model: Any, name: str) -> None:
         if name not in _ENDS:
             super()._check(entry, model, name)

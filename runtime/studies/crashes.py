@@ -12,7 +12,6 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Sequence
-from itertools import pairwise
 from multiprocessing import spawn
 from typing import Any
 
@@ -20,7 +19,9 @@ import numpy as np
 
 from ..ensembles.job import EnsemblePart
 from ..statistics.part import CRASHED, Part
+from .begun import gaps
 from .pickling import WorkerError, pack, unpack
+from .stop import HERE
 
 MOST = 64
 """Trajectories of one chunk that may crash: after that many the rest of it is lost."""
@@ -32,6 +33,10 @@ _WIDTH = 8
 _COMMAND = "from chaplygin.runtime.studies.crashes import serve; serve()"
 
 
+class StoppedError(Exception):
+    """The process that should answer was ended, as all work is."""
+
+
 class Without:
     """Runs all trajectories of a part but some, whose status is then `CRASHED`."""
 
@@ -39,8 +44,7 @@ class Without:
         self.lost = np.array(sorted(lost), dtype=np.int64)
 
     def run(self, part: EnsemblePart, report: Any) -> bool:
-        edges = [-1, *self.lost.tolist(), part.count]
-        part.core.run([(a + 1, b) for a, b in pairwise(edges) if a + 1 < b])
+        part.core.run(gaps(self.lost, part.count))
         interrupted = part.finish()
         results = part.results
         results.status[self.lost] = CRASHED
@@ -108,10 +112,15 @@ def _ask(content: bytes, place: tuple[int, int, dict[str, Any]], what: str, how:
     """What a new process answered until it ended or crashed. Raises the exception of its job."""
     preparation = {k: v for k, v in spawn.get_preparation_data("chaplygin").items() if k != "authkey"}
     order = pickle.dumps((preparation, content, pack(place), what, how))
-    done = subprocess.run([sys.executable, "-c", _COMMAND], input=order, stdout=subprocess.PIPE)
-    if done.returncode == _RAISED:
-        raise pickle.loads(done.stdout)
-    return done.stdout
+    command = [sys.executable, "-c", _COMMAND]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe) as process, HERE.ends(process.kill):
+        answer, _ = process.communicate(order)
+    if HERE.wanted:
+        raise StoppedError
+    if process.returncode == _RAISED:
+        raise pickle.loads(answer)
+    return answer
 
 
 def serve() -> None:

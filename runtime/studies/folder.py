@@ -1,8 +1,9 @@
 """A folder that keeps a study: what it is, and the part of every chunk that has run, so that it can be resumed.
 
 ``study.json`` describes it (`manifest`). ``chunk-<first>-<digest>.zip`` is the part of the chunk that begins with
-the trajectory `first`; the digest is that of the file's bytes, so a damaged file is recognised. Files are written
-beside their place and renamed, so that none is ever half there. docs/study_folders.md describes the format.
+the trajectory `first`, and ``begun-<first>-<digest>.zip`` what Ctrl-C has left of it; the digest is that of the file's
+bytes, so a damaged file is recognised. Files are written beside their place and renamed, so that none is ever half
+there. docs/study_folders.md describes the format.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ import numpy as np
 
 from chaplygin._lazy import later
 
+from ..ensembles.job import Results
 from ..interface import arguments
 from ..statistics.part import Part
 from ..statistics.sketches import CHUNK
+from .begun import Begun
 from .collector import Collector
 from .manifest import MANIFEST, StudyFolderError, description, read_manifest, written
 from .packing import Form, fits, pack, unpack
@@ -35,7 +38,8 @@ if TYPE_CHECKING:
 
 filelock = later("filelock")
 
-_NAME = re.compile(r"chunk-(\d{12})-([0-9a-f]{16})\.zip")
+_NAME = re.compile(r"(chunk|begun)-(\d{12})-([0-9a-f]{16})\.zip")
+_KEPT = tuple(field.name for field in fields(Part))
 
 
 class Folder:
@@ -64,7 +68,7 @@ class Folder:
         except BaseException:
             self.close()
             raise
-        self._chunks = Chunks(self.path, job.count, job.collect)
+        self._job, self._chunks = job, Chunks(self.path, job.count, job.collect)
 
     def _open(self, job: StudyJob, seeded: bool) -> None:
         if not (self.path / MANIFEST).exists():
@@ -102,10 +106,18 @@ class Folder:
         self._lock.release()
 
     def keep(self, part: Part) -> None:
-        """Write the part of a chunk."""
-        content = pack({field.name: getattr(part, field.name) for field in fields(part)})
-        digest = hashlib.sha256(content).hexdigest()[:16]
-        self._write(f"chunk-{part.first:012d}-{digest}.zip", content)
+        """Write the part of a chunk, in place of what an earlier call has left of it."""
+        kept: dict[str, Any] = {name: getattr(part, name) for name in _KEPT}
+        kind = "chunk"
+        if isinstance(part, Begun):
+            kind, results = "begun", part.results
+            kept |= {"finished": part.finished, "results": None if results is None else vars(results)}
+        content = pack(kept)
+        name = f"{kind}-{part.first:012d}-{hashlib.sha256(content).hexdigest()[:16]}.zip"
+        self._write(name, content)
+        for file in self.path.glob(f"begun-{part.first:012d}-*.zip"):
+            if file.name != name:
+                file.unlink(missing_ok=True)
 
     def _write(self, name: str, content: bytes) -> None:
         temporary = ""
@@ -135,6 +147,11 @@ class Folder:
             self._chunks.remove_damaged(first)
         return found
 
+    def begun(self, first: int, last: int) -> Begun | None:
+        """What Ctrl-C has left of trajectories first <= i < last, if the study can go on from it, or None."""
+        found = self._chunks.begun(first, last)
+        return None if found is None or not self._job.suits(found) else found
+
 
 class Chunks:
     """The files of chunks in a folder, each read when its turn comes, of a study of `count` trajectories."""
@@ -142,10 +159,12 @@ class Chunks:
     def __init__(self, path: Path, count: int, collect: Mapping[str, Collector]) -> None:
         self.path, self.count, self.collect = path, count, collect
         self._files: dict[int, list[Path]] = {}
-        for file in sorted(path.glob("chunk-*.zip")):
+        self._begun: dict[int, list[Path]] = {}
+        for file in sorted(path.glob("*.zip")):
             name = _NAME.fullmatch(file.name)
             if name is not None:
-                self._files.setdefault(int(name[1]), []).append(file)
+                files = self._files if name[1] == "chunk" else self._begun
+                files.setdefault(int(name[2]), []).append(file)
 
     def has(self, first: int) -> bool:
         """Whether there is a file of the chunk that begins with trajectory `first`."""
@@ -156,22 +175,33 @@ class Chunks:
 
         None if it is missing; with a warning if it is damaged.
         """
-        for file in self._files.get(first, ()):
+        return self._first(self._files, first, last)
+
+    def begun(self, first: int, last: int | None = None) -> Begun | None:
+        """What Ctrl-C has left of that chunk, as `part`."""
+        found = self._first(self._begun, first, last)
+        return found if isinstance(found, Begun) else None
+
+    def _first(self, files: dict[int, list[Path]], first: int, last: int | None) -> Part | None:
+        for file in files.get(first, ()):
             found = self._read(file, first, last)
             if found is not None:
                 return found
             warnings.warn(
                 f"{file.name} of the study in {str(self.path)!r} is damaged; the study makes it again",
                 RuntimeWarning,
-                4,
+                5,
             )
         return None
 
     def parts(self) -> Iterator[Part]:
-        """The parts in the order of the trajectories, up to the first that is missing or damaged."""
+        """The parts in the order of the trajectories, up to the first that is missing or damaged.
+
+        Where Ctrl-C has ended the study, what it has left of a chunk stands for the chunk.
+        """
         first = 0
         while first < self.count:
-            part = self.part(first)
+            part = self.part(first) or self.begun(first)
             if part is None:
                 return
             first += part.count
@@ -194,17 +224,28 @@ class Chunks:
                 "study makes it again"
             ) from error
         name = _NAME.fullmatch(file.name)
-        if name is None or hashlib.sha256(content).hexdigest()[:16] != name[2]:
+        if name is None or hashlib.sha256(content).hexdigest()[:16] != name[3]:
             return None
         try:
             found = unpack(content)
         except ValueError:
             return None
-        return Part(**found) if self._fits(found, first, last) else None
+        if not isinstance(found, dict):
+            return None
+        if name[1] == "chunk":
+            return Part(**found) if self._fits(found, first, last) else None
+        finished, results = (found.pop(key, None) for key in ("finished", "results"))
+        if not Form(np.int64, None).fits(finished) or not self._fits(found, first, last, bool(len(finished))):
+            return None
+        try:
+            left = Begun(**found, finished=finished, results=None if results is None else Results(**results))
+        except TypeError:
+            return None
+        return left if left.valid() else None
 
-    def _fits(self, found: Any, first: int, last: int | None) -> bool:
-        """Whether what was read is the part of the chunk that begins with `first`."""
-        count = found.get("count") if isinstance(found, dict) else None
+    def _fits(self, found: dict[str, Any], first: int, last: int | None, some: bool = True) -> bool:
+        """Whether what was read is the part of the chunk that begins with `first`, with `some` trajectories."""
+        count = found.get("count")
         if type(count) is not int or not 0 < count <= min(CHUNK, self.count - first):
             return False
         if last is not None and first + count != last:
@@ -212,7 +253,7 @@ class Chunks:
         form = {
             "first": first,
             "count": count,
-            "parts": {name: entry.form(first, count) for name, entry in self.collect.items()},
+            "parts": {name: entry.form(first, count) for name, entry in self.collect.items() if some},
             "failed": Form(np.int64, None),
             "status": Form(np.int32, None),
             "redrawn": found.get("redrawn"),

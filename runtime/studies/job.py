@@ -8,13 +8,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chaplygin.errors import ArgumentError
 
 from ..draws.draws import Draws, Plan
 from ..ensembles.ensemble import Ensemble
 from ..ensembles.executors import Executor, Threads
-from ..ensembles.job import EnsembleJob
+from ..ensembles.job import COLUMNS, EnsembleJob, Results
 from ..ensembles.observer import Observer
 from ..interface import arguments
 from ..interface.arguments import Array
@@ -25,11 +26,14 @@ from ..problem.options import RunOptions
 from ..statistics.part import Part
 from ..statistics.sketches import BLOCK
 from .arguments import Given
+from .begun import Begun, Stoppable
 from .chunk import Chunk
 from .collect import entry_of
 from .collector import Collector
 from .observed import Condition, Observed
+from .packing import Form, fits
 from .precision import Precision
+from .stop import Stop
 
 
 def observer_of(job: StudyJob) -> Observer | None:
@@ -137,14 +141,56 @@ class StudyJob:
 
         `given`: the arguments of these trajectories, as `cut` makes them, for a job that is sent without its own.
         """
-        last = self.count if last is None else last
+        return self._run(first, self.count if last is None else last, executor, given)[0]
+
+    def run_until(
+        self,
+        stop: Stop,
+        first: int,
+        last: int,
+        given: dict[str, Any] | None = None,
+        begun: Begun | None = None,
+    ) -> Part:
+        """As `run`, in this thread; a `Begun` if it is stopped before all have ended. `begun`: that of a run before."""
+        executor = Stoppable(stop, begun)
+        part, ended = self._run(first, last, executor, given)
+        if ended.all() or executor.results is None:
+            return part
+        finished = np.flatnonzero(ended)
+        if not len(finished):
+            return Begun.nothing(first, last)
+        return Begun(**vars(part), finished=finished, results=executor.results.of(finished))
+
+    def suits(self, begun: Begun) -> bool:
+        """Whether the results in `begun` have what those of this job have; for what is read from files."""
+        results, times = begun.results, self.t_eval
+        if results is None:
+            return True
+        states, observed = (
+            len(self.model.states),
+            0 if self.observer is None else len(self.observer.quantities),
+        )
+        own = Results.room(
+            states, 1 if times is None else len(times), begun.done, times is not None, observed=observed
+        )
+        arrays = {name: getattr(own, name) for name in COLUMNS}
+        form = {
+            name: None if each is None else Form(each.dtype, *each.shape) for name, each in arrays.items()
+        }
+        form["events"] = Form(np.float64, None, 3) if self.model.events else None
+        return fits(form, {name: getattr(results, name) for name in form})
+
+    def _run(
+        self, first: int, last: int, executor: Executor, given: dict[str, Any] | None
+    ) -> tuple[Part, NDArray[np.bool_]]:
+        """The part of trajectories first <= i < last, and which of them have ended."""
         if first % BLOCK:
             raise ArgumentError(f"first = {first} must be a multiple of {BLOCK}")
         with held() as warnings:
             ensemble, draws = self.ensemble(first, last, executor, given)
         chunk = Chunk(ensemble, first, self.collect.values())
-        failed = np.flatnonzero(~chunk.ok)
-        return Part(
+        failed = np.flatnonzero(chunk.ended & ~chunk.ok)
+        part = Part(
             first,
             last - first,
             {name: entry.part(chunk) for name, entry in self.collect.items()},
@@ -153,6 +199,7 @@ class StudyJob:
             draws.redrawn if draws is not None else 0,
             tuple(warnings[:1]),
         )
+        return part, chunk.ended
 
     def ensemble(
         self, first: int, last: int, executor: Executor = ALONE, given: dict[str, Any] | None = None

@@ -82,6 +82,16 @@ def fits(form: Any, value: Any) -> bool:
     return bool(form == value)
 
 
+def blank(form: Any) -> Any:
+    """Arrays of a form, or dicts, lists or tuples of them, that say nothing: NaN, and no entries of any length."""
+    if isinstance(form, Form):
+        shape = [0 if n is None else n for n in form.shape]
+        return np.full(shape, np.nan if form.dtype.kind == "f" else 0, form.dtype)
+    if isinstance(form, dict):
+        return {name: blank(each) for name, each in form.items()}
+    return type(form)(map(blank, form))
+
+
 def _flattened(value: Any, arrays: list[Any]) -> Any:
     """JSON in which an array is its number among `arrays`, to which it is appended."""
     if isinstance(value, np.ndarray):

@@ -51,15 +51,14 @@ def run_study(
     try:
         with workers_of(job, threads, workers) as found:
             _run(job, found, result, on_failure == "raise", bar, folder)
-    except KeyboardInterrupt:
-        result.interrupted = True
-        warnings.warn(
-            f"study interrupted: the first {result.done} of {count} trajectories count", RuntimeWarning, 3
-        )
     finally:
         bar.close()
         if folder is not None:
             folder.close()
+    if result.interrupted:
+        warnings.warn(
+            f"study interrupted: {result.done} of {count} trajectories are finished", RuntimeWarning, 3
+        )
     if result.warnings:
         warnings.warn(
             f"in {len(result.warnings)} of the chunks: {result.warnings[0]}", RuntimeWarning, stacklevel=3
@@ -73,7 +72,7 @@ def run_study(
                 RuntimeWarning,
                 stacklevel=3,
             )
-    if result.precise is False:
+    if result.precise is False and not result.interrupted:
         warnings.warn(f"until: {job.until}: not reached with n = {count}", RuntimeWarning, stacklevel=3)
     return result
 
@@ -90,8 +89,8 @@ def _run(
 
     def show(part: Part, found: bool) -> None:
         bar.failed += len(part.failed)
-        bar.found += part.count if found else 0
-        bar.show(bar.done + part.count)
+        bar.found += part.done if found else 0
+        bar.show(bar.done + part.done)
 
     if job.until is not None:
         places = pieces(job.count)
@@ -104,6 +103,7 @@ def _run(
             result.take(part)
             if result.complete():
                 return
+    result.interrupted = workers.stop.wanted
 
 
 def _ranges(indices: NDArray[np.int64], most: int = 10) -> str:
@@ -119,7 +119,7 @@ def _failed(part: Part) -> str:
 
 
 def open_study(path: Any) -> Study:
-    """The study in a folder: the results of the chunks that are there, up to the first that is missing.
+    """The study in a folder: the results of the chunks that are there, whole or as Ctrl-C left them, up to a gap.
 
     Numbers of every trajectory are read when they are used. It has no model, so `rerun` and `draws` are not available.
     Raises StudyFolderError.

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass
 
 from ..statistics.part import Part
+from .begun import Begun
 from .folder import Folder
 from .pickling import WorkerError
+from .stop import LEAVE
 from .workers import PATIENCE, Done, Place, Workers
 
 AHEAD = 2
 """Tasks handed out for each worker, so that none waits for the next one."""
 WAITING = 6
 """Tasks for each worker that run or wait for an earlier one, which bounds the memory if one is slow."""
+POLL = 0.1
+"""Seconds between looks whether the study is to end."""
 
 
 @dataclass(eq=False)
@@ -33,7 +38,8 @@ class Schedule:
 
     `parts` gives them in the order of the trajectories: what is decided there depends neither on the workers nor on
     their number. Ending the iteration cancels what still runs. `arrived` is called earlier, as soon as a part is there,
-    with the part and whether the folder had it.
+    with the part and whether the folder had it. When the workers are told to stop, the parts end with what has ended of
+    the chunks that were handed out, some of them `Begun`.
     """
 
     def __init__(
@@ -53,16 +59,41 @@ class Schedule:
         """The part of every chunk, in the order of the trajectories."""
         try:
             while self._hand_out():
-                while self.tasks[0].parts is None:
+                while self.tasks[0].parts is None and not self.workers.stop.wanted:
                     self._collect()
                     self._hand_out()
+                if self.workers.stop.wanted:
+                    yield from self._left()
+                    return
                 yield from self.tasks.popleft().parts or ()
         finally:
             for future in self.running:
                 future.cancel()
 
+    def _left(self) -> Iterator[Part]:
+        """What has ended when the study is to end, with the chunks between of which nothing has."""
+        for future in [each for each in self.running if each.cancel()]:
+            del self.running[future]
+        end = time.monotonic() + LEAVE
+        while self.running and time.monotonic() < end:
+            self._take(wait(self.running, timeout=end - time.monotonic(), return_when=FIRST_COMPLETED).done)
+        found: list[Part] = []
+        for task in self.tasks:
+            parts = task.parts or []
+            found += parts
+            for first, last in task.places[len(parts) :]:
+                found.append(self.workers.begun.get(first) or Begun.nothing(first, last))
+        while found and not found[-1].done:
+            found.pop()
+        for part in found:
+            if self.folder is not None and not part.done:
+                self.folder.keep(part)  # those after it can be found
+        yield from found
+
     def _hand_out(self) -> bool:
         """Keep every worker busy; returns whether any task is under way."""
+        if self.workers.stop.wanted:
+            return bool(self.tasks)
         size = self.workers.size
         while self.places and len(self.running) < AHEAD * size and len(self.tasks) < WAITING * size:
             task = self._stored() or self._next(len(self.places) // (2 * size))
@@ -87,13 +118,26 @@ class Schedule:
             if self.folder is not None and self.folder.has(self.places[0][0]):
                 break
             task.places.append(self.places.popleft())
+        for first, last in task.places:
+            begun = None if self.folder is None else self.folder.begun(first, last)
+            if begun is not None:
+                self.workers.begun[first] = begun
         return task
 
     def _collect(self) -> None:
-        """Wait until a task has run, and take its parts. If its worker died, it runs again."""
-        done = wait(self.running, timeout=PATIENCE, return_when=FIRST_COMPLETED).done
-        if not done:
-            self.workers.check()
+        """Wait until a task has run, and take its parts."""
+        end = time.monotonic() + PATIENCE
+        while not self.workers.stop.wanted:
+            done = wait(self.running, timeout=min(POLL, PATIENCE), return_when=FIRST_COMPLETED).done
+            if done:
+                self._take(done)
+                return
+            if time.monotonic() >= end:
+                self.workers.check()
+                return
+
+    def _take(self, done: set[Future[Done]]) -> None:
+        """Take the parts of tasks that have run. If its worker died, a task runs again."""
         for future in done:
             task = self.running.pop(future)
             try:
@@ -103,11 +147,13 @@ class Schedule:
             except Exception as error:
                 if not self.workers.died(error):
                     raise
-                task.deaths += 1
-                self.running[self.workers.submit(task.places, task.deaths)] = task
+                if not self.workers.stop.wanted:
+                    task.deaths += 1
+                    self.running[self.workers.submit(task.places, task.deaths)] = task
                 continue
             self.seconds = seconds or self.seconds
             for part in task.parts:
-                if self.folder is not None:
+                if self.folder is not None and part.done:
                     self.folder.keep(part)
+                self.workers.begun.pop(part.first, None)
                 self.arrived(part, False)

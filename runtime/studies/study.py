@@ -25,8 +25,9 @@ class Study(StudyData):
     indices `failed`, with the statuses `failed_status`, reached neither their end nor a terminal event, or have a
     quantity of `collect` that is not finite; ``rerun(i)`` runs one trajectory again. ``draws[name]`` makes the drawn
     numbers again, arrays (n,). `redrawn`: trajectories drawn again because they broke an assumption.
-    ``interrupted``: whether Ctrl-C ended the study, so that only the first `done` trajectories count. ``precise``: with
-    `until`, whether that precision was reached; else None.
+    ``interrupted``: whether Ctrl-C ended the study, so that only `done` trajectories count, those with the indices
+    `finished`; results of each trajectory are NaN for the others. ``precise``: with `until`, whether that precision was
+    reached; else None.
     """
 
     @property

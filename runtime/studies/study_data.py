@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from ..statistics.part import Part
 from ..statistics.results import Statistic
 from ..statistics.views import View
+from .begun import Begun
 from .folder import Chunks
 from .job import StudyJob
+from .packing import blank
 from .precision import decisions
 
 if TYPE_CHECKING:
@@ -42,16 +44,33 @@ class StudyData:
             name: None for name, entry in job.collect.items() if folder is None or not entry.view.growing
         }
         self._failures: list[Part] = []
+        self._reach = 0  # the end of the last chunk
+        self._finished: list[
+            tuple[int, Any]
+        ] = []  # of chunks, those before their ends: (first, how many or which)
 
     def take(self, part: Part) -> None:
         """Add the part of the next chunk."""
-        for name in self._totals:
-            self._add(self._totals, name, part)
-        self.done += part.count
+        self._reach = part.first + part.count
+        while self._reach > self._count:
+            self._count = next(self._decisions)
+        if part.done:
+            for name in self._totals:
+                self._add(self._totals, name, part)
+        self._finished.append((part.first, part.finished if isinstance(part, Begun) else part.count))
+        self.done += part.done
         self.redrawn += part.redrawn
         self.warnings += part.warnings
         if len(part.failed):
             self._failures.append(part)
+
+    @property
+    def finished(self) -> NDArray[np.int64]:
+        """The indices of the trajectories that count: all, unless Ctrl-C ended the study."""
+        rows = [
+            first + (np.arange(some) if isinstance(some, int) else some) for first, some in self._finished
+        ]
+        return np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
 
     def _add(self, totals: dict[str, Any], name: str, part: Part) -> None:
         totals[name] = self.job.collect[name].add(totals[name], part.parts[name], part.first, self._count)
@@ -84,14 +103,15 @@ class StudyData:
         totals = {name: self._totals.get(name)}
         if name not in self._totals:
             for part in self._parts():
-                self._add(totals, name, part)
+                if part.done:
+                    self._add(totals, name, part)
         found = self.job.collect[name].result(totals[name])
         return found.unknown() if spoiled and isinstance(found, Statistic) else found
 
     def _parts(self) -> Iterator[Part]:
         """The parts in the folder, in the order of the trajectories, up to the first that is missing."""
         assert self._folder is not None
-        yield from Chunks(self._folder, self.done, self.job.collect).parts()
+        yield from Chunks(self._folder, self._reach, self.job.collect).parts()
 
     def __len__(self) -> int:
         return self._count
@@ -114,9 +134,12 @@ class StudyData:
             yield 0, {name: view for name, view in self.views().items() if name in grown}
             return
         for part in self._parts():
+            count = part.count
+            parts = part.parts or {
+                name: blank(entry.form(part.first, count)) for name, entry in grown.items()
+            }
             found = {
-                name: entry.result(entry.add(None, part.parts[name], 0, part.count))
-                for name, entry in grown.items()
+                name: entry.result(entry.add(None, parts[name], 0, count)) for name, entry in grown.items()
             }
             yield (
                 part.first,

@@ -20,7 +20,7 @@ def text(study: StudyData) -> str:
     if study.redrawn:
         lines.append(f"{study.redrawn} drawn again because they broke an assumption")
     if study.interrupted:
-        lines.append(f"interrupted: the first {study.done} of {len(study)} trajectories count")
+        lines.append(f"interrupted: {study.done} of {len(study)} trajectories are finished")
     if study.precise is not None:
         lines.append(f"{study.job.until}: {'reached' if study.precise else 'not reached'}")
     rows = _rows(study)

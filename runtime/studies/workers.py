@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -18,9 +18,11 @@ from ..ensembles.executors import cores, number_of_threads
 from ..interface import arguments
 from ..model.compiled_model import CompiledModel
 from ..statistics.part import Part
-from .crashes import Without, guarded
+from .begun import Begun
+from .crashes import StoppedError, Without, guarded
 from .job import StudyJob
 from .pickling import WorkerError, opened, pack, unpack
+from .stop import HERE, Stop, heard, obey
 
 asyncio = later("asyncio")
 
@@ -36,6 +38,8 @@ PATIENCE = 60.0
 MOST_DEATHS = 3
 """Workers that may die with a task, after which it counts as lost."""
 
+_CONTEXT = multiprocessing.get_context("spawn")
+
 
 class Workers:
     """Threads of this process: `size` of them run tasks, lists of chunks, which take at least `grain` seconds."""
@@ -44,6 +48,8 @@ class Workers:
 
     def __init__(self, job: StudyJob, pool: Executor, size: int) -> None:
         self.job, self.pool, self._size = job, pool, size
+        self.stop = Stop(self._tell)
+        self.begun: dict[int, Begun] = {}  # by their first trajectories: chunks that an earlier call has left
 
     @property
     def size(self) -> int:
@@ -52,7 +58,14 @@ class Workers:
 
     def submit(self, places: list[Place], deaths: int = 0) -> Future[Done]:
         """Have chunks run; `deaths`: the workers that died with them."""
-        return self.pool.submit(_run, self.job, [(*place, None) for place in places])
+        pieces = [(*place, None) for place in places]
+        return self.pool.submit(_run, self.job, pieces, self._begun(places), self.stop)
+
+    def _begun(self, places: list[Place]) -> list[Begun | None]:
+        return [self.begun.get(place[0]) for place in places]
+
+    def _tell(self) -> None:
+        """Let other processes know that the study is to end."""
 
     def died(self, error: BaseException) -> bool:
         """Whether a task failed with this error because its worker died."""
@@ -62,21 +75,23 @@ class Workers:
         """Called when no task was done for `PATIENCE` seconds."""
 
     def close(self) -> None:
-        """End what this object has started."""
-        self.pool.shutdown(cancel_futures=True)
+        """End what this object has started. After Ctrl-C what does not end by itself is not waited for."""
+        self.pool.shutdown(wait=not self.stop.wanted, cancel_futures=True)
 
 
 class Processes(Workers):
     """Processes of any executor, to which the study travels as bytes.
 
-    If the executor breaks, as one of processes does when one of them dies, new processes of this machine go on.
+    If the executor breaks, as one of processes does when one of them dies, new processes of this machine go on. Those
+    are told by a pipe when the study is to end; nothing is told to processes of others.
     """
 
     grain = GRAIN
 
     def __init__(self, job: StudyJob, pool: Executor | None, size: int) -> None:
         self.own = pool is None
-        super().__init__(job, pool or _processes(size), size)
+        self.door, self.bell = _CONTEXT.Pipe(duplex=False)
+        super().__init__(job, pool or _processes(size, self.door), size)
         self.content = pack(replace(job, given={}))
         self.fruitless = 0  # how often the executor broke without a task done since the last time
 
@@ -87,7 +102,7 @@ class Processes(Workers):
             lost = [(piece, Without(range(piece[1] - piece[0]))) for piece in pieces]
             found.set_result(([self.job.run(a, b, how, given) for (a, b, given), how in lost], 0.0))
             return found
-        order = self.content, pack(pieces), deaths > 0
+        order = self.content, pack(pieces), deaths > 0, self._begun(places)
         try:
             future = self.pool.submit(_far, *order)
         except BrokenExecutor:
@@ -102,6 +117,12 @@ class Processes(Workers):
     def close(self) -> None:
         if self.own:
             super().close()
+        self.bell.close()
+        self.door.close()
+
+    def _tell(self) -> None:
+        with suppress(OSError):  # it is closed
+            self.bell.send_bytes(b"end")
 
     def _note(self, future: Future[Done]) -> None:
         if not future.cancelled() and future.exception() is None:
@@ -122,7 +143,7 @@ class Processes(Workers):
             )
         else:
             self.pool.shutdown(wait=False)
-        self.own, self.pool = True, _processes(self.size)
+        self.own, self.pool = True, _processes(self.size, self.door)
 
 
 class Dask(Processes):
@@ -168,34 +189,45 @@ class Dask(Processes):
             ) from None
 
 
-def _processes(size: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(size, mp_context=multiprocessing.get_context("spawn"))
+def _processes(size: int, door: Any) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(size, mp_context=_CONTEXT, initializer=obey, initargs=(door,))
 
 
-def _run(job: StudyJob, pieces: list[tuple[int, int, Any]]) -> Done:
-    """Run some chunks, in any process."""
-    parts = []
-    for first, last, given in pieces:
+def _run(job: StudyJob, pieces: list[tuple[int, int, Any]], begun: list[Begun | None], stop: Stop) -> Done:
+    """Run some chunks, in any process; fewer, and the last one in part, if they are stopped."""
+    parts: list[Part] = []
+    begin = time.perf_counter()
+    for (first, last, given), known in zip(pieces, begun):
+        if stop.wanted:
+            break
         begin = time.perf_counter()
-        parts.append(job.run(first, last, given=given))
+        parts.append(job.run_until(stop, first, last, given, known))
     return parts, time.perf_counter() - begin
 
 
-def _far(content: bytes, pieces: bytes, suspect: bool) -> Done:
+def _far(content: bytes, pieces: bytes, suspect: bool, begun: list[Begun | None]) -> Done:
     """Run some chunks of the packed job `content` here; those that are `suspect` in processes of their own."""
-    if suspect:
-        return [guarded(content, *piece) for piece in unpack(pieces)], 0.0
-    return _run(opened(content), unpack(pieces))
+    if not suspect:
+        return _run(opened(content), unpack(pieces), begun, HERE)
+    parts: list[Part] = []
+    with suppress(StoppedError):
+        for piece in unpack(pieces):
+            parts.append(guarded(content, *piece))  # noqa: PERF401 -- those before the end count
+    return parts, 0.0
 
 
 @contextmanager
 def workers_of(job: StudyJob, threads: Any, workers: Any) -> Iterator[Workers]:
     """The workers that the arguments `threads` and `workers` of `ensemble` ask for."""
     found = _chosen(job, threads, workers)
-    try:
-        yield found
-    finally:
-        found.close()
+    with heard(found.stop):
+        try:
+            yield found
+        except BaseException:
+            found.stop()
+            raise
+        finally:
+            found.close()
 
 
 def _chosen(job: StudyJob, threads: Any, workers: Any) -> Workers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import time
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
@@ -324,6 +325,27 @@ def test_ctrl_c_keeps_what_an_ensemble_has_finished(pure: PythonModel) -> None:
     assert ens.y[0, done] == pytest.approx(np.full(3, np.cos(100)), abs=1e-6)
     assert np.isnan(ens.y[:, ~done]).all()
     assert set(ens.status[~done]) == {-5}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+def test_ctrl_c_ends_a_study_after_the_trajectory_under_way(pure: PythonModel) -> None:
+    starts: list[float] = []
+
+    def force(t: float, y: Any) -> float:
+        """Send Ctrl-C in the fourth trajectory, and wait until it is heard."""
+        if t == 0:
+            starts.append(y[0])
+            if y[0] == 3 and starts.count(3) == 1:
+                press_ctrl_c()
+                time.sleep(0.2)
+        return 0.0
+
+    with ctrl_c_heard(), pytest.warns(RuntimeWarning, match="interrupted: 4 of 9"):
+        found = cg.study(
+            pure, (0, 1), {"q": np.arange(9.0), "v": 0.0}, [1.0, 4.0], [force], collect={"q": cg.final("q")}
+        )
+    assert found.finished.tolist() == [0, 1, 2, 3]
+    assert found.results["q"]["q"][:4] == pytest.approx(np.arange(4) * np.cos(2), abs=1e-8)
 
 
 def test_a_solution_outlives_its_python_model(pure: PythonModel) -> None:

@@ -7,6 +7,7 @@ when there is no compiler.
 from __future__ import annotations
 
 import math
+import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import fields
@@ -212,15 +213,17 @@ class PythonEnsemble:
     lanes, error = 1, None
 
     def __init__(self, part: EnsemblePart) -> None:
-        self.part, self.done, self.stopped = part, 0, False
+        self.part, self.done, self._stopped = part, 0, threading.Event()
 
     def stop(self) -> None:
-        self.stopped = True
+        self._stopped.set()
 
     def run(self, pieces: list[tuple[int, int]], attend: Callable[..., int] | None = None) -> None:
         """Integrate the pieces (first, last), starting with the last one of the list."""
-        while pieces and not self.stopped:
+        while pieces:
             for j in range(*pieces.pop()):
+                if self._stopped.is_set():
+                    return
                 self._integrate(j)
                 if attend is not None:
                     attend()

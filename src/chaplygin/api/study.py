@@ -64,6 +64,8 @@ def study(
     the most that run.
     `out`: a folder that keeps each chunk as soon as it has run. The same call goes on where an earlier one ended,
     whatever ended it; ``cg.open_study(folder)`` gives the results without running.
+    Ctrl-C ends the study within two seconds: trajectories that have ended count and are kept in `out`, and a warning
+    says how many; a second one raises KeyboardInterrupt.
     `workers`: a number of processes, a ``dask.distributed.Client``, or an executor with the interface of
     `concurrent.futures`; None runs in threads of this process.
     `on_failure`: "exclude" leaves failed trajectories out of the statistics, "nan" makes all statistics NaN if there
