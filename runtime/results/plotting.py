@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError, optional
 
 from ..interface import arguments
@@ -17,6 +19,8 @@ from .between_points import drawn
 if TYPE_CHECKING:
     from ..interface.base_model import BaseModel
     from .run_data import RunData
+
+figures = later("chaplygin.runtime.results.figures")
 
 PANELS = 24
 """Most panels in one figure."""
@@ -47,6 +51,18 @@ def check_file(file: Any) -> None:
         )
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise ArgumentError(f"plot: {os.fspath(file)!r} cannot be written")
+
+
+def first(states: Sequence[str]) -> Sequence[str]:
+    """Those states that are drawn where nobody chose, with a warning if they are not all."""
+    if len(states) > PANELS:
+        warnings.warn(
+            f"plot: the first {PANELS} of {len(states)} states are drawn; choose others by name, as in "
+            f"plot([{states[PANELS]!r}, {states[-1]!r}])",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    return states[:PANELS]
 
 
 def plane_of(model: BaseModel) -> tuple[str, str] | None:
@@ -88,7 +104,8 @@ def new_figure(what: str, size: tuple[float, float], file: Any) -> Any:
     """An empty figure: one that pyplot shows, or one that is written to `file`, which is checked."""
     figure_class = _figure_class(what)
     if file is None:
-        return optional("matplotlib.pyplot", what, "plot").figure(figsize=size, layout="constrained")
+        pyplot = optional("matplotlib.pyplot", what, "plot")
+        return pyplot.figure(figsize=size, layout="constrained", FigureClass=figures.Figure)
     check_file(file)
     return figure_class(figsize=size, layout="constrained")
 

@@ -10,7 +10,7 @@ import numpy as np
 from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError, optional
 
-from ..interface.arguments import Array, array
+from ..interface.arguments import Array, array, plain_names
 from ..interface.statuses import ACCUMULATING
 from . import plotting
 from .run_data import Problem as Problem, RunData  # in pickles made before
@@ -124,7 +124,7 @@ class Solution(RunData):
         file: Any = None,
         ax: Any = None,
     ) -> Any:
-        """Draw quantities over time, one panel each: the states (the first 24) unless `names` says otherwise.
+        """Draw quantities over time, one panel each: the states unless `names` says otherwise, 24 at most.
 
         ``path=("x", "y")`` instead draws the second quantity over the first, with equal axis scales. Curves are drawn
         from the interpolant of the run, which is repeated for it if it was made without (see ``sol(t)``). Events that
@@ -138,8 +138,8 @@ class Solution(RunData):
                 raise ArgumentError("plot: path must be two names, and cannot be combined with names")
             return plotting.draw(self, tuple(path), file, True, ax)
         if names is None:
-            return plotting.draw(self, self.model.states[: plotting.PANELS], file, False, ax)
-        chosen = (names,) if isinstance(names, str) else tuple(names)
+            return plotting.draw(self, plotting.first(self.model.states), file, False, ax)
+        chosen = plain_names("plot: names", names)
         if not chosen:
             raise ArgumentError(
                 f"plot: no names; give None for the states, or some of {', '.join(self.names)}"

@@ -109,16 +109,18 @@ class Pictures:
         more = "cg.probability, cg.moments or cg.final"
         return self._all("plot.convergence", self._trail, "trails", what, "is an estimate", more, ax, file)
 
-    def scatter(self, names: Sequence[Any] | None = None, *, file: Any = None) -> Any:
+    def scatter(self, names: Any = None, *, file: Any = None) -> Any:
         """A matrix of initial values and parameters that vary, and quantities at the end, against each other.
 
-        The first `POINTS` trajectories are shown. Those that failed are crosses, where both numbers are known.
+        `names`: those to draw; one alone is drawn against the initial values and parameters that vary, or, where none
+        does, against the quantities. The first `POINTS` trajectories are shown. Those that failed are crosses, where
+        both numbers are known.
         """
         subject = self._subject
         shown = np.setdiff1d(np.arange(min(subject.count, POINTS)), subject.failed)
         failed = np.asarray(subject.failed[:FAILURES], dtype=np.int64)
         ok, bad = self._columns(shown), self._columns(failed)
-        chosen = self._variables(ok, names)
+        chosen = self._variables(ok, names, len(subject.given(shown)))
         size = 1.2 + 1.7 * len(chosen)
         figure = new_figure("plot.scatter", (size, size), file)
         _matrix(figure, [(self._labelled(name), ok[name], bad.get(name)) for name in chosen])
@@ -134,17 +136,22 @@ class Pictures:
                 found.setdefault(name, row[which])
         return found
 
-    def _variables(self, known: Mapping[str, Array], names: Sequence[Any] | None) -> list[str]:
+    def _variables(self, known: Mapping[str, Array], names: Any, given: int) -> list[str]:
+        """The names to draw of what is `known`, of which the first `given` are not computed."""
+        varied = [name for name, row in known.items() if len(np.unique(row[np.isfinite(row)])) > 1]
         if names is None:
-            chosen = [name for name, row in known.items() if len(np.unique(row[np.isfinite(row)])) > 1]
+            chosen = varied
         else:
-            chosen = [arguments.plain_name(name) for name in names]
+            chosen = list(arguments.plain_names("plot.scatter", names))
             for name in chosen:
                 if name not in known:
                     raise ArgumentError(
                         f"plot.scatter: {name!r} is not known for every trajectory; there are {', '.join(known)}"
                         f"{arguments.nearest(name, tuple(known))}"
                     )
+            if len(chosen) == 1:
+                causes = [name for name in list(known)[:given] if name in varied] or varied
+                chosen = [*(name for name in causes if name != chosen[0]), *chosen]
         if not 2 <= len(chosen) <= VARIABLES:
             hint = "; collect cg.table(...)" if self._subject.collected and len(chosen) < 2 else ""
             raise ArgumentError(

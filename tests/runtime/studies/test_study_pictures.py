@@ -14,6 +14,7 @@ from scipy import stats
 
 import chaplygin as cg
 from chaplygin.errors import ArgumentError, MissingExtraError
+from chaplygin.generated.harmonic_oscillator import model as oscillator
 from chaplygin.runtime.statistics.convergence import marked, marks
 from chaplygin.runtime.statistics.results import Probability
 from chaplygin.runtime.statistics.sketches import BLOCK
@@ -216,6 +217,28 @@ def test_a_scatter_matrix_marks_failures() -> None:
     points = panels[0].lines[0].get_xdata()
     assert points.tolist() == np.delete(draws["omega"], bad)[: len(points)].tolist()
     assert np.isnan(panels[1].lines[1].get_ydata()).all()
+
+
+def test_one_name_is_drawn_against_what_varies() -> None:
+    """In an ensemble of arrays without draws against the states; names are not read letter by letter."""
+
+    def labels(figure: Any) -> tuple[list[str], list[str]]:
+        return [ax.get_xlabel() for ax in figure.axes if ax.get_xlabel()], [
+            ax.get_ylabel() for ax in figure.axes if ax.get_ylabel()
+        ]
+
+    found = cg.ensemble(model(), **arguments(n=50))
+    across, down = labels(found.plot.scatter("x"))
+    assert sorted(across[:-1]) == ["k [m]", "omega at start [rad/s]", "v at start [m/s]"]
+    assert across[-1] == down[-1] == "x [m]"
+    assert labels(found.plot.scatter(sp.Symbol("x")))[0] == across
+    across, _ = labels(found.plot.scatter("k"))
+    assert sorted(across[:-1]) == ["omega at start [rad/s]", "v at start [m/s]"]
+    assert across[-1] == "k [m]"
+    plain = oscillator.ensemble((0, 1), {"x": np.arange(9.0), "x_dot": 0}, {"m": 1, "k": 4})
+    assert labels(plain.plot.scatter("x"))[0] == ["x_dot", "x [m]"]
+    with pytest.raises(ArgumentError, match=r"plot.scatter: 'x_dto' is not known for every trajectory"):
+        found.plot.scatter("x_dto")
 
 
 def test_plot_chooses_and_writes(tmp_path: Path) -> None:
