@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import sympy as sp
@@ -20,6 +20,7 @@ from ..identities.rational import vanishes
 from ..identities.unused_variables import dropped
 from ..symbols.symbols import Coordinate, DeclarationError, as_assumed, rate
 from .bodies import Body, vector
+from .joint import Link
 from .screws import Flow
 
 Expression = Any
@@ -42,7 +43,8 @@ def rolling(
     directions : vectors in space along which the velocities are equal (skates, wheels that can slip along their
         axis); None: all three components, except those that vanish or follow from the ones before them identically, as
         for a wheel in a plane. Where the components that are left vanish, as on a curve, give the tangents.
-    kinematics : those of the `System`; the result then contains its velocities instead of the rates `rate(x)`.
+    kinematics : those of the `System`; the result then contains its velocities instead of the rates `rate(x)`. Those of
+        links, made by `chaplygin.joint`, and of what carries them are known, and only others are given.
 
     Returns expressions for `System(constraints=[...])`.
 
@@ -64,7 +66,7 @@ def rolling(
 
     >>> ball = cg.joint.free(None, name="ball", mass=m, inertia=[2 * m * r**2 / 5] * 3)
     >>> x, y, z = ball.center
-    >>> along = cg.rolling(ball, (x, y, 0), directions=[(1, 0, 0), (0, 1, 0)], kinematics=ball.kinematics)
+    >>> along = cg.rolling(ball, (x, y, 0), directions=[(1, 0, 0), (0, 1, 0)])
     >>> on_a_plane = cg.System("ball", bodies=[ball], constraints=along, holonomic=[z - r])
     >>> len(on_a_plane.constraints)  # two of rolling, and dz/dt = 0
     3
@@ -78,7 +80,11 @@ def rolling(
     along = [vector(where, f"directions[{i}]", d) for i, d in enumerate(directions or ())]
     used = _symbols([body, on], place, *along)
     names = sorted((s for s in used if isinstance(s, Coordinate)), key=lambda s: s.name)
-    flow, symbols = Flow.apart(used, {x: rate(x) for x in names} if kinematics is None else kinematics)
+    joints = {
+        x: e for link in _carriers([body, on]) if isinstance(link, Link) for x, e in link.kinematics.items()
+    }
+    own = {x: rate(x) for x in names} if kinematics is None else kinematics
+    flow, symbols = Flow.apart(used, {**own, **joints, **(kinematics or {})})
     g, spot = flow.graph, flow.nodes(place)
 
     def speed(of: Body | None) -> Vector:
@@ -126,9 +132,15 @@ def _independent(flow: Flow, slip: Sequence[Node], used: set[sp.Symbol]) -> list
 def _symbols(bodies: Sequence[Body | None], *more: Any) -> set[sp.Symbol]:
     """Every symbol that the bodies and their parents contain."""
     found: set[sp.Symbol] = set().union(*(m.free_symbols for m in more))
+    for body in _carriers(bodies):
+        found |= {s for _, e in body.entries() for s in e.free_symbols}
+    return found
+
+
+def _carriers(bodies: Sequence[Body | None]) -> Iterator[Body]:
+    """The bodies and those that carry them."""
     for item in bodies:
         body = item
         while body is not None:
-            found |= {s for _, e in body.entries() for s in e.free_symbols}
+            yield body
             body = body.parent
-    return found

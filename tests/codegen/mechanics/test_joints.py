@@ -411,3 +411,20 @@ def test_a_ball_that_its_joint_keeps_on_a_plane() -> None:
     found = accelerations(system, values, "multipliers")
     assert found["p_1_dot"] == pytest.approx(0, abs=1e-12)
     assert found["p_2_dot"] == pytest.approx(-5 / 7 * 9.81 * math.sin(0.4), rel=1e-12)
+
+
+def test_rolling_knows_the_kinematics_of_links() -> None:
+    """Of the link, of those that carry it, and of the one on which it rolls; others are given, or the rates."""
+    carrier = joint.planar(None, name="p")
+    ball = joint.ball(carrier, at=(0, 0, 1), name="b", mass=1, inertia=(0.4, 0.4, 0.4))
+    top = cg.Body("top", parent=joint.free(None, name="f", mass=1, inertia=(1, 1, 1)))
+    place = (*carrier.coordinates[:2], 0)
+    known = {**carrier.kinematics, **ball.kinematics}
+    assert cg.rolling(ball, place) == cg.rolling(ball, place, kinematics=known)
+    assert cg.rolling(ball, place) == cg.rolling(ball, place, kinematics=ball.kinematics)
+    both = {**known, **top.parent.kinematics}
+    along = {"directions": [(1, 0, 0)], "on": top}
+    assert cg.rolling(ball, place, **along) == cg.rolling(ball, place, kinematics=both, **along)
+    s = cg.coordinates("s")
+    (row,) = cg.rolling(ball, (s, 0, 0), directions=[(0, 1, 0)])
+    assert not any(str(each).startswith("b_q") and str(each).endswith("_dot") for each in row.free_symbols)
