@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -349,8 +349,3 @@ def point(model: Any, t: float, y: Array, p: Array, controls: signals.Inputs) ->
 def named(names: Sequence[str], values: Any) -> dict[str, float]:
     """Numbers by name."""
     return dict(zip(names, map(float, values), strict=True))
-
-
-def plain(value: Any) -> Any:
-    """The dict of a result that is given as a state; anything else unchanged."""
-    return value if not hasattr(value, "state") or isinstance(value, Mapping) else value.state

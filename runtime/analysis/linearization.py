@@ -21,8 +21,9 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..problem.consistency import judge, share
+from ..problem.continued import continued
 from ..results.plotting import labelled
-from .field import TURNING, Field, exact, named, plain, point, refuse
+from .field import TURNING, Field, exact, named, point, refuse
 from .pictures import locus, roots
 from .scaling import WEAK
 
@@ -33,6 +34,7 @@ scipy = later("scipy")
 
 Complex = NDArray[np.complex128]
 
+_GIVEN = ("state", "parameters", "inputs")
 ABOUT = ("equilibrium", "steady")
 NEUTRAL = 1e-7
 """Real parts below this share of `size` are taken as zero: what rounding makes of a double eigenvalue."""
@@ -235,7 +237,7 @@ def linearize(
     refuse(model)
     arguments.refuse_number("state", state, "t", "The time")
     time = arguments.number("t", t)
-    given = {"state": plain(state), "parameters": parameters, "inputs": inputs}
+    given = dict(zip(_GIVEN, continued(model, state, parameters, inputs)))
     varied = _varied(given)
     if not varied:
         return linearized(model, _point(model, time, given), about)

@@ -16,6 +16,7 @@ from ..interface import arguments, assumptions
 from ..interface.arguments import Array
 from ..problem import inputs as signals
 from ..problem.consistency import share
+from ..problem.continued import continued
 from .field import TURNING, Field, exact, point
 from .linearization import FLOQUET
 from .scaling import WEAK
@@ -316,6 +317,7 @@ class Problem:
 
 def _start(model: CompiledModel, t: float, guess: Any, parameters: Any, inputs: Any) -> Array:
     """v = (t, y, p, u) of a guess, in which velocities and inputs that are not given count as zero."""
+    guess, parameters, inputs = continued(model, guess, parameters, inputs)
     given = arguments.named("guess", {} if guess is None else guess)
     if given is not None:
         names = model.declared if model.has_initial and set(given) != set(model.states) else model.states

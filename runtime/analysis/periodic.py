@@ -22,6 +22,7 @@ from ..interface import arguments
 from ..interface.arguments import Array
 from ..model.derivatives import derivatives
 from ..problem.consistency import Accepted
+from ..problem.continued import Continued
 from .field import named, refuse
 from .tangents import Tangents, null_space, said_of
 
@@ -71,7 +72,7 @@ _SPANS = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class PeriodicOrbit:
+class PeriodicOrbit(Continued):
     """A periodic motion; see `Model.periodic`.
 
     Attributes
@@ -98,6 +99,9 @@ class PeriodicOrbit:
     inputs: Any
     keywords: dict[str, Any]
     differences: tuple[str, ...] = ()
+
+    def _leaves(self) -> tuple[Array, Array, Any]:
+        return self.y, self.parameters, self.inputs
 
     @cached_property
     def state(self) -> dict[str, float]:
@@ -172,7 +176,7 @@ def periodic_orbit(
     multipliers, ones = search.multipliers(y, monodromy, closed)
     return PeriodicOrbit(
         model, t, y, period, tuple(model.states[i] for i in closed), monodromy, multipliers, ones,
-        float(np.abs(search.gap(y, moved[0])).max()), tangents.p, inputs, {**vars(tangents.how)},
+        float(np.abs(search.gap(y, moved[0])).max()), tangents.p, tangents.inputs, {**vars(tangents.how)},
         tangents.differences,
     )  # fmt: skip
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..interface.arguments import Array
+from ..problem.continued import Continued
 from .linearization import Linearization, linearized
 
 if TYPE_CHECKING:
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Rest:
+class Rest(Continued):
     """v = (t, y, p, u), at which a model rests or moves steadily, and how it was found; see `SteadyState`."""
 
     model: CompiledModel
@@ -25,6 +28,11 @@ class Rest:
     keep: tuple[str, ...]
     free: tuple[str, ...]
     residual: float
+
+    def _leaves(self) -> tuple[Array, Array, Any]:
+        n, k = len(self.model.states), len(self.model.parameters)
+        y, p, u = np.split(self.v[1:], [n, n + k])
+        return y, p, u
 
     @cached_property
     def linearization(self) -> Linearization:

@@ -20,7 +20,7 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments
 from ..interface.arguments import Array
 from .continuation import follow
-from .field import Field, named, plain, refuse
+from .field import Field, named, refuse
 from .linearization import Complex, Family
 from .newton import Problem, _check_assumed, _check_autonomous, _names, _start
 from .rest import Rest
@@ -44,17 +44,17 @@ class SteadyState(Rest):
     @cached_property
     def state(self) -> dict[str, float]:
         """The states by name."""
-        return named(self.model.states, self._parts[0])
+        return named(self.model.states, self._leaves()[0])
 
     @cached_property
     def parameters(self) -> dict[str, float]:
         """The parameters by name."""
-        return named(self.model.parameters, self._parts[1])
+        return named(self.model.parameters, self._leaves()[1])
 
     @cached_property
     def inputs(self) -> dict[str, float]:
         """The inputs by name."""
-        return named(self.model.inputs, self._parts[2])
+        return named(self.model.inputs, self._leaves()[2])
 
     @property
     def eigenvalues(self) -> Complex:
@@ -81,18 +81,11 @@ class SteadyState(Rest):
         for values in (self.state, self.parameters, self.inputs):
             if key in values:
                 return values[key]
-        y, p, u = self._parts
+        y, p, u = self._leaves()
         found = self.model.evaluate(self.t, y, p, u)
         if key not in found:
             raise arguments.unknown_quantity(name, self.model.name, tuple(found))
         return float(found[key])
-
-    @property
-    def _parts(self) -> tuple[Array, Array, Array]:
-        y, p, u = np.split(
-            self.v[1:], [len(self.model.states), len(self.model.states) + len(self.model.parameters)]
-        )
-        return y, p, u
 
     def __repr__(self) -> str:
         what = "equilibrium" if self.about == "equilibrium" else "steady motion"
@@ -144,7 +137,7 @@ def _found(
     keep = _names("keep", keep, model.states)
     free = _names("free", free, (*model.parameters, *model.inputs))
     what = "equilibrium" if about == "equilibrium" else "steady_motion"
-    v = _start(model, arguments.number("t", t), plain(guess), parameters, inputs)
+    v = _start(model, arguments.number("t", t), guess, parameters, inputs)
     _check_assumed(model, "parameters", v, [n for n in model.parameters if n not in free])
     problem = Problem(Field(model, v, about), what, keep, free, v)
     v = problem.solve(v)

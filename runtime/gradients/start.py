@@ -16,6 +16,7 @@ from ..interface.arguments import Array
 from ..model.derivatives import derivatives
 from ..model.nearest import Move, Nearest, moves
 from ..problem.consistency import Accuracy
+from ..problem.continued import continued
 from ..problem.inputs import Inputs
 from ..sensitivities.start import (
     TangentStart,
@@ -65,6 +66,7 @@ class Start:
 
         With `move` the start can be off the constraints, and the run begins at the nearest one on them.
         """
+        initial, parameters, inputs = continued(model, initial, parameters, inputs)
         given = arguments.named("initial", initial)
         begin = Nearest(initial) if move and moves(model, given) else initial
         x, p, controls = model._prepare(t, begin, parameters, inputs, accuracy)

@@ -14,6 +14,7 @@ from ..interface.arguments import Array, wide
 from ..interface.base_model import BaseModel
 from ..interface.limits import REFUSE
 from . import consistency, inputs as signals, pivots
+from .continued import continued
 from .missing_velocities import solve, terms
 
 
@@ -43,6 +44,7 @@ class InitialStates(BaseModel):
         accuracy: consistency.Accuracy = consistency.STRICT,
     ) -> tuple[Array, Array, signals.Inputs]:
         """Checked initial state (n,), parameters (np,) and inputs of a run, from the user's arguments."""
+        initial, parameters, inputs = continued(self, initial, parameters, inputs)
         controls = signals.parse(inputs, self.inputs, flags=self._input_flags)
         if isinstance(initial, consistency.DecidedStart):
             x0, p = initial.begin(self, t0, parameters, controls, accuracy)

@@ -12,6 +12,7 @@ from ..interface.arguments import Array
 from ..interface.statuses import message_of
 from ..problem import pivots
 from ..problem.consistency import Accepted
+from ..problem.continued import Continued, last
 from ..problem.inputs import Inputs
 from ..problem.options import RunOptions
 from .series import Series
@@ -32,7 +33,7 @@ class Problem(NamedTuple):
     events: Any
 
 
-class RunData:
+class RunData(Continued):
     """What a run leaves, for all that reads it; `Solution`, which users hold, adds the views of it."""
 
     __slots__ = (
@@ -142,6 +143,10 @@ class RunData:
                 )
             self._dense = repeated.sol
         return self._dense
+
+    def _leaves(self) -> tuple[Array, Array, Any]:
+        """Its last point."""
+        return last(self.y), self._p, self._inputs
 
     @property
     def _tolerances(self) -> tuple[float, Array]:

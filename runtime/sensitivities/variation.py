@@ -15,6 +15,7 @@ from ..model.compiled_model import CompiledModel
 from ..model.derivatives import derivatives
 from ..problem import options
 from ..problem.consistency import Accuracy
+from ..problem.continued import continued
 from .start import TangentStart, check_inputs, checked_names, start_of
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def varied_run(
     """The start of a run with sensitivities from its arguments, and from options that have been checked."""
     checked(model, how)
     control = arguments.sensitivity_control(control, names)
+    initial, parameters, inputs = continued(model, initial, parameters, inputs)
     x0, p, controls = model._prepare(t0, initial, parameters, inputs, Accuracy.of(model, how))
     controls = controls.since(t0)
     check_inputs("sensitivities", controls)

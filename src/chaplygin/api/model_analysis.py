@@ -119,7 +119,8 @@ class ModelAnalysis(CompiledModel):
         z are the dependent states and the outputs. Constraints and invariants of coordinates are eliminated,
         dy = N xi, A = N+ (dF/dy) N. The derivatives are exact. See docs/linearization.md.
 
-        `state` and the others are as for `integrate`, at a single time. With about="steady", ignorable coordinates
+        `state` and the others are as for `integrate`, at a single time; what `equilibrium` and `steady_motion` return
+        can be given as it is. With about="steady", ignorable coordinates
         are dropped with their rows: those that no remaining equation depends on, again and again; their constant rates
         are outputs ``der(x)``. Where an entry is an array of N values, the result is a `Family` of N linearizations.
 
