@@ -9,11 +9,12 @@ import numpy as np
 
 from chaplygin.errors import ArgumentError
 
-from ..interface import arguments
+from ..interface import arguments, labels
 from .derived import names_by_kind
 from .distributions import is_distribution
 from .draws import Plan
-from .joint import Joint
+from .functions import is_function
+from .joint import Joint, is_kernels
 
 _PLAIN = frozenset((float, int, list, np.ndarray, np.float64))
 
@@ -74,17 +75,19 @@ def _without(
     if _plain(value):
         return value
     entries = _entries(model, kind, value)
-    if not any(key is None or _drawn(entry) or _follows(entry) for key, entry in entries):
+    if not any(key is None or _drawn(kind, entry) or _follows(entry) for key, entry in entries):
         return value
     rest: dict[str, Any] = {}
     seen: set[str] = set()
     for key, entry in entries:
+        if isinstance(key, (tuple, frozenset)):
+            raise ArgumentError(labels.not_a_name(kind, key))
         names = entry.names if key is None else (arguments.plain_name(key),)
         for name in names:
             if name in seen:
                 raise ArgumentError(f"{kind}: {name} is given twice")
             seen.add(name)
-        if key is None or _drawn(entry):
+        if key is None or _drawn(kind, entry):
             sources.append((kind, entry if key is None else (names, entry)))
         elif _follows(entry):
             expressions.append((kind, names[0], entry))
@@ -111,13 +114,16 @@ def _entries(model: Any, kind: str, value: Any) -> list[tuple[Any, Any]]:
             found += part.items() if isinstance(part, Mapping) else [(None, part)]
         return found
     names = names_by_kind(model)[kind]
-    if any(_drawn(entry) or _follows(entry) for entry in value) and len(value) != len(names):
+    if any(_drawn(kind, entry) or _follows(entry) for entry in value) and len(value) != len(names):
         raise ArgumentError(f"{kind} has {len(value)} entries; {len(names)} are needed: {', '.join(names)}")
     return list(zip(names, value))
 
 
-def _drawn(entry: Any) -> bool:
-    return type(entry) not in _PLAIN and is_distribution(entry)
+def _drawn(kind: str, entry: Any) -> bool:
+    """Whether an entry is drawn; functions among the inputs are those of the time."""
+    if type(entry) in _PLAIN:
+        return False
+    return is_distribution(entry) or is_kernels(entry) or (kind != "inputs" and is_function(entry))
 
 
 def _follows(entry: Any) -> bool:

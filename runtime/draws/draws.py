@@ -17,8 +17,9 @@ from ..interface.arguments import Array
 from ..interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE, assumption, holds
 from ..model.compiled_model import core_available
 from .derived import in_order
-from .distributions import Compiled, InSciPy, Law, Steps, law
-from .joint import Copula, Joint, Normals, Samples
+from .distributions import Compiled, InSciPy, Steps, law
+from .functions import Function, is_function
+from .joint import Copula, Drawing, Joint, Kernels, Normals, Samples, several_of
 from .uniforms import Uniforms
 
 BLOCK = 8192
@@ -64,7 +65,7 @@ class _Source:
     names: tuple[str, ...]
     flags: tuple[int, ...]
     given: Any
-    law: Law | Normals | Copula | Samples
+    law: Drawing
 
 
 class Plan:
@@ -92,13 +93,23 @@ class Plan:
             for name in names:
                 if name not in model.variables:
                     raise arguments.unknown_entry(kind, [name], tuple(model.variables))
-            made = joint.laws(kind, compiled) if joint else law(f"{kind}: {names[0]}", value, compiled)
+            what = f"{kind}: {names[0]}"
+            made: Drawing | None = (
+                joint.laws(kind, compiled) if joint else several_of(what, value, 1, compiled)
+            )
+            made = law(what, value, compiled) if made is None else made
             flags = tuple(model.variables[name].flags for name in names)
             self.sources.append(_Source(kind, names, flags, value, made))
         self.dimensions = sum(source.law.dimensions for source in self.sources)
         if self.reject and self.sampling != "random":
             raise ArgumentError(
                 f"reject=True needs sampling='random': a trajectory drawn again leaves the points of {self.sampling!r}"
+            )
+        self.functions = [source.names for source in self.sources if isinstance(source.law, Function)]
+        if self.functions and self.sampling != "random":
+            raise ArgumentError(
+                f"sampling={self.sampling!r}: {', '.join(self.functions[0])} is drawn by a function, which does not "
+                "use where points lie; give distributions, or sampling='random'"
             )
         self.derived = in_order(model, expressions)
         self.model = model
@@ -247,9 +258,15 @@ def _seed(seed: Any) -> int:
 
 def _probability(source: _Source, flags: int) -> float | None:
     """The probability that a distribution of one number has the wrong sign; None if that is not known."""
-    if isinstance(source.given, Joint) or not flags & (NOT_NEGATIVE | NOT_POSITIVE):
+    if len(source.names) > 1 or isinstance(source.law, Function) or not flags & (NOT_NEGATIVE | NOT_POSITIVE):
         return None
-    below = float(source.given.cdf(0.0))
+    given = source.given.source if isinstance(source.given, Joint) else source.given
+    if isinstance(source.law, Kernels):
+        below = float(given.integrate_box_1d(-np.inf, 0.0))
+    elif isinstance(source.given, Joint):
+        return None
+    else:
+        below = float(given.cdf(0.0))
     return below if flags & NOT_NEGATIVE else 1 - below
 
 
@@ -260,6 +277,8 @@ _TAGS: dict[type, str] = {
     Normals: "normal",
     Copula: "copula",
     Samples: "samples",
+    Kernels: "kernels",
+    Function: "function",
 }
 """What the manifests of studies call the laws."""
 
@@ -282,4 +301,7 @@ def _described(value: Any) -> Any:
         return value
     if hasattr(value, "dist"):
         return f"{value.dist.name}{value.args}{value.kwds}"
+    if is_function(value):
+        named = value if hasattr(value, "__qualname__") else type(value)
+        return f"{named.__module__}.{named.__qualname__}"
     return repr(value)

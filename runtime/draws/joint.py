@@ -14,6 +14,7 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments
 from ..interface.arguments import Array
 from .distributions import HIGHEST, LOWEST, NORMAL, Compiled, InSciPy, Law, is_distribution, law
+from .functions import Function, is_function
 
 scipy = later("scipy")
 
@@ -32,9 +33,14 @@ class Joint:
     def __repr__(self) -> str:
         return f"jointly({self.names}, {type(self.source).__name__})"
 
-    def laws(self, what: str, compiled: bool) -> Normals | Copula | Samples:
+    def laws(self, what: str, compiled: bool) -> Drawing:
         """What turns uniform numbers into draws; raises ArgumentError naming `what`."""
         what = f"{what}: jointly({', '.join(self.names)})"
+        several = several_of(what, self.source, len(self.names), compiled)
+        if several is not None:
+            if self.correlation is not None:
+                raise ArgumentError(f"{what}: correlation is for a list of distributions, one for each name")
+            return several
         if isinstance(self.source, (list, tuple)) and self.source and is_distribution(self.source[0]):
             return _copula(what, self, compiled)
         if self.correlation is not None:
@@ -59,8 +65,10 @@ def jointly(names: Any, source: Any, correlation: Any = None) -> Joint:
     """Quantities that are drawn together, for `initial`, `parameters` or `inputs` of `ensemble`.
 
     `source`: a frozen `scipy.stats.multivariate_normal`; an array (k, m) of m samples, of which each trajectory gets
-    one column at random; or a list of k distributions of one number, which then have the copula of a normal
-    distribution with the matrix `correlation` (k, k): x_i = F_i^-1(Phi(z_i)), z normal with that correlation.
+    one column at random; a `scipy.stats.gaussian_kde` of k quantities; a function f(rng) that returns k numbers, which
+    is called for each trajectory with a `numpy.random.Generator` of its own; or a list of k distributions of one
+    number, which then have the copula of a normal distribution with the matrix `correlation` (k, k):
+    x_i = F_i^-1(Phi(z_i)), z normal with that correlation.
 
     Raises ArgumentError if sizes do not agree or a matrix is not positive semidefinite; distributions are examined when
     the ensemble is made.
@@ -120,6 +128,57 @@ class Samples:
     def draw(self, u: Array) -> Array:
         count = self.table.shape[1]
         return self.table[:, np.minimum((u[0] * count).astype(np.int64), count - 1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Kernels:
+    """A kernel density: one of the `points` (k, m), in order of the probability `below` each, plus L z, z normal."""
+
+    points: Array
+    below: Array
+    factor: Array
+    normal: Law
+
+    @property
+    def dimensions(self) -> int:
+        return 1 + len(self.points)
+
+    def draw(self, u: Array) -> Array:
+        """(k, n) from uniform numbers (1 + k, n)."""
+        place = np.searchsorted(self.below, u[0] * self.below[-1], side="left")
+        z = [self.normal.quantile(row) for row in u[1:]]
+        return np.array([at + _sum(row, z) for at, row in zip(self.points[:, place], self.factor)])
+
+
+Drawing = Law | Normals | Copula | Samples | Kernels | Function
+"""What turns uniform numbers into draws."""
+
+
+def is_kernels(value: Any) -> bool:
+    """Whether a value is a `scipy.stats.gaussian_kde`."""
+    return all(hasattr(value, name) for name in ("dataset", "weights", "covariance", "resample"))
+
+
+def several_of(what: str, source: Any, count: int, compiled: bool) -> Kernels | Function | None:
+    """What draws `count` numbers together by a kernel density or a function; None for other sources."""
+    if is_kernels(source):
+        return _kernels(what, source, count, compiled)
+    if is_function(source) and not is_distribution(source):
+        return Function.of(what, source, count)
+    return None
+
+
+def _kernels(what: str, source: Any, count: int, compiled: bool) -> Kernels:
+    points, weights = arguments.array(what, source.dataset), arguments.array(what, source.weights)
+    if len(points) != count:
+        raise ArgumentError(f"{what}: the kernel density is of {len(points)} quantities, not of {count}")
+    if count == 1:  # neighbours together, for quasi-random points
+        order = np.argsort(points[0], kind="stable")
+        points, weights = points[:, order], weights[order]
+    cov = np.atleast_2d(arguments.array(what, source.covariance))
+    return Kernels(
+        points, np.cumsum(weights), factor(f"{what}: the covariance", cov), standard_normal(compiled)
+    )
 
 
 def _sum(factors: Array, z: Sequence[Array]) -> Array:

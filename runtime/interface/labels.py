@@ -43,11 +43,23 @@ def named(kind: str, value: Any) -> dict[str, Any] | None:
     for key, entry in pairs:
         name = key if isinstance(key, str) else getattr(key, "name", None)
         if not isinstance(name, str):
-            raise ArgumentError(f"{kind}: the key {short(key)} is not a name")
+            raise ArgumentError(not_a_name(kind, key))
         if name in result:
             raise ArgumentError(f"{kind}: {name} is given twice")
         result[name] = entry
     return result
+
+
+def not_a_name(kind: str, key: Any) -> str:
+    """The message for a key that is not a name: several of them belong to `jointly`."""
+    names = [getattr(each, "name", each) for each in key] if isinstance(key, (tuple, frozenset)) else []
+    if names and all(isinstance(name, str) for name in names):
+        shown = ", ".join(map(repr, names))
+        return (
+            f"{kind}: the key ({shown}) has several names: quantities that are drawn together are "
+            f"cg.jointly(({shown}), ...), in a list with a dict of the others"
+        )
+    return f"{kind}: the key {short(key)} is not a name"
 
 
 def refuse_names(what: str, value: Any) -> None:

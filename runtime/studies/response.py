@@ -161,6 +161,11 @@ def response(
                 f"{source.kind}: jointly({', '.join(source.names)}) makes these dependent; a response is a function of "
                 "independent numbers"
             )
+        if source.law.dimensions != 1:
+            raise ArgumentError(
+                f"{source.kind}: {source.names[0]} has no quantiles, since it is drawn by a "
+                f"{type(source.given).__name__}; a response is a function of numbers with distributions"
+            )
     return made
 
 
@@ -178,6 +183,11 @@ def of_model(
     if plan is None or not plan.sources:
         raise ArgumentError(
             "initial, parameters, inputs: none of them has a distribution, so nothing is uncertain"
+        )
+    if plan.functions:
+        raise ArgumentError(
+            f"{', '.join(plan.functions[0])} is drawn by a function, of which it is not known how likely its numbers "
+            "are; give a distribution"
         )
     plan.remedy = "Truncate the distribution"
     for name, row in arrays(rest):

@@ -54,8 +54,9 @@ def ensemble(
     """Integrate n trajectories of `model` over `t_span`, each with its own step control.
 
     `initial`, `parameters`, `inputs`: as in `integrate`, where each entry is a number, the same for all trajectories,
-    an array (n,) with one for each, a frozen distribution of `scipy.stats`, or a SymPy expression of the others; a
-    vector has shape (k,) or (k, n). A list of dicts and ``cg.jointly(...)`` draws quantities together.
+    an array (n,) with one for each, a frozen distribution or a `gaussian_kde` of `scipy.stats`, a function f(rng) that
+    draws a number (not of inputs), or a SymPy expression of the others; a vector has shape (k,) or (k, n). A list of
+    dicts and ``cg.jointly(...)`` draws quantities together.
     `n`: the number of trajectories; it can be left out if an array determines it.
     `t_eval`: times at which states are kept; None keeps those at the end.
     `threads`: the most threads, by default one for each core; a short ensemble uses fewer.
