@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sympy as sp
 
 from chaplygin.runtime.interface.tables import SHOWN, table
 
+from .declared import declared
+from .display import Sizes
 from .latex import equations_to_latex
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 LARGEST = 150
 """Largest number of operations at which an expression is shown in full."""
+_LEFT = {"constraint": "= 0", "holonomic": "= 0", "velocity": "{} ="}
+"""What stands left of an expression of a declaration, where it is not its name."""
 
 
 def system_table(system: CheckedSystem) -> str:
@@ -35,11 +39,12 @@ def system_table(system: CheckedSystem) -> str:
             rows.append((kind if i == 0 else "", s.name, *texts))
         if len(symbols) > SHOWN:
             rows.append(("", f"and {len(symbols) - SHOWN} more", "", ""))
-    entries = [("T", system.kinetic), ("V", system.potential)]
-    entries += [(f"Q of {v}", q) for v, q in system.forces.items()]
-    entries += [("= 0", e) for e in (*system.constraints, *system.holonomic)]
-    entries += [(f"{v} =", e) for v, e in (system.parametrization or {}).items()]
-    lines = [f"<tr><th>{escape(name)}</th><td>{_shown(e)}</td></tr>" for name, e in entries[: 2 + SHOWN]]
+    entries, sizes = declared(system), Sizes(system.nodes.graph)
+    lines = []
+    for kind, name, node, expression in entries[: 2 + SHOWN]:
+        left = f"Q of {name[2:]}" if kind == "force" else _LEFT.get(kind, "{}").format(name)
+        text = f"${escape(sp.latex(expression()))}$" if sizes[node] <= LARGEST else "a long expression"
+        lines.append(f"<tr><th>{escape(left)}</th><td>{text}</td></tr>")
     if len(entries) > 2 + SHOWN:
         lines.append(f"<tr><th></th><td>and {len(entries) - 2 - SHOWN} more</td></tr>")
     return table(system.name, ("", "name", "unit", "description"), rows) + f"<table>{''.join(lines)}</table>"
@@ -59,10 +64,3 @@ def equations_table(eqs: EquationNodes, status: Mapping[str, str]) -> str:
         rows.append((f"and {len(status) - SHOWN} more", ""))
     known = table("invariants", ("", "how it is known"), rows) if rows else ""
     return f"<p>{escape(title)}; states {escape(', '.join(eqs.states[: 2 * SHOWN]))}</p>{body}{known}"
-
-
-def _shown(e: Any) -> str:
-    count = sp.count_ops(e) if len(e.atoms()) <= LARGEST else None
-    if count is None or count > LARGEST:
-        return "a long expression"
-    return f"${escape(sp.latex(e))}$"

@@ -266,7 +266,7 @@ class Equations:
         return views.equations_table(self.nodes, self.invariant_status)
 
     def _repr_latex_(self) -> str:
-        return f"$\\displaystyle {self.latex()}$"
+        return f"$\\displaystyle {views.equations_to_latex(self.nodes, short=True)}$"
 
     def __repr__(self) -> str:
         return f"Equations({self.system.name!r}, form={self.form!r}, states={self.states})"

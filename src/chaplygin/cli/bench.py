@@ -12,7 +12,7 @@ import numpy as np
 from chaplygin._lazy import later
 from chaplygin.systems import examples
 
-from .show import duration, print_json, progress, table
+from .printing import duration, print_json, progress, table
 from .subject import find
 
 if TYPE_CHECKING:

@@ -95,13 +95,19 @@ def _show(command: Command) -> None:
     show = command(
         "show",
         ".show:show",
-        "show the structure constants, equations, invariants and operation counts of a system",
+        "show the structure constants, equations, invariants and operation counts of a system; long expressions are "
+        "only counted",
         "  chaplygin show chaplygin_sleigh\n  chaplygin show heavy_top --latex\n"
         "  chaplygin show chaplygin_sleigh --option independent=omega,w\n",
         subject=True,
     )
     show.add_argument("--latex", action="store_true", help="print only the equations, as LaTeX")
-    show.add_argument("--full", action="store_true", help="also print long expressions")
+    show.add_argument(
+        "--full",
+        action="store_true",
+        help="also print long expressions, with names for what occurs several times: 90 kB for a bicycle, in "
+        "seconds; without it the last line says how much that would be",
+    )
     show.add_argument(
         "--passes", action="store_true", help="print only the operations of each kernel after each pass"
     )

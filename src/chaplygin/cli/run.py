@@ -20,7 +20,7 @@ from chaplygin.runtime.problem.options import RunOptions
 from chaplygin.runtime.results.plotting import check_file, plane_of
 
 from .bench import best
-from .show import duration, print_json, progress, table
+from .printing import duration, print_json, progress, table
 from .subject import Subject, SubjectError, find, form_options, meant
 
 TIGHT = 1e-13

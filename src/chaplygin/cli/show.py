@@ -2,99 +2,34 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
-import sys
-import time
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from chaplygin import api
 from chaplygin._lazy import later
-from chaplygin.codegen import graph
 from chaplygin.errors import FormError
 from chaplygin.systems import example, examples
 
 from . import subject
+from .printing import packed, print_json, progress, table
 
 if TYPE_CHECKING:
     from chaplygin.api.equations import Equations
     from chaplygin.api.model import Model
     from chaplygin.api.system import System
-    from chaplygin.codegen.graph.graph import Node
+    from chaplygin.codegen.views.display import Display
 
+declared = later("chaplygin.codegen.views.declared")
 choose = later("chaplygin.codegen.forms.choose")
-sp = later("sympy")
+latex = later("chaplygin.codegen.views.latex")
+written = later("chaplygin.codegen.views.text")
 
-LONGEST = 60
-"""Most operations in an expression that `show` simplifies and prints; --full prints longer ones, unsimplified."""
-MOST_ROWS = 8
-"""Most equations, and most quantities of one kind, that `show` prints without --full."""
-
-
-@contextmanager
-def progress(text: str, *, compiling: bool = False) -> Iterator[None]:
-    """Show a line on stderr during a long operation and erase it afterwards; show nothing if stderr is not a terminal.
-
-    The time is printed if the operation took more than five seconds, or more than one second when `compiling`; compile
-    times are printed even if stderr is not a terminal.
-    """
-    looking = sys.stderr.isatty()
-    begin = time.perf_counter()
-    if looking:
-        print(f"{text} ...", end="", file=sys.stderr, flush=True)
-    try:
-        yield
-    finally:
-        if looking:
-            print("\r\033[K", end="", file=sys.stderr)
-        seconds = time.perf_counter() - begin
-        if seconds > (1 if compiling else 5 if looking else math.inf):
-            print(f"{text}: {seconds:.1f} s", file=sys.stderr, flush=True)
-
-
-def table(rows: Iterable[Sequence[str]], indent: str = "  ", right: Sequence[int] = ()) -> str:
-    """Format rows as aligned columns; those with an index in `right` are right-aligned.
-
-    >>> print(table([("a", "1"), ("long", "23")], right=[1]))
-      a      1
-      long  23
-    """
-    rows = [tuple(row) for row in rows]
-    widths = [max(len(row[i]) for row in rows if i < len(row)) for i in range(max(map(len, rows)))]
-    lines = []
-    for row in rows:
-        cells = [c.rjust(w) if i in right else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths))]
-        lines.append((indent + "  ".join(cells)).rstrip())
-    return "\n".join(lines)
-
-
-def duration(seconds: float) -> str:
-    """Format a duration with three digits and a suitable unit.
-
-    >>> duration(0.0000123)
-    '12.3 µs'
-    """
-    scale, unit = next(((s, u) for s, u in ((1.0, "s"), (1e-3, "ms")) if seconds >= s), (1e-6, "µs"))
-    return f"{seconds / scale:.3g} {unit}"
-
-
-def print_json(facts: Any) -> None:
-    """Print facts as JSON on stdout; non-finite numbers, which JSON does not have, become null."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {str(key): plain(item) for key, item in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [plain(item) for item in value]
-        if hasattr(value, "item"):  # a NumPy number
-            value = value.item()
-        return None if isinstance(value, float) and not math.isfinite(value) else value
-
-    print(json.dumps(plain(facts), indent=2, ensure_ascii=False))
+COUNTED_AS_EMITTED = 60
+"""Most operations of M and f together with which `show` looks for the operations of the emitted right-hand side."""
+SOME = 12
+"""Most rows of one kind that `show` prints without --full."""
 
 
 def list_systems(arguments: Namespace) -> int:
@@ -117,10 +52,12 @@ def show(arguments: Namespace) -> int:
             _print_passes(found, equations, arguments.json)
             return 0
         if arguments.json:
-            print_json(_facts(found, equations))
+            print(packed(_facts(found, equations, arguments.full)))
             return 0
-        described = [equations.latex()] if arguments.latex else _described(found, equations, arguments.full)
-        text = "\n\n".join(described)
+        if arguments.latex:
+            text = latex.equations_to_latex(equations.nodes, short=not arguments.full)
+        else:
+            text = "\n\n".join(_described(found, equations, arguments.full))
     print(text)
     return 0
 
@@ -143,16 +80,20 @@ def _print_passes(found: subject.Subject, equations: Equations, as_json: bool) -
     print(table([("kernel", *names), *rows], right=range(1, len(every) + 1)))
 
 
-def _facts(found: subject.Subject, equations: Equations) -> dict[str, Any]:
+def _shown(equations: Equations, full: bool) -> Display:
+    """How all expressions of equations are written."""
+    nodes = equations.nodes
+    given = (each.node for each in declared.declared(equations.system))
+    named = (*nodes.output_nodes.values(), *nodes.reaction_nodes.values(), *nodes.residuals_nodes.values())
+    shown: Display = written.display(nodes, full, (*given, *named, *(i.node for i in equations._found)))
+    return shown
+
+
+def _facts(found: subject.Subject, equations: Equations, full: bool) -> dict[str, Any]:
     """What `show --json` prints: expressions as SymPy prints them, long ones as their operation count."""
-    system = equations.system
-    invariants = [
-        {"name": name, "status": status.strip("()"), "expression": text.removeprefix("= ")}
-        for name, status, text in _invariants(equations, False)
-        if status
-    ]
-    outputs = equations.nodes.output_nodes
-    return {
+    system, shown = equations.system, _shown(equations, full)
+    lines, given = written.equation_lines(equations.nodes, shown), _declared(system, shown)
+    facts = {
         "system": found.label,
         "description": found.description,
         "source": found.source,
@@ -162,56 +103,103 @@ def _facts(found: subject.Subject, equations: Equations) -> dict[str, Any]:
         "velocities": [s.name for s in system.velocities],
         "parameters": {s.name: found.parameters.get(s.name) for s in system.parameters},
         "inputs": [s.name for s in system.inputs],
-        "units": {s.name: text for s, text in system.units.items()},
-        "kinetic": _text(system.kinetic, False),
-        "potential": _text(system.potential, False),
-        "constraints": [_text(e, False) for e in system.constraints],
-        "brackets": brackets(system),
-        "equations": equation_lines(equations, False),
-        "invariants": invariants,
-        "outputs": dict(zip(outputs, _shown(equations, list(outputs.values()), False), strict=True)),
+        "units": {s.name: unit for s, unit in system.units.items()},
+        "kinetic": given[0][2],
+        "potential": given[1][2],
+        "constraints": [e for kind, _, e in given if kind == "constraint"],
+        "brackets": written.brackets(system, shown),
+        "equations": lines,
+        "invariants": [
+            {"name": name, "status": status, "expression": e}
+            for name, status, e in _invariants(equations, shown)
+        ],
+        "outputs": shown.texts(equations.nodes.output_nodes),
+        "reactions": shown.texts(equations.nodes.reaction_nodes),
         "events": [event.name for event in system.events],
         "contacts": [contact.name for contact in system.contacts],
-        "operations": equations.operations,
     }
+    emitted, counts = _operations(equations)
+    ends = {
+        "operations": counts,
+        "counted": "as emitted" if emitted else "as derived",
+        "elided": shown.elided,
+    }
+    return {**facts, **({"intermediates": dict(shown.definitions())} if full else {}), **ends}
 
 
 def _described(found: subject.Subject, equations: Equations, full: bool) -> Iterator[str]:
-    system = equations.system
+    system, nodes, shown = equations.system, equations.nodes, _shown(equations, full)
     head = [f"{found.label}: {found.description}", *([f"source: {found.source}"] if found.source else [])]
     yield "\n".join(head)
     yield "Declared\n" + _quantities(found, full)
-    energies = [("T", _text(system.kinetic, full)), ("V", _text(system.potential, full))]
-    energies += [("0", f"{_text(e, full)}    (constraint)") for e in system.constraints]
-    energies += [(f"{v}", _text(e, full)) for v, e in (system.parametrization or {}).items()]
-    energies += [(f"Q_{v}", _text(e, full)) for v, e in system.forces.items()]
-    yield table((left, f"= {right}") for left, right in energies)
-    yield "Structure constants, [X_a, X_b] = c_ab^i X_i\n" + "\n".join(f"  {b}" for b in brackets(system))
-    yield f"{equations.title}\n" + "\n".join(f"  {line}" for line in equation_lines(equations, full))
+    lines = written.equation_lines(nodes, shown)  # first, as they are what is asked for
+    left = {"constraint": ("0", "    (constraint)")}
+    parts = [(*left.get(kind, (name, "")), e) for kind, name, e in _declared(system, shown)]
+    yield table(_some([(name, f"= {e}{more}") for name, more, e in parts], full))
+    yield "\n".join(
+        ["Structure constants, [X_a, X_b] = c_ab^i X_i", *_indented(written.brackets(system, shown), full)]
+    )
+    yield "\n".join([equations.title, *_indented(lines, True)])
     if system.contacts:
-        contacts = [(c, _text(c.normal, full)) for c in system.contacts]
-        rows = [(c.name, f"slip {c.slip}", f"N = {normal}", f"mu = {c.mu}") for c, normal in contacts]
-        yield "Contacts with Coulomb friction\n" + table(rows)
+        rows = [
+            (c.name, f"slip {c.slip}", f"N = {shown.text(f'{c.name}.normal', n.normal)}", f"mu = {c.mu}")
+            for c, n in zip(system.contacts, system.nodes.contacts, strict=True)
+        ]
+        yield "Contacts with Coulomb friction\n" + table(_some(rows, full))
     if system.events:
-        yield "Events\n" + table(_events(system, full))
-    yield "Invariants\n" + table(_invariants(equations, full))
-    nodes = equations.nodes
+        yield "Events\n" + table(_some(_events(system, shown), full))
+    invariants = [(name, f"({status})", f"= {e}") for name, status, e in _invariants(equations, shown)]
+    yield "Invariants\n" + table(_some(invariants, full) or [("none found",)])
     for title, named in (("Outputs", nodes.output_nodes), ("Reactions", nodes.reaction_nodes)):
         if named:
-            texts = _shown(equations, list(named.values()), full)
-            yield f"{title}\n" + table((n, f"= {text}") for n, text in zip(named, texts, strict=True))
-    counts = ", ".join(f"{name} {count}" for name, count in equations.operations.items())
-    yield f"Operations in the graph: {counts}"
+            yield f"{title}\n" + table(_some([(n, f"= {e}") for n, e in shown.texts(named).items()], full))
+    if shown.named:
+        yield "Intermediates\n" + table((name, f"= {e}") for name, e in shown.definitions())
+    emitted, counts = _operations(equations)
+    how = "" if emitted else "as derived, "
+    yield f"Operations in the graph: {how}" + ", ".join(f"{name} {count}" for name, count in counts.items())
+    if shown.elided:
+        yield _rest(shown)
 
 
-def _events(system: System, full: bool) -> list[tuple[str, str, str]]:
+def _rest(shown: Display) -> str:
+    """How much `--full` would print."""
+    count = shown.graph.count_operations(shown.roots)
+    return (
+        f"Only counted: {len(shown.elided)} expressions. --full writes them out, with names for what occurs several "
+        f"times: {count:,} operations, about {max(count // 50, 1)} kB, in about {max(count // 3000, 2)} s."
+    )
+
+
+def _some(rows: Sequence[Sequence[str]], full: bool) -> list[Sequence[str]]:
+    """The first rows, and how many more there are."""
+    if full or len(rows) <= SOME + 1:
+        return list(rows)
+    return [*rows[:SOME], (f"and {len(rows) - SOME} more",)]
+
+
+def _indented(lines: Sequence[str], full: bool) -> list[str]:
+    return [f"  {line}" for (line,) in _some([(line,) for line in lines], full)]
+
+
+def _declared(system: System, shown: Display) -> list[tuple[str, str, str]]:
+    """Kind, name and expression of T, V, constraints, the parametrization and forces, in this order."""
+    order = ("T", "V", "constraint", "velocity", "force")
+    every = sorted(
+        (d for d in declared.declared(system) if d.kind in order), key=lambda d: order.index(d.kind)
+    )
+    return [(d.kind, d.name, shown.text(d.name, d.node, d.expression)) for d in every]
+
+
+def _events(system: System, shown: Display) -> list[tuple[str, str, str]]:
     """Name, guard with direction, and effect of each event."""
     rows = []
-    for event in system.events:
+    for event, nodes in zip(system.events, system.nodes.events, strict=True):
         way = {1: " rising", -1: " falling"}.get(event.direction, "")
-        after = [f"{key} -> {_text(value, full)}" for key, value in (event.reset or {}).items()]
+        guard = shown.text(f"{event.name}", nodes.guard, declared.given_as(event.expr))
+        after = [f"{key} -> {shown.text(f'{event.name}.{key}', n)}" for key, n in nodes.reset.items()]
         after += ["the run ends"] if event.terminal else []
-        rows.append((str(event.name), f"{_text(event.expr, full)} = 0{way}", "; ".join(after)))
+        rows.append((str(event.name), f"{guard} = 0{way}", "; ".join(after)))
     return rows
 
 
@@ -226,7 +214,7 @@ def _quantities(found: subject.Subject, full: bool) -> str:
     rows = []
     for kind, symbols, values in groups:
         for i, s in enumerate(symbols):
-            if not full and len(symbols) > MOST_ROWS and 2 <= i < len(symbols) - 1:
+            if not full and len(symbols) > written.MOST_ROWS and 2 <= i < len(symbols) - 1:
                 if i == 2:
                     rows.append(("...", "", "", "", ""))
                 continue
@@ -235,93 +223,22 @@ def _quantities(found: subject.Subject, full: bool) -> str:
     return table(rows, right=[2])
 
 
-def brackets(system: System) -> list[str]:
-    """The nonzero brackets of the vector fields, with velocities as indices.
-
-    >>> from chaplygin.systems import example
-    >>> brackets(example("heavy_top").system)
-    ['[X_w1, X_w2] = X_w3', '[X_w1, X_w3] = -X_w2', '[X_w2, X_w3] = X_w1']
-    """
-    drifts = any(node != system.nodes.graph.zero for node in system.nodes.fields.drift)
-    constants = system.structure_constants(with_time=drifts)
-    names = [*(["X_0"] if drifts else []), *(f"X_{v}" for v in system.velocities)]
-    fields = [sp.Symbol(f"X_{v}") for v in system.velocities]
-    lines = []
-    for a in range(len(names)):
-        for b in range(a + 1, len(names)):
-            bracket = sum((c * x for c, x in zip(constants[a][b], fields, strict=True)), sp.Integer(0))
-            if bracket != 0:
-                lines.append(f"[{names[a]}, {names[b]}] = {bracket}")
-    return lines or ["all brackets vanish"]
-
-
-def equation_lines(equations: Equations, full: bool = True) -> list[str]:
-    """dx/dt = ..., then M theta' = f row by row, then the dependent velocities, as plain text.
-
-    >>> from chaplygin.systems import example
-    >>> equation_lines(example("harmonic_oscillator").system.equations("lagrange"))
-    ["x' = x_dot", "m*x_dot' = -k*x"]
-    """
-    nodes, velocities, k = equations.nodes, equations.velocities, len(equations.velocities)
-    if k > MOST_ROWS and not full:
-        lines = [f"{len(nodes.rates)} equations dx/dt and {k} equations M theta' = f; --full prints them"]
-    else:
-        rates = _shown(equations, nodes.rates, full)
-        lines = [f"{x}' = {rate}" for x, rate in zip(equations.coordinates, rates, strict=True)]
-        slopes = [sp.Symbol(f"{v}'") for v in velocities]
-        forces = _shown(equations, nodes.force, full)
-        for i in range(k):
-            left = slopes[i]
-            if nodes.mass:  # else the form gives theta' itself
-                row = _views(equations, [nodes.entry(i, j) for j in range(k)])
-                left = sum((m * s for m, s in zip(row, slopes, strict=True)), sp.Integer(0))
-            lines.append(f"{left} = {forces[i]}")
-    dependent = {v: node for v, node in nodes.declared.items() if v not in velocities}
-    texts = _shown(equations, list(dependent.values()), full)
-    return [*lines, *(f"{v} = {text}" for v, text in zip(dependent, texts, strict=True))]
-
-
-def _invariants(equations: Equations, full: bool) -> list[tuple[str, str, str]]:
+def _invariants(equations: Equations, shown: Display) -> list[tuple[str, str, str]]:
+    """Name, status and expression of the invariants and residuals."""
     found = [(i.name, i.status, i.node) for i in equations._found]
     found += [(name, "residual", node) for name, node in equations.nodes.residuals_nodes.items()]
-    texts = _shown(equations, [node for *_, node in found], full)
-    rows = [(name, f"({s})", f"= {text}") for (name, s, _), text in zip(found, texts, strict=True)]
-    return rows or [("none found", "", "")]
+    return [(name, status, shown.text(name, node)) for name, status, node in found]
 
 
-def _views(equations: Equations, nodes: Sequence[Node]) -> list[Any]:
-    """Nodes as SymPy expressions; only those that SymPy simplifies quickly are simplified."""
-    g, symbols = equations.nodes.graph, equations.nodes.symbols
-
-    def quick(e: Any, n: Node) -> bool:
-        if g.tree_size(n) > graph.LARGEST_SIMPLIFIED:
-            return False
-        # SymPy takes minutes for trigonometric denominators of this size.
-        slow = any(p.exp.could_extract_minus_sign() and p.has(sp.sin, sp.cos) for p in e.atoms(sp.Pow))
-        return g.count_operations([n]) <= (LONGEST // 3 if slow else LONGEST)
-
-    # Plain symbols print in alphabetical order, declared ones grouped by kind.
-    plain = {s: sp.Symbol(name) for name, s in symbols.items()}
-    raw = zip(graph.expressions(g, nodes, symbols), nodes, strict=True)
-    return [(sp.simplify(e) if quick(e, n) else e).xreplace(plain) for e, n in raw]
-
-
-def _shown(equations: Equations, nodes: Sequence[Node], full: bool) -> list[str]:
-    """Nodes as one line of text each; unless `full`, long ones as their operation count."""
-    counts = [equations.nodes.graph.count_operations([n]) for n in nodes]
-    short = [n for n, count in zip(nodes, counts, strict=True) if full or count <= LONGEST]
-    texts = iter(_views(equations, short))
-    return [str(next(texts)) if full or count <= LONGEST else _elided(count) for count in counts]
-
-
-def _text(expression: Any, full: bool) -> str:
-    """A declared expression as text; unless `full`, a long one as its operation count."""
-    count = int(expression.count_ops())
-    return str(expression) if full or count <= LONGEST else _elided(count)
-
-
-def _elided(count: int) -> str:
-    return f"({count} operations; --full prints them)"
+def _operations(equations: Equations) -> tuple[bool, dict[str, int]]:
+    """The operations, and whether the right-hand side is counted as emitted, which takes seconds for long ones."""
+    nodes, g = equations.nodes, equations.nodes.graph
+    mass = [n for row in nodes.mass for n in row]
+    if g.count_operations([*mass, *nodes.force]) <= COUNTED_AS_EMITTED:
+        return True, equations.operations
+    counts = {"mass_matrix": g.count_operations(mass), "forcing": g.count_operations(nodes.force)}
+    found = api.derived_counts(nodes)
+    return False, {**counts, "rhs": found.operations, "divisions": found.divisions, "hoisted": found.hoisted}
 
 
 def forms(arguments: Namespace) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 import chaplygin as cg
 from chaplygin.runtime import statistics, studies
 
-from .show import print_json
+from .printing import print_json
 from .subject import SubjectError, execute, where
 
 

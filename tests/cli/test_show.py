@@ -1,0 +1,240 @@
+"""`chaplygin show`: short whatever the system, right in what it writes out, and honest about what it only counts."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sympy as sp
+
+import chaplygin as cg
+from chaplygin.cli import main
+from chaplygin.codegen.graph.evaluate import evaluate
+from chaplygin.codegen.graph.graph import Graph, Node
+from chaplygin.codegen.views.display import LONGEST, MOST, Display
+
+SPHERICAL_ROBOT = """
+import chaplygin as cg
+
+m, J, M, A, l, r, g = cg.parameters("m J M A l r g", positive=True)
+first, second = cg.inputs("first second")
+ball = cg.joint.free(None, name="ball", mass=m, inertia=(J, J, J))
+yoke = cg.joint.revolute(ball, "y", name="yoke", mass=m, inertia=(A, A, A))
+bob = cg.joint.revolute(yoke, "x", name="bob", mass=M, inertia=(A, 2 * A, A), center=(0, 0, -l))
+x, y, z = ball.center
+along = cg.rolling(ball, (x, y, 0), directions=[(1, 0, 0), (0, 1, 0)], kinematics=ball.kinematics)
+system = cg.System(
+    "spherical_robot", bodies=[ball, yoke, bob], constraints=along, holonomic=[z - r],
+    interactions=[cg.Weight(g), yoke.motor(first), bob.motor(second)],
+)
+"""
+SIZED = ("n_link_pendulum:12", "n_link_pendulum:60", "spatial_chain:6", "n_four_bars:12")
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def robot(tmp_path: Path) -> str:
+    """A sphere that rolls, with a pendulum on two driven axes in it."""
+    file = tmp_path / "spherical.py"
+    file.write_text(SPHERICAL_ROBOT, encoding="utf-8")
+    return f"{file}:system"
+
+
+def shown(capsys: Captured, *arguments: str) -> str:
+    assert main(["show", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def values(eqs: Any) -> dict[str, float]:
+    """Numbers for everything that equations depend on."""
+    every = (*eqs.nodes.rates, *eqs.nodes.force, *(n for row in eqs.nodes.mass for n in row))
+    return {
+        name: 0.3 + 0.17 * math.sin(7 * i) for i, name in enumerate(sorted(eqs.nodes.graph.symbols(every)))
+    }
+
+
+def computed(text: str, known: dict[str, float]) -> float:
+    """The value of an expression as Python reads it."""
+    functions = {name: getattr(math, name) for name in ("sin", "cos", "tan", "sqrt", "exp")}
+    return float(eval(text, {**functions, "Abs": abs, "pi": math.pi}, known))
+
+
+def primed(text: str) -> str:
+    """Names of derivatives and entries of M as Python can read them."""
+    return re.sub(r"M\[(\d+),(\d+)\]", r"M_\1_\2", text.replace("'", "_prime"))
+
+
+# ---- size ----
+
+
+@pytest.mark.parametrize("mode", [[], ["--latex"], ["--json"]], ids=["text", "latex", "json"])
+@pytest.mark.parametrize("name", [*cg.examples(), *SIZED])
+@pytest.mark.sample(3)
+def test_every_system_is_shown_on_a_page_or_two(name: str, mode: list[str], capsys: Captured) -> None:
+    text = shown(capsys, name, *mode)
+    assert len(text.splitlines()) <= 200
+    assert len(text.encode()) <= 40_000
+    if mode == ["--json"]:
+        assert json.loads(text)["system"].startswith(name.partition(":")[0])
+
+
+@pytest.mark.parametrize("mode", [[], ["--latex"], ["--json"]], ids=["text", "latex", "json"])
+@pytest.mark.sample(1)
+def test_a_spherical_robot_is_shown_on_a_page_or_two(robot: str, mode: list[str], capsys: Captured) -> None:
+    """SymPy did not return from simplifying its rates within ten minutes."""
+    text = shown(capsys, robot, *mode)
+    assert len(text.splitlines()) <= 100
+    assert len(text.encode()) <= 10_000
+
+
+def test_what_occurs_very_often_is_never_written_out() -> None:
+    """2^200 operations as a tree, 600 in the graph."""
+    g = Graph()
+    node = g.symbol("x")
+    for _ in range(200):
+        node = g.mul(g.call("sin", node), g.call("cos", node))
+    symbols = {"x": sp.Symbol("x")}
+    began = time.process_time()
+    display = Display(g, symbols)
+    assert display.text("f", node) == "(600 operations)"
+    assert display.elided == {"f": 600}
+    whole = Display(g, symbols, True, [node])
+    text, parts = whole.text("f", node), dict(whole.definitions())
+    assert time.process_time() - began < 5
+    value = 0.7
+    for _ in range(200):
+        value = math.sin(value) * math.cos(value)
+    known = {"x": 0.7}
+    for name, part in parts.items():
+        known[name] = computed(part, known)
+    assert computed(text, known) == pytest.approx(value, rel=1e-12)
+
+
+def test_all_that_is_written_out_is_short_together() -> None:
+    g = Graph()
+    display = Display(g, {f"x{i}": sp.Symbol(f"x{i}") for i in range(50)})
+    rows = [
+        g.sum([g.call("sin", g.mul(g.const(k + 2), g.symbol(f"x{i}"))) for i in range(16)]) for k in range(40)
+    ]
+    texts = [display.text(f"f{k}", node) for k, node in enumerate(rows)]
+    operations = g.count_operations([rows[0]])
+    assert 40 < operations <= LONGEST
+    counted = [text for text in texts if "operations" in text]
+    assert len(texts) - len(counted) == MOST // operations
+    assert display.text("x", g.symbol("x0")) == "x0"  # costs nothing
+
+
+# ---- contents ----
+
+
+def rows_of(eqs: Any, facts: dict[str, Any]) -> list[str]:
+    """The lines M theta' = f."""
+    first = len(eqs.nodes.rates)
+    found: list[str] = facts["equations"][first : first + len(eqs.nodes.force)]
+    return found
+
+
+@pytest.mark.parametrize("name", ["", "robot_arm", "double_pendulum", "squeezer", "rolling_disk", "bicycle"])
+@pytest.mark.sample(2)
+def test_rows_are_those_of_the_equations(name: str, robot: str, capsys: Captured) -> None:
+    """With the values of the entries that are only counted, each row has the entries of M and f."""
+    facts = json.loads(shown(capsys, name or robot, "--json"))
+    spec: dict[str, Any] = {}
+    exec(SPHERICAL_ROBOT, spec)
+    system = cg.example(name).system if name else spec["system"]
+    eqs: Any = system.equations(facts["form"])
+    nodes, known = eqs.nodes, values(eqs)
+    k = len(nodes.force)
+
+    def value(node: Node) -> float:
+        return float(evaluate(nodes.graph, [node], known)[0])
+
+    counted = facts["elided"]
+    for key, count in counted.items():
+        if found := re.fullmatch(r"M\[(\d+),(\d+)\]", key):
+            i, j = map(int, found.groups())
+            assert count == nodes.graph.count_operations([nodes.entry(i, j)])
+            known[f"M_{i}_{j}"] = value(nodes.entry(i, j))
+    for i, row in enumerate(rows_of(eqs, facts)):
+        left, _, right = primed(row).partition(" = ")
+        for j in range(k):
+            unit = {f"{v}_prime": float(v == eqs.velocities[j]) for v in eqs.velocities}
+            expected = value(nodes.entry(i, j)) if nodes.mass else float(i == j)
+            assert computed(left, known | unit) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        count = nodes.graph.count_operations([nodes.force[i]])
+        if right == f"({count:,} operations)":
+            assert counted[f"f[{i}]"] == count
+        else:
+            assert computed(right, known) == pytest.approx(value(nodes.force[i]), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["bricard", "squeezer", "heavy_top"])
+@pytest.mark.sample(1)
+def test_full_has_everything_by_named_parts(name: str, capsys: Captured) -> None:
+    facts = json.loads(shown(capsys, name, "--json", "--full"))
+    eqs: Any = cg.example(name).system.equations(facts["form"])
+    known = values(eqs)
+    g, nodes = eqs.nodes.graph, eqs.nodes
+    expected = evaluate(g, [*nodes.rates, *nodes.force], known)
+    assert facts["elided"] == {}
+    assert (facts["intermediates"] == {}) == (name == "heavy_top")
+    for part, text in facts["intermediates"].items():
+        known[part] = computed(text, known)
+    rights = [line.partition(" = ")[2] for line in facts["equations"][: len(expected)]]
+    assert [computed(text, known) for text in rights] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_what_is_only_counted_is_said(capsys: Captured) -> None:
+    text, facts = shown(capsys, "spatial_chain"), json.loads(shown(capsys, "spatial_chain", "--json"))
+    said = re.search(r"Only counted: (\d+) expressions\. --full .* ([\d,]+) operations, about (\d+) kB", text)
+    assert said is not None
+    assert int(said[1]) == len(facts["elided"])
+    assert facts["counted"] == "as derived"
+    assert "\n  with M[0,0] of " in text
+    whole = shown(capsys, "spatial_chain", "--full")
+    assert len(whole) / 2000 < int(said[3]) < len(whole) / 500
+    assert "Only counted" not in whole
+    assert "\n  z_1 " in whole
+    assert "Only counted" not in shown(capsys, "heavy_top")
+
+
+def test_many_equations_are_only_counted(capsys: Captured) -> None:
+    facts = json.loads(shown(capsys, "n_link_pendulum:12", "--json"))
+    eqs = cg.example("n_link_pendulum", n=12).system.equations()
+    every = [n for row in eqs.nodes.mass for n in row]
+    assert facts["elided"]["M theta' = f"] == eqs.nodes.graph.count_operations([*every, *eqs.nodes.force])
+    assert "12 equations" in shown(capsys, "n_link_pendulum:12", "--latex")
+
+
+def test_latex_counts_what_is_long(capsys: Captured) -> None:
+    text = shown(capsys, "robot_arm", "--latex")
+    eqs = cg.example("robot_arm").system.equations()
+    count = eqs.nodes.graph.count_operations([eqs.nodes.entry(0, 0)])
+    assert rf"M_{{1,1}} &: \text{{{count:,} operations}}" in text
+    assert r"M_{1,1}\,\ddot{waist} + M_{1,2}\,\ddot{shoulder}" in text
+    assert eqs._repr_latex_() == f"$\\displaystyle {text.strip()}$"
+    assert shown(capsys, "robot_arm", "--latex", "--full").strip() == eqs.latex()
+    named = cg.example("spatial_chain").system.equations()  # fewer operations, and long only without names
+    assert shown(capsys, "spatial_chain", "--latex").strip() == named.latex()
+
+
+def test_the_page_shows_a_row_as_it_is(capsys: Captured) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "declare.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"^M\[.*$", page, re.M)
+    assert row in shown(capsys, "robot_arm")
+
+
+def test_names_of_parts_are_not_those_of_variables() -> None:
+    g = Graph()
+    node = g.symbol("z_1")
+    for _ in range(12):
+        node = g.mul(g.call("sin", node), g.call("cos", node))
+    parts = Display(g, {"z_1": sp.Symbol("z_1")}, True, [node]).definitions()
+    assert "z_1" not in dict(parts)
+    assert all(ast.parse(text) for _, text in parts)
