@@ -88,21 +88,20 @@ class Display:
         self.named = shared_parts(g, roots, symbols) if full else {}
         self._parts = by_parts(g, roots, symbols, self.named) if self.named else {}
         self.elided: dict[str, int] = {}
-        self.called: dict[Node, str] = {}
         self._sizes = Sizes(g)
         self._left = {"written": MOST, "simplified": MOST_SIMPLIFIED}
 
     def on(self, g: Graph) -> Display:
         """The same for another graph; what is written there counts here."""
         other = copy.copy(self)
-        other.graph, other.named, other._parts, other.called, other._sizes = g, {}, {}, {}, Sizes(g)
+        other.graph, other.named, other._parts, other._sizes = g, {}, {}, Sizes(g)
         return other
 
     def expression(self, name: str, node: Node, declared: Callable[[], Any] | None = None) -> Any | None:
         """What `declared` gives, or else the node, as an expression; None if it is elided, under this name."""
         size = self._sizes[node]
         if not self.named and size > (LARGEST if self.full else min(LONGEST, max(self._left["written"], 0))):
-            self.elided[self.called.setdefault(node, name)] = self.graph.count_operations([node])
+            self.elided[name] = self.graph.count_operations([node])
             return None
         self._left["written"] -= size
         if declared is not None and size <= LARGEST:

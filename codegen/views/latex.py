@@ -102,15 +102,17 @@ class _Short(_View):
         self.counting = eqs.graph.count_operations(self.roots) > _LARGEST
         super().__init__(eqs)
         self.display = Display(eqs.graph, eqs.symbols, full=not self.counting, plain=False)
+        self.called: dict[Node, str] = {}
 
     def __call__(self, node: Node, name: str = "") -> Any:
         """An expression; if it is only counted its name, or else its operations."""
         if self.known:
             return super().__call__(node, name)
+        name = self.called.setdefault(node, name) if name else ""
         found = self.display.expression(name, node)
         if found is None:
             count = self.eqs.graph.count_operations([node])
-            found = sp.Symbol(self.display.called[node] or rf"\text{{({count:,} operations)}}")
+            found = sp.Symbol(name or rf"\text{{({count:,} operations)}}")
         return found
 
     def counts(self) -> list[str]:

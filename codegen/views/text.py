@@ -65,22 +65,25 @@ def equation_lines(eqs: EquationNodes, shown: Display | None = None) -> list[str
     else:
         rates = zip(eqs.coordinates, eqs.rates, strict=True)
         lines = [f"{x}' = {shown.text(f'{x}{chr(39)}', rate)}" for x, rate in rates]
-        lines += [_row(eqs, shown, i) for i in range(k)]
+        called: dict[Node, str] = {}
+        lines += [_row(eqs, shown, i, called) for i in range(k)]
         lines += _counted_entries(shown)
     dependent = [(v, node) for v, node in eqs.declared.items() if v not in eqs.velocities]
-    return [*lines, *(f"{v} = {shown.text(str(v), node)}" for v, node in dependent)]
+    most = len(dependent) if shown.full else 2 * MOST_ROWS
+    lines += [f"{v} = {shown.text(str(v), node)}" for v, node in dependent[:most]]
+    return lines + ([f"and {len(dependent) - most} more velocities"] if dependent[most:] else [])
 
 
-def _row(eqs: EquationNodes, shown: Display, i: int) -> str:
-    """Row i of M theta' = f, with M[i,j] for an entry that is elided."""
+def _row(eqs: EquationNodes, shown: Display, i: int, called: dict[Node, str]) -> str:
+    """Row i of M theta' = f, with the name in M by which an entry is `called` if it is elided."""
     left = sp.Symbol(f"{eqs.velocities[i]}'")
     if eqs.mass:  # else the form gives theta' itself
         left = sp.Integer(0)
         for j, v in enumerate(eqs.velocities):
-            name, node = f"M[{i},{j}]", eqs.entry(i, j)
+            node = eqs.entry(i, j)
+            name = called.setdefault(node, f"M[{i},{j}]")
             entry = shown.expression(name, node)
-            entry = sp.Symbol(shown.called[node]) if entry is None else entry
-            left += entry * sp.Symbol(f"{v}'")
+            left += (sp.Symbol(name) if entry is None else entry) * sp.Symbol(f"{v}'")
     return f"{left} = {shown.text(f'f[{i}]', eqs.force[i])}"
 
 

@@ -54,9 +54,8 @@ def shown(capsys: Captured, *arguments: str) -> str:
 def values(eqs: Any) -> dict[str, float]:
     """Numbers for everything that equations depend on."""
     every = (*eqs.nodes.rates, *eqs.nodes.force, *(n for row in eqs.nodes.mass for n in row))
-    return {
-        name: 0.3 + 0.17 * math.sin(7 * i) for i, name in enumerate(sorted(eqs.nodes.graph.symbols(every)))
-    }
+    names = {*eqs.nodes.symbols, *eqs.nodes.graph.symbols(every)}
+    return {name: 0.3 + 0.17 * math.sin(7 * i) for i, name in enumerate(sorted(names))}
 
 
 def computed(text: str, known: dict[str, float]) -> float:

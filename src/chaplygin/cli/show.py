@@ -103,7 +103,7 @@ def _facts(found: subject.Subject, equations: Equations, full: bool) -> dict[str
         "velocities": [s.name for s in system.velocities],
         "parameters": {s.name: found.parameters.get(s.name) for s in system.parameters},
         "inputs": [s.name for s in system.inputs],
-        "units": {s.name: unit for s, unit in system.units.items()},
+        "units": {str(s): unit for s, unit in system.units.items()},
         "kinetic": given[0][2],
         "potential": given[1][2],
         "constraints": [e for kind, _, e in given if kind == "constraint"],
