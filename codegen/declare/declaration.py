@@ -12,6 +12,7 @@ import sympy as sp
 
 from ..mechanics.bodies import Body
 from ..mechanics.interactions import Interaction
+from ..mechanics.joint import Link
 from ..symbols.place import Entry
 from ..symbols.symbols import (
     DeclarationError,
@@ -73,6 +74,11 @@ class Declaration:
     @cached_property
     def coordinates(self) -> Symbols:
         return tuple(self.kinematics)
+
+    @cached_property
+    def quaternions(self) -> tuple[Symbols, ...]:
+        """Those of the joints, each of four coordinates."""
+        return tuple(link.quaternion for link in self.bodies if isinstance(link, Link) and link.quaternion)
 
     @cached_property
     def entries(self) -> tuple[tuple[Entry, Expression], ...]:

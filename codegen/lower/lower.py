@@ -14,7 +14,7 @@ from .dynamics import Dynamics
 from .needed_pivots import with_needed_checks
 from .options import DEFAULT, LoweringOptions
 from .program import Kernel, Program
-from .quantities import contact_entries, event_entries, given, variable
+from .quantities import contact_entries, coordinates, event_entries, given, variable
 
 
 def lower(
@@ -41,7 +41,7 @@ def _lowered(eqs: EquationNodes, dynamics: Dynamics) -> Program:
         outputs=tuple(v for v, _ in dynamics.outputs),
         invariants=tuple(v for v, _ in dynamics.conserved),
         declared=(
-            *(variable(eqs, x, "coordinate") for x in system.coordinates),
+            *coordinates(eqs, system.coordinates),
             *(variable(eqs, v, "velocity") for v in (system.independent or system.velocities)),
         ),
         kernels=made,

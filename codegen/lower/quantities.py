@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from chaplygin.runtime.interface.assumptions import RATE, ZERO_AT_START
+from chaplygin.runtime.interface.assumptions import QUATERNION, RATE, ZERO_AT_START
 from chaplygin.runtime.interface.description import OF_LEAST_NORM, Variable
 
 from ..derive.friction import friction_outputs, friction_rows
@@ -58,6 +58,14 @@ def variable(eqs: EquationNodes, s: sp.Symbol, kind: str) -> Variable:
         system.example.get(s, float("nan")),
         RATE if isinstance(s, InputRate) else assumed(s),
     )
+
+
+def coordinates(eqs: EquationNodes, x: Sequence[sp.Symbol]) -> Iterator[Variable]:
+    """The variables of coordinates; the first one of a quaternion is marked if the rest follow it."""
+    quaternions = eqs.system.nodes.declaration.quaternions
+    for i, s in enumerate(x):
+        found = variable(eqs, s, "coordinate")
+        yield found._replace(flags=found.flags | QUATERNION) if tuple(x[i : i + 4]) in quaternions else found
 
 
 def _rate_of(s: InputRate) -> str:
@@ -197,7 +205,7 @@ def given(eqs: EquationNodes) -> dict[str, Any]:
         "form": eqs.form,
         "graph": eqs.graph,
         "states": (
-            *(variable(eqs, x, "coordinate") for x in eqs.coordinates),
+            *coordinates(eqs, eqs.coordinates),
             *(variable(eqs, v, "velocity") for v in eqs.velocities),
         ),
         "n_coordinates": len(eqs.coordinates),

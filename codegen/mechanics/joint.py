@@ -40,11 +40,13 @@ class Link(Body):
 
     `System(bodies=[...])` takes the kinematics from it. `coordinates` and `velocities` are the joint's symbols,
     `kinematics` is {coordinate: dx/dt}, `rest` {name of a coordinate: its value where the link's frame agrees with the
-    joint's}; `origin` is the origin of the link's frame relative to the mass centre, in body axes.
+    joint's}; `quaternion` has the four coordinates that must have length 1, if there are such; `origin` is the origin
+    of the link's frame relative to the mass centre, in body axes.
     """
 
     kinematics: Mapping[sp.Symbol, Expression]
     velocities: tuple[sp.Symbol, ...]
+    quaternion: tuple[sp.Symbol, ...]
     rest: Mapping[str, float]
     units: Mapping[sp.Symbol, str]
     origin: Any
@@ -141,6 +143,7 @@ class _Motion:
         self.rotation, self.shift = sp.eye(3), sp.zeros(3, 1)
         self.kinematics: dict[sp.Symbol, Expression] = {}
         self.velocities: list[sp.Symbol] = []
+        self.quaternion: tuple[sp.Symbol, ...] = ()
         self.rest: dict[str, float] = {}
         self.units: dict[sp.Symbol, str] = {}
         self.axes: dict[sp.Symbol, tuple[Any, bool]] = {}
@@ -176,7 +179,7 @@ class _Motion:
     def attitude(self) -> None:
         """Turn freely: a quaternion and the angular velocity in body axes."""
         q, w = coordinates(self.named(("q0", "q1", "q2", "q3"))), velocities(self.named(("wx", "wy", "wz")))
-        self.rotation = sp.Matrix(rotation(q))
+        self.quaternion, self.rotation = q, sp.Matrix(rotation(q))
         self.add(dict(zip(q, quaternion_rates(q, w), strict=True)), w, ("1", "rad/s"))
         self.rest[q[0].name] = 1.0
 
@@ -389,7 +392,7 @@ def _link(
         about=about,
     )
     link.kinematics, link.rest, link.units = motion.kinematics, motion.rest, motion.units
-    link.velocities = tuple(motion.velocities)
+    link.velocities, link.quaternion = tuple(motion.velocities), motion.quaternion
     link.origin = -arm
     link.axes = {q: (frame * along, turns) for q, (along, turns) in motion.axes.items()}
     return link

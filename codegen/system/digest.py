@@ -40,6 +40,7 @@ def canonical(system: SystemNodes) -> str:
     lines += [f"event {e.name} {e.direction} {e.terminal} {[str(k) for k in e.reset]}" for e in system.events]
     lines += [] if declared.law is None else [declared.law.text()]
     lines += [f"kept {v}" for v in declared.kept]
+    lines += [f"quaternion {q}" for q in declared.quaternions]
     lines.append(f"{len(system.constraints)} {[number[r] for r in roots]}")
     return "\n".join(lines)
 

@@ -75,7 +75,7 @@ enum cg_kind {
 };
 
 /* Properties of a variable; bits of `flags`. The first six are declared assumptions about a parameter, input or
- * coordinate; CG_ZERO_AT_START is for invariants and residuals. */
+ * coordinate; CG_ZERO_AT_START is for invariants and residuals, CG_QUATERNION for states. */
 enum cg_flag {
     CG_NOT_NEGATIVE = 1,
     CG_NOT_POSITIVE = 2,
@@ -84,7 +84,8 @@ enum cg_flag {
     CG_EVEN = 16,
     CG_ODD = 32,
     CG_ZERO_AT_START = 64, /* must be zero at the start of a run: computed by the kernel `consistency` */
-    CG_RATE = 128          /* an input: the derivative by the time of the input before it */
+    CG_RATE = 128,         /* an input: the derivative by the time of the input before it */
+    CG_QUATERNION = 256    /* the first of four coordinates, a quaternion that must have length 1 at the start of a run */
 };
 
 typedef struct cg_variable {

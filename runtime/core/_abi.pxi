@@ -24,6 +24,7 @@ cdef extern from "chaplygin.h" nogil:
         CG_ODD
         CG_ZERO_AT_START
         CG_RATE
+        CG_QUATERNION
 
 cdef extern from "cg_run.h" nogil:
     enum: CG_RUN_LAYOUT

@@ -142,6 +142,7 @@ cdef class KernelCore:
     cdef readonly object methods  # name -> Method
     cdef readonly list _variables
     cdef bint assuming          # whether there are assumptions about any parameter, input or state
+    cdef bint turning           # whether any state begins a quaternion
     cdef dict places            # the quantity of each name: see _quantities.pxi
     cdef dict settable          # the quantities that a stepper can change
     cdef tuple dependents       # (name, index of the output) of the declared variables that are not states
@@ -192,6 +193,7 @@ cdef class KernelCore:
         n_x, n_u = max(m.n_states, m.n_declared), m.n_inputs + m.n_modes
         self.assuming = (_assuming(m.states, m.n_states) or _assuming(m.parameters, m.n_parameters)
                          or _assuming(m.inputs, m.n_inputs))
+        self.turning = any([m.states[i].flags & CG_QUATERNION for i in range(m.n_states)])
         self.dependents = tuple([(self.outputs[i], i) for i in range(m.n_outputs)
                                  if m.outputs[i].kind == CG_DECLARED and self.outputs[i] not in self.states])
         n_x = max(n_x, 1)

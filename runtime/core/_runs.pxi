@@ -182,7 +182,8 @@ cdef class ModelCore(StartCore):
 
     cdef object _accuracy(self, dict fields):
         """By what the start of a run with these options is judged."""
-        return Accuracy.of(self, options.RunOptions(**fields)) if self.model.consistency is not NULL else STRICT
+        judged = self.turning or self.model.consistency is not NULL
+        return Accuracy.of(self, options.RunOptions(**fields)) if judged else STRICT
 
     cdef object _run(self, cg_run_t *run, method, double t0, object x0, double t1, object t_eval, bint dense,
                      _Signals signals, object controls, tuple problem, _Detector detector):

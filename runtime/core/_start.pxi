@@ -24,6 +24,18 @@ cdef bint _is_consistent(const cg_model_t *m, double t, const double *x, const d
     return True
 
 
+cdef bint _has_unit_quaternions(const cg_model_t *m, const double *x) noexcept:
+    """Whether every quaternion has length 1; if not, the tolerances of the run decide, in consistency.py."""
+    cdef int32_t i
+    cdef double square
+    for i in range(m.n_states - 3):
+        if m.states[i].flags & CG_QUATERNION:
+            square = x[i] * x[i] + x[i + 1] * x[i + 1] + x[i + 2] * x[i + 2] + x[i + 3] * x[i + 3]
+            if not fabs(square - 1.0) <= WARNING_LIMIT * (square + 1.0):
+                return False
+    return True
+
+
 cdef bint _agrees(double given, double found) noexcept nogil:
     """Whether a value that follows from the rest is given as it follows; `agree` in consistency.py looks closer."""
     return fabs(given - found) <= WARNING_LIMIT * max(fabs(given) + fabs(found), SCALE_FLOOR * LARGEST_USED_ATOL)
@@ -175,6 +187,8 @@ cdef class StartCore(KernelCore):
         cdef const cg_model_t *m = self.model
         if self.assuming and not (_as_assumed(m.states, x, m.n_states) and _as_assumed(m.parameters, p, m.n_parameters)
                                   and _as_assumed(m.inputs, u, m.n_inputs)):
+            return False
+        if self.turning and not _has_unit_quaternions(m, x):
             return False
         return m.consistency is NULL or _is_consistent(m, t0, x, p, u, atol, self.out, self.work)
 

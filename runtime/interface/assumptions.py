@@ -14,7 +14,8 @@ import numpy as np
 
 from chaplygin.errors import ArgumentError
 
-NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO, INTEGER, EVEN, ODD, ZERO_AT_START, RATE = 1, 2, 4, 8, 16, 32, 64, 128
+NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO, INTEGER, EVEN, ODD = 1, 2, 4, 8, 16, 32
+ZERO_AT_START, RATE, QUATERNION = 64, 128, 256
 FLAGS = {
     "NOT_NEGATIVE": NOT_NEGATIVE,
     "NOT_POSITIVE": NOT_POSITIVE,
@@ -24,6 +25,7 @@ FLAGS = {
     "ODD": ODD,
     "ZERO_AT_START": ZERO_AT_START,
     "RATE": RATE,
+    "QUATERNION": QUATERNION,
 }
 """`enum cg_flag` of chaplygin.h: name without "CG_" to bit."""
 

@@ -13,6 +13,7 @@ from chaplygin.errors import ArgumentError
 
 from . import arguments
 from .arguments import Array, wide
+from .assumptions import QUATERNION
 from .description import OF_LEAST_NORM, KernelEntry, Method, Variable
 from .messages import short
 
@@ -67,6 +68,11 @@ class BaseModel:
     def _inconsistent(self, t0: float, x0: Array, p: list[Array], u: Array, atol: float) -> NDArray[np.intp]:
         """Numbers of the columns of x0 (n, N) that may be off the constraints; `consistency` decides."""
         return np.arange(x0.shape[1])
+
+    @cached_property
+    def _quaternions(self) -> tuple[int, ...]:
+        """Where quaternions begin among the states, each of four coordinates: those of joints."""
+        return tuple(i for i, name in enumerate(self.states) if self.variables[name].flags & QUATERNION)
 
     @cached_property
     def _input_flags(self) -> tuple[int, ...]:

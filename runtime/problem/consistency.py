@@ -4,8 +4,9 @@ A residual r (a holonomic equation, or a constraint if every velocity is a state
 compared with the sum of the magnitudes of its terms, so that units do not matter: a ratio above 1e-8 gives a
 `ConsistencyWarning`, above 1e-4 an `ArgumentError`, unless the tolerances of the run explain it, see `Accuracy`. A
 residual with a single term, w = 0, always has the ratio 1, however small it is; so the sum is taken to be at least
-FLOOR * atol * sum |dr/dx_j| (with atol at most LARGEST_ATOL), which ignores residuals below `atol`. Invariants of the
-kinematics with a level given by the example, such as |q|^2 - 1, only cause warnings.
+FLOOR * atol * sum |dr/dx_j| (with atol at most LARGEST_ATOL), which ignores residuals below `atol`. The quaternion of a
+joint must have length 1: its residual is |q|^2 - 1. Other invariants of the kinematics, with a level given by the
+example, only cause warnings.
 
 A start is judged by its numbers alone, wherever they come from. The end of a run starts the next one of the same
 options because it is as near to the constraints as these options keep a run. Snapshots are not checked.
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -53,33 +54,52 @@ class Accuracy(NamedTuple):
     a tolerance is `rtol` times the sum of the magnitudes of its terms, or `atol` sum |dr/dx_j| if that is more. Fixed
     steps that are not moved back have no tolerance, and are judged as with 1e-3. With ``project=None`` a deviation
     grows as long as the run lasts: it causes warnings as always, but is refused as with 1e-3.
+    Those of the lengths of quaternions are `of_lengths`.
     """
 
     rtol: float = 0.0
     atol: float = LARGEST_ATOL
     drifts: bool = False
+    fixed: bool = False
 
     @classmethod
     def of(cls, model: Any, how: RunOptions) -> Accuracy:
         """That of options that have been checked; the smallest `atol` counts."""
-        found = cls(how.rtol, how.smallest_atol, how.project is None)
         kept = model.methods[how.method].adaptive or corrects(model, how.project) is not None
-        return found if kept else found.loose
+        return cls(how.rtol, how.smallest_atol, how.project is None, not kept)
+
+    @property
+    def of_lengths(self) -> Accuracy:
+        """That of the lengths of quaternions, which only ``project="all"`` moves back: as with None.
+
+        Fixed steps keep them well, so that they warn as from REFUSE on.
+        """
+        return self._replace(
+            rtol=max(self.rtol, REFUSE / _EXPECTED) if self.fixed else self.rtol, drifts=True, fixed=False
+        )
+
+    @property
+    def used(self) -> Accuracy:
+        """With the tolerances that count."""
+        return self.loose if self.fixed else self
 
     @property
     def loose(self) -> Accuracy:
         """With tolerances of at least 1e-3, where the user's `atol` does not say that the states are small."""
         rtol, atol = _LOOSE
         return self._replace(
-            rtol=max(self.rtol, rtol), atol=max(self.atol, atol * min(1.0, self.atol / LARGEST_ATOL))
+            rtol=max(self.rtol, rtol),
+            atol=max(self.atol, atol * min(1.0, self.atol / LARGEST_ATOL)),
+            fixed=False,
         )
 
     def off(self, residual: Array, terms: Array, slopes: Array) -> tuple[Array, Array]:
         """Ratios as of `share` that deserve a warning, and those that deserve an error; 0 for what is explained."""
-        off = share(residual, terms, slopes, min(self.atol, LARGEST_ATOL))
-        refusing = self.loose if self.drifts else self
+        used = self.used
+        off = share(residual, terms, slopes, min(used.atol, LARGEST_ATOL))
+        refusing = used.loose if self.drifts else used
         return (
-            np.where((off > WARN) & self._beyond(_EXPECTED, residual, terms, slopes), off, 0.0),
+            np.where((off > WARN) & used._beyond(_EXPECTED, residual, terms, slopes), off, 0.0),
             np.where((off > REFUSE) & refusing._beyond(_MOST, residual, terms, slopes), off, 0.0),
         )
 
@@ -198,11 +218,12 @@ def check_start(
     """Check the initial state (n,) of a run: raise an error or warn if it is off the constraints."""
     _check_assumed("initial", model, model.states, x0)
     _check_assumed("parameters", model, model.parameters, p)
+    told = _check_quaternions(model, x0[:, None], accuracy, None)
     if not model.checked_at_start:
         return
     u = controls.first(t0, x0)
-    report = _Report(model, t0, accuracy, None)
-    report.add(x0[:, None], p[:, None], u[:, None], np.zeros(1, dtype=np.intp))
+    report = _Constraints(model, t0, accuracy, None, told)
+    report.check(x0[:, None], p[:, None], u[:, None], np.zeros(1, dtype=np.intp))
     report.say()
 
 
@@ -222,15 +243,16 @@ def check_ensemble(
     if not assumed:
         _check_assumed("initial", model, model.states, x0)
         _check_assumed("parameters", model, model.parameters, parameters)
+    told = _check_quaternions(model, x0, accuracy, x0.shape[1])
     if not model.checked_at_start:
         return
     u = wide(controls.first(t0, x0))
-    wrong = model._inconsistent(t0, x0, parameters, u, accuracy.atol)
-    report = _Report(model, t0, accuracy, x0.shape[1])
+    wrong = model._inconsistent(t0, x0, parameters, u, accuracy.used.atol)
+    report = _Constraints(model, t0, accuracy, x0.shape[1], told)
     for first in range(0, wrong.size, STRETCH):
         part = wrong[first : first + STRETCH]
         p = _columns(parameters, part)
-        report.add(x0[:, part], p, u[:, part] if u.shape[1] > 1 else u, part)
+        report.check(x0[:, part], p, u[:, part] if u.shape[1] > 1 else u, part)
     report.say()
 
 
@@ -238,29 +260,63 @@ def _check_assumed(kind: str, model: BaseModel, names: tuple[str, ...], rows: An
     assumptions.check_rows(kind, names, [model.variables[name].flags for name in names], rows)
 
 
-class _Report:
-    """The findings for the start of a run, or for the `count` trajectories of an ensemble, checked in blocks."""
+def _check_quaternions(model: BaseModel, x0: Array, accuracy: Accuracy, count: int | None) -> bool:
+    """Check the lengths of the quaternions in the columns of x0 (n, N). Returns whether any caused a warning."""
+    report = _Report(accuracy.of_lengths, count)
+    for i in model._quaternions:
+        q = x0[i : i + 4]
+        square = np.einsum("ij,ij->j", q, q)
+        wrong = np.flatnonzero(~(np.abs(square - 1.0) <= WARN * (square + 1.0)))
+        if wrong.size:
+            off, names = square[wrong], model.states[i : i + 4]
+            rows = np.array([off - 1.0, off + 1.0, 2.0 * np.abs(q[:, wrong]).sum(axis=0)])
+            report.add(rows, wrong, lambda _, j, names=names, off=off: _length_text(names, off[j] ** 0.5))
+    report.say()
+    return report.warned > 0
 
-    def __init__(self, model: BaseModel, t0: float, accuracy: Accuracy, count: int | None) -> None:
-        self.model, self.t0, self.accuracy, self.count = model, t0, accuracy, count
-        self.residual = np.array([name in model.residuals for name in model.checked_at_start])
+
+def _length_text(names: Sequence[str], length: float) -> str:
+    listed = ", ".join(names)
+    if length == 0:
+        return f"{listed} are all zero: they must be a quaternion of length 1, and 1, 0, 0, 0 is not turned"
+    return (
+        f"{listed} must be a quaternion of length 1, and its length is {length:.12g}: divide them by it, or start "
+        "from model.consistent(...)"
+    )
+
+
+class _Report:
+    """The findings for the start of a run, or for the `count` trajectories of an ensemble, added in blocks."""
+
+    def __init__(self, accuracy: Accuracy, count: int | None) -> None:
+        self.accuracy, self.count = accuracy, count
         self.refused = self.warned = 0
         self.first = self.worst = ""
         self.largest = 0.0
 
-    def add(self, x0: Array, p: Array, u: Array, numbers: NDArray[np.intp]) -> None:
-        """Check columns with these numbers, which may be off the constraints."""
-        rows = self.model._columns("consistency", np.array([self.t0]), x0, p, u, None, strict=False)
+    def add(
+        self,
+        rows: Array,
+        numbers: NDArray[np.intp],
+        text: Callable[[int, int], str],
+        counts: Any = True,
+        refuses: Any = True,
+    ) -> None:
+        """Judge residuals of columns with these numbers: `rows` has each, its terms and its slopes.
+
+        `counts` and `refuses` (k,) say which residuals count, and which can refuse a start; `text(k, j)` tells of one.
+        """
         off, fatal = self.accuracy.off(rows[0::3], rows[1::3], rows[2::3])
-        fatal = np.where(self.residual[:, None], fatal, 0.0)
+        off = np.where(np.reshape(counts, (-1, 1)), off, 0.0)
+        fatal = np.where(np.reshape(refuses, (-1, 1)), fatal, 0.0)
         refused = np.flatnonzero(fatal.any(axis=0))
         if refused.size and not self.refused:
-            self.first = self._text(rows, fatal, refused[0], numbers)
+            self.first = self._text(text, fatal, int(refused[0]), numbers)
         self.refused += refused.size
         warned = np.flatnonzero(off.any(axis=0))
         if warned.size and off.max() > self.largest:
             j = int(np.argmax(off.max(axis=0)))
-            self.largest, self.worst = float(off.max()), self._text(rows, off, j, numbers)
+            self.largest, self.worst = float(off.max()), self._text(text, off, j, numbers)
         self.warned += warned.size
 
     def say(self) -> None:
@@ -272,11 +328,38 @@ class _Report:
         if self.warned:
             warn(self.worst.replace("HOW_MANY", f"{self.warned} of {self.count} trajectories; the worst"))
 
-    def _text(self, rows: Array, off: Array, j: int, numbers: NDArray[np.intp]) -> str:
-        k = int(np.argmax(off[:, j]))
-        name, value, size = self.model.checked_at_start[k], float(rows[3 * k, j]), float(rows[3 * k + 1, j])
-        text = f"initial: {_text(name, bool(self.residual[k]), value, size)}"
-        return text if self.count is None else f"{text} (HOW_MANY is number {numbers[j]})"
+    def _text(self, text: Callable[[int, int], str], off: Array, j: int, numbers: NDArray[np.intp]) -> str:
+        said = f"initial: {text(int(np.argmax(off[:, j])), j)}"
+        return said if self.count is None else f"{said} (HOW_MANY is number {numbers[j]})"
+
+
+class _Constraints(_Report):
+    """The findings for residuals and invariants, by the kernel `consistency`.
+
+    With `told`, a warning about quaternions was given: the invariants of the coordinates would repeat it.
+    """
+
+    def __init__(
+        self, model: BaseModel, t0: float, accuracy: Accuracy, count: int | None, told: bool
+    ) -> None:
+        super().__init__(accuracy, count)
+        self.model, self.t0 = model, t0
+        self.residual = np.array([name in model.residuals for name in model.checked_at_start])
+        self.counts = self.residual if told else True
+
+    def check(self, x0: Array, p: Array, u: Array, numbers: NDArray[np.intp]) -> None:
+        """Check columns with these numbers, which may be off the constraints."""
+        rows = self.model._columns("consistency", np.array([self.t0]), x0, p, u, None, strict=False)
+
+        def text(k: int, j: int) -> str:
+            name, value, size = (
+                self.model.checked_at_start[k],
+                float(rows[3 * k, j]),
+                float(rows[3 * k + 1, j]),
+            )
+            return _text(name, bool(self.residual[k]), value, size)
+
+        self.add(rows, numbers, text, self.counts, self.residual)
 
 
 def _text(name: str, residual: bool, value: float, size: float) -> str:
