@@ -54,11 +54,13 @@ class Function:
     def draw(self, u: Array) -> Array:
         """(count, n) from uniform numbers (2, n)."""
         bits = Philox(key=0)
-        rng, state = Generator(bits), dict(bits.state)
+        rng = Generator(bits)
+        state: dict[str, Any] = dict(bits.state)
         found = np.empty((self.count, u.shape[1]))
         counter = np.zeros(4, dtype=np.uint64)
         for j, key in enumerate((u * _BITS).astype(np.uint64).T):
-            bits.state = {**state, "state": {"counter": counter, "key": key}}
+            state["state"] = {"counter": counter, "key": key}
+            bits.state = state  # type: ignore[assignment]
             found[:, j] = self._numbers(self.function(rng))
         return found
 

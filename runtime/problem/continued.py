@@ -17,11 +17,9 @@ if TYPE_CHECKING:
 
 
 class Continued:
-    """A result that can stand for `initial`: a run, a rest, a periodic motion. `model` is the one that it is of."""
+    """A result that can stand for `initial`: a run, a rest, a periodic motion, each with its `model`."""
 
     __slots__ = ()
-
-    model: Any
 
     def _leaves(self) -> tuple[Array, Array, Any]:
         """The state (n,), the parameters (np,) and the inputs, from which the next call goes on."""
@@ -45,7 +43,7 @@ def continued(model: BaseModel, initial: Any, parameters: Any, inputs: Any) -> t
     )
 
 
-def _check_model(model: BaseModel, result: Continued) -> None:
+def _check_model(model: BaseModel, result: Any) -> None:
     of = result.model
     if of is model or (of.digest, of.states) == (model.digest, model.states):
         return

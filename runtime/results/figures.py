@@ -8,7 +8,7 @@ _INLINE = ("inline", "module://matplotlib_inline.backend_inline")
 """What shows every open figure of pyplot at the end of a cell."""
 
 
-class Figure(figure.Figure):  # type: ignore[misc]  # untyped
+class Figure(figure.Figure):
     """A figure that a cell may end in: shown as its result, it is no longer open at the end of the cell."""
 
     def _ipython_display_(self) -> None:
