@@ -252,6 +252,9 @@ cdef class ModelCore(StartCore):
                             None if detector is None else detector.event_record(status, run.t, _copy(run.x, n)))
         if pivots.KERNEL in self._entries:
             pivots.report(self, solution.t, solution.y, solution._p, solution._u(), solution.status)
+        if (self.model.consistency is not NULL and self.jump is NULL and status >= 0
+                and _drifted(self.model, run, _smallest(run.atol, self.n_states), self.out, self.work)):
+            solution._report_drift()
         return solution
 
 

@@ -1,9 +1,10 @@
 # The start of a run: read at C speed, and checked against constraints and assumptions. Included by _core.pyx; errors
 # found here are reported by consistency.py and assumptions.py.
 
-from ..interface.limits import FLOOR, LARGEST_ATOL, WARN
+from ..interface.limits import EXPECTED, FLOOR, LARGEST_ATOL, WARN
 
 cdef double WARNING_LIMIT = WARN
+cdef double EXPECTED_ERRORS = EXPECTED
 cdef double SCALE_FLOOR = FLOOR
 cdef double LARGEST_USED_ATOL = LARGEST_ATOL
 
@@ -34,6 +35,18 @@ cdef bint _has_unit_quaternions(const cg_model_t *m, const double *x) noexcept:
             if not fabs(square - 1.0) <= WARNING_LIMIT * (square + 1.0):
                 return False
     return True
+
+
+cdef bint _drifted(const cg_model_t *m, const cg_run_t *run, double atol, double *out, double *work) noexcept nogil:
+    """Whether the end of a run may be off a constraint by more than its tolerances explain; consistency.py decides."""
+    cdef int32_t i
+    if m.consistency(run.t, run.x, run.p, run.u, out, work) < 0:
+        return False
+    for i in range(m.n_consistency):
+        if not fabs(out[3 * i]) <= max(WARNING_LIMIT * out[3 * i + 1],
+                                       EXPECTED_ERRORS * max(run.rtol * out[3 * i + 1], atol * out[3 * i + 2])):
+            return True
+    return False
 
 
 cdef bint _agrees(double given, double found) noexcept nogil:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 WARN, REFUSE = 1e-8, 1e-4
 """Ratios of a residual to the sum of the magnitudes of its terms above which it causes a warning, and an error."""
+EXPECTED = 10.0
+"""Tolerances that the errors of a run's steps add up to, without a warning."""
 FLOOR = 1e8
 """Lower bound of the sum, in units of atol * sum |dr/dx_j|: a residual explained by `atol` causes no warning."""
 LARGEST_ATOL = 1e-9

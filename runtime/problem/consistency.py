@@ -32,7 +32,7 @@ from chaplygin.errors import ArgumentError, ConsistencyWarning
 
 from ..interface import assumptions
 from ..interface.arguments import Array, wide
-from ..interface.limits import FLOOR, LARGEST_ATOL, REFUSE, WARN
+from ..interface.limits import EXPECTED, FLOOR, LARGEST_ATOL, REFUSE, WARN
 from .options import RunOptions, corrects
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 STRETCH = 16384
 """Columns handled together: few enough for the CPU cache, so that memory does not grow with their number, and many
 enough to keep Python's overhead small."""
-_EXPECTED, _MOST = 10.0, 100.0
-"""Tolerances that the errors of a run's steps add up to, without a warning and without an error."""
+_MOST = 100.0
+"""Tolerances that the errors of a run's steps add up to, without an error; see `EXPECTED`."""
 _LOOSE = 1e-3, 1e6 * LARGEST_ATOL
 """The tolerances by which runs are judged that have none."""
 
@@ -99,7 +99,7 @@ class Accuracy(NamedTuple):
         off = share(residual, terms, slopes, min(used.atol, LARGEST_ATOL))
         refusing = used.loose if self.drifts else used
         return (
-            np.where((off > WARN) & used._beyond(_EXPECTED, residual, terms, slopes), off, 0.0),
+            np.where((off > WARN) & used._beyond(EXPECTED, residual, terms, slopes), off, 0.0),
             np.where((off > REFUSE) & refusing._beyond(_MOST, residual, terms, slopes), off, 0.0),
         )
 
@@ -371,6 +371,31 @@ def _text(name: str, residual: bool, value: float, size: float) -> str:
     return (
         f"the residual {name} = {value:.6g} at the start, with terms of magnitude {size:.6g}; it must be zero: the "
         "coordinates and velocities violate the constraints"
+    )
+
+
+def drift(model: BaseModel, t: Array, y: Array, p: Array, u: Array, how: RunOptions) -> str:
+    """What to say of a run that has left a constraint by more than its tolerances explain; nothing if it has not.
+
+    t (2,), y (n, 2), u (nu, 2): its start, which may have been off already, and its end.
+    """
+    if not set(model.residuals).intersection(model.checked_at_start) or not np.isfinite(y).all():
+        return ""
+    accuracy = Accuracy.of(model, how)
+    rows = model._columns("consistency", t, y, p[:, None], u, None, strict=False)
+    began, off = accuracy.off(rows[0::3], rows[1::3], rows[2::3])[0].T
+    residual, terms, slopes = rows[0::3, 1], rows[1::3, 1], rows[2::3, 1]
+    off = np.where([name in model.residuals for name in model.checked_at_start], off, 0.0)
+    if began.any() or not off.any():
+        return ""
+    k = int(np.argmax(off))
+    tolerances = abs(residual[k]) / max(accuracy.rtol * terms[k], accuracy.atol * slopes[k])
+    left = how.project is None and corrects(model, "constraints") is not None
+    return (
+        f"at {model.independent} = {t[1]:.6g} {model.checked_at_start[k]} = {residual[k]:.3g}, which must be zero, is "
+        f"{tolerances:.0f} tolerances off, since errors of steps add up; make rtol and atol smaller"
+        + (", or leave project as it is" if left else "")
+        + (f", or take a form other than {model.form}" if model.form == "multipliers" else "")
     )
 
 

@@ -11,7 +11,7 @@ from chaplygin.errors import ArgumentError
 from ..interface.arguments import Array
 from ..interface.statuses import message_of
 from ..problem import pivots
-from ..problem.consistency import Accepted
+from ..problem.consistency import Accepted, drift, warn
 from ..problem.continued import Continued, last
 from ..problem.inputs import Inputs
 from ..problem.options import RunOptions
@@ -89,15 +89,32 @@ class RunData(Continued):
     def message(self) -> str:
         """How the run ended, and when.
 
-        With redundant constraints also which multipliers were computed, and where the velocities kept as states do not
-        determine the others.
+        With redundant constraints also which multipliers were computed, where the velocities kept as states do not
+        determine the others, and a constraint that the run has left by more than its tolerances explain.
         """
         why = None if self._event_record is None else self._event_record.why(self.status)
         end = message_of(self.status, self.t_reached, self.model.independent, why)
         if self.model.has_redundant_constraints:
             end += "; constraints are redundant: their multipliers are those of least norm"
         lost = pivots.loss(self.model, self.t, self.y, self._p, self._u(), self.status)
-        return f"{end}; {lost}" if lost else end
+        end = f"{end}; {lost}" if lost else end
+        off = self._drift()
+        return f"{end}; {off}" if off else end
+
+    def _drift(self) -> str:
+        """What to say of the constraints that the run has left."""
+        if self.status < 0 or not len(self.t):
+            return ""
+        t = np.array([self._problem.t_span[0], self.t[-1]])
+        y = np.column_stack([self._problem.x0, self.y[:, -1]])
+        u = self._inputs.at(t, y) if isinstance(self._inputs, Inputs) else self._inputs[:, None]
+        return drift(self.model, t, y, self._p, u, self.options)
+
+    def _report_drift(self) -> None:
+        """Warn of it; not where the constraints are left to themselves, by ``project=None``."""
+        text = "" if self.options.project is None else self._drift()
+        if text:
+            warn(f"{self.model.name}: {text}", RuntimeWarning)
 
     @property
     def modes(self) -> list[Mode]:
