@@ -13,6 +13,7 @@ from ..interface.arguments import Array
 from ..model.derivatives import derivatives
 from ..problem import inputs as signals
 from ..problem.consistency import share
+from ..problem.quaternions import normalised
 from .scaling import NOTHING, Mask, units_of_states
 
 if TYPE_CHECKING:
@@ -292,9 +293,14 @@ class Field:
         return bool(row[1 : 1 + n].any()) and not row[0] and not row[1 + n : 1 + self._n].any()
 
     def _levels(self, v: Array) -> Array:
-        """Zero, or the value at v of an invariant that can have any."""
-        value, _ = self._kernel("invariants", v)
-        free = [name not in self.model.checked_at_start for name in self.model._conserved]
+        """Zero, or the value of an invariant that can have any: at v, with quaternions of length 1."""
+        model, near = self.model, v.copy()
+        if model._quaternions:
+            names = model.states
+            unit = normalised(model, dict(zip(names, v[1 : 1 + self._n].tolist())))
+            near[1 : 1 + self._n] = [unit[name] for name in names]
+        value, _ = self._kernel("invariants", near)
+        free = [name not in model.checked_at_start for name in model._conserved]
         return np.where(free, value, 0.0)[self.held]
 
     def _is_steady(self, row: Mask) -> bool:

@@ -1,4 +1,4 @@
-"""A start that satisfies every constraint, near one that does not: `Model.consistent`."""
+"""A start that satisfies every constraint, with quaternions of length 1, near one that does not: `Model.consistent`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments
 from ..interface.assumptions import check_rows
 from ..problem import inputs as signals
+from ..problem.quaternions import normalised
 from .nearest import Closure, NearestState
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ def consistent(
     model: BaseModel, initial: Any, parameters: Any, inputs: Any, keep: Sequence[str], t: float
 ) -> dict[str, float]:
     """See `BaseModel.consistent`."""
-    if "closure" not in model.kernels:
-        raise ArgumentError(f"{model.name} has no constraints; every start is consistent")
+    if not (model._quaternions or "closure" in model.kernels):
+        raise ArgumentError(f"{model.name} has no constraints and no joints with quaternions; keep the start")
     names = model.declared
     given = arguments.named("initial", initial)
     if given is None:
@@ -40,7 +41,10 @@ def consistent(
     for name in keep:
         if name not in names:
             raise arguments.unknown_entry("keep", [name], names)
-    found = NearestState(closure, start, np.array([name in keep for name in names]))
+    near = normalised(model, dict(zip(names, start.tolist())), keep)
+    if "closure" not in model.kernels:
+        return near
+    found = NearestState(closure, np.array(list(near.values())), np.array([name in keep for name in names]))
     wrong = found.unmet()
     if wrong is not None:
         raise _refused(wrong, [name for name in names if name in keep], closure.n, names)

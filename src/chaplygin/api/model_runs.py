@@ -38,10 +38,10 @@ class ModelRuns(InitialStates):
     ) -> dict[str, float]:
         """The declared state nearest to `initial` that satisfies every constraint: {coordinate or velocity: value}.
 
-        Both are measured by the kinetic energy at the given point: coordinates move along the fields by the e with the
-        least e M e / 2 such that f(t, x) = 0; then velocities, min (eta - eta^) M (eta - eta^) / 2 with
-        A eta + A_0 = 0. Those in `keep` are held. Velocities left out of `initial` count as zero. Sensitivities and
-        gradients are derivatives of this start, and a fit begins at it.
+        Quaternions of joints are divided by their lengths. Then both are measured by the kinetic energy: coordinates
+        move along the fields by the e with the least e M e / 2 such that f(t, x) = 0; then velocities,
+        min (eta - eta^) M (eta - eta^) / 2 with A eta + A_0 = 0. Those in `keep` are held. Velocities left out of
+        `initial` count as zero. Sensitivities and gradients are derivatives of this start, and a fit begins at it.
 
         Raises `ArgumentError` with the residual if no state near `initial` satisfies them with what is held, and for
         names that the model does not have.

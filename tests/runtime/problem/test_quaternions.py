@@ -161,3 +161,34 @@ def test_episodes_are_judged() -> None:
     y = dict.fromkeys(model.states, 0.0) | {"bob_q0": 1.0, "bob_q1": (-0.9, -0.8)}
     with pytest.raises(cg.ArgumentError, match="must be a quaternion of length 1"):
         gym.VectorEnv(model, 3, **task, initial=y).reset(seed=0)
+
+
+@pytest.mark.parametrize("length", [1.0, 1.1, 2.0, 1e-9, -0.5])
+def test_a_consistent_start_does_not_depend_on_the_length(length: float) -> None:
+    found = bob().consistent(start(length), NUMBERS)
+    assert found == pytest.approx({**start(np.sign(length)), "bob_wx": 0.0}, abs=1e-15)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        end = bob().integrate((0, 3), found, NUMBERS, rtol=1e-11, atol=1e-11)
+    assert np.tan(angle({name: end[name][-1] for name in bob().states}) / 2) == pytest.approx(
+        np.tan(swung() / 2), abs=1e-9
+    )
+
+
+def test_components_that_are_kept() -> None:
+    found = bob().consistent(start() | {"bob_q0": 3.0, "bob_q1": 0.6}, NUMBERS, keep=["bob_q1"])
+    assert [found[name] for name in ("bob_q0", "bob_q1")] == pytest.approx([0.8, 0.6], abs=1e-15)
+    with pytest.raises(cg.ArgumentError, match=r"cannot be given the length 1 with bob_q1 held"):
+        bob().consistent(start() | {"bob_q1": 1.5}, NUMBERS, keep=["bob_q1"])
+    with pytest.raises(
+        cg.ArgumentError, match=r"= 0, 0, 0, 0 cannot be given the length 1; 1, 0, 0, 0 is not"
+    ):
+        bob().consistent(start(0.0), NUMBERS)
+
+
+def test_an_equilibrium_has_length_1() -> None:
+    """The pendulum at rest, from a guess of length 1.02: its frequency is that of 1.1 a'' = -9.81 a."""
+    guess = {"bob_q0": 1.0, "bob_q1": 0.2, "bob_q2": 0.0, "bob_q3": 0.0}
+    found = bob().equilibrium(guess, NUMBERS, keep=["bob_q3"])
+    assert found["bob_q0"] == pytest.approx(1.0, abs=1e-12)
+    assert max(abs(found.eigenvalues.imag)) == pytest.approx(np.sqrt(9.81 / 1.1), rel=1e-10)
