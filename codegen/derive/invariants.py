@@ -26,7 +26,8 @@ from .power import painleve_function
 from .resets import resets
 
 _MOST_COORDINATES = 16
-"""Quadratic invariants are searched for in systems with at most this many coordinates."""
+"""Quadratic invariants are searched for in systems with at most this many coordinates. Larger ones have the lengths of
+their joints' quaternions."""
 
 
 def find(eqs: EquationNodes) -> tuple[Invariant, ...]:
@@ -134,8 +135,15 @@ def _coordinate_invariants(eqs: EquationNodes) -> list[Invariant]:
     g, system = eqs.graph, eqs.system
     fields, x = system.nodes.fields, system.nodes.fields.coordinates
     n, k = len(x), len(fields.along)
-    if eqs.kept is not None or n > _MOST_COORDINATES or fields.are_rates():
+    if eqs.kept is not None or fields.are_rates():
         return []
+    text = "invariant of the kinematics alone"
+    if n > _MOST_COORDINATES:  # no search, but the lengths of the quaternions of joints are known
+        symbol = dict(zip(system.coordinates, x, strict=True))
+        squares = [
+            g.sum(g.mul(symbol[s], symbol[s]) for s in q) for q in system.nodes.declaration.quaternions
+        ]
+        return [Invariant(f"coordinates_{i}", node, "proved", text) for i, node in enumerate(squares, 1)]
     if pointwise_rank(g, fields, eqs.points([], 1)[0]) == n:
         return []
     monomials = [g.mul(x[i], x[j]) for i in range(n) for j in range(i, n)] + list(x)
@@ -153,7 +161,6 @@ def _coordinate_invariants(eqs: EquationNodes) -> list[Invariant]:
             node = g.sub(node, g.const(near if abs(near - level) < 1e-9 else 0))
         slopes = [s for a in range(-1, k) for s in fields.apply(g, a, [node])]
         status = "proved" if all(vanishes(g, s) for s in slopes) else "checked"
-        text = "invariant of the kinematics alone"
         found.append(Invariant(f"coordinates_{i + 1}", node, status, text, known))
     return found
 

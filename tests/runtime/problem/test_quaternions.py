@@ -192,3 +192,32 @@ def test_an_equilibrium_has_length_1() -> None:
     found = bob().equilibrium(guess, NUMBERS, keep=["bob_q3"])
     assert found["bob_q0"] == pytest.approx(1.0, abs=1e-12)
     assert max(abs(found.eigenvalues.imag)) == pytest.approx(np.sqrt(9.81 / 1.1), rel=1e-10)
+
+
+@cache
+def many() -> Any:
+    """Five pendulums at ball joints, two of them held apart: 20 coordinates."""
+    links = [
+        cg.joint.ball(None, name=f"b{i}", mass=1, inertia=[0.1, 0.1, 0.1], center=(0, 0, -1))
+        for i in range(5)
+    ]
+    apart = links[0].center[0] - links[1].center[0] - sp.Rational(3, 10)
+    return cg.System("many", bodies=links, interactions=[cg.Weight(9.81)], holonomic=[apart]).compile()
+
+
+def test_large_systems_keep_and_find_the_lengths() -> None:
+    model = many()
+    assert model.invariants[-5:] == tuple(f"coordinates_{i}" for i in range(1, 6))
+    given = dict.fromkeys(model.declared, 0.0) | {f"b{i}_q0": 2.0 for i in range(5)} | {"b0_q2": 0.5}
+    found = model.consistent(given, {})
+    lengths = [sum(found[f"b{i}_q{j}"] ** 2 for j in range(4)) for i in range(5)]
+    assert lengths == pytest.approx([1.0] * 5, abs=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        drifts, kept = (
+            model.integrate((0, 2), found, {}, rtol=1e-4, atol=1e-4, project=project)
+            for project in ("constraints", "all")
+        )
+    for i in range(1, 6):
+        assert kept[f"coordinates_{i}"] == pytest.approx(np.ones(len(kept.t)), abs=1e-8)
+    assert max(abs(drifts[f"coordinates_{i}"][-1] - 1.0) for i in range(1, 6)) > 1e-7
