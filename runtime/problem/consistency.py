@@ -75,7 +75,7 @@ class Accuracy(NamedTuple):
         Fixed steps keep them well, so that they warn as from REFUSE on.
         """
         return self._replace(
-            rtol=max(self.rtol, REFUSE / _EXPECTED) if self.fixed else self.rtol, drifts=True, fixed=False
+            rtol=max(self.rtol, REFUSE / EXPECTED) if self.fixed else self.rtol, drifts=True, fixed=False
         )
 
     @property
