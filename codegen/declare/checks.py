@@ -10,6 +10,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from chaplygin.runtime.interface import assumptions as held
+from chaplygin.runtime.interface.limits import WARN
 
 from ..graph.from_sympy import function_of_time
 from ..symbols.place import Entry
@@ -61,6 +62,7 @@ def check_declaration(declared: Declaration) -> None:
     _check_resets(declared)
     _check_symbols(declared)
     _check_unique_names(declared)
+    _check_quaternions(declared)
     _check_texts(declared, "units", declared.units)
     _check_texts(declared, "descriptions", declared.descriptions)
 
@@ -135,6 +137,15 @@ def _check_unique_names(declared: Declaration) -> None:
         if name in used:
             raise DeclarationError(f"{text} already that of a {used[name]}; rename one")
         used[name] = kind
+
+
+def _check_quaternions(declared: Declaration) -> None:
+    """Check that quaternions of joints that the example sets have length 1."""
+    for q in declared.quaternions:
+        if set(q) <= declared.example.keys():
+            square = sum(declared.example[s] ** 2 for s in q)
+            if abs(square - 1.0) > WARN:
+                raise DeclarationError(f"example: {held.not_of_unit_length([s.name for s in q], square)}")
 
 
 def _check_texts(declared: Declaration, entry: str, given: Mapping[Any, Any]) -> None:

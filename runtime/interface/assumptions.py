@@ -92,3 +92,13 @@ def check_rows(kind: str, names: Sequence[str], flags: Sequence[int], rows: Any)
     for name, bits, row in zip(names, flags, rows):
         if bits:
             check_row(kind, name, bits, row)
+
+
+def not_of_unit_length(names: Sequence[str], square: float) -> str:
+    """What to say of a quaternion of this squared length."""
+    listed = ", ".join(names)
+    if square == 0:
+        return f"{listed} are all zero: they must be a quaternion of length 1, and 1, 0, 0, 0 is not turned"
+    return (
+        f"{listed} must be a quaternion of length 1, and its length is {square**0.5:.12g}: divide them by it"
+    )

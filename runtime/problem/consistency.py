@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -72,11 +72,11 @@ class Accuracy(NamedTuple):
     def of_lengths(self) -> Accuracy:
         """That of the lengths of quaternions, which only ``project="all"`` moves back: as with None.
 
-        Fixed steps keep them well, so that they warn as from REFUSE on.
+        The components have sizes up to 1, so that both tolerances are relative ones. Fixed steps keep lengths well, so
+        that they warn as from REFUSE on.
         """
-        return self._replace(
-            rtol=max(self.rtol, REFUSE / EXPECTED) if self.fixed else self.rtol, drifts=True, fixed=False
-        )
+        least = REFUSE / EXPECTED if self.fixed else 0.0
+        return self._replace(rtol=max(self.rtol, self.atol, least), atol=0.0, drifts=True, fixed=False)
 
     @property
     def used(self) -> Accuracy:
@@ -262,27 +262,27 @@ def _check_assumed(kind: str, model: BaseModel, names: tuple[str, ...], rows: An
 
 def _check_quaternions(model: BaseModel, x0: Array, accuracy: Accuracy, count: int | None) -> bool:
     """Check the lengths of the quaternions in the columns of x0 (n, N). Returns whether any caused a warning."""
+    if not model._quaternions:
+        return False
+    found = [x0[i : i + 4] for i in model._quaternions]
+    squares = np.array([np.einsum("ij,ij->j", q, q) for q in found])
+    wrong = np.flatnonzero((~(np.abs(squares - 1.0) <= WARN * (squares + 1.0))).any(axis=0))
+    if not wrong.size:
+        return False
+    squares = squares[:, wrong]
+    rows = np.empty((3 * len(found), wrong.size))
+    rows[0::3], rows[1::3] = squares - 1.0, squares + 1.0
+    rows[2::3] = [2.0 * np.abs(q[:, wrong]).sum(axis=0) for q in found]
+
+    def text(k: int, j: int) -> str:
+        first = model._quaternions[k]
+        advice = ", or start from model.consistent(...)" if squares[k, j] else ""
+        return assumptions.not_of_unit_length(model.states[first : first + 4], float(squares[k, j])) + advice
+
     report = _Report(accuracy.of_lengths, count)
-    for i in model._quaternions:
-        q = x0[i : i + 4]
-        square = np.einsum("ij,ij->j", q, q)
-        wrong = np.flatnonzero(~(np.abs(square - 1.0) <= WARN * (square + 1.0)))
-        if wrong.size:
-            off, names = square[wrong], model.states[i : i + 4]
-            rows = np.array([off - 1.0, off + 1.0, 2.0 * np.abs(q[:, wrong]).sum(axis=0)])
-            report.add(rows, wrong, lambda _, j, names=names, off=off: _length_text(names, off[j] ** 0.5))
+    report.add(rows, wrong, text)
     report.say()
     return report.warned > 0
-
-
-def _length_text(names: Sequence[str], length: float) -> str:
-    listed = ", ".join(names)
-    if length == 0:
-        return f"{listed} are all zero: they must be a quaternion of length 1, and 1, 0, 0, 0 is not turned"
-    return (
-        f"{listed} must be a quaternion of length 1, and its length is {length:.12g}: divide them by it, or start "
-        "from model.consistent(...)"
-    )
 
 
 class _Report:

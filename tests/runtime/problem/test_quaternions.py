@@ -107,6 +107,24 @@ def test_trajectories_that_are_off_are_counted() -> None:
         cg.ensemble(bob(), (0, 1), start() | turned, NUMBERS)
 
 
+def test_two_quaternions_of_a_trajectory_count_once() -> None:
+    y = dict.fromkeys(many().states, 0.0) | {f"b{i}_q0": 1.0 for i in range(5)}
+    y |= {"b0_q2": 0.5, "b1_q2": 0.5, "b3_q0": np.array([1.5, 1.0])}
+    with pytest.raises(
+        cg.ArgumentError, match=r"b3_q0, .* length is 1\.5: .* \(2 of 2 trajectories; the first"
+    ):
+        cg.ensemble(many(), (0, 1), y, {})
+
+
+@pytest.mark.parametrize(
+    ("q", "said"), [((1.1, 0, 0, 0), r"its length is 1\.1: divide"), ((0, 0, 0, 0), "are all zero")]
+)
+def test_examples(q: Any, said: str) -> None:
+    body = cg.joint.free(name="bob", mass=1, inertia=[1, 2, 3])
+    with pytest.raises(cg.DeclarationError, match=rf"example: bob_q0, bob_q1, bob_q2, bob_q3 .*{said}"):
+        cg.System("free", bodies=[body], example=dict(zip(body.quaternion, q, strict=True)))
+
+
 @pytest.mark.parametrize("how", [{}, {"method": "rk4", "step": 0.01}])
 def test_two_digits_are_too_few(how: dict[str, Any]) -> None:
     rounded = {name: round(value, 2) for name, value in start().items()}
