@@ -8,6 +8,7 @@
 /* Residuals at the start, as fractions of their terms: as in chaplygin/runtime/problem/consistency.py. */
 #define CG_FMU_WARN 1e-8
 #define CG_FMU_REFUSE 1e-4
+#define CG_FMU_REFUSE_LENGTH 0.1
 #define CG_FMU_FLOOR 1e8
 
 int cg_fmu_say(const cg_fmu_t *fmu, int status, const char *format, ...)
@@ -52,10 +53,39 @@ int cg_fmu_failed(const cg_fmu_t *fmu, int status, const char *where)
                       cg_status_text(status));
 }
 
+/* An error if the length of a joint's quaternion is far from 1. */
+static int cg_fmu_unit(const cg_fmu_t *fmu)
+{
+    const cg_variable_t *const states = fmu->model.states;
+    for (int32_t i = 0; i < fmu->model.n_states - 3; i++) {
+        if (!(states[i].flags & CG_QUATERNION)) {
+            continue;
+        }
+        const double *const q = fmu->run->x + i;
+        const double square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+        const double share = fabs(square - 1.0) / (square + 1.0);
+        if (share <= CG_FMU_WARN) {
+            continue;
+        }
+        const int fatal = !(share <= CG_FMU_REFUSE_LENGTH);
+        const int status = cg_fmu_say(fmu, fatal ? CG_FMU_ERROR : CG_FMU_WARNING,
+                                      "%s, %s, %s, %s must be a quaternion of length 1, and its length is %.12g",
+                                      states[i].name, states[i + 1].name, states[i + 2].name, states[i + 3].name,
+                                      sqrt(square));
+        if (fatal) {
+            return status;
+        }
+    }
+    return CG_FMU_OK;
+}
+
 int cg_fmu_consistent(cg_fmu_t *fmu)
 {
     const cg_model_t *const model = &fmu->model;
     cg_run_t *const run = fmu->run;
+    if (cg_fmu_unit(fmu) != CG_FMU_OK) {
+        return CG_FMU_ERROR;
+    }
     if (model->consistency == NULL) {
         return CG_FMU_OK;
     }

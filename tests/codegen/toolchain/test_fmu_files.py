@@ -299,6 +299,24 @@ def test_a_start_off_a_constraint_is_refused(capfd: Any, tmp_path: Path) -> None
         assert sorted(off) == pytest.approx([0.6**2 + 0.7**2 - 1, 0])  # of the velocities: 0
 
 
+def test_a_quaternion_of_a_joint_has_length_1_at_the_start(capfd: Any, tmp_path: Path) -> None:
+    body = cg.joint.ball(None, name="bob", mass=1, inertia=[1, 2, 3])
+    model = cg.System("spun", bodies=[body]).compile()
+    start = dict.fromkeys(model.states, 0.0) | {"bob_q0": 1.0}
+    path = model.export_fmu(tmp_path / "s.fmu", "2.0", initial=start)
+    fmpy.extract(os.fspath(path), os.fspath(tmp_path / "s"))
+    fmu = Fmu(None, model, os.fspath(path), os.fspath(tmp_path / "s"), "2.0")
+    said = "bob_q0, bob_q1, bob_q2, bob_q3 must be a quaternion of length 1, and its length is "
+    with fmu.instance("CoSimulation", start=False) as instance:
+        instance.setReal(fmu.references(["bob_q0"]), [1.5])
+        refused(fmu, capfd, rf"{said}1\.5", begin, instance, "2.0")
+        instance.setReal(fmu.references(["bob_q0"]), [0.0])
+        refused(fmu, capfd, f"{said}0", instance.exitInitializationMode)
+        instance.setReal(fmu.references(["bob_q0"]), [1.02])
+        instance.exitInitializationMode()
+        assert said + "1.02" in capfd.readouterr().out
+
+
 # ---- refusals in Python ----
 
 
