@@ -13,7 +13,7 @@ from chaplygin.errors import ArgumentError, KernelError
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..model.derivatives import require_compiled
-from ..model.nearest import Nearest, moves
+from ..model.nearest import Nearest
 from ..problem.inputs import parse
 from ..sensitivities.start import check_constant
 from .data import Series, series_of
@@ -111,8 +111,7 @@ class Residuals:
             for place, part in run.given.items()
         }
         moments = run.times if t_eval is None else t_eval
-        if moves(self.model, given["initial"]):
-            given["initial"] = Nearest(given["initial"])
+        given["initial"] = Nearest.of(self.model, given["initial"])
         return self.model.integrate(run.t_span, **given, t_eval=moments, **more, **self._options)
 
     def check(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..model.derivatives import derivatives
-from ..model.nearest import Move, Nearest, moves
+from ..model.nearest import Move, Nearest
 from ..problem.consistency import Accuracy
 from ..problem.continued import continued
 from ..problem.inputs import Inputs
@@ -49,6 +49,8 @@ class Start:
     declared: Array | None
     move: Move | None = None
     """That onto the constraints."""
+    unit: Callable[[Any, Sequence[str]], Array] | None = None
+    """The derivatives of entries by those given, where quaternions were given the length 1."""
 
     @classmethod
     def of(
@@ -68,8 +70,10 @@ class Start:
         """
         initial, parameters, inputs = continued(model, initial, parameters, inputs)
         given = arguments.named("initial", initial)
-        begin = Nearest(initial) if move and moves(model, given) else initial
+        begin, unit = Nearest.of(model, initial) if move else initial, None
         x, p, controls = model._prepare(t, begin, parameters, inputs, accuracy)
+        if isinstance(begin, Nearest):
+            given, unit = begin.by_name(model), begin.unit if model._quaternions else None
         controls = controls.since(t)
         check_inputs(what, controls)
         u = controls.at(t, x)
@@ -77,10 +81,10 @@ class Start:
             before = x
             if isinstance(begin, Nearest):
                 before, _ = model._initial(t, begin.states(model), parameters, controls, None)
-            return cls(model, t, x, p, u, controls, None, Move.of(model, t, before, given, p, u))
+            return cls(model, t, x, p, u, controls, None, Move.of(model, t, before, given, p, u), unit)
         known = model.evaluate(t, x, p, u) | {model.independent: t} | given
         declared = [float(known.get(name, np.nan)) for name in model.declared]
-        return cls(model, t, x, p, u, controls, np.array(declared))
+        return cls(model, t, x, p, u, controls, np.array(declared), None, unit)
 
     @property
     def entries(self) -> dict[str, float]:
@@ -171,6 +175,8 @@ class Start:
             row = kinds[kind][0].index(name)
             parts[kind][row, j] = weight * size_of(kind, kinds[kind][1][row])
         x, p, u = parts["initial"], parts["parameters"], parts["inputs"]
+        if self.unit is not None:
+            x = self.unit(model, tuple(self.entries)) @ x
         if self.declared is not None:
             moved = np.concatenate([np.zeros((1, k)), x, p, u])
             known = np.nan_to_num(self.declared)
@@ -195,6 +201,8 @@ class Start:
             found = derivatives(model).adjoint("initial", self.t, known, self.p, self.u, weights)
             _, by_initial, by_p, more = np.split(found, np.cumsum([1, len(known), len(self.p)]))
             by_u = by_u + more
+        if self.unit is not None:
+            by_initial = by_initial @ self.unit(model, tuple(self.entries))
         return {
             **dict(zip(self.entries, map(float, by_initial))),
             **dict(zip(model.parameters, map(float, by_p))),

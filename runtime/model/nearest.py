@@ -10,7 +10,7 @@ The derivative is that of the conditions of a minimum: with multipliers l, M e +
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.statuses import UNCLOSED
 from ..problem.consistency import Accuracy, DecidedStart, check_start
+from ..problem.quaternions import normalised, slopes
 from .derivatives import derivatives
 
 if TYPE_CHECKING:
@@ -347,27 +348,46 @@ class Move:
 
 @dataclass(frozen=True, eq=False)
 class Nearest(DecidedStart):
-    """A start whose run begins at the nearest state that satisfies the constraints."""
+    """A start whose run begins at the nearest state that satisfies the constraints, with quaternions of length 1."""
 
     given: Any
 
-    @property
-    def by_name(self) -> Mapping[str, Any] | None:
-        """The values by name, if they are given so."""
-        return arguments.named("initial", self.given)
+    @classmethod
+    def of(cls, model: Any, given: Any) -> Any:
+        """The nearest start, where a start can be off at all; else what is given."""
+        off = model._quaternions or moves(model, arguments.named("initial", given))
+        return cls(given) if off else given
+
+    def _named(self, model: Any) -> dict[str, Any] | None:
+        """The values by name, if they are given so or have quaternions."""
+        given = arguments.named("initial", self.given)
+        if model._quaternions and given is None:
+            given = dict(zip(model.states, arguments.vector("initial", self.given, model.states).tolist()))
+        return given
+
+    def by_name(self, model: Any) -> dict[str, Any] | None:
+        """The same before the move onto the constraints, with quaternions of length 1."""
+        given = self._named(model)
+        return given if given is None else normalised(model, given)
 
     def states(self, model: InitialStates) -> Any:
         """The start without velocities that follow from the states."""
-        given = self.by_name
-        if given is not None and given.keys() >= set(model.states):
+        given = self.by_name(model)
+        if given is None:
+            return self.given
+        if given.keys() >= set(model.states):
             return {name: value for name, value in given.items() if not model._dependent(name)}
-        return self.given
+        return given
+
+    def unit(self, model: Any, names: Sequence[str]) -> Array:
+        """The derivatives of the values of `names` in `by_name` by those given."""
+        return slopes(model, names, self._named(model) or {})
 
     def begin(
         self, model: InitialStates, t0: float, parameters: Any, controls: Inputs, accuracy: Accuracy
     ) -> tuple[Array, Array]:
         x0, p = model._initial(t0, self.states(model), parameters, controls, None)
-        move = Move.of(model, t0, x0, self.by_name, p, controls.first(t0, x0))
+        move = Move.of(model, t0, x0, self.by_name(model), p, controls.first(t0, x0))
         x0 = x0 if move is None else move.after
         check_start(model, t0, x0, p, controls, accuracy)
         return x0, p

@@ -67,11 +67,15 @@ def start_of(
     """The derivatives of the start of a run by `names`: of the nearest one on the constraints, where there are any."""
     x0, p, controls = found
     wanted = checked_names(model, names)
-    if isinstance(initial, Nearest):
-        x0, _ = model._initial(t0, initial.states(model), parameters, controls, None)
-        initial = initial.given
-    given = arguments.named("initial", initial)
+    nearest = initial if isinstance(initial, Nearest) else None
+    if nearest is None:
+        given = arguments.named("initial", initial)
+    else:
+        x0, _ = model._initial(t0, nearest.states(model), parameters, controls, None)
+        given = nearest.by_name(model)
     point = _Map(model, t0, x0, p, controls, given, parameters)
+    if nearest is not None and model._quaternions:
+        point.unit = nearest.unit(model, point.entries)
     columns = [point.column(name) for name in wanted]
     y, dp, u = (np.stack(rows, axis=1) for rows in zip(*columns))
     result = TangentStart(wanted, y, dp, u, np.array([point.size(name) for name in wanted]))
@@ -104,6 +108,8 @@ class _Map:
         self.through = given is not None and model.has_initial and not model._direct(given, parameters)
         self.entries: tuple[str, ...] = model.declared if self.through else model.states
         self.given = dict.fromkeys(self.entries) if given is None else given
+        self.unit: Array | None = None
+        """The derivatives of the entries by those given, where quaternions were given the length 1."""
         self.values: dict[str, Any] = {}
         self.following: frozenset[str] = frozenset()
         """The parameters that follow from the entries."""
@@ -148,6 +154,8 @@ class _Map:
         The missing entries are such that the dependent variables keep the values that were given for them.
         """
         e, p = _unit(self.entries, name), _unit(self.model.parameters, name)
+        if self.unit is not None:
+            e = self.unit @ e
         if self.missing:
             goal = _unit(self.dependent, name) - self.outputs(e, p, u)
             columns = [self.outputs(_unit(self.entries, n), 0.0 * p, 0.0 * u) for n in self.missing]

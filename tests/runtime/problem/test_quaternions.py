@@ -239,3 +239,31 @@ def test_large_systems_keep_and_find_the_lengths() -> None:
     for i in range(1, 6):
         assert kept[f"coordinates_{i}"] == pytest.approx(np.ones(len(kept.t)), abs=1e-8)
     assert max(abs(drifts[f"coordinates_{i}"][-1] - 1.0) for i in range(1, 6)) > 1e-7
+
+
+def test_an_objective_does_not_depend_on_the_length() -> None:
+    """It begins at q/|q|: the derivative along q is zero, and across it that by the angle over 2 |q|."""
+    free = ["bob_q0", "bob_q1"]
+    objective = bob().objective(
+        cg.final("bob_q1"), (0, 1), start(), NUMBERS, free=free, rtol=1e-11, atol=1e-11
+    )
+    half = np.array([np.cos(ANGLE / 2), np.sin(ANGLE / 2)])
+    across, h = np.array([-half[1], half[0]]), 1e-5
+    value, slopes = objective(half)
+    ahead, behind = (objective(half * np.cos(e) + across * np.sin(e))[0] for e in (h, -h))
+    assert slopes @ across == pytest.approx((ahead - behind) / (2 * h), rel=1e-8)
+    for length in (0.5, 1.0, 3.0):
+        again, scaled = objective(length * half)
+        assert again == pytest.approx(value, rel=1e-10)
+        assert scaled @ half == pytest.approx(0.0, abs=1e-10)
+        assert scaled @ across == pytest.approx(slopes @ across / length, rel=1e-9)
+
+
+def test_a_fit_of_an_attitude() -> None:
+    times = np.linspace(0.0, 1.0, 11)
+    series = {"bob_q1": (times, bob().integrate((0, 1), start(), NUMBERS, t_eval=times)["bob_q1"])}
+    guess = start() | {"bob_q0": 1.5, "bob_q1": 0.1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = cg.fit(bob(), series, free=["bob_q1"], initial=guess, parameters=NUMBERS)
+    assert found["bob_q1"] == pytest.approx(1.5 * np.tan(ANGLE / 2), rel=1e-8)
