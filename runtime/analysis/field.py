@@ -32,6 +32,8 @@ _CHANGES, _ROUNDING = 1e-9, 1e-13
 _REPEATS, _DIGITS, _NOISE = 4, 1e-14, 10.0
 """Number and size of changes of the last digits that show which derivatives are rounding errors: those which change by
 more than a tenth of themselves."""
+_BETWEEN = 0.0, 0.11, 0.23, 0.36, 0.52, 0.67, 0.81, 0.94
+"""Parts of a state at which it is seen what its size does."""
 _GONE = 1e-3
 """A state of which a step to the rest leaves less than this share is off by itself; at the rest it is zero."""
 _ASIDE, _JUMP = 1e-6, 1e-3
@@ -111,11 +113,11 @@ class Field:
         return np.concatenate([motion[0], closure[0]]), np.concatenate([motion[1], closure[1]])
 
     def units(self, v: Array, sizes: Array) -> tuple[Array, Array]:
-        """The units of all of v and of the equations near v, made of these, of v and of other `sizes` of it."""
+        """The units of all of v and of the equations near v, made of these and of `sizes` of v."""
         n = len(self.model.states)
         slopes = exact(self.slopes, v)
         kept = np.isin(np.arange(n), self.kept)
-        units = np.fmax(np.abs(v), np.abs(sizes))
+        units = np.abs(sizes)
         units[1 : 1 + n][~kept] = 0.0  # a motion is the same anywhere along them
         terms = np.abs(slopes[:n, 1:]) @ units[1:]
         coordinates = np.arange(n) < self.model.n_coordinates
@@ -129,21 +131,55 @@ class Field:
         units[others] = 1.0 / np.where(moved > NOTHING, moved, 1.0)
         return units, rows
 
+    def sizes(self, v: Array) -> tuple[Array, Array]:
+        """How large v is, as far as that moves its equations, and the sums (k,) of the terms of the kept rates.
+
+        A coordinate can have any value without a meaning for the motion, as an angle after many turns. So a state
+        counts by what the equations change if it is anything between zero and its value, at most by its value times
+        the derivative, and not at all if nothing depends on it.
+        """
+        _, slopes = self.equations(v)
+        linear = np.abs(slopes * v)
+        for place in (1 + i for i in self.kept):
+            if v[place] != 0:
+                linear[:, place] = np.fmin(linear[:, place], self._reached(v, place))
+        with np.errstate(all="ignore"):
+            parts = np.where(slopes != 0, linear / np.abs(slopes * v), 0.0).max(axis=0, initial=0.0)
+        sizes = np.abs(v)
+        inside = slice(1, 1 + self._n)
+        sizes[inside] *= np.fmin(parts[inside], 1.0)
+        return sizes, linear[: len(self.kept), inside].sum(axis=1)
+
+    def _reached(self, v: Array, place: int) -> Array:
+        """The largest changes of F of the kept states and h if the state at a place of v is between zero and itself."""
+        here, found = self.equations(v)[0], np.zeros(len(self.kept) + len(self.held))
+        for part in _BETWEEN:
+            near = v.copy()
+            near[place] *= part
+            try:
+                there = self.equations(near)[0]
+            except KernelError:
+                continue
+            found = np.fmax(found, np.where(np.isfinite(there), np.abs(there - here), np.inf))
+        return found if found.any() else np.full(len(found), np.inf)
+
     def units_of_rest(self, v: Array) -> tuple[Array, Array]:
         """Those at the rest that is next to v, by a step of Newton's method: v may be off by all that a state has.
 
-        A coordinate to which nothing gives a unit has the largest one of the others, and so have velocities.
+        A coordinate to which nothing gives a unit has the largest one of the others, and so have velocities. What a
+        step makes larger has no unit from that: where nothing is near a rest, the step leads anywhere.
         """
         columns = [1 + i for i in self.kept]
-        units, rows = self.units(v, v)
+        units, rows = self.units(v, self.sizes(v)[0])
         values, slopes = self.equations(v)
         inverse = np.linalg.pinv(slopes[:, columns] * units[columns] / rows[:, None], rcond=_AT_KINK)
         rest = v.copy()
         rest[columns] -= units[columns] * (inverse @ (values / rows))
         left = np.fmax(_GONE * np.abs(v[columns]), _ZERO * units[columns])
         rest[columns] = np.where(np.abs(rest[columns]) > left, rest[columns], 0.0)
+        rest = np.where(np.abs(rest) > np.abs(v), v, rest)
         try:
-            units, rows = self.units(rest, rest)
+            units, rows = self.units(rest, self.sizes(rest)[0])
         except (KernelError, np.linalg.LinAlgError):
             return units, rows
         kept = np.array(self.kept, dtype=np.int64)

@@ -39,6 +39,8 @@ ABOUT = ("equilibrium", "steady")
 NEUTRAL = 1e-7
 """Real parts below this share of `size` are taken as zero: what rounding makes of a double eigenvalue."""
 FLOQUET = "If it repeats itself after a period T, model.periodic(state, T, ...) gives the Floquet multipliers, which do"
+_DIGITS = 4.0 * float(np.finfo(np.float64).eps)
+"""The last digits of a state, as a share of it."""
 _RANK = 1e-10
 """Pivots of dh/dy below this share of the largest are rows that repeat others."""
 
@@ -345,12 +347,13 @@ def _check_rest(
     field: Field, v: Array, value: Array, slopes: Array, about: str, units: Array, rows: Array
 ) -> None:
     """Reject a point at which the kept states change, by more than a share of the terms and units of their rates."""
-    y, _, _ = field.split(v)
-    inside = np.abs(slopes[:, 1 : 1 + len(y)])
-    sizes = inside @ units[1 : 1 + len(y)]
-    least = np.fmax(sizes, WEAK * sizes.max(initial=0.0))  # what moves states that should be zero is rounding
-    off = share(value, inside @ np.abs(y), np.fmax(least, rows[: len(value)]))
     model = field.model
+    inside = slice(1, 1 + len(model.states))
+    sizes = np.abs(slopes[:, inside]) @ units[inside]
+    least = np.fmax(sizes, WEAK * sizes.max(initial=0.0))  # what moves states that should be zero is rounding
+    last = _DIGITS * (np.abs(slopes[:, inside]) @ np.abs(v[inside]))  # no state between two numbers is at rest
+    value = np.where(np.abs(value) > last, value, 0.0)
+    off = share(value, field.sizes(v)[1], np.fmax(least, rows[: len(value)]))
     worst = int(np.argmax(off)) if off.size else 0
     name = model.states[field.kept[worst]] if off.size else ""
 

@@ -106,7 +106,8 @@ class Problem:
         They are made of the equations, of v and of the guess, so that they follow the units of length, mass and time.
         What is left of a state that should be zero counts as zero.
         """
-        return self.field.units(np.where(np.abs(v) > self._rounding, v, 0.0), self.guess)
+        large = np.where(np.abs(v) > self._rounding, v, 0.0)
+        return self.field.units(large, np.fmax(np.abs(large), np.abs(self.guess)))
 
     @cached_property
     def _rounding(self) -> Array:

@@ -409,3 +409,38 @@ def test_outputs_at_kinks_are_refused() -> None:
             linear(bent=kink, straight=x)
     smooth = linear(square=x**2 + v**2, cubic=x * sp.Abs(x), far=sp.Abs(x - 1), straight=3 * x + v)
     np.testing.assert_allclose(smooth.C[-4:], [[0, 0], [0, 0], [-1, 0], [3, 1]], atol=1e-15)
+
+
+@pytest.mark.parametrize("turns", [0, 1000, 10**6, 10**9])
+def test_a_pendulum_that_moves_is_not_at_rest_after_any_number_of_turns(turns: int) -> None:
+    """d2x/dt2 = -sin x + u rests at x = 2 pi n without u, and moves with rates of the size 1 wherever it does not."""
+    x, u = cg.coordinates("x"), cg.inputs("u")
+    v = cg.rate(x)
+    pendulum = cg.System(
+        "turns", coordinates=[x], kinetic=v**2 / 2, potential=-sp.cos(x), forces={v: u}
+    ).compile("lagrange")
+    down = 2 * np.pi * turns
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = pendulum.linearize({"x": down, "x_dot": 0.0})
+    np.testing.assert_allclose(found.A, [[0, 1], [-1, 0]], atol=1e-12)
+    for state, force in (((0.0, 1e-3), 0.0), ((0.0, 1.0), 0.0), ((1e-3, 0.0), 0.0), ((0.0, 0.0), 0.5)):
+        with pytest.raises(cg.ArgumentError, match="not an equilibrium"):
+            pendulum.linearize({"x": down + state[0], "x_dot": state[1]}, inputs={"u": force})
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e5, 1e9])
+def test_a_wheel_that_turns_is_not_at_rest_at_any_angle(angle: float) -> None:
+    """Nothing depends on the angle of a free wheel, so that it is not a unit for rates."""
+    x, y = cg.coordinates("x y")
+    v, w = cg.rate(x), cg.rate(y)
+    wheel = cg.System(
+        "wheel_by_a_spring", coordinates=[x, y], kinetic=(v**2 + w**2) / 2, potential=(x - 1) ** 2 / 2
+    ).compile("lagrange")
+    rest = {"x": 1.0, "y": angle, "x_dot": 0.0, "y_dot": 0.0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wheel.linearize(rest)
+    for rate in (1e-3, 1.0):
+        with pytest.raises(cg.ArgumentError, match=r"not an equilibrium, d\(y\)/dt"):
+            wheel.linearize(rest | {"y_dot": rate})
