@@ -351,7 +351,9 @@ def _check_rest(
     inside = slice(1, 1 + len(model.states))
     sizes = np.abs(slopes[:, inside]) @ units[inside]
     least = np.fmax(sizes, WEAK * sizes.max(initial=0.0))  # what moves states that should be zero is rounding
-    last = _DIGITS * (np.abs(slopes[:, inside]) @ np.abs(v[inside]))  # no state between two numbers is at rest
+    last = _DIGITS * (
+        np.abs(slopes[:, inside]) @ np.abs(v[inside])
+    )  # no state between two numbers is at rest
     value = np.where(np.abs(value) > last, value, 0.0)
     off = share(value, field.sizes(v)[1], np.fmax(least, rows[: len(value)]))
     worst = int(np.argmax(off)) if off.size else 0

@@ -61,6 +61,10 @@ class Polynomials:
         a, b, c, d = self.values[place].T
         return np.asarray(a + s * (b + s * (c + s * d)))
 
+    def before(self, t: Array) -> Array:
+        """Values at times t (N,), by the polynomials that end at a time if one begins there."""
+        return self.at(t, np.nextafter(t, -np.inf))
+
     def slopes(self, t: Array, direction: float) -> Array:
         """The derivatives by the time at times t (N,); at a sample, those from which a run in this direction comes."""
         place, s = self._place(t, t, "left" if direction > 0 else "right")

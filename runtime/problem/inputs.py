@@ -69,9 +69,9 @@ class Signal:
         """The samples as a caller gives them."""
         return self.times, self.values, "linear" if self.kind == LINEAR else "zoh"
 
-    def at(self, t: Array) -> Array:
-        """Values at times t (N,); where two samples share a time, the later one."""
-        index = np.searchsorted(self.times, t, side="right") - 1
+    def at(self, t: Array, side: Any = "right") -> Array:
+        """Values at times t (N,); at a sample that of later times, or with the side "left" of earlier ones."""
+        index = np.searchsorted(self.times, t, side=side) - 1
         left = np.maximum(index, 0)
         held = self.values[left]
         if self.kind == HOLD:
@@ -81,6 +81,10 @@ class Signal:
         inside = (index >= 0) & (width > 0)
         fraction = np.where(inside, (t - self.times[left]) / np.where(width > 0, width, 1.0), 0.0)
         return np.asarray(held + fraction * (self.values[right] - held))
+
+    def before(self, t: Array) -> Array:
+        """Values at times t (N,); at a sample those of the times before it."""
+        return self.at(t, "left")
 
     def slopes(self, t: Array, direction: float) -> Array:
         """The derivatives by the time at times t (N,); at a sample, those from which a run in this direction comes."""
@@ -123,13 +127,18 @@ class Inputs:
         """Whether no input ever changes."""
         return not self.signals and not self.functions
 
-    def at(self, t: Any, y: Array) -> Array:
-        """u at time t: shape (n,) for a number t and y of shape (states,); (n, N) for t (N,) and y (states, N)."""
+    def at(self, t: Any, y: Array, left: Array | None = None) -> Array:
+        """u at time t: shape (n,) for a number t and y of shape (states,); (n, N) for t (N,) and y (states, N).
+
+        At times where `left` (N,) is true, samples count from the next time on, else from their own.
+        """
         moments = np.atleast_1d(np.asarray(t, dtype=np.float64))
         u = np.empty((len(self.names), len(moments)))
         u[:] = self.values if self.values.ndim == 2 else self.values[:, None]
         for index, signal in self.signals.items():
             u[index] = signal.at(moments)
+            if left is not None and left.any():
+                u[index, left] = signal.before(moments[left])
         if self.start is not None:
             for rows in self.moving:
                 u[rows] = _moved(u[rows], moments - self.start)

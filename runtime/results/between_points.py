@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from .run_data import RunData
 
 
+EDGE = 1e-9
+"""What is drawn at the ends of a step is evaluated this share of it inside, where every branch is that of the step."""
+
+
 class Inside:
     """The motion inside the steps of a run, with the inputs as each step used them."""
 
@@ -72,4 +76,12 @@ def drawn(sol: RunData, points: int = POINTS) -> RunData | Series:
     t, y = t.ravel(), np.ascontiguousarray(y.reshape(len(y), -1))
     low, high = np.repeat(begin, len(fractions)), np.repeat(end, len(fractions))
     inside = Inside(sol, dense)
-    return Series(sol.model, t, y, sol._p, lambda: inside.u(t, y, low, high))
+
+    steps, theta = np.repeat(np.arange(len(begin)), len(fractions)), np.tile(fractions, len(begin))
+
+    def points() -> tuple[Array, Array, Array]:
+        parts = theta.clip(EDGE, 1.0 - EDGE)
+        moments, states = low + parts * (high - low), dense.inside(steps, parts)
+        return moments, states, inside.u(moments, states, low, high)
+
+    return Series(sol.model, t, y, sol._p, points)

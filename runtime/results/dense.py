@@ -57,6 +57,10 @@ class Dense:
         """The states at the start of steps first <= i < last, (n, last - first)."""
         return np.ascontiguousarray(self._coef[first:last, 0, :].T)
 
+    def inside(self, step: Array, theta: Array) -> Array:
+        """The states at fractions theta (N,) of the steps step (N,), (n, N)."""
+        return np.asarray(self._interpolated(self._coef, step, theta))
+
     def __call__(self, t: Any) -> Array:
         moments = array("t", t)
         if moments.ndim > 1:

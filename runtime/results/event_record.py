@@ -197,6 +197,25 @@ class EventRecord:
             table[:, row:] = modes[:, None]
         return table
 
+    def followed(self, t: Array, n: int, within: float) -> NDArray[np.bool_]:
+        """Which of the points at times t are followed by a jump at that time, or `within` a share of it.
+
+        n is the number of states.
+        """
+        begin, width = HEAD + 2 * self.n, len(self.contacts) + len(self.signs)
+        rows = self.rows[self.causes >= 0]
+        changed = (rows[:, HEAD : HEAD + n] != rows[:, HEAD + self.n : HEAD + self.n + n]).any(axis=1)
+        modes = rows[:, begin : begin + 2 * width]
+        changed |= (modes[:, :width] != modes[:, width:]).any(axis=1)
+        times, last = rows[changed, 0], rows[changed, 2].astype(np.int64)
+        found = np.zeros(len(t), dtype=np.bool_)
+        while len(last):
+            near = last > 0
+            near[near] = np.abs(t[last[near] - 1] - times[near]) <= within * np.abs(times[near])
+            times, last = times[near], last[near] - 1
+            found[last] = True
+        return found
+
     def modes_at(self, t: Array, sign: float) -> Array:
         """The modes at times inside steps, (n_modes, N); sign: the direction of the run."""
         changes = self._changes()

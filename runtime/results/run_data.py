@@ -15,6 +15,7 @@ from ..problem.consistency import Accepted, drift, warn
 from ..problem.continued import Continued, last
 from ..problem.inputs import Inputs
 from ..problem.options import RunOptions
+from .row_sides import Points
 from .series import Series
 
 if TYPE_CHECKING:
@@ -197,13 +198,16 @@ class RunData(Continued):
 
     def _u(self) -> Array:
         """The inputs at each point (nu, N), followed by the contact modes if the model has contacts."""
-        u = self._inputs
-        rows = u.at(self.t, self.y) if isinstance(u, Inputs) else np.repeat(u[:, None], len(self.t), axis=1)
-        if self._event_record is None or not self._event_record.contacts:
-            return rows
-        return np.concatenate([rows, self._event_record.modes_of_rows(len(self.t))])
+        return self._points()[2]
+
+    def _points(self) -> tuple[Array, Array, Array]:
+        """The times and states at which quantities are evaluated, see `row_sides`, and `_u`."""
+        span = float(self._problem.t_span[0]), self.t_reached
+        return Points(
+            self.model, *span, self.t, self.y, self._p, self._inputs, self._event_record
+        ).evaluated()
 
     def _series(self) -> Series:
         if self._named is None:
-            self._named = Series(self.model, self.t, self.y, self._p, self._u)
+            self._named = Series(self.model, self.t, self.y, self._p, self._points)
         return self._named

@@ -17,12 +17,17 @@ ENOUGH = 4000
 
 
 class Series:
-    """Every quantity of a model by name at times t (N,) and states y (n, N); computed when first asked for."""
+    """Every quantity of a model by name at times t (N,) and states y (n, N); computed when first asked for.
 
-    __slots__ = ("_all", "_model", "_p", "_u", "t", "y")
+    `points` gives the times and states at which they are evaluated, see `row_sides`, and the inputs with the modes.
+    """
 
-    def __init__(self, model: BaseModel, t: Array, y: Array, p: Array, u: Callable[[], Array]) -> None:
-        self._model, self.t, self.y, self._p, self._u = model, t, y, p, u
+    __slots__ = ("_all", "_model", "_p", "_points", "t", "y")
+
+    def __init__(
+        self, model: BaseModel, t: Array, y: Array, p: Array, points: Callable[[], tuple[Array, Array, Array]]
+    ) -> None:
+        self._model, self.t, self.y, self._p, self._points = model, t, y, p, points
         self._all: dict[str, Array] | None = None
 
     def __getitem__(self, name: Any) -> Array:
@@ -33,7 +38,7 @@ class Series:
         if key in ("t", model.along):
             return self.t
         if key in model.inputs:
-            row: Array = self._u()[model.inputs.index(key)]
+            row: Array = self._points()[2][model.inputs.index(key)]
             return row
         return self.all(key if name is None else name)[key]
 
@@ -43,5 +48,8 @@ class Series:
         if name is not None and plain_name(name) not in model.quantities:
             raise unknown_quantity(name, model.name, model.quantities)
         if self._all is None:
-            self._all = model._values(self.t, self.y, self._p, self._u(), strict=False)
+            t, y, u = self._points()
+            self._all = model._values(t, y, self._p, u, strict=False)
+            if y is not self.y:
+                self._all |= {name: row.copy() for name, row in zip(model.states, self.y)}
         return self._all

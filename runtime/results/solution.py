@@ -32,7 +32,8 @@ class Solution(RunData):
 
     t_events and y_events: lists with an array for each event, (k,) and (k, n), those of the model first, then those
     given to `integrate`; the states are those before a reset. None if there are no events. At a reset or a mode change
-    `t` contains the time twice, with the states before and after (with `t_eval`, only the one before).
+    `t` contains the time twice, with the states before and after (with `t_eval`, only the one before); every quantity
+    has the inputs, branches and modes of its side.
     ``modes``: the history of the contact modes, a list of `Mode` (t_start, t_end, contacts, signs, ended_by).
     ``sensitivity``: with ``sensitivities=[...]`` the `Sensitivity` of the run, else None.
     ``paradox``: for a run that ended with status -10, the `Paradox` with the time, the state and all solutions found.

@@ -90,9 +90,8 @@ class Sensitivity(RunDerivatives):
         slopes = np.zeros((len(self._model.inputs), len(solution.t)))
         slopes[:, later] = self._given.inputs.slopes(solution.t[later], self._step, self._given.t0)
         seeds = moved(self._given.start.seeds[:, :, None], slopes, self.delays)
-        return along(
-            self._model, kernel, solution.t, solution.y, p, solution._u(), self.y, seeds, self.delays
-        )
+        t, y, u = solution._points()
+        return along(self._model, kernel, t, y, p, u, self.y, seeds, self.delays)
 
 
 def integrate(
