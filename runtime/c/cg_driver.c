@@ -93,7 +93,6 @@ static void cg_driver_set_end(cg_run_t *run, cg_time_t t_end)
     run->t_end = t_end;
     run->n_spent = run->n_steps + run->n_rejected;
     run->direction = t_end < cg_time_outside(run, run->t) ? -1.0 : 1.0;
-    cg_driver_enter_segment(run);
 }
 
 /* Resets the step-size control. */
@@ -142,6 +141,7 @@ int cg_run_start(cg_run_t *run, cg_time_t t0, const double *x0, cg_time_t t_end)
     }
     cg_driver_take_moving(run);
     cg_driver_set_end(run, t_end);
+    cg_driver_enter_segment(run);
     return CG_OK;
 }
 
@@ -155,6 +155,9 @@ int cg_run_extend(cg_run_t *run, cg_time_t t_end)
     run->status = CG_OK;
     run->n_before = run->n_steps; /* as in a batch, whose runs keep no more than their columns */
     cg_driver_set_end(run, t_end);
+    if (t_end != cg_time_outside(run, run->t)) { /* else modes are chosen for the inputs with which the run came here */
+        cg_driver_enter_segment(run);
+    }
     if (run->detector != NULL && run->detector->memory.direction != run->direction) {
         cg_detector_again(run->detector);
     }

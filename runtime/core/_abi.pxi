@@ -70,6 +70,7 @@ cdef extern from "cg_run.h" nogil:
         double *p
         double *u
         double *u_slope
+        double *u_time
         double rtol
         double max_step
         double first_step

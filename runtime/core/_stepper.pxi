@@ -361,10 +361,21 @@ cdef class StepperCore:
         self._settle()
         if self.signals is None:
             return self.run.u
-        now = self._inputs().at(self.run.t, _copy(self.run.x, self.model.n_states))
+        left = np.array([self.model.model.n_modes > 0 and not self._entered()])
+        now = self._inputs().at(self.run.t, _copy(self.run.x, self.model.n_states), left)
         memcpy(self.u_now, cnp.PyArray_DATA(now), n * sizeof(double))
         memcpy(self.u_now + n, self.run.u + n, self.model.model.n_modes * sizeof(double))
         return self.u_now
+
+    cdef bint _entered(self):
+        """Whether the samples at `t` count already; until then modes are those that fit the inputs before them."""
+        cdef Py_ssize_t i
+        cdef int kind
+        for i in range(self.model.n_inputs):
+            kind = self.signals.table[i].kind
+            if kind != CG_SIGNAL_CONSTANT and kind != CG_SIGNAL_CALL and self.run.u_time[i] == self.run.t:
+                return True
+        return False
 
     def __getitem__(self, key):
         cdef long place = _place(self.model, key)

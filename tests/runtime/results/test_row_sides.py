@@ -141,3 +141,17 @@ def test_a_reset_at_a_jump_of_an_input_has_the_input_of_each_side() -> None:
     (row,) = np.flatnonzero(np.diff(run.t) == 0)
     assert run.t[row] == 1
     assert run["doubled"][row : row + 2].tolist() == [6, 14]
+
+
+def test_a_stepper_has_the_input_for_which_its_modes_are() -> None:
+    """At t = 1 the block still sticks, and the input jumps in the next step; one set there chooses the modes anew."""
+    run = block().stepper({"x": 0, "x_dot": 0}, {"mu": LIMIT}, {"u": INPUTS["held"]})
+    for _ in range(2):
+        run.advance(1.0)
+        assert (run["u"], run["friction_c"], run.modes) == (0.0, 0.0, {"c": "stick"})
+    again = run.__copy__()
+    assert (again["u"], again["friction_c"]) == (0.0, 0.0)
+    run.advance(1.5)
+    assert (run["u"], run["friction_c"], run.modes) == (1.0, -LIMIT, {"c": "slip+"})
+    again.set_inputs(u=([0, 1], [0, 1.0]))
+    assert (again["u"], again["friction_c"], again.modes) == (1.0, -LIMIT, {"c": "slip+"})
