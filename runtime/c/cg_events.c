@@ -13,6 +13,7 @@ int cg_detector_begin(cg_run_t *run)
     cg_detector_t *const detector = run->detector;
     cg_detector_memory_t *const memory = &detector->memory;
     const int fresh = memory->begun != CG_WATCH_MODES;
+    double ahead = 0.0;
     int status = CG_OK;
     if (memory->begun == CG_WATCH_NEW && detector->n_modes > 0 && !cg_detector_has_room(detector, 1)) {
         return CG_EVENTS_FULL;
@@ -28,7 +29,7 @@ int cg_detector_begin(cg_run_t *run)
         }
         status = run->direction > 0.0 ? cg_modes_free(run, 1) : CG_BAD_ARGUMENT;
         if (status == CG_OK) {
-            status = cg_modes_choose(run);
+            status = cg_sides_choose_modes(run, &ahead);
         }
         if (status == CG_OK && run->jump != NULL) {
             cg_jump_at_t at;
@@ -55,6 +56,9 @@ int cg_detector_begin(cg_run_t *run)
             cg_detector_log(run, CG_LOG_START, NULL, run->x);
             detector->n_instants++;
         }
+    }
+    if (status == CG_OK && ahead > 0.0) {
+        status = cg_sides_leave(run, ahead);
     }
     detector->have_end = 0;
     memory->direction = run->direction;

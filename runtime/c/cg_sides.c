@@ -184,6 +184,95 @@ static int cg_sides_look_ahead(cg_run_t *run)
     return cg_run_inputs(run, run->t, run->x);
 }
 
+/* Whether the state is on kinks while a contact sticks, so that the branch there may be that of neither side: to `on`. */
+static int cg_sides_on_kinks(cg_run_t *run, double *on)
+{
+    cg_detector_t *const detector = run->detector;
+    int any = 0, sticks = 0;
+    for (int32_t i = 0; i < detector->n_contacts; i++) {
+        sticks = sticks || run->u[detector->n_inputs + i] == 0.0;
+    }
+    if (!sticks || detector->n_guards == run->model->n_events
+        || run->model->guards_fn(cg_time_of_model(run, run->t), run->x, run->p, run->u, detector->guards, run->work) != CG_OK) {
+        return 0;
+    }
+    for (int32_t i = run->model->n_events; i < detector->n_guards; i++) {
+        on[i] = detector->guards[i] == 0.0 ? 1.0 : 0.0;
+        any = any || on[i] != 0.0;
+    }
+    return any;
+}
+
+/* The shortest time after which the flow has left one of the kinks `on` which it is, to detector->flow; 0: it stays. */
+static double cg_sides_leaves(cg_run_t *run, const double *on)
+{
+    cg_detector_t *const detector = run->detector;
+    if (cg_run_derivative(run) != CG_OK) {
+        return 0.0;
+    }
+    memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
+    double s = fabs(cg_detector_moment(run));
+    for (int probe = 1; probe < CG_PROBES; probe++) {
+        s /= CG_FURTHER;
+    }
+    for (int probe = 0; probe < CG_PROBES; probe++, s *= CG_FURTHER) {
+        if (s < 2.0 * cg_step_smallest(run->t) || cg_sides_flow(run, run->direction * s, detector->guards) != CG_OK) {
+            continue;
+        }
+        for (int32_t i = run->model->n_events; i < detector->n_guards; i++) {
+            if (on[i] != 0.0 && detector->guards[i] != 0.0) {
+                return s;
+            }
+        }
+    }
+    return 0.0;
+}
+
+int cg_sides_choose_modes(cg_run_t *run, double *ahead)
+{
+    cg_detector_t *const detector = run->detector;
+    double *const modes = run->u + detector->n_inputs, *const on = detector->samples;
+    double kept[2 * CG_MOST_CONTACTS], free[CG_MOST_CONTACTS];
+    const double t = run->t;
+    const size_t bytes = sizeof(double) * (size_t)detector->n_modes, places = sizeof(double) * (size_t)detector->n_contacts;
+    int status = cg_modes_choose(run);
+    *ahead = 0.0;
+    if (status != CG_OK || !cg_sides_on_kinks(run, on)) {
+        return status;
+    }
+    memcpy(kept, modes, bytes);
+    memcpy(free, detector->free, places);
+    run->have_f = 0;
+    const double s = cg_sides_leaves(run, on);
+    if (s > 0.0) {
+        for (int32_t i = 0; i < run->n; i++) { /* the two places change */
+            const double here = run->x[i];
+            run->x[i] = detector->flow[i];
+            detector->flow[i] = here;
+        }
+        run->t = t + run->direction * s;
+        status = cg_modes_free(run, 1);
+        status = status == CG_OK ? cg_modes_choose(run) : status;
+        memcpy(run->x, detector->flow, sizeof(double) * (size_t)run->n);
+        run->t = t;
+    }
+    if (status != CG_OK) {
+        memcpy(modes, kept, bytes);
+    }
+    *ahead = memcmp(modes, kept, bytes) != 0 ? s : 0.0;
+    memcpy(detector->free, free, places);
+    return cg_run_inputs(run, run->t, run->x);
+}
+
+int cg_sides_leave(cg_run_t *run, double ahead)
+{
+    int status = cg_run_derivative(run);
+    status = status == CG_OK ? cg_sides_flow(run, run->direction * ahead, run->detector->guards) : status;
+    status = status == CG_OK ? cg_run_probe(run, run->t + run->direction * ahead, run->detector->flow, run->f) : status;
+    const int back = cg_run_inputs(run, run->t, run->x);
+    return status != CG_OK ? status : back;
+}
+
 /* ---- sides ---- */
 
 /* The side that a guard keeps until it leaves zero to the other one, which then is a crossing; 0: none. */
