@@ -30,6 +30,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chaplygin.errors import ArgumentError
 
@@ -127,7 +128,7 @@ class Inputs:
         """Whether no input ever changes."""
         return not self.signals and not self.functions
 
-    def at(self, t: Any, y: Array, left: Array | None = None) -> Array:
+    def at(self, t: Any, y: Array, left: NDArray[np.bool_] | None = None) -> Array:
         """u at time t: shape (n,) for a number t and y of shape (states,); (n, N) for t (N,) and y (states, N).
 
         At times where `left` (N,) is true, samples count from the next time on, else from their own.

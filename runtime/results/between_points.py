@@ -79,9 +79,9 @@ def drawn(sol: RunData, points: int = POINTS) -> RunData | Series:
 
     steps, theta = np.repeat(np.arange(len(begin)), len(fractions)), np.tile(fractions, len(begin))
 
-    def points() -> tuple[Array, Array, Array]:
+    def evaluated() -> tuple[Array, Array, Array]:
         parts = theta.clip(EDGE, 1.0 - EDGE)
         moments, states = low + parts * (high - low), dense.inside(steps, parts)
         return moments, states, inside.u(moments, states, low, high)
 
-    return Series(sol.model, t, y, sol._p, points)
+    return Series(sol.model, t, y, sol._p, evaluated)
