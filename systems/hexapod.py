@@ -72,9 +72,7 @@ def system() -> System:
 
     def held(body: Any, point: Any, place: Any) -> list[Any]:
         """A point of a body, given relative to its mass centre, stays at a place."""
-        while body is not None:
-            point, body = body.center + body.rotation * point, body.parent
-        return list(point - sp.Matrix(place))
+        return list(body.point(point) - sp.Matrix(place))
 
     platform = cg.joint.free(**solid("platform", "platform", 0))
     bodies, closed = [platform], []

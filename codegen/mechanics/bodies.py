@@ -32,7 +32,7 @@ class Body:
     rotation : 3x3 matrix from body axes to the axes of the parent (or of space); its columns are the body axes. A
         rotation times a scalar factor is accepted, as given by a quaternion q with |q| != 1. None: the parent's axes.
     center : position of the mass centre, 3 components in the parent's axes, relative to the parent's mass centre;
-        without a parent, in space. None: (0, 0, 0).
+        without a parent, in space. None: (0, 0, 0). `body.point()` is the place in space in both cases.
     parent : the body relative to which the pose is given.
     about : the reference point of `inertia`, in body axes, relative to the mass centre.
 
@@ -102,6 +102,38 @@ class Body:
             return given
         d = vector(where, "about", about)
         return given - self.mass * (d.dot(d) * sp.eye(3) - d * d.T)
+
+    def point(self, arm: Sequence[Expression] = (0, 0, 0)) -> Any:
+        """The place in space of a point of the body, a column of expressions in (t, x).
+
+        arm : the point in body axes, relative to the mass centre, as `point` of `Wrench`. Default: the mass centre. A
+            point p of a link's frame, in which `at` and `center` are given, is ``link.origin + p``.
+
+        >>> import chaplygin as cg
+        >>> l = cg.parameters("l", positive=True)
+        >>> cart = cg.joint.prismatic(None, "x", name="cart", mass=1)
+        >>> rod = cg.joint.revolute(cart, "y", name="rod", mass=1, center=(0, 0, -l))
+        >>> rod.point().T, rod.point(rod.origin).T
+        (Matrix([[cart - l*sin(rod), 0, -l*cos(rod)]]), Matrix([[cart, 0, 0]]))
+        """
+        place, body = vector(f"Body {self.name!r}", "arm", arm), self
+        while body is not None:
+            place, body = body.center + body.rotation * place, body.parent
+        return place
+
+    @property
+    def attitude(self) -> Any:
+        """The 3x3 rotation matrix from body axes to space, in (t, x); its columns are the body axes.
+
+        >>> import chaplygin as cg
+        >>> frame = cg.Body("frame", rotation=cg.turn("x", cg.coordinates("a")))
+        >>> cg.Body("blade", parent=frame, rotation=cg.turn("z", cg.coordinates("b"))).attitude[:, 0].T
+        Matrix([[cos(b), sin(b)*cos(a), sin(a)*sin(b)]])
+        """
+        turned, body = self.rotation, self.parent
+        while body is not None:
+            turned, body = body.rotation * turned, body.parent
+        return turned
 
     def entries(self) -> list[tuple[Entry, Expression]]:
         """The declared expressions, each with its place."""

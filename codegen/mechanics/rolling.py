@@ -19,7 +19,7 @@ from ..identities.rank import generic_rank
 from ..identities.rational import vanishes
 from ..identities.unused_variables import dropped
 from ..symbols.symbols import Coordinate, DeclarationError, as_assumed, rate
-from .bodies import Body, vector
+from .bodies import Body, moves, vector
 from .joint import Link
 from .screws import Flow
 
@@ -37,8 +37,9 @@ def rolling(
 ) -> list[Expression]:
     """Constraints of rolling: at the contact, body and support have the same velocity.
 
-    contact : the position of the contact in space, a function of (t, x); with ``axes=body``, its position relative to
-        the mass centre in body axes (an expression in x if the contact moves over the body, as that of a ball does).
+    contact : the position of the contact in space, a function of (t, x), such as ``body.point() - (0, 0, r)`` with
+        SymPy's matrices; `body.center` is in the axes of the parent. With ``axes=body``, its position relative to the
+        mass centre in body axes (an expression in x if the contact moves over the body, as that of a ball does).
     on : the body on which it rolls; None: the ground.
     directions : vectors in space along which the velocities are equal (skates, wheels that can slip along their
         axis); None: all three components, except those that vanish or follow from the ones before them identically, as
@@ -48,7 +49,8 @@ def rolling(
 
     Returns expressions for `System(constraints=[...])`.
 
-    Raises DeclarationError, naming the body, for wrong shapes and for `axes` of another body.
+    Raises DeclarationError, naming the body, for wrong shapes, for `axes` of another body, and for a contact that
+    follows the body only if it is read in the axes of the parent.
 
     A disk that its pose keeps on a slope, where both components of the velocity say the same:
 
@@ -65,7 +67,7 @@ def rolling(
     holonomic equation, and rolling holds along it:
 
     >>> ball = cg.joint.free(None, name="ball", mass=m, inertia=[2 * m * r**2 / 5] * 3)
-    >>> x, y, z = ball.center
+    >>> x, y, z = ball.point()
     >>> along = cg.rolling(ball, (x, y, 0), directions=[(1, 0, 0), (0, 1, 0)])
     >>> on_a_plane = cg.System("ball", bodies=[ball], constraints=along, holonomic=[z - r])
     >>> len(on_a_plane.constraints)  # two of rolling, and dz/dt = 0
@@ -86,6 +88,8 @@ def rolling(
     own = {x: rate(x) for x in names} if kinematics is None else kinematics
     flow, symbols = Flow.apart(used, {**own, **joints, **(kinematics or {})})
     g, spot = flow.graph, flow.nodes(place)
+    if axes is None:
+        _check_in_space(where, flow, body, place)
 
     def speed(of: Body | None) -> Vector:
         if of is None:
@@ -101,6 +105,30 @@ def rolling(
     if directions is None:
         slip = _independent(flow, [n for n in slip if not vanishes(g, n)], used)
     return [sp.expand(e) if e.count_ops() < 60 else e for e in expressions(g, slip, symbols)]
+
+
+def _check_in_space(where: str, flow: Flow, body: Body, place: Any) -> None:
+    """Refuse a contact in the axes of the parent.
+
+    It has the coordinates of the body's own pose alone, and relative to the mass centre it depends on fewer of them all
+    where both are in the parent's axes than where both are in space.
+    """
+    parent = body.parent
+    if parent is None or not moves(place) <= moves(body.rotation) | moves(body.center):
+        return
+
+    def moving(center: Vector) -> set[Node]:
+        apart = dropped(flow.graph, minus(flow.graph, flow.nodes(place), center), set(flow.along))
+        return {n for n in flow.along if flow.graph.depends_on(apart, {n})}
+
+    within, in_space = moving(flow.nodes(body.center)), moving(flow.position(body))
+    if within < in_space:
+        names = ", ".join(sorted(str(flow.graph.value[n]) for n in in_space - within))
+        raise DeclarationError(
+            f"{where}: contact is a position in space, but this one does not follow the body along {names}: it seems to "
+            f"be in the axes of {parent.name!r}, as {body.name}.center is; {body.name}.point() is the mass centre in "
+            "space, and axes=body takes a position relative to it in body axes"
+        )
 
 
 def _independent(flow: Flow, slip: Sequence[Node], used: set[sp.Symbol]) -> list[Node]:

@@ -428,3 +428,64 @@ def test_rolling_knows_the_kinematics_of_links() -> None:
     s = cg.coordinates("s")
     (row,) = cg.rolling(ball, (s, 0, 0), directions=[(0, 1, 0)])
     assert not any(str(each).startswith("b_q") and str(each).endswith("_dot") for each in row.free_symbols)
+
+
+def test_places_in_space_of_a_chain() -> None:
+    """Against SciPy's rotations: the mass centre, a point of the body, and the joint, two links out."""
+    base = joint.planar(None, "z", name="base", mass=1, center=CENTER)
+    arm = joint.revolute(base, "x", **STANDING)
+    bead = cg.Body("bead", parent=arm, mass=1, rotation=cg.turn(2, sp.Rational(1, 5)), center=(0.1, 0.2, 0.3))
+    values = dict(zip([*base.coordinates, *arm.coordinates], (0.7, -0.4, 1.1, 0.6), strict=True))
+    turned = Rotation.from_euler("Z", 1.1)
+    pivot = np.array([0.7, -0.4, 0]) + turned.apply(AT)
+    further = turned * PLACE * Rotation.from_euler("X", 0.6)
+    center = pivot + further.apply(CENTER)
+    tip = center + further.apply([1, 2, 3])
+    np.testing.assert_allclose(numbers(arm.point(), values).ravel(), center, atol=1e-14)
+    np.testing.assert_allclose(numbers(arm.point((1, 2, 3)), values).ravel(), tip, atol=1e-14)
+    np.testing.assert_allclose(numbers(arm.point(arm.origin), values).ravel(), pivot, atol=1e-14)
+    np.testing.assert_allclose(numbers(arm.attitude, values), further.as_matrix(), atol=1e-14)
+    onwards = further * Rotation.from_euler("Y", 0.2)
+    np.testing.assert_allclose(numbers(bead.attitude, values), onwards.as_matrix(), atol=1e-14)
+    place = center + further.apply([0.1, 0.2, 0.3]) + onwards.apply([0, 0, 1])
+    np.testing.assert_allclose(numbers(bead.point([0, 0, 1]), values).ravel(), place, atol=1e-14)
+    with pytest.raises(DeclarationError, match=r"Body 'link': arm has 2 entries; give 3"):
+        arm.point((1, 2))
+
+
+def test_a_wheel_on_a_base_rolls_in_space() -> None:
+    """Beside the middle by b, v + b omega = r wheel_dot; its `center`, in the axes of the base, is refused."""
+    m, J, r, b = cg.parameters("m J r b", positive=True)
+    base = joint.planar(None, name="base", mass=m, inertia=(J, J, J))
+    wheel = joint.revolute(base, "y", name="wheel", mass=m, inertia=(J, J, J), at=(0, -b, 0))
+    below = sp.Matrix([0, 0, -r])
+    along = {"directions": [base.attitude[:, 0]]}
+    rolls = cg.rolling(wheel, wheel.point() + below, **along)
+    model = python_model(
+        cg.System("unicycle", bodies=[base, wheel], constraints=rolls).equations().program, quiet=True
+    )
+    given = {"base_1_dot": 1.0, "base_2_dot": 0.0, "base_angle_dot": 0.5}
+    start = dict.fromkeys(model.declared, 0.0) | given
+    found = model.consistent(start, {"r": 0.2, "b": 0.3, "m": 1, "J": 0.1}, keep=list(given))
+    assert found["wheel_dot"] == pytest.approx((1 + 0.3 * 0.5) / 0.2, rel=1e-14)
+    with pytest.raises(
+        DeclarationError,
+        match=r"rolling\(wheel\): contact .* along base_1, base_2, base_angle: .* axes of 'base', as wheel.center is",
+    ):
+        cg.rolling(wheel, wheel.center + below, **along)
+    with pytest.raises(DeclarationError, match=r"axes of 'base'"):  # a skate at its own centre
+        cg.rolling(wheel, wheel.center, directions=[base.attitude[:, 1]])
+
+
+def test_contacts_in_the_axes_of_a_parent_that_does_not_move() -> None:
+    """A disk on a ramp that is turned, and one whose parent stands where space does."""
+    s, phi = cg.coordinates("s phi")
+    m, J, r = cg.parameters("m J r", positive=True)
+    disk = {"mass": m, "inertia": (0, 0, J), "rotation": cg.turn(3, -phi), "center": (s, r, 0)}
+    ramp, level = cg.Body("ramp", rotation=cg.turn(3, sp.pi / 6)), cg.Body("level")
+    turned, straight = (cg.Body("disk", parent=of, **disk) for of in (ramp, level))
+    (rolls,) = cg.rolling(turned, turned.point() - ramp.rotation * sp.Matrix([0, r, 0]))
+    assert sp.simplify(rolls / (cg.rate(s) - r * cg.rate(phi))).is_number
+    with pytest.raises(DeclarationError, match=r"along s: .* axes of 'ramp'"):
+        cg.rolling(turned, turned.center - sp.Matrix([0, r, 0]))
+    assert cg.rolling(straight, straight.center - sp.Matrix([0, r, 0])) == [cg.rate(s) - r * cg.rate(phi)]
