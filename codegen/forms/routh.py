@@ -184,7 +184,7 @@ def _ignored(g: Graph, system: CheckedSystem, wanted: Sequence[sp.Symbol] | None
         found = list(cyclic_velocities(g, system))
         if not found:
             reasons = "; ".join(f"{n}: {failing_condition(g, system, r)}" for r, n in enumerate(names))
-            raise misfit("routh", system, "a displacement is cyclic", f" for every velocity ({reasons})")
+            raise misfit("routh", system, "a displacement is cyclic", f" for every velocity. {reasons}")
     else:
         found = []
         single = isinstance(wanted, (str, sp.Symbol))
@@ -201,7 +201,7 @@ def _ignored(g: Graph, system: CheckedSystem, wanted: Sequence[sp.Symbol] | None
             condition = failing_condition(g, system, found[-1])
             if condition is not None:
                 raise FormError(
-                    f"routh does not fit {system.name!r}: {name} is not cyclic: hypothesis '{condition}' fails"
+                    f"routh does not fit {system.name!r}: {name} is not cyclic: hypothesis {condition}"
                 )
     if len(found) == len(names):
         advice = ": every velocity is cyclic; name those to eliminate with ignore=[...]"

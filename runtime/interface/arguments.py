@@ -319,7 +319,8 @@ def unknown_entry(kind: str, unknown: Sequence[str], names: Sequence[str]) -> Ar
     """The error for entries of a dict that are not among `names`."""
     known = f"; known names are {', '.join(names)}" if names else "; the model has none"
     shown = listed(name[:ROOM] for name in unknown)
-    return ArgumentError(f"{kind}: unknown {shown}{nearest(unknown[0][:ROOM], names) or known}")
+    kept = " (one that drops out of the equations is left out)" if kind.endswith("parameters") else ""
+    return ArgumentError(f"{kind}: unknown {shown}{nearest(unknown[0][:ROOM], names) or known}{kept}")
 
 
 def check_names(kind: str, given: Iterable[str], names: Sequence[str]) -> None:

@@ -98,6 +98,8 @@ class InitialStates(BaseModel):
             return self._found(
                 np.array([t0]), wide(start), self.states, missing, dependent, lambda x: (x, wide(p)), u, count
             ), p
+        if missing and set(given) <= set(self.states):
+            raise self._velocities_missing(missing, given)
         x0 = self._table("initial", given, self.states, count)
         self._check_dependent(t0, dependent, x0, p, controls, count)
         return x0, p
@@ -106,6 +108,17 @@ class InitialStates(BaseModel):
         """The velocities among `names` that are not given; none if a coordinate is missing too."""
         missing = [name for name in names if name not in given]
         return [] if any(self.variables[name].kind == "coordinate" for name in missing) else missing
+
+    def _velocities_missing(self, missing: list[str], given: Mapping[str, Any]) -> ArgumentError:
+        """The error for velocities that are not given, and what finds those that the constraints determine."""
+        advice = ""
+        if any(name.startswith(("constraint_", "holonomic_")) for name in self.residuals):
+            keep = [name for name in given if self.variables[name].kind != "coordinate"]
+            held = f", keep={keep}" if keep else ""
+            advice = (
+                f"; model.consistent(initial, parameters{held}) finds velocities that satisfy the constraints"
+            )
+        return ArgumentError(f"initial: missing {', '.join(missing)}{advice}")
 
     def _found(
         self,

@@ -141,7 +141,7 @@ def test_the_reduced_system_stands_alone() -> None:
         (
             lambda: cg.System("well", coordinates=[X], kinetic=cg.rate(X) ** 2, potential=X**2),
             {},
-            "'a displacement is cyclic' fails",
+            r"' fails for every velocity. x_dot: 'X_x_dot L = 0' fails: T or V changes along it$",
         ),
         (
             lambda: cg.System(
@@ -151,12 +151,12 @@ def test_the_reduced_system_stands_alone() -> None:
                 forces={cg.rate(Y): -cg.rate(Y)},
             ),
             {"ignore": ["y_dot"]},
-            "'Q_y_dot = 0' fails",
+            "'Q_y_dot = 0' fails: a force acts along it$",
         ),
         (
             lambda: cg.example("euler_rigid_body").system,
             {"ignore": ["w3"]},
-            r"'\[X_w1, X_w3\] = 0' fails|'\[X_w., X_w3\] = 0' fails",
+            r"'\[X_w1, X_w3\] = 0' fails: it does not commute with X_w1$",
         ),
         (
             lambda: cg.System(

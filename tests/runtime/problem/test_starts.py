@@ -556,3 +556,41 @@ def test_every_velocity_can_be_given_where_contacts_that_stick_are_redundant(for
     assert sol.success
     assert sol["x_dot"][-1] == pytest.approx(1 - 0.5 * 1.8, abs=1e-9)
     assert sol.start == pytest.approx(start)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_velocities_left_out_where_all_are_states(backend: str) -> None:
+    """The message has the call that finds them, and that call finds the motion along the heading."""
+    x, y, phi = cg.coordinates("x y phi")
+    m = cg.parameters("m", positive=True)
+    u, v, w = (cg.rate(q) for q in (x, y, phi))
+    skate = cg.System(
+        "skate_of_starts",
+        coordinates=[x, y, phi],
+        kinetic=m * (u**2 + v**2 + w**2) / 2,
+        constraints=[u * sp.sin(phi) - v * sp.cos(phi)],
+    )
+    given, numbers = {"x": 0, "y": 0, "phi": 0.3, "phi_dot": 1, "x_dot": 2}, {"m": 1}
+    free = compiled(skate, "multipliers", backend)
+    with pytest.raises(ArgumentError, match=r"initial: missing y_dot; model\.consistent\(.*\)") as refused:
+        free.integrate((0, 1), given, numbers)
+    call = str(refused.value).removeprefix("initial: missing y_dot; ").split(" finds ")[0]
+    found = eval(call, {"model": free, "initial": given, "parameters": numbers})
+    assert found["y_dot"] == pytest.approx(2 * np.tan(0.3), rel=1e-12)
+    assert (found["x_dot"], found["phi_dot"]) == (2, 1)
+    assert free.integrate((0, 1), found, numbers).success
+    with pytest.raises(ArgumentError, match=r"initial: missing y$"):
+        free.integrate((0, 1), {n: c for n, c in found.items() if n != "y"}, numbers)
+
+
+def test_parameters_that_drop_out_are_left_out() -> None:
+    """The moments about the axes in the plane, of a body that stays in it."""
+    m, across, J = cg.parameters("m across J", positive=True)
+    flat = cg.joint.planar(None, name="flat", mass=m, inertia=(across, across, J))
+    held = python_model(cg.System("flat", bodies=[flat]).equations().program, quiet=True)
+    start, numbers = dict.fromkeys(held.states, 0.0), {"m": 1, "J": 1}
+    assert held.integrate((0, 1), start, numbers).success
+    with pytest.raises(
+        ArgumentError, match=r"parameters: unknown across; .* J, m \(one that drops out of the equations"
+    ):
+        held.integrate((0, 1), start, numbers | {"across": 1})
