@@ -98,6 +98,12 @@ def test_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for found in (names["gradient"], {n: names["varied"].sensitivity["x", n][-1] for n in ("g", "omega")}):
         np.testing.assert_allclose([found["g"], found["omega"]], [np.sin(10) ** 2 / 2, by_rate], rtol=1e-8)
     assert names["rest"].stability == "unstable"
+    m1, m2, l1, l2, g = (names["arms"].parameters[n] for n in ("m1", "m2", "l1", "l2", "g"))
+    by_hand = [
+        (m1 + m2) * l1**2 + (m1 + m2) * g * l1 * np.sin(0.1),
+        m2 * l1 * l2 * np.cos(0.1) + m2 * g * l2 * np.sin(0.2),
+    ]
+    np.testing.assert_allclose(names["couples"], by_hand, rtol=1e-14)
     given = {
         "initial": {"z": 1, "z_dot": 0},
         "parameters": {"mass": 1, "spring": 20, "load": 9.81, "mu": 0.3},

@@ -107,7 +107,8 @@ class Wrench(Interaction):
     """A force at a point of a body and a couple: Q_a = F . v_a(P) + C . omega_a.
 
     force, couple : components in space axes, or in the axes of the body `axes`; functions of (t, x, eta, u).
-    point : the point of application in body axes, relative to the mass centre (default: the mass centre).
+    point : the point of application in body axes, relative to the mass centre (default: the mass centre); for a point p
+        of a link's frame, ``link.origin + p`` with SymPy's matrices.
     against : the body on which the opposite wrench acts, at the same point; None: the ground.
     """
 
@@ -181,7 +182,15 @@ class _Line(Interaction):
 class Spring(_Line):
     """A spring between two points: V = k (d - d_0)^2 / 2, where d is their distance.
 
-    first, second : the ends, each a body, (body, point), or a point in space; stiffness : k; rest_length : d_0.
+    first, second : the ends, each a body, (body, point), or a point in space; stiffness : k; rest_length : d_0. A point
+    of a body is in body axes, relative to its mass centre: ``(link, link.origin)`` is the joint of a link.
+
+    >>> import chaplygin as cg
+    >>> k, l = cg.parameters("k l", positive=True)
+    >>> rod = cg.joint.revolute(None, "y", name="rod", mass=1, center=(0, 0, -l / 2))
+    >>> tip = (rod, (0, 0, -l / 2))  # half a length below the mass centre
+    >>> cg.System("held", bodies=[rod], interactions=[cg.Spring(tip, (0, 0, -l), k)]).equations().forcing
+    Matrix([[-k*l**2*sin(rod)]])
     """
 
     declared = ("stiffness", "rest_length")
@@ -212,8 +221,8 @@ class Spring(_Line):
 class Damper(_Line):
     """A damper between two points: a force -c d' along their line, where d is their distance; Q_a = -c d' X_a d.
 
-    first, second : the ends, each a body, (body, point), or a point in space; coefficient : c. The ends must not
-    coincide.
+    first, second : the ends, as of `Spring`: a point of a body is relative to its mass centre; coefficient : c. The
+    ends must not coincide.
     """
 
     declared = ("coefficient",)

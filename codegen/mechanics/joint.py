@@ -3,6 +3,17 @@
 A link's frame has its origin at the joint that carries it; its axes are the body's axes. A joint stands at `at` in the
 frame of its parent, turned by `turned`; where all its coordinates are zero, the link's frame and the joint's agree.
 
+Every joint takes, besides axes of its own:
+
+parent : the link or body that carries the joint; None: space.
+name, joint : the name of the link, and that after which coordinates and velocities are named (default: the same).
+at, turned : the joint's position and its axes, as a rotation matrix, in the frame of the parent.
+center : the mass centre in the frame of the link.
+mass, inertia, about : as of `chaplygin.Body`; inertia in body axes about the mass centre.
+
+Places in the link's frame, as `at` and `center`, begin at the joint; points of `Wrench`, `Spring`, `Damper` and
+`link.point` at the mass centre, and `link.origin` leads from there to the joint.
+
 >>> import chaplygin as cg
 >>> m, l, J, g = cg.parameters("m l J g", positive=True)
 >>> upper = revolute(None, "y", name="upper", mass=m, inertia=(J, J, 0), center=(0, 0, -l))
@@ -31,6 +42,19 @@ from .quaternions import quaternion_rates, rotation
 
 Expression = Any
 Axis = Union[str, int, "Sequence[Expression]"]
+
+__all__ = [
+    "Link",
+    "ball",
+    "cylindrical",
+    "fixed",
+    "free",
+    "helical",
+    "planar",
+    "prismatic",
+    "revolute",
+    "universal",
+]
 
 _ANGLE, _LENGTH = ("rad", "rad/s"), ("m", "m/s")
 

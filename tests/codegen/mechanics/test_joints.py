@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import pydoc
 from typing import Any
 
 import numpy as np
@@ -489,3 +490,10 @@ def test_contacts_in_the_axes_of_a_parent_that_does_not_move() -> None:
     with pytest.raises(DeclarationError, match=r"along s: .* axes of 'ramp'"):
         cg.rolling(turned, turned.center - sp.Matrix([0, r, 0]))
     assert cg.rolling(straight, straight.center - sp.Matrix([0, r, 0])) == [cg.rate(s) - r * cg.rate(phi)]
+
+
+def test_help_on_joints_has_their_arguments_and_nothing_else() -> None:
+    shown = pydoc.plain(pydoc.render_doc(joint))
+    assert "at, turned : the joint's position and its axes" in shown
+    assert "revolute(parent" in shown
+    assert "Union" not in shown
