@@ -24,6 +24,8 @@ figures = later("chaplygin.runtime.results.figures")
 
 PANELS = 24
 """Most panels in one figure."""
+COLUMN = 8
+"""Most panels one below the other."""
 MARKS = 60
 """Most occurrences of one event, and most mode changes, that are marked."""
 _PER_TIME = re.compile(r"/\s*(s|ms|min|h|d)\b")
@@ -70,25 +72,53 @@ def plane_of(model: BaseModel) -> tuple[str, str] | None:
     return ("x", "y") if {"x", "y"} <= set(model.states[: model.n_coordinates]) else None
 
 
-def draw(sol: RunData, names: Sequence[str], file: Any, path: bool, ax: Any = None) -> Any:
-    """The figure of `Solution.plot`; with `path`, the second of two names over the first; in the axes `ax` if given."""
-    model = sol.model
+def draw(sol: RunData, names: Sequence[str], file: Any, ax: Any = None) -> Any:
+    """The figure of `Solution.plot`, one panel for each name; in the axes `ax` if given."""
     if ax is not None:
-        axes = _axes(ax, 1 if path else len(names))
-        figure = axes[0].figure
-    elif len(names) > PANELS and not path:
+        axes = _axes(ax, len(names))
+        _panels(axes, sol, names, axes[-1:])
+        finish(axes[0].figure, None, file)
+        return ax
+    if len(names) > PANELS:
         raise ArgumentError(
             f"plot: {len(names)} names; a figure has at most {PANELS} panels: give the names to draw"
         )
-    else:
-        figure = new_figure("Solution.plot", (5.5, 5.0) if path else (7.0, 1.0 + 1.4 * len(names)), file)
-        axes = list(figure.subplots(1 if path else len(names), 1, sharex=True, squeeze=False)[:, 0])
-    if path:
-        _path(axes[0], sol, names)
-    else:
-        _panels(axes, sol, names)
-    shown = finish(figure, title(model) if ax is None else None, file)
-    return shown if ax is None else ax
+    columns = -(-len(names) // COLUMN)
+    rows = -(-len(names) // columns)
+    figure = new_figure("Solution.plot", (7.0 if columns == 1 else 4.5 * columns, 1.0 + 1.4 * rows), file)
+    places, axes = figure.add_gridspec(rows, columns), []
+    for i in range(len(names)):
+        panel = figure.add_subplot(places[i % rows, i // rows], sharex=axes[0] if axes else None)
+        panel.tick_params(labelbottom=i % rows == rows - 1 or i == len(names) - 1)
+        axes.append(panel)
+    lowest = [axes[min((i + 1) * rows, len(axes)) - 1] for i in range(columns)]
+    if (
+        len(axes) < rows * columns
+    ):  # where the row below goes on beside it, its numbers need no room of their own
+        lowest[-1].xaxis.set_in_layout(False)
+    _panels(axes, sol, names, lowest, figure)
+    return finish(figure, title(sol.model), file)
+
+
+def draw_path(sol: RunData, names: tuple[str, str], equal: bool | None, file: Any, ax: Any = None) -> Any:
+    """The figure of ``Solution.plot(path=...)``, the second name over the first; in the axes `ax` if given."""
+    if equal is None:
+        equal = _alike(sol.model, *names)
+    if ax is not None:
+        (panel,) = _axes(ax, 1)
+        _path(panel, sol, names, equal, None)
+        finish(panel.figure, None, file)
+        return ax
+    figure = new_figure("Solution.plot", (5.5, 5.0), file)
+    _path(figure.subplots(), sol, names, equal, figure)
+    return finish(figure, title(sol.model), file)
+
+
+def _alike(model: BaseModel, first: str, second: str) -> bool:
+    """Whether two quantities have one scale: one unit, and where none is declared one kind, as two coordinates."""
+    unit, other = (model.units.get(name, "") for name in (first, second))
+    kind, others = (model.variables[name].kind if name in model.variables else "" for name in (first, second))
+    return unit == other and (bool(unit) or kind == others)
 
 
 def _axes(given: Any, count: int) -> list[Any]:
@@ -124,8 +154,10 @@ def title(model: Any) -> str:
     return f"{model.name} ({model.form})" if model.form else str(model.name)
 
 
-def _panels(panels: Sequence[Any], sol: RunData, names: Sequence[str]) -> None:
-    """Quantities over time, each in its panel, or all in one."""
+def _panels(
+    panels: Sequence[Any], sol: RunData, names: Sequence[str], lowest: Sequence[Any], figure: Any = None
+) -> None:
+    """Quantities over time, each in its panel, or all in one; the legend beside the panels of a `figure` of its own."""
     series, marks, shared = drawn(sol), _marks(sol), len(panels) < len(names)
     for i, name in enumerate(names):
         panel, text = panels[0 if shared else i], labelled(name, sol.model.units.get(name, ""))
@@ -141,25 +173,48 @@ def _panels(panels: Sequence[Any], sol: RunData, names: Sequence[str]) -> None:
         line = optional("matplotlib.lines", "Solution.plot", "plot").Line2D
         curves = panels[0].get_legend_handles_labels()[0] if shared else []
         handles = [line([], [], linewidth=0.8, label=label, **style) for label, _, style in marks]
-        panels[0].legend(handles=[*curves, *handles], loc="best", fontsize=8)
-    panels[-1].set_xlabel(labelled(sol.model.along or "t", unit_of_time(sol.model)))
+        _legend(panels[0], figure, [*curves, *handles])
+    for panel in lowest:
+        panel.set_xlabel(labelled(sol.model.along or "t", unit_of_time(sol.model)))
 
 
-def _path(panel: Any, sol: RunData, names: Sequence[str]) -> None:
+def _legend(panel: Any, figure: Any, handles: Sequence[Any]) -> None:
+    """A legend below the panels of a figure, or in a panel of a caller's, where it fits best."""
+    if figure is None:
+        panel.legend(handles=handles, loc="best", fontsize=8)
+    else:
+        figure.legend(handles=handles, loc="outside lower center", fontsize=8, ncols=min(len(handles), 4))
+
+
+def _path(panel: Any, sol: RunData, names: tuple[str, str], equal: bool, figure: Any) -> None:
     series = drawn(sol)
     x, y = (series[name] for name in names)
-    panel.plot(x, y, linewidth=1.2)
-    panel.plot(x[:1], y[:1], "o", color="black", markersize=4, label="start")
-    panel.plot(x[-1:], y[-1:], "s", color="black", markersize=4, label="end")
+    known = set(panel.get_legend_handles_labels()[1])
+
+    def once(label: str) -> str:
+        """The label for the legend, if it is not there from another path."""
+        return "_" + label if label in known else label
+
+    curve = ", ".join(names)
+    count = sum(label == curve or label.startswith(f"{curve} (") for label in known)
+    curve = f"{curve} ({count + 1})" if count else curve
+    panel.plot(x, y, linewidth=1.2, label=curve if figure is None else None)
+    panel.plot(x[:1], y[:1], "o", color="black", markersize=4, label=once("start"))
+    panel.plot(x[-1:], y[-1:], "s", color="black", markersize=4, label=once("end"))
     sign = 1.0 if len(series.t) == 0 or series.t[-1] >= series.t[0] else -1.0
     for label, times, style in _marks(sol):
         at = np.clip(np.searchsorted(sign * series.t, sign * np.asarray(times)), 0, len(series.t) - 1)
-        panel.plot(x[at], y[at], "x", color=style["color"], markersize=5, label=label)
-    panel.set_aspect("equal", adjustable="datalim")
-    for name, label in zip(names, (panel.set_xlabel, panel.set_ylabel)):
-        label(labelled(name, sol.model.units.get(name, "")))
+        panel.plot(x[at], y[at], "x", color=style["color"], markersize=5, label=once(label))
+    if equal:
+        panel.set_aspect("equal", adjustable="datalim")
+    for name, axis in zip(names, (panel.xaxis, panel.yaxis)):
+        text, before = labelled(name, sol.model.units.get(name, "")), axis.get_label_text()
+        if text not in before.split(", "):
+            axis.set_label_text(f"{before}, {text}" if before else text)
     panel.grid(visible=True, alpha=0.3)
-    panel.legend(loc="best", fontsize=8)
+    handles = panel.get_legend_handles_labels()[0]
+    curves = [h for h in handles if getattr(h, "get_marker", str)() in ("None", "")]
+    _legend(panel, figure, [*curves, *(h for h in handles if h not in curves)])
 
 
 def _marks(sol: RunData) -> list[tuple[str, Any, dict[str, Any]]]:

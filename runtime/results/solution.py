@@ -122,12 +122,14 @@ class Solution(RunData):
         names: str | Sequence[str] | None = None,
         *,
         path: Sequence[str] | None = None,
+        equal: bool | None = None,
         file: Any = None,
         ax: Any = None,
     ) -> Any:
         """Draw quantities over time, one panel each: the states unless `names` says otherwise, 24 at most.
 
-        ``path=("x", "y")`` instead draws the second quantity over the first, with equal axis scales. Curves are drawn
+        ``path=("x", "y")`` instead draws the second quantity over the first, with equal axis scales where both have one
+        unit, or none and are both coordinates, velocities, or outputs; `equal` says otherwise. Curves are drawn
         from the interpolant of the run, which is repeated for it if it was made without (see ``sol(t)``). Events that
         occurred and contact mode changes are marked. ``ax=``: Matplotlib axes to draw in, one for all names, or one for
         each; they are returned then, else the Matplotlib figure. It is written to `file` if one is given.
@@ -137,15 +139,17 @@ class Solution(RunData):
         if path is not None:
             if names is not None or isinstance(path, str) or len(path) != 2:
                 raise ArgumentError("plot: path must be two names, and cannot be combined with names")
-            return plotting.draw(self, tuple(path), file, True, ax)
+            return plotting.draw_path(self, (path[0], path[1]), equal, file, ax)
+        if equal is not None:
+            raise ArgumentError("plot: equal is for path=; quantities over time have scales of their own")
         if names is None:
-            return plotting.draw(self, plotting.first(self.model.states), file, False, ax)
+            return plotting.draw(self, plotting.first(self.model.states), file, ax)
         chosen = plain_names("plot: names", names)
         if not chosen:
             raise ArgumentError(
                 f"plot: no names; give None for the states, or some of {', '.join(self.names)}"
             )
-        return plotting.draw(self, chosen, file, False, ax)
+        return plotting.draw(self, chosen, file, ax)
 
     def to_pandas(self) -> Any:
         """Everything as a `pandas.DataFrame`, a row for each point, by time. Needs the extra ``[pandas]``.

@@ -89,3 +89,60 @@ def test_more_states_than_a_figure_has_panels_are_named() -> None:
     assert len(figure.axes) == 24
     assert len(sol.plot(["q11_dot", "q12_dot"]).axes) == 2
     assert len(sol.plot(q[0]).axes) == 1
+
+
+def test_two_paths_in_one_picture_are_told_apart() -> None:
+    """The curves by their names, start and end once; the axes have the names of both."""
+    x, y = cg.coordinates("x y")
+    outputs = {"above": y + 1, "beside": x + 2}
+    free = cg.System("free", coordinates=[x, y], kinetic=cg.rate(x) ** 2 + cg.rate(y) ** 2, outputs=outputs)
+    sol = python_model(free.equations().program, quiet=True).integrate((0, 1), [0, 0, 1, 2])
+    _, ax = pyplot.subplots()
+    for path in (("x", "y"), ("beside", "above"), ("x", "y")):
+        sol.plot(path=path, ax=ax)
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == ["x, y", "beside, above", "x, y (2)", "start", "end"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("x, beside", "y, above")
+    assert ax.get_aspect() == 1
+
+
+def test_scales_are_equal_where_quantities_are_of_one_kind() -> None:
+    """Of x [m] and its rate they are not, unless the caller says so."""
+    sol = swing()
+    assert sol.plot(path=("x", "x_dot")).axes[0].get_aspect() == "auto"
+    assert sol.plot(path=("x", "x_dot"), equal=True).axes[0].get_aspect() == 1
+    assert sol.plot(path=("x", "x")).axes[0].get_aspect() == 1
+    with pytest.raises(cg.ArgumentError, match="equal is for path="):
+        sol.plot("x", equal=True)
+
+
+@pytest.mark.parametrize(("count", "columns"), [(8, 1), (9, 2), (19, 3)])
+def test_many_panels_stand_in_columns(count: int, columns: int) -> None:
+    """Read down, and each column has the times below it."""
+    q = cg.coordinates(" ".join(f"q{i}" for i in range(10)))
+    system = cg.System("several", coordinates=list(q), kinetic=sum(cg.rate(each) ** 2 for each in q))
+    sol = python_model(system.equations().program, quiet=True).integrate((0, 1), np.arange(20.0))
+    figure = sol.plot(sol.model.states[:count])
+    figure.canvas.draw()
+    assert len(figure.axes) == count
+    left = [round(panel.get_position().x0, 6) for panel in figure.axes]
+    assert sorted(left, key=left.index) == left
+    assert len(set(left)) == columns
+    shown = {round(panel.get_position().x0, 6) for panel in figure.axes if panel.get_xlabel() == "t"}
+    assert shown == set(left)
+    width, height = figure.get_size_inches()
+    assert height < 1.8 * width
+
+
+def test_legends_stand_beside_the_curves() -> None:
+    sol = cg.example("bouncing_ball").system.compile().integrate((0, 1), *_thrown())
+    figure = sol.plot()
+    assert not any(panel.get_legend() for panel in figure.axes)
+    figure.canvas.draw()
+    box = figure.legends[0].get_window_extent()
+    assert not any(box.overlaps(panel.get_window_extent()) for panel in figure.axes)
+
+
+def _thrown() -> Any:
+    ball = cg.example("bouncing_ball")
+    return ball.initial, ball.parameters
