@@ -40,6 +40,7 @@ class Body:
     ------
     DeclarationError : for wrong shapes, an asymmetric inertia, a pose that contains velocities. `System` checks at its
         example point that mass and inertia are not negative, and there and along motions that the matrix is a rotation.
+        Moments of which one is larger than the sum of the two others are taken with a RuntimeWarning.
 
     >>> import chaplygin as cg
     >>> x, phi = cg.coordinates("x phi")

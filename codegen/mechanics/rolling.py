@@ -126,8 +126,8 @@ def _check_in_space(where: str, flow: Flow, body: Body, place: Any) -> None:
         names = ", ".join(sorted(str(flow.graph.value[n]) for n in in_space - within))
         raise DeclarationError(
             f"{where}: contact is a position in space, but this one does not follow the body along {names}: it seems "
-            f"to be in the axes of {parent.name!r}, as {body.name}.center is; {body.name}.point() is the mass centre in "
-            "space, and axes=body takes a position relative to it in body axes"
+            f"to be in the axes of {parent.name!r}, as {body.name}.center is; {body.name}.point() is the mass centre "
+            "in space, and axes=body takes a position relative to it in body axes"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -61,7 +62,7 @@ def check_bodies(system: SystemNodes) -> None:
         inertia = numbers(f"{where}: inertia", _Matrix(body.inertia))
         if inertia is not None and not body.as_measured and (found := impossible_moments(inertia)):
             meant = {s.name for s in body.inertia.free_symbols} <= given
-            _refuse_moments(where, found, meant and not _turns_in_a_plane(system, body, inertia, near))
+            _judge_moments(where, found, meant and not _turns_in_a_plane(system, body, inertia, near))
         rotation = _Matrix(body.rotation)
         r = numbers(f"{where}: rotation", rotation)
         if r is None:
@@ -88,8 +89,11 @@ def _is_negative(moments: Sequence[float]) -> bool:
     return moments[0] < -1e-9 * (1 + abs(moments[-1]))
 
 
-def _refuse_moments(where: str, moments: Sequence[float], meant: bool) -> None:
-    """Refuse negative moments and, if the example sets them, moments that no distribution of mass has."""
+def _judge_moments(where: str, moments: Sequence[float], meant: bool) -> None:
+    """Refuse negative moments, and warn of others that no distribution of mass has if the example sets them.
+
+    With those T is positive all the same, and measured ones are published: motions follow from them.
+    """
     listed = ", ".join(f"{v:.6g}" for v in moments)
     found = f"{where}: inertia has the central principal moments {listed} at the example point"
     if _is_negative(moments):
@@ -97,7 +101,11 @@ def _refuse_moments(where: str, moments: Sequence[float], meant: bool) -> None:
             f"{found}; they must not be negative (if it is taken about another point, pass about=)"
         )
     if meant:
-        raise DeclarationError(f"{found}; in a body none is larger than the sum of the two others")
+        warnings.warn(
+            f"{found}; they are taken as they are, but in a body none is larger than the sum of the two others",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
 
 def _turns_in_a_plane(

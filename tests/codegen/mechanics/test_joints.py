@@ -307,9 +307,22 @@ def test_the_axis_of_a_motor_by_its_letter() -> None:
         cg.Motor(None, arm, "w", tau)
 
 
-def test_an_inertia_that_no_body_has_is_refused() -> None:
-    with pytest.raises(DeclarationError, match=r"Body 'b': inertia .* larger than the sum of the two others"):
-        cg.System("top", bodies=[joint.ball(None, name="b", mass=1, inertia=(1, 1, 3))])
+def test_an_inertia_that_no_body_has_is_taken_with_a_warning() -> None:
+    """Euler's equations hold with any positive moments, such as those published of link 3 of the Puma 560."""
+    moments = (0.066, 0.086, 0.0125)
+    puma = joint.ball(None, name="b", mass=4.8, inertia=moments)
+    with pytest.warns(
+        RuntimeWarning, match=r"Body 'b': inertia .* 0\.0125, 0\.066, 0\.086 .* sum of the two others"
+    ):
+        system = cg.System("puma", bodies=[puma])
+    w = {"b_wx": 0.3, "b_wy": -0.5, "b_wz": 0.7}
+    values = dict.fromkeys([s.name for s in (*system.coordinates, *system.velocities)], 0.0) | {"b_q0": 1.0}
+    found = accelerations(system, values | w)
+    (a, b, c), (x, y, z) = moments, w.values()
+    expected = [(b - c) * y * z / a, (c - a) * z * x / b, (a - b) * x * y / c]
+    np.testing.assert_allclose([found[name] for name in w], expected, rtol=1e-13)
+    with pytest.raises(DeclarationError, match=r"Body 'b': inertia .* must not be negative"):
+        cg.System("top", bodies=[joint.ball(None, name="b", mass=1, inertia=(1, 1, -0.1))])
 
 
 def test_a_misspelt_argument_is_named_with_the_right_word() -> None:
