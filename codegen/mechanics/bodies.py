@@ -117,7 +117,8 @@ class Body:
         >>> rod.point().T, rod.point(rod.origin).T
         (Matrix([[cart - l*sin(rod), 0, -l*cos(rod)]]), Matrix([[cart, 0, 0]]))
         """
-        place, body = vector(f"Body {self.name!r}", "arm", arm), self
+        place = vector(f"Body {self.name!r}", "arm", arm)
+        body: Body | None = self
         while body is not None:
             place, body = body.center + body.rotation * place, body.parent
         return place
