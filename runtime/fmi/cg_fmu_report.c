@@ -54,7 +54,7 @@ int cg_fmu_failed(const cg_fmu_t *fmu, int status, const char *where)
 }
 
 /* An error if the length of a joint's quaternion is far from 1. */
-static int cg_fmu_unit(const cg_fmu_t *fmu)
+static int cg_fmu_report_unit(const cg_fmu_t *fmu)
 {
     const cg_variable_t *const states = fmu->model.states;
     for (int32_t i = 0; i < fmu->model.n_states - 3; i++) {
@@ -83,7 +83,7 @@ int cg_fmu_consistent(cg_fmu_t *fmu)
 {
     const cg_model_t *const model = &fmu->model;
     cg_run_t *const run = fmu->run;
-    if (cg_fmu_unit(fmu) != CG_FMU_OK) {
+    if (cg_fmu_report_unit(fmu) != CG_FMU_OK) {
         return CG_FMU_ERROR;
     }
     if (model->consistency == NULL) {

@@ -432,6 +432,14 @@ def specs(value: Any, names: tuple[str, ...], count: int | None, flags: Sequence
     Those that are not given are 0, or None for rates, as told by `flags`: they follow from their inputs. A sequence can
     leave all rates out.
     """
+    found = _specs(value, names, count, flags)
+    for name, spec, bits in zip(names, found, flags or (0,) * len(names)):
+        if spec is None and not bits & RATE:
+            arguments.number(f"inputs: {name}", spec)
+    return found
+
+
+def _specs(value: Any, names: tuple[str, ...], count: int | None, flags: Sequence[int]) -> list[Any]:
     missing = [None if bits & RATE else 0.0 for bits in flags] or [0.0] * len(names)
     if callable(value) and not isinstance(value, Mapping):
         own = _with_rates(flags or (0,) * len(names))

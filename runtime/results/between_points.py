@@ -11,6 +11,7 @@ from chaplygin.errors import ArgumentError
 from ..interface.arguments import Array
 from ..problem.input_rates import Polynomials
 from ..problem.inputs import Inputs
+from .dense import Dense
 from .series import ENOUGH, POINTS, Series
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ def drawn(sol: RunData, points: int = POINTS) -> RunData | Series:
 
     def evaluated() -> tuple[Array, Array, Array]:
         parts = theta.clip(EDGE, 1.0 - EDGE)
-        moments, states = low + parts * (high - low), dense.inside(steps, parts)
+        moments = low + parts * (high - low)
+        states = dense.inside(steps, parts) if isinstance(dense, Dense) else dense(moments)
         return moments, states, inside.u(moments, states, low, high)
 
     return Series(sol.model, t, y, sol._p, evaluated)
