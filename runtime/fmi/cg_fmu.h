@@ -172,9 +172,9 @@ int cg_fmu_set(cg_fmu_t *fmu, const uint32_t *references, size_t n, const double
 int cg_fmu_get_modes(cg_fmu_t *fmu, const uint32_t *references, size_t n, int32_t *values);
 int cg_fmu_get_text(cg_fmu_t *fmu, const uint32_t *references, size_t n, const char **values);
 int cg_fmu_set_text(cg_fmu_t *fmu, const uint32_t *references, size_t n, const char *const *values);
-/* Sets rates of inputs, which hold for the next step alone; the only order is 1. */
 /* How many rates of an input the model has among its inputs: they follow it, and its derivatives are their values. */
 int32_t cg_fmu_rates(const cg_fmu_t *fmu, int32_t input);
+/* Sets derivatives of inputs, which hold for the next step alone; the orders are 1 and 2. */
 int cg_fmu_set_slopes(cg_fmu_t *fmu, const uint32_t *references, size_t n, const int32_t *orders, const double *values);
 int cg_fmu_method(cg_fmu_t *fmu, int32_t method); /* continues with another method */
 /* The methods: those of cg_method_table, then the model's own. NULL: there are not so many. */

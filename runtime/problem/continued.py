@@ -25,6 +25,10 @@ class Continued:
         """The state (n,), the parameters (np,) and the inputs, from which the next call goes on."""
         raise NotImplementedError
 
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        """Ensembles, studies and batches take arrays."""
+        raise TypeError(f"a {type(self).__name__} begins one run; for many, give numbers by name")
+
 
 def continued(model: BaseModel, initial: Any, parameters: Any, inputs: Any) -> tuple[Any, Any, Any]:
     """The arguments of a run, with those of a result in the place of `initial`: given ones replace them by name."""

@@ -1,7 +1,7 @@
 """Inputs with a rate: what is given for an input u tells u' and u'' too, which are further inputs of the model.
 
-- A number has the rates 0. Where a run goes on from its present, in steppers and batches, numbers can be given for the
-  rates too: u then moves as the polynomial of these derivatives.
+- A number has the rates 0. Numbers can be given for the rates too: u then moves as the polynomial of these derivatives,
+  from the start of a run, or in steppers and batches from where they are set.
 - Samples that are linear in between have a rate that is held between them, and no second one; a cubic spline has both.
   Held samples jump, so they have none.
 - A function f(t) returns u, or tells its derivatives: (u, u') or (u, u', u''). What it does not tell are central
@@ -28,7 +28,7 @@ FIRST = np.array([0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
 SECOND = np.array([-205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
 ROUGH = np.array([0, 3 / 4, -3 / 20, 1 / 60, 0]), np.array([-49 / 18, 3 / 2, -3 / 20, 1 / 90, 0])
 """Weights of values at 0, 1 ... 4 times a distance to each side: of order 8, and of order 6 for the error."""
-WIDEST, NARROWER, LEVELS = 1 / 16, 1 / 4, 12
+WIDEST, NARROWER, LEVELS = 1 / 16, 0.2113, 13
 """The first distance, how it shrinks, how often at most."""
 _SMOOTH = 1e-8
 """Jumps of a spline as a part of its size that are rounding errors."""
@@ -226,8 +226,19 @@ class Told:
             )
         found = [self._number(n, t, value) for n, value in zip(self.names, told)]
         if len(found) < len(self.names):
-            found += differences(self._value, t, found[0])[len(found) - 1 : len(self.names) - 1]
+            found += self._differences(t, found[0])[len(found) - 1 : len(self.names) - 1]
         return found
+
+    def _differences(self, t: float, here: float) -> list[float]:
+        try:
+            return differences(self._value, t, here)
+        except Exception as error:
+            if hasattr(error, "add_note"):
+                error.add_note(
+                    f"inputs: {self.names[1]} follows from values up to {4 * WIDEST:g} before and after t = {t:.17g}; "
+                    f"let the function return ({', '.join(self.names)}), or give samples or a spline"
+                )
+            raise
 
     def _value(self, t: float) -> float:
         result = self.given(t)
@@ -251,9 +262,10 @@ class Derivative:
 def differences(f: Callable[[float], float], t: float, here: float) -> list[float]:
     """The first and the second derivative of f at t, where its value is `here`.
 
-    The distance shrinks while that makes them more accurate: f may change slowly or fast.
+    The distance shrinks while that makes them more accurate: f may change slowly or fast. What a distance tells counts
+    where that before it tells the same: f with a period that divides it looks slow, and their ratio is no simple one.
     """
-    found, least = [math.nan, math.nan], [math.inf, math.inf]
+    found, least, wider = [math.nan, math.nan], [math.inf, math.inf], [math.nan, math.nan]
     for level in range(LEVELS):
         h = WIDEST * NARROWER**level
         h = (t + h) - t  # the distance of numbers that there are
@@ -268,8 +280,9 @@ def differences(f: Callable[[float], float], t: float, here: float) -> list[floa
         limits = size / h, 2 * size / h**2
         for i, (values, weights, rough) in enumerate(zip(parts, (FIRST, SECOND), ROUGH)):
             slope, other = (float(w @ values) / h ** (i + 1) for w in (weights, rough))
-            error = max(limits[i], abs(slope - other))
-            if error < least[i]:
+            error = max(limits[i], abs(slope - other), abs(slope - wider[i])) if level else math.inf
+            wider[i] = slope
+            if error < least[i] or not level:
                 found[i], least[i] = slope, error
         if limits[0] >= least[0] and limits[1] >= least[1]:
             break

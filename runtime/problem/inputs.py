@@ -115,8 +115,14 @@ class Inputs:
 
     @property
     def specs(self) -> list[Any]:
-        """The inputs of one run in the order of their names, as a caller gives them: see the module's docstring."""
+        """The inputs of one run in the order of their names, as a caller gives them: see the module's docstring.
+
+        None for a rate that follows from its input.
+        """
         found: list[Any] = list(map(float, self.values))
+        for rows in _with_rates(self.flags):
+            if rows[0] in self.signals or rows[0] in self.functions:
+                found[rows[0] : rows[-1] + 1] = [None] * len(rows)
         for i, signal in self.signals.items():
             found[i] = signal.given
         for i, function in self.functions.items():
@@ -332,7 +338,11 @@ def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tup
             check_row("inputs", names[i], bits, signals[i].values)
         elif bits and i not in functions:
             check_row("inputs", names[i], bits, values[i])
-    _check_rates(names, flags, given, values)
+    _check_rates(names, flags, given, count)
+    for rows in _with_rates(flags):
+        signal = signals.get(rows[0])
+        if len(rows) > 1 and isinstance(signal, Signal) and signal.kind == HOLD:
+            check_held([names[i] for i in rows], signal.times, signal.values)
     return Inputs(names, values, signals, functions, flags if any(flags) else ())
 
 
@@ -377,23 +387,32 @@ def _made(names: list[str], spec: Any, count: int | None, assumed: bool) -> list
 def _rated(names: list[str], sampled: Signal) -> list[Any]:
     """A sampled input and its rates."""
     rates: list[Any] = [0.0] * (len(names) - 1)
-    if sampled.kind == HOLD:
-        check_held(names, sampled.times, sampled.values)
-    else:
+    if sampled.kind != HOLD:
         rates[0] = slope_of_lines(names, sampled.times, sampled.values)
     return [sampled, *rates]
 
 
-def _check_rates(names: tuple[str, ...], flags: Sequence[int], given: Sequence[Any], values: Array) -> None:
-    """Refuse a number for the rate of an input that is not a number: that follows from the input."""
+_KIND = {True: "is a number", False: "varies"}
+
+
+def _check_rates(
+    names: tuple[str, ...], flags: Sequence[int], given: Sequence[Any], count: int | None
+) -> None:
+    """Refuse a rate that is a number where its input varies, which it follows from, or the other way round."""
     varies = False
     for i, bits in enumerate(flags):
-        number = not (callable(given[i]) or isinstance(given[i], (tuple, list)))
+        number = not (callable(given[i]) or isinstance(given[i], tuple))
+        number = number and not (isinstance(given[i], list) and count is None)
         if not bits & RATE:
             varies, own = not number, names[i]
-        elif varies and number and given[i] is not None and np.any(values[i]):
+        elif given[i] is not None and varies is number:
             raise ArgumentError(
-                f"inputs: {names[i]} is a number, but {own} is not; leave {names[i]} out: it follows from {own}"
+                f"inputs: {names[i]} {_KIND[number]}, but {own} {_KIND[not varies]}; "
+                + (
+                    f"leave {names[i]} out: it follows from {own}"
+                    if varies
+                    else f"give {own} as samples or a function, and leave {names[i]} out: it follows"
+                )
             )
 
 

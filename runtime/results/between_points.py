@@ -78,7 +78,10 @@ def drawn(sol: RunData, points: int = POINTS) -> RunData | Series:
     low, high = np.repeat(begin, len(fractions)), np.repeat(end, len(fractions))
     inside = Inside(sol, dense)
 
-    steps, theta = np.repeat(np.arange(len(begin)), len(fractions)), np.tile(fractions, len(begin))
+    steps, theta = (
+        np.repeat(np.arange(len(begin), dtype=np.float64), len(fractions)),
+        np.tile(fractions, len(begin)),
+    )
 
     def evaluated() -> tuple[Array, Array, Array]:
         parts = theta.clip(EDGE, 1.0 - EDGE)

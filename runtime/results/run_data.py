@@ -163,8 +163,19 @@ class RunData(Continued):
         return self._dense
 
     def _leaves(self) -> tuple[Array, Array, Any]:
-        """Its last point."""
-        return last(self.y), self._p, self._inputs
+        """Its last point. Raises ArgumentError if the run failed, or if its points end before it."""
+        state = last(self.y)
+        if self.status < 0:
+            raise ArgumentError(
+                f"initial is a run that {self.message}: its last state is that of t = {self.t[-1]:g}; "
+                "give sol.y[:, -1] to begin with it"
+            )
+        if self.t[-1] != self.t_reached:
+            raise ArgumentError(
+                f"initial is a run to t = {self.t_reached:g}, of which t_eval keeps no point after t = {self.t[-1]:g}; "
+                "add its end to t_eval, or give sol.y[:, -1] to begin with that point"
+            )
+        return state, self._p, self._inputs
 
     @property
     def _tolerances(self) -> tuple[float, Array]:

@@ -96,6 +96,8 @@ class ModelRuns(InitialStates):
     ) -> Stepper:
         """A stepper, for a caller that owns the clock; see `Stepper`. Arguments are as for `integrate`.
 
+        It begins at `t0`, also where `initial` is a run: ``model.stepper(sol, t0=sol.t[-1])`` goes on with its time.
+
         With `sensitivities` it is a `SensitivityStepper`: ``run.sensitivity["x", "m"]`` is dx/dm at ``run.t``.
         """
         how = of_call(ModelRuns.stepper, options).checked(self)

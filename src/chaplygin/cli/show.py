@@ -167,7 +167,7 @@ def _rest(shown: Display) -> str:
     count = shown.graph.count_operations(shown.roots)
     return (
         f"Only counted: {len(shown.elided)} expressions. --full writes them out, with names for what occurs several "
-        f"times: {count:,} operations, about {max(count // 50, 1)} kB, in about {max(count // 3000, 2)} s."
+        f"times: {count:,} operations, about {max(count // 70, 1)} kB, in about {max(count // 3000, 2)} s."
     )
 
 

@@ -127,3 +127,17 @@ def test_results_of_another_model_are_refused_by_name() -> None:
         spring.integrate((0, 1), empty)
     with pytest.raises(ArgumentError, match="parameters: unknown c; known names are m, k"):
         spring.integrate((0, 1), run, {"c": 1.0})
+
+
+def test_points_that_are_not_the_end_of_a_run_are_refused() -> None:
+    start = {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}
+    early = spring.integrate((0, 2), *start, t_eval=[0, 1.5])
+    with pytest.raises(ArgumentError, match=r"a run to t = 2, of which t_eval keeps no point after t = 1\.5"):
+        spring.integrate((2, 4), early)
+    failed = spring.integrate((0, 20), *start, max_steps=5)
+    with pytest.raises(ArgumentError, match=r"the limit on the number of steps .*; give sol\.y\[:, -1\]"):
+        spring.integrate((20, 30), failed)
+    whole = spring.integrate((0, 2), *start)
+    for many in (lambda: cg.ensemble(spring, (0, 1), whole, n=3), lambda: spring.batch(whole, n=2)):
+        with pytest.raises(ArgumentError, match="a Solution begins one run; for many, give numbers by name"):
+            many()

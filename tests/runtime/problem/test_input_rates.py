@@ -541,7 +541,7 @@ def test_sources_without_rates_are_refused(name: str, source: Any, message: str)
 
 def test_other_refusals() -> None:
     model, start, numbers = PIVOT.model, PIVOT.start, PIVOT.numbers
-    with pytest.raises(cg.ArgumentError, match="u_dot is a number, but u is not; leave u_dot out"):
+    with pytest.raises(cg.ArgumentError, match="u_dot is a number, but u varies; leave u_dot out"):
         model.integrate(SPAN, start, numbers, {"u": CUBIC, "u_dot": 1.0})
     run = model.stepper(start, numbers, {"u": (TIMES[:11], PIVOT.samples[:11], "cubic")})
     run.advance(1.0)
@@ -571,6 +571,37 @@ def test_differences(scale: float) -> None:
         first, second = differences(lambda s: math.sin(s / scale), t, math.sin(t / scale))
         assert first * scale == pytest.approx(math.cos(t / scale), abs=1e-11)
         assert second * scale**2 == pytest.approx(-math.sin(t / scale), abs=1e-8)
+
+
+@pytest.mark.parametrize("hertz", [8, 16, 40, 64, 1000])
+def test_differences_of_what_repeats_within_their_widest_distance(hertz: int) -> None:
+    w = 2 * math.pi * hertz
+    first, second = differences(lambda s: math.sin(w * s), 0.1, math.sin(w * 0.1))
+    assert first / w == pytest.approx(math.cos(w * 0.1), abs=1e-7)
+    assert second / w**2 == pytest.approx(-math.sin(w * 0.1), abs=1e-4)
+
+
+def test_rates_follow_from_what_varies() -> None:
+    model, start, numbers = PIVOT.model, PIVOT.start, PIVOT.numbers
+    varies, held = (TIMES, PIVOT.samples, "cubic"), (TIMES, PIVOT.samples)
+    for wrong in ({"u": varies, "u_dot": 0.0}, [varies, 0, 0]):
+        with pytest.raises(cg.ArgumentError, match="u_dot is a number, but u varies; leave u_dot out"):
+            model.integrate(SPAN, start, numbers, wrong)
+    for wrong in ({"u": 0.1, "u_dot": lambda t: 1.0}, {"u_dot": varies}):
+        with pytest.raises(cg.ArgumentError, match="u_dot varies, but u is a number; give u as samples"):
+            model.integrate(SPAN, start, numbers, wrong)
+    with pytest.raises(cg.ArgumentError, match="u is held between its samples, and jumps at t"):
+        model.integrate(SPAN, start, numbers, {"u": held, "u_dot": lambda t: 1.0})
+    with pytest.raises(cg.ArgumentError, match="u = None is not a real number"):
+        model.integrate(SPAN, start, numbers, {"u": None})
+
+
+def test_lists_of_numbers_with_rates_are_those_of_trajectories() -> None:
+    model, start, numbers = PIVOT.model, PIVOT.start, PIVOT.numbers
+    ens = cg.ensemble(model, (0, 0.5), start, numbers, {"u": [0.1, 0.2], "u_dot": 0.3})
+    for i, u in enumerate((0.1, 0.2)):
+        alone = model.integrate((0, 0.5), start, numbers, {"u": u, "u_dot": 0.3})
+        assert np.array_equal(ens.y[:, i], alone.y[:, -1])
 
 
 def test_splines_that_overshoot_are_taken_with_their_assumptions() -> None:
