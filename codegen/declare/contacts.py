@@ -22,7 +22,8 @@ class Coulomb:
     are T s_a and its power is T v (with a moving support, the drive of the support supplies T s_0).
 
     Other forces that jump with the sign of v along it, -c s_a sign(v), add c to the friction that holds the slip at
-    zero: it sticks while |T| <= mu |N| + c, where T then is the sum of both.
+    zero: it sticks while |T| <= mu |N| + c, where T then is the sum of both, but for the mean of the two sides of the
+    jump.
 
     Parameters
     ----------

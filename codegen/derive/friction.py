@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ..graph.differentiate import forward, partials
@@ -51,7 +52,7 @@ def add_friction(eqs: EquationNodes) -> EquationNodes:
     force, contacts = list(eqs.force), list[Contact]()
     for declared in system.nodes.contacts:
         contact = _contact(eqs, flow, declared)
-        force, jump = _joined(eqs, force, contact)
+        force, jump = _joined(eqs, force, contact, [c.mode for c in contacts])
         contacts.append(replace(contact, jump=jump))
     friction = Friction(tuple(contacts))
     if eqs.multiplier_nodes:
@@ -64,25 +65,39 @@ def add_friction(eqs: EquationNodes) -> EquationNodes:
     return replace(eqs, force=tuple(force), friction=friction)
 
 
-def _joined(eqs: EquationNodes, force: list[Node], c: Contact) -> tuple[list[Node], Node]:
+def _joined(eqs: EquationNodes, force: list[Node], c: Contact, modes: list[Node]) -> tuple[list[Node], Node]:
     """f with the mode of a contact for the sign of its slip, and c in K = -c W at rest.
 
-    f itself if it does not jump there, if the jump is not along W, or if f is not affine in the sign.
+    f itself if it does not jump there, or if f at rest is not the mean of its two sides. A jump that is not along W is
+    no part of K, and in stick f has its mean: the sign of a slip that is zero to rounding tells nothing. `modes` are
+    those of the contacts before.
     """
     g = eqs.graph
     moved = by_side(g, force, c.slip, c.mode)
-    slopes = forward(g, moved, {c.mode: g.one})
-    if moved == force or g.depends_on(slopes, [c.mode]):
+    if moved == force:
         return force, g.zero
     k = next(j for j, w in enumerate(c.row) if w != g.zero)
     (rest,) = g.substitute([c.slip], {eqs.velocity_nodes[k]: g.zero})
     at_rest = {eqs.velocity_nodes[k]: g.neg(g.div(rest, c.row[k]))}
-    jumps = g.substitute(slopes, at_rest)
-    across = [g.sub(g.mul(a, c.row[k]), g.mul(jumps[k], w)) for a, w in zip(jumps, c.row, strict=True)]
-    left = [n for n in across if n != g.zero]
-    if jumps[k] == g.zero or not vanish_everywhere(g, left, eqs.points([jumps[k], *left], 3)):
+    above, amid, below = (
+        g.substitute(g.substitute(moved, {c.mode: g.const(sign)}), at_rest) for sign in (1, 0, -1)
+    )
+    jumps = [g.mul(g.const(Fraction(1, 2)), g.sub(a, b)) for a, b in zip(above, below, strict=True)]
+    bends = [g.sub(g.add(a, b), g.mul(g.const(2), m)) for a, m, b in zip(above, amid, below, strict=True)]
+    if not any(n != g.zero for n in jumps) or not _vanish(eqs, bends, modes):
         return force, g.zero
+    across = [g.sub(g.mul(a, c.row[k]), g.mul(jumps[k], w)) for a, w in zip(jumps, c.row, strict=True)]
+    if jumps[k] == g.zero or not _vanish(eqs, across, modes):
+        return moved, g.zero
     return moved, g.neg(g.div(jumps[k], c.row[k]))
+
+
+def _vanish(eqs: EquationNodes, nodes: list[Node], modes: list[Node]) -> bool:
+    """Whether the nodes vanish, whatever the modes are: so they do at numbers in no special relation."""
+    g = eqs.graph
+    numbers = {mode: g.const(Fraction(1, 3 + 2 * i)) for i, mode in enumerate(modes)}
+    left = [n for n in g.substitute(nodes, numbers) if n != g.zero]
+    return vanish_everywhere(g, left, eqs.points(left, 3))
 
 
 def _contact(eqs: EquationNodes, flow: dict[Node, Node], c: ContactNodes) -> Contact:

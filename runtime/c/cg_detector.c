@@ -70,7 +70,7 @@ static int cg_detector_fits(const cg_model_t *model, int32_t n_functions)
         && (model->n_guards == 0 || model->guards_fn != NULL) && (model->n_events == 0 || model->events != NULL)
         && model->n_contacts >= 0 && model->n_contacts <= CG_MOST_CONTACTS
         && (model->n_contacts == 0 || (model->contacts_fn != NULL && model->contacts != NULL))
-        && model->n_modes >= model->n_contacts;
+        && model->n_modes >= model->n_contacts && model->n_modes <= 2 * model->n_contacts;
     for (int32_t i = 0; fits && i < model->n_events; i++) {
         fits = model->reset != NULL || !model->events[i].has_reset;
     }

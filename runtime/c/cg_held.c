@@ -16,6 +16,8 @@
 #include <string.h>
 
 enum { CG_LOOKS = 3 }; /* states that are looked at */
+#define CG_MEETS 16            /* times CG_BESIDE of its value where they slip: the jump of a guard that is continuous */
+#define CG_JUMPS 1000          /* times the mean of its sides: the jump of a guard that is zero between them */
 #define CG_GOLDEN 0.61803398874989484820
 
 static int cg_held_is_kink(const cg_run_t *run, int32_t i)
@@ -76,7 +78,10 @@ static int cg_held_seen(cg_run_t *run, int look, double *held, double *side)
     status = status == CG_OK ? cg_held_guards(run, t, -CG_BESIDE, other) : status;
     status = status == CG_OK ? cg_held_guards(run, t, 1.0, far) : status;
     for (int32_t i = 0; i < n && status == CG_OK; i++) {
-        const int crosses = side[i] != other[i] && side[i] * other[i] <= 0.0;
+        const double sum = fabs(side[i] + other[i]), jump = fabs(side[i] - other[i]);
+        /* one that jumps from one side of zero to the other is zero in between only if it jumps as far on both */
+        const int meets = jump <= CG_MEETS * CG_BESIDE * fabs(far[i]) || CG_JUMPS * sum <= jump;
+        const int crosses = side[i] != other[i] && side[i] * other[i] <= 0.0 && meets;
         const int vanishes = cg_larger(fabs(side[i]), fabs(other[i])) <= CG_VANISHED * fabs(far[i]) && far[i] != 0.0;
         held[i] = crosses || vanishes ? 1.0 : 0.0;
         side[i] = !crosses ? 0.0 : side[i] > other[i] ? 1.0 : -1.0;
@@ -155,12 +160,13 @@ void cg_held_activate(cg_run_t *run)
     const double *const modes = run->u + detector->n_inputs;
     const int32_t n = detector->first_contact;
     double *const active = detector->active, *const was = detector->fires, *const held = detector->samples;
+    const int any = run->model->n_events + detector->n_functions > 0 || detector->watches_kinks;
     int looks = 0, released = 0;
     memcpy(was, active, sizeof(double) * (size_t)n);
     for (int32_t i = 0; i < n; i++) {
         active[i] = cg_held_is_kink(run, i) && !detector->watches_kinks ? 0.0 : 1.0;
     }
-    for (int32_t i = 0; i < detector->n_contacts && n > 0 && run->model->project != NULL; i++) {
+    for (int32_t i = 0; i < detector->n_contacts && any && run->model->project != NULL; i++) {
         looks = modes[i] == 0.0 ? CG_LOOKS : looks;
     }
     memset(detector->values, 0, sizeof(double) * (size_t)n);

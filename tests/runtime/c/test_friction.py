@@ -335,6 +335,49 @@ def test_forces_that_jump_with_a_slip_between_blocks() -> None:
     np.testing.assert_allclose(joined.sensitivity.y[:, :, -1], one.sensitivity.y[:, :, -1], atol=1e-7)
 
 
+@pytest.mark.parametrize("force", [0.6, 0.75, -0.6])
+def test_a_liner_whose_force_falls_with_the_slip_holds_with_the_contact(force: float) -> None:
+    """sign(s) (c + exp(-|s|/k)/10): it sticks while |F| <= mu N + c + 1/10 = 0.8."""
+    x = cg.coordinates("x")
+    slip = cg.rate(x) - 1
+    f, c, k, mu = cg.parameters("F c k mu")
+    liner = -sp.sign(slip) * (c + sp.exp(-sp.Abs(slip) / k) / 10)
+    model = cg.System(
+        "liner",
+        coordinates=[x],
+        kinetic=cg.rate(x) ** 2 / 2,
+        forces={cg.rate(x): f + liner},
+        contacts=[cg.Coulomb("belt", slip=slip, normal=1, mu=mu)],
+    ).compile()
+    numbers = {"F": force, "c": 0.2, "k": 0.3, "mu": 0.5}
+    sol = model.integrate((0, 2), {"x": 0, "x_dot": 1}, numbers)
+    assert sol["x"][-1] == pytest.approx(2, abs=1e-12)
+    assert sol["friction_belt"][-1] == pytest.approx(-force, abs=1e-12)
+    numbers = {"F": 0.9, "c": 0.2, "k": 1e9, "mu": 0.5}
+    sol = model.integrate((0, 2), {"x": 0, "x_dot": 1}, numbers)
+    assert sol["x"][-1] == pytest.approx(2 + 0.1 * 2, abs=1e-8)  # a = 0.9 - 0.5 - 0.2 - 0.1
+
+
+@pytest.mark.parametrize("c", [2, 0.6, 0.4])
+def test_a_slip_at_rest_has_no_sign_where_it_acts_on_others(c: float) -> None:
+    """c sign(v) on w, with v held: w stops by its own friction alone, after 0.3**2 / (2 * 0.5)."""
+    x, z = cg.coordinates("x z")
+    v, w = cg.rate(x), cg.rate(z)
+    f, push, mu = cg.parameters("F c mu")
+    model = cg.System(
+        "pushed",
+        coordinates=[x, z],
+        kinetic=(v**2 + w**2) / 2,
+        forces={v: f - x / 3, w: push * sp.sign(v)},
+        contacts=[cg.Coulomb("a", slip=v, normal=1, mu=2), cg.Coulomb("b", slip=w, normal=1, mu=mu)],
+    ).compile()
+    start = {"x": 0.3, "z": 0.2, "x_dot": 0, "z_dot": 0.3}
+    sol = model.integrate((0, 2), start, {"F": 0.1, "c": c, "mu": 0.5})
+    assert sol.success, sol.message
+    assert sol["z"][-1] == pytest.approx(0.2 + 0.09, abs=1e-9)
+    assert sol["x"][-1] == 0.3
+
+
 def test_two_blocks_come_to_rest() -> None:
     entry = cg.example("two_mass_chain")
     sol = compiled("two_mass_chain").integrate(

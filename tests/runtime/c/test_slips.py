@@ -158,3 +158,23 @@ def test_every_slip_that_ends_is_an_event(guard: str, belt: Any) -> None:
             assert len(slips) > 8
             assert sol.t_events[0].tolist() == slips
             assert (ens["x"][i], ens["x_dot"][i]) == (sol["x"][-1], sol["x_dot"][-1])
+
+
+def test_an_event_whose_threshold_jumps_with_the_slip_occurs_in_stick() -> None:
+    """y - 2 in slip and y - 1 in stick, with y = 1.5 - t/2: at t = 1."""
+    x, y, n = cg.coordinates("x y n")
+    v, w, q = (cg.rate(each) for each in (x, y, n))
+    force, mu = cg.parameters("F mu")
+    guard = y - sp.Piecewise((2, v > 0), (1, True))
+    model = cg.System(
+        "threshold",
+        coordinates=[x, y, n],
+        kinetic=(v**2 + w**2 + q**2) / 2,
+        forces={v: force},
+        contacts=[cg.Coulomb("sole", slip=v, normal=1, mu=mu)],
+        events=[cg.Event(guard, direction=0, reset={n: n + 1}, name="passes")],
+    ).compile()
+    start = {"x": 0, "y": 1.5, "n": 0, "x_dot": 0, "y_dot": -0.5, "n_dot": 0}
+    sol = model.integrate((0, 2), start, {"F": 0.1, "mu": 0.5})
+    assert sol["n"][-1] == 1
+    assert sol.t_events[0] == pytest.approx([1], abs=1e-12)
