@@ -79,7 +79,7 @@ def drawn(sol: RunData, points: int = POINTS) -> RunData | Series:
     inside = Inside(sol, dense)
 
     steps, theta = (
-        np.repeat(np.arange(len(begin), dtype=np.float64), len(fractions)),
+        np.repeat(np.arange(len(begin)), len(fractions)),
         np.tile(fractions, len(begin)),
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chaplygin.errors import ArgumentError
 
@@ -57,7 +58,7 @@ class Dense:
         """The states at the start of steps first <= i < last, (n, last - first)."""
         return np.ascontiguousarray(self._coef[first:last, 0, :].T)
 
-    def inside(self, step: Array, theta: Array) -> Array:
+    def inside(self, step: NDArray[np.int64], theta: Array) -> Array:
         """The states at fractions theta (N,) of the steps step (N,), (n, N)."""
         return np.asarray(self._interpolated(self._coef, step, theta))
 

@@ -240,7 +240,7 @@ def test_tuning_must_keep_the_constraints(tmp_path: Path) -> None:
         instance.doStep(0.0, 0.1)
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
 @pytest.mark.parametrize("part", [1, -7])
 @pytest.mark.parametrize("belt", [sp.Integer(0), sp.Rational(3, 10)])

@@ -86,7 +86,7 @@ def test_van_der_pol_by_its_input(m: float) -> None:
         assert "; force differentiated by differences>" in repr(two)
 
 
-@pytest.mark.parametrize("d", [0.0, 2.5])
+@pytest.mark.parametrize("d", [0.0, pytest.param(2.5, marks=pytest.mark.slow)])
 def test_two_inputs_of_several_states_and_the_time(d: float) -> None:
     """Where a function depends on the time, the period is the given one."""
     numbers, start = {"mu": 0.8, "drive": d}, {"x": 1.5, "y": 0.3, "x_dot": 0.2, "y_dot": 0.1}
