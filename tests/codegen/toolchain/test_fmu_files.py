@@ -161,7 +161,7 @@ def test_it_works_when_compiled_from_its_own_sources(block: Fmu, compiler: str, 
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.sample(1)
+@pytest.mark.slow
 def test_the_sources_of_two_link_into_one_program(version: str, tmp_path: Path) -> None:
     """With FMI's prefix: no symbol without it but those of the models, and the bits of each FMU alone."""
     number, sides, objects = version[0], ("left", "right"), []
