@@ -18,7 +18,8 @@ from scipy.integrate import solve_ivp
 
 import chaplygin as cg
 from chaplygin.cli.bench import Field, best, lambdified
-from chaplygin.cli.show import brackets, duration, equation_lines, progress, table
+from chaplygin.cli.printing import duration, progress, table
+from chaplygin.codegen.views.text import brackets, equation_lines
 from chaplygin.runtime.ensembles.executors import cores
 
 Array = NDArray[np.float64]
@@ -79,7 +80,7 @@ def declared_and_derived(sleigh: Any) -> Any:
     equations = system.equations("maggi")
     operations = equations.operations
     seconds = time.perf_counter() - begin
-    print("\n".join(f"  {line}" for line in equation_lines(equations)))
+    print("\n".join(f"  {line}" for line in equation_lines(equations.nodes)))
     print(
         f"\n{operations['rhs']} operations in the compiled right-hand side; derived in {duration(seconds)}."
     )

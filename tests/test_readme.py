@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -304,3 +305,11 @@ def test_links_lead_somewhere(page: str) -> None:
         assert ((ROOT / page).parent / target).exists(), target
     for name in re.findall(r"`((?:codegen|runtime|systems|docs|bench|generated)/[\w./]*)`", text):
         assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "docs").glob("*.py")), ids=lambda script: script.stem)
+def test_scripts_of_the_docs_find_what_they_import(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make run` is one of them; each runs only as the main program."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(script.parent)
+    runpy.run_path(str(script), run_name="imported")
