@@ -156,6 +156,8 @@ class Inputs:
     @property
     def moving(self) -> list[range]:
         """The inputs that are numbers, with their rates, where one of these is a number other than 0."""
+        if not self.flags:
+            return []
         varying = {*self.signals, *self.functions}
         return [
             rows
