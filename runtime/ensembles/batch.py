@@ -21,13 +21,13 @@ from .. import core
 from ..core.single_thread import Guard
 from ..interface import arguments
 from ..interface.arguments import Array
-from ..interface.assumptions import RATE, check_rows
+from ..interface.assumptions import check_rows
 from ..interface.messages import written
 from ..model.expressions import companion, places_of_new
 from ..model.lanes import lane_set, one_at_a_time
 from ..problem import pivots
 from ..problem.consistency import Accuracy, check_ensemble
-from ..problem.inputs import Inputs, parse
+from ..problem.inputs import Inputs, named_with_rates, parse
 from ..steppers.snapshots import Sealed
 from .batch_arguments import Runs, chosen, plain_rows, spread, start_by_name, target
 from .executors import cores, number_of_threads
@@ -316,25 +316,16 @@ class Batch:
         if self._tangents is not None:
             self._tangents.refuse(names)
         flags = self.model._input_flags
-        rows: Any = None if any(flags) else plain_rows(values, names, len(self))
+        flagged = any(flags)
+        rows: Any = None if flagged else plain_rows(values, names, len(self))
         if rows is None:  # to be converted or checked, or wrong
             rows = arguments.matrix("inputs", values, names, len(self))
             check_rows("inputs", names, [flags[known.index(name)] for name in names] if flags else (), rows)
         changed = {known.index(name): np.ascontiguousarray(row).reshape(-1) for name, row in zip(names, rows)}
-        return list(self._with_rates(changed).items())
-
-    def _with_rates(self, changed: dict[int, Array]) -> dict[int, Array]:
-        """The same with the rates that are not named: a number alone has the rates 0."""
-        still = np.zeros(1)
-        for i, bits in enumerate(self.model._input_flags):
-            if not bits & RATE:
-                own = i
-            elif own in changed:
-                changed.setdefault(i, still)
-            elif i in changed:
-                rate, u = self.model.inputs[i], self.model.inputs[own]
-                raise ArgumentError(f"inputs: {rate} is the rate of {u}, which is not named; name both")
-        return changed
+        if flagged:  # the rates of a number alone are 0
+            still = np.zeros(1)
+            changed = {i: changed.get(i, still) for i in named_with_rates(known, flags, names)}
+        return list(changed.items())
 
     # ---- quantities ----
 

@@ -83,22 +83,25 @@ class Polynomials:
 def moved_from(t0: float, derivatives: Sequence[float]) -> list[Polynomials]:
     """An input and its rates that move from the time t0 on, by what they are then."""
     found = []
-    for i in range(len(derivatives)):
-        row = np.zeros((1, 4))
-        for k, value in enumerate(derivatives[i:]):
-            row[0, k] = value / math.factorial(k)
-        found.append(Polynomials(np.array([t0]), row, given=float(derivatives[i])))
+    for i, value in enumerate(derivatives):
+        row = np.array([powers(derivatives[i:])])
+        found.append(Polynomials(np.array([t0]), row, given=float(value)))
     return found
 
 
-def of_cubic(names: Sequence[str], spline: Cubic, given: Any) -> list[Polynomials]:
+def powers(derivatives: Sequence[Any] | Array) -> list[Any]:
+    """The coefficients of the powers 0 to 3 of the time, by a value and its derivatives, numbers or rows of them."""
+    return [*(value / math.factorial(k) for k, value in enumerate(derivatives)), 0.0, 0.0, 0.0][:4]
+
+
+def of_cubic(names: Sequence[str], spline: Cubic) -> list[Polynomials]:
     """An input and its rates by a cubic spline, whose ends hold before and after its samples."""
     times = np.concatenate([spline.times[:1], spline.times])
     rows = np.zeros((len(times), 4))
     rows[1:-1] = spline.coefficients
     rows[0, 0], rows[-1, 0] = spline.values[0], spline.values[-1]
     within = (float(times[0]), float(times[-1])) if len(names) > 2 else (-math.inf, math.inf)
-    return _derived(names, Polynomials(times, rows, names[0], within, given, ends=True))
+    return _derived(names, Polynomials(times, rows, names[0], within, spline, ends=True))
 
 
 def _derived(names: Sequence[str], own: Polynomials) -> list[Polynomials]:
@@ -262,8 +265,9 @@ class Derivative:
 def differences(f: Callable[[float], float], t: float, here: float) -> list[float]:
     """The first and the second derivative of f at t, where its value is `here`.
 
-    The distance shrinks while that makes them more accurate: f may change slowly or fast. What a distance tells counts
-    where that before it tells the same: f with a period that divides it looks slow, and their ratio is no simple one.
+    The distance shrinks while that makes them more accurate: f may change slowly or fast. The result at a
+    distance counts only as far as it agrees with the one before: where its period divides a distance, f looks slow. The
+    ratio of two distances is far from simple fractions, so that no period divides both.
     """
     found, least, wider = [math.nan, math.nan], [math.inf, math.inf], [math.nan, math.nan]
     for level in range(LEVELS):

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -46,6 +46,7 @@ from .input_rates import (
     moved_from,
     of_cubic,
     of_function,
+    powers,
     slope_of_lines,
 )
 
@@ -109,7 +110,7 @@ class Inputs:
     signals: Mapping[int, Signal | Polynomials]
     functions: Mapping[int, InputFunction]
     flags: tuple[int, ...] = ()
-    """The assumptions about each input, see `assumptions`, and which are rates; () if there are none."""
+    """The assumptions about each input, see `assumptions`, and which are rates; () where no input has any."""
     start: float | None = None
     """The time from which the numbers of an ensemble move with their rates."""
 
@@ -357,8 +358,8 @@ def _moved(derivatives: Array, s: Array) -> Array:
     """Numbers and their rates (k, N), after times s (N,)."""
     found: Array = derivatives.copy()
     for i in range(len(found)):
-        c = [*(derivatives[i + k] / math.factorial(k) for k in range(len(found) - i)), 0.0, 0.0, 0.0]
-        found[i] = c[0] + s * (c[1] + s * (c[2] + s * c[3]))
+        a, b, c, d = powers(derivatives[i:])
+        found[i] = a + s * (b + s * (c + s * d))
     return found
 
 
@@ -370,28 +371,24 @@ def followed(flags: Sequence[int], given: Sequence[int]) -> list[range]:
 
 def _made(names: list[str], spec: Any, count: int | None, assumed: bool) -> list[Any]:
     """An input and its rates: numbers, signals and functions. `assumed`: each value of it is to be checked."""
-    rates = [0.0] * (len(names) - 1)
-    if isinstance(spec, (tuple, list)) and not (count is not None and isinstance(spec, list)):
-        sampled = _sampled(names[0], spec)
-        if isinstance(sampled, Signal) and rates:
-            return _rated(names, sampled)
-        if isinstance(sampled, Signal):
-            return [sampled]
-        spec = sampled
+    rates: list[Any] = [0.0] * (len(names) - 1)
+    if _is_sampled(spec, count):
+        spec = _sampled(names[0], spec)
+    if isinstance(spec, Signal):
+        if rates and spec.kind != HOLD:
+            rates[0] = slope_of_lines(names, spec.times, spec.values)
+        return [spec, *rates]
     if isinstance(spec, Cubic) and rates:
-        found: list[Any] = list(of_cubic(names, spec, spec))
+        found: list[Any] = list(of_cubic(names, spec))
         return [InputFunction(names[0], spec), *found[1:]] if assumed else found
     if callable(spec):
         return list(of_function(names, spec)) if rates else [InputFunction(names[0], spec)]
     return [spec if count is not None else arguments.number(f"inputs: {names[0]}", spec), *rates]
 
 
-def _rated(names: list[str], sampled: Signal) -> list[Any]:
-    """A sampled input and its rates."""
-    rates: list[Any] = [0.0] * (len(names) - 1)
-    if sampled.kind != HOLD:
-        rates[0] = slope_of_lines(names, sampled.times, sampled.values)
-    return [sampled, *rates]
+def _is_sampled(spec: Any, count: int | None) -> bool:
+    """Whether an entry has samples; in an ensemble, of `count`, a list has a number for each trajectory."""
+    return isinstance(spec, tuple) or (count is None and isinstance(spec, list))
 
 
 _KIND = {True: "is a number", False: "varies"}
@@ -403,8 +400,7 @@ def _check_rates(
     """Refuse a rate that is a number where its input varies, which it follows from, or the other way round."""
     varies = False
     for i, bits in enumerate(flags):
-        number = not (callable(given[i]) or isinstance(given[i], tuple))
-        number = number and not (isinstance(given[i], list) and count is None)
+        number = not (callable(given[i]) or _is_sampled(given[i], count))
         if not bits & RATE:
             varies, own = not number, names[i]
         elif given[i] is not None and varies is number:
@@ -512,6 +508,17 @@ def _order(names: tuple[str, ...]) -> str:
     return f"({', '.join(names)})"
 
 
+def named_with_rates(names: Sequence[str], flags: Sequence[int], named: Container[str]) -> list[int]:
+    """The places of the inputs that are `named`, each with all of its rates. Raises ArgumentError for a rate alone."""
+    chosen = [i for rows in _with_rates(flags) if names[rows[0]] in named for i in rows]
+    for i, name in enumerate(names):
+        if name in named and i not in chosen:
+            raise ArgumentError(
+                f"set_inputs: {name} is the rate of another input, which is not named; name both"
+            )
+    return chosen
+
+
 def changed_inputs(before: Inputs, values: Any, named: Mapping[str, Any]) -> Inputs:
     """The inputs after `set_inputs`: a vector replaces all of them, a dict or keywords only the named ones."""
     names = before.names
@@ -525,12 +532,7 @@ def changed_inputs(before: Inputs, values: Any, named: Mapping[str, Any]) -> Inp
     if unknown:
         arguments.check_names("inputs", unknown, names)
     flags = before.flags or (0,) * len(names)
-    chosen = [i for rows in _with_rates(flags) if names[rows[0]] in changed for i in rows]
-    for i, name in enumerate(names):
-        if name in changed and i not in chosen:
-            raise ArgumentError(
-                f"set_inputs: {name} is the rate of another input, which is not named; name both"
-            )
+    chosen = named_with_rates(names, flags, changed)
     part = parse(changed, tuple(names[i] for i in chosen), flags=tuple(flags[i] for i in chosen))
     numbers, signals, functions = before.values.copy(), dict(before.signals), dict(before.functions)
     for position, index in enumerate(chosen):
