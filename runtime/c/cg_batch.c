@@ -52,9 +52,7 @@ static void cg_batch_inputs_store(const cg_batch_t *batch, const cg_signal_t *si
     double *u = cg_batch_at(batch, CG_BATCH_U, column);
     for (int32_t i = 0; signals != NULL && i < batch->model->n_inputs; i++, u += batch->stride) {
         if (signals[i].kind == CG_SIGNAL_MOVING) {
-            const double *const c = curve + CG_CURVE * i * apart;
-            const double s = t - time[i * apart];
-            *u = value[i * apart] + s * (c[0] + s * (c[apart] + s * c[2 * apart]));
+            *u = cg_curve_at(value[i * apart], curve + CG_CURVE * i * apart, apart, t - time[i * apart]);
         }
     }
 }

@@ -32,18 +32,24 @@ static double cg_correct_moved(const cg_run_t *run)
     return size;
 }
 
+/* One step of Newton's method from x, without tangents, to out. */
+static int cg_correct_kernel(cg_run_t *run, double model_t, const double *x, double *out)
+{
+    const cg_kernel_entry_t *const entry = run->correction;
+    return entry->takes == CG_TAKES_DIRECTION
+        ? ((cg_jvp_t)entry->function)(model_t, x, run->p, run->u, run->x_start, out, run->work)
+        : ((cg_kernel_t)entry->function)(model_t, x, run->p, run->u, out, run->work);
+}
+
 /* run->moved becomes one step of Newton's method from run->x, and *size its largest component in units of the tolerance. */
 static int cg_correct_step(cg_run_t *run, double *size)
 {
-    const cg_kernel_entry_t *const entry = run->correction;
     const double t = cg_time_of_model(run, run->t);
     int status;
     if (run->varied != NULL) {
         status = run->varied->correction(run->n_blocks, t, run->x, run->p, run->u, run->moved, run->work);
-    } else if (entry->takes == CG_TAKES_DIRECTION) {
-        status = ((cg_jvp_t)entry->function)(t, run->x, run->p, run->u, run->x_start, run->moved, run->work);
     } else {
-        status = ((cg_kernel_t)entry->function)(t, run->x, run->p, run->u, run->moved, run->work);
+        status = cg_correct_kernel(run, t, run->x, run->moved);
     }
     if (status != CG_OK) {
         return status;
@@ -85,11 +91,7 @@ static int cg_correct_state(cg_run_t *run)
 
 int cg_run_moved_back(cg_run_t *run, double t, const double *x, double *out)
 {
-    const cg_kernel_entry_t *const entry = run->correction;
-    const double model_t = cg_time_of_model(run, t);
-    const int status = entry->takes == CG_TAKES_DIRECTION
-        ? ((cg_jvp_t)entry->function)(model_t, x, run->p, run->u, run->x_start, out, run->work)
-        : ((cg_kernel_t)entry->function)(model_t, x, run->p, run->u, out, run->work);
+    const int status = cg_correct_kernel(run, cg_time_of_model(run, t), x, out);
     for (int32_t i = 0; i < run->n_own; i++) {
         out[i] += x[i];
     }

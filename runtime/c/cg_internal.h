@@ -15,6 +15,12 @@ typedef struct cg_segment {
     double curve[CG_CURVE];
 } cg_segment_t;
 
+/* Its value after the time s; the coefficients are `apart` from one another. */
+static inline double cg_curve_at(double value, const double *curve, ptrdiff_t apart, double s)
+{
+    return value + s * (curve[0] + s * (curve[apart] + s * curve[2 * apart]));
+}
+
 int cg_signal_rated(const cg_model_t *model); /* whether an input is the rate of another one */
 int cg_signal_sampled(const cg_signal_t *signal); /* whether it has segments */
 
@@ -66,8 +72,8 @@ int cg_locate(cg_run_t *run, int32_t index, double t, double end, int *landed);
 int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed);
 /* For a quantity that jumps over zero so soon that the step cannot end there: it ends where the number at t allows, behind it. */
 int cg_locate_behind_start(cg_run_t *run, int32_t index, int *landed);
-/* 1: the crossing in detector->root is none, since the guard would only touch zero if the step were on the constraints; *back:
- * where it has its sign again, a fraction of the step, or 2. */
+/* 1: at detector->root the guard only touches zero: it seems to cross since the step is off the constraints. *back: where it has
+ * its sign again, a fraction of the step, or 2. */
 int cg_only_touches(cg_run_t *run, int32_t index, double *back);
 int cg_goes_back(cg_run_t *run, int32_t index); /* whether the motion behind this kink, where the step ends, leads back */
 int cg_step_to(cg_run_t *run, double t_new); /* repeats the step up to t_new; the method may require a shorter one: see run->t */

@@ -69,7 +69,7 @@ static double cg_jump_input(const cg_run_t *run, int32_t i, double side, double 
     cg_signal_segment(&run->signals[i], cg_time_outside(run, run->t + moment), run->direction, run->t_end, &at);
     const double s = cg_time_span(at.time, cg_time_outside(run, run->t)), *const c = at.curve;
     *slope = c[0] + s * (2.0 * c[1] + s * (3.0 * c[2]));
-    return at.value + s * (c[0] + s * (c[1] + s * c[2]));
+    return cg_curve_at(at.value, c, 1, s);
 }
 
 /* The `beside` of cg_jump_at_t. */

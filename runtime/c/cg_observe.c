@@ -632,8 +632,8 @@ static int cg_observe_in_lanes(const cg_observed_step_t *step, enum cg_place pla
         }
         for (int32_t lane = 0; run->signals[i].kind >= CG_SIGNAL_CUBIC && lane < lanes; lane++) {
             const int32_t at = i * lanes + lane;
-            const double *const c = run->u_curve + CG_CURVE * i * lanes + lane, s = t[lane] - run->u_time[at];
-            run->u[at] = run->u_value[at] + s * (c[0] + s * (c[lanes] + s * c[2 * lanes]));
+            const double *const curve = run->u_curve + CG_CURVE * i * lanes + lane;
+            run->u[at] = cg_curve_at(run->u_value[at], curve, lanes, t[lane] - run->u_time[at]);
         }
     }
     observer->companion->values(t, x, run->p, run->u, out, observer->status, observer->work);

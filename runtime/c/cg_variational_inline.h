@@ -93,7 +93,7 @@ static int cg_varied_hoist(int32_t blocks, const double *CG_RESTRICT p, double *
     return CG_OK;
 }
 
-/* With the changes of inputs, which are no seeds, it is computed here. */
+/* What is hoisted for the seeds does not contain the changes of inputs: with these it is computed here. */
 static CG_INLINE cg_mask_t cg_varied_values(int32_t blocks, int32_t block, int fed, const cg_real_t *clock, const double *x,
                                             const double *p, const double *u, const cg_real_t *given, cg_real_t *results,
                                             double *work)

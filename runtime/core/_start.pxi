@@ -70,7 +70,8 @@ cdef bint _as_assumed(const cg_variable_t *table, const double *values, int32_t 
         if flags == 0:
             continue
         if ((flags & CG_NOT_NEGATIVE and not values[i] >= 0.0) or (flags & CG_NOT_POSITIVE and not values[i] <= 0.0)
-                or (flags & CG_NOT_ZERO and values[i] == 0.0) or (flags & CG_RATE and values[i] != 0.0) or flags & (CG_INTEGER | CG_EVEN | CG_ODD)):
+                or (flags & CG_NOT_ZERO and values[i] == 0.0) or (flags & CG_RATE and values[i] != 0.0)
+                or flags & (CG_INTEGER | CG_EVEN | CG_ODD)):
             return False
     return True
 
