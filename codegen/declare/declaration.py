@@ -143,7 +143,7 @@ class Declaration:
         return found
 
     def _differentiated(self, entry: Entry) -> int:
-        """How often the equations differentiate an expression by the time: kinematics beside a law not at all."""
+        """How often the equations differentiate an expression by the time; beside a law, kinematics not at all."""
         return 0 if self.law is not None and entry.argument == "kinematics" else entry.contents.order
 
     @cached_property

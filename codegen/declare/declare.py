@@ -12,7 +12,7 @@ from ..mechanics.bodies import Body
 from ..mechanics.joint import Link
 from ..symbols import values
 from ..symbols.place import Entry
-from ..symbols.symbols import DeclarationError, Input, Rate, Symbols, Velocity, in_order, rate, time
+from ..symbols.symbols import DeclarationError, Rate, Symbols, Velocity, in_order, rate, rates_of_inputs, time
 from . import bodies as mechanism, checks, contacts, events
 from .declaration import Declaration, Expression
 from .given_dynamics import KinematicsAlone, Law
@@ -138,8 +138,7 @@ def _kinematics(kinematics: Any, coordinates: Any, bodies: Iterable[Body]) -> di
 
 def _rate(f: Expression, rows: Mapping[sp.Symbol, Expression]) -> Expression:
     """df/dt of an equation f(t, x, u), with the rates of the inputs."""
-    moved = dict(rows)
-    moved |= {u: rate(u) for u in sorted(f.free_symbols, key=str) if isinstance(u, Input) and u.order < 2}
+    moved = {**rows, **rates_of_inputs(f.free_symbols)}
     return sp.diff(f, time) + sum(sp.diff(f, s) * v for s, v in moved.items())
 
 

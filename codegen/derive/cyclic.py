@@ -5,7 +5,6 @@ The Encyclopedia of Mathematics, "Poincaré equations", omits the last two condi
 
 from __future__ import annotations
 
-from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from ..graph.differentiate import gradient
@@ -21,25 +20,18 @@ _continuous: WeakKeyDictionary[CheckedSystem, bool] = WeakKeyDictionary()
 """Whether the Lagrangian of a system is continuous: the same question for every velocity."""
 
 
-class Failing(NamedTuple):
-    """A condition that could not be shown for a displacement, and what that means."""
+def failing_condition(g: Graph, system: CheckedSystem, r: int) -> str | None:
+    """The first condition that could not be shown for the displacement of velocity r, and what that means.
 
-    condition: str
-    meaning: str
-
-    def __str__(self) -> str:
-        return f"{self.condition!r} fails: {self.meaning}"
-
-
-def failing_condition(g: Graph, system: CheckedSystem, r: int) -> Failing | None:
-    """The first condition that could not be shown for the displacement of velocity r; None if it is cyclic."""
+    None if it is cyclic.
+    """
     nodes = system.nodes
     fields, name = nodes.fields, system.velocities[r].name
     lagrangian = nodes.lagrangian(g)
     if not are_zero(g, fields.apply(g, r, [lagrangian]), system.symbols) or jumps_along(g, system, r):
-        return Failing(f"X_{name} L = 0", "T or V changes along it")
+        return f"'X_{name} L = 0' fails: T or V changes along it"
     if not are_zero(g, [nodes.forces[r]], system.symbols):
-        return Failing(f"Q_{name} = 0", "a force acts along it")
+        return f"'Q_{name} = 0' fails: a force acts along it"
     if fields.are_rates():  # all brackets are zero
         return None
     for b in range(-1, len(system.velocities)):
@@ -47,7 +39,7 @@ def failing_condition(g: Graph, system: CheckedSystem, r: int) -> Failing | None
             continue
         if not are_zero(g, fields.bracket(g, b, r), system.symbols):
             other = "X_0" if b < 0 else f"X_{system.velocities[b].name}"
-            return Failing(f"[{other}, X_{name}] = 0", f"it does not commute with {other}")
+            return f"'[{other}, X_{name}] = 0' fails: it does not commute with {other}"
     return None
 
 

@@ -68,9 +68,9 @@ def add_friction(eqs: EquationNodes) -> EquationNodes:
 def _joined(eqs: EquationNodes, force: list[Node], c: Contact, modes: list[Node]) -> tuple[list[Node], Node]:
     """f with the mode of a contact for the sign of its slip, and c in K = -c W at rest.
 
-    f itself if it does not jump there, or if f at rest is not the mean of its two sides. A jump that is not along W is
-    no part of K, and in stick f has its mean: the sign of a slip that is zero to rounding tells nothing. `modes` are
-    those of the contacts before.
+    f itself if it does not jump there, or if f at rest is not the mean of its two sides. A jump that is not along W
+    does not belong to K; in stick f then takes its mean, because the sign of a slip that is zero to rounding means
+    nothing. `modes` are those of the contacts before.
     """
     g = eqs.graph
     moved = by_side(g, force, c.slip, c.mode)

@@ -66,9 +66,7 @@ def three_index_symbols(g: Graph, system: CheckedSystem) -> dict[tuple[int, int,
     basis = [[g.one, *fields.drift], *([g.zero, *field] for field in fields.along)]
     entries = [n for row in coframe for n in row]
     # slopes[r][b * (k + 1) + s] = d A_bs / dx_r
-    slopes = partials(g, entries, [fields.time, *fields.coordinates])
-    if fields.driven:  # inputs are functions of the time
-        slopes[0] = forward(g, entries, fields.clock(g))
+    slopes = [forward(g, entries, fields.clock(g)), *partials(g, entries, fields.coordinates)]
     symbols = {}
     for b in range(k):
         start, every = b * (k + 1), range(k + 1)

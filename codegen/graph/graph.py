@@ -323,7 +323,7 @@ class Graph:
     # -- walks ----------------------------------------------------------------------------------------------------
     def reachable(self, roots: Iterable[Node], stop: Iterable[Node] = ()) -> list[Node]:
         """Every node that the roots need, in evaluation order; the walk does not descend below the nodes in `stop`."""
-        stopped = set(stop)
+        stopped = stop if isinstance(stop, (dict, set, frozenset)) else set(stop)
         seen: set[Node] = set()
         stack = list(roots)
         args = self.args
@@ -378,12 +378,17 @@ class Graph:
             new[node] = node if changed == args else self.rebuild(self.op[node], changed)
         return [new[r] for r in roots]
 
-    def tree_size(self, root: Node) -> int:
-        """The number of operations of a root written out without sharing, which SymPy would have to traverse."""
-        size: dict[Node, int] = {}
-        for n in self.reachable([root]):
-            args = self.args[n]
-            size[n] = 1 + sum(size[a] for a in args) if args else 0
+    def tree_size(self, root: Node, known: dict[Node, int] | None = None) -> int:
+        """The number of operations of a root written out without sharing, which SymPy would have to traverse.
+
+        `known` keeps the sizes of the nodes below it for further roots.
+        """
+        size = {} if known is None else known
+        if root not in size:
+            for n in self.reachable([root], stop=size):
+                if n not in size:
+                    args = self.args[n]
+                    size[n] = 1 + sum(size[a] for a in args) if args else 0
         return size[root]
 
     def count_operations(self, roots: Iterable[Node]) -> int:

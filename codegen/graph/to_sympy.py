@@ -56,20 +56,21 @@ def leaf(g: Graph, node: Node, symbols: Mapping[str, sp.Symbol]) -> Any:
     return symbols.get(str(payload)) or sp.Symbol(str(payload), real=True)
 
 
-def expressions(
-    g: Graph,
-    roots: Sequence[Node],
-    symbols: Mapping[str, sp.Symbol],
-    known: Mapping[Node, sp.Symbol] | None = None,
-) -> list[Any]:
-    """The roots as SymPy expressions in the given symbols (by name); nodes in `known` appear as their symbols."""
-    built: dict[Node, Any] = dict(known or {})
-    for node in g.reachable(roots, stop=built):
-        if node in built:
-            continue
-        args = g.args[node]
-        built[node] = symbolic(g.op[node])(*[built[a] for a in args]) if args else leaf(g, node, symbols)
-    return [built[r] for r in roots]
+def by_parts(
+    g: Graph, roots: Sequence[Node], symbols: Mapping[str, sp.Symbol], named: Mapping[Node, sp.Symbol]
+) -> dict[Node, Any]:
+    """Every node below the roots as an expression of the named parts; a named part itself as what it is."""
+    found: dict[Node, Any] = {}
+    for node in g.reachable(roots):
+        args = [named[a] if a in named else found[a] for a in g.args[node]]
+        found[node] = symbolic(g.op[node])(*args) if args else leaf(g, node, symbols)
+    return found
+
+
+def expressions(g: Graph, roots: Sequence[Node], symbols: Mapping[str, sp.Symbol]) -> list[Any]:
+    """The roots as SymPy expressions in the given symbols (by name)."""
+    found = by_parts(g, roots, symbols, {})
+    return [found[r] for r in roots]
 
 
 def shown(g: Graph, roots: Sequence[Node], symbols: Mapping[str, sp.Symbol]) -> list[Any]:

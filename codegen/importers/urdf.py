@@ -68,14 +68,13 @@ class _Robot:
         self.made: dict[str, Link] = {}
         self.poses: dict[str, tuple[Link, Any, Any]] = {}
         """Of each link: the link with which it moves, and its position and rotation in the frame of that one."""
-        self.moving = {file.outward[0]} if self.floating else set()
-        """The links that move."""
         self.impossible: list[str] = []
-        """Those of them with an inertia that no body has."""
+        """Moving links with an inertia that no body has."""
         self.example: dict[sp.Symbol, float] = {}
         self.inertials = {link: file.inertial(link) for link in file.links}
         heavy = [link for link, found in self.inertials.items() if not found.is_massless]
         self.motions, self.still = motions(file, heavy)
+        self.moving = self._moving()
         if base is None:
             self._say_where_it_stands()
         if self.still:
@@ -83,15 +82,22 @@ class _Robot:
                 f"nothing with a mass is moved by {_words('joint', self.still)}: fixed where the coordinate is zero"
             )
 
+    def _moving(self) -> set[str]:
+        """The links that move."""
+        found: set[str] = set()
+        for link in self.file.outward:
+            carrier = self.file.carrier(link)
+            if carrier is None:
+                moves = self.floating
+            else:
+                moves = carrier in found or self.motions[self.file.above[link]].leader is not None
+            found |= {link} if moves else set()
+        return found
+
     def _say_where_it_stands(self) -> None:
         """The root stands on the ground, if only by default: it has a mass and is not called the world."""
-        root, rigid = self.file.outward[0], set[str | None]()
-        for link in self.file.outward:
-            if link == root or (
-                self.motions[self.file.above[link]].leader is None and self.file.carrier(link) in rigid
-            ):
-                rigid.add(link)
-        if root != "world" and any(self.inertials[link].mass for link in self.file.links if link in rigid):
+        root, standing = self.file.outward[0], [link for link in self.file.links if link not in self.moving]
+        if root != "world" and any(self.inertials[link].mass for link in standing):
             self.notes.append(
                 f"the root link {root!r} has a mass, and no joint to a world: it stands on the ground; say so by "
                 'base="fixed", or let it float by base="free"'
@@ -129,13 +135,10 @@ class _Robot:
     def _check_mass_matrix(self, system: CheckedSystem) -> None:
         """Inertias that no body has do no harm if what moves with them makes the mass matrix positive."""
         graph = system.nodes.graph.copy()
-        upright = [
-            link.rest for link in self.made.values() if any(link.rest.values())
-        ]  # quaternions of unit length
+        # Quaternions must have unit length.
+        upright = {q: v for link in self.made.values() if link.quaternion for q, v in link.rest.items()}
         for seed in range(1, 1 + _POSES):
-            point = dict(sample(system.nodes, seed))
-            for rest in upright:
-                point.update(rest)
+            point = {**sample(system.nodes, seed), **upright}
             if not np.linalg.eigvalsh(mass_at(system.nodes, graph, point))[0] > 0:
                 raise DeclarationError(
                     f"{self.where}: the mass matrix is not positive, by inertias that no body has: those of "
@@ -143,13 +146,13 @@ class _Robot:
                 )
 
     # -- links ------------------------------------------------------------------------------------------------------
-    def _body(self, name: str, moves: bool) -> dict[str, Any]:
+    def _body(self, name: str) -> dict[str, Any]:
         """Mass, inertia and mass centre of a link; parameters for the first two, if they are asked for and matter."""
         found, plain = self.inertials[name], self.file.plain("link", name)
         if found.is_massless:
             return {}
         mass, moments = found.mass, found.moments
-        if moves:
+        if name in self.moving:
             if impossible_moments(np.array(moments, dtype=float)):
                 self.impossible.append(name)
             if self.symbolic:
@@ -177,7 +180,7 @@ class _Robot:
         above = self.file.carrier(name)
         if above is None:
             make = joint.free if self.floating else joint.fixed
-            found = make(None, name=self.file.plain("link", name), **self._body(name, self.floating))
+            found = make(None, name=self.file.plain("link", name), **self._body(name))
             self.poses[name] = found, sp.zeros(3, 1), sp.eye(3)
         else:
             found = self._joined(name, self.file.above[name], above)
@@ -205,16 +208,13 @@ class _Robot:
                 turned = turned * turn(along, value)
             else:
                 place = place + turned * along * value
-        moves = motion.leader is not None or inner in self.moving
         given = {
             "name": self.file.plain("link", name),
             "joint": self.file.plain("joint", carried),
             "at": place,
             "turned": turned,
-            **self._body(name, moves),
+            **self._body(name),
         }
-        if moves:
-            self.moving.add(name)
         if motion.leader is None:
             self.poses[name] = parent, place, turned
             return joint.fixed(parent, **given)

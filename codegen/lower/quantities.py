@@ -69,7 +69,7 @@ def coordinates(eqs: EquationNodes, x: Sequence[sp.Symbol]) -> Iterator[Variable
 
 
 def _rate_of(s: InputRate) -> str:
-    return f"the {'second ' if s.order > 1 else ''}derivative of {s.of} by the time"
+    return f"the {'second ' if s.order > 1 else ''}time derivative of {s.of}"
 
 
 def conserved(eqs: EquationNodes, invariants: Sequence[Invariant]) -> list[tuple[Variable, Node]]:

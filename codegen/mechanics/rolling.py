@@ -119,7 +119,7 @@ def _check_in_space(where: str, flow: Flow, body: Body, place: Any) -> None:
 
     def moving(center: Vector) -> set[Node]:
         apart = dropped(flow.graph, minus(flow.graph, flow.nodes(place), center), set(flow.along))
-        return {n for n in flow.along if flow.graph.depends_on(apart, {n})}
+        return set(flow.along).intersection(flow.graph.reachable(apart))
 
     within, in_space = moving(flow.nodes(body.center)), moving(flow.position(body))
     if within < in_space:

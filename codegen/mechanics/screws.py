@@ -39,7 +39,7 @@ from ..graph.vectors import (
     zero,
 )
 from ..identities.unused_variables import dropped
-from ..symbols.symbols import Input, Velocity, rate, time
+from ..symbols.symbols import Velocity, rates_of_inputs, time
 from .bodies import Body, moves
 
 
@@ -142,7 +142,7 @@ class Flow:
         g = Graph()
         rows = {x: sp.sympify(e) for x, e in kinematics.items()}
         used = {*symbols, *rows, *(s for e in rows.values() for s in e.free_symbols)} | {time}
-        moving = {u: rate(u) for u in used if isinstance(u, Input) and u.order < 2}
+        moving = rates_of_inputs(used)
         used.update(moving.values())
         known = {s: g.symbol(s.name) for s in sorted(used, key=str)}
         lowering = Lowering(g, known)

@@ -28,7 +28,7 @@ _NO_MULTIPLIERS = " contains {0}; it must not contain multipliers"
 @dataclass(frozen=True)
 class Contents:
     """The kinds of symbols that an expression may contain besides the time, coordinates, parameters and inputs, and
-    what the error says about any other. `order` is how often the equations differentiate it by the time."""
+    what the error says about any other. `order` is how often the equations differentiate it with respect to time."""
 
     kinds: tuple[type[sp.Symbol], ...] = ()
     otherwise: Mapping[type[sp.Symbol], str] = field(default_factory=dict)

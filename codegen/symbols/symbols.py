@@ -54,7 +54,7 @@ class Input(Named):
 
 
 class InputRate(Input):
-    """The first or the second derivative of an input by the time: u_dot or u_ddot of the input u."""
+    """The first or second time derivative of an input: u_dot or u_ddot of the input u."""
 
     @property
     def of(self) -> str:
@@ -275,7 +275,7 @@ def rate(of: Input) -> InputRate: ...
 @overload
 def rate(of: Any) -> Any: ...
 def rate(of: Any) -> Any:
-    """The derivative of a coordinate or of an input by the time, as a symbol.
+    """The time derivative of a coordinate or an input, as a symbol.
 
     That of a coordinate x is named `x_dot`. That of an input u is the input `u_dot`, and its own rate, the second
     derivative of u, is `u_ddot`: a run takes both from what it is given for u. Nothing that contains a higher
@@ -299,7 +299,7 @@ def rate(of: Any) -> Any:
 
 
 def rate_of(u: Input, order: int) -> Input:
-    """The derivative of an input by the time, of an order that counts from the input itself; 0 is the input."""
+    """The time derivative of an input, of an order that counts from the input itself; 0 is the input."""
     if order == 0:
         return u
     name = u.of if isinstance(u, InputRate) else u.name
@@ -308,6 +308,11 @@ def rate_of(u: Input, order: int) -> Input:
             f"the equations need the third derivative of the input {name!r}; inputs have a first and a second one"
         )
     return InputRate(f"{name}_{'d' * order}ot", real=True)
+
+
+def rates_of_inputs(found: Iterable[sp.Symbol]) -> dict[sp.Symbol, sp.Symbol]:
+    """The inputs among some symbols, each with its rate; those of the second order are left out."""
+    return {u: rate(u) for u in sorted(found, key=str) if isinstance(u, Input) and u.order < 2}
 
 
 def kind_of(s: sp.Symbol) -> str:

@@ -76,7 +76,7 @@ def check_bodies(system: SystemNodes) -> None:
 
 
 def impossible_moments(inertia: Any) -> list[float]:
-    """The principal moments, in increasing order, of an inertia that no distribution of mass has; else none.
+    """The principal moments, in increasing order, of an inertia that no distribution of mass has; else [].
 
     Of such an inertia one is negative beyond rounding, or larger than the sum of the two others.
     """

@@ -10,7 +10,7 @@ from typing import Any
 import sympy as sp
 
 from ..graph.graph import CONDITIONS, Graph, Node
-from ..graph.to_sympy import expressions, leaf, symbolic
+from ..graph.to_sympy import by_parts, expressions
 
 LONGEST = 60
 """Most operations of an expression that is written out, each counted as often as it occurs."""
@@ -26,25 +26,10 @@ MOST_SIMPLIFIED = 120
 """Most operations of all that are simplified: SymPy takes 5 to 15 ms for each."""
 
 
-class Sizes:
-    """The operations of nodes as expressions without sharing, found without writing them."""
-
-    def __init__(self, g: Graph) -> None:
-        self.graph = g
-        self.known: dict[Node, int] = {}
-
-    def __getitem__(self, root: Node) -> int:
-        known, args = self.known, self.graph.args
-        for n in self.graph.reachable([root], stop=known):
-            if n not in known:
-                known[n] = 1 + sum(known[a] for a in args[n]) if args[n] else 0
-        return known[root]
-
-
 def shared_parts(g: Graph, roots: Sequence[Node], taken: Iterable[str]) -> dict[Node, sp.Symbol]:
     """Symbols z_1, z_2 ... for what occurs several times in the roots; none if these are short without."""
-    sizes = Sizes(g)
-    if max((sizes[r] for r in roots), default=0) <= LARGEST:
+    sizes: dict[Node, int] = {}
+    if max((g.tree_size(r, sizes) for r in roots), default=0) <= LARGEST:
         return {}
     order = g.reachable(roots)
     uses = dict.fromkeys(order, 0)
@@ -54,17 +39,6 @@ def shared_parts(g: Graph, roots: Sequence[Node], taken: Iterable[str]) -> dict[
     shared = [n for n in order if uses[n] > 1 and sizes[n] > 2 and g.op[n] not in CONDITIONS]
     letter = "cg_z" if any(re.fullmatch(r"z_\d+", name) for name in taken) else "z"
     return {n: sp.Symbol(f"{letter}_{i + 1}", real=True) for i, n in enumerate(shared)}
-
-
-def by_parts(
-    g: Graph, roots: Sequence[Node], symbols: Mapping[str, sp.Symbol], named: Mapping[Node, sp.Symbol]
-) -> dict[Node, Any]:
-    """Every node below the roots as an expression of the named parts; a named part itself as what it is."""
-    found: dict[Node, Any] = {}
-    for node in g.reachable(roots):
-        args = [named[a] if a in named else found[a] for a in g.args[node]]
-        found[node] = symbolic(g.op[node])(*args) if args else leaf(g, node, symbols)
-    return found
 
 
 class Display:
@@ -88,18 +62,18 @@ class Display:
         self.named = shared_parts(g, roots, symbols) if full else {}
         self._parts = by_parts(g, roots, symbols, self.named) if self.named else {}
         self.elided: dict[str, int] = {}
-        self._sizes = Sizes(g)
+        self._sizes: dict[Node, int] = {}
         self._left = {"written": MOST, "simplified": MOST_SIMPLIFIED}
 
     def on(self, g: Graph) -> Display:
         """The same for another graph; what is written there counts here."""
         other = copy.copy(self)
-        other.graph, other.named, other._parts, other._sizes = g, {}, {}, Sizes(g)
+        other.graph, other.named, other._parts, other._sizes = g, {}, {}, {}
         return other
 
     def expression(self, name: str, node: Node, declared: Callable[[], Any] | None = None) -> Any | None:
         """What `declared` gives, or else the node, as an expression; None if it is elided, under this name."""
-        size = self._sizes[node]
+        size = self.graph.tree_size(node, self._sizes)
         if not self.named and size > (LARGEST if self.full else min(LONGEST, max(self._left["written"], 0))):
             self.elided[name] = self.graph.count_operations([node])
             return None

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from ..graph.graph import Node
+from ..graph.to_sympy import by_parts
 from ..symbols.symbols import rate
-from .display import MOST_ROWS, Display, by_parts, shared_parts
+from .display import MOST_ROWS, Display, shared_parts
 
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes

@@ -11,7 +11,6 @@ import sympy as sp
 from chaplygin.runtime.interface.tables import SHOWN, table
 
 from .declared import declared
-from .display import Sizes
 from .latex import equations_to_latex
 
 if TYPE_CHECKING:
@@ -39,11 +38,11 @@ def system_table(system: CheckedSystem) -> str:
             rows.append((kind if i == 0 else "", s.name, *texts))
         if len(symbols) > SHOWN:
             rows.append(("", f"and {len(symbols) - SHOWN} more", "", ""))
-    entries, sizes = declared(system), Sizes(system.nodes.graph)
+    entries, size = declared(system), system.nodes.graph.tree_size
     lines = []
     for kind, name, node, expression in entries[: 2 + SHOWN]:
         left = f"Q of {name[2:]}" if kind == "force" else _LEFT.get(kind, "{}").format(name)
-        text = f"${escape(sp.latex(expression()))}$" if sizes[node] <= LARGEST else "a long expression"
+        text = f"${escape(sp.latex(expression()))}$" if size(node) <= LARGEST else "a long expression"
         lines.append(f"<tr><th>{escape(left)}</th><td>{text}</td></tr>")
     if len(entries) > 2 + SHOWN:
         lines.append(f"<tr><th></th><td>and {len(entries) - 2 - SHOWN} more</td></tr>")
