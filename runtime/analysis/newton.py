@@ -144,8 +144,8 @@ class Problem:
     def _below(self, v: Array) -> Array:
         """v moved along its accelerations from rest until they turn back: towards less potential energy.
 
-        Newton's method does not leave places on the constraints where the accelerations are least, but not zero. Where
-        states are held there is no such way.
+        Newton's method does not leave places on the constraints where the accelerations are least, but not zero. With
+        states held, it does not search this way.
         """
         n, kept = self.field.model.n_coordinates, len(self.field.kept)
         if (

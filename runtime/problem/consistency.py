@@ -344,7 +344,7 @@ class _Constraints(_Report):
     ) -> None:
         super().__init__(accuracy, count)
         self.model, self.t0 = model, t0
-        self.residual = np.array([name in model.residuals for name in model.checked_at_start])
+        self.residual = _are_residuals(model)
         self.counts = self.residual if told else True
 
     def check(self, x0: Array, p: Array, u: Array, numbers: NDArray[np.intp]) -> None:
@@ -374,6 +374,11 @@ def _text(name: str, residual: bool, value: float, size: float) -> str:
     )
 
 
+def _are_residuals(model: BaseModel) -> NDArray[np.bool_]:
+    """Which of what the kernel `consistency` gives must be zero; the others are invariants."""
+    return np.array([name in model.residuals for name in model.checked_at_start], dtype=np.bool_)
+
+
 def drift(model: BaseModel, t: Array, y: Array, p: Array, u: Array, how: RunOptions) -> str:
     """What to say of a run that has left a constraint by more than its tolerances explain; nothing if it has not.
 
@@ -385,7 +390,7 @@ def drift(model: BaseModel, t: Array, y: Array, p: Array, u: Array, how: RunOpti
     rows = model._columns("consistency", t, y, p[:, None], u, None, strict=False)
     began, off = accuracy.off(rows[0::3], rows[1::3], rows[2::3])[0].T
     residual, terms, slopes = rows[0::3, 1], rows[1::3, 1], rows[2::3, 1]
-    off = np.where([name in model.residuals for name in model.checked_at_start], off, 0.0)
+    off = np.where(_are_residuals(model), off, 0.0)
     if began.any() or not off.any():
         return ""
     k = int(np.argmax(off))

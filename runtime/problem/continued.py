@@ -59,7 +59,7 @@ def _check_model(model: BaseModel, result: Any) -> None:
 
 
 def last(y: Array) -> Array:
-    """The last of the states (n, N) of a run. Raises ArgumentError if there are none."""
+    """The last of the states (n, N) of a run. Raises ArgumentError for a run without points."""
     if not y.shape[1]:
         raise ArgumentError("initial is a run without points (t_eval is empty); give the state by name")
     return np.ascontiguousarray(y[:, -1])

@@ -205,14 +205,15 @@ def unknown(function: Callable[..., Any], given: Iterable[str]) -> TypeError:
     return TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
 
 
+_TYPES = {name: inspect.formatannotation(row.__origin__) for name, row in RunKeywords.__annotations__.items()}
+"""As signatures show them."""
+
+
 def shown(function: Called) -> Called:
     """Decorator: `help` and completion list the options with their defaults and meanings, in place of ``**options``."""
     own, defaults = inspect.signature(function), defaults_of(function.__name__)
-    types = {
-        name: inspect.formatannotation(row.__origin__) for name, row in RunKeywords.__annotations__.items()
-    }
     options = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=types[name])
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=_TYPES[name])
         for name, default in defaults.items()
     ]
     kept = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]

@@ -45,9 +45,8 @@ class StudyData:
         }
         self._failures: list[Part] = []
         self._reach = 0  # the end of the last chunk
-        self._finished: list[
-            tuple[int, Any]
-        ] = []  # of chunks, those before their ends: (first, how many or which)
+        # Of each chunk: its first trajectory, and how many of it have ended, or which.
+        self._finished: list[tuple[int, Any]] = []
 
     def take(self, part: Part) -> None:
         """Add the part of the next chunk."""
