@@ -138,21 +138,22 @@ class Field:
         counts by what the equations change if it is anything between zero and its value, at most by its value times
         the derivative, and not at all if nothing depends on it.
         """
-        _, slopes = self.equations(v)
-        linear = np.abs(slopes * v)
+        here, slopes = self.equations(v)
+        terms = np.abs(slopes * v)
+        linear = terms.copy()
         for place in (1 + i for i in self.kept):
             if v[place] != 0:
-                linear[:, place] = np.fmin(linear[:, place], self._reached(v, place))
+                linear[:, place] = np.fmin(linear[:, place], self._reached(v, place, here))
         with np.errstate(all="ignore"):
-            parts = np.where(slopes != 0, linear / np.abs(slopes * v), 0.0).max(axis=0, initial=0.0)
+            parts = np.where(slopes != 0, linear / terms, 0.0).max(axis=0, initial=0.0)
         sizes = np.abs(v)
         inside = slice(1, 1 + self._n)
         sizes[inside] *= np.fmin(parts[inside], 1.0)
         return sizes, linear[: len(self.kept), inside].sum(axis=1)
 
-    def _reached(self, v: Array, place: int) -> Array:
-        """The largest changes of F of the kept states and h if the state at a place of v is between zero and itself."""
-        here, found = self.equations(v)[0], np.zeros(len(self.kept) + len(self.held))
+    def _reached(self, v: Array, place: int, here: Array) -> Array:
+        """The largest changes of F and h from `here` if the state at a place of v is between zero and itself."""
+        found = np.zeros(len(here))
         for part in _BETWEEN:
             near = v.copy()
             near[place] *= part
@@ -163,14 +164,14 @@ class Field:
             found = np.fmax(found, np.where(np.isfinite(there), np.abs(there - here), np.inf))
         return found if found.any() else np.full(len(found), np.inf)
 
-    def units_of_rest(self, v: Array) -> tuple[Array, Array]:
+    def units_of_rest(self, v: Array, sizes: Array) -> tuple[Array, Array]:
         """Those at the rest that is next to v, by a step of Newton's method: v may be off by all that a state has.
 
-        A coordinate to which nothing gives a unit has the largest one of the others, and so have velocities. What a
-        step makes larger has no unit from that: where nothing is near a rest, the step leads anywhere.
+        `sizes` are those of v. A coordinate to which nothing gives a unit has the largest one of the others, and so
+        have velocities. States that the step makes larger keep their values: far from any rest, it can lead anywhere.
         """
         columns = [1 + i for i in self.kept]
-        units, rows = self.units(v, self.sizes(v)[0])
+        units, rows = self.units(v, sizes)
         values, slopes = self.equations(v)
         inverse = np.linalg.pinv(slopes[:, columns] * units[columns] / rows[:, None], rcond=_AT_KINK)
         rest = v.copy()

@@ -259,8 +259,9 @@ def linearized(
     """The linear equations about v = (t, y, p, u); `independent` names the states to be used."""
     field = Field(model, v, about)
     value, slopes = field.motion(v)
-    units, rows = field.units_of_rest(v)
-    _check_rest(field, v, value, slopes, about, units, rows)
+    sizes, terms = field.sizes(v)
+    units, rows = field.units_of_rest(v, sizes)
+    _check_rest(field, v, value, slopes, about, units, rows, terms)
     units = np.fmax(units, np.abs(v))
     kink = field.kink(v, units, rows)
     if kink is not None:
@@ -344,18 +345,18 @@ def _across(closing: Array, free: list[int], follow: list[int], names: Sequence[
 
 
 def _check_rest(
-    field: Field, v: Array, value: Array, slopes: Array, about: str, units: Array, rows: Array
+    field: Field, v: Array, value: Array, slopes: Array, about: str, units: Array, rows: Array, terms: Array
 ) -> None:
     """Reject a point at which the kept states change, by more than a share of the terms and units of their rates."""
     model = field.model
     inside = slice(1, 1 + len(model.states))
-    sizes = np.abs(slopes[:, inside]) @ units[inside]
+    by_states = np.abs(slopes[:, inside])
+    sizes = by_states @ units[inside]
     least = np.fmax(sizes, WEAK * sizes.max(initial=0.0))  # what moves states that should be zero is rounding
-    last = _DIGITS * (
-        np.abs(slopes[:, inside]) @ np.abs(v[inside])
-    )  # no state between two numbers is at rest
+    # A rest can lie between two neighbouring numbers.
+    last = _DIGITS * (by_states @ np.abs(v[inside]))
     value = np.where(np.abs(value) > last, value, 0.0)
-    off = share(value, field.sizes(v)[1], np.fmax(least, rows[: len(value)]))
+    off = share(value, terms, np.fmax(least, rows[: len(value)]))
     worst = int(np.argmax(off)) if off.size else 0
     name = model.states[field.kept[worst]] if off.size else ""
 

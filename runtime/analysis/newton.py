@@ -148,11 +148,7 @@ class Problem:
         states held, it does not search this way.
         """
         n, kept = self.field.model.n_coordinates, len(self.field.kept)
-        if (
-            self.field.dropped
-            or {*range(1, 1 + kept)} - {*self.places}
-            or kept < len(self.field.model.states)
-        ):
+        if not {*range(1, 1 + len(self.field.model.states))} <= {*self.places}:  # some are held or left out
             return v
         v, units, length = v.copy(), self._units[1 : 1 + n], _LONGEST
         v[1 + n : 1 + kept] = 0.0

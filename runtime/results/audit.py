@@ -148,7 +148,7 @@ class _Run(Inside):
         return self.evaluate(t, y, u)[0]
 
     def without_rates(self, u: Array) -> Array:
-        """1 for inputs whose changes are not in the power, (nu, 1): the others have their rates in the equations."""
+        """1 for inputs whose changes the power leaves out, else 0, (nu, 1): the equations contain the others' rates."""
         found = np.ones((len(u), 1))
         for i, flags in enumerate(self.model._input_flags):
             if flags & RATE:

@@ -144,8 +144,7 @@ class EventRecord:
 
     def modes_before(self, row: int) -> Array:
         """The modes before a row, (n_modes,)."""
-        first = HEAD + 2 * self.n
-        found: Array = self.rows[row, first : first + len(self.contacts) + len(self.signs)].copy()
+        found: Array = self._modes()[0][row].copy()
         return found
 
     def of(self, cause: int) -> tuple[Array, Array]:
@@ -166,13 +165,15 @@ class EventRecord:
         contacts = {name: MODES[int(mode)] for name, mode in zip(self.contacts, modes)}
         return contacts, {name: int(sign) for name, sign in zip(self.signs, modes[n:])}
 
+    def _modes(self) -> tuple[Array, Array]:
+        """The modes before and after each row, (rows, n_modes)."""
+        first, width = HEAD + 2 * self.n, len(self.contacts) + len(self.signs)
+        return self.rows[:, first : first + width], self.rows[:, first + width : first + 2 * width]
+
     def _changes(self) -> list[tuple[float, int, int, Array]]:
         """(Time, rows recorded before, cause, modes after) of the start and of each mode change."""
-        begin = HEAD + 2 * self.n
-        width = len(self.contacts) + len(self.signs)
         found: list[tuple[float, int, int, Array]] = []
-        for row in self.rows if width else ():
-            after = row[begin + width : begin + 2 * width]
+        for row, after in zip(self.rows, self._modes()[1]) if self.contacts or self.signs else ():
             if not found or not np.array_equal(found[-1][3], after):
                 found.append((float(row[0]), int(row[2]), int(row[1]), after))
         return found
@@ -202,11 +203,10 @@ class EventRecord:
 
         n is the number of states.
         """
-        begin, width = HEAD + 2 * self.n, len(self.contacts) + len(self.signs)
-        rows = self.rows[self.causes >= 0]
+        happened, (before, after) = self.causes >= 0, self._modes()
+        rows = self.rows[happened]
         changed = (rows[:, HEAD : HEAD + n] != rows[:, HEAD + self.n : HEAD + self.n + n]).any(axis=1)
-        modes = rows[:, begin : begin + 2 * width]
-        changed |= (modes[:, :width] != modes[:, width:]).any(axis=1)
+        changed |= (before != after)[happened].any(axis=1)
         times, last = rows[changed, 0], rows[changed, 2].astype(np.int64)
         found = np.zeros(len(t), dtype=np.bool_)
         while len(last):

@@ -1,4 +1,4 @@
-"""Of which side of a jump each point of a run is: what is evaluated there has the inputs, branches and modes of it.
+"""On which side of a jump each point of a run lies: quantities have the inputs, branches and modes of that side.
 
 At a jump (a reset, or contacts that change their modes) a run has two points at one time, or with `t_eval` the first
 one. Inputs that jump there have the value before in that and the value after in the other. Branches of expressions that
@@ -95,7 +95,7 @@ class Points:
         u[:, rows] = np.where(jumps, found, u[:, rows])
 
     def _before_kinks(self, rows: NDArray[np.int64], u: Array) -> tuple[Array, Array]:
-        """The times and states of rows, just before the kinks on which or just behind which they are, on tangents."""
+        """Times and states just before the kinks that some rows lie on or just behind, along tangents."""
         model, p, t, y = self.model, self.p[:, None], self.t[rows], self.y[:, rows]
         back = np.outer(self._earlier(rows) - t, ASIDE)
         rates = model._columns("rhs", t, y, p, u, None, False)

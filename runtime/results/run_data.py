@@ -97,14 +97,16 @@ class RunData(Continued):
         end = message_of(self.status, self.t_reached, self.model.independent, why)
         if self.model.has_redundant_constraints:
             end += "; constraints are redundant: their multipliers are those of least norm"
-        lost = pivots.loss(self.model, self.t, self.y, self._p, self._u(), self.status)
-        end = f"{end}; {lost}" if lost else end
+        if pivots.KERNEL in self.model._entries:
+            lost = pivots.loss(self.model, self.t, self.y, self._p, self._u(), self.status)
+            end = f"{end}; {lost}" if lost else end
         off = self._drift()
         return f"{end}; {off}" if off else end
 
     def _drift(self) -> str:
         """What to say of the constraints that the run has left."""
-        if self.status < 0 or not len(self.t):
+        model = self.model
+        if self.status < 0 or not len(self.t) or set(model.residuals).isdisjoint(model.checked_at_start):
             return ""
         t = np.array([self._problem.t_span[0], self.t[-1]])
         y = np.column_stack([self._problem.x0, self.y[:, -1]])

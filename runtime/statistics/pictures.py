@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
@@ -119,8 +119,9 @@ class Pictures:
         subject = self._subject
         shown = np.setdiff1d(np.arange(min(subject.count, POINTS)), subject.failed)
         failed = np.asarray(subject.failed[:FAILURES], dtype=np.int64)
-        ok, bad = self._columns(shown), self._columns(failed)
-        chosen = self._variables(ok, names, len(subject.given(shown)))
+        given = subject.given(shown)
+        ok, bad = self._columns(given, shown), self._columns(subject.given(failed), failed)
+        chosen = self._variables(ok, names, given)
         size = 1.2 + 1.7 * len(chosen)
         figure = new_figure("plot.scatter", (size, size), file)
         _matrix(figure, [(self._labelled(name), ok[name], bad.get(name)) for name in chosen])
@@ -128,16 +129,16 @@ class Pictures:
         more = f", {len(failed)} of {len(subject.failed)} failures" if len(subject.failed) else ""
         return finish(figure, f"{subject.title}: {some}{subject.count} trajectories{more}", file)
 
-    def _columns(self, which: NDArray[Any]) -> dict[str, Array]:
-        """What varies, and what was collected for every trajectory, of some trajectories."""
-        found = self._subject.given(which)
+    def _columns(self, given: Mapping[str, Array], which: NDArray[Any]) -> dict[str, Array]:
+        """What was `given`, and what was collected for every trajectory, of some trajectories."""
+        found = dict(given)
         for view in self._subject.views.values():
             for name, row in view.columns().items():
                 found.setdefault(name, row[which])
         return found
 
-    def _variables(self, known: Mapping[str, Array], names: Any, given: int) -> list[str]:
-        """The names to draw of what is `known`, of which the first `given` are not computed."""
+    def _variables(self, known: Mapping[str, Array], names: Any, given: Container[str]) -> list[str]:
+        """The names to draw of what is `known`, of which those `given` are not computed."""
         varied = [name for name, row in known.items() if len(np.unique(row[np.isfinite(row)])) > 1]
         if names is None:
             chosen = varied
@@ -150,7 +151,7 @@ class Pictures:
                         f"{arguments.nearest(name, tuple(known))}"
                     )
             if len(chosen) == 1:
-                causes = [name for name in list(known)[:given] if name in varied] or varied
+                causes = [name for name in varied if name in given] or varied
                 chosen = [*(name for name in causes if name != chosen[0]), *chosen]
         if not 2 <= len(chosen) <= VARIABLES:
             hint = "; collect cg.table(...)" if self._subject.collected and len(chosen) < 2 else ""
