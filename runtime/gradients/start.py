@@ -21,10 +21,9 @@ from ..problem.inputs import Inputs
 from ..sensitivities.start import (
     TangentStart,
     check_constant,
+    check_differentiable,
     check_inputs,
-    check_rate,
     is_integer,
-    no_derivative_by,
     size_of,
 )
 
@@ -144,9 +143,7 @@ class Start:
         for name in names:
             if name in self.model.inputs:
                 check_constant(what, self.inputs, name)
-            if is_integer(self.model, name):
-                raise no_derivative_by(what, name)
-            check_rate(what, self.model, name)
+            check_differentiable(what, self.model, name)
             if name in known:
                 continue
             if name in self.model.parameters or name in self.model.declared:

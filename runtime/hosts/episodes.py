@@ -16,10 +16,10 @@ from ..draws.distributions import is_distribution, law
 from ..ensembles.batch import accepted
 from ..interface import arguments
 from ..interface.arguments import Array, positive
-from ..interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO, RATE, assumption
+from ..interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO, assumption
 from ..interface.base_model import BaseModel
 from ..model.lanes import one_at_a_time
-from ..problem.inputs import parse
+from ..problem.inputs import parse, rated
 from ..problem.options import RunOptions, of_others
 from .single_run import SingleRun, numbers
 
@@ -70,8 +70,9 @@ class Episodes:
         unknown = [name for name in self.actions if name not in model.inputs]
         if unknown:
             raise arguments.unknown_entry("actions", unknown, model.inputs)
-        for name in rated(model):
-            if name in self.actions:
+        places = rated(model._input_flags)
+        for i, name in enumerate(model.inputs):
+            if i in places and name in self.actions:
                 raise ArgumentError(
                     f"actions: {name} would jump at every step, but the equations contain rates of it; let a force of "
                     "the system move what it stands for"
@@ -107,7 +108,7 @@ class Episodes:
         apart = one_at_a_time(self.model, how, {}, starts=False)
         if one and apart is None:
             varying = parse(given, self.model.inputs, 1, self.model._input_flags)
-            apart = "inputs vary" if varying.signals or varying.functions or varying.moving else None
+            apart = None if varying.constant and not varying.moving else "inputs vary"
         if apart is None:
             accepted(self.model, how, given, self.n).still()
         elif not one:
@@ -162,12 +163,6 @@ class Episodes:
         if self.apart is not None:
             seen.terminated |= self.batch.ended
         return seen
-
-
-def rated(model: Any) -> list[str]:
-    """The inputs whose rates are inputs too, and these rates."""
-    flags = (*model._input_flags, 0)
-    return [name for i, name in enumerate(model.inputs) if (flags[i] | flags[i + 1]) & RATE]
 
 
 class Rule:

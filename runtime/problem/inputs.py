@@ -168,13 +168,13 @@ class Inputs:
 
     def since(self, t0: float) -> Inputs:
         """The inputs of a run, or of the rest of one, from t0 on, where numbers begin to move with their rates."""
-        rated = self.moving
-        if not rated:
+        moving = self.moving
+        if not moving:
             return self
         if self.values.ndim == 2:
             return replace(self, start=t0)
         signals, values = dict(self.signals), self.values.copy()
-        for rows in rated:
+        for rows in moving:
             signals |= zip(rows, moved_from(t0, list(map(float, values[rows]))))
             values[rows] = 0.0
         return Inputs(self.names, values, signals, self.functions, self.flags)
@@ -208,17 +208,11 @@ class Inputs:
 
     def of_time(self, t0: float, states: Array) -> Array:
         """u at the start where the states are not all known: functions of these count as 0."""
-        functions = {
-            i: f for i, f in self.functions.items() if isinstance(f.given, Derivative) or i in self._rates
-        }
+        rates = rated(self.flags)
+        functions = {i: f for i, f in self.functions.items() if isinstance(f.given, Derivative) or i in rates}
         return Inputs(self.names, self.values, self.signals, functions, self.flags).first(
             t0, np.zeros_like(states)
         )
-
-    @property
-    def _rates(self) -> set[int]:
-        """The inputs that have rates, or are rates."""
-        return {i for rows in _with_rates(self.flags) if len(rows) > 1 for i in rows}
 
     def first(self, t0: float, x0: Array) -> Array:
         """u at the start of a run (n,), or of an ensemble with its states x0 (states, N)."""
@@ -352,6 +346,11 @@ def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tup
 def _with_rates(flags: Sequence[int]) -> list[range]:
     """Each input with all of its rates."""
     return followed(flags, [i for i, bits in enumerate(flags) if not bits & RATE])
+
+
+def rated(flags: Sequence[int]) -> set[int]:
+    """The inputs that have rates, or are rates."""
+    return {i for rows in _with_rates(flags) if len(rows) > 1 for i in rows}
 
 
 def _moved(derivatives: Array, s: Array) -> Array:

@@ -197,9 +197,7 @@ def checked_names(model: Any, names: Any) -> tuple[str, ...]:
             raise arguments.unknown_entry("sensitivities", [name], known)
         if name in wanted[:i]:
             raise ArgumentError(f"sensitivities: {name} is given twice")
-        if is_integer(model, name):
-            raise no_derivative_by("sensitivities", name)
-        check_rate("sensitivities", model, name)
+        check_differentiable("sensitivities", model, name)
         if name == model.along:
             raise ArgumentError(f"sensitivities: {name} is the independent variable of the form {model.form}")
     return wanted
@@ -210,18 +208,15 @@ def is_integer(model: Any, name: str) -> bool:
     return name in model.variables and bool(model.variables[name].flags & FLAGS["INTEGER"])
 
 
-def check_rate(what: str, model: Any, name: str) -> None:
-    """Refuse to differentiate by the rate of an input, with which the input itself changes."""
+def check_differentiable(what: str, model: Any, name: str) -> None:
+    """Refuse to differentiate by an integer, or by the rate of an input, with which the input itself changes."""
+    if is_integer(model, name):
+        raise ArgumentError(f"{what}: {name} is declared an integer; there is no derivative by it")
     if name in model.variables and model.variables[name].flags & FLAGS["RATE"]:
         raise ArgumentError(
             f"{what}: {name} is the rate of an input, which would change with it; declare a factor of the input as a "
             "parameter"
         )
-
-
-def no_derivative_by(what: str, name: str) -> ArgumentError:
-    """The error for a derivative by an integer."""
-    return ArgumentError(f"{what}: {name} is declared an integer; there is no derivative by it")
 
 
 def check_inputs(what: str, controls: Inputs) -> None:
