@@ -22,6 +22,12 @@ cdef bint _doubles(object array, int ndim):
             and cnp.PyArray_TYPE(array) == cnp.NPY_DOUBLE and cnp.PyArray_ISBEHAVED_RO(array))
 
 
+cdef bint _counts(object array, int size, int64_t n):
+    """Whether `array` is a vector of n entries of `size` bytes that C code can write."""
+    return (cnp.PyArray_CheckExact(array) and cnp.PyArray_ISCARRAY(array) and cnp.PyArray_NDIM(array) == 1
+            and cnp.PyArray_DIM(array, 0) == n and cnp.PyArray_ITEMSIZE(array) == size)
+
+
 cdef class EnsembleCore:
     """The trajectories of an `EnsemblePart`; `run(pieces)` integrates pieces of them, from any thread."""
 
@@ -66,15 +72,16 @@ cdef class EnsembleCore:
             raise ArgumentError("an ensemble needs aligned arrays of float64")
         self.n = cnp.PyArray_DIM(y, 2)
         counts = results.t, results.status, results.nfev, results.n_steps
-        for array, size in zip(counts, (8, 4, 8, 8)):
-            if not (cnp.PyArray_CheckExact(array) and cnp.PyArray_ISCARRAY(array) and cnp.PyArray_NDIM(array) == 1
-                    and cnp.PyArray_DIM(array, 0) == self.n and cnp.PyArray_ITEMSIZE(array) == size):
-                raise ArgumentError("an ensemble needs vectors of float64, int32, int64 and int64 for times and counts")
-        if (len(x0) != self.model.n_states or len(p) != self.model.n_parameters or len(y) != self.model.n_states
-                or not cnp.PyArray_ISWRITEABLE(y) or len(u) != self.model.n_inputs
-                or not {x0.shape[1], u.shape[1], *[len(row) for row in p]} <= {1, self.n}
-                or cnp.PyArray_DIM(y, 1) != (1 if t_eval is None else len(t_eval))
-                or (end is not None and (end.shape != (len(y), self.n) or not cnp.PyArray_ISWRITEABLE(end)))):
+        if not (_counts(counts[0], 8, self.n) and _counts(counts[1], 4, self.n) and _counts(counts[2], 8, self.n)
+                and _counts(counts[3], 8, self.n)):
+            raise ArgumentError("an ensemble needs vectors of float64, int32, int64 and int64 for times and counts")
+        fits = self._fits(x0, 1) and self._fits(u, 1)
+        for row in p:
+            fits = fits and self._fits(row, 0)
+        if not (fits and len(x0) == self.model.n_states and len(p) == self.model.n_parameters
+                and len(y) == self.model.n_states and cnp.PyArray_ISWRITEABLE(y) and len(u) == self.model.n_inputs
+                and cnp.PyArray_DIM(y, 1) == (1 if t_eval is None else len(t_eval))
+                and (end is None or (end.shape == (len(y), self.n) and cnp.PyArray_ISWRITEABLE(end)))):
             raise ArgumentError("the arrays of the ensemble have inconsistent shapes")
         self.arrays = x0, p, u, t_eval, y, end, counts
         self.rows = <const double **> calloc(self.model.n_parameters + 1, sizeof(double *))
@@ -102,6 +109,10 @@ cdef class EnsembleCore:
         self.job.n_rhs = <int64_t *> cnp.PyArray_DATA(results.nfev)
         self.job.n_steps = <int64_t *> cnp.PyArray_DATA(results.n_steps)
         return 0
+
+    cdef bint _fits(self, object array, int axis):
+        """Whether an array has one entry along an axis, or one for each trajectory."""
+        return cnp.PyArray_DIM(array, axis) == 1 or cnp.PyArray_DIM(array, axis) == self.n
 
     def __dealloc__(self):
         free(self.rows)

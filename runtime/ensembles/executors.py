@@ -50,7 +50,7 @@ class Threads:
         trajectories that have ended tell that enough work is left, the others are started. Threads release the GIL
         while they integrate.
         """
-        core, most = part.core, self.threads or cores()
+        core = part.core
         # One piece, of which the rest is given to others if that is worth it: each piece ends with empty lanes.
         pieces = [(0, part.count)] if self.chunk is None else self.pieces(part.count, part.width)
         helpers: list[threading.Thread] = []
@@ -66,21 +66,18 @@ class Threads:
 
         def attend(first: int = 0, last: int = 0) -> int:
             """Start the others if it is worth it, with what this thread has not begun; returns where its share ends."""
-            spent, left = time.perf_counter() - begin, last - first or sum(b - a for a, b in pieces)
-            known = core.done > 0 or spent > WORTH
+            left = last - first or sum([b - a for a, b in pieces])
             if (
                 not helpers
-                and most > 1
                 and left > part.width
-                and known
-                and spent / (core.done + 1) * left > WORTH
+                and self._worth(time.perf_counter() - begin, core.done, left)
             ):
                 if self.chunk is None:
                     pieces.extend((first + a, first + b) for a, b in self.pieces(last - first, part.width))
                     last = first
                 helpers.extend(
                     threading.Thread(target=help_out, name="chaplygin")
-                    for _ in range(min(most - 1, len(pieces)))
+                    for _ in range(min((self.threads or cores()) - 1, len(pieces)))
                 )
                 with suppress(RuntimeError):  # the system starts no more
                     for helper in helpers:
@@ -105,6 +102,11 @@ class Threads:
         if failures:
             raise failures[0]
         return part.finish() or interrupted
+
+    def _worth(self, spent: float, done: int, left: int) -> bool:
+        """Whether other threads are worth it for the trajectories left, when `done` have taken `spent` seconds."""
+        known = done > 0 or spent > WORTH
+        return known and spent / (done + 1) * left > WORTH and (self.threads or cores()) > 1
 
     def pieces(self, count: int, width: int) -> list[tuple[int, int]]:
         """Trajectories 0 to count in pieces (first, last) of `chunk`, the first piece last in the list.

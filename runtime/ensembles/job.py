@@ -31,6 +31,8 @@ derivatives = later("chaplygin.runtime.ensembles.sensitivities")
 
 COLUMNS = ("y", "t", "status", "nfev", "n_steps", "end", "observed")
 """What `Results` have of each trajectory, along the last axis of each."""
+FEW = 512
+"""Numbers of results that stay in the cache wherever they begin."""
 
 
 @dataclass(eq=False)
@@ -58,7 +60,8 @@ class Results:
         numbers, last, half = states * times * count, states * count if end else 0, -(-count // 2)
         try:
             # One piece of memory: large ones come in large pages, and are kept from one call to the next.
-            room = _lines(numbers + last + 2 * count + half)
+            size = numbers + last + 2 * count + half
+            room = np.empty(size) if size < FEW else _lines(size)
             counts = room[numbers + last :]
             t = np.empty(count)
             along = np.full((2, observed, count), np.nan) if observed else None
@@ -113,7 +116,7 @@ class Results:
         return Results(**taken, events=events, lanes=self.lanes)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class EnsembleJob:
     """`count` independent trajectories of one model over `t_span`; with `t_eval` None their final states are kept.
 

@@ -31,6 +31,8 @@ class Progress:
 
     def show(self, done: int) -> None:
         new, self.done = done - self.done, done
+        if not self.active:
+            return
         if self.bar is not None:
             self.bar.initial = self.found
             if self.failed:
@@ -38,7 +40,7 @@ class Progress:
             self.bar.update(new)
             return
         now = time.monotonic()
-        if self.active and new and now - self.begin >= self.delay and now - self.shown >= 0.1:
+        if new and now - self.begin >= self.delay and now - self.shown >= 0.1:
             self.shown = now
             seconds = (now - self.begin) * (self.total - done) / max(done - self.found, 1)
             self._line(now, f"{_clock(seconds)} left")

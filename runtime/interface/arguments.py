@@ -354,7 +354,7 @@ def refuse_dicts(kind: str, value: Any) -> None:
 
 def refuse_number(kind: str, value: Any, keyword: str, meaning: str) -> None:
     """Reject a number where values by name belong: it was probably meant for `keyword`."""
-    if isinstance(value, (numbers.Real, np.number)):
+    if type(value) is not dict and isinstance(value, (numbers.Real, np.number)):
         given = short(value)
         raise ArgumentError(
             f"{kind} = {given} is a number; give a dict by name, or a vector. {meaning} is {keyword}={given}"

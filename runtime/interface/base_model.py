@@ -53,6 +53,9 @@ class BaseModel:
     methods: Mapping[str, Method]
     """The integration methods by name."""
 
+    _options_checked: tuple[Any, Any] | None = None
+    """The options of plain numbers that were checked last, and what they are for this model."""
+
     _equations: Callable[[], Any] | None = None
     """The nodes of the equations from which it was compiled; None if it was loaded from a file."""
 

@@ -15,6 +15,7 @@ from chaplygin.errors import ArgumentError
 from .messages import ROOM, listed, short
 
 _PLAIN = frozenset((np.ndarray, list, tuple, float, int, np.float64, type(None)))
+_STRING = frozenset((str,))
 _SHOWN = 3
 
 
@@ -36,6 +37,8 @@ def named(kind: str, value: Any) -> dict[str, Any] | None:
     >>> named("initial", {"x": 1.0, "x_dot": 0.0})
     {'x': 1.0, 'x_dot': 0.0}
     """
+    if type(value) is dict and _STRING.issuperset(map(type, value)):
+        return value.copy()
     pairs = _pairs(value)
     if pairs is None:
         return None

@@ -190,6 +190,8 @@ class Inputs:
 
     def ready(self, method: str, t0: float, t1: float) -> Inputs:
         """The inputs of a run from t0 to t1; raises ArgumentError if the method or that time does not suit them."""
+        if self.constant and not self.moving:
+            return self
         found = self.since(t0).suit(method)
         found.check_reach(t0, t1)
         return found

@@ -85,6 +85,9 @@ class RunOptions(SimpleNamespace):
 
         Raises `ArgumentError` naming the option that is wrong. The options that concern steps are left to `steps`.
         """
+        last = model._options_checked
+        if last is not None and last[0] is self:  # mostly the defaults of a function
+            return last[1]  # type: ignore[no-any-return]
         chosen = self.with_method(model)
         for name in CHOSEN:
             code(name, getattr(self, name))
@@ -92,6 +95,7 @@ class RunOptions(SimpleNamespace):
         rtol, atol = self.rtol, self.atol
         plain = type(rtol) is type(atol) is float and SMALLEST_RTOL <= rtol < math.inf and 0 < atol < math.inf
         if plain and kinks is self.kinks:
+            model._options_checked = self, chosen
             return chosen
         rtol, atol = self.tolerances(model.states)
         return chosen.changed(rtol=rtol, atol=atol, kinks=kinks)

@@ -298,3 +298,13 @@ def test_a_solution_keeps_the_options_of_its_run(oscillator: Any) -> None:
     }
     with pytest.raises(AttributeError):
         how.rtol = 1.0
+
+
+def test_the_same_options_are_checked_once_for_a_model(oscillator: Any) -> None:
+    first = DEFAULTS.checked(oscillator)
+    assert DEFAULTS.checked(oscillator) is first
+    other = DEFAULTS.changed(rtol=1e-5)
+    assert other.checked(oscillator).rtol == 1e-5
+    assert DEFAULTS.checked(oscillator) == first
+    varied = RunOptions(atol=[1e-6, 1e-7])
+    assert varied.checked(oscillator) is not varied.checked(oscillator)  # its array may change
