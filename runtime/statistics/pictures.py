@@ -117,6 +117,8 @@ class Pictures:
         both numbers are known.
         """
         subject = self._subject
+        if not subject.count:
+            raise self._nothing("plot.scatter", None, "", "")
         shown = np.setdiff1d(np.arange(min(subject.count, POINTS)), subject.failed)
         failed = np.asarray(subject.failed[:FAILURES], dtype=np.int64)
         given = subject.given(shown)
@@ -184,6 +186,8 @@ class Pictures:
         ]
 
     def _nothing(self, where: str, what: Any, wanted: str, more: str) -> ArgumentError:
+        if not self._subject.count:
+            return ArgumentError(f"{where}: there is nothing to draw, since no trajectory has ended")
         there = ", ".join(self._subject.views) or "none"
         if not self._subject.collected:
             return ArgumentError(

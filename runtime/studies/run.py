@@ -56,9 +56,11 @@ def run_study(
         if folder is not None:
             folder.close()
     if result.interrupted:
-        warnings.warn(
-            f"study interrupted: {result.done} of {count} trajectories are finished", RuntimeWarning, 3
-        )
+        rest = "with out= the same call would run the rest"
+        if folder is not None:
+            rest = f"the same call with out={str(folder.path)!r} runs the rest"
+        finished = f"{result.done} of {count} trajectories are finished"
+        warnings.warn(f"study interrupted: {finished}; {rest}", RuntimeWarning, stacklevel=3)
     if result.warnings:
         warnings.warn(
             f"in {len(result.warnings)} of the chunks: {result.warnings[0]}", RuntimeWarning, stacklevel=3

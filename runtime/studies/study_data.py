@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..interface.arguments import nearest
 from ..statistics.part import Part
 from ..statistics.results import Statistic
 from ..statistics.views import View
@@ -29,7 +30,7 @@ class StudyData:
     def __init__(self, job: StudyJob, folder: Path | None = None) -> None:
         """With `folder`, where the parts are, numbers of every trajectory are read from it when they are used."""
         self.job, self.model, self._folder = job, job.model, folder
-        self.results: Mapping[str, Any] = {}
+        self.results: Mapping[str, Any] = Results({}, tuple(job.collect))
         self.failed: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self.failed_status: NDArray[np.int32] = np.empty(0, dtype=np.int32)
         self.done = self.redrawn = 0
@@ -94,7 +95,8 @@ class StudyData:
             self.failed_status = np.concatenate([part.status for part in self._failures])
         if self.done:
             spoiled = bool(len(self.failed)) and not exclude
-            self.results = Results({name: partial(self._result, name, spoiled) for name in self.job.collect})
+            names = tuple(self.job.collect)
+            self.results = Results({name: partial(self._result, name, spoiled) for name in names}, names)
         return self
 
     def _result(self, name: str, spoiled: bool) -> Any:
@@ -164,15 +166,23 @@ class StudyData:
 
 
 class Results(Mapping[str, Any]):
-    """Results by name, each made when it is first used."""
+    """Results by name, each made when it is first used; none of those collected where no trajectory has ended."""
 
-    def __init__(self, make: dict[str, Callable[[], Any]]) -> None:
-        self._make, self._made = make, dict[str, Any]()
+    def __init__(self, make: dict[str, Callable[[], Any]], collected: tuple[str, ...]) -> None:
+        self._make, self._made, self._collected = make, dict[str, Any](), collected
 
     def __getitem__(self, name: str) -> Any:
+        if name not in self._make:
+            raise KeyError(self._missing(str(name)))
         if name not in self._made:
             self._made[name] = self._make[name]()
         return self._made[name]
+
+    def _missing(self, name: str) -> str:
+        if name in self._collected:
+            return f"{name!r} has no result: no trajectory of the study has ended"
+        hint = nearest(name, self._collected) or f"; its entries are {', '.join(self._collected)}"
+        return f"{name!r} is not in collect{hint}"
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._make)

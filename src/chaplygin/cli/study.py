@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -39,11 +40,16 @@ def study(arguments: Namespace) -> int:
         )
     more = {"out": arguments.output, "workers": arguments.workers, "threads": arguments.threads}
     chosen = {key: value for key, value in more.items() if value is not None}
-    result = cg.study(**{"progress": sys.stderr.isatty(), **given, **chosen})
+    with warnings.catch_warnings():  # the command says so itself, in its own words
+        warnings.filterwarnings("ignore", "study interrupted", RuntimeWarning)
+        result = cg.study(**{"progress": sys.stderr.isatty(), **given, **chosen})
     if arguments.json:
         print_json(_facts(result))
     else:
         print(result.summary())
+    if result.interrupted:
+        how, runs = ("", "runs") if {**given, **chosen}.get("out") else ("with -o FOLDER, ", "would run")
+        print(f"chaplygin: {how}the same command {runs} the rest", file=sys.stderr)
     return 0 if not len(result.failed) and not result.interrupted else 1
 
 
@@ -55,6 +61,7 @@ def _facts(result: Any) -> dict[str, Any]:
         "failed": result.failed.tolist(),
         "redrawn": result.redrawn,
         "precise": result.precise,
+        "interrupted": result.interrupted,
         "results": {name: _figures(entry) for name, entry in result.results.items()},
     }
 
