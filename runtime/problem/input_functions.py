@@ -89,11 +89,13 @@ class Together:
     def __init__(self, given: Callable[..., Any], own: Sequence[tuple[str, ...]]) -> None:
         self.given, self.own = InputFunction("inputs", given), tuple(own)
         self._last: tuple[float, bytes, dict[str, Any]] | None = None
-        derivative, rates = getattr(given, "derivative", None), max(map(len, self.own)) - 1
-        self._derivatives = [derivative(i + 1) for i in range(rates)] if callable(derivative) else []
 
     def parts(self) -> list[Callable[..., Any]]:
-        """The function of each input."""
+        """The function of each input: of a spline of vectors, where rates are needed, its entry, which tells them."""
+        if max(map(len, self.own)) > 1 and callable(getattr(self.given.given, "derivative", None)):
+            entries = entries_of(self.given.given, [names[0] for names in self.own])
+            if entries is not None:
+                return entries
         kind = OfTime if self.given.takes_state is False else OfState
         return [kind(self, names) for names in self.own]
 
@@ -103,14 +105,6 @@ class Together:
         if last is None or last[0] != t or last[1] != key:
             self._last = last = t, key, self._by_name(t, self.given(t, y))
         return last[2]
-
-    def _told(self, t: float) -> dict[str, Any]:
-        """The rates that a spline of vectors tells."""
-        found: dict[str, Any] = {}
-        for order, derivative in enumerate(self._derivatives, start=1):
-            values = np.atleast_1d(derivative(t))
-            found |= {names[order]: values[i] for i, names in enumerate(self.own) if order < len(names)}
-        return found
 
     def _by_name(self, t: float, found: Any) -> dict[str, Any]:
         where = f"inputs at t = {t:.17g}"
@@ -124,14 +118,55 @@ class Together:
         first = tuple(names[0] for names in self.own)
         entries = [found] if np.ndim(found) == 0 else list(found)
         names = first if len(entries) == len(first) else known
-        if names is first and self._derivatives:
-            return dict(zip(first, entries)) | self._told(t)
         if len(entries) != len(names):
-            raise ArgumentError(
-                f"{where}: the function returns {len(entries)} entries; {len(first)} are needed, in the order "
-                f"({', '.join(first)}), or a dict by name"
-            )
+            raise _miscounted(t, len(entries), first)
         return dict(zip(names, entries))
+
+
+def _miscounted(t: float, count: int, names: Sequence[str]) -> ArgumentError:
+    return ArgumentError(
+        f"inputs at t = {t:.17g}: the function returns {count} entries; {len(names)} are needed, in the order "
+        f"({', '.join(names)}), or a dict by name"
+    )
+
+
+def entries_of(spline: Any, names: Sequence[str]) -> list[Callable[..., Any]] | None:
+    """The entries of a spline of vectors with one for each name, each a spline; None if it has another number.
+
+    Of what has a method `derivative` and is no spline of SciPy's, the number is only known when it is called.
+    """
+    ppoly, bspline = scipy.interpolate.PPoly, scipy.interpolate.BSpline
+    if not isinstance(spline, (ppoly, bspline)):
+        return [Entry(spline, names, i) for i in range(len(names))]
+    axes = 2 if isinstance(spline, ppoly) else 1  # of the coefficients of one number
+    shape = spline.c.shape
+    if shape[axes:] != (len(names),) and (shape[axes:] or len(names) > 1):
+        return None
+    found: list[Callable[..., Any]] = []
+    for column in np.moveaxis(spline.c.reshape(*shape[:axes], len(names)), -1, 0):
+        c = np.ascontiguousarray(column)
+        if axes == 2:
+            found.append(ppoly.construct_fast(c, spline.x, spline.extrapolate))
+        else:
+            found.append(bspline.construct_fast(spline.t, c, spline.k, spline.extrapolate))
+    return found
+
+
+class Entry:
+    """An entry f(t) of a function that returns vectors and tells its derivatives."""
+
+    def __init__(self, of: Any, names: Sequence[str], index: int) -> None:
+        self._of, self._names, self._index = of, tuple(names), index
+
+    def __call__(self, t: float) -> Any:
+        found = np.atleast_1d(self._of(t))
+        if len(found) != len(self._names):
+            raise _miscounted(t, len(found), self._names)
+        return found[self._index]
+
+    def derivative(self, order: int) -> Entry:
+        """That of the entry."""
+        return Entry(self._of.derivative(order), self._names, self._index)
 
 
 class OfState:

@@ -18,11 +18,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
 from .input_functions import Cubic, InputFunction
+
+scipy = later("scipy")
 
 FIRST = np.array([0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
 SECOND = np.array([-205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
@@ -183,10 +186,10 @@ def _check_degree(names: Sequence[str], spline: Any) -> None:
 
 def _cubic_pieces(spline: Any) -> Polynomials | None:
     """The pieces of a cubic one, as SciPy's `CubicSpline`; None if it has none, or is periodic."""
-    c = getattr(spline, "c", None)
-    if not (isinstance(c, np.ndarray) and c.ndim == 2 and len(c) <= 4 and hasattr(spline, "x")):
+    if not isinstance(spline, scipy.interpolate.PPoly) or spline.extrapolate is not True:
         return None
-    if getattr(spline, "extrapolate", None) is not True:
+    c = spline.c
+    if c.ndim != 2 or len(c) > 4:
         return None
     rows = np.zeros((c.shape[1], 4))
     rows[:, : len(c)] = c[::-1].T

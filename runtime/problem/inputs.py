@@ -379,11 +379,13 @@ def _made(names: list[str], spec: Any, count: int | None, assumed: bool) -> list
         if rates and spec.kind != HOLD:
             rates[0] = slope_of_lines(names, spec.times, spec.values)
         return [spec, *rates]
-    if isinstance(spec, Cubic) and rates:
-        found: list[Any] = list(of_cubic(names, spec))
-        return [InputFunction(names[0], spec), *found[1:]] if assumed else found
     if callable(spec):
-        return list(of_function(names, spec)) if rates else [InputFunction(names[0], spec)]
+        if not rates:
+            return [InputFunction(names[0], spec)]
+        found = list(of_cubic(names, spec) if isinstance(spec, Cubic) else of_function(names, spec))
+        if assumed and isinstance(found[0], Polynomials):
+            found[0] = InputFunction(names[0], spec)
+        return found
     return [spec if count is not None else arguments.number(f"inputs: {names[0]}", spec), *rates]
 
 

@@ -1,0 +1,121 @@
+"""One function or spline for all inputs, in models that need rates of some of them."""
+
+from __future__ import annotations
+
+import functools
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from rated_systems import SPAN, SYSTEMS, TIMES
+from runtime_models import needs_core
+from scipy.integrate import solve_ivp
+from scipy.interpolate import BPoly, CubicSpline, PPoly, make_interp_spline
+
+import chaplygin as cg
+
+pytestmark = needs_core
+TOLERANCES = {"rtol": 1e-11, "atol": 1e-12}
+PIVOT = SYSTEMS["pivot"]
+START = {"x": 0.2, "x_dot": 0.1}
+
+
+@functools.cache
+def carried() -> Any:
+    """A mass on a spring whose wall is at a, with the force b: x'' = -a'' - 4 x + b, with x from the wall."""
+    x, (a, b) = cg.coordinates("x"), cg.inputs("a b")
+    v = cg.rate(x)
+    kinetic = (v + cg.rate(a)) ** 2 / 2
+    return cg.System(
+        "carried_wall", coordinates=[x], kinetic=kinetic, potential=2 * x**2, forces={v: b}
+    ).compile()
+
+
+COLUMNS = np.column_stack([np.sin(3 * TIMES), np.cos(2 * TIMES)])
+WALL = CubicSpline(TIMES, COLUMNS)
+
+
+@functools.cache
+def by_scipy() -> Any:
+    y = np.array(list(START.values()))
+    for first, last in pairwise(TIMES):
+        y = solve_ivp(
+            lambda t, y: [y[1], -WALL(t, 2)[0] - 4 * y[0] + WALL(t)[1]], (first, last), y,
+            method="DOP853", rtol=1e-12, atol=1e-13,
+        ).y[:, -1]  # fmt: skip
+    return y
+
+
+@pytest.mark.parametrize(
+    "spline",
+    [
+        WALL,
+        PPoly(WALL.c, WALL.x),
+        CubicSpline(TIMES, COLUMNS.T, axis=1),
+        make_interp_spline(TIMES, COLUMNS, k=3),
+    ],
+    ids=["cubic", "pieces", "other axis", "B-spline"],
+)
+def test_a_spline_of_vectors(spline: Any) -> None:
+    """The entry of an input with rates is what that spline alone is."""
+    assert carried().inputs == ("a", "a_dot", "a_ddot", "b")
+    sol = carried().integrate(SPAN, START, {}, spline, **TOLERANCES)
+    np.testing.assert_allclose(sol.y[:, -1], by_scipy(), atol=1e-9)
+    np.testing.assert_allclose(sol["b"], WALL(sol.t)[:, 1], atol=1e-12)
+    for name, order in (("a", 0), ("a_dot", 1), ("a_ddot", 2)):
+        np.testing.assert_allclose(sol[name], WALL(sol.t, order)[:, 0], atol=1e-11)
+
+
+def test_the_pieces_of_a_spline_of_vectors_end_steps() -> None:
+    """As those of a spline of numbers do: the third derivative jumps there."""
+    one = PIVOT.model.integrate(SPAN, PIVOT.start, PIVOT.numbers, {"u": PIVOT.spline}, **TOLERANCES)
+    many = CubicSpline(TIMES, PIVOT.samples[:, None])
+    for given in (many, PIVOT.spline):
+        sol = PIVOT.model.integrate(SPAN, PIVOT.start, PIVOT.numbers, given, **TOLERANCES)
+        assert sol.y.tobytes() == one.y.tobytes()
+    assert set(TIMES) <= set(one.t)
+
+
+def test_stiff_methods_and_ensembles_take_it() -> None:
+    sol = carried().integrate(SPAN, START, {}, WALL, method="rodas5p", **TOLERANCES)
+    np.testing.assert_allclose(sol.y[:, -1], by_scipy(), atol=1e-8)
+    many = cg.ensemble(carried(), SPAN, START, {}, n=3, inputs=WALL, **TOLERANCES)
+    np.testing.assert_allclose(many.y[:, 1], by_scipy(), atol=1e-9)
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_polynomials_in_another_basis(alone: bool) -> None:
+    """Bernstein polynomials have coefficients too, which are not those of powers."""
+    spline = BPoly.from_power_basis(PIVOT.spline)
+    given = {"u": spline} if alone else spline
+    sol = PIVOT.model.integrate(SPAN, PIVOT.start, PIVOT.numbers, given, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(sol.y[:, -1], PIVOT.end, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("spline", "message"),
+    [
+        (make_interp_spline(TIMES, COLUMNS, k=1), "a is a spline of degree 1, and the model needs a_ddot"),
+        (
+            CubicSpline(TIMES, COLUMNS[:, [0, 1, 1]]),
+            r"returns 3 entries; 2 are needed, in the order \(a, b\)",
+        ),
+        (CubicSpline(TIMES, COLUMNS[:, 0]), r"returns 1 entries; 2 are needed, in the order \(a, b\)"),
+        (BPoly.from_power_basis(CubicSpline(TIMES, COLUMNS[:, 0])), "returns 1 entries; 2 are needed"),
+    ],
+)
+def test_splines_of_vectors_that_do_not_fit(spline: Any, message: str) -> None:
+    with pytest.raises(cg.ArgumentError, match=message):
+        carried().integrate(SPAN, START, {}, spline)
+
+
+def test_splines_of_scipy_keep_the_assumptions() -> None:
+    """Its values count, not its coefficients: (1 + u) x' is conserved."""
+    x, u = cg.coordinates("x"), cg.inputs("u", nonnegative=True)
+    model = cg.System("massive", coordinates=[x], kinetic=(1 + u) * cg.rate(x) ** 2 / 2).compile()
+    spline = CubicSpline(TIMES, 2 + np.cos(2 * TIMES))
+    sol = model.integrate(SPAN, {"x": 0, "x_dot": 1}, {}, {"u": spline}, **TOLERANCES)
+    np.testing.assert_allclose(sol["x_dot"], (1 + spline(0)) / (1 + spline(sol.t)), atol=1e-10)
+    with pytest.raises(cg.ArgumentError, match=r"u = -.*but u is declared nonnegative"):
+        model.integrate(SPAN, {"x": 0, "x_dot": 1}, {}, {"u": CubicSpline(TIMES, np.cos(2 * TIMES))})
