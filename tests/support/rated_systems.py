@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,6 +18,7 @@ import chaplygin as cg
 
 SPAN = (0.0, 4.0)
 TIMES = np.linspace(*SPAN, 41)
+TOLERANCES = {"rtol": 1e-11, "atol": 1e-12}
 NUMBERS = {"m": 1.3, "l": 0.7, "g": 9.81, "J": 0.4, "a": 0.25, "F": 0.6}
 Q, X, Y, PHI = cg.coordinates("q x y phi")
 OMEGA, V, W = cg.velocities("omega v w")
@@ -129,3 +131,17 @@ SYSTEMS = {
     "pivot": Rated(_pivot, {"q": 0.5, "q_dot": 0.2}, lambda t: 0.1 * np.sin(5 * t), _pivot_by_hand),
     "crank": Rated(_crank, {"q": 0.5, "q_dot": 0.2}, lambda t: 2 * t + 0.3 * np.sin(t), _crank_by_hand),
 }
+
+
+def sine(t: float) -> float:
+    return 0.1 * math.sin(5 * t)
+
+
+def told(t: float) -> tuple[float, float, float]:
+    return sine(t), 0.5 * math.cos(5 * t), -2.5 * math.sin(5 * t)
+
+
+@functools.cache
+def of_sine() -> Any:
+    """The end of the pivot by `told`."""
+    return SYSTEMS["pivot"].solved(told)

@@ -1,4 +1,4 @@
-"""One function or spline for all inputs, in models that need rates of some of them."""
+"""One function or spline for all inputs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rated_systems import SPAN, SYSTEMS, TIMES
+import scipy.stats
+from rated_systems import SPAN, SYSTEMS, TIMES, TOLERANCES, of_sine, sine, told
 from runtime_models import needs_core
 from scipy.integrate import solve_ivp
 from scipy.interpolate import BPoly, CubicSpline, PPoly, make_interp_spline
@@ -16,8 +17,97 @@ from scipy.interpolate import BPoly, CubicSpline, PPoly, make_interp_spline
 import chaplygin as cg
 
 pytestmark = needs_core
-TOLERANCES = {"rtol": 1e-11, "atol": 1e-12}
 PIVOT = SYSTEMS["pivot"]
+
+
+# ---- functions ----
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda t: (t, 1.0),
+        lambda t: np.array([t, 1.0]),
+        lambda t: {"a": t, "b": 1},
+        lambda t, y: [t, 1 + 0 * y[0]],
+        lambda t, y: {"b": 1.0, "a": t},
+    ],
+)
+def test_one_function_for_all_inputs(function: Any) -> None:
+    x, y, a, b = *cg.coordinates("x y"), *cg.inputs("a b")
+    system = cg.System(
+        "pushed_twice", coordinates=[x, y], kinetic=(cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
+        forces={cg.rate(x): a, cg.rate(y): b},
+    )  # fmt: skip
+    model, start = system.compile(), dict.fromkeys(("x", "y", "x_dot", "y_dot"), 0.0)
+    calls = []
+
+    def counted(t: float, state: Any) -> Any:
+        calls.append(t)
+        return function(t, state) if function.__code__.co_argcount == 2 else function(t)
+
+    for given in (function, counted):
+        sol = model.integrate((0, 1), start, {}, given, method="dop853")
+        np.testing.assert_allclose(sol.y[:2, -1], [1 / 6, 1 / 2], rtol=1e-9)
+    assert len(calls) <= sol.nfev + 1  # one call for both inputs
+    run = model.stepper(start, {}, function)
+    run.advance(1.0)
+    np.testing.assert_allclose(run.y[:2], [1 / 6, 1 / 2], rtol=1e-9)
+    many = cg.ensemble(model, (0, 1), start, {}, n=3, inputs=function)
+    np.testing.assert_allclose(many.y[:2, 2], [1 / 6, 1 / 2], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda t: [sine(t)],
+        lambda t: {"u": sine(t)},
+        lambda t: {"u": told(t)},
+        lambda t: dict(zip(("u", "u_dot", "u_ddot"), told(t))),
+        told,
+    ],
+)
+def test_one_function_tells_rates(function: Any) -> None:
+    sol = PIVOT.model.integrate(SPAN, PIVOT.start, PIVOT.numbers, function, **TOLERANCES)
+    np.testing.assert_allclose(sol.y[:, -1], of_sine(), atol=1e-9)
+
+
+def test_a_spline_of_vectors_tells_rates() -> None:
+    many = make_interp_spline(TIMES, np.column_stack([PIVOT.samples]), k=3)
+    sol = PIVOT.model.integrate(SPAN, PIVOT.start, PIVOT.numbers, many, **TOLERANCES)
+    np.testing.assert_allclose(sol.y[:, -1], PIVOT.end, atol=1e-8)
+    np.testing.assert_allclose(sol["u_ddot"], PIVOT.spline(sol.t, 2), atol=1e-11)
+
+
+def both(t: float) -> dict[str, float]:
+    return {"u": sine(t)}
+
+
+def test_one_function_in_a_study() -> None:
+    study = cg.study(
+        PIVOT.model, SPAN, n=8, seed=1, initial={**PIVOT.start, "q": scipy.stats.norm(0.5, 0.01)},
+        parameters=PIVOT.numbers, inputs=both, collect={"end": cg.final("q")}, **TOLERANCES,
+    )  # fmt: skip
+    start = {**PIVOT.start, "q": study.draws["q"][5]}
+    one = PIVOT.model.integrate(SPAN, start, PIVOT.numbers, both, **TOLERANCES)
+    assert study.results["end"]["q"][5] == one["q"][-1]
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda t: (1.0, 2.0), r"the function returns 2 entries; 1 are needed, in the order \(u\)"),
+        (lambda t: {"v": 1.0}, "inputs at t = 0: unknown v"),
+        (lambda t, y: [y[0]], r"u is a function of t and y, and the model needs u_dot"),
+    ],
+)
+def test_wrong_functions_for_all_inputs(function: Any, message: str) -> None:
+    with pytest.raises(cg.ArgumentError, match=message):
+        PIVOT.model.integrate(SPAN, PIVOT.start, PIVOT.numbers, function)
+
+
+# ---- splines ----
+
 START = {"x": 0.2, "x_dot": 0.1}
 
 
