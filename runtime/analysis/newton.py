@@ -14,9 +14,9 @@ from chaplygin.errors import ArgumentError, KernelError
 
 from ..interface import arguments, assumptions
 from ..interface.arguments import Array
-from ..problem import inputs as signals
 from ..problem.consistency import share
 from ..problem.continued import continued
+from ..problem.given_inputs import parse
 from .field import TURNING, Field, exact, point
 from .linearization import FLOQUET
 from .scaling import WEAK
@@ -322,7 +322,7 @@ def _start(model: CompiledModel, t: float, guess: Any, parameters: Any, inputs: 
         missing = [n for n in names if n not in guess]
         if missing:
             raise ArgumentError(f"guess: missing {', '.join(missing)}")
-    controls = signals.parse(inputs, model.inputs, flags=model._input_flags)
+    controls = parse(inputs, model.inputs, flags=model._input_flags)
     return point(model, t, *model._states(t, guess, parameters, controls, None), controls)
 
 

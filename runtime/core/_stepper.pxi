@@ -182,7 +182,7 @@ cdef class StepperCore:
         else:
             plain = self.signals is None and _vector(values, self.model.inputs, self.model.n_inputs, staged, &found)
         if named or not plain or not _as_assumed(self.model.model.inputs, found, self.model.n_inputs):
-            from ..problem.inputs import changed_inputs
+            from ..problem.given_inputs import changed_inputs
             self._set(changed_inputs(self._inputs(), values, named))
             return 0
         memcpy(self.run.u, found, self.model.n_inputs * sizeof(double))

@@ -27,7 +27,8 @@ from ..model.expressions import companion, places_of_new
 from ..model.lanes import lane_set, one_at_a_time
 from ..problem import pivots
 from ..problem.consistency import Accuracy, check_ensemble
-from ..problem.inputs import Inputs, named_with_rates, parse
+from ..problem.given_inputs import named_with_rates, parse
+from ..problem.inputs import Inputs
 from ..steppers.snapshots import Sealed
 from .batch_arguments import Runs, chosen, plain_rows, spread, start_by_name, target
 from .executors import cores, number_of_threads

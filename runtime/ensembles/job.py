@@ -19,7 +19,8 @@ from ..interface import arguments
 from ..interface.arguments import Array, positive
 from ..interface.statuses import INPUT_FAILED, INTERRUPTED
 from ..model.lanes import lane_set, one_at_a_time
-from ..problem import inputs as signals
+from ..problem.given_inputs import parse
+from ..problem.inputs import Inputs
 from ..problem.options import RunOptions
 from .observer import Observer
 from .start import KEPT, Columns, Start
@@ -130,7 +131,7 @@ class EnsembleJob:
     count: int
     initial: Any
     parameters: Any
-    inputs: signals.Inputs
+    inputs: Inputs
     options: RunOptions
     lanes: int | None = None
     draws: Draws | None = None
@@ -153,9 +154,7 @@ class EnsembleJob:
         if t1 < t0 and model.contacts:
             raise arguments.backward("t_span", "t1 >= t0")
         checked = options.checked(model)
-        controls = signals.parse(inputs, model.inputs, count, model._input_flags).ready(
-            checked.method, t0, t1
-        )
+        controls = parse(inputs, model.inputs, count, model._input_flags).ready(checked.method, t0, t1)
         by = None
         if sensitivities is not None:
             by = tangents.varied(model, sensitivities, checked, controls)
@@ -198,7 +197,7 @@ class EnsembleJob:
         part.finish()
         return part.results
 
-    def cut(self, first: int, last: int) -> tuple[Any, Any, signals.Inputs]:
+    def cut(self, first: int, last: int) -> tuple[Any, Any, Inputs]:
         """`initial`, `parameters` and inputs of trajectories first <= j < last."""
         if first == 0 and last == self.count:
             return self.initial, self.parameters, self.inputs

@@ -14,7 +14,7 @@ from ..interface import arguments
 from ..interface.arguments import Array
 from ..model.derivatives import require_compiled
 from ..model.nearest import Nearest
-from ..problem.inputs import parse
+from ..problem.given_inputs import parse
 from ..sensitivities.start import check_constant
 from .data import Series, series_of
 from .loss_function import bounds

@@ -19,7 +19,8 @@ from ..interface.arguments import Array, positive
 from ..interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO, assumption
 from ..interface.base_model import BaseModel
 from ..model.lanes import one_at_a_time
-from ..problem.inputs import parse, rated
+from ..problem.given_inputs import parse
+from ..problem.input_rates import rated
 from ..problem.options import RunOptions, of_others
 from .single_run import SingleRun, numbers
 

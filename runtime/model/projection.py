@@ -11,7 +11,7 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.assumptions import check_rows
-from ..problem import inputs as signals
+from ..problem.given_inputs import parse
 from ..problem.quaternions import normalised
 from .nearest import Closure, NearestState
 
@@ -34,7 +34,7 @@ def consistent(
     p = arguments.vector("parameters", parameters if parameters is not None else {}, model.parameters)
     flags = [model.variables[name].flags for name in model.parameters]
     check_rows("parameters", model.parameters, flags, p)
-    controls = signals.parse(inputs, model.inputs, flags=model._input_flags)
+    controls = parse(inputs, model.inputs, flags=model._input_flags)
     closure = Closure(model, t, p, controls.of_time(t, np.zeros(len(model.states))))
     start = arguments.vector("initial", {**dict.fromkeys(names[closure.n :], 0.0), **given}, names)
     keep = arguments.plain_names("keep", keep)

@@ -10,7 +10,7 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
-from . import inputs as signals
+from .given_inputs import changed_inputs, parse
 
 if TYPE_CHECKING:
     from ..interface.base_model import BaseModel
@@ -39,11 +39,11 @@ def continued(model: BaseModel, initial: Any, parameters: Any, inputs: Any) -> t
     by_name = arguments.named("parameters", parameters)
     if by_name is not None:
         parameters = {**dict(zip(model.parameters, p.tolist())), **by_name}
-    before = signals.parse(u, model.inputs, flags=model._input_flags)
+    before = parse(u, model.inputs, flags=model._input_flags)
     return (
         state,
         p if parameters is None else parameters,
-        before if inputs is None else signals.changed_inputs(before, inputs, {}),
+        before if inputs is None else changed_inputs(before, inputs, {}),
     )
 
 

@@ -23,6 +23,7 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
+from ..interface.assumptions import RATE
 from .input_functions import Cubic, InputFunction
 
 scipy = later("scipy")
@@ -81,6 +82,22 @@ class Polynomials:
             place = np.where(here == self.times[-1], len(self.times) - 2, place)
         place = np.maximum(place, 0)
         return place, t - self.times[place]
+
+
+def with_rates(flags: Sequence[int]) -> list[range]:
+    """Each input with all of its rates."""
+    return followed(flags, [i for i, bits in enumerate(flags) if not bits & RATE])
+
+
+def rated(flags: Sequence[int]) -> set[int]:
+    """The inputs that have rates, or are rates."""
+    return {i for rows in with_rates(flags) if len(rows) > 1 for i in rows}
+
+
+def followed(flags: Sequence[int], given: Sequence[int]) -> list[range]:
+    """The inputs that are given, each with the rates after it that are not: they follow from it."""
+    ends = [*given[1:], len(flags)] if flags else [i + 1 for i in given]
+    return [range(i, end) for i, end in zip(given, ends)]
 
 
 def moved_from(t0: float, derivatives: Sequence[float]) -> list[Polynomials]:

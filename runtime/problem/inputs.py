@@ -1,30 +1,10 @@
-"""Inputs of a run: numbers, sampled signals and functions, prepared once and evaluated anywhere.
-
-An input is one of
-
-- a number, constant over the whole run;
-- ``(times, values)`` or ``(times, values, "zoh")``: each value is held until the next sample;
-- ``(times, values, "linear")``: linear interpolation between the samples;
-- ``(times, values, "cubic")``, or `cubic` of the two: a cubic spline, a function of the time;
-- a function ``f(t)`` or ``f(t, y)`` that returns a number; y is the state vector. The arguments without a default
-  decide which, see `InputFunction`: splines of SciPy are f(t).
-
-The first value holds before the first sample, the last one after the last sample. Two samples at the same time are a
-jump. The integrator ends a step at each sample that is held or linear, so that jumps and kinks do not reduce the
-accuracy.
-
-One function f(t) or f(t, y) can give all inputs: it returns a vector in their order, or a dict by name. Inputs that are
-not given are 0.
-
-Where the equations of a model contain the rate of an input, that is an input too, and follows from what is given for
-the input: see `input_rates`.
-"""
+"""Inputs of a run: signals, functions and numbers, prepared once and evaluated anywhere; `given_inputs` makes them."""
 
 from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -37,18 +17,9 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.assumptions import RATE, check_row
-from ..interface.messages import short, written
-from .input_functions import Cubic, InputFunction, Together, samples_of, spline
-from .input_rates import (
-    Derivative,
-    Polynomials,
-    check_held,
-    moved_from,
-    of_cubic,
-    of_function,
-    powers,
-    slope_of_lines,
-)
+from ..interface.messages import written
+from .input_functions import InputFunction
+from .input_rates import Derivative, Polynomials, moved_from, powers, rated, with_rates
 
 SLOPE_STEP, NARROWER, LEVELS = 8e-3, 1 / 8, 9
 """The distance of differences, as a part of a step, how it shrinks, how often at most; as in cg_evaluate.c."""
@@ -121,7 +92,7 @@ class Inputs:
         None for a rate that follows from its input.
         """
         found: list[Any] = list(map(float, self.values))
-        for rows in _with_rates(self.flags):
+        for rows in with_rates(self.flags):
             if rows[0] in self.signals or rows[0] in self.functions:
                 found[rows[0] : rows[-1] + 1] = [None] * len(rows)
         for i, signal in self.signals.items():
@@ -162,7 +133,7 @@ class Inputs:
         varying = {*self.signals, *self.functions}
         return [
             rows
-            for rows in _with_rates(self.flags)
+            for rows in with_rates(self.flags)
             if len(rows) > 1 and not varying.intersection(rows) and np.any(self.values[rows[1:]])
         ]
 
@@ -298,63 +269,6 @@ class Inputs:
         return Inputs(self.names, values, self.signals, self.functions, self.flags)
 
 
-def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tuple[int, ...] = ()) -> Inputs:
-    """Inputs from a dict by name, or a sequence in the order of `names`; see the module docstring for the formats.
-
-    Inputs that are not in the dict are 0, and so are all of them if `value` is None. Unknown names are rejected.
-
-    With `count`, the size of an ensemble, an input can also be an array with one number for each trajectory. `flags`
-    are the assumptions about each input: values that violate them are rejected.
-
-    >>> parse({"tau": ([0, 1], [2, 3])}, ("tau",)).at(0.5, np.zeros(1))
-    array([2.])
-    """
-    names = tuple(names)
-    if value is None and not names:
-        return _NONE
-    if isinstance(value, Inputs) and value.names == names:
-        return value
-    numbers: list[Any] = [0.0] * len(names)
-    signals: dict[int, Signal | Polynomials] = {}
-    functions: dict[int, InputFunction] = {}
-    given = specs(value, names, count, flags)
-    for rows in followed(flags, [i for i in range(len(names)) if given[i] is not None]):
-        assumed = bool(flags) and bool(flags[rows[0]] & ~RATE)
-        made = _made([names[i] for i in rows], given[rows[0]], count, assumed)
-        for i, each in zip(rows, made):
-            if isinstance(each, InputFunction):
-                functions[i] = each
-            elif isinstance(each, (Signal, Polynomials)):
-                signals[i] = each
-            else:
-                numbers[i] = each
-    if count is not None:
-        values = arguments.matrix("inputs", dict(zip(names, numbers)), names, count)
-    else:
-        values = np.array(numbers, dtype=np.float64)
-    for i, bits in enumerate(flags):
-        if bits and i in signals:
-            check_row("inputs", names[i], bits, signals[i].values)
-        elif bits and i not in functions:
-            check_row("inputs", names[i], bits, values[i])
-    _check_rates(names, flags, given, count)
-    for rows in _with_rates(flags):
-        signal = signals.get(rows[0])
-        if len(rows) > 1 and isinstance(signal, Signal) and signal.kind == HOLD:
-            check_held([names[i] for i in rows], signal.times, signal.values)
-    return Inputs(names, values, signals, functions, flags if any(flags) else ())
-
-
-def _with_rates(flags: Sequence[int]) -> list[range]:
-    """Each input with all of its rates."""
-    return followed(flags, [i for i, bits in enumerate(flags) if not bits & RATE])
-
-
-def rated(flags: Sequence[int]) -> set[int]:
-    """The inputs that have rates, or are rates."""
-    return {i for rows in _with_rates(flags) if len(rows) > 1 for i in rows}
-
-
 def _moved(derivatives: Array, s: Array) -> Array:
     """Numbers and their rates (k, N), after times s (N,)."""
     found: Array = derivatives.copy()
@@ -362,59 +276,6 @@ def _moved(derivatives: Array, s: Array) -> Array:
         a, b, c, d = powers(derivatives[i:])
         found[i] = a + s * (b + s * (c + s * d))
     return found
-
-
-def followed(flags: Sequence[int], given: Sequence[int]) -> list[range]:
-    """The inputs that are given, each with the rates after it that are not: they follow from it."""
-    ends = [*given[1:], len(flags)] if flags else [i + 1 for i in given]
-    return [range(i, end) for i, end in zip(given, ends)]
-
-
-def _made(names: list[str], spec: Any, count: int | None, assumed: bool) -> list[Any]:
-    """An input and its rates: numbers, signals and functions. `assumed`: each value of it is to be checked."""
-    rates: list[Any] = [0.0] * (len(names) - 1)
-    if _is_sampled(spec, count):
-        spec = _sampled(names[0], spec)
-    if isinstance(spec, Signal):
-        if rates and spec.kind != HOLD:
-            rates[0] = slope_of_lines(names, spec.times, spec.values)
-        return [spec, *rates]
-    if callable(spec):
-        if not rates:
-            return [InputFunction(names[0], spec)]
-        found = list(of_cubic(names, spec) if isinstance(spec, Cubic) else of_function(names, spec))
-        if assumed and isinstance(found[0], Polynomials):
-            found[0] = InputFunction(names[0], spec)
-        return found
-    return [spec if count is not None else arguments.number(f"inputs: {names[0]}", spec), *rates]
-
-
-def _is_sampled(spec: Any, count: int | None) -> bool:
-    """Whether an entry has samples; in an ensemble, of `count`, a list has a number for each trajectory."""
-    return isinstance(spec, tuple) or (count is None and isinstance(spec, list))
-
-
-_KIND = {True: "is a number", False: "varies"}
-
-
-def _check_rates(
-    names: tuple[str, ...], flags: Sequence[int], given: Sequence[Any], count: int | None
-) -> None:
-    """Refuse a rate that is a number where its input varies, which it follows from, or the other way round."""
-    varies = False
-    for i, bits in enumerate(flags):
-        number = not (callable(given[i]) or _is_sampled(given[i], count))
-        if not bits & RATE:
-            varies, own = not number, names[i]
-        elif given[i] is not None and varies is number:
-            raise ArgumentError(
-                f"inputs: {names[i]} {_KIND[number]}, but {own} {_KIND[not varies]}; "
-                + (
-                    f"leave {names[i]} out: it follows from {own}"
-                    if varies
-                    else f"give {own} as samples or a function, and leave {names[i]} out: it follows"
-                )
-            )
 
 
 def _slope(f: Callable[[float], float], t: float, apart: float, known: float) -> float:
@@ -440,110 +301,3 @@ def _slope(f: Callable[[float], float], t: float, apart: float, known: float) ->
             break
         before = slope
     return found
-
-
-_NONE = Inputs((), np.zeros(0), {}, {})
-"""The inputs of a model without inputs."""
-
-
-def specs(value: Any, names: tuple[str, ...], count: int | None, flags: Sequence[int] = ()) -> list[Any]:
-    """The entry of each input, in the order of `names`; those of an ensemble of `count` can be an array (n, count).
-
-    Those that are not given are 0, or None for rates, as told by `flags`: they follow from their inputs. A sequence can
-    leave all rates out.
-    """
-    found = _specs(value, names, count, flags)
-    for name, spec, bits in zip(names, found, flags or (0,) * len(names)):
-        if spec is None and not bits & RATE:
-            arguments.number(f"inputs: {name}", spec)
-    return found
-
-
-def _specs(value: Any, names: tuple[str, ...], count: int | None, flags: Sequence[int]) -> list[Any]:
-    missing = [None if bits & RATE else 0.0 for bits in flags] or [0.0] * len(names)
-    if callable(value) and not isinstance(value, Mapping):
-        own = _with_rates(flags or (0,) * len(names))
-        parts = iter(Together(value, [tuple(names[i] for i in rows) for rows in own]).parts())
-        return [None if default is None else next(parts) for default in missing]
-    given = arguments.named("inputs", {} if value is None else value)
-    if given is not None:
-        unknown = [name for name in given if name not in names]
-        if unknown:
-            raise arguments.unknown_entry("inputs", unknown, names)
-        return [given.get(name, default) for name, default in zip(names, missing)]
-    if isinstance(value, (str, bytes, set, frozenset)) or not isinstance(value, Iterable):
-        raise ArgumentError(f"inputs must be a dict by name, or a sequence in the order {_order(names)}")
-    if isinstance(value, np.ndarray) and value.ndim != 1 and (value.ndim != 2 or count is None):
-        raise ArgumentError(f"inputs has shape {value.shape}; shape ({len(names)},) is needed")
-    specs = arguments.entries("inputs", value, f"a dict by name, or a sequence in the order {_order(names)}")
-    if len(specs) == missing.count(0.0) < len(names):
-        each = iter(specs)
-        return [None if default is None else next(each) for default in missing]
-    if len(specs) != len(names):
-        raise ArgumentError(
-            f"inputs has {len(specs)} entries; {len(names)} are needed, in the order {_order(names)}"
-        )
-    return specs
-
-
-def is_function(spec: Any) -> bool:
-    """Whether the entry of an input is a function or a cubic spline, which only Python evaluates."""
-    return callable(spec) or (
-        isinstance(spec, tuple) and len(spec) == 3 and isinstance(spec[2], str) and spec[2] == "cubic"
-    )
-
-
-def _sampled(name: str, spec: Sequence[Any]) -> Signal | Cubic:
-    if len(spec) not in (2, 3):
-        raise ArgumentError(
-            f"inputs: {name} has {len(spec)} entries; give (times, values) or (times, values, 'linear')"
-        )
-    kind = spec[2] if len(spec) == 3 else "zoh"
-    if not isinstance(kind, str) or kind not in ("zoh", "linear", "cubic"):
-        raise ArgumentError(f"inputs: {name} is sampled with {short(kind)}; give 'zoh', 'linear' or 'cubic'")
-    if kind == "cubic":
-        return spline(f"inputs: {name}", spec[0], spec[1])
-    moments, samples = samples_of(f"inputs: {name}", spec[0], spec[1])
-    return Signal(LINEAR if kind == "linear" else HOLD, moments, samples)
-
-
-def _order(names: tuple[str, ...]) -> str:
-    return f"({', '.join(names)})"
-
-
-def named_with_rates(names: Sequence[str], flags: Sequence[int], named: Container[str]) -> list[int]:
-    """The places of the inputs that are `named`, each with all of its rates. Raises ArgumentError for a rate alone."""
-    chosen = [i for rows in _with_rates(flags) if names[rows[0]] in named for i in rows]
-    for i, name in enumerate(names):
-        if name in named and i not in chosen:
-            raise ArgumentError(
-                f"set_inputs: {name} is the rate of another input, which is not named; name both"
-            )
-    return chosen
-
-
-def changed_inputs(before: Inputs, values: Any, named: Mapping[str, Any]) -> Inputs:
-    """The inputs after `set_inputs`: a vector replaces all of them, a dict or keywords only the named ones."""
-    names = before.names
-    given = arguments.named("inputs", {} if values is None else values)
-    if given is None:
-        if named:
-            raise ArgumentError("set_inputs takes a vector or names, not both")
-        return parse(values, names, flags=before.flags)
-    changed = given | dict(named)
-    unknown = [name for name in changed if name not in names]
-    if unknown:
-        arguments.check_names("inputs", unknown, names)
-    flags = before.flags or (0,) * len(names)
-    chosen = named_with_rates(names, flags, changed)
-    part = parse(changed, tuple(names[i] for i in chosen), flags=tuple(flags[i] for i in chosen))
-    numbers, signals, functions = before.values.copy(), dict(before.signals), dict(before.functions)
-    for position, index in enumerate(chosen):
-        signals.pop(index, None)
-        functions.pop(index, None)
-        numbers[index] = part.values[position]
-        if position in part.signals:
-            signals[index] = part.signals[position]
-        if position in part.functions:
-            functions[index] = part.functions[position]
-    return Inputs(names, numbers, signals, functions, before.flags)

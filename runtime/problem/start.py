@@ -13,8 +13,10 @@ from ..interface import arguments, assumptions
 from ..interface.arguments import Array, wide
 from ..interface.base_model import BaseModel
 from ..interface.limits import REFUSE
-from . import consistency, inputs as signals, pivots
+from . import consistency, pivots
 from .continued import continued
+from .given_inputs import parse
+from .inputs import Inputs
 from .missing_velocities import solve, terms
 
 
@@ -42,10 +44,10 @@ class InitialStates(BaseModel):
         parameters: Any,
         inputs: Any,
         accuracy: consistency.Accuracy = consistency.STRICT,
-    ) -> tuple[Array, Array, signals.Inputs]:
+    ) -> tuple[Array, Array, Inputs]:
         """Checked initial state (n,), parameters (np,) and inputs of a run, from the user's arguments."""
         initial, parameters, inputs = continued(self, initial, parameters, inputs)
-        controls = signals.parse(inputs, self.inputs, flags=self._input_flags)
+        controls = parse(inputs, self.inputs, flags=self._input_flags)
         if isinstance(initial, consistency.DecidedStart):
             x0, p = initial.begin(self, t0, parameters, controls, accuracy)
             return x0, p, controls
@@ -54,7 +56,7 @@ class InitialStates(BaseModel):
         return x0, p, controls
 
     def _initial(
-        self, t0: float, initial: Any, parameters: Any, controls: signals.Inputs, count: int | None
+        self, t0: float, initial: Any, parameters: Any, controls: Inputs, count: int | None
     ) -> tuple[Array, Array]:
         """States and parameters of a run (n,), or with `count`, of the columns of an ensemble (n, N)."""
         x0, p = self._states(t0, initial, parameters, controls, count)
@@ -62,7 +64,7 @@ class InitialStates(BaseModel):
             self._check_friction(t0, x0, p, controls)
         return x0, p
 
-    def _check_friction(self, t0: float, x0: Array, p: Array, controls: signals.Inputs) -> None:
+    def _check_friction(self, t0: float, x0: Array, p: Array, controls: Inputs) -> None:
         """Reject contacts with a coefficient of friction that is negative at the start: they would drive the slip.
 
         Its sign follows from mu |N| of the kernel `contacts`, with all contacts slipping; nothing follows if N = 0.
@@ -81,7 +83,7 @@ class InitialStates(BaseModel):
                 )
 
     def _states(
-        self, t0: float, initial: Any, parameters: Any, controls: signals.Inputs, count: int | None
+        self, t0: float, initial: Any, parameters: Any, controls: Inputs, count: int | None
     ) -> tuple[Array, Array]:
         """`_initial` without checking the contacts."""
         given = arguments.named("initial", initial)
@@ -167,7 +169,7 @@ class InitialStates(BaseModel):
         dependent: Mapping[str, Any],
         x0: Array,
         p: Array,
-        controls: signals.Inputs,
+        controls: Inputs,
         count: int | None,
     ) -> None:
         """Reject or warn about declared variables that contradict the states."""
@@ -191,7 +193,7 @@ class InitialStates(BaseModel):
             self._agree(name, given, rows[place], self.states, x0, outputs)
 
     def _from_declared(
-        self, t0: float, given: dict[str, Any], parameters: Any, controls: signals.Inputs, count: int | None
+        self, t0: float, given: dict[str, Any], parameters: Any, controls: Inputs, count: int | None
     ) -> tuple[Array, Array]:
         """States and parameters from the declared variables, by the model's kernel `initial`.
 
@@ -214,7 +216,7 @@ class InitialStates(BaseModel):
         return x0.copy(), complete.copy()
 
     def _following(
-        self, t: float, declared: Mapping[str, float], p: Array, controls: signals.Inputs
+        self, t: float, declared: Mapping[str, float], p: Array, controls: Inputs
     ) -> frozenset[str]:
         """The parameters that follow from the declared variables: `h` and `a_...` of the reduced forms.
 
@@ -318,7 +320,7 @@ class _Declared:
         t0: float,
         given: Mapping[str, Any],
         parameters: Any,
-        controls: signals.Inputs,
+        controls: Inputs,
         count: int | None,
     ) -> None:
         self.model, self.t0, self.controls, self.count = model, t0, controls, count

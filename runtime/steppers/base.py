@@ -14,7 +14,7 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..problem.consistency import Accuracy
-from ..problem.inputs import parse
+from ..problem.given_inputs import parse
 from ..problem.start import InitialStates
 
 if TYPE_CHECKING:

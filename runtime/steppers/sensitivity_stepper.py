@@ -11,7 +11,8 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..model.derivatives import derivatives
-from ..problem.inputs import Inputs, parse
+from ..problem.given_inputs import parse
+from ..problem.inputs import Inputs
 from ..results.named_derivatives import NamedDerivatives
 from ..sensitivities.start import check_inputs, fixed_input
 from ..sensitivities.variation import Variation, VariedRun, moved

@@ -8,7 +8,7 @@ from typing import Any
 from chaplygin.errors import ArgumentError
 
 from ..ensembles.start import Columns
-from ..problem.inputs import specs
+from ..problem.given_inputs import specs
 
 
 class Given:

@@ -21,7 +21,7 @@ from ..interface import arguments
 from ..interface.arguments import Array
 from ..model.lanes import lane_set, one_at_a_time
 from ..problem.consistency import Accuracy, check_ensemble, held
-from ..problem.inputs import is_function
+from ..problem.given_inputs import is_function
 from ..problem.options import RunOptions
 from ..statistics.part import Part
 from ..statistics.sketches import BLOCK

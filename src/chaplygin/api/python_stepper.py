@@ -13,7 +13,8 @@ from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.interface.arguments import Array
 from chaplygin.runtime.interface.statuses import message_of
 from chaplygin.runtime.problem.consistency import Accepted
-from chaplygin.runtime.problem.inputs import Inputs, changed_inputs
+from chaplygin.runtime.problem.given_inputs import changed_inputs
+from chaplygin.runtime.problem.inputs import Inputs
 from chaplygin.runtime.steppers.base import BaseStepper
 from chaplygin.runtime.steppers.snapshots import Snapshot, check_snapshot
 

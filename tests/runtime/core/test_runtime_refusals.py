@@ -15,7 +15,7 @@ import chaplygin as cg
 from chaplygin.runtime import ArgumentError, Model, PythonModel
 from chaplygin.runtime.ensembles.job import EnsembleJob, Results
 from chaplygin.runtime.model import lanes as lanes_of
-from chaplygin.runtime.problem.inputs import parse
+from chaplygin.runtime.problem.given_inputs import parse
 from chaplygin.runtime.problem.options import RunOptions
 
 pytestmark = needs_core

@@ -24,7 +24,7 @@ from chaplygin.runtime.ensembles.start import Start
 from chaplygin.runtime.model import lanes as lanes_of
 from chaplygin.runtime.model.compiled_model import core_available
 from chaplygin.runtime.problem.consistency import STRETCH
-from chaplygin.runtime.problem.inputs import parse
+from chaplygin.runtime.problem.given_inputs import parse
 
 WIDEST = 1
 if core_available():

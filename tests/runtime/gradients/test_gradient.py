@@ -26,7 +26,7 @@ from chaplygin.runtime.core._core import Trail
 from chaplygin.runtime.gradients.gradient import steps
 from chaplygin.runtime.gradients.start import Start
 from chaplygin.runtime.interface.arguments import Array
-from chaplygin.runtime.problem.inputs import parse
+from chaplygin.runtime.problem.given_inputs import parse
 from chaplygin.runtime.problem.options import RunOptions
 
 START: tuple[dict[str, float], dict[str, float]] = {"x": 1.0, "x_dot": 0.5}, {"m": 1.3, "k": 4.0}

@@ -15,7 +15,7 @@ from test_runtime_python import kernels
 import chaplygin as cg
 from chaplygin.errors import BusyError
 from chaplygin.runtime import ArgumentError, KernelError, Model, PythonModel
-from chaplygin.runtime.problem import inputs as signals
+from chaplygin.runtime.problem import given_inputs
 
 pytestmark = needs_core
 
@@ -220,7 +220,7 @@ def test_inputs_change_at_once(run: Any, given: Any) -> None:
 def test_numbers_do_not_go_through_the_slow_path(monkeypatch: pytest.MonkeyPatch) -> None:
     run = model("oscillator").stepper([1.0, 0.0], [1.0, 4.0], [0.0])
     slow: list[Any] = []
-    monkeypatch.setattr(signals, "changed_inputs", lambda *given: slow.append(given) or given[0])
+    monkeypatch.setattr(given_inputs, "changed_inputs", lambda *given: slow.append(given) or given[0])
     for given in ([1.0], np.array([2.0]), {"F": 3}, {"F": np.float64(4.0)}):
         run.set_inputs(given)
         assert not slow
