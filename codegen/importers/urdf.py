@@ -6,7 +6,6 @@ Source: the URDF specification of ROS, elements `robot`, `link`, `inertial`, `jo
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from chaplygin.errors import warn_caller
 from chaplygin.runtime.interface.messages import short
 
 from ..mechanics import joint
@@ -51,7 +51,7 @@ def robot(
     made = _Robot(UrdfFile(Path(path)), base, motors, friction == "ignore", parameters == "symbolic")
     system = made.system()
     for note in made.notes:
-        warnings.warn(f"{made.where}: {note}", RuntimeWarning, stacklevel=3)
+        warn_caller(f"{made.where}: {note}")
     return system
 
 

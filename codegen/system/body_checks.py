@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import sympy as sp
+
+from chaplygin.errors import warn_caller
 
 from ..graph.differentiate import partials
 from ..graph.evaluate import Point, evaluate
@@ -101,10 +102,8 @@ def _judge_moments(where: str, moments: Sequence[float], meant: bool) -> None:
             f"{found}; they must not be negative (if it is taken about another point, pass about=)"
         )
     if meant:
-        warnings.warn(
-            f"{found}; they are taken as they are, but in a body none is larger than the sum of the two others",
-            RuntimeWarning,
-            stacklevel=3,
+        warn_caller(
+            f"{found}; they are taken as they are, but in a body none is larger than the sum of the two others"
         )
 
 

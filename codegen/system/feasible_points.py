@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import random
-import warnings
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from chaplygin.errors import BranchWarning
+from chaplygin.errors import BranchWarning, warn_caller
 
 from ..graph.differentiate import partials
 from ..graph.evaluate import Point, evaluate
@@ -167,21 +166,19 @@ def warn_unreached(
     outcome: str,
 ) -> None:
     """Warn that no point was found on a branch, and what follows from that."""
-    warnings.warn(
+    warn_caller(
         f"System {system.declaration.name!r}: {_entries(system, g, conditions, symbols)}: no point was found where "
         f"{condition_text(g, conditions, symbols)} ({tried} points were tried, up to {FARTHEST:.0e} away); {outcome}",
         BranchWarning,
-        stacklevel=3,
     )
 
 
 def warn_too_many(system: SystemNodes, outcome: str) -> None:
     """Warn that there are too many branches to examine them all."""
-    warnings.warn(
+    warn_caller(
         f"System {system.declaration.name!r}: its expressions have more than {MOST_BRANCHES} combinations of "
         f"branches; {outcome}",
         BranchWarning,
-        stacklevel=3,
     )
 
 

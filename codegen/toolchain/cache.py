@@ -17,7 +17,6 @@ import shutil
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -26,7 +25,7 @@ from typing import Any
 
 from chaplygin import _version
 from chaplygin._lazy import later
-from chaplygin.errors import BuildError, CacheError, CacheWarning
+from chaplygin.errors import BuildError, CacheError, CacheWarning, warn_caller
 
 from .compiler import Compiler, cpu_features, find_compiler
 from .private_folder import UnwritableFolder, disk_errors, private_folder
@@ -70,11 +69,10 @@ def cache_folder() -> Path:
 def _temporary_folder(reason: str) -> Path:
     """A folder for this process and those that it starts, which find it in their environment."""
     folder, owner = tempfile.mkdtemp(prefix="chaplygin-"), os.getpid()
-    warnings.warn(
+    warn_caller(
         f"{reason.partition(';')[0]}: models are compiled into the temporary folder {folder}, which is removed when "
         f"this process ends; set {_OVERRIDE} to a folder that you can write to keep them",
         CacheWarning,
-        stacklevel=2,
     )
     os.environ[_OVERRIDE] = folder
     atexit.register(_remove, folder, owner)

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import json
 import threading
-import warnings
 from pathlib import Path
 from typing import Any
 
-from chaplygin.errors import BuildError, LoadError, NoCompilerError
+from chaplygin.errors import BuildError, LoadError, NoCompilerError, warn_caller
 
 from ..interface.files import library_name, method_key
 from .builder import builder
@@ -55,10 +54,8 @@ def inline(model: Any, method: str, compiling: bool) -> bool:
     except (NoCompilerError, ImportError, OSError, KeyError, ValueError):
         return True  # nothing was compiled here, or nothing can be
     except BuildError as error:
-        warnings.warn(
-            f"{method} takes longer than it could, since it cannot be compiled for {model.name}: {error}",
-            RuntimeWarning,
-            stacklevel=3,
+        warn_caller(
+            f"{method} takes longer than it could, since it cannot be compiled for {model.name}: {error}"
         )
     return True
 

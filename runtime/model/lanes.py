@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from chaplygin.errors import ArgumentError, ChaplyginError, NoCompilerError
+from chaplygin.errors import ArgumentError, ChaplyginError, NoCompilerError, warn_caller
 
 from .. import core
 from ..interface import arguments
@@ -92,7 +91,7 @@ def lane_set(
                 f"lanes = {wanted}: the lanes of {model.name} are not available: {error}"
             ) from error
         if not isinstance(error, (FileNotFoundError, NoCompilerError)):
-            warnings.warn(f"running one trajectory at a time, without lanes: {error}", RuntimeWarning, 4)
+            warn_caller(f"running one trajectory at a time, without lanes: {error}")
         return 0, 1
 
 

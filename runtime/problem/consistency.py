@@ -17,8 +17,6 @@ the same limits: the residual is then given - found, and its terms are the contr
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -28,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chaplygin.errors import ArgumentError, ConsistencyWarning
+from chaplygin.errors import ArgumentError, ConsistencyWarning, warn_caller
 
 from ..interface import assumptions
 from ..interface.arguments import Array, wide
@@ -164,15 +162,12 @@ def judge(off: Array, text: Callable[[int], str]) -> None:
 
 
 def warn(text: str, category: type[Warning] = ConsistencyWarning) -> None:
-    """Issue a warning at the line that called the package."""
+    """Issue a warning at the line that called the package, unless warnings are held."""
     texts = _held.get()
     if texts is not None:
         texts.append(text)
         return
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("chaplygin."):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(text, category, stacklevel=level)
+    warn_caller(text, category)
 
 
 _held: ContextVar[list[str] | None] = ContextVar("_held", default=None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from textwrap import fill
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
-from chaplygin.errors import ArgumentError
+from chaplygin.errors import ArgumentError, warn_caller
 
 from ..interface import arguments
 from ..interface.arguments import Array
@@ -112,11 +111,7 @@ class RunOptions(SimpleNamespace):
             name = states[int(np.flatnonzero(atol == 0)[0])]
             raise ArgumentError(f"rtol and atol of {name} are both zero; no step can satisfy them")
         if 0 < rtol < SMALLEST_RTOL:
-            warnings.warn(
-                f"rtol = {rtol:g} is too small for float64; using {SMALLEST_RTOL:.2g}",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+            warn_caller(f"rtol = {rtol:g} is too small for float64; using {SMALLEST_RTOL:.2g}")
             rtol = SMALLEST_RTOL
         return rtol, atol
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from chaplygin._lazy import later
-from chaplygin.errors import ArgumentError, optional
+from chaplygin.errors import ArgumentError, optional, warn_caller
 
 from ..interface import arguments
 from .between_points import drawn
@@ -58,11 +57,9 @@ def check_file(file: Any) -> None:
 def first(states: Sequence[str]) -> Sequence[str]:
     """Those states that are drawn where nobody chose, with a warning if they are not all."""
     if len(states) > PANELS:
-        warnings.warn(
+        warn_caller(
             f"plot: the first {PANELS} of {len(states)} states are drawn; choose others by name, as in "
-            f"plot([{states[PANELS]!r}, {states[-1]!r}])",
-            RuntimeWarning,
-            stacklevel=3,
+            f"plot([{states[PANELS]!r}, {states[-1]!r}])"
         )
     return states[:PANELS]
 

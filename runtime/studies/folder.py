@@ -13,7 +13,6 @@ import json
 import os
 import re
 import tempfile
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chaplygin._lazy import later
+from chaplygin.errors import warn_caller
 
 from ..ensembles.job import Results
 from ..interface import arguments
@@ -187,10 +187,8 @@ class Chunks:
             found = self._read(file, first, last)
             if found is not None:
                 return found
-            warnings.warn(
-                f"{file.name} of the study in {str(self.path)!r} is damaged; the study makes it again",
-                RuntimeWarning,
-                5,
+            warn_caller(
+                f"{file.name} of the study in {str(self.path)!r} is damaged; the study makes it again"
             )
         return None
 

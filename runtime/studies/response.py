@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chaplygin.errors import ArgumentError
+from chaplygin.errors import ArgumentError, warn_caller
 
 from ..draws.arguments import split
 from ..draws.distributions import HIGHEST, LOWEST
@@ -91,7 +90,7 @@ class Response:
     def _answer(self, table: Array) -> Array:
         rows, ok, _ = self.run(table)
         if not ok.all():
-            warnings.warn(f"{np.sum(~ok)} of {len(ok)} runs failed and are NaN", RuntimeWarning, stacklevel=3)
+            warn_caller(f"{np.sum(~ok)} of {len(ok)} runs failed and are NaN")
         return rows[0] if len(rows) == 1 else rows
 
     def run(self, table: Array) -> tuple[Array, NDArray[np.bool_], NDArray[np.int32]]:

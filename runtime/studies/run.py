@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import closing
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chaplygin.errors import ChaplyginError
+from chaplygin.errors import ChaplyginError, warn_caller
 
 from ..ensembles.progress import Progress
 from ..interface import arguments
@@ -60,22 +59,16 @@ def run_study(
         if folder is not None:
             rest = f"the same call with out={str(folder.path)!r} runs the rest"
         finished = f"{result.done} of {count} trajectories are finished"
-        warnings.warn(f"study interrupted: {finished}; {rest}", RuntimeWarning, stacklevel=3)
+        warn_caller(f"study interrupted: {finished}; {rest}")
     if result.warnings:
-        warnings.warn(
-            f"in {len(result.warnings)} of the chunks: {result.warnings[0]}", RuntimeWarning, stacklevel=3
-        )
+        warn_caller(f"in {len(result.warnings)} of the chunks: {result.warnings[0]}")
     result.finish(exclude=on_failure != "nan")
     for status, what in _SAID.items():
         which = result.failed[result.failed_status == status]
         if len(which):
-            warnings.warn(
-                f"{len(which)} of the trajectories {what} and count as failures: {_ranges(which)}",
-                RuntimeWarning,
-                stacklevel=3,
-            )
+            warn_caller(f"{len(which)} of the trajectories {what} and count as failures: {_ranges(which)}")
     if result.precise is False and not result.interrupted:
-        warnings.warn(f"until: {job.until}: not reached with n = {count}", RuntimeWarning, stacklevel=3)
+        warn_caller(f"until: {job.until}: not reached with n = {count}")
     return result
 
 

@@ -9,7 +9,6 @@ Statistics 41 (2013) 2877-2904; A. Lee and N. Whiteley, Biometrika 105 (2018) 60
 from __future__ import annotations
 
 import math
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
-from chaplygin.errors import ArgumentError
+from chaplygin.errors import ArgumentError, warn_caller
 
 from ..draws.distributions import HIGHEST, LOWEST
 from ..draws.joint import standard_normal
@@ -307,7 +306,7 @@ class _Simulation:
             draws = dict(zip(self.plan.names, _resampled(found)))
         failures = tuple(each.failure for each in found)
         for said in self._doubts(failures, freedom if p else math.inf):
-            warnings.warn(said, RuntimeWarning, stacklevel=3)
+            warn_caller(said)
         return RareEvent(p, variation, freedom, failures, self.runs, dict(self.failed), draws, self.plan.seed)
 
     def _doubts(self, failures: tuple[Failure, ...], freedom: float) -> Iterator[str]:

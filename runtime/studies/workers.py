@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-import warnings
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -12,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from chaplygin._lazy import later
-from chaplygin.errors import ArgumentError
+from chaplygin.errors import ArgumentError, warn_caller
 
 from ..ensembles.executors import cores, number_of_threads
 from ..interface import arguments
@@ -136,10 +135,8 @@ class Processes(Workers):
                 "be called under if __name__ == '__main__':"
             )
         if not self.own:
-            warnings.warn(
-                f"workers: the executor broke, as one of its workers died; {self.size} processes of this machine go on",
-                RuntimeWarning,
-                stacklevel=2,
+            warn_caller(
+                f"workers: the executor broke, as one of its workers died; {self.size} processes of this machine go on"
             )
         else:
             self.pool.shutdown(wait=False)
@@ -173,11 +170,7 @@ class Dask(Processes):
         if self.client.status != "running":
             raise WorkerError(f"workers: the connection to the scheduler at {self.address} is lost")
         if not self.client.nthreads():
-            warnings.warn(
-                f"workers: the scheduler at {self.address} has no workers; waiting for some",
-                RuntimeWarning,
-                2,
-            )
+            warn_caller(f"workers: the scheduler at {self.address} has no workers; waiting for some")
 
     def _await_workers(self) -> None:
         try:

@@ -6,6 +6,8 @@ Every chaplygin error derives from `ChaplyginError` and from the corresponding b
 
 from __future__ import annotations
 
+import sys
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +112,19 @@ def optional(module: str, what: str, extra: str) -> Any:
         return import_module(module)
     except ImportError as error:
         raise MissingExtraError(what, module.partition(".")[0], extra) from error
+
+
+def warn_caller(text: str, category: type[Warning] = RuntimeWarning) -> None:
+    """Issue a warning at the line that called the package."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and _is_inside(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)
+
+
+def _is_inside(module: str) -> bool:
+    """Whether a frame belongs to the package, or to what calls its functions for it."""
+    return module.startswith("chaplygin.") or module in ("functools", "contextlib")
 
 
 class ConsistencyWarning(RuntimeWarning):

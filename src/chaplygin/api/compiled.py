@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from chaplygin.codegen import toolchain
 from chaplygin.codegen.graph.linear import UNROLLED_VELOCITIES
 from chaplygin.codegen.system.checked_system import CheckedSystem
 from chaplygin.codegen.toolchain.cache import lookup, model_key
-from chaplygin.errors import BuildError, CoreMissingError, NoCompilerError, PurePythonWarning
+from chaplygin.errors import BuildError, CoreMissingError, NoCompilerError, PurePythonWarning, warn_caller
 from chaplygin.runtime import core
 from chaplygin.runtime.model.compiled_model import require_core
 from chaplygin.runtime.model.inlining import DEFAULTS, inline
@@ -72,11 +71,10 @@ def loaded(
                 f"{str(error).rstrip('.')}. The model {system.name!r} has {what}, which run in compiled code only"
             ) from error
 
-        warnings.warn(
+        warn_caller(
             f"{str(error).rstrip('.')}. The model {system.name!r} runs in pure Python instead, about a hundred times "
             "slower.",
             PurePythonWarning,
-            stacklevel=4,
         )
         return api.PythonModel(api.python_kernels(program()), quiet=True)
 

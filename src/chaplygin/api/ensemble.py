@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chaplygin.errors import ArgumentError
+from chaplygin.errors import ArgumentError, warn_caller
 from chaplygin.runtime.draws.arguments import split
 from chaplygin.runtime.ensembles.ensemble import Ensemble
 from chaplygin.runtime.ensembles.executors import Executor, Threads
@@ -143,9 +142,7 @@ def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:
     results = part.results
     if interrupted:
         finished = results.complete(job.t_span[0])
-        warnings.warn(
-            f"ensemble interrupted: {finished} of {job.count} trajectories are finished", RuntimeWarning, 3
-        )
+        warn_caller(f"ensemble interrupted: {finished} of {job.count} trajectories are finished")
     if pivot is not None:
         n = len(model.states)
         for m in range(results.y.shape[1]):

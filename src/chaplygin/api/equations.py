@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +17,7 @@ from chaplygin.codegen.derive.invariants import find, levels
 from chaplygin.codegen.forms.choose import fitting
 from chaplygin.codegen.graph.graph import Node
 from chaplygin.codegen.views import matrices
-from chaplygin.errors import SizeWarning
+from chaplygin.errors import SizeWarning, warn_caller
 from chaplygin.runtime.interface.arguments import boolean
 
 from .compiled import knowing, loaded, own_methods
@@ -132,11 +131,10 @@ class Equations:
         if eqs.cells or operations < LONG or derive.point_tree(eqs):
             return
         advice = "; use 'recursive'" if "recursive" == fitting(system) != self.form else ""
-        warnings.warn(
+        warn_caller(
             f"{self.form}: M and f of {system.name!r} have {operations:,} operations for {len(eqs.force)} "
             f"velocities; to emit and compile them takes a minute or more{advice}",
             SizeWarning,
-            stacklevel=3,
         )
 
     # -- onward -------------------------------------------------------------------------------------------------

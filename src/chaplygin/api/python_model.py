@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import threading
-import warnings
 from collections.abc import Callable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -24,7 +23,7 @@ from chaplygin.codegen.emit.python_backend import (
     python_kernel,
 )
 from chaplygin.codegen.plan.plan import Plan
-from chaplygin.errors import ArgumentError, PurePythonWarning
+from chaplygin.errors import ArgumentError, PurePythonWarning, warn_caller
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.interface.arguments import Array
 from chaplygin.runtime.interface.assumptions import ZERO_AT_START
@@ -71,11 +70,10 @@ class PythonModel(ModelRuns):
 
     def __init__(self, kernels: PythonKernels, *, quiet: bool = False) -> None:
         if not quiet:
-            warnings.warn(
+            warn_caller(
                 f"{kernels.name} runs in PURE PYTHON, about a hundred times slower than compiled: no C compiler, or "
                 "no compiled runtime. Install a C compiler (gcc, clang) or: pip install 'chaplygin[zig]'",
                 PurePythonWarning,
-                stacklevel=2,
             )
         self.functions = kernels
         self.name, self.form, self.digest = kernels.name, kernels.form, kernels.digest
