@@ -203,6 +203,35 @@ def test_what_is_only_counted_is_said(capsys: Captured) -> None:
     assert "Only counted" not in shown(capsys, "heavy_top")
 
 
+def test_multipliers_are_named_and_not_defined_by_themselves(capsys: Captured) -> None:
+    """Nor is any other reaction or output that is a variable; `--full` names all of them."""
+    text = shown(capsys, "bricard")
+    assert "\nReactions\n  lambda_1, lambda_2, ..., lambda_5\n  reaction_b1_dot " in text
+    assert not re.search(r"^ *(\S+) += \1$", text, re.MULTILINE)
+    whole = shown(capsys, "bricard", "--full")
+    assert "\n  lambda_1, lambda_2, lambda_3, lambda_4, lambda_5\n" in whole
+    assert json.loads(shown(capsys, "painleve_rod", "--json"))["reactions"]["lambda_1"] == "lambda_1"
+
+
+def test_the_operations_are_those_of_the_equations(capsys: Captured) -> None:
+    """As `operations` has them where they are those of the emitted code, else as derived."""
+    counts = cg.example("double_pendulum").system.equations().operations
+    line = (
+        f"Operations: M {counts['mass_matrix']}, f {counts['forcing']}; in the emitted right-hand side "
+        f"{counts['rhs']} in each call ({counts['divisions']} of them divisions) and {counts['hoisted']} once per "
+        "parameter set\n"
+    )
+    assert line in shown(capsys, "double_pendulum")
+    counts = cg.example("spatial_chain").system.equations().operations
+    line = f"Operations: M {counts['mass_matrix']}, f {counts['forcing']}; in the right-hand side "
+    text = shown(capsys, "spatial_chain").partition(line)[2]
+    before = re.match(
+        r"(\d+) in each .* once per parameter set, before the emitted code is made shorter\n", text
+    )
+    assert before is not None
+    assert int(before[1]) > counts["rhs"]
+
+
 def test_many_equations_are_only_counted(capsys: Captured) -> None:
     facts = json.loads(shown(capsys, "n_link_pendulum:12", "--json"))
     eqs = cg.example("n_link_pendulum", n=12).system.equations()

@@ -152,14 +152,31 @@ def _described(found: subject.Subject, equations: Equations, full: bool) -> Iter
     yield "Invariants\n" + table(_some(invariants, full) or [("none found",)])
     for title, named in (("Outputs", nodes.output_nodes), ("Reactions", nodes.reaction_nodes)):
         if named:
-            yield f"{title}\n" + table(_some([(n, f"= {e}") for n, e in shown.texts(named).items()], full))
+            yield f"{title}\n" + _named(shown.texts(named), full)
     if shown.named:
         yield "Intermediates\n" + table((name, f"= {e}") for name, e in shown.definitions())
-    emitted, counts = _operations(equations)
-    how = "" if emitted else "as derived, "
-    yield f"Operations in the graph: {how}" + ", ".join(f"{name} {count}" for name, count in counts.items())
+    yield _counted(equations)
     if shown.elided:
         yield _rest(shown)
+
+
+def _named(texts: dict[str, str], full: bool) -> str:
+    """Rows "name = expression"; of what is a variable itself, such as a multiplier, the names alone."""
+    own = [name for name, text in texts.items() if name == text]
+    rows = _some([(name, f"= {text}") for name, text in texts.items() if name != text], full)
+    names = own if full or len(own) <= 4 else [*own[:2], "...", own[-1]]
+    return "\n".join([*([f"  {', '.join(names)}"] if own else []), *([table(rows)] if rows else [])])
+
+
+def _counted(equations: Equations) -> str:
+    """The line of operation counts."""
+    emitted, counts = _operations(equations)
+    mass, force, rhs, divisions, once = (f"{count:,}" for count in counts.values())
+    which, before = ("emitted ", "") if emitted else ("", ", before the emitted code is made shorter")
+    return (
+        f"Operations: M {mass}, f {force}; in the {which}right-hand side {rhs} in each call ({divisions} of them "
+        f"divisions) and {once} once per parameter set{before}"
+    )
 
 
 def _rest(shown: Display) -> str:
