@@ -23,7 +23,7 @@ class Coulomb:
 
     Other forces that jump with the sign of v along it, -c s_a sign(v), add c to the friction that holds the slip at
     zero: it sticks while |T| <= mu |N| + c, where T then is the sum of both, but for the mean of the two sides of the
-    jump.
+    jump. N and mu may jump with the sign of v too, if N has no multipliers: friction that differs by direction.
 
     Parameters
     ----------

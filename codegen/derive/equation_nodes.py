@@ -155,9 +155,10 @@ class EquationNodes:
 
 @dataclass(frozen=True)
 class Contact:
-    """A contact in a form: `row` is W_i, `bias` b_i, `size` |N_i|, `mode` sigma_i, `sign` tau_i or None.
+    """A contact in a form: `row` is W_i, `bias` b_i, `limit` mu_i |N_i|, `mode` sigma_i, `sign` tau_i or None.
 
-    `jump` c_i is that of the other forces along W_i, which add c_i to the limit of what holds the slip at zero.
+    `jump` c_i is that of the other forces along W_i, which add c_i to the limit of what holds the slip at zero;
+    `middle` m_i is half of the jump of the limit with the slip.
     """
 
     name: str
@@ -165,12 +166,13 @@ class Contact:
     row: tuple[Node, ...]
     bias: Node
     normal: Node
-    size: Node
     mu: Node
+    limit: Node
     mode: Node
     sign: Node | None
     force: Node
     jump: Node
+    middle: Node
 
 
 @dataclass(frozen=True)

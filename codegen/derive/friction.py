@@ -9,7 +9,8 @@ rows A_s theta' + b_s = 0.
 
 Where f jumps with the sign of a slip, f = f_i + K_i sgn v_i with K_i = -c_i W_i, friction and jump are one: sgn v_i is
 the mode sigma_i too, and the contact sticks while |T_i| <= mu_i |N_i| + c_i, where T_i then is the sum of both
-(Filippov's convex set at v_i = 0).
+(Filippov's convex set at v_i = 0). Where mu_i |N_i| itself jumps there, it is its mean L_i and half of its jump m_i:
+the contact sticks while |T_i + m_i| <= L_i + c_i.
 
 Source: P. Painlevé, Leçons sur le frottement (1895), for normal forces that depend on friction; A. A. Zobova's paper on
 the Painlevé-Klein example for the modes.
@@ -25,9 +26,10 @@ from typing import TYPE_CHECKING
 from ..graph.differentiate import forward, partials
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import Graph, Node
-from ..graph.sides import by_side
+from ..graph.sides import by_side, on_side
 from ..identities.identities import vanish_everywhere
-from .equation_nodes import Contact, Friction, multiplier_symbols
+from ..symbols.symbols import DeclarationError
+from .equation_nodes import Contact, Friction, friction_symbols, multiplier_symbols
 
 if TYPE_CHECKING:
     from ..declare.contacts import ContactNodes
@@ -52,8 +54,9 @@ def add_friction(eqs: EquationNodes) -> EquationNodes:
     force, contacts = list(eqs.force), list[Contact]()
     for declared in system.nodes.contacts:
         contact = _contact(eqs, flow, declared)
-        force, jump = _joined(eqs, force, contact, [c.mode for c in contacts])
+        force, jump = _joined(eqs, force, contact)
         contacts.append(replace(contact, jump=jump))
+    contacts = [_limited(eqs, contact, contacts) for contact in contacts]
     friction = Friction(tuple(contacts))
     if eqs.multiplier_nodes:
         biases = forward(g, system.nodes.affine_constraints(g), flow)
@@ -65,38 +68,89 @@ def add_friction(eqs: EquationNodes) -> EquationNodes:
     return replace(eqs, force=tuple(force), friction=friction)
 
 
-def _joined(eqs: EquationNodes, force: list[Node], c: Contact, modes: list[Node]) -> tuple[list[Node], Node]:
+def _joined(eqs: EquationNodes, force: list[Node], c: Contact) -> tuple[list[Node], Node]:
     """f with the mode of a contact for the sign of its slip, and c in K = -c W at rest.
 
-    f itself if it does not jump there, or if f at rest is not the mean of its two sides. A jump that is not along W
-    does not belong to K; in stick f then takes its mean, because the sign of a slip that is zero to rounding means
-    nothing. `modes` are those of the contacts before.
+    A jump that is not along W does not belong to K; in stick f then takes its mean, because the sign of a slip that is
+    zero to rounding means nothing.
     """
     g = eqs.graph
-    moved = by_side(g, force, c.slip, c.mode)
-    if moved == force:
-        return force, g.zero
-    k = next(j for j, w in enumerate(c.row) if w != g.zero)
-    (rest,) = g.substitute([c.slip], {eqs.velocity_nodes[k]: g.zero})
-    at_rest = {eqs.velocity_nodes[k]: g.neg(g.div(rest, c.row[k]))}
-    above, amid, below = (
-        g.substitute(g.substitute(moved, {c.mode: g.const(sign)}), at_rest) for sign in (1, 0, -1)
-    )
-    jumps = [g.mul(g.const(Fraction(1, 2)), g.sub(a, b)) for a, b in zip(above, below, strict=True)]
-    bends = [g.sub(g.add(a, b), g.mul(g.const(2), m)) for a, m, b in zip(above, amid, below, strict=True)]
-    if not any(n != g.zero for n in jumps) or not _vanish(eqs, bends, modes):
-        return force, g.zero
+    moved, jumps = _by_mode(eqs, force, c)
+    k = _first(g, c)
     across = [g.sub(g.mul(a, c.row[k]), g.mul(jumps[k], w)) for a, w in zip(jumps, c.row, strict=True)]
-    if jumps[k] == g.zero or not _vanish(eqs, across, modes):
+    if jumps[k] == g.zero or not _vanish(eqs, across):
         return moved, g.zero
     return moved, g.neg(g.div(jumps[k], c.row[k]))
 
 
-def _vanish(eqs: EquationNodes, nodes: list[Node], modes: list[Node]) -> bool:
-    """Whether the nodes vanish, whatever the modes are: so they do at numbers in no special relation."""
+def _limited(eqs: EquationNodes, contact: Contact, contacts: list[Contact]) -> Contact:
+    """A contact whose mu |N| may jump with slips: by their modes, and with its own slip about a middle.
+
+    mu |N| = L + sigma m gives T = -sigma L - m while it slips, so what holds it is T + m, up to L.
+    """
     g = eqs.graph
-    numbers = {mode: g.const(Fraction(1, 3 + 2 * i)) for i, mode in enumerate(modes)}
-    left = [n for n in g.substitute(nodes, numbers) if n != g.zero]
+    found, middle = [contact.limit, contact.normal], g.zero
+    for c in contacts:
+        found, (jump, _) = _by_mode(eqs, found, c)
+        if jump == g.zero:
+            continue
+        if contact.sign is not None:
+            raise DeclarationError(
+                f"Coulomb {contact.name!r}: its normal force contains multipliers, so that mu |N| may not jump with "
+                f"the sign of a slip, as it does with that of {c.name}"
+            )
+        middle = jump if c is contact else middle
+    limit, normal = found
+    return replace(contact, limit=limit, normal=normal, middle=middle)
+
+
+def by_modes(eqs: EquationNodes, nodes: Sequence[Node]) -> list[Node]:
+    """Nodes with the mode of each contact for the sign of its slip, as in f, if they jump with it."""
+    found = list(nodes)
+    for c in () if eqs.friction is None else eqs.friction.contacts:
+        found, _ = _by_mode(eqs, found, c)
+    return found
+
+
+def _by_mode(eqs: EquationNodes, nodes: Sequence[Node], c: Contact) -> tuple[list[Node], list[Node]]:
+    """Nodes with the mode of a contact for the sign of its slip, and half of the jump of each at rest.
+
+    A node that does not jump there stays as it is. In stick a node that does is the mean of its two sides.
+    """
+    g, k = eqs.graph, _first(eqs.graph, c)
+    (rest,) = g.substitute([c.slip], {eqs.velocity_nodes[k]: g.zero})
+    at_rest = {eqs.velocity_nodes[k]: g.neg(g.div(rest, c.row[k]))}
+    found, jumps = list(nodes), [g.zero] * len(nodes)
+    for j, new in enumerate(by_side(g, nodes, c.slip, c.mode)):
+        if new == nodes[j]:
+            continue
+        (up,), (down,) = (on_side(g, [nodes[j]], c.slip, side) for side in (1, -1))
+        above, between, below = g.substitute([up, *by_side(g, [nodes[j]], c.slip, g.zero), down], at_rest)
+        jump = _half(g, g.sub(above, below))
+        if jump != g.zero:
+            straight = _vanish(eqs, [g.sub(g.add(above, below), g.mul(g.two, between))])
+            mean, change = _half(g, g.add(up, down)), _half(g, g.sub(up, down))
+            found[j], jumps[j] = new if straight else g.add(mean, g.mul(c.mode, change)), jump
+    return found, jumps
+
+
+def _first(g: Graph, c: Contact) -> int:
+    """The first velocity that the slip depends on."""
+    return next(j for j, w in enumerate(c.row) if w != g.zero)
+
+
+def _half(g: Graph, node: Node) -> Node:
+    return g.mul(g.const(Fraction(1, 2)), node)
+
+
+def _vanish(eqs: EquationNodes, nodes: list[Node]) -> bool:
+    """Whether the nodes vanish, whatever modes and forces are: so they do at numbers in no special relation."""
+    g = eqs.graph
+    left = [n for n in nodes if n != g.zero]
+    known = eqs.symbols.keys() - friction_symbols(eqs.system).keys()
+    free = [n for n in g.reachable(left) if g.op[n] == "symbol" and g.value[n] not in known]
+    numbers = {n: g.const(Fraction(1, 3 + 2 * i)) for i, n in enumerate(free)}
+    left = [n for n in g.substitute(left, numbers) if n != g.zero]
     return vanish_everywhere(g, left, eqs.points(left, 3))
 
 
@@ -105,10 +159,10 @@ def _contact(eqs: EquationNodes, flow: dict[Node, Node], c: ContactNodes) -> Con
     slip, normal, mu = g.substitute([c.slip, c.normal, c.mu], eqs.permitted)
     row = tuple(column[0] for column in partials(g, [slip], eqs.velocity_nodes))
     (bias,) = forward(g, [slip], flow)
-    size, mode = _size(eqs, normal), g.symbol(c.name)
+    limit, mode = g.mul(mu, _size(eqs, normal)), g.symbol(c.name)
     sign = g.symbol(f"{c.name}_sign") if c.implicit else None
     force = g.symbol(f"friction_{c.name}")
-    return Contact(c.name, slip, row, bias, normal, size, mu, mode, sign, force, g.zero)
+    return Contact(c.name, slip, row, bias, normal, mu, limit, mode, sign, force, g.zero, g.zero)
 
 
 def _size(eqs: EquationNodes, node: Node) -> Node:
@@ -186,7 +240,7 @@ def friction_rows(g: Graph, friction: Friction) -> Rows:
 def _limit(g: Graph, friction: Friction, c: Contact) -> tuple[Node, list[Node]]:
     """mu |N| at lambda = 0 and its slopes along lambda_s."""
     if c.sign is None:
-        return g.mul(c.mu, c.size), []
+        return c.limit, []
     zeros = dict.fromkeys(friction.multipliers, g.zero)
     factor = g.mul(c.mu, c.sign)
     slopes = [forward(g, [c.normal], {s: g.one})[0] for s in friction.multipliers]

@@ -29,7 +29,7 @@ def by_side(g: Graph, roots: Sequence[Node], of: Node, side: Node) -> list[Node]
 
     The sign decides on functions and conditions of multiples of `of`. Equalities, which hold at single points, stay.
     """
-    above, below = (_on_side(g, roots, of, sign) for sign in (1, -1))
+    above, below = (_each_on_side(g, roots, of, sign) for sign in (1, -1))
     new: dict[Node, Node] = {}
     for node in g.reachable(roots):
         args, up, down = g.args[node], above[node], below[node]
@@ -50,7 +50,13 @@ def _sign(g: Graph, node: Node, of: Node) -> int:
     return 0 if factor is None else 1 if factor > 0 else -1
 
 
-def _on_side(g: Graph, roots: Sequence[Node], of: Node, side: int) -> dict[Node, Node]:
+def on_side(g: Graph, roots: Sequence[Node], of: Node, side: int) -> list[Node]:
+    """The roots where `of` has the sign `side`, -1 or 1."""
+    found = _each_on_side(g, roots, of, side)
+    return [found[root] for root in roots]
+
+
+def _each_on_side(g: Graph, roots: Sequence[Node], of: Node, side: int) -> dict[Node, Node]:
     """What every node that the roots need is where `of` has the sign `side`."""
     new: dict[Node, Node] = {}
     for node in g.reachable(roots):

@@ -26,7 +26,7 @@ def resets(d: Dynamics) -> Iterator[Kernel]:
 
 
 def contacts(d: Dynamics) -> Iterator[Kernel]:
-    """v, T, mu |N| and what jumps with it, dv/dt, N of every contact."""
+    """v, T from the middle of its bounds, mu |N| and what jumps with it, dv/dt, N of every contact."""
     g, friction = d.graph, d.eqs.friction
     if friction is None or not friction.contacts:
         return
@@ -34,7 +34,7 @@ def contacts(d: Dynamics) -> Iterator[Kernel]:
     what = ("slip velocity", "friction", "limit", "slip acceleration", "normal force")
     nodes, comments = [], []
     for c, slope in zip(friction.contacts, slopes, strict=True):
-        nodes += [c.slip, c.force, g.add(g.mul(c.mu, c.size), c.jump), slope, c.normal]
+        nodes += [c.slip, g.add(c.force, c.middle), g.add(c.limit, c.jump), slope, c.normal]
         comments += [f"{quantity} of {c.name}" for quantity in what]
     yield d.kernel("contacts", nodes, comments)
 

@@ -10,7 +10,7 @@ import sympy as sp
 from chaplygin.runtime.interface.assumptions import QUATERNION, RATE, ZERO_AT_START
 from chaplygin.runtime.interface.description import OF_LEAST_NORM, Variable
 
-from ..derive.friction import friction_outputs, friction_rows
+from ..derive.friction import by_modes, friction_outputs, friction_rows
 from ..derive.power import POWER, painleve_function, power
 from ..graph.graph import Node
 from ..graph.sides import changing
@@ -112,7 +112,11 @@ def guards(eqs: EquationNodes) -> list[tuple[Variable, Node]]:
 def outputs(
     eqs: EquationNodes, invariants: Sequence[Invariant], accelerations: Sequence[Node]
 ) -> list[tuple[Variable, Node]]:
-    """Declared velocities that are not states, reactions, friction, the user's outputs, and those of `_balance`."""
+    """Declared velocities that are not states, reactions, friction, the user's outputs, and those of `_balance`.
+
+    The sign of a slip is the mode of its contact there too: what a contact holds is zero only to rounding, and what has
+    stopped does so a moment after the last point of its slip.
+    """
     system, known = eqs.system, {i.name for i in invariants}
     found = [
         (variable(eqs, v, "declared"), node) for v, node in eqs.declared.items() if v.name not in eqs.states
@@ -142,7 +146,9 @@ def outputs(
     taken = {v.name for v, _ in found} | set(eqs.symbols) | known
     for name, text, node in friction[-1:]:
         found.append((Variable(_free(name, taken), "output", "", text), node))
-    return found + _balance(eqs, known, taken, accelerations)
+    found += _balance(eqs, known, taken, accelerations)
+    nodes = by_modes(eqs, [node for _, node in found])
+    return [(v, node) for (v, _), node in zip(found, nodes, strict=True)]
 
 
 def _free(name: str, taken: set[str]) -> str:

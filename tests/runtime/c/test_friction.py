@@ -358,6 +358,86 @@ def test_a_liner_whose_force_falls_with_the_slip_holds_with_the_contact(force: f
     assert sol["x"][-1] == pytest.approx(2 + 0.1 * 2, abs=1e-8)  # a = 0.9 - 0.5 - 0.2 - 0.1
 
 
+def test_outputs_have_the_sign_of_a_slip_from_the_mode() -> None:
+    """At the stop too, where the slip is zero before and after: (F + c + mu) v_belt before it, mean values after it."""
+    x = cg.coordinates("x")
+    slip = cg.rate(x) - 1
+    f, c, mu = cg.parameters("F c mu")
+    liner = -c * sp.sign(slip)
+    model = cg.System(
+        "lined",
+        coordinates=[x],
+        kinetic=cg.rate(x) ** 2 / 2,
+        forces={cg.rate(x): f + liner},
+        contacts=[cg.Coulomb("belt", slip=slip, normal=1, mu=mu)],
+        outputs={"liner": liner, "direction": sp.Piecewise((3, slip > 0), (1, True))},
+    ).compile()
+    sol = model.integrate((0, 1), {"x": 0, "x_dot": 0.9}, {"F": 0.3, "c": 0.2, "mu": 0.5})
+    (stop, after) = np.flatnonzero(np.isclose(sol.t, 0.1, atol=1e-12))
+    assert sol["slip_belt"][stop] == 0 == sol["slip_belt"][after]
+    for name, before, then in (("liner", 0.2, 0), ("power", 1.0, 0), ("direction", 1, 2)):
+        assert sol[name][stop] == pytest.approx(before, abs=1e-12)
+        assert sol[name][after] == pytest.approx(then, abs=1e-12)
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("jumps", ["force", "load", "coefficient"])
+def test_what_a_slip_changes_by_any_function_of_its_sign_holds_it(jumps: str) -> None:
+    """The slip is resisted by A forwards and B backwards: it stays at zero while -B <= F <= A."""
+    x = cg.coordinates("x")
+    v = cg.rate(x)
+    f, c, mu = cg.parameters("F c mu")
+    bent, resistance = c * sp.exp(sp.sign(v)), (mu + c * sp.E, mu - c / sp.E)
+    force, load, coefficient = sp.Integer(0), sp.Integer(1), mu
+    if jumps == "force":
+        force = -bent
+    elif jumps == "load":
+        load, resistance = bent, (mu * c * sp.E, mu * c / sp.E)
+    else:
+        coefficient, resistance = mu + bent, (mu + c * sp.E, mu + c / sp.E)
+    model = cg.System(
+        "uneven",
+        coordinates=[x],
+        kinetic=v**2 / 2,
+        forces={v: f + force},
+        contacts=[cg.Coulomb("floor", slip=v, normal=load, mu=coefficient)],
+    ).compile()
+    forwards, backwards = resistance
+    stops = 0.3 / (forwards - f)
+    held = 0.15 * stops
+    gone = held + (f + backwards) * (2 - stops) ** 2 / 2
+    numbers = {"c": 0.3, "mu": 0.4}
+    least, most = (float(r.subs({c: 0.3, mu: 0.4})) for r in (-backwards, forwards))
+    for push, then in ((least + 0.02, held), (most - 0.16, held), (least - 0.02, gone)):
+        given = numbers | {"F": push}
+        sol = model.integrate(
+            (0, 2), {"x": 0, "x_dot": 0.3}, given, sensitivities=["c", "mu"], rtol=1e-10, atol=1e-12
+        )
+        assert sol.success, sol.message
+        assert sol.modes[-1].contacts == {"floor": "stick" if then is held else "slip-"}
+        point = {s: given[s.name] for s in (f, c, mu)}
+        assert sol["x"][-1] == pytest.approx(float(then.subs(point)), abs=1e-9)
+        for s in (c, mu):
+            slope = float(sp.diff(then, s).subs(point))
+            assert sol.sensitivity["x", s.name][-1] == pytest.approx(slope, abs=1e-8)
+
+
+def test_a_load_of_multipliers_may_not_jump_with_a_slip() -> None:
+    x, y = cg.coordinates("x y")
+    mu = cg.parameters("mu")
+    load = cg.multiplier(1) + sp.sign(cg.rate(x))
+    system = cg.System(
+        "slider",
+        coordinates=[x, y],
+        kinetic=(cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
+        potential=y,
+        holonomic=[y],
+        contacts=[cg.Coulomb("floor", slip=cg.rate(x), normal=load, mu=mu)],
+    )
+    with pytest.raises(cg.DeclarationError, match=r"'floor': its normal force contains multipliers, so that mu"):
+        system.equations("multipliers")
+
+
 @pytest.mark.parametrize("c", [2, 0.6, 0.4])
 def test_a_slip_at_rest_has_no_sign_where_it_acts_on_others(c: float) -> None:
     """c sign(v) on w, with v held: w stops by its own friction alone, after 0.3**2 / (2 * 0.5)."""
