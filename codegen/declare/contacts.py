@@ -34,7 +34,7 @@ class Coulomb:
         constraints (`chaplygin.multiplier`). N then depends on friction, and the mode `<name>_sign` is the assumed
         sign of N; the equations may have no solution or several (Painlevé).
     mu : the coefficient of friction, static and kinetic, never negative: a parameter or an expression without
-        multipliers. A run that starts where mu is negative and N is not zero is refused.
+        multipliers. A run that starts where mu is negative and N is not zero, or mu |N| + c is negative, is refused.
 
     Source: C.-A. Coulomb (1785); P. Painlevé, Leçons sur le frottement (1895); A. A. Zobova on the Painlevé-Klein
     example for the modes of several contacts and the rule that a contact with |T| = mu |N| sticks.

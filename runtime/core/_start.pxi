@@ -177,8 +177,9 @@ cdef class StartCore(KernelCore):
         return self.n_states + extra == PyDict_Size(value)
 
     cdef bint _contacts_right(self, double t0, const double *x, const double *p, const double *u):
-        """Whether no coefficient of friction is negative at the start; if one is, the slow path reports it."""
+        """Whether no contact drives its slip at the start; if one does, `_check_friction` reports it."""
         cdef const cg_model_t *m = self.model
+        cdef double own
         cdef int32_t i
         cdef int status
         if m.n_contacts == 0:
@@ -192,7 +193,10 @@ cdef class StartCore(KernelCore):
         status = m.contacts_fn(t0, x, p, self.u, self.out, self.work)
         memset(self.u + m.n_inputs, 0, m.n_modes * sizeof(double))
         for i in range(m.n_contacts):
-            if status >= 0 and self.out[5 * i + 2] < 0.0:
+            own = -self.out[5 * i + 1]
+            if m.contacts[i].sign >= 0 and self.out[5 * i + 4] < 0.0:
+                own = -own
+            if status >= 0 and (own < 0.0 or self.out[5 * i + 2] < 0.0):
                 return False
         return True
 

@@ -65,21 +65,30 @@ class InitialStates(BaseModel):
         return x0, p
 
     def _check_friction(self, t0: float, x0: Array, p: Array, controls: Inputs) -> None:
-        """Reject contacts with a coefficient of friction that is negative at the start: they would drive the slip.
+        """Reject contacts that would drive their slip at the start: with mu < 0, or with mu |N| + c < 0.
 
-        Its sign follows from mu |N| of the kernel `contacts`, with all contacts slipping; nothing follows if N = 0.
+        c is what jumps with the slip besides. mu |N| is the friction of the kernel `contacts`, with all contacts
+        slipping forwards, and its limit is the sum; nothing follows from N = 0 about mu.
         """
         states = wide(x0)
         u = self._slipping(controls.first(t0, x0))
         rows = self._columns("contacts", np.array([t0]), states, wide(p), u, None, strict=False)
-        for name, limits, normals in zip(self.contacts, rows[2::5], rows[4::5]):
-            wrong = np.flatnonzero(limits < 0)
+        for name, sign, (_, force, limits, _, normals) in zip(
+            self.contacts, self._signs, rows.reshape(-1, 5, rows.shape[1])
+        ):
+            own = -force if sign < 0 else -force * np.sign(normals)
+            wrong = np.flatnonzero((own < 0) | (limits < 0))
             if wrong.size:
                 j = int(wrong[0])
                 where = f" in column {j}" if len(limits) > 1 else ""
+                if own[j] < 0:
+                    raise ArgumentError(
+                        f"contact {name}: mu = {own[j] / abs(normals[j]):.6g} is negative at the start{where}; a "
+                        "coefficient of friction must be positive or zero"
+                    )
                 raise ArgumentError(
-                    f"contact {name}: mu = {limits[j] / abs(normals[j]):.6g} is negative at the start{where}; a "
-                    "coefficient of friction must be positive or zero"
+                    f"contact {name}: at the start{where} friction holds its slip by {own[j]:.6g}, and the other "
+                    f"forces that jump with it drive it by {own[j] - limits[j]:.6g}; friction must be the larger one"
                 )
 
     def _states(

@@ -434,8 +434,43 @@ def test_a_load_of_multipliers_may_not_jump_with_a_slip() -> None:
         holonomic=[y],
         contacts=[cg.Coulomb("floor", slip=cg.rate(x), normal=load, mu=mu)],
     )
-    with pytest.raises(cg.DeclarationError, match=r"'floor': its normal force contains multipliers, so that mu"):
+    with pytest.raises(
+        cg.DeclarationError, match=r"'floor': its normal force contains multipliers, so that mu"
+    ):
         system.equations("multipliers")
+
+
+def test_a_contact_that_drives_its_slip_at_the_start_is_refused() -> None:
+    """By mu |N| itself, whatever holds the slip besides, or by a force that drives it by more than mu |N|."""
+    x = cg.coordinates("x")
+    v = cg.rate(x)
+    c, mu, load = cg.parameters("c mu N")
+    model = cg.System(
+        "driven",
+        coordinates=[x],
+        kinetic=v**2 / 2,
+        forces={v: -c * sp.sign(v)},
+        contacts=[cg.Coulomb("belt", slip=v, normal=load, mu=mu)],
+    ).compile()
+    start, driven = (
+        {"x": 0, "x_dot": 0.3},
+        "at the start friction holds its slip by {}, and the other forces .* by 1;",
+    )
+    for numbers, words in (
+        ((1, -0.5, 1), "mu = -0.5 is negative"),
+        ((1, -0.5, 3), "mu = -0.5 is negative"),
+        ((-1, 0.5, 1), driven.format(0.5)),
+        ((-1, 0.5, 0), driven.format(0)),
+    ):
+        given = dict(zip(("c", "mu", "N"), numbers, strict=True))
+        with pytest.raises(cg.ArgumentError, match=f"contact belt: {words}"):
+            model.integrate((0, 1), start, given)
+        with pytest.raises(cg.ArgumentError, match=f"contact belt: {words}"):
+            model.stepper(start, {"c": 1, "mu": 0.5, "N": 1}).set_parameters(given)
+    given = {"c": -1, "mu": 0.5, "N": np.array([3.0, 1.0])}
+    with pytest.raises(cg.ArgumentError, match=r"contact belt: at the start in column 1 friction holds"):
+        cg.ensemble(model, (0, 1), start, given)
+    assert model.integrate((0, 1), start, given | {"N": 3}).success
 
 
 @pytest.mark.parametrize("c", [2, 0.6, 0.4])
