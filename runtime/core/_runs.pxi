@@ -232,7 +232,7 @@ cdef class ModelCore(StartCore):
             raise signals.error
         if detector is not None and detector.error is not None:
             raise detector.error
-        apart = status < 0 and not _ends(&record, run, n)
+        apart = not _ends(&record, run, n)
         if record.n_rows < record.capacity:
             if record.capacity == FIRST_ROWS:
                 times, rows = _copy(record.t, record.n_rows), _copy(record.y, record.n_rows * n)
@@ -240,7 +240,8 @@ cdef class ModelCore(StartCore):
             else:
                 times.resize(record.n_rows, refcheck=False)
                 rows.resize((record.n_rows, n), refcheck=False)
-        if apart:
+        end = _copy(run.x, n) if apart and status >= 0 else None
+        if apart and status < 0:
             # Where a failed run has ended: between times that were asked for, or at a start that has no derivative.
             record.n_rows += 1
             times, rows = np.append(times, run.t), np.concatenate((rows, _copy(run.x, n)[None]))
@@ -249,7 +250,8 @@ cdef class ModelCore(StartCore):
             interpolant = Dense(spans[:record.n_coef].copy(), coef[:record.n_coef].copy(), t0, x0, interpolated)
         solution = Solution(self, times, rows.T, status, run.t, p, u if controls is None else controls, run.n_rhs,
                             run.n_steps, run.n_rejected, interpolant, problem, run.n_jac, run.n_lu,
-                            None if detector is None else detector.event_record(status, run.t, _copy(run.x, n)))
+                            None if detector is None else detector.event_record(status, run.t, _copy(run.x, n)),
+                            end)
         if pivots.KERNEL in self._entries:
             pivots.report(self, solution.t, solution.y, solution._p, solution._u(), solution.status)
         if (self.model.consistency is not NULL and self.jump is NULL and status >= 0

@@ -38,14 +38,14 @@ class RunData(Continued):
     """What a run leaves, for all that reads it; `Solution`, which users hold, adds the views of it."""
 
     __slots__ = (
-        "_dense", "_event_record", "_inputs", "_named", "_p", "_posed", "model", "n_rejected", "n_steps", "nfev",
-        "njev", "nlu", "sensitivity", "sol", "status", "t", "t_events", "t_reached", "y", "y_events",
+        "_dense", "_end", "_event_record", "_inputs", "_named", "_p", "_posed", "model", "n_rejected", "n_steps",
+        "nfev", "njev", "nlu", "sensitivity", "sol", "status", "t", "t_events", "t_reached", "y", "y_events",
     )  # fmt: skip
 
     def __init__(
         self, model: BaseModel, t: Array, y: Array, status: int, t_reached: float, p: Array, inputs: Inputs | Array,
         nfev: int, n_steps: int, n_rejected: int, sol: Any, problem: tuple[Any, ...], njev: int = 0, nlu: int = 0,
-        event_record: EventRecord | None = None,
+        event_record: EventRecord | None = None, end: Array | None = None,
     ) -> None:  # fmt: skip
         # At most three in a statement: more would be packed into a tuple, which a short run notices.
         self.model, self.t, self.y = model, t, y
@@ -55,6 +55,7 @@ class RunData(Continued):
         self.n_steps, self.n_rejected = n_steps, n_rejected
         self._posed: Any = problem
         self._event_record = event_record
+        self._end = end  # the state at `t_reached`, if that is not the last point
         self.t_events: list[Array] | None = None
         self.y_events: list[Array] | None = None
         if event_record is not None and (event_record.events or event_record.functions):
@@ -104,12 +105,12 @@ class RunData(Continued):
         return f"{end}; {off}" if off else end
 
     def _drift(self) -> str:
-        """What to say of the constraints that the run has left."""
+        """What to say of the constraints that the run has left at its end."""
         model = self.model
-        if self.status < 0 or not len(self.t) or set(model.residuals).isdisjoint(model.checked_at_start):
+        if self.status < 0 or set(model.residuals).isdisjoint(model.checked_at_start):
             return ""
-        t = np.array([self._problem.t_span[0], self.t[-1]])
-        y = np.column_stack([self._problem.x0, self.y[:, -1]])
+        t = np.array([self._problem.t_span[0], self.t_reached])
+        y = np.column_stack([self._problem.x0, self.y[:, -1] if self._end is None else self._end])
         u = self._inputs.at(t, y) if isinstance(self._inputs, Inputs) else self._inputs[:, None]
         return drift(self.model, t, y, self._p, u, self.options)
 

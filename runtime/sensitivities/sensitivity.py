@@ -154,6 +154,7 @@ def _split(
     solution = Solution(
         model, run.t, np.ascontiguousarray(run.y[:n]), run.status, run.t_reached, given.p, run._inputs, run.nfev,
         run.n_steps, run.n_rejected, interpolant, problem, run.njev, run.nlu, record,
+        None if run._end is None else run._end[:n].copy(),
     )  # fmt: skip
 
     def at(t: Any) -> Array:
@@ -168,4 +169,5 @@ def _split(
         run._event_record,
     )
     pivots.report(model, solution.t, solution.y, solution._p, solution._u(), solution.status)
+    solution._report_drift()
     return solution

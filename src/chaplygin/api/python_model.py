@@ -189,9 +189,10 @@ class PythonModel(ModelRuns):
         problem = Problem((t0, t1), x0, moments, how, None)
         solution = Solution(
             self, np.array(record.t), y, status, record.at, p, controls, run.nfev, run.n_steps, run.n_rejected, sol,
-            problem, run.njev, run.nlu,
+            problem, run.njev, run.nlu, end=record.last,
         )  # fmt: skip
         pivots.report(self, solution.t, solution.y, solution._p, solution._u(), solution.status)
+        solution._report_drift()
         return solution
 
     @staticmethod

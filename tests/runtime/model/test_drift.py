@@ -54,6 +54,25 @@ def test_a_slip_beyond_the_tolerances_is_told() -> None:
     assert told in sol.message
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"t_eval": [0, 1]},
+        {"t_eval": []},
+        {"t_eval": [1], "sensitivities": ["m1"], "sensitivity_control": False},
+    ],
+)
+def test_it_is_judged_at_the_end_of_the_run_whatever_points_are_kept(options: dict[str, Any]) -> None:
+    told = r"at t = 500 constraint_\d = -?\d.* tolerances off"
+    with pytest.warns(RuntimeWarning, match=told):
+        sol = run(500, **options)
+    with pytest.warns(RuntimeWarning):
+        whole = run(500)
+    assert sol.t_reached == 500
+    assert "tolerances off" in sol.message
+    assert "sensitivities" in options or sol.message == whole.message
+
+
 @pytest.mark.parametrize(("t", "options"), [(5, {}), (500, {"rtol": 1e-8, "atol": 1e-8})])
 def test_a_slip_within_the_tolerances_is_not(t: float, options: dict[str, Any]) -> None:
     with warnings.catch_warnings():
