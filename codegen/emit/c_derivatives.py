@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..lower.derivatives import FROZEN, HOISTED, KINDS, PARAMETERS, kinks, variables
+from ..lower.derivatives import FROZEN, HOISTED, KINDS, NESTED, PARAMETERS, kinks, variables
 from ..lower.program import Program, has_functions
 from ..plan.plan import Plan
-from ..plan.statements import Schedule
 from .c_lanes import lane_kernel
 from .c_text import c_string
 from .function_bodies import body, solver
@@ -37,6 +36,9 @@ def derivatives_file(program: Program, made: Plan, kind: str, command: str) -> d
         entries.append(f"    {{{c_string(name)}, {row}}},")
     if FROZEN in made.kernels:
         wrappers.append(f"CG_VALUES({made.name}_{FROZEN}, {len(program.states)})")
+    if NESTED in made.kernels:
+        n_values, n_variables = len(program.guards), len(variables(program, program.kernels["guards"]))
+        wrappers.append(f"CG_DIFFERENTIAL({made.name}_{NESTED}, {n_values}, {n_variables}, {n_values})")
     work = max(text.work for text in texts.values())
     values = {
         "provenance": provenance("derivatives.c.in", made.digest, command, " * "),
@@ -51,9 +53,7 @@ def derivatives_file(program: Program, made: Plan, kind: str, command: str) -> d
         "kinks": "".join(_kinks(name, found) for name, found in rough.items()),
         "n_work": f"{work + 1} * CG_LANES",
         "digest": c_string(made.digest),
-        "tables": _variational(program, work, made.schedule(HOISTED[kind]))
-        if kind == "along"
-        else _backward_table(program),
+        "tables": _variational(program, made, work) if kind == "along" else _backward_table(program),
     }
     return {f"{made.name}_{kind}.c": render("derivatives.c.in", values)}
 
@@ -114,9 +114,9 @@ const cg_backward_t {program.name}_backward_1 = {{
 """
 
 
-def _variational(program: Program, work: int, plan: Schedule) -> str:
+def _variational(program: Program, made: Plan, work: int) -> str:
     """What cg_variational_inline.h needs to make one model of a model and its variational equations."""
-    name, kernels = program.name, program.kernels
+    name, kernels, plan = program.name, program.kernels, made.schedule(HOISTED["along"])
     sizes = {
         "N": len(program.states),
         "NP": len(program.parameters),
@@ -142,9 +142,12 @@ def _variational(program: Program, work: int, plan: Schedule) -> str:
             ]
     if len(program.guards) > len(program.events):
         lines += [f"#define CG_MODEL_FROZEN {name}_{FROZEN}"]
+    nested = NESTED in made.kernels
+    lines += ["#define CG_MODEL_NESTED"] if nested else []
     for kernel in ("guards", "contacts", "project", "correction"):
         if kernel in kernels:
-            lines.append(f"#define CG_MODEL_ALONG_{kernel.upper()} {name}_along_{kernel}")
+            function = NESTED if nested and kernel == "guards" else f"along_{kernel}"
+            lines.append(f"#define CG_MODEL_ALONG_{kernel.upper()} {name}_{function}")
     resets = [f"reset_{i}" for i in range(len(program.events))]
     if any(reset in kernels for reset in resets):
         entries = [f"{name}_along_{reset}" if reset in kernels else "NULL" for reset in resets]

@@ -29,6 +29,9 @@ SPELLED = {"abs": "Abs", "sign": "sign", "min": "Min", "max": "Max"}
 FROZEN = "frozen_rhs"
 """The right-hand side at given sides of its kinks, among the kernels along directions; it takes none."""
 
+NESTED = "along_frozen_guards"
+"""The guards with the kinks inside of them at given sides, 0 where these are unknown, and their derivatives."""
+
 PARAMETERS = "adjoint_parameters"
 """From the derivatives by the terms of the right-hand side to those by the parameters; see `back_to_terms`."""
 
@@ -38,7 +41,7 @@ def with_derivatives(program: Program, kind: str) -> Program:
 
     The derivatives are by the `variables` of the kernel, with the modes of contacts as they are. What of `along_rhs`
     depends on the parameters and their directions alone, and on the directions of the inputs, is computed beforehand.
-    With kinks there is `FROZEN` among them, whose sides follow the parameters in p.
+    With kinks there is `FROZEN` among them, whose sides follow the parameters in p, and with kinks in guards `NESTED`.
     `adjoint_rhs` is that of `back_to_terms`, of which what depends on the parameters alone is computed beforehand.
     """
     g, make = program.graph, {"along": along, "adjoint": adjoint}[kind]
@@ -61,6 +64,12 @@ def with_derivatives(program: Program, kind: str) -> Program:
     if sides:
         made = frozen(g, program.unarranged["rhs"], symbols)
         kernels[FROZEN] = replace(made, labels={}, name=FROZEN, beforehand=(), cells=(), effort=1.0)
+        given = program.unarranged["guards"]
+        inner = frozen(g, given, symbols, unknown=True)
+        if inner is not given:
+            made = along(g, inner, variables(program, inner), NESTED)
+            outputs = (*inner.outputs, *made.outputs)
+            kernels[NESTED] = replace(made, outputs=outputs, comments=("",) * len(outputs))
     return replace(program, parameters=(*program.parameters, *sides), kernels=kernels)
 
 

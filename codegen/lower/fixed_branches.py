@@ -29,15 +29,19 @@ def sides_of(program: Program) -> tuple[tuple[Variable, ...], dict[Node, Node]]:
     return sides, dict(zip(guards, (program.graph.symbol(s.name) for s in sides), strict=True))
 
 
-def frozen(g: Graph, kernel: Kernel, sides: Mapping[Node, Node]) -> Kernel:
+def frozen(g: Graph, kernel: Kernel, sides: Mapping[Node, Node], unknown: bool = False) -> Kernel:
     """The kernel `frozen_<name>`; `sides` has a symbol, with the value -1, 0 or 1, for each kink.
 
-    The kernel itself if it does not depend on a kink.
+    The kernel itself if it does not depend on a kink. `unknown`: the side 0 stands for whatever the state shows, not for
+    a zero.
     """
     new: dict[Node, Node] = {}
     for node in g.reachable(kernel.roots()):
         op, args = g.op[node], [new[a] for a in g.args[node]]
         side = _side(g, node, sides)
+        if side is not None and unknown:
+            shown = args[0] if len(args) == 1 else g.sub(*args)
+            side = g.select(g.relation("eq", side, g.zero), shown, side)
         if side is None:
             new[node] = node if tuple(args) == g.args[node] else g.rebuild(op, args)
         elif op in RELATIONS:

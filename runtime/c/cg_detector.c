@@ -212,6 +212,15 @@ static void cg_detector_contact_values(const cg_run_t *run, const double *c, dou
     }
 }
 
+int cg_detector_nests(const cg_run_t *run) { return run->varied != NULL && run->varied->guards != NULL; }
+
+int cg_detector_guards_by_side(cg_run_t *run, double model_t, const double *x, double *guards)
+{
+    const double *const sides = run->detector->sign + run->model->n_events;
+    return cg_detector_nests(run) ? run->varied->guards(model_t, x, run->p, sides, run->u, guards, run->work)
+                                  : run->model->guards_fn(model_t, x, run->p, run->u, guards, run->work);
+}
+
 int cg_detector_guards(cg_run_t *run, double t, const double *x, int32_t only, double *values)
 {
     cg_detector_t *const detector = run->detector;
@@ -235,6 +244,9 @@ int cg_detector_evaluate(cg_run_t *run, double t, const double *x, int32_t only,
     cg_detector_t *const detector = run->detector;
     const double model_t = cg_time_of_model(run, t);
     int status = cg_detector_guards(run, t, x, only, values);
+    if (status == CG_OK && cg_detector_nests(run) && only < detector->n_guards) {
+        status = cg_detector_guards_by_side(run, model_t, x, values);
+    }
     if (status == CG_OK && detector->n_contacts > 0 && (only < 0 || only >= detector->first_contact)) {
         status = run->model->contacts_fn(model_t, x, run->p, run->u, detector->contacts, run->work);
         cg_detector_contact_values(run, detector->contacts, values + detector->first_contact);

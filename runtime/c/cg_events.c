@@ -290,16 +290,36 @@ static int cg_events_behind(const cg_run_t *run, int32_t i, int jumps, double le
 }
 
 /* The kink behind which the step has ended, or -1. */
-static int cg_events_passed_kink(cg_run_t *run, int32_t from, int32_t *kink)
+static int cg_events_passed_kink(cg_run_t *run, int32_t *kink)
 {
     const cg_detector_t *const detector = run->detector;
+    const int32_t first = run->model->n_events;
     *kink = -1;
-    if (from >= detector->n_guards) {
+    if (first >= detector->n_guards) {
         return CG_OK;
     }
-    const int status = cg_detector_evaluate(run, run->t, run->x, from, detector->values);
-    for (int32_t i = from; i < detector->n_guards && *kink < 0 && status == CG_OK; i++) {
+    const int status = cg_detector_evaluate(run, run->t, run->x, first, detector->values);
+    for (int32_t i = first; i < detector->n_guards && *kink < 0 && status == CG_OK; i++) {
         *kink = detector->active[i] != 0.0 && detector->values[i] * detector->sign_new[i] < 0.0 ? i : -1;
+    }
+    return status;
+}
+
+/* Adds the kinks behind which a step of this length has ended, where derivatives are different, and those whose guards are
+ * carried over zero by others inside of them, which come first. */
+static int cg_events_add_kinks(cg_run_t *run, double length)
+{
+    cg_detector_t *const detector = run->detector;
+    const int nests = cg_detector_nests(run);
+    int status = CG_OK;
+    for (int32_t i = run->model->n_events; i < detector->n_guards && status == CG_OK; i++) {
+        if (nests || i == run->model->n_events) {
+            status = cg_detector_evaluate(run, run->t, run->x, i, detector->values);
+        }
+        const double before = detector->values[i] * detector->sign_new[i];
+        detector->fired[i] = detector->active[i] != 0.0 && before < 0.0 ? 1.0 : detector->fired[i];
+        const int carried_back = nests && before > cg_detector_least(run, i, length);
+        detector->sign[i] = detector->fired[i] != 0.0 && !carried_back ? -detector->sign_new[i] : detector->sign_new[i];
     }
     return status;
 }
@@ -308,14 +328,7 @@ static int cg_events_passed_kink(cg_run_t *run, int32_t from, int32_t *kink)
 static int cg_events_add_others(cg_run_t *run, double length)
 {
     cg_detector_t *const detector = run->detector;
-    int32_t kink = run->model->n_events;
-    int status = CG_OK, jumps = 0;
-    while (run->jump != NULL && status == CG_OK && kink >= 0) { /* derivatives are different behind it */
-        status = cg_events_passed_kink(run, kink, &kink);
-        if (kink >= 0) {
-            detector->fired[kink++] = 1.0;
-        }
-    }
+    int status = run->jump != NULL ? cg_events_add_kinks(run, length) : CG_OK, jumps = 0;
     for (int32_t i = run->model->n_events; i < detector->n_guards; i++) {
         jumps = jumps || detector->fired[i] != 0.0;
     }
@@ -333,9 +346,10 @@ static int cg_events_add_others(cg_run_t *run, double length)
 static int cg_events_arrived(cg_run_t *run, double length)
 {
     cg_detector_t *const detector = run->detector;
-    const int status = cg_events_add_others(run, length);
+    const int status = cg_events_add_others(run, length), known = run->jump != NULL;
     for (int32_t i = 0; i < detector->n_observed; i++) {
-        detector->sign[i] = detector->fired[i] != 0.0 ? -detector->sign_new[i] : detector->sign_new[i];
+        const double after = detector->fired[i] != 0.0 ? -detector->sign_new[i] : detector->sign_new[i];
+        detector->sign[i] = known && cg_events_is_kink(run, i) ? detector->sign[i] : after;
     }
     detector->have_end = 0;
     detector->pending = 1;
@@ -374,7 +388,7 @@ static int cg_events_land(cg_run_t *run, int32_t *index, double theta, int *land
         status = cg_detector_evaluate(run, run->t, run->x, *index, detector->values);
     }
     if (status == CG_OK && *landed && fabs(detector->values[*index]) > cg_detector_least(run, *index, length)) {
-        status = cg_events_passed_kink(run, run->model->n_events, &kink);
+        status = cg_events_passed_kink(run, &kink);
     }
     if (status == CG_OK && kink >= 0) {
         *index = kink;

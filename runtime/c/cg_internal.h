@@ -36,7 +36,11 @@ void cg_signal_moving(const cg_model_t *model, int32_t i, cg_time_t t, const dou
 
 #define CG_FURTHER 8.0 /* between the times at which a guard that leaves zero is looked at */
 
-/* The guards and the caller's functions, held or not; see cg_detector_evaluate. */
+/* Whether the run takes kinks inside of guards by their sides: where tangents follow the states. */
+int cg_detector_nests(const cg_run_t *run);
+/* The guards, with kinks inside of them on their sides in detector->sign if the run takes them so. */
+int cg_detector_guards_by_side(cg_run_t *run, double model_t, const double *x, double *guards);
+/* The guards and the caller's functions, held or not, by the state alone; see cg_detector_evaluate. */
 int cg_detector_guards(cg_run_t *run, double t, const double *x, int32_t only, double *values);
 /* The observed quantities at time t and state x: all (only < 0), or at least the one with index `only`. */
 int cg_detector_evaluate(cg_run_t *run, double t, const double *x, int32_t only, double *values);

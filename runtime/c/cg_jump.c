@@ -94,11 +94,14 @@ static int cg_jump_beside(void *context, double *u, double *u_slope)
     return found;
 }
 
-/* A short time compared with a step, or at a start, where none is known yet, one in which the motion changes little. */
+#define CG_RESOLVED 4096.0 /* of cg_step_smallest: further than a step that ends at a kink goes beyond it */
+
+/* A short time compared with a step, if the numbers at t resolve it; or at a start, where no step is known yet, one in which the
+ * motion changes little. */
 static int cg_jump_moment(cg_run_t *run, double *moment)
 {
     int status = CG_OK;
-    *moment = run->direction * CG_MOMENT_OF_RATE * run->h;
+    *moment = run->direction * cg_larger(CG_MOMENT_OF_RATE * run->h, CG_RESOLVED * cg_step_smallest(run->t));
     if (run->h == 0.0) {
         status = cg_run_derivative(run);
         memcpy(run->detector->f, run->f, sizeof(double) * (size_t)run->n);

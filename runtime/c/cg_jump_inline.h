@@ -12,6 +12,9 @@
  * resets follow one another, and the field after them is that after all of them. A run that an event ends stays in the state
  * after its resets, at its own time.
  *
+ * The guard of a kink inside of another one's, or of an event's, is taken by its side as well. A guard that jumps over zero
+ * because a kink inside of it has changed its side does so with that: it is no cause of its own.
+ *
  * Where samples of the inputs are at t* too, the causes have them before on the one side of a direction, and after on the other.
  */
 enum { CG_CAUSES = CG_MODEL_GUARDS + CG_CONTACT_OBSERVED * CG_MODEL_CONTACTS };
@@ -27,12 +30,14 @@ typedef struct {
     double *work;
     unsigned char matters[CG_CAUSES]; /* 1: a cause that changes something */
     unsigned char fired[CG_CAUSES];
+    unsigned char inside[CG_CAUSES];  /* 1: a kink that occurs because one inside of its guard does */
     int32_t count;                    /* of those that matter */
     double rate[CG_CAUSES];           /* the slope of the quantity along the motion before all causes */
     double noise[CG_CAUSES];          /* its change if the state is off by its tolerance */
     double least[CG_CAUSES];          /* a value below this is zero */
     unsigned char follows[CG_CAUSES]; /* 1: its quantity has jumped over zero: by another cause, or by an input */
     double f[CG_MODEL_N], g[CG_MODEL_N]; /* the fields before and after all causes */
+    double sided[CG_SIDED];              /* the parameters, with the sides of kinks before */
 } cg_instant_t;
 
 /* The causes taken so far in some order. */
@@ -43,6 +48,7 @@ typedef struct {
     int ended;      /* 1: an event ended the run */
     int alike;      /* 1: all causes are one, for all lanes */
     double x[CG_MODEL_N], f[CG_MODEL_N];
+    double sided[CG_SIDED]; /* the parameters, with the sides of kinks */
     double u[CG_MODEL_INPUTS + CG_MODEL_MODES + 1];
     double v[CG_DIRECTIONS * CG_LANES]; /* (0, S, P, U) */
     double dt[CG_LANES];                /* of the last group */
@@ -107,21 +113,50 @@ static int cg_slack(const cg_crossed_t *crossed, double t, const double *x, cons
 
 /* ---- fields ---- */
 
-/* The field in a state after some causes, whose modes are in u. Kinks that are among the causes have their sides by that,
- * unless a reset has moved the state away from them; the others have those of their values. */
-static int cg_field_after(const cg_instant_t *now, const unsigned char *done, double t, const double *x, const double *u,
-                          double *f)
+/* What kinks inside of a kink's guard make of its side, which by the causes alone is *side: they carry the guard away from its
+ * zero, or turn it around. */
+static int cg_side_inside(const cg_instant_t *now, int32_t kink, double t, const double *x, const double *u, const double *sided,
+                          double *side)
 {
+    int status = CG_OK;
+#ifdef CG_MODEL_NESTED
+    const cg_jump_at_t *const at = now->at;
+    const cg_crossed_t crossed = cg_guard(kink);
+    double value, slack, rate[2] = {0.0, 0.0};
+    if (memcmp(sided, now->sided, sizeof(double) * (size_t)(CG_MODEL_NP + kink - CG_MODEL_EVENTS)) == 0) {
+        return CG_OK;
+    }
+    status = cg_quantity(&crossed, t, x, sided, u, &value, now->work);
+    status = status == CG_OK ? cg_slack(&crossed, t, x, sided, u, at->tolerance, &slack, now->work) : status;
+    if (status == CG_OK && fabs(value) > slack + CG_JUMPED * at->detector->scale[kink]) {
+        *side = value > 0.0 ? 1.0 : -1.0;
+        return CG_OK;
+    }
+    for (int after = 0; after < 2 && status == CG_OK; after++) {
+        status = cg_rate(&crossed, t, x, after ? sided : now->sided, u, at->u_slope, now->f, &rate[after], now->work);
+    }
+    *side = rate[0] * rate[1] < 0.0 ? -*side : *side;
+#else
+    (void)now, (void)kink, (void)t, (void)x, (void)u, (void)sided, (void)side;
+#endif
+    return status;
+}
+
+/* The field in a state after some causes, whose modes are in u, and to `sided` the parameters with the sides of kinks in it.
+ * Kinks that are among the causes have their sides by that, unless a reset has moved the state away from them, or kinks inside
+ * of their guards have; the others have those of their values. Those inside of a guard come before it. */
+static int cg_field_after(const cg_instant_t *now, const unsigned char *done, double t, const double *x, const double *u,
+                          double *sided, double *f)
+{
+    memcpy(sided, now->p, sizeof(double) * CG_MODEL_NP);
 #ifdef CG_MODEL_FROZEN
-    enum { CG_KINKS = CG_MODEL_GUARDS - CG_MODEL_EVENTS };
     const cg_detector_t *const detector = now->at->detector;
-    double p[CG_MODEL_NP + CG_KINKS], *const sides = p + CG_MODEL_NP;
+    double *const sides = sided + CG_MODEL_NP;
     const int moved = memcmp(x, now->at->before, sizeof(double) * CG_MODEL_N) != 0 && t == now->at->t;
     int all = 1, status = CG_OK;
     for (int32_t i = 0; i < CG_CAUSES; i++) {
         all = all && (!now->fired[i] || done[i]);
     }
-    memcpy(p, now->p, sizeof(double) * CG_MODEL_NP);
     for (int32_t i = 0; i < CG_KINKS && status == CG_OK; i++) {
         const int32_t kink = CG_MODEL_EVENTS + i;
         const cg_crossed_t crossed = cg_guard(kink);
@@ -129,23 +164,49 @@ static int cg_field_after(const cg_instant_t *now, const unsigned char *done, do
         double value = 0.0, slack = 0.0;
         sides[i] = !done[kink] ? was : all && detector->sign[kink] != 0.0 ? detector->sign[kink] : -was;
         if (!now->fired[kink] || (moved && !all)) {
-            status = cg_quantity(&crossed, t, x, now->p, u, &value, now->work);
+            status = cg_quantity(&crossed, t, x, sided, u, &value, now->work);
         }
         if (status == CG_OK && now->fired[kink] && moved && !all) {
-            status = cg_slack(&crossed, t, x, now->p, u, now->at->tolerance, &slack, now->work);
+            status = cg_slack(&crossed, t, x, sided, u, now->at->tolerance, &slack, now->work);
         }
         if (!now->fired[kink]) { /* a reset may lead to its surface, from where the motion takes it to a side */
             sides[i] = moved ? detector->sign[kink] : detector->sign_new[kink];
         }
         if (value != 0.0 && (!now->fired[kink] || fabs(value) > slack)) {
             sides[i] = value > 0.0 ? 1.0 : -1.0;
+        } else if (status == CG_OK && now->fired[kink] && !all) {
+            status = cg_side_inside(now, kink, t, x, u, sided, &sides[i]);
         }
     }
-    return status == CG_OK ? CG_MODEL_FROZEN(t, x, p, u, f, now->work) : status;
+    return status == CG_OK ? CG_MODEL_FROZEN(t, x, sided, u, f, now->work) : status;
 #else
     (void)done;
     return cg_field(t, x, now->p, u, f, now->work);
 #endif
+}
+
+/* Takes kinks whose guards only other ones inside of them carry over zero from the causes. */
+static int cg_take_inside(cg_instant_t *now, const double *u)
+{
+    const cg_jump_at_t *const at = now->at;
+    int status = CG_OK;
+    memset(now->inside, 0, sizeof now->inside);
+#ifdef CG_MODEL_NESTED
+    for (int32_t kink = CG_MODEL_EVENTS; kink < CG_MODEL_GUARDS && status == CG_OK; kink++) {
+        const cg_crossed_t crossed = cg_guard(kink);
+        double value, slack = 0.0;
+        status = cg_quantity(&crossed, at->t, at->before, now->sided, u, &value, now->work);
+        status = status == CG_OK ? cg_slack(&crossed, at->t, at->before, now->sided, u, at->tolerance, &slack, now->work) : status;
+        const double beyond = value * now->sided[CG_MODEL_NP + kink - CG_MODEL_EVENTS];
+        if (now->fired[kink] && beyond > slack + CG_JUMPED * at->detector->scale[kink]) { /* not yet at its zero */
+            now->fired[kink] = 0;
+            now->inside[kink] = 1;
+        }
+    }
+#else
+    (void)at, (void)u;
+#endif
+    return status;
 }
 
 /* The modes in the state x after some causes, in u: those before and after all of them are known. */
@@ -178,7 +239,7 @@ static int cg_differ(const double *f, const double *g)
 static int cg_changes(cg_instant_t *now, int32_t cause, int32_t fired, int *changes)
 {
     unsigned char done[CG_CAUSES];
-    double u[CG_MODEL_INPUTS + CG_MODEL_MODES + 1] = {0.0}, field[CG_MODEL_N];
+    double u[CG_MODEL_INPUTS + CG_MODEL_MODES + 1] = {0.0}, field[CG_MODEL_N], sided[CG_SIDED];
     int status = CG_OK;
     *changes = cg_differ(now->f, now->g);
     for (int last = 0; fired > 1 && last < 2 && status == CG_OK && (last == 0 || !*changes); last++) {
@@ -190,7 +251,7 @@ static int cg_changes(cg_instant_t *now, int32_t cause, int32_t fired, int *chan
         now->count = 2; /* neither none nor all */
         status = cg_modes_after(now, done, 1, x, u);
         if (status == CG_OK) {
-            status = cg_field_after(now, done, now->at->t, x, u, field);
+            status = cg_field_after(now, done, now->at->t, x, u, sided, field);
         }
         *changes = cg_differ(field, last ? now->g : now->f);
     }
@@ -204,15 +265,15 @@ static int cg_touches(const cg_instant_t *now, const cg_crossed_t *crossed, cons
 {
     static const unsigned char none[CG_CAUSES] = {0};
     const cg_jump_at_t *const at = now->at;
-    double earlier[CG_MODEL_N], field[CG_MODEL_N], rate_earlier = 0.0;
+    double earlier[CG_MODEL_N], field[CG_MODEL_N], sided[CG_SIDED], rate_earlier = 0.0;
     double inputs[CG_MODEL_INPUTS + CG_MODEL_MODES + 1];
     cg_inputs_later(u, at->u_slope, -at->moment, inputs);
     for (int32_t i = 0; i < CG_MODEL_N; i++) {
         earlier[i] = at->before[i] - at->moment * now->f[i];
     }
-    int status = cg_field_after(now, none, at->t - at->moment, earlier, inputs, field);
+    int status = cg_field_after(now, none, at->t - at->moment, earlier, inputs, sided, field);
     if (status == CG_OK) {
-        status = cg_rate(crossed, at->t - at->moment, earlier, now->p, inputs, at->u_slope, field, &rate_earlier, now->work);
+        status = cg_rate(crossed, at->t - at->moment, earlier, sided, inputs, at->u_slope, field, &rate_earlier, now->work);
     }
     const double curvature = (rate - rate_earlier) / at->moment;
     return status == CG_OK && !(rate * rate > 2.0 * fabs(curvature) * slack) ? CG_TANGENT_EVENT : status;
@@ -230,7 +291,7 @@ static int cg_carries(const cg_instant_t *now, const cg_crossed_t *crossed, cons
         for (int32_t i = 0; i < CG_MODEL_N; i++) {
             x[i] = at->before[i] + moment * now->f[i];
         }
-        status = cg_quantity(crossed, at->t + moment, x, now->p, inputs, &values[later], now->work);
+        status = cg_quantity(crossed, at->t + moment, x, now->sided, inputs, &values[later], now->work);
     }
     *carries = values[0] * values[1] <= 0.0;
     return status;
@@ -241,18 +302,23 @@ static int cg_instant_begin(cg_instant_t *now)
 {
     static const unsigned char none[CG_CAUSES] = {0};
     const cg_jump_at_t *const at = now->at;
-    double u[CG_MODEL_INPUTS + CG_MODEL_MODES + 1] = {0.0};
+    double u[CG_MODEL_INPUTS + CG_MODEL_MODES + 1] = {0.0}, sided[CG_SIDED];
     int32_t fired = 0, count = 0;
     for (int32_t i = 0; i < CG_CAUSES; i++) {
         now->fired[i] = at->detector->fired[cg_place(at, i)] != 0.0;
         now->matters[i] = 0;
-        fired += now->fired[i];
     }
     memcpy(u, now->u, sizeof(double) * CG_MODEL_INPUTS);
     memcpy(u + CG_MODEL_INPUTS, at->modes, sizeof(double) * CG_MODEL_MODES);
-    int status = cg_field_after(now, none, at->t, at->before, u, now->f);
+    int status = cg_field_after(now, none, at->t, at->before, u, now->sided, now->f);
     if (status == CG_OK) {
-        status = cg_field_after(now, now->fired, at->t, now->x, now->u, now->g);
+        status = cg_take_inside(now, u);
+    }
+    for (int32_t i = 0; i < CG_CAUSES; i++) {
+        fired += now->fired[i];
+    }
+    if (status == CG_OK) {
+        status = cg_field_after(now, now->fired, at->t, now->x, now->u, sided, now->g);
     }
     for (int32_t i = 0; i < CG_CAUSES && status == CG_OK; i++) {
         int matters = now->fired[i] && (cg_has_reset(i) || cg_ends_run(at, i));
@@ -269,12 +335,12 @@ static int cg_instant_begin(cg_instant_t *now)
         }
         const cg_crossed_t crossed = cg_observed(i, u);
         double value = 0.0;
-        status = cg_rate(&crossed, at->t, at->before, now->p, u, at->u_slope, now->f, &now->rate[i], now->work);
+        status = cg_rate(&crossed, at->t, at->before, now->sided, u, at->u_slope, now->f, &now->rate[i], now->work);
         if (status == CG_OK) {
-            status = cg_quantity(&crossed, at->t, at->before, now->p, u, &value, now->work);
+            status = cg_quantity(&crossed, at->t, at->before, now->sided, u, &value, now->work);
         }
         if (status == CG_OK) {
-            status = cg_slack(&crossed, at->t, at->before, now->p, u, at->tolerance, &now->noise[i], now->work);
+            status = cg_slack(&crossed, at->t, at->before, now->sided, u, at->tolerance, &now->noise[i], now->work);
         }
         const double scale = at->detector->scale[cg_place(at, i)];
         now->least[i] = now->noise[i] + 0.01 * fabs(now->rate[i] * at->moment) + CG_JUMPED * scale;
@@ -300,21 +366,21 @@ static int cg_delays(const cg_instant_t *now, const cg_passage_t *to, int32_t ca
     double rate = now->rate[cause], value = 0.0;
     int status = CG_OK;
     if (to->groups > 0) {
-        status = cg_quantity(&crossed, at->t, to->x, now->p, to->u, &value, now->work);
+        status = cg_quantity(&crossed, at->t, to->x, to->sided, to->u, &value, now->work);
         const double beyond = value * copysign(1.0, rate);
         if (status == CG_OK && fabs(beyond) > now->least[cause]) { /* the quantity has jumped, over zero at once or away from it */
             memcpy(dt, to->dt, sizeof to->dt);
             return beyond * copysign(1.0, at->moment) > 0.0 ? CG_OK : CG_ORDER_MATTERS;
         }
         if (status == CG_OK) {
-            status = cg_rate(&crossed, at->t, to->x, now->p, to->u, at->u_slope, to->f, &rate, now->work);
+            status = cg_rate(&crossed, at->t, to->x, to->sided, to->u, at->u_slope, to->f, &rate, now->work);
         }
         if (status == CG_OK && !(rate * now->rate[cause] > CG_STOPPED * now->rate[cause] * now->rate[cause])) {
             return CG_ORDER_MATTERS;
         }
     }
     if (status == CG_OK) {
-        status = cg_slopes(&crossed, at->t, to->x, now->p, to->u, to->v, dt, now->work);
+        status = cg_slopes(&crossed, at->t, to->x, to->sided, to->u, to->v, dt, now->work);
     }
     for (int32_t lane = 0; lane < CG_LANES; lane++) {
         dt[lane] = -dt[lane] / rate;
@@ -373,7 +439,7 @@ static int cg_take_group(const cg_instant_t *now, const unsigned char *group, co
             status = cg_modes_after(now, to->done, to->left, to->x, to->u);
         }
         if (status == CG_OK) {
-            status = cg_field_after(now, to->done, at->t, to->x, to->u, to->f);
+            status = cg_field_after(now, to->done, at->t, to->x, to->u, to->sided, to->f);
         }
     }
     for (int32_t i = 0; i < CG_MODEL_N * CG_LANES; i++) {
@@ -404,6 +470,7 @@ static int cg_pass(const cg_instant_t *now, const double *v, int32_t lane, doubl
     memcpy(to->v, v, sizeof to->v);
     memcpy(to->x, now->at->before, sizeof to->x);
     memcpy(to->f, now->f, sizeof to->f);
+    memcpy(to->sided, now->sided, sizeof to->sided);
     memcpy(to->u, now->u, sizeof(double) * CG_MODEL_INPUTS);
     memcpy(to->u + CG_MODEL_INPUTS, now->at->modes, sizeof(double) * CG_MODEL_MODES);
     while (to->left > 0 && !to->ended && status == CG_OK) {
@@ -538,7 +605,7 @@ static int cg_tell(const cg_instant_t *now, int status)
     double sum[CG_DIRECTIONS * CG_LANES], v[CG_DIRECTIONS * CG_LANES];
     cg_passage_t to;
     for (int32_t i = 0; i < CG_CAUSES; i++) {
-        if (now->fired[i]) {
+        if (now->fired[i] || now->inside[i]) {
             at->tell(at->context, i, status < 0 && now->matters[i] ? status : -1, now->f, now->g, at->modes);
         }
     }

@@ -22,7 +22,7 @@ extern "C" {
 
 /* Part of every method compiled into a model: one from another version of this header is not used. Increase it with
  * every change of cg_run_t or of the meaning of its members. */
-#define CG_RUN_LAYOUT 19
+#define CG_RUN_LAYOUT 20
 
 #define CG_ALIGN 64u /* of every block, in bytes */
 
@@ -117,6 +117,8 @@ typedef struct cg_varied_kernels {
     cg_varied_t correction; /* NULL: the model has none */
     int (*reset)(int32_t blocks, int32_t event, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                  const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work); /* likewise */
+    /* The guards where the kinks inside of them are on these sides, 0: whatever the state shows; NULL: there are none inside */
+    int (*guards)(double t, const double *x, const double *p, const double *sides, const double *u, double *out, double *work);
     int (*hoist)(int32_t blocks, const double *CG_RESTRICT p, double *CG_RESTRICT q); /* NULL: nothing is hoisted */
 } cg_varied_kernels_t;
 

@@ -46,8 +46,7 @@ static int cg_sides_shake(cg_run_t *run, int changing, double *noise)
         const double part = 1.0 - 0.4 * ((double)(i % 7) / 7.0);
         detector->x[i] += (changing && i % 2 != 0 ? -CG_MOMENT : CG_MOMENT) * part * run->x[i];
     }
-    const int status = run->model->guards_fn(model_t * (1.0 + 0.5 * CG_MOMENT), detector->x, run->p, run->u,
-                                             detector->guards, run->work);
+    const int status = cg_detector_guards_by_side(run, model_t * (1.0 + 0.5 * CG_MOMENT), detector->x, detector->guards);
     for (int32_t i = 0; i < run->model->n_events && status == CG_OK; i++) {
         const double change = fabs(detector->guards[i] - detector->end[i]);
         noise[i] = change < HUGE_VAL ? cg_larger(noise[i], change) : noise[i];
@@ -101,8 +100,7 @@ static int cg_sides_flow(cg_run_t *run, double s, double *guards)
         x[i] = run->x[i] + s / 6.0 * sum[i];
     }
     status = status == CG_OK ? cg_run_inputs(run, run->t + s, x) : status;
-    return status != CG_OK ? status
-                           : run->model->guards_fn(cg_time_of_model(run, run->t + s), x, run->p, run->u, guards, run->work);
+    return status != CG_OK ? status : cg_detector_guards_by_side(run, cg_time_of_model(run, run->t + s), x, guards);
 }
 
 /* The next value of a guard; `expected`: the side on which no more needs to be known, or 0. */
@@ -140,7 +138,7 @@ static int cg_sides_a_moment_ahead(cg_run_t *run)
         detector->x[i] = run->x[i] + 0.5 * moment * (run->f[i] + k[i]);
     }
     return cg_run_inputs(run, t, detector->x) == CG_OK
-        && run->model->guards_fn(cg_time_of_model(run, t), detector->x, run->p, run->u, detector->guards, run->work) == CG_OK;
+        && cg_detector_guards_by_side(run, cg_time_of_model(run, t), detector->x, detector->guards) == CG_OK;
 }
 
 /* Whether enough is known of all guards. */
@@ -330,18 +328,18 @@ static int cg_sides_by_value(cg_run_t *run, int start)
     return unsure;
 }
 
-/* The sides of kinks and of the caller's functions: of those that are zero, that of their slope. */
-static int cg_sides_of_others(cg_run_t *run)
+/* The sides of kinks and of the caller's functions: of those that are zero, that of their slope. *unsure: there are some. */
+static int cg_sides_by_slope(cg_run_t *run, int *unsure)
 {
     cg_detector_t *const detector = run->detector;
-    int unsure = 0;
+    *unsure = 0;
     for (int32_t i = run->model->n_events; i < detector->first_contact; i++) {
         const double least = detector->fired[i] != 0.0 ? CG_SIDE * detector->scale[i] : 0.0;
         const int known = detector->active[i] != 0.0 && fabs(detector->end[i]) > least;
         detector->sign[i] = !known ? 0.0 : detector->end[i] > 0.0 ? 1.0 : -1.0;
-        unsure = unsure || (detector->active[i] != 0.0 && !known);
+        *unsure = *unsure || (detector->active[i] != 0.0 && !known);
     }
-    if (!unsure) {
+    if (!*unsure) {
         return CG_OK;
     }
     double moment;
@@ -353,6 +351,18 @@ static int cg_sides_of_others(cg_run_t *run)
         }
     }
     return status;
+}
+
+/* The sides of kinks and of the caller's functions. Those of kinks that are zero inside of the guards of others come first. */
+static int cg_sides_of_others(cg_run_t *run)
+{
+    const int nests = cg_detector_nests(run);
+    int unsure = 1, status = CG_OK;
+    for (int32_t i = run->model->n_events; i < run->model->n_guards && unsure && nests && status == CG_OK; i++) {
+        status = cg_sides_by_slope(run, &unsure);
+        status = status == CG_OK ? cg_detector_evaluate(run, run->t, run->x, -1, run->detector->end) : status;
+    }
+    return status == CG_OK && unsure ? cg_sides_by_slope(run, &unsure) : status;
 }
 
 /* Whether the reset of the event `index` has changed its guard or the slope of it, and so is meant to turn the motion; not if
@@ -434,6 +444,9 @@ int cg_detector_sides(cg_run_t *run, int instant)
 {
     cg_detector_t *const detector = run->detector;
     const int fresh = instant != CG_SIDES_MODES, start = instant == CG_SIDES_START;
+    if (fresh && cg_detector_nests(run)) {
+        memset(detector->sign + run->model->n_events, 0, sizeof(double) * (size_t)(run->model->n_guards - run->model->n_events));
+    }
     int status = fresh ? cg_detector_evaluate(run, run->t, run->x, -1, detector->end) : CG_OK;
     detector->again = 0;
     if (status == CG_OK) {

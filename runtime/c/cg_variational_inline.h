@@ -203,6 +203,11 @@ static int cg_varied_project(int32_t blocks, double t, const double *CG_RESTRICT
 #endif
 
 #if CG_MODEL_GUARDS > 0 || CG_MODEL_CONTACTS > 0
+enum {
+    CG_KINKS = CG_MODEL_GUARDS - CG_MODEL_EVENTS,
+    CG_SIDED = CG_MODEL_NP + CG_KINKS + 1 /* parameters, then the sides of the kinks, and one to spare */
+};
+
 #ifndef CG_MODEL_FROZEN
 /* The derivative of the right-hand side by nothing: its value alone. */
 static int cg_field(double t, const double *x, const double *p, const double *u, double *f, double *work)
@@ -281,6 +286,19 @@ static cg_crossed_t cg_guard(int32_t index)
     return crossed;
 }
 #endif
+#endif
+
+#ifdef CG_MODEL_NESTED
+/* The guards where the kinks inside of them have these sides; 0: whatever the state shows. */
+static int cg_varied_guards(double t, const double *x, const double *p, const double *sides, const double *u, double *out,
+                            double *work)
+{
+    double v[CG_DIRECTIONS * CG_LANES], ignored[CG_MODEL_GUARDS * CG_LANES], sided[CG_SIDED];
+    memset(v, 0, sizeof v);
+    memcpy(sided, p, sizeof(double) * CG_MODEL_NP);
+    memcpy(sided + CG_MODEL_NP, sides, sizeof(double) * CG_KINKS);
+    return CG_MODEL_ALONG_GUARDS(t, x, sided, u, v, out, ignored, work);
+}
 #endif
 
 #ifdef CG_MODEL_ALONG_RESETS
@@ -377,6 +395,9 @@ const cg_variational_t CG_VARIATIONAL = {
 #endif
 #ifdef CG_MODEL_ALONG_RESETS
             .reset = cg_varied_reset,
+#endif
+#ifdef CG_MODEL_NESTED
+            .guards = cg_varied_guards,
 #endif
 #ifdef CG_MODEL_HOISTED
             .hoist = cg_varied_hoist,
