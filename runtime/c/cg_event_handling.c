@@ -73,11 +73,15 @@ static int cg_event_handling_tangent_or_limit(cg_run_t *run)
 }
 
 /* Whether kinks alone occur: where nothing jumps with them they may follow one another as they like (cg_events.h). */
-static int cg_event_handling_kinks_alone(const cg_run_t *run)
+static int cg_event_handling_kinks_alone(cg_run_t *run)
 {
-    int others = run->jump != NULL;
+    int others = 0;
     for (int32_t i = 0; i < run->detector->n_observed; i++) {
         others = others || (run->detector->fired[i] != 0.0 && (i < run->model->n_events || i >= run->detector->n_guards));
+    }
+    for (int32_t i = run->model->n_events; i < run->detector->n_guards && !others; i++) {
+        int is = CG_KINK_GOES_ON;
+        others = run->detector->fired[i] != 0.0 && (cg_jump_kink(run, i, run->t, run->x, &is) != CG_OK || is == CG_KINK_JUMPS);
     }
     return !others;
 }

@@ -201,8 +201,25 @@ static int cg_events_next(cg_run_t *run, int32_t index, double upto)
     return status;
 }
 
-/* Stores the first crossing of one quantity that counts in detector->root. */
-static int cg_events_first(cg_run_t *run, int32_t index, double upto)
+static int cg_events_is_kink(const cg_run_t *run, int32_t index)
+{
+    return index >= run->model->n_events && index < run->detector->n_guards;
+}
+
+/* What the kink `index` is at a fraction theta of the step. */
+static int cg_events_kink(cg_run_t *run, int32_t index, double theta, int *is)
+{
+    cg_detector_t *const detector = run->detector;
+    const double t = theta < 1.0 ? run->t_old + theta * (run->t - run->t_old) : run->t;
+    memcpy(detector->x, theta < 1.0 ? run->x_old : run->x, sizeof(double) * (size_t)run->ld);
+    if (run->jump != NULL && theta > 0.0 && theta < 1.0) {
+        cg_dense_evaluate(run->coef, run->n_dense, run->ld, run->n, theta, detector->x, 1);
+    }
+    return cg_jump_kink(run, index, t, detector->x, is);
+}
+
+/* Stores the first crossing of one quantity that counts in detector->root. past: of kinks, only jumps count. */
+static int cg_events_first(cg_run_t *run, int32_t index, int past, double upto)
 {
     cg_detector_t *const detector = run->detector;
     const int contact = index >= detector->first_contact;
@@ -217,8 +234,12 @@ static int cg_events_first(cg_run_t *run, int32_t index, double upto)
         return cg_events_from_rest(run, index, upto);
     }
     for (;;) {
-        const int status = cg_events_next(run, index, upto);
-        if (status != CG_OK || detector->root[index] > 1.0 || detector->direction[index] * detector->sign_new[index] <= 0.0) {
+        int status = cg_events_next(run, index, upto), is = CG_KINK_JUMPS;
+        if (status == CG_OK && detector->root[index] <= 1.0 && past && cg_events_is_kink(run, index)) {
+            status = cg_events_kink(run, index, detector->root[index], &is);
+        }
+        if (status != CG_OK || detector->root[index] > 1.0
+            || (detector->direction[index] * detector->sign_new[index] <= 0.0 && is == CG_KINK_JUMPS)) {
             return status;
         }
         detector->sign_new[index] = -detector->sign_new[index]; /* a crossing in the other direction */
@@ -226,27 +247,23 @@ static int cg_events_first(cg_run_t *run, int32_t index, double upto)
     }
 }
 
-static int cg_events_is_kink(const cg_run_t *run, int32_t index)
-{
-    return index >= run->model->n_events && index < run->detector->n_guards;
-}
-
 /* The earliest crossing that counts, or -1. Updates sign_new up to it. past: kinks are left out, and their sides are not
- * known any more. */
+ * known any more; but not jumps of a run with derivatives. */
 static int cg_events_earliest(cg_run_t *run, int past, int32_t *index, double *theta)
 {
     cg_detector_t *const detector = run->detector;
+    const int none = past && run->jump == NULL;
     for (int32_t i = 0; i < detector->n_observed; i++) {
         detector->root[i] = 2.0;
         detector->cursor[i] = 0.0;
-        detector->sign_new[i] = past && cg_events_is_kink(run, i) ? 0.0 : detector->sign[i];
+        detector->sign_new[i] = none && cg_events_is_kink(run, i) ? 0.0 : detector->sign[i];
     }
     double best = 2.0; /* crossings after the earliest one do not matter */
     for (int32_t i = 0; i < detector->n_observed; i++) {
-        if (detector->active[i] == 0.0 || (past && cg_events_is_kink(run, i))) {
+        if (detector->active[i] == 0.0 || (none && cg_events_is_kink(run, i))) {
             continue;
         }
-        const int status = cg_events_first(run, i, cg_smaller(best + 2.0 * CG_SAME_TIME, 1.0));
+        const int status = cg_events_first(run, i, past, cg_smaller(best + 2.0 * CG_SAME_TIME, 1.0));
         if (status != CG_OK) {
             return status;
         }
@@ -400,13 +417,19 @@ static int cg_events_land(cg_run_t *run, int32_t *index, double theta, int *land
 }
 
 /* A kink is located, in a step that the method has accepted up to `end`. */
-static void cg_events_at_kink(cg_run_t *run, int32_t index, double end)
+static int cg_events_at_kink(cg_run_t *run, int32_t index, double end)
 {
     cg_detector_memory_t *const memory = &run->detector->memory;
+    int is;
+    const int status = cg_events_kink(run, index, 1.0, &is);
+    if (is == CG_KINK_JUMPS) {
+        return status;
+    }
     memory->quick = fabs(run->t - run->t_old) < CG_QUICK * fabs(end - run->t_old) ? memory->quick + 1 : 0;
     if (memory->quick >= CG_KINKS_QUICK || cg_goes_back(run, index)) {
         memory->pause = CG_KINK_PAUSE;
     }
+    return status;
 }
 
 int cg_detector_after_step(cg_run_t *run)
@@ -428,18 +451,27 @@ int cg_detector_after_step(cg_run_t *run)
             return status;
         }
         kink = index >= 0 && cg_events_is_kink(run, index);
-        if (kink && (passes >= CG_KINK_PASSES || detector->memory.pause > 0 || cg_steps_spent(run))) {
-            if (run->jump != NULL) {
-                cg_detector_take_back(run);
-                return cg_steps_spent(run) ? CG_TOO_MANY_STEPS : CG_ACCUMULATING;
-            }
+        const int many = passes >= CG_KINK_PASSES || cg_steps_spent(run);
+        int is = past ? CG_KINK_JUMPS : CG_KINK_GOES_ON;
+        if (kink && !past) {
+            status = cg_events_kink(run, index, theta, &is);
+        }
+        if (status == CG_OK && kink && many && is == CG_KINK_JUMPS) {
+            cg_detector_take_back(run);
+            return cg_steps_spent(run) ? CG_TOO_MANY_STEPS : CG_ACCUMULATING;
+        }
+        if (status == CG_OK && kink && is != CG_KINK_JUMPS && (many || is == CG_KINK_FAINT || detector->memory.pause > 0)) {
             past = 1;
+            passes = 0;
             detector->memory.pause = CG_KINK_PAUSE;
             status = run->t == end ? CG_OK : cg_step_to(run, end);
             if (status != CG_OK) {
                 return status;
             }
             continue;
+        }
+        if (status != CG_OK) {
+            return status;
         }
         if (index < 0) {
             if (!past && detector->memory.pause > 0) {
@@ -477,10 +509,8 @@ int cg_detector_after_step(cg_run_t *run)
         }
         memset(detector->fired, 0, bytes); /* the shorter step is searched from its start */
     }
-    if (kink && run->jump == NULL) {
-        cg_events_at_kink(run, index, end);
-    }
-    return cg_events_arrived(run, length);
+    const int status = kink ? cg_events_at_kink(run, index, end) : CG_OK;
+    return status == CG_OK ? cg_events_arrived(run, length) : status;
 }
 
 int cg_detector_arrive(cg_run_t *run, int32_t index, double goal)

@@ -88,6 +88,9 @@ int cg_detector_after_step(cg_run_t *run);            /* finds events; may short
 int cg_detector_arrive(cg_run_t *run, int32_t index, double goal);
 /* Derivatives in the state, after what has fired is handled; the state before is in run->moved. */
 int cg_detector_jump(cg_run_t *run);
+/* What this kink is in a state x on it, enum cg_kink_is: where it goes on, derivatives in the state do not jump. So it is where
+ * there are none. */
+int cg_jump_kink(cg_run_t *run, int32_t kink, double t, const double *x, int *is);
 int cg_detector_handle(cg_run_t *run, cg_record_t *record); /* handles the events at run->t; a pause or CG_OK */
 
 void cg_held_activate(cg_run_t *run); /* which guards are observed in the present modes */

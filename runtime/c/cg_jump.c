@@ -110,6 +110,34 @@ static int cg_jump_moment(cg_run_t *run, double *moment)
     return status;
 }
 
+/* What a state may be off by. */
+static void cg_jump_tolerance(cg_run_t *run, const double *x)
+{
+    for (int32_t i = 0; i < run->n_own; i++) {
+        run->detector->tolerance[i] = cg_step_scale(run->atol[i], run->rtol, x[i], x[i]);
+    }
+}
+
+int cg_jump_kink(cg_run_t *run, int32_t kink, double t, const double *x, int *is)
+{
+    cg_jump_at_t at;
+    *is = CG_KINK_GOES_ON;
+    if (run->jump == NULL) {
+        return CG_OK;
+    }
+    memset(&at, 0, sizeof at);
+    at.asks = 1;
+    at.kink = kink;
+    at.t = cg_time_of_model(run, t);
+    at.before = x;
+    at.tolerance = run->detector->tolerance;
+    at.detector = run->detector;
+    cg_jump_tolerance(run, x);
+    const int status = cg_run_inputs(run, t, x);
+    *is = status == CG_OK ? run->jump(&at, run->p, run->u, run->x, run->work) : status;
+    return *is < 0 ? *is : CG_OK;
+}
+
 int cg_detector_jump(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
@@ -127,9 +155,7 @@ int cg_detector_jump(cg_run_t *run)
     at.choose = cg_jump_choose;
     at.beside = cg_jump_beside;
     at.tell = detector->logs_fields ? cg_jump_tell : NULL;
-    for (int32_t i = 0; i < run->n_own; i++) {
-        detector->tolerance[i] = cg_step_scale(run->atol[i], run->rtol, run->moved[i], run->moved[i]);
-    }
+    cg_jump_tolerance(run, run->moved);
     int status = cg_run_input_slopes(run, detector->quiet);
     if (status == CG_OK) {
         status = cg_jump_moment(run, &at.moment);

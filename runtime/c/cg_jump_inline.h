@@ -142,18 +142,18 @@ static int cg_side_inside(const cg_instant_t *now, int32_t kink, double t, const
     return status;
 }
 
-/* The field in a state after some causes, whose modes are in u, and to `sided` the parameters with the sides of kinks in it.
- * Kinks that are among the causes have their sides by that, unless a reset has moved the state away from them, or kinks inside
- * of their guards have; the others have those of their values. Those inside of a guard come before it. */
-static int cg_field_after(const cg_instant_t *now, const unsigned char *done, double t, const double *x, const double *u,
-                          double *sided, double *f)
-{
-    memcpy(sided, now->p, sizeof(double) * CG_MODEL_NP);
 #ifdef CG_MODEL_FROZEN
+/* The parameters, and after them the sides of all kinks after some causes, in a state whose modes are in u. Kinks that are
+ * among the causes have their sides by that, unless a reset has moved the state away from them, or kinks inside of their guards
+ * have; the others have those of their values. Those inside of a guard come before it. */
+static int cg_sides_after(const cg_instant_t *now, const unsigned char *done, double t, const double *x, const double *u,
+                          double *sided)
+{
     const cg_detector_t *const detector = now->at->detector;
     double *const sides = sided + CG_MODEL_NP;
     const int moved = memcmp(x, now->at->before, sizeof(double) * CG_MODEL_N) != 0 && t == now->at->t;
     int all = 1, status = CG_OK;
+    memcpy(sided, now->p, sizeof(double) * CG_MODEL_NP);
     for (int32_t i = 0; i < CG_CAUSES; i++) {
         all = all && (!now->fired[i] || done[i]);
     }
@@ -178,9 +178,20 @@ static int cg_field_after(const cg_instant_t *now, const unsigned char *done, do
             status = cg_side_inside(now, kink, t, x, u, sided, &sides[i]);
         }
     }
+    return status;
+}
+#endif
+
+/* The field in a state after some causes, whose modes are in u, and to `sided` the parameters with the sides of kinks in it. */
+static int cg_field_after(const cg_instant_t *now, const unsigned char *done, double t, const double *x, const double *u,
+                          double *sided, double *f)
+{
+#ifdef CG_MODEL_FROZEN
+    const int status = cg_sides_after(now, done, t, x, u, sided);
     return status == CG_OK ? CG_MODEL_FROZEN(t, x, sided, u, f, now->work) : status;
 #else
     (void)done;
+    memcpy(sided, now->p, sizeof(double) * CG_MODEL_NP);
     return cg_field(t, x, now->p, u, f, now->work);
 #endif
 }
@@ -223,14 +234,121 @@ static int cg_modes_after(const cg_instant_t *now, const unsigned char *done, in
     return CG_OK;
 }
 
-/* Whether two fields differ by more than rounding. */
-static int cg_differ(const double *f, const double *g)
+/* Whether two fields differ by more than rounding, and by more than the noise. */
+static int cg_differ(const double *f, const double *g, const double *noise)
 {
     int found = 0;
     for (int32_t i = 0; i < CG_MODEL_N; i++) {
-        found = found || fabs(f[i] - g[i]) > 1e-9 * (fabs(f[i]) + fabs(g[i]));
+        found = found || fabs(f[i] - g[i]) > 1e-9 * (fabs(f[i]) + fabs(g[i])) + noise[i];
     }
     return found;
+}
+
+/* ---- kinks ---- */
+
+#ifdef CG_MODEL_FROZEN
+/* The jump of the field at a kink, on whatever surface the state is; p is followed by the sides of the others. */
+static int cg_kink_jump(int32_t kink, double t, const double *x, double *p, const double *u, double *jump, double *work)
+{
+    double before[CG_MODEL_N];
+    p[CG_MODEL_NP + kink - CG_MODEL_EVENTS] = -1.0;
+    int status = CG_MODEL_FROZEN(t, x, p, u, before, work);
+    p[CG_MODEL_NP + kink - CG_MODEL_EVENTS] = 1.0;
+    status = status == CG_OK ? CG_MODEL_FROZEN(t, x, p, u, jump, work) : status;
+    for (int32_t i = 0; i < CG_MODEL_N && status == CG_OK; i++) {
+        jump[i] -= before[i];
+    }
+    return status;
+}
+
+/* The state on the surface of a kink that is the nearest to x, measured by the tolerance, which tells whether x may be there. */
+static int cg_kink_surface(const cg_instant_t *now, int32_t kink, double t, const double *x, const double *p, const double *u,
+                           double *on)
+{
+    const cg_crossed_t crossed = cg_guard(kink);
+    const double *const tolerance = now->at->tolerance;
+    double v[CG_DIRECTIONS * CG_LANES], slopes[CG_LANES], move[CG_MODEL_N], square = 0.0, value;
+    int status = cg_quantity(&crossed, t, x, p, u, &value, now->work);
+    for (int32_t first = 0; first < CG_MODEL_N && status == CG_OK; first += CG_LANES) {
+        memset(v, 0, sizeof v);
+        for (int32_t i = first; i < first + CG_LANES && i < CG_MODEL_N; i++) {
+            v[(1 + i) * CG_LANES + i - first] = tolerance[i];
+        }
+        status = cg_slopes(&crossed, t, x, p, u, v, slopes, now->work);
+        for (int32_t i = first; i < first + CG_LANES && i < CG_MODEL_N; i++) {
+            move[i] = slopes[i - first] * tolerance[i];
+            square += slopes[i - first] * slopes[i - first];
+        }
+    }
+    const double part = square > 0.0 && value * value <= square ? -value / square : 0.0;
+    for (int32_t i = 0; i < CG_MODEL_N && status == CG_OK; i++) {
+        on[i] = x[i] + part * move[i];
+    }
+    return status;
+}
+#endif
+
+/* What of the jump of the field at a kink, in a state next to it, is not one: it is gone on the surface itself, or is rounding
+ * error of the terms of the field, which cancel in a rest. */
+static int cg_kink_noise(const cg_instant_t *now, int32_t kink, const unsigned char *done, const double *x, const double *u,
+                         double *noise)
+{
+    int status = CG_OK;
+    memset(noise, 0, sizeof(double) * CG_MODEL_N);
+#ifdef CG_MODEL_FROZEN
+    const double t = now->at->t;
+    double p[CG_SIDED], y[CG_MODEL_N], f[CG_MODEL_N], shaken[CG_MODEL_N], jump[CG_MODEL_N];
+    if (kink < CG_MODEL_EVENTS || kink >= CG_MODEL_GUARDS) {
+        return CG_OK;
+    }
+    status = cg_sides_after(now, done, t, x, u, p);
+    status = status == CG_OK ? cg_kink_jump(kink, t, x, p, u, jump, now->work) : status;
+    status = status == CG_OK ? cg_kink_surface(now, kink, t, x, p, u, y) : status;
+    status = status == CG_OK ? cg_kink_jump(kink, t, y, p, u, noise, now->work) : status;
+    status = status == CG_OK ? CG_MODEL_FROZEN(t, x, p, u, f, now->work) : status;
+    for (int32_t i = 0; i < CG_MODEL_N; i++) {
+        noise[i] = fabs(jump[i] - noise[i]);
+    }
+    for (int changing = 0; changing < 2 && status == CG_OK; changing++) {
+        memcpy(y, x, sizeof y);
+        cg_shake(y, CG_MODEL_N, changing);
+        status = CG_MODEL_FROZEN(t * (1.0 + 0.5 * CG_MOMENT), y, p, u, shaken, now->work);
+        for (int32_t i = 0; i < CG_MODEL_N && status == CG_OK; i++) {
+            noise[i] += CG_ZERO / CG_MOMENT * fabs(shaken[i] - f[i]);
+        }
+    }
+#else
+    (void)now, (void)kink, (void)done, (void)x, (void)u;
+#endif
+    return status;
+}
+
+/* What a kink is (enum cg_kink_is), in a state near to it; a status if that is not known. */
+static int cg_kink_is(const cg_jump_at_t *at, const double *p, const double *u, double *work)
+{
+#ifdef CG_MODEL_FROZEN
+    static const unsigned char none[CG_CAUSES] = {0};
+    static const double nothing[CG_MODEL_N] = {0.0};
+    const cg_crossed_t crossed = cg_guard(at->kink);
+    double sides[CG_SIDED], jump[CG_MODEL_N], noise[CG_MODEL_N], slack;
+    cg_instant_t now;
+    memset(&now, 0, sizeof now);
+    now.at = at;
+    now.p = p;
+    now.work = work;
+    int status = cg_sides_after(&now, none, at->t, at->before, u, sides);
+    status = status == CG_OK ? cg_kink_jump(at->kink, at->t, at->before, sides, u, jump, work) : status;
+    status = status == CG_OK ? cg_kink_noise(&now, at->kink, none, at->before, u, noise) : status;
+    status = status == CG_OK ? cg_slack(&crossed, at->t, at->before, sides, u, at->tolerance, &slack, work) : status;
+    if (status != CG_OK) {
+        return status;
+    }
+    return cg_differ(jump, nothing, noise) ? CG_KINK_JUMPS
+        : at->detector->scale[at->kink] <= slack ? CG_KINK_FAINT : CG_KINK_GOES_ON;
+#else
+    (void)at, (void)p, (void)u, (void)work;
+    return CG_KINK_JUMPS;
+#endif
 }
 
 /* ---- the causes ---- */
@@ -239,21 +357,26 @@ static int cg_differ(const double *f, const double *g)
 static int cg_changes(cg_instant_t *now, int32_t cause, int32_t fired, int *changes)
 {
     unsigned char done[CG_CAUSES];
-    double u[CG_MODEL_INPUTS + CG_MODEL_MODES + 1] = {0.0}, field[CG_MODEL_N], sided[CG_SIDED];
-    int status = CG_OK;
-    *changes = cg_differ(now->f, now->g);
+    double u[CG_MODEL_INPUTS + CG_MODEL_MODES + 1] = {0.0}, field[CG_MODEL_N], noise[CG_MODEL_N], sided[CG_SIDED];
+    memcpy(u, now->u, sizeof(double) * CG_MODEL_INPUTS);
+    memcpy(u + CG_MODEL_INPUTS, now->at->modes, sizeof(double) * CG_MODEL_MODES);
+    memset(done, 0, sizeof done);
+    int status = cg_kink_noise(now, cause, done, now->at->before, u, noise);
+    *changes = cg_differ(now->f, now->g, noise);
     for (int last = 0; fired > 1 && last < 2 && status == CG_OK && (last == 0 || !*changes); last++) {
         const double *const x = last ? now->x : now->at->before;
         for (int32_t i = 0; i < CG_CAUSES; i++) {
             done[i] = (i == cause) != last && now->fired[i];
         }
-        memcpy(u, now->u, sizeof(double) * CG_MODEL_INPUTS);
         now->count = 2; /* neither none nor all */
         status = cg_modes_after(now, done, 1, x, u);
         if (status == CG_OK) {
             status = cg_field_after(now, done, now->at->t, x, u, sided, field);
         }
-        *changes = cg_differ(field, last ? now->g : now->f);
+        if (status == CG_OK) {
+            status = cg_kink_noise(now, cause, done, x, u, noise);
+        }
+        *changes = cg_differ(field, last ? now->g : now->f, noise);
     }
     return status;
 }

@@ -22,7 +22,7 @@ extern "C" {
 
 /* Part of every method compiled into a model: one from another version of this header is not used. Increase it with
  * every change of cg_run_t or of the meaning of its members. */
-#define CG_RUN_LAYOUT 20
+#define CG_RUN_LAYOUT 21
 
 #define CG_ALIGN 64u /* of every block, in bytes */
 
@@ -82,6 +82,9 @@ struct cg_detector; /* events and contacts of one run: cg_events.h */
 typedef struct cg_jump_at {
     int32_t starts; /* 1: the modes of the start are known, and nothing else has happened; of the rest only n_blocks, t and
                      * u_slope are set */
+    int32_t asks;   /* 1: only what the kink with the index `kink` is, where the state is about; of the rest t, before,
+                     * tolerance and detector are set */
+    int32_t kink;
     int32_t n_blocks; /* of tangents */
     double t;
     double moment;           /* with the sign of the direction: a short time compared with a step */
@@ -103,9 +106,13 @@ typedef struct cg_jump_at {
     void (*tell)(void *context, int32_t cause, double group, const double *before, const double *after, const double *modes);
 } cg_jump_at_t;
 
+/* A kink: the field goes on as it was, or jumps there; CG_KINK_FAINT: it goes on, and its guard was within what the tolerance
+ * of the state tells all over the last step. */
+enum cg_kink_is { CG_KINK_GOES_ON = 0, CG_KINK_JUMPS = 1, CG_KINK_FAINT = 2 };
+
 /* What a state that contains derivatives of others needs there, after resets and the choice of modes: changes x. u is left
  * as it was. CG_TANGENT_EVENT: the motion only touches the zero of a quantity, so far as the tolerance of the state
- * tells; CG_ORDER_MATTERS: it depends on the order of the causes. */
+ * tells; CG_ORDER_MATTERS: it depends on the order of the causes. Of a kink, enum cg_kink_is. */
 typedef int (*cg_jump_t)(const cg_jump_at_t *at, const double *p, double *u, double *x, double *work);
 
 /* Kernels of a model, as in its table, over states that tangents follow in so many blocks: see cg_variational.h. */

@@ -35,17 +35,13 @@ int cg_detector_later(cg_run_t *run, int32_t only, double *moment)
 
 /* ---- rounding ---- */
 
-/* The change of the guards if state and time change by parts of up to CG_MOMENT, all in one direction or in changing ones;
- * the larger of it and `noise`. */
+/* The change of the guards if state and time are shaken, see cg_shake; the larger of it and `noise`. */
 static int cg_sides_shake(cg_run_t *run, int changing, double *noise)
 {
     cg_detector_t *const detector = run->detector;
     const double model_t = cg_time_of_model(run, run->t);
     memcpy(detector->x, run->x, sizeof(double) * (size_t)run->ld);
-    for (int32_t i = 0; i < run->n_own; i++) {
-        const double part = 1.0 - 0.4 * ((double)(i % 7) / 7.0);
-        detector->x[i] += (changing && i % 2 != 0 ? -CG_MOMENT : CG_MOMENT) * part * run->x[i];
-    }
+    cg_shake(detector->x, run->n_own, changing);
     const int status = cg_detector_guards_by_side(run, model_t * (1.0 + 0.5 * CG_MOMENT), detector->x, detector->guards);
     for (int32_t i = 0; i < run->model->n_events && status == CG_OK; i++) {
         const double change = fabs(detector->guards[i] - detector->end[i]);

@@ -104,6 +104,16 @@ static CG_INLINE cg_real_t cg_step_smallest(cg_real_t t)
     return 4.0 * DBL_EPSILON * cg_larger_size(t, cg_splat(CG_TIME_LEAST / DBL_EPSILON));
 }
 
+/* Changes a state by parts of up to CG_MOMENT, all in one direction or in changing ones: what CG_ZERO / CG_MOMENT of that
+ * does to a value is rounding error. */
+static CG_INLINE void cg_shake(double *x, int32_t n, int changing)
+{
+    for (int32_t i = 0; i < n; i++) {
+        const double part = 1.0 - 0.4 * ((double)(i % 7) / 7.0);
+        x[i] += (changing && i % 2 != 0 ? -CG_MOMENT : CG_MOMENT) * part * x[i];
+    }
+}
+
 /* The length of a step from t that is short enough to say where a run fails. */
 static CG_INLINE cg_real_t cg_step_located(cg_real_t t)
 {

@@ -35,9 +35,7 @@ static int cg_touch_beyond(cg_run_t *run, int32_t index, double theta, double si
     memcpy(x, detector->x, sizeof(double) * (size_t)run->n_own);
     status = status == CG_OK ? cg_detector_evaluate(run, t, x, index, detector->values) : status;
     *beyond = -sign * detector->values[index];
-    for (int32_t i = 0; i < run->n_own; i++) {
-        x[i] += CG_MOMENT * (1.0 - 0.4 * ((double)(i % 7) / 7.0)) * x[i];
-    }
+    cg_shake(x, run->n_own, 0);
     status = status == CG_OK ? cg_detector_evaluate(run, t, x, index, detector->values) : status;
     *noise = CG_ZERO / CG_MOMENT * fabs(sign * detector->values[index] + *beyond);
     return status;

@@ -7,6 +7,7 @@
  */
 #include "cg_events.h"
 #include "cg_flatten.h"
+#include "cg_step.h"
 #include "cg_variational.h"
 
 enum {
@@ -362,9 +363,12 @@ static int cg_varied_start(int32_t blocks, double t, const double *p, const doub
 
 #include "cg_jump_inline.h"
 
-/* Called at the start of a run and after what happens at one instant. */
+/* Called at the start of a run, at kinks, and after what happens at one instant. */
 static int cg_varied_jump(const cg_jump_at_t *at, const double *p, double *u, double *x, double *work)
 {
+    if (at->asks) {
+        return cg_kink_is(at, p, u, work);
+    }
     if (!at->starts) {
         return cg_varied_instant(at, p, u, x, work);
     }
