@@ -18,6 +18,7 @@ from ..symbols.symbols import (
     Coordinate,
     DeclarationError,
     Input,
+    InputRate,
     Multiplier,
     Parameter,
     Time,
@@ -114,12 +115,20 @@ def _unknown_symbol(declared: Declaration, entry: Entry, s: sp.Symbol) -> str:
     return f": unknown symbol {s.name!r}: {hint}"
 
 
+def _used_twice(name: str, first: str, second: str) -> str:
+    kinds = sorted((first, second), key=lambda kind: kind.startswith("rate of"))
+    said = f"the name {name!r} is used twice, as {kinds[0]} and as {kinds[1]}"
+    if kinds[1].startswith("rate of"):
+        said += f", which the equations contain; give the {kinds[0]} another name"
+    return said
+
+
 def _check_unique_names(declared: Declaration) -> None:
     used: dict[str, str] = {}
     for s in declared.all_symbols():
-        kind = kind_of(s)
+        kind = f"rate of the input {s.of}" if isinstance(s, InputRate) else kind_of(s)
         if s.name in used:
-            raise DeclarationError(f"the name {s.name!r} is used twice, as {used[s.name]} and as {kind}")
+            raise DeclarationError(_used_twice(s.name, used[s.name], kind))
         if kind != "time":
             check_name(s.name, kind)
         used[s.name] = kind

@@ -27,7 +27,7 @@ from ..model.expressions import companion, places_of_new
 from ..model.lanes import lane_set, one_at_a_time
 from ..problem import pivots
 from ..problem.consistency import Accuracy, check_ensemble
-from ..problem.given_inputs import named_with_rates, parse
+from ..problem.given_inputs import entries_named, named_with_rates, parse
 from ..problem.inputs import Inputs
 from ..steppers.snapshots import Sealed
 from .batch_arguments import Runs, chosen, plain_rows, spread, start_by_name, target
@@ -283,7 +283,8 @@ class Batch:
     # ---- inputs ----
 
     def set_inputs(self, values: Any = None, /, **named: Any) -> None:
-        """Change inputs from here on: by keyword, as a dict, or as an array (n_inputs,) or (n_inputs, n).
+        """Change inputs from here on: by keyword, as a dict, or as an array (n_inputs,) or (n_inputs, n), with or
+        without rates of inputs.
 
         Each entry of a dict is a number or an array (n,); inputs that are not named stay unchanged. An input whose
         rates the equations contain moves on by the numbers that are given for them beside its own; its own alone has
@@ -318,6 +319,8 @@ class Batch:
             self._tangents.refuse(names)
         flags = self.model._input_flags
         flagged = any(flags)
+        if by_name is None:
+            names = entries_named(known, flags, values)
         rows: Any = None if flagged else plain_rows(values, names, len(self))
         if rows is None:  # to be converted or checked, or wrong
             rows = arguments.matrix("inputs", values, names, len(self))

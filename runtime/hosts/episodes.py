@@ -13,7 +13,6 @@ from chaplygin.errors import ArgumentError
 
 from ..core.single_thread import Guard
 from ..draws.distributions import is_distribution, law
-from ..ensembles.batch import accepted
 from ..interface import arguments
 from ..interface.arguments import Array, positive
 from ..interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO, assumption
@@ -107,12 +106,13 @@ class Episodes:
         how = _run_options(self.model, options)
         given = {**self.inputs, **dict.fromkeys(self.actions, 0.0)}
         apart = one_at_a_time(self.model, how, {}, starts=False)
-        if one and apart is None:
-            varying = parse(given, self.model.inputs, 1, self.model._input_flags)
-            apart = None if varying.constant and not varying.moving else "inputs vary"
         if apart is None:
-            accepted(self.model, how, given, self.n).still()
-        elif not one:
+            names = self.model.inputs
+            found = parse(given, names, self.n, self.model._input_flags)
+            varying = [*found.signals, *found.functions, *(rows[0] for rows in found.moving)]
+            if varying:
+                apart = f"{names[varying[0]]} varies with the time, which begins anew in each episode"
+        if apart is not None and not one:
             raise ArgumentError(
                 f"no batch of {self.model.name}: {apart}; chaplygin.gym.Env runs it, one episode at a time"
             )

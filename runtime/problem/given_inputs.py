@@ -175,6 +175,12 @@ def _specs(value: Any, names: tuple[str, ...], count: int | None, flags: Sequenc
     return specs
 
 
+def entries_named(names: tuple[str, ...], flags: Sequence[int], values: Any) -> tuple[str, ...]:
+    """The inputs whose entries a sequence has: all, or all but the rates if it is that long."""
+    own = tuple(name for name, bits in zip(names, flags) if not bits & RATE)
+    return own if own and hasattr(values, "__len__") and len(values) == len(own) else names
+
+
 def is_function(spec: Any) -> bool:
     """Whether the entry of an input is a function or a cubic spline, which only Python evaluates."""
     return callable(spec) or (

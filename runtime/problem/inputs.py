@@ -150,15 +150,6 @@ class Inputs:
             values[rows] = 0.0
         return Inputs(self.names, values, signals, self.functions, self.flags)
 
-    def still(self) -> Inputs:
-        """These inputs; raises ArgumentError if numbers move with their rates, as in runs that begin anew."""
-        for rows in self.moving:
-            u, rate = (self.names[rows[k]] for k in (0, 1))
-            raise ArgumentError(
-                f"inputs: {u} is a number, whose rate is 0, and {rate} is one too; give {u} as samples or as a function"
-            )
-        return self
-
     def ready(self, method: str, t0: float, t1: float) -> Inputs:
         """The inputs of a run from t0 to t1; raises ArgumentError if the method or that time does not suit them."""
         if self.constant and not self.moving:

@@ -262,7 +262,7 @@ def test_names_and_latex() -> None:
         cg.DeclarationError, match=r"rate\(omega\): the argument must be a coordinate .* or an input"
     ):
         cg.rate(OMEGA)
-    with pytest.raises(cg.DeclarationError, match="the name 'u_dot' is used twice"):
-        cg.System(
-            "twice", coordinates=[X], kinetic=U * cg.rate(X) ** 2, forces={cg.rate(X): cg.inputs("u_dot")}
-        )
+    for taken, kind in ((cg.inputs("u_dot"), "input"), (cg.parameters("u_dot"), "parameter")):
+        said = f"the name 'u_dot' is used twice, as {kind} and as rate of the input u, .*; give the {kind} another name"
+        with pytest.raises(cg.DeclarationError, match=said):
+            cg.System("twice", coordinates=[X], kinetic=U * cg.rate(X) ** 2, forces={cg.rate(X): taken})

@@ -292,6 +292,12 @@ def test_batches(method: str) -> None:
     batch.advance_by(0.1, inputs={"u": np.arange(n)})  # numbers alone: the rates become 0
     np.testing.assert_array_equal(batch["u_dot"], 0)
     np.testing.assert_array_equal(batch["u"], np.arange(n))
+    for given in ([0.4], np.full((1, n), 0.4)):  # the same without names
+        batch.set_inputs(u=0.1, u_dot=0.3, u_ddot=1.0)
+        batch.set_inputs(given)
+        assert {float(v) for name in model.inputs for v in np.unique(batch[name])} == {0.4, 0.0}
+    with pytest.raises(cg.ArgumentError, match=r"shape \(2,\); .* in the order \(u, u_dot, u_ddot\)"):
+        batch.set_inputs([0.4, 0.0])
 
 
 def test_a_batch_and_a_stepper_are_told_the_derivatives_at_samples(rated: Rated) -> None:
@@ -374,6 +380,24 @@ def test_actions_of_an_environment_would_jump() -> None:
             gym.Env(PIVOT.model, actions=[action], **given)
         with pytest.raises(cg.ArgumentError, match=f"actions: {action} would jump at every step"):
             gym.VectorEnv(PIVOT.model, 2, actions=[action], **given)
+
+
+@pytest.mark.parametrize("given", [{"u": 0.1, "u_dot": 0.2}, {"u": CUBIC}])
+def test_environments_that_are_advanced_together_take_no_motion(given: Any) -> None:
+    """Their episodes begin at different times."""
+    gym = pytest.importorskip("chaplygin.gym")
+    x, u, force = cg.coordinates("x"), *cg.inputs("u force")
+    kinetic = (cg.rate(x) + cg.rate(u)) ** 2 / 2
+    model = cg.System("pushed_wall", coordinates=[x], kinetic=kinetic, forces={cg.rate(x): force}).compile()
+    task = {"dt": 0.1, "actions": ["force"], "observations": ["u"], "reward": "x", "inputs": given}
+    start = {"x": 0, "x_dot": 0}
+    with pytest.raises(cg.ArgumentError, match=r"u varies with the time, .*; chaplygin\.gym\.Env runs it"):
+        gym.VectorEnv(model, 2, **task, initial=start)
+    environment = gym.Env(model, **task, initial=start)
+    for _ in range(2):
+        environment.reset(seed=1)
+        seen = environment.step([0.0])[0]
+        assert seen[0] == pytest.approx(0.12 if "u_dot" in given else PIVOT.spline(0.1), rel=1e-6)
 
 
 def test_the_model_in_pure_python() -> None:
