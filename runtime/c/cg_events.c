@@ -330,12 +330,14 @@ static int cg_events_add_kinks(cg_run_t *run, double length)
     const int nests = cg_detector_nests(run);
     int status = CG_OK;
     for (int32_t i = run->model->n_events; i < detector->n_guards && status == CG_OK; i++) {
-        if (nests || i == run->model->n_events) {
-            status = cg_detector_evaluate(run, run->t, run->x, i, detector->values);
+        status = cg_detector_evaluate(run, run->t, run->x, i, detector->values);
+        const double before = detector->values[i] * detector->sign_new[i], least = cg_detector_least(run, i, length);
+        double side;
+        if (status == CG_OK && detector->active[i] != 0.0 && detector->fired[i] == 0.0 && before < 0.0) {
+            status = cg_sides_of_kink(run, i, &side); /* it may only touch zero */
+            detector->fired[i] = side == -detector->sign_new[i] ? 1.0 : 0.0;
         }
-        const double before = detector->values[i] * detector->sign_new[i];
-        detector->fired[i] = detector->active[i] != 0.0 && before < 0.0 ? 1.0 : detector->fired[i];
-        const int carried_back = nests && before > cg_detector_least(run, i, length);
+        const int carried_back = nests && before > least;
         detector->sign[i] = detector->fired[i] != 0.0 && !carried_back ? -detector->sign_new[i] : detector->sign_new[i];
     }
     return status;

@@ -40,6 +40,9 @@ void cg_signal_moving(const cg_model_t *model, int32_t i, cg_time_t t, const dou
 int cg_detector_nests(const cg_run_t *run);
 /* The guards, with kinks inside of them on their sides in detector->sign if the run takes them so. */
 int cg_detector_guards_by_side(cg_run_t *run, double model_t, const double *x, double *guards);
+/* The side of a kink near its zero, where tangents follow the states: if it is zero to rounding, that to which the motion takes
+ * it first. */
+int cg_sides_of_kink(cg_run_t *run, int32_t index, double *side);
 /* The guards and the caller's functions, held or not, by the state alone; see cg_detector_evaluate. */
 int cg_detector_guards(cg_run_t *run, double t, const double *x, int32_t only, double *values);
 /* The observed quantities at time t and state x: all (only < 0), or at least the one with index `only`. */

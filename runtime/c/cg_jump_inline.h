@@ -166,13 +166,13 @@ static int cg_sides_after(const cg_instant_t *now, const unsigned char *done, do
         if (!now->fired[kink] || (moved && !all)) {
             status = cg_quantity(&crossed, t, x, sided, u, &value, now->work);
         }
-        if (status == CG_OK && now->fired[kink] && moved && !all) {
-            status = cg_slack(&crossed, t, x, sided, u, now->at->tolerance, &slack, now->work);
-        }
-        if (!now->fired[kink]) { /* a reset may lead to its surface, from where the motion takes it to a side */
+        if (!now->fired[kink]) { /* it may be at its surface, where the motion takes it to a side */
             sides[i] = moved ? detector->sign[kink] : detector->sign_new[kink];
         }
-        if (value != 0.0 && (!now->fired[kink] || fabs(value) > slack)) {
+        if (status == CG_OK && value * sides[i] < 0.0) {
+            status = cg_slack(&crossed, t, x, sided, u, now->at->tolerance, &slack, now->work);
+        }
+        if (fabs(value) > slack) {
             sides[i] = value > 0.0 ? 1.0 : -1.0;
         } else if (status == CG_OK && now->fired[kink] && !all) {
             status = cg_side_inside(now, kink, t, x, u, sided, &sides[i]);

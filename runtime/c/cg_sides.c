@@ -33,6 +33,12 @@ int cg_detector_later(cg_run_t *run, int32_t only, double *moment)
     return status != CG_OK ? status : back;
 }
 
+/* The guards whose side, where they are zero, is that of the flow: with derivatives, which kinks change, those of kinks too. */
+static int32_t cg_sides_guards(const cg_run_t *run)
+{
+    return run->jump != NULL ? run->model->n_guards : run->model->n_events;
+}
+
 /* ---- rounding ---- */
 
 /* The change of the guards if state and time are shaken, see cg_shake; the larger of it and `noise`. */
@@ -43,20 +49,20 @@ static int cg_sides_shake(cg_run_t *run, int changing, double *noise)
     memcpy(detector->x, run->x, sizeof(double) * (size_t)run->ld);
     cg_shake(detector->x, run->n_own, changing);
     const int status = cg_detector_guards_by_side(run, model_t * (1.0 + 0.5 * CG_MOMENT), detector->x, detector->guards);
-    for (int32_t i = 0; i < run->model->n_events && status == CG_OK; i++) {
+    for (int32_t i = 0; i < cg_sides_guards(run) && status == CG_OK; i++) {
         const double change = fabs(detector->guards[i] - detector->end[i]);
         noise[i] = change < HUGE_VAL ? cg_larger(noise[i], change) : noise[i];
     }
     return status;
 }
 
-/* What of each guard of an event is rounding error of the state, or the motion during that of the time, in detector->noise;
+/* What of each guard is rounding error of the state, or the motion during that of the time, in detector->noise;
  * the guards at run->t are in detector->end. */
 static void cg_sides_rounding(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     double *const noise = detector->noise, moment = 1.0;
-    const int32_t n = run->model->n_events;
+    const int32_t n = cg_sides_guards(run);
     memset(noise, 0, sizeof(double) * (size_t)n);
     if (cg_sides_shake(run, 0, noise) != CG_OK || cg_sides_shake(run, 1, noise) != CG_OK) {
         memset(noise, 0, sizeof(double) * (size_t)n); /* too close to where guards have no value */
@@ -64,7 +70,7 @@ static void cg_sides_rounding(cg_run_t *run)
     for (int32_t i = 0; i < n; i++) {
         noise[i] = cg_larger(CG_ZERO / CG_MOMENT * noise[i], DBL_MIN);
     }
-    if (cg_detector_later(run, 0, &moment) != CG_OK) { /* a failure is that of the next step */
+    if (n > 0 && cg_detector_later(run, 0, &moment) != CG_OK) { /* a failure is that of the next step */
         memcpy(detector->values, detector->end, sizeof(double) * (size_t)n);
     }
     for (int32_t i = 0; i < n; i++) {
@@ -141,7 +147,7 @@ static int cg_sides_a_moment_ahead(cg_run_t *run)
 static int cg_sides_all_settled(const cg_run_t *run)
 {
     int settled = 1;
-    for (int32_t i = 0; i < run->model->n_events; i++) {
+    for (int32_t i = 0; i < cg_sides_guards(run); i++) {
         settled = settled && run->detector->leaving[i].settled;
     }
     return settled;
@@ -151,7 +157,7 @@ static int cg_sides_all_settled(const cg_run_t *run)
 static int cg_sides_look_ahead(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
-    const int32_t n = run->model->n_events;
+    const int32_t n = cg_sides_guards(run);
     const int seen = cg_sides_a_moment_ahead(run);
     for (int32_t i = 0; i < n && seen; i++) { /* mostly it shows that all leave to the side where they are expected */
         cg_ahead_t found = detector->leaving[i];
@@ -361,6 +367,77 @@ static int cg_sides_of_others(cg_run_t *run)
     return status == CG_OK && unsure ? cg_sides_by_slope(run, &unsure) : status;
 }
 
+/* The kinks in the state moved onto the constraints, in detector->end. One may have its extremum there, as y - 1 has on the circle
+ * x^2 + y^2 = 1: then by what a state is off the constraints it is beyond zero or not. */
+static void cg_sides_on_constraints(cg_run_t *run)
+{
+    cg_detector_t *const detector = run->detector;
+    if (run->correction == NULL || cg_run_moved_back(run, run->t, run->x, detector->x) != CG_OK
+        || cg_detector_evaluate(run, run->t, detector->x, -1, detector->values) != CG_OK) {
+        return;
+    }
+    for (int32_t i = run->model->n_events; i < cg_sides_guards(run); i++) {
+        detector->noise[i] = cg_larger(detector->noise[i], 4.0 * fabs(detector->end[i] - detector->values[i]));
+        detector->end[i] = detector->values[i];
+    }
+}
+
+/* Leaves the entries in detector->leaving of the kinks `only`, or all (< 0), unsettled that are zero to rounding. */
+static int cg_sides_kinks_at_zero(cg_run_t *run, int32_t only)
+{
+    cg_detector_t *const detector = run->detector;
+    int any = 0;
+    if (run->jump != NULL) {
+        cg_sides_on_constraints(run);
+    }
+    for (int32_t i = run->model->n_events; i < cg_sides_guards(run); i++) {
+        const int asked = (only < 0 || only == i) && detector->active[i] != 0.0;
+        memset(&detector->leaving[i], 0, sizeof detector->leaving[i]);
+        detector->leaving[i].settled = !(asked && fabs(detector->end[i]) <= detector->noise[i]);
+        any = any || !detector->leaving[i].settled;
+    }
+    return any;
+}
+
+/* What follows from detector->leaving for kinks, those inside of the guards of others first. */
+static int cg_sides_kinks_ahead(cg_run_t *run)
+{
+    cg_detector_t *const detector = run->detector;
+    int status = CG_OK;
+    for (int32_t i = run->model->n_events; i < cg_sides_guards(run) && status == CG_OK; i++) {
+        const cg_ahead_t ahead = detector->leaving[i];
+        const double side = ahead.side != 0.0 || ahead.settled ? ahead.side : detector->kept[i];
+        if (side != 0.0) {
+            detector->sign[i] = side;
+        } else if (cg_detector_nests(run) && detector->active[i] != 0.0) {
+            status = cg_detector_evaluate(run, run->t, run->x, i, detector->values);
+            const double g = detector->values[i];
+            detector->sign[i] = fabs(g) > detector->noise[i] ? copysign(1.0, g) : detector->sign[i];
+        }
+    }
+    return status;
+}
+
+int cg_sides_of_kink(cg_run_t *run, int32_t index, double *side)
+{
+    cg_detector_t *const detector = run->detector;
+    double *const noise = detector->fires;
+    const size_t bytes = sizeof(double) * (size_t)detector->n_guards;
+    int status = cg_detector_evaluate(run, run->t, run->x, -1, detector->end);
+    memcpy(noise, detector->noise, bytes); /* that of events at rest is still needed */
+    cg_sides_rounding(run);
+    for (int32_t i = 0; i < run->model->n_events; i++) {
+        memset(&detector->leaving[i], 0, sizeof detector->leaving[i]);
+        detector->leaving[i].settled = 1;
+    }
+    const int at_zero = cg_sides_kinks_at_zero(run, index);
+    detector->kept[index] = detector->sign_new[index];
+    status = status == CG_OK && at_zero ? cg_sides_look_ahead(run) : status;
+    *side = at_zero ? detector->leaving[index].side : copysign(1.0, detector->end[index]);
+    memcpy(detector->noise, noise, bytes);
+    return status;
+}
+
 /* Whether the reset of the event `index` has changed its guard or the slope of it, and so is meant to turn the motion; not if
  * it only does something else there. An event that occurs where its guard rested at zero has nothing to turn. */
 static int cg_sides_turning(cg_run_t *run, int32_t index)
@@ -440,8 +517,9 @@ int cg_detector_sides(cg_run_t *run, int instant)
 {
     cg_detector_t *const detector = run->detector;
     const int fresh = instant != CG_SIDES_MODES, start = instant == CG_SIDES_START;
-    if (fresh && cg_detector_nests(run)) {
-        memset(detector->sign + run->model->n_events, 0, sizeof(double) * (size_t)(run->model->n_guards - run->model->n_events));
+    for (int32_t i = run->model->n_events; i < cg_sides_guards(run) && fresh; i++) {
+        detector->kept[i] = start ? 0.0 : detector->sign[i];
+        detector->sign[i] = 0.0;
     }
     int status = fresh ? cg_detector_evaluate(run, run->t, run->x, -1, detector->end) : CG_OK;
     detector->again = 0;
@@ -452,13 +530,15 @@ int cg_detector_sides(cg_run_t *run, int instant)
         return status;
     }
     status = cg_sides_of_others(run);
-    if (status == CG_OK && run->model->n_events > 0) {
+    if (status == CG_OK && cg_sides_guards(run) > 0) {
         if (!start) {
             status = cg_detector_evaluate(run, run->t, run->moved, 0, detector->values);
             memcpy(detector->before, detector->values, sizeof(double) * (size_t)run->model->n_events);
         }
         cg_sides_rounding(run);
-        status = cg_sides_by_value(run, start) && status == CG_OK ? cg_sides_look_ahead(run) : status;
+        const int events = cg_sides_by_value(run, start), kinks = cg_sides_kinks_at_zero(run, -1);
+        status = (events || kinks) && status == CG_OK ? cg_sides_look_ahead(run) : status;
+        status = status == CG_OK && kinks ? cg_sides_kinks_ahead(run) : status;
         status = status == CG_OK ? cg_sides_ahead(run, start) : status;
     }
     return status;
