@@ -32,19 +32,16 @@ int cg_detector_begin(cg_run_t *run)
             status = cg_sides_choose_modes(run, &ahead);
         }
         if (status == CG_OK && run->jump != NULL) {
-            cg_jump_at_t at;
-            memset(&at, 0, sizeof at);
-            at.starts = 1;
-            at.n_blocks = run->n_blocks;
-            at.t = cg_time_of_model(run, run->t);
-            at.u_slope = run->u_slope;
-            status = run->jump(&at, run->p, run->u, run->x, run->work);
+            status = cg_detector_jump_start(run, CG_STARTS_MODES);
         }
         run->have_f = 0;
     }
     if (status == CG_OK) {
         cg_modes_activate(run);
         status = cg_detector_sides(run, fresh ? CG_SIDES_START : CG_SIDES_MODES);
+        if (status == CG_OK && fresh && run->jump != NULL) {
+            status = cg_detector_jump_start(run, CG_STARTS_SIDES);
+        }
         if (status == CG_OK) {
             cg_detector_go_on(detector);
         }

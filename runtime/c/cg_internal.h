@@ -94,6 +94,7 @@ int cg_detector_jump(cg_run_t *run);
 /* What this kink is in a state x on it, enum cg_kink_is: where it goes on, derivatives in the state do not jump. So it is where
  * there are none. */
 int cg_jump_kink(cg_run_t *run, int32_t kink, double t, const double *x, int *is);
+int cg_detector_jump_start(cg_run_t *run, int32_t known); /* enum cg_jump_starts */
 int cg_detector_handle(cg_run_t *run, cg_record_t *record); /* handles the events at run->t; a pause or CG_OK */
 
 void cg_held_activate(cg_run_t *run); /* which guards are observed in the present modes */

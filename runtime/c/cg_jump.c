@@ -110,11 +110,22 @@ static int cg_jump_moment(cg_run_t *run, double *moment)
     return status;
 }
 
-/* What a state may be off by. */
-static void cg_jump_tolerance(cg_run_t *run, const double *x)
+/* What is known of an instant wherever it is; `x`: the state of which the tolerance is. */
+static void cg_jump_here(cg_run_t *run, double t, const double *x, cg_jump_at_t *at)
 {
+    cg_detector_t *const detector = run->detector;
+    memset(at, 0, sizeof *at);
+    at->n_blocks = run->n_blocks;
+    at->t = cg_time_of_model(run, t);
+    at->before = x;
+    at->modes = detector->modes;
+    at->u_slope = run->u_slope;
+    at->tolerance = detector->tolerance;
+    at->rtol = run->rtol;
+    at->detector = detector;
+    at->context = run;
     for (int32_t i = 0; i < run->n_own; i++) {
-        run->detector->tolerance[i] = cg_step_scale(run->atol[i], run->rtol, x[i], x[i]);
+        detector->tolerance[i] = cg_step_scale(run->atol[i], run->rtol, x[i], x[i]);
     }
 }
 
@@ -125,37 +136,30 @@ int cg_jump_kink(cg_run_t *run, int32_t kink, double t, const double *x, int *is
     if (run->jump == NULL) {
         return CG_OK;
     }
-    memset(&at, 0, sizeof at);
+    cg_jump_here(run, t, x, &at);
     at.asks = 1;
     at.kink = kink;
-    at.t = cg_time_of_model(run, t);
-    at.before = x;
-    at.tolerance = run->detector->tolerance;
-    at.detector = run->detector;
-    cg_jump_tolerance(run, x);
     const int status = cg_run_inputs(run, t, x);
     *is = status == CG_OK ? run->jump(&at, run->p, run->u, run->x, run->work) : status;
     return *is < 0 ? *is : CG_OK;
+}
+
+int cg_detector_jump_start(cg_run_t *run, int32_t known)
+{
+    cg_jump_at_t at;
+    cg_jump_here(run, run->t, run->x, &at);
+    at.starts = known;
+    return run->jump(&at, run->p, run->u, run->x, run->work);
 }
 
 int cg_detector_jump(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     cg_jump_at_t at;
-    memset(&at, 0, sizeof at);
-    at.n_blocks = run->n_blocks;
-    at.t = cg_time_of_model(run, run->t);
-    at.before = run->moved;
-    at.modes = detector->modes;
-    at.u_slope = run->u_slope;
-    at.tolerance = detector->tolerance;
-    at.rtol = run->rtol;
-    at.detector = detector;
-    at.context = run;
+    cg_jump_here(run, run->t, run->moved, &at);
     at.choose = cg_jump_choose;
     at.beside = cg_jump_beside;
     at.tell = detector->logs_fields ? cg_jump_tell : NULL;
-    cg_jump_tolerance(run, run->moved);
     int status = cg_run_input_slopes(run, detector->quiet);
     if (status == CG_OK) {
         status = cg_jump_moment(run, &at.moment);

@@ -113,6 +113,7 @@ static int cg_slack(const cg_crossed_t *crossed, double t, const double *x, cons
 
 /* ---- fields ---- */
 
+#ifdef CG_MODEL_FROZEN
 /* What kinks inside of a kink's guard make of its side, which by the causes alone is *side: they carry the guard away from its
  * zero, or turn it around. */
 static int cg_side_inside(const cg_instant_t *now, int32_t kink, double t, const double *x, const double *u, const double *sided,
@@ -141,6 +142,7 @@ static int cg_side_inside(const cg_instant_t *now, int32_t kink, double t, const
 #endif
     return status;
 }
+#endif
 
 #ifdef CG_MODEL_FROZEN
 /* The parameters, and after them the sides of all kinks after some causes, in a state whose modes are in u. Kinks that are
@@ -689,34 +691,94 @@ static int cg_compare_beside(const cg_instant_t *now, const cg_beside_t *beside,
     return status;
 }
 
-/* Whether an event at the start of a run is moved by a direction: on one side of it, it would have been before the start. */
-static int cg_moves_start(const cg_instant_t *now, double dt)
+/* Whether an event would change something in the state x: it ends the run, or its reset moves the state. */
+static int cg_would_change(const cg_jump_at_t *at, int32_t event, const double *p, const double *u, const double *x, double *work)
 {
-    int moves = 0;
-    for (int32_t i = 0; i < CG_CAUSES; i++) {
-        moves = moves || (now->matters[i] && fabs(dt) > now->noise[i] / fabs(now->rate[i]));
+    int changes = at->detector->limit[event] > 0.0;
+#ifdef CG_MODEL_ALONG_RESETS
+    double v[CG_DIRECTIONS * CG_LANES], after[CG_MODEL_N], ignored[CG_MODEL_N * CG_LANES];
+    memset(v, 0, sizeof v);
+    if (!changes && cg_has_reset(event) && cg_resets[event](at->t, x, p, u, v, after, ignored, work) == CG_OK) {
+        for (int32_t i = 0; i < CG_MODEL_N; i++) {
+            changes = changes || fabs(after[i] - x[i]) > at->tolerance[i];
+        }
     }
-    return moves && now->at->detector->memory.begun == CG_WATCH_READY;
+#else
+    (void)p, (void)u, (void)x, (void)work;
+#endif
+    return changes;
+}
+
+/* CG_ORDER_MATTERS if one of the directions v, which lead to the state x at the time dt, moves the guard of an event away from
+ * zero where it did not come by the motion, but by the start or the reset of another event (`fired`: not these). On one side of
+ * such a direction it has still to cross zero, or occurs at once, and on the other it is past. */
+static int cg_check_at_zero(const cg_jump_at_t *at, const unsigned char *fired, const double *p, const double *u, const double *x,
+                            const double *f, const double *v, const double *dt, double *work)
+{
+    int status = CG_OK;
+#ifdef CG_MODEL_ALONG_GUARDS
+    const cg_detector_t *const detector = at->detector;
+    double sided[CG_SIDED], slopes[CG_LANES], rate = 0.0, slack = 0.0;
+    memcpy(sided, p, sizeof(double) * CG_MODEL_NP);
+    memcpy(sided + CG_MODEL_NP, detector->sign + CG_MODEL_EVENTS, sizeof(double) * CG_KINKS);
+    for (int32_t i = 0; i < CG_MODEL_EVENTS && status == CG_OK; i++) {
+        const cg_crossed_t crossed = cg_guard(i);
+        const double leaves = detector->leaving[i].side;
+        if (fired[i] || leaves == 0.0 || detector->direction[i] * leaves < 0.0 || !cg_would_change(at, i, p, u, x, work)) {
+            continue;
+        }
+        status = cg_slopes(&crossed, at->t, x, sided, u, v, slopes, work);
+        status = status == CG_OK ? cg_rate(&crossed, at->t, x, sided, u, at->u_slope, f, &rate, work) : status;
+        status = status == CG_OK ? cg_slack(&crossed, at->t, x, sided, u, at->tolerance, &slack, work) : status;
+        for (int32_t lane = 0; lane < CG_LANES && status == CG_OK; lane++) {
+            const double later = rate * dt[lane], least = slack + CG_ONE_TIME * (fabs(slopes[lane]) + fabs(later));
+            status = fabs(slopes[lane] + later) > least ? CG_ORDER_MATTERS : CG_OK;
+        }
+    }
+#else
+    (void)at, (void)fired, (void)p, (void)u, (void)x, (void)f, (void)v, (void)dt, (void)work;
+#endif
+    return status;
+}
+
+/* The same at the start of a run. */
+static int cg_check_start(const cg_jump_at_t *at, const double *p, const double *u, const double *x, double *work)
+{
+    static const unsigned char none[CG_CAUSES] = {0};
+    static const double now[CG_LANES] = {0.0}, still[CG_MODEL_N] = {0.0};
+    double v[CG_DIRECTIONS * CG_LANES];
+    int status = CG_OK;
+    for (int32_t block = 0; block < at->n_blocks && status == CG_OK; block++) {
+        cg_directions(x, p, block, v);
+        status = cg_check_at_zero(at, none, p, u, x, still, v, now, work);
+    }
+    return status;
 }
 
 /* The tangents s after the instant, and the derivatives dt of the time of an end, from the directions v. */
 static int cg_cross(const cg_instant_t *now, const double *v, double *s, double *dt)
 {
     cg_passage_t to, back;
-    int status = cg_pass(now, v, 0, 1.0, &to, 0), alike = to.alike;
+    double after[CG_DIRECTIONS * CG_LANES];
+    int status = cg_pass(now, v, 0, 1.0, &to, 0), alike = to.alike, resets = 0;
     for (int32_t lane = 0; lane < CG_LANES && (status == CG_OK || lane == 0); lane++) {
         status = alike || lane == 0 ? status : cg_pass(now, v, lane, 1.0, &to, 0);
         if (status == CG_OK && !alike && to.groups > 1) {
             status = cg_pass(now, v, lane, -1.0, &back, 0);
             status = status == CG_OK ? cg_compare(now, &to, &back, lane) : status;
         }
-        if (status == CG_OK && cg_moves_start(now, to.dt[lane])) {
-            status = CG_ORDER_MATTERS;
-        }
         for (int32_t i = 0; i < CG_MODEL_N; i++) {
             s[i * CG_LANES + lane] = to.v[(1 + i) * CG_LANES + lane];
         }
         dt[lane] = to.dt[lane];
+    }
+    for (int32_t i = 0; i < CG_MODEL_EVENTS; i++) {
+        resets = resets || (now->fired[i] && cg_has_reset(i));
+    }
+    if (status == CG_OK && resets && !to.ended) {
+        memcpy(after, v, sizeof after);
+        memcpy(after + CG_LANES, s, sizeof(double) * CG_MODEL_N * CG_LANES);
+        status = cg_check_at_zero(now->at, now->fired, now->p, now->u, now->x, now->g, after, dt, now->work);
     }
     return status;
 }

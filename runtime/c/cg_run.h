@@ -77,10 +77,16 @@ enum cg_projection {
 
 struct cg_detector; /* events and contacts of one run: cg_events.h */
 
+/* What is known where a run starts. */
+enum cg_jump_starts {
+    CG_STARTS_MODES = 1, /* the modes of contacts */
+    CG_STARTS_SIDES = 2  /* the sides of guards, too: nothing changes any more, but there may be no derivative */
+};
+
 /* An instant at which the motion may jump. Its causes are the observed quantities in detector->fired, whose sides are
  * those of sign_new before it and of `sign` after it. By index: the guards, then the quantities of the contacts. */
 typedef struct cg_jump_at {
-    int32_t starts; /* 1: the modes of the start are known, and nothing else has happened; of the rest only n_blocks, t and
+    int32_t starts; /* enum cg_jump_starts: nothing has happened yet. With CG_STARTS_MODES, of the rest only n_blocks, t and
                      * u_slope are set */
     int32_t asks;   /* 1: only what the kink with the index `kink` is, where the state is about; of the rest t, before,
                      * tolerance and detector are set */

@@ -372,6 +372,9 @@ static int cg_varied_jump(const cg_jump_at_t *at, const double *p, double *u, do
     if (!at->starts) {
         return cg_varied_instant(at, p, u, x, work);
     }
+    if (at->starts == CG_STARTS_SIDES) {
+        return cg_check_start(at, p, u, x, work);
+    }
 #ifdef CG_MODEL_ALONG_PROJECT
     return cg_varied_start(at->n_blocks, at->t, p, u, x, work);
 #else

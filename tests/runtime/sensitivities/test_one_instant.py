@@ -6,7 +6,7 @@ status -15.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -597,3 +597,62 @@ def test_a_guard_that_the_reset_of_another_event_carries_to_zero(direction: int,
     assert walls == pytest.approx([gate] if direction == 1 else [], abs=1e-12)
     leaves = -0.7 * after if direction == 1 else after
     assert sol["x"][-1] == pytest.approx(1 + leaves * (1 - gate) - 0.75 * (1 - gate) ** 2, abs=1e-12)
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("direction", [0, 1, -1])
+def test_derivatives_where_a_reset_carries_a_guard_to_zero(direction: int, last: bool) -> None:
+    """On which side of the wall the mass is depends on b + c - n: a wall that counts from below is met or not."""
+    numbers = {"k": 1.5, "b": 0.5, "c": 0.5, "e": 0.7, "n": 1.0}
+    start = {"x": 0.0, "x_dot": 2.0}
+    check_both_sides(carried(direction, last), start, numbers, {"b", "c", "n"} if direction >= 0 else set())
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("speed", [1.5, -1.5])
+@pytest.mark.parametrize("direction", [0, 1, -1])
+@pytest.mark.parametrize("restitution", [0.7, 1.0])
+def test_derivatives_of_a_start_on_the_guard_of_an_event(
+    direction: int, speed: float, restitution: float
+) -> None:
+    gate = cg.Event(x - n, direction=direction, reset={v: e * v}, name="gate")
+    system = cg.System("gate", coordinates=[x], kinetic=v**2 / 2, potential=k * x**2 / 2, events=[gate])
+    numbers = {"k": 3.0, "e": restitution, "n": 0.0}
+    matters = direction * speed >= 0 and restitution != 1.0
+    start = {"x": 0.0, "x_dot": speed}
+    check_both_sides(
+        system.compile(),
+        start,
+        numbers,
+        {"n", "x"} if matters else set(),
+        {"e"} if restitution == 1 else set(),
+    )
+
+
+def check_both_sides(
+    model: Any,
+    start: dict[str, float],
+    numbers: dict[str, float],
+    matter: Set[str],
+    without: Set[str] = frozenset(),
+) -> None:
+    """Status -15 by the names of `matter`, and by the others the derivative, which both sides share."""
+
+    def final(name: str, step: float) -> float:
+        moved = {**start, **numbers, name: {**start, **numbers}[name] + step}
+        return float(model.integrate((0, 1), *split(model, moved), **EXACT)["x"][-1])
+
+    for by in {**start, **numbers}.keys() - without:
+        f = np.array([final(by, i * 1e-4) for i in range(-2, 3)])
+        left, right = f[:3] @ [1, -4, 3] / 2e-4, f[2:] @ [-3, 4, -1] / 2e-4
+        assert (abs(left - right) > 1e-4) == (by in matter), by
+        sol = model.integrate((0, 1), start, numbers, sensitivities=[by], rtol=1e-11, atol=1e-11)
+        assert sol.status == (-15 if by in matter else 0), by
+        if by in matter:
+            with pytest.raises(cg.KernelError, match="in an order that matters"):
+                model.gradient(cg.final("x"), (0, 1), start, numbers, by=[by])
+        else:
+            assert sol.sensitivity["x", by][-1] == pytest.approx(
+                f[[0, 1, 3, 4]] @ [1, -8, 8, -1] / 12e-4, abs=1e-7
+            )
