@@ -54,10 +54,10 @@ int cg_detector_begin(cg_run_t *run)
             detector->n_instants++;
         }
     }
+    detector->have_end = 0;
     if (status == CG_OK && ahead > 0.0) {
         status = cg_sides_leave(run, ahead);
     }
-    detector->have_end = 0;
     memory->direction = run->direction;
     memory->begun = status != CG_OK ? CG_WATCH_AGAIN : fresh ? CG_WATCH_READY : CG_WATCH_BEGUN;
     return status;

@@ -49,11 +49,25 @@ static int cg_sides_shake(cg_run_t *run, int changing, double *noise)
     memcpy(detector->x, run->x, sizeof(double) * (size_t)run->ld);
     cg_shake(detector->x, run->n_own, changing);
     const int status = cg_detector_guards_by_side(run, model_t * (1.0 + 0.5 * CG_MOMENT), detector->x, detector->guards);
-    for (int32_t i = 0; i < cg_sides_guards(run) && status == CG_OK; i++) {
+    for (int32_t i = 0; i < detector->n_guards && status == CG_OK; i++) {
         const double change = fabs(detector->guards[i] - detector->end[i]);
         noise[i] = change < HUGE_VAL ? cg_larger(noise[i], change) : noise[i];
     }
     return status;
+}
+
+/* What of each guard is rounding error of the state, in detector->noise; the guards at run->t are in detector->end. */
+static void cg_sides_rounding_of_state(cg_run_t *run)
+{
+    double *const noise = run->detector->noise;
+    const int32_t n = run->detector->n_guards;
+    memset(noise, 0, sizeof(double) * (size_t)n);
+    if (cg_sides_shake(run, 0, noise) != CG_OK || cg_sides_shake(run, 1, noise) != CG_OK) {
+        memset(noise, 0, sizeof(double) * (size_t)n); /* too close to where guards have no value */
+    }
+    for (int32_t i = 0; i < n; i++) {
+        noise[i] = cg_larger(CG_ZERO / CG_MOMENT * noise[i], DBL_MIN);
+    }
 }
 
 /* What of each guard is rounding error of the state, or the motion during that of the time, in detector->noise;
@@ -63,13 +77,7 @@ static void cg_sides_rounding(cg_run_t *run)
     cg_detector_t *const detector = run->detector;
     double *const noise = detector->noise, moment = 1.0;
     const int32_t n = cg_sides_guards(run);
-    memset(noise, 0, sizeof(double) * (size_t)n);
-    if (cg_sides_shake(run, 0, noise) != CG_OK || cg_sides_shake(run, 1, noise) != CG_OK) {
-        memset(noise, 0, sizeof(double) * (size_t)n); /* too close to where guards have no value */
-    }
-    for (int32_t i = 0; i < n; i++) {
-        noise[i] = cg_larger(CG_ZERO / CG_MOMENT * noise[i], DBL_MIN);
-    }
+    cg_sides_rounding_of_state(run);
     if (n > 0 && cg_detector_later(run, 0, &moment) != CG_OK) { /* a failure is that of the next step */
         memcpy(detector->values, detector->end, sizeof(double) * (size_t)n);
     }
@@ -184,7 +192,8 @@ static int cg_sides_look_ahead(cg_run_t *run)
     return cg_run_inputs(run, run->t, run->x);
 }
 
-/* Whether the state is on kinks while a contact sticks, so that the branch there may be that of neither side: to `on`. */
+/* Whether the state is on kinks, to rounding, while a contact sticks, so that the branch there may be that of neither side: to
+ * `on`. */
 static int cg_sides_on_kinks(cg_run_t *run, double *on)
 {
     cg_detector_t *const detector = run->detector;
@@ -193,11 +202,12 @@ static int cg_sides_on_kinks(cg_run_t *run, double *on)
         sticks = sticks || run->u[detector->n_inputs + i] == 0.0;
     }
     if (!sticks || detector->n_guards == run->model->n_events
-        || run->model->guards_fn(cg_time_of_model(run, run->t), run->x, run->p, run->u, detector->guards, run->work) != CG_OK) {
+        || cg_detector_guards_by_side(run, cg_time_of_model(run, run->t), run->x, detector->end) != CG_OK) {
         return 0;
     }
+    cg_sides_rounding_of_state(run);
     for (int32_t i = run->model->n_events; i < detector->n_guards; i++) {
-        on[i] = detector->guards[i] == 0.0 ? 1.0 : 0.0;
+        on[i] = fabs(detector->end[i]) <= detector->noise[i] ? 1.0 : 0.0;
         any = any || on[i] != 0.0;
     }
     return any;
@@ -220,7 +230,7 @@ static double cg_sides_leaves(cg_run_t *run, const double *on)
             continue;
         }
         for (int32_t i = run->model->n_events; i < detector->n_guards; i++) {
-            if (on[i] != 0.0 && detector->guards[i] != 0.0) {
+            if (on[i] != 0.0 && fabs(detector->guards[i]) > detector->noise[i]) {
                 return s;
             }
         }
@@ -266,9 +276,22 @@ int cg_sides_choose_modes(cg_run_t *run, double *ahead)
 
 int cg_sides_leave(cg_run_t *run, double ahead)
 {
+    cg_detector_t *const detector = run->detector;
+    const double t = run->t + run->direction * ahead;
     int status = cg_run_derivative(run);
-    status = status == CG_OK ? cg_sides_flow(run, run->direction * ahead, run->detector->guards) : status;
-    status = status == CG_OK ? cg_run_probe(run, run->t + run->direction * ahead, run->detector->flow, run->f) : status;
+    status = status == CG_OK ? cg_sides_flow(run, run->direction * ahead, detector->guards) : status;
+    status = status == CG_OK ? cg_run_probe(run, t, detector->flow, run->f) : status;
+    status = status == CG_OK ? cg_detector_evaluate(run, t, detector->flow, -1, detector->values) : status;
+    for (int32_t i = run->model->n_events; i < detector->n_observed && status == CG_OK; i++) {
+        const int kink = i < detector->n_guards;
+        if (kink && detector->active[i] != 0.0 && fabs(detector->end[i]) <= detector->noise[i]) {
+            detector->sign[i] = detector->values[i] > 0.0 ? 1.0 : -1.0;
+        }
+        if (kink || i >= detector->first_contact) {
+            detector->end[i] = detector->values[i];
+        }
+    }
+    detector->have_end = status == CG_OK;
     const int back = cg_run_inputs(run, run->t, run->x);
     return status != CG_OK ? status : back;
 }
