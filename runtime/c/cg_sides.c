@@ -192,16 +192,16 @@ static int cg_sides_look_ahead(cg_run_t *run)
     return cg_run_inputs(run, run->t, run->x);
 }
 
-/* Whether the state is on kinks, to rounding, while a contact sticks, so that the branch there may be that of neither side: to
- * `on`. */
+/* Whether the state is on kinks, to rounding, while a contact may choose its mode, so that the branch there may be that of
+ * neither side: to `on`. */
 static int cg_sides_on_kinks(cg_run_t *run, double *on)
 {
     cg_detector_t *const detector = run->detector;
-    int any = 0, sticks = 0;
+    int any = 0, chooses = 0;
     for (int32_t i = 0; i < detector->n_contacts; i++) {
-        sticks = sticks || run->u[detector->n_inputs + i] == 0.0;
+        chooses = chooses || detector->free[i] != 0.0;
     }
-    if (!sticks || detector->n_guards == run->model->n_events
+    if (!chooses || detector->n_guards == run->model->n_events
         || cg_detector_guards_by_side(run, cg_time_of_model(run, run->t), run->x, detector->end) != CG_OK) {
         return 0;
     }
