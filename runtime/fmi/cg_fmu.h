@@ -7,7 +7,8 @@
  * Event indicators are the observed quantities of the detector: the guards of the events, the kinks of the right-hand
  * side, and three quantities of each contact. In Continuous-Time Mode modes and sides do not change. The side of an
  * indicator that has just crossed zero is remembered; so that it does not seem to cross again through rounding, the
- * importer sees it shifted to the new side by CG_FMU_HYSTERESIS of the largest magnitude that it has had.
+ * importer sees it shifted to the new side by CG_FMU_HYSTERESIS of the largest magnitude that it has had, until
+ * it has left zero.
  *
  * Relations (Abs, sign, Min, Max, Piecewise) follow the sides of their kinks in Model Exchange, not the state: the
  * right-hand side is smooth between events, also beyond a zero that is not located yet. For this the run has a model of

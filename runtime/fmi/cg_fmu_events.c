@@ -6,12 +6,31 @@
 #include <string.h>
 
 #define CG_FMU_SMALLEST_SCALE 1e-280
+/* How many times its shift an indicator is from zero where it needs none any more. */
+#define CG_FMU_AWAY 1e3
 /* How far the importer's clock may be from the end of the last step, relative to the time and to the step. */
 #define CG_FMU_CLOCK 1e-10
 
 /* ---- Model Exchange ---- */
 
-/* What the importer sees, in fmu->value; the largest magnitudes are kept. */
+/* The side of zero that an indicator is on until it crosses; a slip that begins is on its own side, and a guard that rests
+ * at zero on the one that it keeps. */
+static double cg_fmu_events_side(const cg_detector_t *detector, int32_t i)
+{
+    if (detector->sign[i] != 0.0) {
+        return detector->sign[i];
+    }
+    return i >= detector->first_contact ? 1.0 : i < detector->n_guards ? detector->kept[i] : 0.0;
+}
+
+/* How far an indicator is shifted. */
+static double cg_fmu_events_least(const cg_fmu_t *fmu, int32_t i)
+{
+    return CG_FMU_HYSTERESIS * (fmu->scale[i] > CG_FMU_SMALLEST_SCALE ? fmu->scale[i] : CG_FMU_SMALLEST_SCALE);
+}
+
+/* What the importer sees, in fmu->value; the largest magnitudes are kept. An indicator that has left zero is shifted no more:
+ * it next crosses when it is zero, together with all that is zero then, as the slip of a contact and a guard that jumps there. */
 static int cg_fmu_events_shifted(cg_fmu_t *fmu)
 {
     const cg_run_t *const run = fmu->run;
@@ -23,6 +42,9 @@ static int cg_fmu_events_shifted(cg_fmu_t *fmu)
     for (int32_t i = 0; i < fmu->count[CG_FMU_INDICATOR] && status == CG_OK; i++) {
         const double size = fabs(fmu->value[i]);
         fmu->scale[i] = size > fmu->scale[i] ? size : fmu->scale[i];
+        if (fmu->value[i] * cg_fmu_events_side(fmu->detector, i) > CG_FMU_AWAY * cg_fmu_events_least(fmu, i)) {
+            fmu->offset[i] = 0.0;
+        }
         fmu->value[i] += fmu->offset[i];
     }
     return status;
@@ -40,22 +62,6 @@ int cg_fmu_indicators(cg_fmu_t *fmu, double *out, size_t n)
     }
     memcpy(out, fmu->value, n * sizeof(double));
     return CG_FMU_OK;
-}
-
-/* The side of zero that an indicator is on until it crosses; a slip that begins is on its own side, and a guard that rests
- * at zero on the one that it keeps. */
-static double cg_fmu_events_side(const cg_detector_t *detector, int32_t i)
-{
-    if (detector->sign[i] != 0.0) {
-        return detector->sign[i];
-    }
-    return i >= detector->first_contact ? 1.0 : i < detector->n_guards ? detector->kept[i] : 0.0;
-}
-
-/* How far an indicator is shifted. */
-static double cg_fmu_events_least(const cg_fmu_t *fmu, int32_t i)
-{
-    return CG_FMU_HYSTERESIS * (fmu->scale[i] > CG_FMU_SMALLEST_SCALE ? fmu->scale[i] : CG_FMU_SMALLEST_SCALE);
 }
 
 /* Shifts the indicators that have just crossed zero, or are at it, to their sides. */

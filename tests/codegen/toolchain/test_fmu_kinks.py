@@ -271,3 +271,27 @@ def test_events_on_the_slip_of_a_block_that_sticks(
         result = fmpy.simulate_fmu(path, fmi_type=kind, output_interval=0.1, **options)
         assert result["y"][-1] == sum(slips)
         assert result["x"][-1] == pytest.approx(sol["x"][-1], abs=1e-6)
+
+
+@pytest.mark.slow
+def test_a_guard_that_jumps_where_a_slip_ends_occurs_with_it(tmp_path: Path) -> None:
+    """It turns the slip back, so that this never ended if the importer saw its end later than that of the guard."""
+    x, n = cg.coordinates("x n")
+    v = cg.rate(x)
+    turns = cg.Event(v + sp.sign(v), reset={v: -v, n: n + 1})
+    system = cg.System(
+        "turns",
+        coordinates=[x, n],
+        kinetic=(v**2 + cg.rate(n) ** 2) / 2,
+        potential=x**2 / 2,
+        contacts=[cg.Coulomb("floor", slip=v, normal=1, mu=0.6)],
+        events=[turns],
+    )
+    model, start = system.compile(), {"x": 1.0, "x_dot": 0.3, "n": 0.0, "n_dot": 0.0}
+    path = os.fspath(model.export_fmu(tmp_path / "turns.fmu", initial=start))
+    options = {"stop_time": 5, "relative_tolerance": 1e-9, "output": ["x", "n"], "timeout": 20}
+    result = fmpy.simulate_fmu(path, fmi_type="ModelExchange", output_interval=0.1, **options)
+    rest = 2 * 0.6 - (np.sqrt(1.6**2 + 0.3**2) - 0.6)  # turned about -0.6, then about 0.6
+    assert result["time"][-1] == 5
+    assert result["n"][-1] == 2
+    assert result["x"][-1] == pytest.approx(rest, abs=1e-6)
