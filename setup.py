@@ -106,16 +106,23 @@ def extensions() -> list[Extension]:
     for module in sorted((ROOT / "generated").glob("*.pyx")):
         cores = [f"generated/{path.name}" for path in sorted(module.parent.glob(f"{module.stem}_core*.c"))]
         sources = [f"generated/{module.name}", *cores]
-        macros = [("CHAPLYGIN_INLINE_METHODS", None)]
-        found += variants(f"chaplygin.generated.{module.stem}", sources, macros)
+        found += variants(f"chaplygin.generated.{module.stem}", sources, [], inlined=True)
     return found
 
 
-def variants(name: str, sources: list[str], macros: list[tuple[str, str | None]]) -> list[Extension]:
-    """An extension for every CPU and, on x86-64, the same for CPUs with fused multiply-adds."""
+def variants(
+    name: str, sources: list[str], macros: list[tuple[str, str | None]], inlined: bool = False
+) -> list[Extension]:
+    """An extension for every CPU and, on x86-64, the same for CPUs with fused multiply-adds.
+
+    Methods are `inlined` into the last. The other runs where each multiply-add is a call of the C library, beside which
+    the call of a right-hand side costs nothing; inlining would take 20 times as long to compile.
+    """
     package, _, module = name.rpartition(".")
     names = [name, f"{package}.{VARIANT}.{module}"] if X86_64 and os.name != "nt" else [name]
-    return [extension(each, sources, macros) for each in names]
+    found = [extension(each, sources, [*macros]) for each in names]
+    found[-1].define_macros += [("CHAPLYGIN_INLINE_METHODS", None)] if inlined else []
+    return found
 
 
 class BuildSideBySide(build_ext):
