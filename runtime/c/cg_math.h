@@ -60,7 +60,7 @@ static CG_INLINE cg_mask_t cg_odd(cg_bits_t a)
 static CG_INLINE int cg_any_below(cg_real_t a, cg_real_t b)
 {
 #if CG_LANES == 8 && defined(__AVX512F__)
-    return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_LT_OQ) != 0;
+    return cg_mm512_less_pd_mask((cg_m512d)a, (cg_m512d)b) != 0;
 #else
     return cg_any(cg_lt(a, b));
 #endif

@@ -210,7 +210,7 @@ static CG_INLINE void cg_sincos_reduced(double r, cg_bits_t k, double *sine, dou
 static CG_INLINE cg_real_t cg_with_sign(cg_real_t s, cg_real_t r)
 {
 #if CG_LANES == 8 && defined(__AVX512F__)
-    return (cg_real_t)_mm512_ternarylogic_epi64((__m512i)s, (__m512i)r, _mm512_set1_epi64(INT64_MIN), 0xf8);
+    return (cg_real_t)cg_mm512_ternarylogic_epi64((cg_m512i)s, (cg_m512i)r, (cg_m512i)cg_splat(-0.0), 0xf8);
 #else
     return cg_from_bits(cg_bits(s) | cg_sign_of(r));
 #endif
@@ -220,18 +220,18 @@ static CG_INLINE cg_real_t cg_with_sign(cg_real_t s, cg_real_t r)
 static CG_INLINE void cg_turn(cg_real_t s, cg_real_t c, cg_bits_t k, cg_real_t *sine, cg_real_t *cosine)
 {
 #if CG_LANES == 8 && defined(__AVX512DQ__)
-    const __m512i sign = _mm512_set1_epi64(INT64_MIN), half_turn = _mm512_slli_epi64((__m512i)k, 62);
-    const __mmask8 odd = _mm512_test_epi64_mask((__m512i)k, _mm512_set1_epi64(1));
-    const __m512d first = _mm512_mask_blend_pd(odd, (__m512d)s, (__m512d)c);
-    const __m512d second = _mm512_mask_xor_pd((__m512d)c, odd, (__m512d)s, (__m512d)sign);
+    const cg_m512i sign = (cg_m512i)cg_splat(-0.0), half_turn = (cg_m512i)(k << 62);
+    const cg_mmask8 odd = cg_mm512_test_epi64_mask((cg_m512i)k, (cg_m512i){0} + 1);
+    const cg_m512d first = cg_mm512_mask_blend_pd(odd, (cg_m512d)s, (cg_m512d)c);
+    const cg_m512d second = cg_mm512_mask_xor_pd((cg_m512d)c, odd, (cg_m512d)s, (cg_m512d)sign);
     /* 0x78: a ^ (b & c) */
-    *sine = (cg_real_t)_mm512_ternarylogic_epi64((__m512i)first, half_turn, sign, 0x78);
-    *cosine = (cg_real_t)_mm512_ternarylogic_epi64((__m512i)second, half_turn, sign, 0x78);
+    *sine = (cg_real_t)cg_mm512_ternarylogic_epi64((cg_m512i)first, half_turn, sign, 0x78);
+    *cosine = (cg_real_t)cg_mm512_ternarylogic_epi64((cg_m512i)second, half_turn, sign, 0x78);
 #elif CG_LANES == 4 && defined(__AVX__)
-    const __m256d odd = (__m256d)(k << 63); /* a blend looks at the sign bit */
+    const cg_m256d odd = (cg_m256d)(k << 63); /* a blend looks at the sign bit */
     const cg_bits_t half_turn = k << 62;
-    *sine = cg_flip((cg_real_t)_mm256_blendv_pd((__m256d)s, (__m256d)c, odd), half_turn & CG_SIGN_BIT);
-    *cosine = cg_flip((cg_real_t)_mm256_blendv_pd((__m256d)c, (__m256d)s, odd),
+    *sine = cg_flip((cg_real_t)cg_mm256_blendv_pd((cg_m256d)s, (cg_m256d)c, odd), half_turn & CG_SIGN_BIT);
+    *cosine = cg_flip((cg_real_t)cg_mm256_blendv_pd((cg_m256d)c, (cg_m256d)s, odd),
                       (half_turn ^ (cg_bits_t)odd) & CG_SIGN_BIT);
 #else
     const cg_mask_t odd = cg_odd(k);

@@ -69,7 +69,7 @@ static CG_INLINE double cg_fma_of_doubles(double a, double b, double c) { return
 #error "lanes need the vector types of GCC or Clang"
 #endif
 #if defined(__x86_64__) || defined(__i386__)
-#include <immintrin.h>
+#include "cg_x86.h"
 #endif
 /* All functions with vector arguments are inlined, so the calling convention does not matter. */
 #pragma GCC diagnostic ignored "-Wpsabi"
@@ -110,9 +110,9 @@ static CG_INLINE cg_bits_t cg_where_bits(cg_mask_t mask, cg_bits_t a, cg_bits_t 
 static CG_INLINE uint32_t cg_set(cg_mask_t mask)
 {
 #if CG_LANES == 8 && defined(__AVX512DQ__)
-    return _mm512_movepi64_mask((__m512i)mask);
+    return cg_mm512_movepi64_mask((cg_m512i)mask);
 #elif CG_LANES == 4 && defined(__AVX__)
-    return (uint32_t)_mm256_movemask_pd((__m256d)mask);
+    return (uint32_t)cg_mm256_movemask_pd((cg_m256d)mask);
 #else
     uint32_t set = 0;
     for (int lane = 0; lane < CG_LANES; lane++) {
@@ -142,9 +142,9 @@ static CG_INLINE int cg_any(cg_mask_t mask)
 static CG_INLINE cg_real_t cg_larger(cg_real_t a, cg_real_t b)
 {
 #if CG_LANES == 8 && defined(__AVX512F__)
-    return (cg_real_t)_mm512_max_pd((__m512d)a, (__m512d)b);
+    return (cg_real_t)cg_mm512_max_pd((cg_m512d)a, (cg_m512d)b);
 #elif CG_LANES == 4 && defined(__AVX__)
-    return (cg_real_t)_mm256_max_pd((__m256d)a, (__m256d)b);
+    return (cg_real_t)cg_mm256_max_pd((cg_m256d)a, (cg_m256d)b);
 #else
     return cg_where(cg_lt(b, a), a, b);
 #endif
@@ -152,9 +152,9 @@ static CG_INLINE cg_real_t cg_larger(cg_real_t a, cg_real_t b)
 static CG_INLINE cg_real_t cg_smaller(cg_real_t a, cg_real_t b)
 {
 #if CG_LANES == 8 && defined(__AVX512F__)
-    return (cg_real_t)_mm512_min_pd((__m512d)a, (__m512d)b);
+    return (cg_real_t)cg_mm512_min_pd((cg_m512d)a, (cg_m512d)b);
 #elif CG_LANES == 4 && defined(__AVX__)
-    return (cg_real_t)_mm256_min_pd((__m256d)a, (__m256d)b);
+    return (cg_real_t)cg_mm256_min_pd((cg_m256d)a, (cg_m256d)b);
 #else
     return cg_where(cg_lt(a, b), a, b);
 #endif
@@ -162,9 +162,9 @@ static CG_INLINE cg_real_t cg_smaller(cg_real_t a, cg_real_t b)
 static CG_INLINE cg_real_t cg_sqrt(cg_real_t a)
 {
 #if CG_LANES == 8 && defined(__AVX512F__)
-    return (cg_real_t)_mm512_sqrt_pd((__m512d)a);
+    return (cg_real_t)cg_mm512_sqrt_pd((cg_m512d)a);
 #elif CG_LANES == 4 && defined(__AVX__)
-    return (cg_real_t)_mm256_sqrt_pd((__m256d)a);
+    return (cg_real_t)cg_mm256_sqrt_pd((cg_m256d)a);
 #else
     cg_real_t root;
     for (int lane = 0; lane < CG_LANES; lane++) {
@@ -179,11 +179,11 @@ static CG_INLINE cg_real_t cg_fma(cg_real_t a, cg_real_t b, cg_real_t c)
 #if defined(CG_FMA_OF_VECTORS)
     return __builtin_elementwise_fma(a, b, c);
 #elif CG_LANES == 8 && defined(__AVX512F__)
-    return (cg_real_t)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+    return (cg_real_t)cg_mm512_fmadd_pd((cg_m512d)a, (cg_m512d)b, (cg_m512d)c);
 #elif CG_LANES == 4 && defined(__FMA__)
-    return (cg_real_t)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+    return (cg_real_t)cg_mm256_fmadd_pd((cg_m256d)a, (cg_m256d)b, (cg_m256d)c);
 #elif CG_LANES == 2 && defined(__FMA__)
-    return (cg_real_t)_mm_fmadd_pd((__m128d)a, (__m128d)b, (__m128d)c);
+    return (cg_real_t)cg_mm_fmadd_pd((cg_m128d)a, (cg_m128d)b, (cg_m128d)c);
 #elif CG_LANES == 2 && defined(__aarch64__)
     return (cg_real_t)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
 #else
@@ -261,9 +261,9 @@ static CG_INLINE cg_real_t cg_each_2(double (*function)(double, double), cg_real
 static CG_INLINE cg_real_t cg_fms(cg_real_t a, cg_real_t b, cg_real_t c)
 {
 #if CG_LANES == 8 && defined(__AVX512F__) && !defined(CG_FMA_OF_VECTORS)
-    return (cg_real_t)_mm512_fmsub_pd((__m512d)a, (__m512d)b, (__m512d)c);
+    return (cg_real_t)cg_mm512_fmsub_pd((cg_m512d)a, (cg_m512d)b, (cg_m512d)c);
 #elif CG_LANES == 4 && defined(__FMA__) && !defined(CG_FMA_OF_VECTORS)
-    return (cg_real_t)_mm256_fmsub_pd((__m256d)a, (__m256d)b, (__m256d)c);
+    return (cg_real_t)cg_mm256_fmsub_pd((cg_m256d)a, (cg_m256d)b, (cg_m256d)c);
 #else
     return cg_fma(a, b, -c);
 #endif
@@ -271,9 +271,9 @@ static CG_INLINE cg_real_t cg_fms(cg_real_t a, cg_real_t b, cg_real_t c)
 static CG_INLINE cg_real_t cg_fnma(cg_real_t a, cg_real_t b, cg_real_t c)
 {
 #if CG_LANES == 8 && defined(__AVX512F__) && !defined(CG_FMA_OF_VECTORS)
-    return (cg_real_t)_mm512_fnmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+    return (cg_real_t)cg_mm512_fnmadd_pd((cg_m512d)a, (cg_m512d)b, (cg_m512d)c);
 #elif CG_LANES == 4 && defined(__FMA__) && !defined(CG_FMA_OF_VECTORS)
-    return (cg_real_t)_mm256_fnmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+    return (cg_real_t)cg_mm256_fnmadd_pd((cg_m256d)a, (cg_m256d)b, (cg_m256d)c);
 #else
     return cg_fma(-a, b, c);
 #endif
@@ -281,9 +281,9 @@ static CG_INLINE cg_real_t cg_fnma(cg_real_t a, cg_real_t b, cg_real_t c)
 static CG_INLINE cg_real_t cg_fnms(cg_real_t a, cg_real_t b, cg_real_t c)
 {
 #if CG_LANES == 8 && defined(__AVX512F__) && !defined(CG_FMA_OF_VECTORS)
-    return (cg_real_t)_mm512_fnmsub_pd((__m512d)a, (__m512d)b, (__m512d)c);
+    return (cg_real_t)cg_mm512_fnmsub_pd((cg_m512d)a, (cg_m512d)b, (cg_m512d)c);
 #elif CG_LANES == 4 && defined(__FMA__) && !defined(CG_FMA_OF_VECTORS)
-    return (cg_real_t)_mm256_fnmsub_pd((__m256d)a, (__m256d)b, (__m256d)c);
+    return (cg_real_t)cg_mm256_fnmsub_pd((cg_m256d)a, (cg_m256d)b, (cg_m256d)c);
 #else
     return cg_fma(-a, b, -c);
 #endif
@@ -308,7 +308,7 @@ static CG_INLINE cg_real_t cg_larger_size(cg_real_t a, cg_real_t b)
     /* without optimisation the intrinsic is a macro with a conversion */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wsign-conversion"
-    return (cg_real_t)_mm512_range_pd((__m512d)a, (__m512d)b, 0xb);
+    return (cg_real_t)cg_mm512_range_pd((cg_m512d)a, (cg_m512d)b, 0xb);
 #pragma GCC diagnostic pop
 #else
     return cg_larger(cg_abs(a), cg_abs(b));
