@@ -22,7 +22,7 @@ from ..emit.c_text import c_string
 from ..emit.dependencies import dependencies
 from ..emit.fmi_description import KINDS, VERSIONS, Described, build_description, description
 from ..emit.fmu_kernels import fmu_kernel_file
-from ..emit.fmu_prefix import with_prefix
+from ..emit.fmu_prefix import HEADER as PREFIX_HEADER, with_prefix
 from ..emit.licences import fmu_licence
 from ..emit.render import render
 from ..emit.write_folder import replace, with_headers
@@ -146,7 +146,9 @@ def _compiled(model: BaseModel, compiler: Compiler, texts: Mapping[str, str], un
     """The library for any processor of a kind. What is the same in all FMUs is compiled once for this platform."""
     facts = facts_of(module_of(model))
     flags = compiler.core_flags(tuned=False, reproducible=facts["reproducible"])
-    shared = {name: text for name, text in texts.items() if not name.startswith(f"{model.name}_")}
+    own = (f"{model.name}_", "fmi", "cg_fmi")  # of the model, and of a version of FMI
+    shared = {name: text for name, text in texts.items() if not name.startswith(own)}
+    shared[PREFIX_HEADER] = ""  # says how the functions of a version are renamed, which a library does not do
     objects = []
     if not compiler.crosses:  # not every linker joins the objects of another platform
         objects.append(
