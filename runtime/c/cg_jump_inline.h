@@ -809,8 +809,8 @@ static int cg_tell(const cg_instant_t *now, int status)
     return cg_pass(now, sum, 0, 1.0, &to, 1);
 }
 
-/* The tangents in x after everything that happens at one instant. */
-static int cg_varied_instant(const cg_jump_at_t *at, const double *p, const double *u, double *x, double *work)
+/* The tangents in x after everything that happens at one instant: rarely, so that it and what it calls are made short. */
+CG_COLD static int cg_varied_instant(const cg_jump_at_t *at, const double *p, const double *u, double *x, double *work)
 {
     double v[CG_DIRECTIONS * CG_LANES], dt[CG_LANES];
     cg_instant_t now;
