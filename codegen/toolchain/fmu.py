@@ -106,11 +106,12 @@ def _sources(model: BaseModel, program: Program, version: str, start: Mapping[st
     def row(names: Sequence[str]) -> str:
         return ", ".join(repr(float(start[n])) for n in names) or "0.0"
 
+    inline = "#define CHAPLYGIN_INLINE_METHODS\n" if facts_of(module_of(model))["inline"] else ""
+    texts[f"{name}_fmu_core.c"] = render("fmu_core.c.in", {"name": name, "inline": inline})
     texts[f"{name}_fmu.c"] = render(
         "fmu.c.in",
         {
             "name": name,
-            "inline": "#define CHAPLYGIN_INLINE_METHODS\n" if facts_of(module_of(model))["inline"] else "",
             "token": c_string("TOKEN"),
             "states": row(model.states),
             "parameters": row(model.parameters),
@@ -123,7 +124,8 @@ def _sources(model: BaseModel, program: Program, version: str, start: Mapping[st
 
 def _units(model: BaseModel, version: str) -> tuple[str, ...]:
     """The C files that are compiled; the others are included by them."""
-    return (f"{model.name}_fmu.c", f"{model.name}_fmu_kernels.c", *DRIVER, *_SHARED, *_FUNCTIONS[version])
+    own = (f"{model.name}_fmu{part}.c" for part in ("", "_core", "_kernels"))
+    return (*own, *DRIVER, *_SHARED, *_FUNCTIONS[version])
 
 
 def _here() -> str:
@@ -143,18 +145,19 @@ def _binary(name: str, version: str, target: str) -> str:
 
 
 def _compiled(model: BaseModel, compiler: Compiler, texts: Mapping[str, str], units: Sequence[str]) -> bytes:
-    """The library for any processor of a kind. What is the same in all FMUs is compiled once for this platform."""
+    """The library for any processor of a kind. What is the same in all FMUs, or in all of a model, is compiled once."""
     facts = facts_of(module_of(model))
     flags = compiler.core_flags(tuned=False, reproducible=facts["reproducible"])
-    own = (f"{model.name}_", "fmi", "cg_fmi")  # of the model, and of a version of FMI
-    shared = {name: text for name, text in texts.items() if not name.startswith(own)}
-    shared[PREFIX_HEADER] = ""  # says how the functions of a version are renamed, which a library does not do
     objects = []
     if not compiler.crosses:  # not every linker joins the objects of another platform
-        objects.append(
-            compile_object("cg_fmu_runtime", shared, compiler, [n for n in units if n in shared], flags)
-        )
-        units = [n for n in units if n not in shared]
+        start = f"{model.name}_fmu.c"
+        every = {name: text for name, text in texts.items() if not name.startswith((start, "fmi", "cg_fmi"))}
+        every[PREFIX_HEADER] = ""  # renames functions of a version of FMI, but not in a library
+        runtime = {name: text for name, text in every.items() if not name.startswith(f"{model.name}_")}
+        for name, known in (("cg_fmu_runtime", runtime), (f"{model.name}_fmu_model", every)):
+            shared = [unit for unit in units if unit in known]
+            objects.append(compile_object(name, known, compiler, shared, flags))
+            units = [unit for unit in units if unit not in known]
     with cache.workspace() as work:
         for file, text in texts.items():
             (work / file).write_bytes(text.encode())

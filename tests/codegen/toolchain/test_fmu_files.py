@@ -141,7 +141,7 @@ def test_it_works_when_compiled_from_its_own_sources(block: Fmu, compiler: str, 
     command = [
         need(compiler),
         *STRICT,
-        "-O1",
+        "-O0",
         "-fPIC",
         "-shared",
         "-fvisibility=hidden",
