@@ -263,6 +263,7 @@ JUMPS = {
 
 
 @pytest.mark.parametrize("written", JUMPS)
+@pytest.mark.sample(2)
 def test_a_force_that_jumps_with_the_slip_holds_it_too(written: str) -> None:
     """v' = sin t - c sign v - friction: sticks up to mu + c, by the closed form; so do derivatives."""
     jump, form = JUMPS[written]

@@ -78,7 +78,7 @@ def test_every_trajectory_is_the_single_run(name: str, method: str) -> None:
     compare(name, method, LANES if name in IN_ALL_WIDTHS else LANES[-1:])
 
 
-@pytest.mark.parametrize("method", ["tsit5", "vern9"])
+@pytest.mark.parametrize("method", [pytest.param("tsit5", marks=pytest.mark.slow), "vern9"])
 def test_angles_that_are_wide_in_some_lanes_and_steps(method: str) -> None:
     """Beyond 2^30 angles are reduced in another way: at the start, during a run, or in stages of a step that fails."""
     given = case("chaplygin_sleigh")
@@ -131,13 +131,20 @@ def test_a_chain_whose_equations_are_solved_by_a_loop(t_eval: Any) -> None:
         ((1, -1), {"method": "rk4", "max_step": 0.07}),
     ],
 )
-@pytest.mark.parametrize("name", ["chaplygin_sleigh", "sleigh with lines"])
-def test_options(name: str, span: tuple[float, float], options: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("name", "widths"),
+    [
+        ("chaplygin_sleigh", LANES),
+        ("sleigh with lines", LANES[-1:]),
+        pytest.param("sleigh with lines", LANES[:-1], marks=pytest.mark.slow),
+    ],
+)
+def test_options(name: str, widths: list[int], span: tuple[float, float], options: dict[str, Any]) -> None:
     given = case(name)
     limited = "max_steps" in options
     alone = cg.ensemble(given.model, span, *given, n=N, lanes=1, **options)
     assert alone.success != limited
-    for lanes in LANES:
+    for lanes in widths:
         assert_same(alone, cg.ensemble(given.model, span, *given, n=N, lanes=lanes, **options))
     single = {key: value for key, value in options.items() if key != "t_eval"}
     for i in (1, N - 1):
@@ -174,7 +181,7 @@ def test_threads_and_chunks(lanes: int) -> None:
 @pytest.mark.parametrize("count", [1, 2, 3, 9])
 @pytest.mark.sample(2)
 def test_fewer_trajectories_than_lanes(count: int) -> None:
-    given = case("heavy_top")
+    given = case("chaplygin_sleigh")
     whole = cg.ensemble(given.model, (0, 1), *given, n=N, lanes=1)
     part = [
         {name: value[:count] if isinstance(value, np.ndarray) else value for name, value in entries.items()}

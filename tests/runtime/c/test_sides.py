@@ -631,6 +631,7 @@ FLAT: dict[str, tuple[Any, Any, Any]] = {
 
 
 @pytest.mark.parametrize("kind", FLAT)
+@pytest.mark.sample(2)
 def test_a_guard_that_is_zero_before_it_leaves_occurs_where_it_leaves(kind: str) -> None:
     """x = -cos t, kicked by 1/3 when a guard that is zero up to then leaves zero."""
     made, when, slope = FLAT[kind]

@@ -255,6 +255,7 @@ def test_another_projection_is_refused(wrong: Any) -> None:
 
 @pytest.mark.parametrize("form", ["multipliers", "maggi"])
 @pytest.mark.parametrize("named", ["low", "low and same"])
+@pytest.mark.sample(2)
 def test_a_reset_that_leaves_the_constraints_ends_the_run(form: str, named: str) -> None:
     """Nothing is moved: the run ends in the state after the reset. One that keeps the length goes on."""
 

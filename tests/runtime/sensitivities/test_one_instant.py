@@ -560,6 +560,7 @@ def carried(direction: int, last: bool) -> Any:
 
 @pytest.mark.parametrize("last", [False, True])
 @pytest.mark.parametrize("direction", [0, 1, -1])
+@pytest.mark.sample(2)
 def test_a_guard_that_the_reset_of_another_event_carries_over_zero(direction: int, last: bool) -> None:
     """That is no crossing: the wall is met from above, later, if it is met from there at all."""
     model = carried(direction, last)

@@ -309,7 +309,7 @@ def everything(found: Study) -> list[bytes]:
 
 
 @pytest.mark.parametrize("method", ["rk4", "tsit5", "dop853", "vern9"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_the_same_bits_in_any_lanes_and_threads(method: str) -> None:
     options: dict[str, Any] = {"method": method, "max_step": 0.1} if method == "rk4" else {"method": method}
     once = swing(COLLECT, lanes=1, **options)
