@@ -61,15 +61,36 @@ SPREAD = (
 )
 """Files whose tests, independent and long, are distributed one by one by `--dist loadfile`."""
 
+FIRST = (
+    "test_benchmarks.py",
+    "test_c_core.py",
+    "test_c_lanes.py",
+    "test_cluster.py",
+    "test_crowded_ensembles.py",
+    "test_derivatives_in_loops.py",
+    "test_feedback.py",
+    "test_nearest_starts.py",
+    "test_sundials.py",
+)
+"""Files that are distributed first: their tests are few, but long.
+
+pytest-xdist begins with the files that have the most tests; at the end a worker would be left alone with one of these.
+"""
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """As pytest-xdist, but for the files in `SPREAD`."""
+    """As pytest-xdist, but for the files in `SPREAD` and in `FIRST`."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = str(super()._split_scope(nodeid))
             return nodeid if file.endswith(SPREAD) else file
+
+        def _assign_work_unit(self, node: Any) -> None:
+            for unit in [unit for unit in self.workqueue if unit.partition("::")[0].endswith(FIRST)]:
+                self.workqueue.move_to_end(unit, last=False)
+            super()._assign_work_unit(node)
 
     return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None

@@ -543,9 +543,7 @@ def test_rests_beyond_states_in_which_the_velocity_left_does_not_tell_the_others
         if slope(ends[0], side) * slope(ends[1], side) < 0
     ]
     random = np.random.default_rng(0)
-    guesses = [
-        dict(zip(("p1", "p2", "p3"), random.uniform(-np.pi, np.pi, 3), strict=True)) for _ in range(n)
-    ]
+    guesses = [dict(zip(("p1", "p2", "p3"), random.uniform(-np.pi, np.pi, 3), strict=True)) for _ in range(n)]
     found = [four_bar_by_angles().equilibrium(guess, FOUR_BAR)["p1"] % (2 * np.pi) for guess in guesses]
     for _ in range(n):
         guess = dict(zip(("x1", "y1", "x2", "y2"), random.uniform(-1, 1, 4), strict=True))
