@@ -178,7 +178,8 @@ def test_c_bundles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert main(shlex.split(export)[1:]) == 0
     (host,) = (block for block in blocks("docs/c_bundle.md") if block.language == "c")
     (tmp_path / host.argument).write_text(host.text, encoding="utf-8")
-    subprocess.run(["sh", "-ec", build.replace("-O3", "-O0")], check=True, stdout=subprocess.DEVNULL)
+    build = build.replace("-O3", "-O0").replace("-B build", "-B build -DCMAKE_BUILD_TYPE=Debug")  # sooner
+    subprocess.run(["sh", "-ec", build], check=True, stdout=subprocess.DEVNULL)
     initial = dict(zip(model.states, (1, 0, 0, 0, 0.3, -0.2, 4)))
     parameters = {**{name: model.example[name] for name in model.parameters}, "m": 2.5}
     sol = model.integrate((0, 2), initial, parameters, rtol=1e-12, atol=1e-12)
@@ -241,6 +242,7 @@ def run_in_folder(page: str, folder: Path) -> dict[str, Any]:
             python = shlex.quote(sys.executable)
             command = re.sub(r"(^|\$\()python ", rf"\1{python} ", block.text, flags=re.M)
             command = command.replace("chaplygin emit", f"{python} -m chaplygin emit")
+            command = command.replace("-O2", "-O0")  # in a third of the time
             subprocess.run(["sh", "-ec", command], check=True, env={**os.environ, "PATH": path})
         else:
             run_python(page, block, namespace)
