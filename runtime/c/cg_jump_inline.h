@@ -169,7 +169,7 @@ static int cg_sides_after(const cg_instant_t *now, const unsigned char *done, do
             status = cg_quantity(&crossed, t, x, sided, u, &value, now->work);
         }
         if (!now->fired[kink]) { /* it may be at its surface, where the motion takes it to a side */
-            sides[i] = moved ? detector->sign[kink] : detector->sign_new[kink];
+            sides[i] = moved || all ? detector->sign[kink] : detector->sign_new[kink];
         }
         if (status == CG_OK && value * sides[i] < 0.0) {
             status = cg_slack(&crossed, t, x, sided, u, now->at->tolerance, &slack, now->work);

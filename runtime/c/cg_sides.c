@@ -405,8 +405,11 @@ static void cg_sides_on_constraints(cg_run_t *run)
     }
 }
 
-/* Leaves the entries in detector->leaving of the kinks `only`, or all (< 0), unsettled that are zero to rounding. */
-static int cg_sides_kinks_at_zero(cg_run_t *run, int32_t only)
+enum { CG_ALL_KINKS = -1, CG_RESTING_KINKS = -2 /* those that have no side */ };
+
+/* Leaves the entries in detector->leaving of the kinks `which`, an index or one of the above, unsettled that are zero to
+ * rounding. */
+static int cg_sides_kinks_at_zero(cg_run_t *run, int32_t which)
 {
     cg_detector_t *const detector = run->detector;
     int any = 0;
@@ -414,7 +417,8 @@ static int cg_sides_kinks_at_zero(cg_run_t *run, int32_t only)
         cg_sides_on_constraints(run);
     }
     for (int32_t i = run->model->n_events; i < cg_sides_guards(run); i++) {
-        const int asked = (only < 0 || only == i) && detector->active[i] != 0.0;
+        const int named = which == i || which == CG_ALL_KINKS || (which == CG_RESTING_KINKS && detector->sign[i] == 0.0);
+        const int asked = named && detector->active[i] != 0.0;
         memset(&detector->leaving[i], 0, sizeof detector->leaving[i]);
         detector->leaving[i].settled = !(asked && fabs(detector->end[i]) <= detector->noise[i]);
         any = any || !detector->leaving[i].settled;
@@ -441,7 +445,8 @@ static int cg_sides_kinks_ahead(cg_run_t *run)
     return status;
 }
 
-int cg_sides_of_kink(cg_run_t *run, int32_t index, double *side)
+/* Follows the flow for kinks alone; *at_zero: some of them are. */
+static int cg_sides_follow_kinks(cg_run_t *run, int32_t which, int *at_zero)
 {
     cg_detector_t *const detector = run->detector;
     double *const noise = detector->fires;
@@ -453,12 +458,35 @@ int cg_sides_of_kink(cg_run_t *run, int32_t index, double *side)
         memset(&detector->leaving[i], 0, sizeof detector->leaving[i]);
         detector->leaving[i].settled = 1;
     }
-    const int at_zero = cg_sides_kinks_at_zero(run, index);
-    detector->kept[index] = detector->sign_new[index];
-    status = status == CG_OK && at_zero ? cg_sides_look_ahead(run) : status;
-    *side = at_zero ? detector->leaving[index].side : copysign(1.0, detector->end[index]);
+    *at_zero = cg_sides_kinks_at_zero(run, which);
+    status = status == CG_OK && *at_zero ? cg_sides_look_ahead(run) : status;
+    status = status == CG_OK && which == CG_RESTING_KINKS ? cg_sides_kinks_ahead(run) : status;
     memcpy(detector->noise, noise, bytes);
     return status;
+}
+
+int cg_sides_of_kink(cg_run_t *run, int32_t index, double *side)
+{
+    cg_detector_t *const detector = run->detector;
+    int at_zero;
+    detector->kept[index] = detector->sign_new[index];
+    const int status = cg_sides_follow_kinks(run, index, &at_zero);
+    *side = at_zero ? detector->leaving[index].side : copysign(1.0, detector->end[index]);
+    return status;
+}
+
+/* The sides of kinks that have rested at zero where the motion changes. */
+static int cg_sides_of_resting_kinks(cg_run_t *run)
+{
+    cg_detector_t *const detector = run->detector;
+    int any = 0, at_zero;
+    for (int32_t i = run->model->n_events; i < cg_sides_guards(run); i++) {
+        if (detector->sign[i] == 0.0) {
+            any = any || detector->active[i] != 0.0;
+            detector->kept[i] = 0.0;
+        }
+    }
+    return any ? cg_sides_follow_kinks(run, CG_RESTING_KINKS, &at_zero) : CG_OK;
 }
 
 /* Whether the reset of the event `index` has changed its guard or the slope of it, and so is meant to turn the motion; not if
@@ -550,7 +578,7 @@ int cg_detector_sides(cg_run_t *run, int instant)
         cg_sides_of_contacts(run, fresh);
     }
     if (status != CG_OK || !fresh) {
-        return status;
+        return status == CG_OK ? cg_sides_of_resting_kinks(run) : status;
     }
     status = cg_sides_of_others(run);
     if (status == CG_OK && cg_sides_guards(run) > 0) {
@@ -559,7 +587,7 @@ int cg_detector_sides(cg_run_t *run, int instant)
             memcpy(detector->before, detector->values, sizeof(double) * (size_t)run->model->n_events);
         }
         cg_sides_rounding(run);
-        const int events = cg_sides_by_value(run, start), kinks = cg_sides_kinks_at_zero(run, -1);
+        const int events = cg_sides_by_value(run, start), kinks = cg_sides_kinks_at_zero(run, CG_ALL_KINKS);
         status = (events || kinks) && status == CG_OK ? cg_sides_look_ahead(run) : status;
         status = status == CG_OK && kinks ? cg_sides_kinks_ahead(run) : status;
         status = status == CG_OK ? cg_sides_ahead(run, start) : status;

@@ -1,4 +1,4 @@
-"""Derivatives where an event occurs at the very place where a kink only touches its surface."""
+"""Derivatives where a kink is at its zero without crossing it: it touches it where an event occurs, or rests there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = needs_core
 x, y, q = cg.coordinates("x y q")
 v, w, u = cg.rate(x), cg.rate(y), cg.rate(q)
 k, c, e = cg.parameters("k c e", positive=True)
-END = 5
+END, HALF = 5, sp.Rational(1, 2)
 
 
 @cache
@@ -67,3 +67,22 @@ def test_an_event_at_the_top_of_a_circle(i: int, method: str) -> None:
         by = tuple(int(j == n) for j in range(3))
         expected = mpmath.diff(lambda *p: thrown(angle, speed, *p), tuple(numbers.values()), by)
         assert sol.sensitivity["q", name][-1] == pytest.approx(float(expected), abs=2e-6, rel=2e-7), name
+
+
+def test_a_kink_that_rests_until_a_push() -> None:
+    """The foot sticks, y rests, and from e on y'' = c - k sign(3 v + w): dy/de = -(c - k) (t - e)."""
+    push = sp.Piecewise((c, cg.time > e), (0, True))
+    system = cg.System(
+        "resting",
+        coordinates=[x, y],
+        kinetic=(v**2 + w**2) / 2,
+        forces={w: push - k * sp.sign(3 * v + w)},
+        contacts=[cg.Coulomb("foot", slip=v, normal=1, mu=HALF)],
+    )
+    resting = system.compile()
+    given: tuple[Any, ...] = (0, 2), dict.fromkeys(resting.states, 0.0), {"k": 0.3, "c": 0.7, "e": 0.5}
+    sol = resting.integrate(*given, sensitivities=["k", "c", "e"], rtol=1e-11, atol=1e-11)
+    expected = [-(1.5**2) / 2, 1.5**2 / 2, -0.4 * 1.5]
+    assert sol.sensitivity.y[1, :, -1] == pytest.approx(expected, abs=1e-9)
+    found = resting.gradient(cg.final("y"), *given, by=["k", "c", "e"], rtol=1e-11, atol=1e-11)
+    assert [found[name] for name in "kce"] == pytest.approx(expected, abs=1e-9)
