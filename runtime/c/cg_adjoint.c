@@ -256,8 +256,8 @@ static int cg_adjoint_transposed(cg_adjoint_t *a, const cg_parts_t *parts, doubl
 }
 
 /* A stage at the end of a step that ends at a kink can lie beyond it, by the error of the stage: to where its derivatives
- * are those before the kink. */
-static void cg_adjoint_before_kink(const cg_adjoint_t *a, const cg_taken_t *step, const double *slope, double *y)
+ * are those before the kink, in the time and the state. */
+static void cg_adjoint_before_kink(const cg_adjoint_t *a, const cg_taken_t *step, const double *slope, double *t, double *y)
 {
     const double beside = 1e-6; /* as in cg_variational_inline.h */
     double size = 1.0, rate = 0.0;
@@ -267,6 +267,7 @@ static void cg_adjoint_before_kink(const cg_adjoint_t *a, const cg_taken_t *step
     }
     const double moment = copysign(fmin(beside * size / fmax(rate, 1e-300), 0.01 * fabs(step->h)), step->h);
     cg_adjoint_add_weighted(y, -moment, slope, a->run->n_own);
+    *t -= moment;
 }
 
 /* Back over a step: from the derivatives at its end to those at its beginning. */
@@ -275,14 +276,14 @@ static int cg_adjoint_back(cg_adjoint_t *a, const cg_parts_t *parts, const cg_ta
     const int32_t n = a->run->n_own, stages = a->tableau->n_stages;
     for (int32_t i = stages - 1; i >= 0; i--) {
         double *const l = parts->l + (ptrdiff_t)i * n;
-        const double t = step->t + a->tableau->c[i] * step->h;
+        double t = step->t + a->tableau->c[i] * step->h;
         const int some = cg_adjoint_weights(a, parts, i, step->h);
         const int64_t more = a->tableau->b[i] != 0.0 ? a->n_integrands : 0;
         int status = CG_OK;
         if (some || more > 0) {
             cg_adjoint_advance(a, step, a->tableau->a + (ptrdiff_t)i * stages, i, parts->y);
             if (step->ends_at_kink && a->tableau->c[i] >= 1.0) {
-                cg_adjoint_before_kink(a, step, step->slopes + (ptrdiff_t)i * n, parts->y);
+                cg_adjoint_before_kink(a, step, step->slopes + (ptrdiff_t)i * n, &t, parts->y);
             }
         }
         if (some || more > 0) {

@@ -418,6 +418,26 @@ static int cg_events_land(cg_run_t *run, int32_t *index, double theta, int *land
     return status;
 }
 
+/* A kink at whose zero a step ends that goes on to cross it, or -1: with derivatives, the step is made again to end before. */
+static int cg_events_ends_at_kink(cg_run_t *run, int32_t *index)
+{
+    cg_detector_t *const detector = run->detector;
+    const double *const end = detector->samples + (ptrdiff_t)(CG_NODES - 1) * detector->n_observed;
+    int status = CG_OK;
+    *index = -1;
+    for (int32_t i = run->model->n_events; i < detector->n_guards && run->jump != NULL && *index < 0 && status == CG_OK; i++) {
+        double side = 0.0;
+        if (detector->active[i] != 0.0 && end[i] == 0.0 && detector->sign_new[i] != 0.0) {
+            status = cg_sides_of_kink(run, i, &side);
+        }
+        if (side != 0.0 && side == -detector->sign_new[i]) {
+            detector->root[i] = 1.0;
+            *index = i;
+        }
+    }
+    return status;
+}
+
 /* A kink is located, in a step that the method has accepted up to `end`. */
 static int cg_events_at_kink(cg_run_t *run, int32_t index, double end)
 {
@@ -448,6 +468,10 @@ int cg_detector_after_step(cg_run_t *run)
         int status = cg_detector_sample(run);
         if (status == CG_OK) {
             status = cg_events_earliest(run, past, &index, &theta);
+        }
+        if (status == CG_OK && index < 0) {
+            status = cg_events_ends_at_kink(run, &index);
+            theta = 1.0;
         }
         if (status != CG_OK) {
             return status;

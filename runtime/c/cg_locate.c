@@ -247,6 +247,19 @@ int cg_goes_back(cg_run_t *run, int32_t index)
         && (ahead.g - here.g) * after < 0.0;
 }
 
+/* With derivatives, a step that ends at a kink or just behind it ends just before, so that no stage is beyond: on the surface
+ * itself a right-hand side has the value of neither side. */
+static int cg_locate_step_before(cg_run_t *run, int32_t index, double after, int *landed)
+{
+    const double zero = run->t, length = fabs(zero - run->t_old);
+    double back = cg_step_smallest(zero), g = 0.0;
+    int status = cg_locate_at_end(run, index, &g);
+    for (int trial = 0; trial < 6 && status == CG_OK && *landed && g * after >= 0.0 && back < 1e-3 * length; trial++, back *= 2.0) {
+        status = cg_locate_land(run, index, zero - run->direction * back, &g, landed);
+    }
+    return status;
+}
+
 /* The interpolant of a step across a jump of the right-hand side is wrong before the jump as well. So the kink is
  * approached by steps that end before it, half of the way, then 99 %, with the zero extrapolated each time. */
 int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed)
@@ -289,6 +302,12 @@ int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed)
         /* still wrong: accept the step to 99 % and search for the kink again from there */
         *landed = 0;
         return cg_step_to(run, begin + 0.99 * (zero - begin));
+    }
+    if (run->jump != NULL) {
+        const int status_before = cg_locate_step_before(run, index, after, landed);
+        if (status_before != CG_OK || !*landed) {
+            return status_before;
+        }
     }
     return cg_locate_step_over(run, index, after);
 }

@@ -86,3 +86,16 @@ def test_a_kink_that_rests_until_a_push() -> None:
     assert sol.sensitivity.y[1, :, -1] == pytest.approx(expected, abs=1e-9)
     found = resting.gradient(cg.final("y"), *given, by=["k", "c", "e"], rtol=1e-11, atol=1e-11)
     assert [found[name] for name in "kce"] == pytest.approx(expected, abs=1e-9)
+
+
+def test_fixed_steps_that_end_at_kinks() -> None:
+    """x'' = k sign(t - c) + e min(t - c, 0), from rest to t = 2, for c = 1; steps are exact on both sides."""
+    force = k * sp.sign(cg.time - c) + e * sp.Min(cg.time - c, 0)
+    model = cg.System("stepped", coordinates=[x], kinetic=v**2 / 2, forces={v: force}).compile()
+    given: tuple[Any, ...] = (0, 2), {"x": 0, "x_dot": 0}, {"k": 0.7, "c": 1, "e": 0.5}
+    options: dict[str, Any] = {"method": "rk4", "first_step": 0.125}
+    expected = [-1.0, -2 * 0.7 - 0.5 * 3 / 2, -5 / 6]
+    sol = model.integrate(*given, sensitivities=["k", "c", "e"], **options)
+    assert sol.sensitivity.y[0, :, -1] == pytest.approx(expected, abs=1e-10)
+    found = model.gradient(cg.final("x"), *given, by=["k", "c", "e"], **options)
+    assert [found[name] for name in "kce"] == pytest.approx(expected, abs=1e-6)
