@@ -32,8 +32,8 @@ def sides_of(program: Program) -> tuple[tuple[Variable, ...], dict[Node, Node]]:
 def frozen(g: Graph, kernel: Kernel, sides: Mapping[Node, Node], unknown: bool = False) -> Kernel:
     """The kernel `frozen_<name>`; `sides` has a symbol, with the value -1, 0 or 1, for each kink.
 
-    The kernel itself if it does not depend on a kink. `unknown`: the side 0 stands for whatever the state shows, not for
-    a zero.
+    The kernel itself if it does not depend on a kink. `unknown`: the side 0 stands for whatever the state shows, not
+    for a zero.
     """
     new: dict[Node, Node] = {}
     for node in g.reachable(kernel.roots()):

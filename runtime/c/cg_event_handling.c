@@ -103,8 +103,9 @@ static int cg_event_handling_apply(cg_run_t *run, int32_t index, int *reset)
     return CG_OK;
 }
 
-/* Chooses modes that fit after an event. If the choice is not unique, see n_solutions and solutions. */
-static int cg_event_handling_modes(cg_run_t *run, int reset)
+/* Chooses modes that fit after an event. If the choice is not unique, see n_solutions and solutions. A reset may lead onto a
+ * kink: *ahead as for cg_sides_choose_modes. */
+static int cg_event_handling_modes(cg_run_t *run, int reset, double *ahead)
 {
     cg_detector_t *const detector = run->detector;
     detector->contact = -1;
@@ -121,7 +122,7 @@ static int cg_event_handling_modes(cg_run_t *run, int reset)
     }
     int status = cg_modes_free(run, reset);
     if (status == CG_OK) {
-        status = cg_modes_choose(run);
+        status = reset ? cg_sides_choose_modes(run, ahead) : cg_modes_choose(run);
     }
     if (status == CG_OK) {
         cg_modes_activate(run);
@@ -168,6 +169,7 @@ static int cg_event_handling_instant(cg_run_t *run, const cg_record_t *record)
     cg_detector_t *const detector = run->detector;
     const size_t modes = (size_t)detector->n_modes;
     const int64_t first = detector->n_log;
+    double ahead = 0.0;
     if (cg_event_handling_goes_straight_back(run)) {
         cg_event_handling_go_to_limit(run);
         return CG_ACCUMULATING;
@@ -202,7 +204,7 @@ static int cg_event_handling_instant(cg_run_t *run, const cg_record_t *record)
         }
     }
     if (status == CG_OK && detector->n_contacts > 0) {
-        status = cg_event_handling_modes(run, reset);
+        status = cg_event_handling_modes(run, reset, &ahead);
     }
     run->have_f = run->have_f && !reset;
     if (status == CG_OK && !cg_event_handling_kinks_alone(run)) {
@@ -215,6 +217,10 @@ static int cg_event_handling_instant(cg_run_t *run, const cg_record_t *record)
     if (status == CG_OK && run->jump != NULL) {
         status = cg_detector_jump(run);
         status = status == CG_TANGENT_EVENT ? cg_event_handling_tangent_or_limit(run) : status;
+    }
+    detector->have_end = 0;
+    if (status == CG_OK && ahead > 0.0 && !terminal) {
+        status = cg_sides_leave(run, ahead);
     }
     detector->n_instants++;
     if (detector->log != NULL && detector->n_log > first) {
@@ -232,7 +238,6 @@ static int cg_event_handling_instant(cg_run_t *run, const cg_record_t *record)
         run->t_old = run->t; /* the interpolant of the step does not reach this state */
         memcpy(run->x_old, run->x, sizeof(double) * (size_t)run->ld);
     }
-    detector->have_end = 0;
     detector->pending = changed ? 2 : 0;
     if (terminal && (status == CG_OK || status == CG_ACCUMULATING)) {
         detector->again = 0;

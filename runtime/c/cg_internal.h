@@ -102,9 +102,9 @@ void cg_held_activate(cg_run_t *run); /* which guards are observed in the presen
 void cg_held_arrive(cg_run_t *run);
 /* Chooses the modes of all contacts with detector->free set, and of all normal forces. CG_PARADOX: see n_solutions. */
 int cg_modes_choose(cg_run_t *run);
-/* The same at a start; on a kink those that fit on the side to which the motion goes, as early as that is seen: *ahead is how
- * much later if that changes them, and then cg_sides_leave makes the derivative and what is observed at run->t those of this
- * side. */
+/* The same at a start and after a reset; on a kink those that fit on the side to which the motion goes, as early as that is
+ * seen: *ahead is how much later if that changes them, and then cg_sides_leave moves the state there, and makes the derivative
+ * and what is observed at run->t those of this side. */
 int cg_sides_choose_modes(cg_run_t *run, double *ahead);
 int cg_sides_leave(cg_run_t *run, double ahead);
 /* Determines which contacts are free to change: those that stick, have just stopped, or have no slip velocity; the

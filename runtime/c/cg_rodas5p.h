@@ -25,7 +25,7 @@ static int CG_FN(rodas5p_slope)(cg_run_t *run, double t, double h)
     const double distance = CG_RODAS5P_DISTANCE * h;
     double *const slope = run->slope;
     double *const k = run->k; /* unused before the stages */
-    int moving = 0, jumped = 1; /* where the motion leaves a kink, run->f is that of the side to which it goes */
+    int moving = 0;
     int status = CG_FN(rhs)(run, t + distance, run->x, k);
     for (int32_t i = 0; i < n; i++) {
         moving |= !(k[i] == run->f[i]);
@@ -35,9 +35,6 @@ static int CG_FN(rodas5p_slope)(cg_run_t *run, double t, double h)
         status = CG_FN(rhs)(run, t + (double)(m + 1) * distance, run->x, k + m * ld);
     }
     for (int32_t i = 0; status == CG_OK && moving && i < n; i++) {
-        jumped = jumped && k[i] == k[ld + i] && k[i] == k[2 * ld + i] && k[i] == k[3 * ld + i];
-    }
-    for (int32_t i = 0; status == CG_OK && moving && !jumped && i < n; i++) {
         const double f = run->f[i];
         slope[i] = (48.0 * (k[i] - f) - 36.0 * (k[ld + i] - f) + 16.0 * (k[2 * ld + i] - f) - 3.0 * (k[3 * ld + i] - f))
             / (12.0 * distance);

@@ -70,14 +70,13 @@ static void cg_sides_rounding_of_state(cg_run_t *run)
     }
 }
 
-/* What of each guard is rounding error of the state, or the motion during that of the time, in detector->noise;
- * the guards at run->t are in detector->end. */
-static void cg_sides_rounding(cg_run_t *run)
+/* Adds the motion during the rounding error of the time to that of the guards whose side is that of the flow, in
+ * detector->noise. */
+static void cg_sides_rounding_of_time(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     double *const noise = detector->noise, moment = 1.0;
     const int32_t n = cg_sides_guards(run);
-    cg_sides_rounding_of_state(run);
     if (n > 0 && cg_detector_later(run, 0, &moment) != CG_OK) { /* a failure is that of the next step */
         memcpy(detector->values, detector->end, sizeof(double) * (size_t)n);
     }
@@ -291,7 +290,10 @@ int cg_sides_leave(cg_run_t *run, double ahead)
             detector->end[i] = detector->values[i];
         }
     }
-    detector->have_end = status == CG_OK;
+    if (status == CG_OK) {
+        memcpy(run->x, detector->flow, sizeof(double) * (size_t)run->n_own);
+        detector->have_end = 1;
+    }
     const int back = cg_run_inputs(run, run->t, run->x);
     return status != CG_OK ? status : back;
 }
@@ -353,13 +355,15 @@ static int cg_sides_by_value(cg_run_t *run, int start)
     return unsure;
 }
 
-/* The sides of kinks and of the caller's functions: of those that are zero, that of their slope. *unsure: there are some. */
+/* The sides of kinks and of the caller's functions: of those that are zero, kinks to rounding, that of their slope. *unsure:
+ * there are some. */
 static int cg_sides_by_slope(cg_run_t *run, int *unsure)
 {
     cg_detector_t *const detector = run->detector;
     *unsure = 0;
     for (int32_t i = run->model->n_events; i < detector->first_contact; i++) {
-        const double least = detector->fired[i] != 0.0 ? CG_SIDE * detector->scale[i] : 0.0;
+        const double rounding = i < detector->n_guards ? detector->noise[i] : 0.0;
+        const double least = detector->fired[i] != 0.0 ? CG_SIDE * detector->scale[i] : rounding;
         const int known = detector->active[i] != 0.0 && fabs(detector->end[i]) > least;
         detector->sign[i] = !known ? 0.0 : detector->end[i] > 0.0 ? 1.0 : -1.0;
         *unsure = *unsure || (detector->active[i] != 0.0 && !known);
@@ -453,7 +457,8 @@ static int cg_sides_follow_kinks(cg_run_t *run, int32_t which, int *at_zero)
     const size_t bytes = sizeof(double) * (size_t)detector->n_guards;
     int status = cg_detector_evaluate(run, run->t, run->x, -1, detector->end);
     memcpy(noise, detector->noise, bytes); /* that of events at rest is still needed */
-    cg_sides_rounding(run);
+    cg_sides_rounding_of_state(run);
+    cg_sides_rounding_of_time(run);
     for (int32_t i = 0; i < run->model->n_events; i++) {
         memset(&detector->leaving[i], 0, sizeof detector->leaving[i]);
         detector->leaving[i].settled = 1;
@@ -580,13 +585,16 @@ int cg_detector_sides(cg_run_t *run, int instant)
     if (status != CG_OK || !fresh) {
         return status == CG_OK ? cg_sides_of_resting_kinks(run) : status;
     }
+    if (detector->n_guards > 0) {
+        cg_sides_rounding_of_state(run);
+    }
     status = cg_sides_of_others(run);
     if (status == CG_OK && cg_sides_guards(run) > 0) {
         if (!start) {
             status = cg_detector_evaluate(run, run->t, run->moved, 0, detector->values);
             memcpy(detector->before, detector->values, sizeof(double) * (size_t)run->model->n_events);
         }
-        cg_sides_rounding(run);
+        cg_sides_rounding_of_time(run);
         const int events = cg_sides_by_value(run, start), kinks = cg_sides_kinks_at_zero(run, CG_ALL_KINKS);
         status = (events || kinks) && status == CG_OK ? cg_sides_look_ahead(run) : status;
         status = status == CG_OK && kinks ? cg_sides_kinks_ahead(run) : status;
