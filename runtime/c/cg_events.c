@@ -329,7 +329,7 @@ static int cg_events_add_kinks(cg_run_t *run, double length)
     for (int32_t i = run->model->n_events; i < detector->n_guards && status == CG_OK; i++) {
         status = cg_detector_evaluate(run, run->t, run->x, i, detector->values);
         if (detector->sign[i] == 0.0 && detector->fired[i] == 0.0) { /* what the longer step showed was behind its end */
-            detector->sign_new[i] = (detector->values[i] > 0.0) - (detector->values[i] < 0.0);
+            detector->sign_new[i] = detector->values[i] > 0.0 ? 1.0 : detector->values[i] < 0.0 ? -1.0 : 0.0;
         }
         const double before = detector->values[i] * detector->sign_new[i], least = cg_detector_least(run, i, length);
         double side;
