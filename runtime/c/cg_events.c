@@ -46,6 +46,10 @@ int cg_detector_begin(cg_run_t *run)
             cg_detector_go_on(detector);
         }
     }
+    detector->have_end = 0;
+    if (status == CG_OK && ahead > 0.0) {
+        status = cg_sides_leave(run, ahead);
+    }
     if (memory->begun == CG_WATCH_NEW) {
         memory->t_event = cg_time_outside(run, run->t);
         if (detector->n_modes > 0) {
@@ -53,10 +57,6 @@ int cg_detector_begin(cg_run_t *run)
             cg_detector_log(run, CG_LOG_START, NULL, run->x);
             detector->n_instants++;
         }
-    }
-    detector->have_end = 0;
-    if (status == CG_OK && ahead > 0.0) {
-        status = cg_sides_leave(run, ahead);
     }
     memory->direction = run->direction;
     memory->begun = status != CG_OK ? CG_WATCH_AGAIN : fresh ? CG_WATCH_READY : CG_WATCH_BEGUN;
