@@ -1,4 +1,7 @@
-"""A start exactly on a kink while a contact sticks: the modes are those of the side to which the motion goes."""
+"""A start on a kink, or a reset onto one, where a contact has no slip velocity.
+
+The modes are those of the side to which the motion goes.
+"""
 
 from __future__ import annotations
 
@@ -59,3 +62,70 @@ def test_the_same_bits_in_lanes_and_steppers() -> None:
         one = model.integrate((0, 2), REST, {"F": force, "mu": LIMIT})
         stepper = model.stepper(REST, {"F": force, "mu": LIMIT})
         assert one.y[:, -1].tolist() == runs.y[:, i].tolist() == stepper.advance(2.0).tolist()
+
+
+@cache
+def crossing() -> Any:
+    """A block, m = N = 1, mu = 0.3, pushed by 0.1, and by 2 F more where y > b; a reset at t = c leads to y = b."""
+    x, y = cg.coordinates("x y")
+    force, b, c = cg.parameters("F b c")
+    v, w = cg.rate(x), cg.rate(y)
+    return cg.System(
+        "crossing",
+        coordinates=[x, y],
+        kinetic=(v**2 + w**2) / 2,
+        forces={v: force * (1 + sp.sign(y - b)) + sp.Rational(1, 10)},
+        contacts=[cg.Coulomb("floor", slip=v, normal=1, mu=sp.Rational(3, 10))],
+        events=[cg.Event(cg.time - c, reset={y: b}, name="lift")],
+    ).compile()
+
+
+METHODS = ["dop853", "tsit5", "vern9", "rodas5p", "auto"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kinks", [False, True])
+@pytest.mark.parametrize("speed", [1.0, -1.0])
+def test_a_start_within_rounding_of_a_kink(speed: float, kinks: bool, method: str) -> None:
+    """The block slides with 2 F - 0.2 from t = 0 on, or it never does: from one spacing on both sides of b."""
+    model = crossing()
+    for b in (0.7, 0.0):
+        for beside in (-1.0, 1.0):
+            start = {"x": 0.0, "x_dot": 0.0, "y": float(np.nextafter(b, beside)), "y_dot": speed}
+            run = model.integrate((0, 2), start, {"F": 0.5, "b": b, "c": 9}, method=method, kinks=kinks)
+            assert run.status == 0, run.message
+            assert run["x"][-1] == pytest.approx(1.6 if speed > 0 else 0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("reset", [False, True])
+@pytest.mark.parametrize("speed", [1.0, -1.0])
+def test_derivatives_from_within_rounding_of_a_kink(speed: float, reset: bool) -> None:
+    """x(2) = (F - 0.1) (2 - t)^2, where t = 0 at a start on the kink, or t = c after a reset."""
+    model, span = crossing(), 2.0 - 0.5 * reset
+    for b in (0.7, 0.0):
+        y0 = b - 2 if reset else float(np.nextafter(b, -speed))
+        start = {"x": 0, "x_dot": 0, "y": y0, "y_dot": speed}
+        given = (0, 2), start, {"F": 0.5, "b": b, "c": 0.5 if reset else 9.0}
+        expected = {"F": span**2 * (speed > 0)} | ({"c": -0.8 * span * (speed > 0)} if reset else {})
+        sol = model.integrate(*given, sensitivities=list(expected))
+        assert sol.status == 0, sol.message
+        assert sol["x"][-1] == pytest.approx(0.4 * span**2 * (speed > 0), abs=1e-7)
+        found = model.gradient(cg.final("x"), *given, by=list(expected))
+        for name, slope in expected.items():
+            assert sol.sensitivity["x", name][-1] == pytest.approx(slope, abs=1e-7), (b, name)
+            assert found[name] == pytest.approx(slope, abs=1e-7), (b, name)
+        ens = cg.ensemble(model, *given, n=2, sensitivities=list(expected))
+        np.testing.assert_array_equal(ens.sensitivity.y[:, :, 1], sol.sensitivity.y[:, :, -1])
+
+
+def test_a_reset_onto_a_kink_has_the_same_bits_in_lanes_and_steppers() -> None:
+    speeds = np.array([1.0, -1.0, 1.0, -1.0, 0.5])
+    model, numbers = crossing(), {"F": 0.5, "b": 0.7, "c": 0.5}
+    runs = cg.ensemble(model, (0, 2), {"x": 0, "x_dot": 0, "y": 0.1, "y_dot": speeds}, numbers, lanes=4)
+    assert (runs.status == 0).all()
+    for i, speed in enumerate(speeds.tolist()):
+        start = {"x": 0.0, "x_dot": 0.0, "y": 0.1, "y_dot": speed}
+        one = model.integrate((0, 2), start, numbers)
+        stepper = model.stepper(start, numbers)
+        assert one.y[:, -1].tolist() == runs.y[:, i].tolist() == stepper.advance(2.0).tolist()
+        assert one["x"][-1] == pytest.approx(0.9 if speed > 0 else 0.0, abs=1e-7)
