@@ -295,7 +295,7 @@ double cg_detector_moment(const cg_run_t *run)
         size = cg_larger(size, fabs(run->x[i]));
         speed = cg_larger(speed, fabs(run->detector->f[i]));
     }
-    const double moment = speed > 0.0 ? CG_MOMENT * (size > 0.0 ? size : 1.0) / speed : CG_MOMENT;
+    const double moment = speed > DBL_MIN ? CG_MOMENT * (size > 0.0 ? size : 1.0) / speed : CG_MOMENT;
     return run->direction * (run->h > 0.0 ? cg_smaller(moment, CG_MOMENT_OF_STEP * run->h) : moment);
 }
 

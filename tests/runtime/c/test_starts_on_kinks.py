@@ -129,3 +129,18 @@ def test_a_reset_onto_a_kink_has_the_same_bits_in_lanes_and_steppers() -> None:
         stepper = model.stepper(start, numbers)
         assert one.y[:, -1].tolist() == runs.y[:, i].tolist() == stepper.advance(2.0).tolist()
         assert one["x"][-1] == pytest.approx(0.9 if speed > 0 else 0.0, abs=1e-7)
+
+
+@pytest.mark.parametrize("given", [{"kinks": True}, {"sensitivities": ["g"]}], ids=str)
+@pytest.mark.parametrize("speed", [5e-324, -5e-324])
+def test_a_rest_within_the_least_number_of_a_kink(speed: float, given: dict[str, Any]) -> None:
+    """It lasts: the moment in which a motion with this speed would change the state has no end."""
+    x = cg.coordinates("x")
+    g = cg.parameters("g")
+    v = cg.rate(x)
+    model = cg.System(
+        "resting", coordinates=[x], kinetic=v**2 / 2, potential=x**2 / 2, forces={v: g - v - sp.Max(v, 0)}
+    ).compile()
+    run = model.integrate((0, 9), {"x": 0.5, "x_dot": speed}, {"g": 0.5}, **given)
+    assert run.status == 0, run.message
+    assert run.y[:, -1] == pytest.approx([0.5, 0.0], abs=1e-15)
