@@ -247,7 +247,7 @@ int cg_goes_back(cg_run_t *run, int32_t index)
         && (ahead.g - here.g) * after < 0.0;
 }
 
-/* With derivatives, a step that ends at a kink or just behind it ends just before, so that no stage is beyond: on the surface
+/* With derivatives, a step that ends at a jump or just behind it ends just before, so that no stage is beyond: on the surface
  * itself a right-hand side has the value of neither side. */
 static int cg_locate_step_before(cg_run_t *run, int32_t index, double after, int *landed)
 {
@@ -303,11 +303,10 @@ int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed)
         *landed = 0;
         return cg_step_to(run, begin + 0.99 * (zero - begin));
     }
-    if (run->jump != NULL) {
-        const int status_before = cg_locate_step_before(run, index, after, landed);
-        if (status_before != CG_OK || !*landed) {
-            return status_before;
-        }
+    int is;
+    status = cg_jump_kink(run, index, run->t, run->x, &is);
+    if (status == CG_OK && is == CG_KINK_JUMPS) {
+        status = cg_locate_step_before(run, index, after, landed);
     }
-    return cg_locate_step_over(run, index, after);
+    return status == CG_OK && *landed ? cg_locate_step_over(run, index, after) : status;
 }
