@@ -325,11 +325,12 @@ static int cg_events_add_kinks(cg_run_t *run, double length)
 {
     cg_detector_t *const detector = run->detector;
     const int nests = cg_detector_nests(run);
-    int status = CG_OK;
+    double *const was = detector->samples; /* with the kinks inside on their sides before */
+    int status = cg_detector_evaluate(run, run->t, run->x, -1, was);
     for (int32_t i = run->model->n_events; i < detector->n_guards && status == CG_OK; i++) {
         status = cg_detector_evaluate(run, run->t, run->x, i, detector->values);
         if (detector->sign[i] == 0.0 && detector->fired[i] == 0.0) { /* what the longer step showed was behind its end */
-            detector->sign_new[i] = detector->values[i] > 0.0 ? 1.0 : detector->values[i] < 0.0 ? -1.0 : 0.0;
+            detector->sign_new[i] = was[i] > 0.0 ? 1.0 : was[i] < 0.0 ? -1.0 : 0.0;
         }
         const double before = detector->values[i] * detector->sign_new[i], least = cg_detector_least(run, i, length);
         double side;
@@ -339,6 +340,11 @@ static int cg_events_add_kinks(cg_run_t *run, double length)
         }
         const int carried_back = nests && before > least;
         detector->sign[i] = detector->fired[i] != 0.0 && !carried_back ? -detector->sign_new[i] : detector->sign_new[i];
+        if (detector->active[i] != 0.0 && detector->values[i] != was[i] && (detector->values[i] == 0.0 || was[i] == 0.0)) {
+            const double g = detector->values[i]; /* it comes to rest at zero, or leaves that */
+            detector->sign[i] = g > 0.0 ? 1.0 : g < 0.0 ? -1.0 : 0.0;
+            detector->fired[i] = detector->sign[i] != detector->sign_new[i] ? 1.0 : detector->fired[i];
+        }
     }
     return status;
 }

@@ -162,7 +162,11 @@ static int cg_sides_after(const cg_instant_t *now, const unsigned char *done, do
     for (int32_t i = 0; i < CG_KINKS && status == CG_OK; i++) {
         const int32_t kink = CG_MODEL_EVENTS + i;
         const cg_crossed_t crossed = cg_guard(kink);
+#ifdef CG_MODEL_NESTED
+        const double was = detector->sign_new[kink]; /* 0: one inside of it has kept it at zero */
+#else
         const double was = detector->sign_new[kink] != 0.0 ? detector->sign_new[kink] : -detector->sign[kink];
+#endif
         double value = 0.0, slack = 0.0;
         sides[i] = !done[kink] ? was : all && detector->sign[kink] != 0.0 ? detector->sign[kink] : -was;
         if (!now->fired[kink] || (moved && !all)) {
@@ -173,6 +177,10 @@ static int cg_sides_after(const cg_instant_t *now, const unsigned char *done, do
         }
         if (status == CG_OK && value * sides[i] < 0.0) {
             status = cg_slack(&crossed, t, x, sided, u, now->at->tolerance, &slack, now->work);
+        }
+        if (status == CG_OK && now->inside[kink]) { /* a kink inside may also leave it at zero */
+            status = cg_slack(&crossed, t, x, sided, u, now->at->tolerance, &slack, now->work);
+            sides[i] = 0.0;
         }
         if (fabs(value) > slack) {
             sides[i] = value > 0.0 ? 1.0 : -1.0;
@@ -203,15 +211,15 @@ static int cg_take_inside(cg_instant_t *now, const double *u)
 {
     const cg_jump_at_t *const at = now->at;
     int status = CG_OK;
-    memset(now->inside, 0, sizeof now->inside);
 #ifdef CG_MODEL_NESTED
     for (int32_t kink = CG_MODEL_EVENTS; kink < CG_MODEL_GUARDS && status == CG_OK; kink++) {
         const cg_crossed_t crossed = cg_guard(kink);
         double value, slack = 0.0;
+        const int rested = at->detector->sign_new[kink] == 0.0;
         status = cg_quantity(&crossed, at->t, at->before, now->sided, u, &value, now->work);
         status = status == CG_OK ? cg_slack(&crossed, at->t, at->before, now->sided, u, at->tolerance, &slack, now->work) : status;
         const double beyond = value * now->sided[CG_MODEL_NP + kink - CG_MODEL_EVENTS];
-        if (now->fired[kink] && beyond > slack + CG_JUMPED * at->detector->scale[kink]) { /* not yet at its zero */
+        if (now->fired[kink] && (rested || beyond > slack + CG_JUMPED * at->detector->scale[kink])) { /* not yet at its zero */
             now->fired[kink] = 0;
             now->inside[kink] = 1;
         }
@@ -431,7 +439,7 @@ static int cg_instant_begin(cg_instant_t *now)
     int32_t fired = 0, count = 0;
     for (int32_t i = 0; i < CG_CAUSES; i++) {
         now->fired[i] = at->detector->fired[cg_place(at, i)] != 0.0;
-        now->matters[i] = 0;
+        now->matters[i] = now->inside[i] = 0;
     }
     memcpy(u, now->u, sizeof(double) * CG_MODEL_INPUTS);
     memcpy(u + CG_MODEL_INPUTS, at->modes, sizeof(double) * CG_MODEL_MODES);

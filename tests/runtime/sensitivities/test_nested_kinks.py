@@ -28,6 +28,7 @@ FORCES = {
     "a part of a pulse": 0.3 - k * sp.Max(PULSE * v, 0),
     "three deep": k * sp.sign(2 * sp.sign(sp.sign(x - c) + HALF) + v),
     "a size": k * sp.Abs(PULSE - x),
+    "one that another keeps at zero": k * sp.sign((x - c) * sp.Heaviside(sp.sin(2 * T + c))),
     "a condition": sp.Piecewise((k, sp.Abs(sp.sign(x - c) + x / 3) < 1), (c, True)),
 }
 
