@@ -17,6 +17,11 @@
  *
  * Where samples of the inputs are at t* too, the causes have them before on the one side of a direction, and after on the other.
  */
+#ifdef CG_MODEL_NESTED
+enum { CG_NESTS = 1 }; /* a side 0 is that of a kink which one inside of it keeps at zero */
+#else
+enum { CG_NESTS = 0 };
+#endif
 enum { CG_CAUSES = CG_MODEL_GUARDS + CG_CONTACT_OBSERVED * CG_MODEL_CONTACTS };
 
 #define CG_STOPPED 1e-9 /* below this fraction of what it was, a cause has stopped the motion across the surface of another */
@@ -162,13 +167,10 @@ static int cg_sides_after(const cg_instant_t *now, const unsigned char *done, do
     for (int32_t i = 0; i < CG_KINKS && status == CG_OK; i++) {
         const int32_t kink = CG_MODEL_EVENTS + i;
         const cg_crossed_t crossed = cg_guard(kink);
-#ifdef CG_MODEL_NESTED
-        const double was = detector->sign_new[kink]; /* 0: one inside of it has kept it at zero */
-#else
-        const double was = detector->sign_new[kink] != 0.0 ? detector->sign_new[kink] : -detector->sign[kink];
-#endif
+        const double was = CG_NESTS || detector->sign_new[kink] != 0.0 ? detector->sign_new[kink] : -detector->sign[kink];
+        const int known = CG_NESTS || detector->sign[kink] != 0.0;
         double value = 0.0, slack = 0.0;
-        sides[i] = !done[kink] ? was : all && detector->sign[kink] != 0.0 ? detector->sign[kink] : -was;
+        sides[i] = !done[kink] ? was : all && known ? detector->sign[kink] : -was;
         if (!now->fired[kink] || (moved && !all)) {
             status = cg_quantity(&crossed, t, x, sided, u, &value, now->work);
         }
