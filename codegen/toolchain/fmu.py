@@ -150,10 +150,11 @@ def _compiled(model: BaseModel, compiler: Compiler, texts: Mapping[str, str], un
     flags = compiler.core_flags(tuned=False, reproducible=facts["reproducible"])
     objects = []
     if not compiler.crosses:  # not every linker joins the objects of another platform
-        start = f"{model.name}_fmu.c"
-        every = {name: text for name, text in texts.items() if not name.startswith((start, "fmi", "cg_fmi"))}
+        own = {name for name in texts if name.startswith(f"{model.name}_")}
+        apart = {f"{model.name}_fmu.c"} | {n for n in texts.keys() - own if n.startswith(("fmi", "cg_fmi"))}
+        every = {name: text for name, text in texts.items() if name not in apart}
         every[PREFIX_HEADER] = ""  # renames functions of a version of FMI, but not in a library
-        runtime = {name: text for name, text in every.items() if not name.startswith(f"{model.name}_")}
+        runtime = {name: text for name, text in every.items() if name not in own}
         for name, known in (("cg_fmu_runtime", runtime), (f"{model.name}_fmu_model", every)):
             shared = [unit for unit in units if unit in known]
             objects.append(compile_object(name, known, compiler, shared, flags))

@@ -358,10 +358,10 @@ def test_an_archive_that_is_not_an_fmu_is_not_replaced(oscillator: Any, tmp_path
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_any_text_is_described(version: str, tmp_path: Path) -> None:
-    """Markup, control characters that XML does not have, and units that nobody can read."""
+    """Markup, control characters that XML does not have, and units that nobody can read; a name like a file of FMI."""
     x, v = cg.coordinates("x"), cg.rate(cg.coordinates("x"))
     system = cg.System(
-        "texts",
+        "fmi2",
         coordinates=[x],
         kinetic=v**2 / 2,
         potential=x**2,
