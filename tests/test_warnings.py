@@ -47,8 +47,15 @@ def _ensemble(tmp_path: Path) -> None:
     cg.ensemble(model, (0, 1), {"x": np.ones(8), "x_dot": 0}, {"m": 1, "k": 4}, rtol=1e-20, atol=1e-12)
 
 
+def _fit(tmp_path: Path) -> None:
+    """SciPy calls the residuals."""
+    data = {"x": (np.arange(9), np.cos(2 * np.arange(9)))}
+    given = {"initial": {"x": 1, "x_dot": 0}, "parameters": {"m": 1, "k": 3.9}}
+    cg.fit(model, data, free=["k"], **given, rtol=1e-20, atol=1e-12)
+
+
 @needs_core
-@pytest.mark.parametrize("call", [_body, _urdf, _branch, _tolerance, _ensemble])
+@pytest.mark.parametrize("call", [_body, _urdf, _branch, _tolerance, _ensemble, _fit])
 def test_the_line_of_the_caller(call: Callable[[Path], None], tmp_path: Path) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

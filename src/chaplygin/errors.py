@@ -124,7 +124,7 @@ def warn_caller(text: str, category: type[Warning] = RuntimeWarning) -> None:
 
 def _is_inside(module: str) -> bool:
     """Whether a frame belongs to the package, or to what calls its functions for it."""
-    return module.startswith("chaplygin.") or module in ("functools", "contextlib")
+    return module.partition(".")[0] in ("chaplygin", "collections", "contextlib", "functools", "scipy")
 
 
 class ConsistencyWarning(RuntimeWarning):
