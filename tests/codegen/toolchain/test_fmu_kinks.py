@@ -273,7 +273,6 @@ def test_events_on_the_slip_of_a_block_that_sticks(
         assert result["x"][-1] == pytest.approx(sol["x"][-1], abs=1e-6)
 
 
-@pytest.mark.slow
 def test_a_guard_that_jumps_where_a_slip_ends_occurs_with_it(tmp_path: Path) -> None:
     """It turns the slip back, so that this never ended if the importer saw its end later than that of the guard."""
     x, n = cg.coordinates("x n")
