@@ -87,7 +87,7 @@ class Inputs:
 
     @property
     def specs(self) -> list[Any]:
-        """The inputs of one run in the order of their names, as a caller gives them: see the module's docstring.
+        """The inputs of one run in the order of their names, as a caller gives them: see `given_inputs`.
 
         None for a rate that follows from its input.
         """
