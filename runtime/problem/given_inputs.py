@@ -165,14 +165,13 @@ def _specs(value: Any, names: tuple[str, ...], count: int | None, flags: Sequenc
     if isinstance(value, np.ndarray) and value.ndim != 1 and (value.ndim != 2 or count is None):
         raise ArgumentError(f"inputs has shape {value.shape}; shape ({len(names)},) is needed")
     specs = arguments.entries("inputs", value, f"a dict by name, or a sequence in the order {_order(names)}")
-    if len(specs) == missing.count(0.0) < len(names):
-        each = iter(specs)
-        return [None if default is None else next(each) for default in missing]
-    if len(specs) != len(names):
+    listed = entries_named(names, flags, specs)
+    if len(specs) != len(listed):
         raise ArgumentError(
-            f"inputs has {len(specs)} entries; {len(names)} are needed, in the order {_order(names)}"
+            f"inputs has {len(specs)} entries; {len(listed)} are needed, in the order {_order(listed)}"
         )
-    return specs
+    by_name = dict(zip(listed, specs))
+    return [by_name.get(name, default) for name, default in zip(names, missing)]
 
 
 def entries_named(names: tuple[str, ...], flags: Sequence[int], values: Any) -> tuple[str, ...]:
