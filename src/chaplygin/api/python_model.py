@@ -30,7 +30,7 @@ from chaplygin.runtime.interface.assumptions import ZERO_AT_START
 from chaplygin.runtime.interface.statuses import UNSUPPORTED, kernel_failed
 from chaplygin.runtime.model.derivatives import require_compiled
 from chaplygin.runtime.problem import pivots
-from chaplygin.runtime.problem.consistency import Accepted, Accuracy
+from chaplygin.runtime.problem.consistency import Accepted, Accuracy, held
 from chaplygin.runtime.problem.options import DEFAULTS, corrects, of_call, shown
 from chaplygin.runtime.results.run_data import Problem
 from chaplygin.runtime.results.solution import Solution
@@ -233,9 +233,10 @@ class PythonEnsemble:
         times = job.t_eval
         if times is not None and result.end is not None and (not len(times) or times[-1] != job.t_span[1]):
             times = np.append(times, job.t_span[1])
-        sol = job.model.integrate(
-            job.t_span, Accepted(x0), p, part.inputs.column(j), t_eval=times, **vars(job.options)
-        )
+        with held():  # what is said of all trajectories, the ensemble says
+            sol = job.model.integrate(
+                job.t_span, Accepted(x0), p, part.inputs.column(j), t_eval=times, **vars(job.options)
+            )
         result.y[:, :, j] = np.nan
         if job.t_eval is None:
             result.y[:, 0, j] = sol.y[:, -1]

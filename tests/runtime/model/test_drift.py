@@ -102,3 +102,19 @@ def test_without_a_projection_only_the_message_tells() -> None:
             in loose.message
         )
         assert "tolerances off" not in held.message
+
+
+def test_trajectories_of_an_ensemble_do_not_warn_one_by_one() -> None:
+    model = python_model(RING.system.equations("multipliers").program, quiet=True)
+    given: dict[str, Any] = {
+        "initial": RING.initial,
+        "parameters": RING.parameters,
+        "rtol": 1e-3,
+        "atol": 1e-3,
+    }
+    with pytest.warns(RuntimeWarning, match="tolerances off"):
+        alone = model.integrate((0, 150), **given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ens = cg.ensemble(model, (0, 150), **given, n=2)
+    assert (ens.y == alone.y[:, -1:]).all()
