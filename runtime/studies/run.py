@@ -55,7 +55,7 @@ def run_study(
         if folder is not None:
             folder.close()
     if result.interrupted:
-        rest = "with out= the same call would run the rest"
+        rest = "without out= nothing is kept; with it, the same call runs the rest"
         if folder is not None:
             rest = f"the same call with out={str(folder.path)!r} runs the rest"
         finished = f"{result.done} of {count} trajectories are finished"

@@ -78,7 +78,7 @@ def test_json_and_a_study_that_is_not_kept(file: str, capsys: pytest.CaptureFixt
     out, err = capsys.readouterr()
     facts = json.loads(out)
     assert (facts["done"], facts["interrupted"], facts["results"]) == (0, True, {})
-    assert err == "chaplygin: with -o FOLDER, the same command would run the rest\n"
+    assert err == "chaplygin: without -o FOLDER nothing is kept; with it, the same command runs the rest\n"
 
 
 def test_results_of_a_study_in_which_nothing_has_ended(file: str, tmp_path: Path) -> None:

@@ -48,8 +48,8 @@ def study(arguments: Namespace) -> int:
     else:
         print(result.summary())
     if result.interrupted:
-        how, runs = ("", "runs") if {**given, **chosen}.get("out") else ("with -o FOLDER, ", "would run")
-        print(f"chaplygin: {how}the same command {runs} the rest", file=sys.stderr)
+        kept = "" if {**given, **chosen}.get("out") else "without -o FOLDER nothing is kept; with it, "
+        print(f"chaplygin: {kept}the same command runs the rest", file=sys.stderr)
     return 0 if not len(result.failed) and not result.interrupted else 1
 
 
