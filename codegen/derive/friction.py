@@ -96,8 +96,8 @@ def _limited(eqs: EquationNodes, contact: Contact, contacts: list[Contact]) -> C
             continue
         if contact.sign is not None:
             raise DeclarationError(
-                f"Coulomb {contact.name!r}: its normal force contains multipliers, so that mu |N| may not jump with "
-                f"the sign of a slip, as it does with that of {c.name}"
+                f"Coulomb {contact.name!r}: mu |N| jumps with the sign of the slip of {c.name}, which is not possible "
+                "where N contains multipliers; take the jump out of mu and N, or give an N without multipliers"
             )
         middle = jump if c is contact else middle
     limit, normal = found
