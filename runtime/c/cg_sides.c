@@ -41,46 +41,49 @@ static int32_t cg_sides_guards(const cg_run_t *run)
 
 /* ---- rounding ---- */
 
-/* The change of the guards if state and time are shaken, see cg_shake; the larger of it and `noise`. */
-static int cg_sides_shake(cg_run_t *run, int changing, double *noise)
+/* The change of the guards from `first` on if state and time are shaken, see cg_shake; the larger of it and `noise`. */
+static int cg_sides_shake(cg_run_t *run, int32_t first, int changing, double *noise)
 {
     cg_detector_t *const detector = run->detector;
     const double model_t = cg_time_of_model(run, run->t);
     memcpy(detector->x, run->x, sizeof(double) * (size_t)run->ld);
     cg_shake(detector->x, run->n_own, changing);
     const int status = cg_detector_guards_by_side(run, model_t * (1.0 + 0.5 * CG_MOMENT), detector->x, detector->guards);
-    for (int32_t i = 0; i < detector->n_guards && status == CG_OK; i++) {
+    for (int32_t i = first; i < detector->n_guards && status == CG_OK; i++) {
         const double change = fabs(detector->guards[i] - detector->end[i]);
         noise[i] = change < HUGE_VAL ? cg_larger(noise[i], change) : noise[i];
     }
     return status;
 }
 
-/* What of each guard is rounding error of the state, in detector->noise; the guards at run->t are in detector->end. */
-static void cg_sides_rounding_of_state(cg_run_t *run)
+/* What of each guard from `first` on is rounding error of the state, in detector->noise; the guards at run->t are in
+ * detector->end. That of events at rest is needed until the next reset: where the sides of events stay, `first` is the first
+ * kink. */
+static void cg_sides_rounding_of_state(cg_run_t *run, int32_t first)
 {
     double *const noise = run->detector->noise;
     const int32_t n = run->detector->n_guards;
-    memset(noise, 0, sizeof(double) * (size_t)n);
-    if (cg_sides_shake(run, 0, noise) != CG_OK || cg_sides_shake(run, 1, noise) != CG_OK) {
-        memset(noise, 0, sizeof(double) * (size_t)n); /* too close to where guards have no value */
+    const size_t bytes = sizeof(double) * (size_t)(n - first);
+    memset(noise + first, 0, bytes);
+    if (cg_sides_shake(run, first, 0, noise) != CG_OK || cg_sides_shake(run, first, 1, noise) != CG_OK) {
+        memset(noise + first, 0, bytes); /* too close to where guards have no value */
     }
-    for (int32_t i = 0; i < n; i++) {
+    for (int32_t i = first; i < n; i++) {
         noise[i] = cg_larger(CG_ZERO / CG_MOMENT * noise[i], DBL_MIN);
     }
 }
 
-/* Adds the motion during the rounding error of the time to that of the guards whose side is that of the flow, in
- * detector->noise. */
-static void cg_sides_rounding_of_time(cg_run_t *run)
+/* Adds the motion during the rounding error of the time to that of the guards from `first` on whose side is that of the flow,
+ * in detector->noise. */
+static void cg_sides_rounding_of_time(cg_run_t *run, int32_t first)
 {
     cg_detector_t *const detector = run->detector;
     double *const noise = detector->noise, moment = 1.0;
     const int32_t n = cg_sides_guards(run);
-    if (n > 0 && cg_detector_later(run, 0, &moment) != CG_OK) { /* a failure is that of the next step */
+    if (n > first && cg_detector_later(run, 0, &moment) != CG_OK) { /* a failure is that of the next step */
         memcpy(detector->values, detector->end, sizeof(double) * (size_t)n);
     }
-    for (int32_t i = 0; i < n; i++) {
+    for (int32_t i = first; i < n; i++) {
         noise[i] = cg_larger(noise[i], CG_ZERO * fabs(run->t / moment * (detector->values[i] - detector->end[i])));
     }
 }
@@ -204,7 +207,7 @@ static int cg_sides_on_kinks(cg_run_t *run, double *on)
         || cg_detector_guards_by_side(run, cg_time_of_model(run, run->t), run->x, detector->end) != CG_OK) {
         return 0;
     }
-    cg_sides_rounding_of_state(run);
+    cg_sides_rounding_of_state(run, run->model->n_events);
     for (int32_t i = run->model->n_events; i < detector->n_guards; i++) {
         on[i] = fabs(detector->end[i]) <= detector->noise[i] ? 1.0 : 0.0;
         any = any || on[i] != 0.0;
@@ -453,12 +456,9 @@ static int cg_sides_kinks_ahead(cg_run_t *run)
 static int cg_sides_follow_kinks(cg_run_t *run, int32_t which, int *at_zero)
 {
     cg_detector_t *const detector = run->detector;
-    double *const noise = detector->fires;
-    const size_t bytes = sizeof(double) * (size_t)detector->n_guards;
     int status = cg_detector_evaluate(run, run->t, run->x, -1, detector->end);
-    memcpy(noise, detector->noise, bytes); /* that of events at rest is still needed */
-    cg_sides_rounding_of_state(run);
-    cg_sides_rounding_of_time(run);
+    cg_sides_rounding_of_state(run, run->model->n_events);
+    cg_sides_rounding_of_time(run, run->model->n_events);
     for (int32_t i = 0; i < run->model->n_events; i++) {
         memset(&detector->leaving[i], 0, sizeof detector->leaving[i]);
         detector->leaving[i].settled = 1;
@@ -466,7 +466,6 @@ static int cg_sides_follow_kinks(cg_run_t *run, int32_t which, int *at_zero)
     *at_zero = cg_sides_kinks_at_zero(run, which);
     status = status == CG_OK && *at_zero ? cg_sides_look_ahead(run) : status;
     status = status == CG_OK && which == CG_RESTING_KINKS ? cg_sides_kinks_ahead(run) : status;
-    memcpy(detector->noise, noise, bytes);
     return status;
 }
 
@@ -586,7 +585,7 @@ int cg_detector_sides(cg_run_t *run, int instant)
         return status == CG_OK ? cg_sides_of_resting_kinks(run) : status;
     }
     if (detector->n_guards > 0) {
-        cg_sides_rounding_of_state(run);
+        cg_sides_rounding_of_state(run, 0);
     }
     status = cg_sides_of_others(run);
     if (status == CG_OK && cg_sides_guards(run) > 0) {
@@ -594,7 +593,7 @@ int cg_detector_sides(cg_run_t *run, int instant)
             status = cg_detector_evaluate(run, run->t, run->moved, 0, detector->values);
             memcpy(detector->before, detector->values, sizeof(double) * (size_t)run->model->n_events);
         }
-        cg_sides_rounding_of_time(run);
+        cg_sides_rounding_of_time(run, 0);
         const int events = cg_sides_by_value(run, start), kinks = cg_sides_kinks_at_zero(run, CG_ALL_KINKS);
         status = (events || kinks) && status == CG_OK ? cg_sides_look_ahead(run) : status;
         status = status == CG_OK && kinks ? cg_sides_kinks_ahead(run) : status;

@@ -364,6 +364,39 @@ def test_a_block_that_rests_on_its_stop_is_pulled_away_by_a_growing_load() -> No
 
 
 @functools.cache
+def stopped_beside_a_kink() -> Model:
+    """A block on a rough floor, pushed by u + sign(z)/100, beside a mass that stops where y falls through 0."""
+    x, y, z = cg.coordinates("x y z")
+    u = cg.inputs("u")
+    slip, v, w = cg.rate(x), cg.rate(y), cg.rate(z)
+    return cg.System(
+        "stopped_beside_a_kink",
+        coordinates=[x, y, z],
+        kinetic=(slip**2 + v**2 + w**2) / 2,
+        forces={slip: u + sp.sign(z - 2) / 100},
+        contacts=[cg.Coulomb("floor", slip=slip, normal=1, mu=sp.Rational(3, 10))],
+        events=[cg.Event(y, direction=-1, reset={v: 0}, name="stops")],
+    ).compile()
+
+
+@pytest.mark.parametrize("case", range(6))
+def test_inputs_that_change_do_not_move_what_rests_on_its_stop(case: int) -> None:
+    """The mass rests at some 1e-17, on one side or the other: rounding error of the time at which it has stopped."""
+    start = {
+        "x": 0.0,
+        "y": 0.3 + 0.01 * case,
+        "z": 0.0,
+        "x_dot": 0.0,
+        "y_dot": -0.7 - 0.013 * case,
+        "z_dot": 0.0,
+    }
+    run = stopped_beside_a_kink().stepper(start, inputs={"u": 0.0})
+    assert [name for _, name in advance(run, 2.0)] == ["stops"]
+    run.set_inputs(u=0.1)
+    assert advance(run, 3.0) == []
+
+
+@functools.cache
 def masses() -> Model:
     """A small mass between a wall at 0 and a large one: elastic collisions."""
     x, X, d, M = *cg.coordinates("x X"), *cg.parameters("d M")
