@@ -429,12 +429,14 @@ static int cg_events_ends_at_kink(cg_run_t *run, int32_t *index)
 {
     cg_detector_t *const detector = run->detector;
     const double *const end = detector->samples + (ptrdiff_t)(CG_NODES - 1) * detector->n_observed;
+    const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
     int status = CG_OK;
     *index = -1;
     for (int32_t i = run->model->n_events; i < detector->n_guards && run->jump != NULL && *index < 0 && status == CG_OK; i++) {
         double side = 0.0;
         if (detector->active[i] != 0.0 && end[i] == 0.0 && detector->sign_new[i] != 0.0) {
             status = cg_sides_of_kink(run, i, &side);
+            memcpy(detector->end, detector->samples, bytes); /* the step may be searched again, from its start */
         }
         if (side != 0.0 && side == -detector->sign_new[i]) {
             detector->root[i] = 1.0;
