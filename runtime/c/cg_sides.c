@@ -397,18 +397,23 @@ static int cg_sides_of_others(cg_run_t *run)
     return status == CG_OK && unsure ? cg_sides_by_slope(run, &unsure) : status;
 }
 
-/* The kinks in the state moved onto the constraints, in detector->end. One may have its extremum there, as y - 1 has on the circle
- * x^2 + y^2 = 1: then by what a state is off the constraints it is beyond zero or not. */
+/* The kinks in the state moved onto the constraints, in detector->end. One may have its extremum there, as y - 1 has on the
+ * circle x^2 + y^2 = 1: then by what a state is off the constraints it is beyond zero or not. */
 static void cg_sides_on_constraints(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
-    if (run->correction == NULL || cg_run_moved_back(run, run->t, run->x, detector->x) != CG_OK
-        || cg_detector_evaluate(run, run->t, detector->x, -1, detector->values) != CG_OK) {
+    const int32_t first = run->model->n_events, end = cg_sides_guards(run);
+    if (run->correction == NULL || first == end || cg_run_moved_back(run, run->t, run->x, detector->x) != CG_OK
+        || cg_detector_guards_by_side(run, cg_time_of_model(run, run->t), detector->x, detector->guards) != CG_OK
+        || !cg_step_finite(detector->guards, end)) {
         return;
     }
-    for (int32_t i = run->model->n_events; i < cg_sides_guards(run); i++) {
-        detector->noise[i] = cg_larger(detector->noise[i], 4.0 * fabs(detector->end[i] - detector->values[i]));
-        detector->end[i] = detector->values[i];
+    for (int32_t i = first; i < end; i++) {
+        if (detector->active[i] != 0.0) {
+            const double moved = fabs(detector->end[i] - detector->guards[i]);
+            detector->noise[i] = cg_larger(detector->noise[i], 4.0 * moved);
+            detector->end[i] = detector->guards[i];
+        }
     }
 }
 
@@ -420,9 +425,7 @@ static int cg_sides_kinks_at_zero(cg_run_t *run, int32_t which)
 {
     cg_detector_t *const detector = run->detector;
     int any = 0;
-    if (run->jump != NULL) {
-        cg_sides_on_constraints(run);
-    }
+    cg_sides_on_constraints(run);
     for (int32_t i = run->model->n_events; i < cg_sides_guards(run); i++) {
         const int named = which == i || which == CG_ALL_KINKS || (which == CG_RESTING_KINKS && detector->sign[i] == 0.0);
         const int asked = named && detector->active[i] != 0.0;
