@@ -82,7 +82,7 @@ static CG_INLINE int cg_has_reset(int32_t cause)
 #endif
 }
 
-/* The quantity of a cause and what it changes by if the state is off by its tolerance. */
+/* The quantity of a cause. */
 static int cg_quantity(const cg_crossed_t *crossed, double t, const double *x, const double *p, const double *u,
                        double *value, double *work)
 {
@@ -96,22 +96,35 @@ static int cg_quantity(const cg_crossed_t *crossed, double t, const double *x, c
     return status;
 }
 
-/* How much the quantity changes if the state is off by its tolerance. */
-static int cg_slack(const cg_crossed_t *crossed, double t, const double *x, const double *p, const double *u,
-                    const double *tolerance, double *slack, double *work)
+/* The changes of the quantity if one entry of the state after another is off by its tolerance. */
+static int cg_slopes_of_state(const cg_crossed_t *crossed, double t, const double *x, const double *p, const double *u,
+                              const double *tolerance, double *changes, double *work)
 {
     double v[CG_DIRECTIONS * CG_LANES], slopes[CG_LANES];
     int status = CG_OK;
-    *slack = 0.0;
+    memset(changes, 0, sizeof(double) * CG_MODEL_N);
     for (int32_t first = 0; first < CG_MODEL_N && status == CG_OK; first += CG_LANES) {
         memset(v, 0, sizeof v);
         for (int32_t i = first; i < first + CG_LANES && i < CG_MODEL_N; i++) {
             v[(1 + i) * CG_LANES + i - first] = tolerance[i];
         }
         status = cg_slopes(crossed, t, x, p, u, v, slopes, work);
-        for (int32_t lane = 0; lane < CG_LANES; lane++) {
-            *slack += fabs(slopes[lane]);
+        for (int32_t i = first; i < first + CG_LANES && i < CG_MODEL_N; i++) {
+            changes[i] = slopes[i - first];
         }
+    }
+    return status;
+}
+
+/* How much the quantity changes if the state is off by its tolerance. */
+static int cg_slack(const cg_crossed_t *crossed, double t, const double *x, const double *p, const double *u,
+                    const double *tolerance, double *slack, double *work)
+{
+    double changes[CG_MODEL_N];
+    const int status = cg_slopes_of_state(crossed, t, x, p, u, tolerance, changes, work);
+    *slack = 0.0;
+    for (int32_t i = 0; i < CG_MODEL_N; i++) {
+        *slack += fabs(changes[i]);
     }
     return status;
 }
@@ -215,13 +228,18 @@ static int cg_take_inside(cg_instant_t *now, const double *u)
     int status = CG_OK;
 #ifdef CG_MODEL_NESTED
     for (int32_t kink = CG_MODEL_EVENTS; kink < CG_MODEL_GUARDS && status == CG_OK; kink++) {
+        if (!now->fired[kink]) {
+            continue;
+        }
         const cg_crossed_t crossed = cg_guard(kink);
         double value, slack = 0.0;
         const int rested = at->detector->sign_new[kink] == 0.0;
         status = cg_quantity(&crossed, at->t, at->before, now->sided, u, &value, now->work);
-        status = status == CG_OK ? cg_slack(&crossed, at->t, at->before, now->sided, u, at->tolerance, &slack, now->work) : status;
+        if (status == CG_OK) {
+            status = cg_slack(&crossed, at->t, at->before, now->sided, u, at->tolerance, &slack, now->work);
+        }
         const double beyond = value * now->sided[CG_MODEL_NP + kink - CG_MODEL_EVENTS];
-        if (now->fired[kink] && (rested || beyond > slack + CG_JUMPED * at->detector->scale[kink])) { /* not yet at its zero */
+        if (rested || beyond > slack + CG_JUMPED * at->detector->scale[kink]) { /* not yet at its zero */
             now->fired[kink] = 0;
             now->inside[kink] = 1;
         }
@@ -279,22 +297,15 @@ static int cg_kink_surface(const cg_instant_t *now, int32_t kink, double t, cons
 {
     const cg_crossed_t crossed = cg_guard(kink);
     const double *const tolerance = now->at->tolerance;
-    double v[CG_DIRECTIONS * CG_LANES], slopes[CG_LANES], move[CG_MODEL_N], square = 0.0, value;
+    double changes[CG_MODEL_N], square = 0.0, value;
     int status = cg_quantity(&crossed, t, x, p, u, &value, now->work);
-    for (int32_t first = 0; first < CG_MODEL_N && status == CG_OK; first += CG_LANES) {
-        memset(v, 0, sizeof v);
-        for (int32_t i = first; i < first + CG_LANES && i < CG_MODEL_N; i++) {
-            v[(1 + i) * CG_LANES + i - first] = tolerance[i];
-        }
-        status = cg_slopes(&crossed, t, x, p, u, v, slopes, now->work);
-        for (int32_t i = first; i < first + CG_LANES && i < CG_MODEL_N; i++) {
-            move[i] = slopes[i - first] * tolerance[i];
-            square += slopes[i - first] * slopes[i - first];
-        }
+    status = status == CG_OK ? cg_slopes_of_state(&crossed, t, x, p, u, tolerance, changes, now->work) : status;
+    for (int32_t i = 0; i < CG_MODEL_N && status == CG_OK; i++) {
+        square += changes[i] * changes[i];
     }
     const double part = square > 0.0 && value * value <= square ? -value / square : 0.0;
     for (int32_t i = 0; i < CG_MODEL_N && status == CG_OK; i++) {
-        on[i] = x[i] + part * move[i];
+        on[i] = x[i] + part * (changes[i] * tolerance[i]);
     }
     return status;
 }
@@ -318,7 +329,7 @@ static int cg_kink_noise(const cg_instant_t *now, int32_t kink, const unsigned c
     status = status == CG_OK ? cg_kink_surface(now, kink, t, x, p, u, y) : status;
     status = status == CG_OK ? cg_kink_jump(kink, t, y, p, u, noise, now->work) : status;
     status = status == CG_OK ? CG_MODEL_FROZEN(t, x, p, u, f, now->work) : status;
-    for (int32_t i = 0; i < CG_MODEL_N; i++) {
+    for (int32_t i = 0; i < CG_MODEL_N && status == CG_OK; i++) {
         noise[i] = fabs(jump[i] - noise[i]);
     }
     for (int changing = 0; changing < 2 && status == CG_OK; changing++) {
@@ -503,7 +514,7 @@ static int cg_delays(const cg_instant_t *now, const cg_passage_t *to, int32_t ca
     if (to->groups > 0) {
         status = cg_quantity(&crossed, at->t, to->x, to->sided, to->u, &value, now->work);
         const double beyond = value * copysign(1.0, rate);
-        if (status == CG_OK && fabs(beyond) > now->least[cause]) { /* the quantity has jumped, over zero at once or away from it */
+        if (status == CG_OK && fabs(beyond) > now->least[cause]) { /* it has jumped, over zero at once or away from it */
             memcpy(dt, to->dt, sizeof to->dt);
             return beyond * copysign(1.0, at->moment) > 0.0 ? CG_OK : CG_ORDER_MATTERS;
         }
