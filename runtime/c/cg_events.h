@@ -59,8 +59,8 @@ enum cg_detector_flags {
  * back to the other, that would be without end. So a step with a kink is accepted as the method has taken it, and its kinks
  * are not found, if the method has shortened it CG_KINK_PASSES times on the way to a kink, and until there have been
  * CG_KINK_PAUSE steps without a kink after that, after a kink behind which the motion goes straight back, and after
- * CG_KINKS_QUICK in a row that each left less of their step than CG_QUICK. In a run with derivatives, which change at each
- * kink, kinks accumulate instead, as events do. */
+ * CG_KINKS_QUICK in a row that each left less of their step than CG_QUICK. In a run with derivatives, which change where the
+ * field jumps, kinks at which it jumps accumulate instead, as events do, and only the others are passed. */
 enum { CG_KINK_PASSES = 4, CG_KINK_PAUSE = 8, CG_KINKS_QUICK = 10 };
 #define CG_QUICK 0.01
 

@@ -211,7 +211,8 @@ int cg_locate(cg_run_t *run, int32_t index, double t, double end, int *landed)
             memcpy(run->x, run->detector->x, sizeof(double) * (size_t)run->n);
             run->t = t;
             run->have_f = 0;
-            const int before = moved.g * after < -CG_SIDE * run->detector->scale[index]; /* it jumps: even the nearest value is far from zero */
+            /* it jumps: even the nearest value is far from zero */
+            const int before = moved.g * after < -CG_SIDE * run->detector->scale[index];
             return status == CG_OK && before ? cg_locate_step_over(run, index, after) : status;
         }
     }
@@ -254,8 +255,9 @@ static int cg_locate_step_before(cg_run_t *run, int32_t index, double after, int
     const double zero = run->t, length = fabs(zero - run->t_old);
     double back = cg_step_smallest(zero), g = 0.0;
     int status = cg_locate_at_end(run, index, &g);
-    for (int trial = 0; trial < 6 && status == CG_OK && *landed && g * after >= 0.0 && back < 1e-3 * length; trial++, back *= 2.0) {
+    for (int trial = 0; trial < 6 && status == CG_OK && *landed && g * after >= 0.0 && back < 1e-3 * length; trial++) {
         status = cg_locate_land(run, index, zero - run->direction * back, &g, landed);
+        back *= 2.0;
     }
     return status;
 }

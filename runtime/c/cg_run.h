@@ -86,10 +86,9 @@ enum cg_jump_starts {
 /* An instant at which the motion may jump. Its causes are the observed quantities in detector->fired, whose sides are
  * those of sign_new before it and of `sign` after it. By index: the guards, then the quantities of the contacts. */
 typedef struct cg_jump_at {
-    int32_t starts; /* enum cg_jump_starts: nothing has happened yet. With CG_STARTS_MODES, of the rest only n_blocks, t and
-                     * u_slope are set */
-    int32_t asks;   /* 1: only what the kink with the index `kink` is, where the state is about; of the rest t, before,
-                     * tolerance and detector are set */
+    int32_t starts; /* enum cg_jump_starts: nothing has happened yet */
+    int32_t asks;   /* 1: only what the kink with the index `kink` is, in the state `before`, which is close to it. Here and at a
+                     * start, moment and the functions are not set */
     int32_t kink;
     int32_t n_blocks; /* of tangents */
     double t;

@@ -90,7 +90,7 @@ static void cg_sides_rounding_of_time(cg_run_t *run, int32_t first)
 
 /* ---- the flow ---- */
 
-/* The guards of events after a time s of the flow from run->x, where the derivative run->f is known. */
+/* The guards after a time s of the flow from run->x, where the derivative run->f is known. */
 static int cg_sides_flow(cg_run_t *run, double s, double *guards)
 {
     static const double part[4] = {0.0, 0.5, 0.5, 1.0}, weight[4] = {1.0, 2.0, 2.0, 1.0};
@@ -135,8 +135,8 @@ static void cg_sides_see(cg_ahead_t *ahead, double value, double noise, double e
     }
 }
 
-/* The guards of events a moment later, by a step of order 2: where a slope that is left of rounding errors bends at once, the
- * tangent shows another side. 0: they have no value there. */
+/* The guards a moment later, by a step of order 2: where a slope that is left of rounding errors bends at once, the tangent
+ * shows another side. 0: they have no value there. */
 static int cg_sides_a_moment_ahead(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;

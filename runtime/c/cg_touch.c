@@ -73,7 +73,7 @@ int cg_only_touches(cg_run_t *run, int32_t index, double *back)
     cg_detector_t *const detector = run->detector;
     const double theta = detector->root[index], sign = detector->sign_new[index];
     const double last = -sign * detector->samples[(ptrdiff_t)(CG_NODES - 1) * detector->n_observed + index];
-    const int kink = run->jump != NULL && index >= run->model->n_events; /* it is seen by no lanes; its scale may be that of errors */
+    const int kink = run->jump != NULL && index >= run->model->n_events; /* not seen by lanes; its scale may be that of errors */
     double far, beyond, noise;
     if (run->correction == NULL || index >= detector->first_contact
         || cg_touch_excursion(run, index, theta, sign, &far, back) != CG_OK

@@ -1,9 +1,11 @@
 /* cg_variational_inline.h: the table of cg_variational.h. Included at the end of the file of a model's directional
  * derivatives, which defines CG_MODEL_N, CG_MODEL_NP, CG_MODEL_INPUTS, CG_MODEL_MODES, CG_MODEL_GUARDS, CG_MODEL_EVENTS,
- * CG_MODEL_CONTACTS, CG_MODEL_ENDS (1: an event can end a run), CG_MODEL_DIGEST, CG_MODEL_ALONG (the derivatives of the right-hand side), CG_MODEL_RHS and
- * CG_MODEL_OPERATIONS (the kernel over lanes in it, if what it hoists stays the same during a run) and, if the model has the
- * kernel, CG_MODEL_ALONG_GUARDS, _CONTACTS, _PROJECT, _CORRECTION and _RESETS (an array with an entry for each event),
- * CG_MODEL_SIGNS (the index of each contact's sign mode, or -1), CG_MODEL_WORK, and CG_VARIATIONAL, the table's name.
+ * CG_MODEL_CONTACTS, CG_MODEL_ENDS (1: an event can end a run), CG_MODEL_DIGEST, CG_MODEL_ALONG (the derivatives of the
+ * right-hand side), CG_MODEL_RHS and CG_MODEL_OPERATIONS (the kernel over lanes in it, if what it hoists stays the same during a
+ * run) and, if the model has the kernel, CG_MODEL_ALONG_GUARDS, _CONTACTS, _PROJECT, _CORRECTION and _RESETS (an array with an
+ * entry for each event), CG_MODEL_FROZEN (the right-hand side where kinks have the sides that follow the parameters) and
+ * CG_MODEL_NESTED (CG_MODEL_ALONG_GUARDS takes such sides, too), CG_MODEL_SIGNS (the index of each contact's sign mode, or -1),
+ * CG_MODEL_WORK, and CG_VARIATIONAL, the table's name.
  */
 #include "cg_events.h"
 #include "cg_flatten.h"
