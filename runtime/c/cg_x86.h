@@ -1,12 +1,13 @@
 /* cg_x86.h: the vector instructions of x86 that lanes use, by the names of <immintrin.h> after cg_.
  *
- * For GCC up to 14 they are its own functions, which that header consists of: it has 50,000 lines, and reading them would
- * be a quarter of the time in which the lanes of a short model are compiled. Nobody promises that later ones have them.
+ * For GCC 9 to 14 they are its own functions, which that header consists of: it has 50,000 lines, and reading them would
+ * be a quarter of the time in which the lanes of a short model are compiled. Earlier ones lack some of them, such as vfmsubpd,
+ * and nobody promises that later ones have them.
  */
 #ifndef CG_X86_H
 #define CG_X86_H
 
-#if defined(__GNUC__) && __GNUC__ <= 14 && !defined(__clang__) && !defined(__INTEL_COMPILER)
+#if defined(__GNUC__) && __GNUC__ >= 9 && __GNUC__ <= 14 && !defined(__clang__) && !defined(__INTEL_COMPILER)
 
 typedef double cg_m128d __attribute__((vector_size(16)));
 typedef double cg_m256d __attribute__((vector_size(32)));
