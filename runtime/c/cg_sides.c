@@ -240,7 +240,8 @@ static double cg_sides_leaves(cg_run_t *run, const double *on)
     return 0.0;
 }
 
-int cg_sides_choose_modes(cg_run_t *run, double *ahead)
+/* cg_sides_choose_modes, with kinks inside of others on the sides in detector->sign. */
+static int cg_sides_choose_between(cg_run_t *run, double *ahead)
 {
     cg_detector_t *const detector = run->detector;
     double *const modes = run->u + detector->n_inputs, *const on = detector->samples;
@@ -274,6 +275,20 @@ int cg_sides_choose_modes(cg_run_t *run, double *ahead)
     *ahead = memcmp(modes, kept, bytes) != 0 ? s : 0.0;
     memcpy(detector->free, free, places);
     return cg_run_inputs(run, run->t, run->x);
+}
+
+int cg_sides_choose_modes(cg_run_t *run, double *ahead)
+{
+    cg_detector_t *const detector = run->detector;
+    double *const sides = detector->sign + run->model->n_events, *const before = detector->fires;
+    const size_t bytes = sizeof(double) * (size_t)(detector->n_guards - run->model->n_events);
+    memcpy(before, sides, bytes);
+    if (detector->memory.begun != CG_WATCH_MODES) { /* the state has moved: what is inside of a kink is as the state shows */
+        memset(sides, 0, bytes);
+    }
+    const int status = cg_sides_choose_between(run, ahead);
+    memcpy(sides, before, bytes);
+    return status;
 }
 
 int cg_sides_leave(cg_run_t *run, double ahead)
