@@ -43,7 +43,7 @@ static int cg_event_handling_count(cg_run_t *run)
 /* Whether the flights of an event shrink by a ratio that has settled. */
 static int cg_event_handling_shrinks(const cg_flights_t *flights)
 {
-    return flights->ratio > 0.0 && fabs(flights->ratio - flights->before) <= 0.1 * (1.0 - flights->ratio);
+    return flights->ratio > 0.0 && flights->ratio < 1.0 && fabs(flights->ratio - flights->before) <= 0.1 * (1.0 - flights->ratio);
 }
 
 /* Moves the time to the limit of the events of `detector->cause`, if they shrink so. */
