@@ -21,6 +21,7 @@ typedef struct cg_bracket {
     double g_low;  /* the value there; 0 if the sign is known otherwise */
     double upto;
     double noise;  /* a value below this is zero */
+    double known;  /* up to here it has this sign, whatever its value shows */
     double width;  /* accuracy of a root, as a fraction of the step */
     double root;   /* 2: none */
 } cg_bracket_t;
@@ -113,7 +114,7 @@ static int cg_bracket_sample(cg_bracket_t *bracket, double theta, double *value)
 {
     cg_detector_t *const detector = bracket->run->detector;
     const int status = cg_detector_inside(bracket->run, theta, bracket->index, detector->values);
-    *value = detector->values[bracket->index];
+    *value = theta <= bracket->known ? copysign(detector->values[bracket->index], bracket->sign) : detector->values[bracket->index];
     return status;
 }
 
@@ -296,6 +297,17 @@ static int cg_bracket_piece(cg_bracket_t *bracket, double a, double b, const dou
     return cg_bracket_follow(bracket, a, b, v, c, largest, accurate);
 }
 
+/* The part of the step in which the sign of a guard is a rounding error, since it jumps over zero where the last instant was. */
+static double cg_bracket_beside_jump(const cg_run_t *run, int32_t index)
+{
+    const cg_detector_t *const detector = run->detector;
+    if (index >= run->model->n_events || !(detector->noise[index] < 0.0)) {
+        return -1.0;
+    }
+    const double since = fabs(cg_time_span(detector->memory.t_event, cg_time_outside(run, run->t_old)));
+    return (-detector->noise[index] - since) / fabs(run->t - run->t_old);
+}
+
 int cg_detector_bracket(cg_run_t *run, int32_t index, double upto)
 {
     cg_detector_t *const detector = run->detector;
@@ -310,8 +322,10 @@ int cg_detector_bracket(cg_run_t *run, int32_t index, double upto)
     bracket.upto = upto;
     bracket.width = 2.0 * DBL_EPSILON * (1.0 + fabs(run->t) / length);
     bracket.root = 2.0;
+    bracket.known = bracket.sign != 0.0 ? cg_bracket_beside_jump(run, index) : -1.0;
     for (int j = 0; j < CG_NODES; j++) {
         v[j] = detector->samples[(ptrdiff_t)j * detector->n_observed + index];
+        v[j] = cg_nodes[j] <= bracket.known ? copysign(v[j], bracket.sign) : v[j];
     }
     if (detector->cursor[index] == 0.0) {
         bracket.g_low = v[0];

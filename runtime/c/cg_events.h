@@ -19,6 +19,8 @@
  *   - At the start and after a reset, the side of a guard that is zero to rounding is that to which the flow takes it
  *     first (cg_sides.c). One whose event has a reset keeps the side it had, or at the start the one from which it can
  *     occur, so that leaving to the other side is a crossing, then and there. One that stays at zero goes on to keep it.
+ *   - After a reset, what counts for a guard that jumps over zero where the state is is its distance from there, not its value;
+ *     until that is visible, its sign is rounding, and it is on the side to which the flow takes it (cg_surface.c).
  *   - A guard that vanishes where contacts stick is not observed meanwhile, and has no side when they slip (cg_held.c).
  *   - A jump over zero in a reset is not a crossing; a jump over zero caused by an input is, at the beginning of the step
  *     after it. Inputs that are set before the first step belong to the start.
@@ -120,10 +122,11 @@ typedef struct cg_detector_memory {
 typedef struct cg_ahead {
     double side;     /* that it takes first; 0: none that is visible */
     double size;     /* of the guard when it first is visible */
+    double time;     /* how much later it shows that side */
     int32_t bends;   /* its slope is zero, as far as one sees */
     int32_t settled; /* enough is known */
     int32_t rested;  /* its event occurs where it rested at zero */
-    int32_t reserved;
+    int32_t jumps;   /* it jumps over zero here: its distance from there is what is seen (cg_surface.c) */
 } cg_ahead_t;
 
 /* The occurrences of an event: the times between the last ones. */
@@ -166,7 +169,7 @@ typedef struct cg_detector {
     double *limit;     /* occurrences until the run ends, 0: never; likewise */
     double *sign;      /* [n_observed] side of zero at run->t: -1, +1, or 0 if not known yet */
     double *kept;      /* [n_guards] while `sign` is 0: the side that it keeps until it leaves zero; 0: none */
-    double *noise;     /* [n_guards] a value below this was rounding, at the last instant */
+    double *noise;     /* [n_guards] a value below this was rounding, at the last instant; below 0: so is its sign, this long */
     double *before;    /* [n_guards] the values before what happens at run->t */
     double *count;     /* occurrences so far */
     double *sign_new;  /* `sign` during the search */

@@ -66,6 +66,14 @@ enum cg_instant { CG_SIDES_START, CG_SIDES_RESET, CG_SIDES_MODES /* only these m
 int cg_detector_sides(cg_run_t *run, int instant);
 void cg_detector_go_on(cg_detector_t *detector); /* with what fires at the same time, if anything does */
 int cg_detector_occurred(const cg_run_t *run, int32_t index, double t); /* whether the last time of an event was at t */
+/* For guards that jump over zero. Where detector->leaving says so, cg_surface_distances puts distances from there in place of
+ * values, those in the state x at t. cg_surface_jumps: whether the guard jumps closer than 2^doublings to run->x.
+ * cg_surface_turns: whether the reset at run->t has turned the motion away from there, or towards it.
+ * cg_surface_begin: before the first of these at an instant; late: the motion before it counts. detector->x_jump must stay. */
+void cg_surface_begin(cg_run_t *run, int late);
+int cg_surface_jumps(cg_run_t *run, int32_t index, int doublings);
+int cg_surface_turns(cg_run_t *run, int32_t index);
+void cg_surface_distances(cg_run_t *run, double t, const double *x, double *guards);
 int cg_detector_ends(const cg_detector_t *detector, int32_t index); /* whether `index`, which is zero now, ends the run */
 int cg_detector_has_room(const cg_detector_t *detector, int64_t rows); /* in its log, if it has one */
 void cg_detector_log(cg_run_t *run, int32_t cause, const cg_record_t *record, const double *before);

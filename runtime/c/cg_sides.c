@@ -14,6 +14,7 @@ enum { CG_PROBES = 18 };         /* times, each CG_FURTHER times the one before 
 #define CG_LINEAR 22.0           /* a guard that grows by less between two of them has a slope, else a bend: 8^1.5 */
 #define CG_PART_OF_STEP 0.015625 /* the longest of the times in a step, */
 #define CG_MOMENTS 1e4           /* or in moments where there is none yet */
+enum { CG_LATE = 12 };         /* doublings of a rounding error by which a step may end behind a jump over zero */
 #define CG_FADED 1e-6            /* of the longest time between events: a flight that is one of many, or the last of one */
 
 int cg_detector_later(cg_run_t *run, int32_t only, double *moment)
@@ -115,8 +116,8 @@ static int cg_sides_flow(cg_run_t *run, double s, double *guards)
     return status != CG_OK ? status : cg_detector_guards_by_side(run, cg_time_of_model(run, run->t + s), x, guards);
 }
 
-/* The next value of a guard; `expected`: the side on which no more needs to be known, or 0. */
-static void cg_sides_see(cg_ahead_t *ahead, double value, double noise, double expected)
+/* The next value of a guard, at this time from now; `expected`: the side on which no more needs to be known, or 0. */
+static void cg_sides_see(cg_ahead_t *ahead, double time, double value, double noise, double expected)
 {
     const double shown = value > noise ? 1.0 : value < -noise ? -1.0 : 0.0;
     if (ahead->settled || shown == 0.0) {
@@ -125,23 +126,29 @@ static void cg_sides_see(cg_ahead_t *ahead, double value, double noise, double e
     if (ahead->side == 0.0) {
         ahead->side = shown;
         ahead->size = fabs(value);
+        ahead->time = time;
         ahead->bends = 1;
         ahead->settled = shown == expected || expected == 0.0;
     } else {
         const double growth = value * ahead->side / ahead->size;
         ahead->bends = growth > CG_LINEAR;
-        ahead->side = growth < 0.0 ? -ahead->side : ahead->side; /* it only just showed on that side */
+        if (growth < 0.0) { /* it only just showed on that side */
+            ahead->side = -ahead->side;
+            ahead->time = time;
+        }
         ahead->settled = 1;
     }
 }
 
 /* The guards a moment later, by a step of order 2: where a slope that is left of rounding errors bends at once, the tangent
  * shows another side. 0: they have no value there. */
-static int cg_sides_a_moment_ahead(cg_run_t *run)
+static int cg_sides_a_moment_ahead(cg_run_t *run, double *time)
 {
     cg_detector_t *const detector = run->detector;
     double *const k = detector->flow, moment;
-    if (cg_detector_later(run, 0, &moment) != CG_OK || fabs(moment) < 2.0 * cg_step_smallest(run->t)
+    const int status = cg_detector_later(run, 0, &moment);
+    *time = fabs(moment);
+    if (status != CG_OK || *time < 2.0 * cg_step_smallest(run->t)
         || cg_run_probe(run, run->t + moment, detector->x, k) != CG_OK) {
         return 0;
     }
@@ -149,8 +156,12 @@ static int cg_sides_a_moment_ahead(cg_run_t *run)
     for (int32_t i = 0; i < run->n; i++) {
         detector->x[i] = run->x[i] + 0.5 * moment * (run->f[i] + k[i]);
     }
-    return cg_run_inputs(run, t, detector->x) == CG_OK
+    const int seen = cg_run_inputs(run, t, detector->x) == CG_OK
         && cg_detector_guards_by_side(run, cg_time_of_model(run, t), detector->x, detector->guards) == CG_OK;
+    if (seen) {
+        cg_surface_distances(run, t, detector->x, detector->guards);
+    }
+    return seen;
 }
 
 /* Whether enough is known of all guards. */
@@ -168,10 +179,11 @@ static int cg_sides_look_ahead(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     const int32_t n = cg_sides_guards(run);
-    const int seen = cg_sides_a_moment_ahead(run);
+    double later = 0.0;
+    const int seen = cg_sides_a_moment_ahead(run, &later);
     for (int32_t i = 0; i < n && seen; i++) { /* mostly it shows that all leave to the side where they are expected */
         cg_ahead_t found = detector->leaving[i];
-        cg_sides_see(&found, detector->guards[i], detector->noise[i], detector->kept[i]);
+        cg_sides_see(&found, later, detector->guards[i], detector->noise[i], detector->kept[i]);
         detector->leaving[i] = found.settled ? found : detector->leaving[i];
     }
     const int status = cg_run_derivative(run);
@@ -187,8 +199,9 @@ static int cg_sides_look_ahead(cg_run_t *run)
         if (s < 2.0 * cg_step_smallest(run->t) || cg_sides_flow(run, run->direction * s, detector->guards) != CG_OK) {
             continue; /* not a time at which anything could be seen */
         }
+        cg_surface_distances(run, run->t + run->direction * s, detector->flow, detector->guards);
         for (int32_t i = 0; i < n; i++) {
-            cg_sides_see(&detector->leaving[i], detector->guards[i], detector->noise[i], detector->kept[i]);
+            cg_sides_see(&detector->leaving[i], s, detector->guards[i], detector->noise[i], detector->kept[i]);
         }
     }
     return cg_run_inputs(run, run->t, run->x);
@@ -341,6 +354,65 @@ int cg_detector_occurred(const cg_run_t *run, int32_t index, double t)
     return run->detector->count[index] > 0.0 && since <= 2.0 * cg_step_smallest(t);
 }
 
+/* The doublings of a rounding error within which a guard that is far from zero both before and after a reset may jump over zero;
+ * -1: it is not. */
+static int cg_sides_far(const cg_run_t *run, int32_t i)
+{
+    const cg_detector_t *const detector = run->detector;
+    const double least = cg_larger(detector->noise[i], CG_SIDE * detector->scale[i]);
+    const int far = detector->active[i] != 0.0 && fabs(detector->end[i]) > least && fabs(detector->before[i]) > least;
+    return !far ? -1 : detector->fired[i] != 0.0 || cg_detector_occurred(run, i, run->t) ? CG_LATE : 0;
+}
+
+/* After a reset: the guards that jump over zero where the state is now, or not much further off if they have just occurred. Their
+ * entries in detector->end and detector->before become distances, of which one is rounding. */
+static int cg_sides_of_jumps(cg_run_t *run)
+{
+    cg_detector_t *const detector = run->detector;
+    int late = 0, any = 0;
+    for (int32_t i = 0; i < run->model->n_events; i++) {
+        late = late || cg_sides_far(run, i) > 0;
+    }
+    cg_surface_begin(run, late);
+    for (int32_t i = 0; i < run->model->n_events; i++) {
+        const int doublings = cg_sides_far(run, i);
+        memset(&detector->leaving[i], 0, sizeof detector->leaving[i]);
+        detector->leaving[i].jumps = doublings >= 0 && cg_surface_jumps(run, i, doublings);
+        detector->noise[i] = detector->leaving[i].jumps ? 1.0 : detector->noise[i];
+        any = any || detector->leaving[i].jumps;
+    }
+    if (any) {
+        cg_surface_distances(run, run->t, run->x, detector->end);
+        cg_surface_distances(run, run->t, run->moved, detector->before);
+    }
+    return cg_run_inputs(run, run->t, run->x);
+}
+
+/* Guards that jump have their values again. One of which nothing could be seen has the side of its value. */
+static int cg_sides_after_jumps(cg_run_t *run)
+{
+    cg_detector_t *const detector = run->detector;
+    int status = CG_OK, any = 0;
+    for (int32_t i = 0; i < run->model->n_events; i++) {
+        any = any || detector->leaving[i].jumps;
+    }
+    if (any) {
+        status = cg_detector_evaluate(run, run->t, run->moved, 0, detector->values);
+        memcpy(detector->before, detector->values, sizeof(double) * (size_t)run->model->n_events);
+        status = status == CG_OK ? cg_detector_evaluate(run, run->t, run->x, -1, detector->end) : status;
+    }
+    for (int32_t i = 0; i < run->model->n_events && any; i++) {
+        if (detector->leaving[i].jumps) {
+            detector->noise[i] = -detector->leaving[i].time;
+            if (detector->sign[i] == 0.0 && detector->leaving[i].side == 0.0) {
+                detector->sign[i] = copysign(1.0, detector->end[i]);
+                detector->kept[i] = 0.0;
+            }
+        }
+    }
+    return status;
+}
+
 /* The sides of the guards of events that are not zero; the entries of the others in detector->leaving are left unsettled. What
  * a guard was before a reset at which it occurs is an error of the time; one that no reset has moved keeps its side. */
 static int cg_sides_by_value(cg_run_t *run, int start)
@@ -348,6 +420,7 @@ static int cg_sides_by_value(cg_run_t *run, int start)
     cg_detector_t *const detector = run->detector;
     int unsure = 0;
     for (int32_t i = 0; i < run->model->n_events; i++) {
+        const int32_t jumps = !start && detector->leaving[i].jumps;
         memset(&detector->leaving[i], 0, sizeof detector->leaving[i]);
         if (detector->active[i] == 0.0) {
             detector->noise[i] = 0.0;
@@ -356,7 +429,7 @@ static int cg_sides_by_value(cg_run_t *run, int start)
         }
         const double g = detector->end[i], before = detector->before[i], moved = fabs(g - before);
         const int fired = !start && detector->fired[i] != 0.0;
-        const double latest = cg_larger(CG_SIDE * detector->scale[i], 8.0 * detector->noise[i]);
+        const double latest = cg_larger(CG_SIDE * detector->scale[i], (jumps ? (double)(1 << CG_LATE) : 8.0) * detector->noise[i]);
         const int at_once = fired || (!start && cg_detector_occurred(run, i, run->t));
         const double late = at_once ? cg_smaller(4.0 * fabs(before), latest) : 0.0;
         const double least = cg_larger(detector->noise[i], late);
@@ -368,6 +441,7 @@ static int cg_sides_by_value(cg_run_t *run, int start)
         detector->sign[i] = zero ? 0.0 : stays ? detector->sign[i] : g > 0.0 ? 1.0 : -1.0;
         detector->leaving[i].settled = !zero;
         detector->leaving[i].rested = rested;
+        detector->leaving[i].jumps = jumps;
         unsure = unsure || zero;
     }
     return unsure;
@@ -517,6 +591,10 @@ static int cg_sides_turning(cg_run_t *run, int32_t index)
 {
     cg_detector_t *const detector = run->detector;
     double *const f = detector->flow, moment;
+    if (detector->leaving[index].jumps) {
+        const int turns = cg_surface_turns(run, index);
+        return cg_run_inputs(run, run->t, run->x) != CG_OK || turns;
+    }
     if (detector->leaving[index].rested || detector->end[index] != detector->before[index]) {
         return 1;
     }
@@ -612,8 +690,10 @@ int cg_detector_sides(cg_run_t *run, int instant)
             memcpy(detector->before, detector->values, sizeof(double) * (size_t)run->model->n_events);
         }
         cg_sides_rounding_of_time(run, 0);
+        status = status == CG_OK && !start ? cg_sides_of_jumps(run) : status;
         const int events = cg_sides_by_value(run, start), kinks = cg_sides_kinks_at_zero(run, CG_ALL_KINKS);
         status = (events || kinks) && status == CG_OK ? cg_sides_look_ahead(run) : status;
+        status = status == CG_OK && !start ? cg_sides_after_jumps(run) : status;
         status = status == CG_OK && kinks ? cg_sides_kinks_ahead(run) : status;
         status = status == CG_OK ? cg_sides_ahead(run, start) : status;
     }

@@ -11,7 +11,7 @@ INCLUDE = Path(__file__).resolve().parents[1] / "c"
 
 DRIVER = ("cg_block.c", "cg_bracket.c", "cg_correct.c", "cg_detector.c", "cg_driver.c", "cg_evaluate.c",
           "cg_event_handling.c", "cg_events.c", "cg_held.c", "cg_jump.c", "cg_locate.c", "cg_method_table.c",
-          "cg_modes.c", "cg_record.c", "cg_sides.c", "cg_status.c", "cg_touch.c")  # fmt: skip
+          "cg_modes.c", "cg_record.c", "cg_sides.c", "cg_status.c", "cg_surface.c", "cg_touch.c")  # fmt: skip
 """The files of `INCLUDE` to be compiled and linked: the integrators, events and contacts of `cg_driver.h` and
 `cg_events.h`. They need the C library and its libm alone."""
 
