@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes, Invariant
 
 
-def kinks(eqs: EquationNodes) -> list[tuple[Node, str]]:
-    """The functions that change sign where the right-hand side has a kink or jump, in evaluation order.
+def kinks(eqs: EquationNodes, guards: Iterable[Node] = ()) -> list[tuple[Node, str]]:
+    """The functions that change sign where the right-hand side or guards have a kink or jump, in evaluation order.
 
     These are the arguments of Abs and sign and the differences of the arguments of Min, Max and relations, provided
     that they can change during a run; each is listed once.
@@ -35,6 +35,7 @@ def kinks(eqs: EquationNodes) -> list[tuple[Node, str]]:
         roots += [*rows.right, *(n for row in (*rows.left, *rows.own) for n in row)]
     if eqs.implicit is not None:
         roots += [*eqs.implicit.right, *(n for row in eqs.implicit.mass for n in row)]
+    roots += guards
     inputs = [g.symbol(u.name) for u in eqs.system.inputs]
     moving = [*eqs.coordinate_nodes, *eqs.velocity_nodes, eqs.independent_node, *inputs]
     moving += () if eqs.implicit is None else eqs.implicit.unknown
@@ -104,8 +105,9 @@ def guards(eqs: EquationNodes) -> list[tuple[Variable, Node]]:
         (Variable(e.name, "guard", "", "guard of the event"), simple_zero(eqs.graph, node))
         for e, node in zip(events, nodes, strict=True)
     ]
+    inside = kinks(eqs, [node for _, node in found])
     return found + [
-        (Variable(f"kink_{i + 1}", "guard", "", text), node) for i, (node, text) in enumerate(kinks(eqs))
+        (Variable(f"kink_{i + 1}", "guard", "", text), node) for i, (node, text) in enumerate(inside)
     ]
 
 

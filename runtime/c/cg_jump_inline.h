@@ -346,6 +346,42 @@ static int cg_kink_noise(const cg_instant_t *now, int32_t kink, const unsigned c
     return status;
 }
 
+#ifdef CG_MODEL_FROZEN
+/* Whether a kink that changes its side makes the guard of an event jump over zero, itself or by others of whose guards it is
+ * inside; p is followed by the sides of the others. */
+static int cg_kink_carries(const cg_jump_at_t *at, const double *p, const double *u, int *carries, double *work)
+{
+    int status = CG_OK;
+    *carries = 0;
+#ifdef CG_MODEL_NESTED
+    double sided[2][CG_SIDED], values[2], slack;
+    for (int after = 0; after < 2; after++) {
+        memcpy(sided[after], p, sizeof sided[after]);
+        sided[after][CG_MODEL_NP + at->kink - CG_MODEL_EVENTS] = after ? 1.0 : -1.0;
+    }
+    for (int32_t i = at->kink + 1; i < CG_MODEL_GUARDS + CG_MODEL_EVENTS && status == CG_OK; i++) { /* kinks, then events */
+        const int32_t guard = i % CG_MODEL_GUARDS;
+        const cg_crossed_t crossed = cg_guard(guard);
+        status = cg_quantity(&crossed, at->t, at->before, sided[0], u, &values[0], work);
+        status = status == CG_OK ? cg_quantity(&crossed, at->t, at->before, sided[1], u, &values[1], work) : status;
+        if (status != CG_OK || values[0] * values[1] > 0.0 || values[0] == values[1]) {
+            continue;
+        }
+        status = cg_slack(&crossed, at->t, at->before, sided[0], u, at->tolerance, &slack, work);
+        if (fabs(values[1] - values[0]) > slack + CG_JUMPED * at->detector->scale[guard]) {
+            *carries = *carries || guard < CG_MODEL_EVENTS;
+            for (int after = 0; after < 2 && guard >= CG_MODEL_EVENTS; after++) {
+                sided[after][CG_MODEL_NP + guard - CG_MODEL_EVENTS] = (values[after] > 0.0) - (values[after] < 0.0);
+            }
+        }
+    }
+#else
+    (void)at, (void)p, (void)u, (void)work;
+#endif
+    return status;
+}
+#endif
+
 /* What a kink is (enum cg_kink_is), in a state near to it; a status if that is not known. */
 static int cg_kink_is(const cg_jump_at_t *at, const double *p, const double *u, double *work)
 {
@@ -355,18 +391,20 @@ static int cg_kink_is(const cg_jump_at_t *at, const double *p, const double *u, 
     const cg_crossed_t crossed = cg_guard(at->kink);
     double sides[CG_SIDED], jump[CG_MODEL_N], noise[CG_MODEL_N], slack;
     cg_instant_t now;
+    int carries = 0;
     memset(&now, 0, sizeof now);
     now.at = at;
     now.p = p;
     now.work = work;
     int status = cg_sides_after(&now, none, at->t, at->before, u, sides);
+    status = status == CG_OK ? cg_kink_carries(at, sides, u, &carries, work) : status;
     status = status == CG_OK ? cg_kink_jump(at->kink, at->t, at->before, sides, u, jump, work) : status;
     status = status == CG_OK ? cg_kink_noise(&now, at->kink, none, at->before, u, noise) : status;
     status = status == CG_OK ? cg_slack(&crossed, at->t, at->before, sides, u, at->tolerance, &slack, work) : status;
     if (status != CG_OK) {
         return status;
     }
-    return cg_differ(jump, nothing, noise) ? CG_KINK_JUMPS
+    return carries || cg_differ(jump, nothing, noise) ? CG_KINK_JUMPS
         : at->detector->scale[at->kink] <= slack ? CG_KINK_FAINT : CG_KINK_GOES_ON;
 #else
     (void)at, (void)p, (void)u, (void)work;
@@ -401,6 +439,42 @@ static int cg_changes(cg_instant_t *now, int32_t cause, int32_t fired, int *chan
         }
         *changes = cg_differ(field, last ? now->g : now->f, noise);
     }
+    return status;
+}
+
+/* Whether a kink carries one of the events that matter here over zero, alone or after the other kinks. */
+static int cg_carries_event(const cg_instant_t *now, int32_t kink, const double *u, int *carries)
+{
+    int status = CG_OK;
+    *carries = 0;
+#ifdef CG_MODEL_NESTED
+    const cg_jump_at_t *const at = now->at;
+    unsigned char done[CG_CAUSES] = {0};
+    double sided[2][CG_SIDED], values[2], slack;
+    for (int last = 0; last < 2 && status == CG_OK; last++) {
+        for (int after = 0; after < 2 && status == CG_OK; after++) {
+            for (int32_t i = CG_MODEL_EVENTS; i < CG_MODEL_GUARDS; i++) {
+                done[i] = (unsigned char)(i == kink ? after : last && now->fired[i]);
+            }
+            status = cg_sides_after(now, done, at->t, at->before, u, sided[after]);
+        }
+        for (int32_t i = 0; i < CG_MODEL_EVENTS && status == CG_OK; i++) {
+            const cg_crossed_t crossed = cg_guard(i);
+            if (!now->fired[i] || !(cg_has_reset(i) || cg_ends_run(at, i))) {
+                continue;
+            }
+            for (int after = 0; after < 2 && status == CG_OK; after++) {
+                status = cg_quantity(&crossed, at->t, at->before, sided[after], u, &values[after], now->work);
+            }
+            if (status == CG_OK && values[0] * values[1] <= 0.0 && values[0] != values[1]) {
+                status = cg_slack(&crossed, at->t, at->before, sided[0], u, at->tolerance, &slack, now->work);
+                *carries = *carries || fabs(values[1] - values[0]) > slack + CG_JUMPED * at->detector->scale[i];
+            }
+        }
+    }
+#else
+    (void)now, (void)kink, (void)u;
+#endif
     return status;
 }
 
@@ -470,6 +544,9 @@ static int cg_instant_begin(cg_instant_t *now)
         int matters = now->fired[i] && (cg_has_reset(i) || cg_ends_run(at, i));
         if (now->fired[i] && i >= CG_MODEL_EVENTS) {
             status = cg_changes(now, i, fired, &matters);
+            if (status == CG_OK && !matters && i < CG_MODEL_GUARDS) {
+                status = cg_carries_event(now, i, u, &matters);
+            }
         }
         now->matters[i] = (unsigned char)matters;
         count += matters;

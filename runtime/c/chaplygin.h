@@ -254,7 +254,7 @@ typedef struct cg_model {
     cg_kernel_t jacobian;   /* out[n_states * n_states], row-major: out[i * n_states + j] = d(dx_i/dt)/dx_j */
     cg_kernel_t outputs_fn; /* out[n_outputs] */
     cg_kernel_t invariants_fn; /* out[n_invariants] */
-    cg_kernel_t guards_fn;     /* out[n_guards]: the events' guards, then the kinks of the right-hand side */
+    cg_kernel_t guards_fn;     /* out[n_guards]: the events' guards, then the kinks of these and of the right-hand side */
     cg_reset_t reset;          /* out[n_states] */
     cg_kernel_t contacts_fn;   /* out[5 * n_contacts], all at the modes in u: for each contact its slip velocity v, the
                                 * friction force T along the slip (slipping: -sigma mu |N|; sticking: the static

@@ -86,7 +86,7 @@ def at_events(given: VariedRun, record: EventRecord, called: Any, step: float) -
     first = len(record.events) + len(record.kinks)
     calls = dict(enumerate((each.call for each in functions(called)), first))
     return {
-        record.name(cause): _Rows(given, record, record.causes == cause, step).found(_slope_of(cause, calls))
+        record.name(cause): _Rows(given, record, record.causes == cause, step).found(cause, calls)
         for cause in (*range(len(record.events)), *calls)
     }
 
@@ -102,7 +102,7 @@ def at_end(given: VariedRun, record: EventRecord, called: Any, step: float) -> t
     first = len(record.events) + len(record.kinks)
     calls = dict(enumerate((each.call for each in functions(called)), first))
     rows = _Rows(given, record, [ending], step)
-    delays = rows.delays(_slope_of(cause, calls))
+    delays = rows.delays(cause, calls)
     return rows.totals(delays)[1][:, :, 0], delays[:, 0]
 
 
@@ -110,7 +110,11 @@ Slope = Callable[["_Rows", Array, Array, Array, Array, Array], Array]
 """The derivatives (k, m) of an event's quantity at t (m,), y (n, m) along tangents (n, k, m), seeds, delays (k, m)."""
 
 
-def _slope_of(cause: int, calls: Mapping[int, Callable[[float, Array], Any]]) -> Slope:
+Calls = Mapping[int, Callable[[float, Array], Any]]
+"""Python events by cause."""
+
+
+def _slope_of(cause: int, calls: Calls) -> Slope:
     """That of an event of the model from its kernel, of a Python event by differences of the fourth order."""
 
     def compiled(rows: _Rows, t: Array, y: Array, tangents: Array, seeds: Array, delays: Array) -> Array:
@@ -179,8 +183,12 @@ class _Rows:
         u[: len(self.slopes)] += self.slopes * (t - self.t)
         return u
 
-    def delays(self, slope: Slope) -> Array:
-        """The derivatives (k, m) of the times; NaN at tangential events, as `cg_touches` (cg_jump_inline.h)."""
+    def delays(self, cause: int, calls: Calls) -> Array:
+        """The derivatives (k, m) of the times at which a quantity is zero there.
+
+        NaN at tangential events, as `cg_touches` (cg_jump_inline.h).
+        """
+        slope = _slope_of(cause, calls)
         t, y, rates, n = self.t, self.y[0], self.rates, len(self.y[0])
         seeds, none = self.given.start.seeds[:, :, None], np.zeros((len(self.given.start.seeds), 1, 1))
         still, moving = np.zeros((len(self.given.start.names), len(t))), np.ones((1, len(t)))
@@ -193,19 +201,53 @@ class _Rows:
         moment = MOMENT * self.step
         earlier = t - moment, y - moment * rates
         rates_earlier = self._rates(*earlier, self.before(earlier[0]))
-        curvature = (rate - slope(self, *earlier, rates_earlier[:, None], none, moving)[0]) / moment
+        rate_earlier = slope(self, *earlier, rates_earlier[:, None], none, moving)[0]
+        curvature = (rate - rate_earlier) / moment
         crosses = rate**2 > 2.0 * np.abs(curvature) * slack
         by_start = slope(self, t, y, self.tangents, seeds, still)
         found = np.where(crosses, -by_start / np.where(crosses, rate, 1.0), np.nan)
+        least = np.abs(moment) * (np.abs(rate) + np.abs(rate_earlier)) + slack
+        for column in self._jumped(cause, moment, least):
+            found[:, column] = self._with_kinks(column, cause)
         found[:, [self._with_input(row) for row in self.which]] = 0.0
         return found
 
-    def _with_input(self, row: int) -> bool:
-        """Whether an input that jumps carries the quantity of a row over zero, at a time that is given."""
-        own, after, begin = self.record.group(row)[0], row + 1, int(self.record.instant_of(row))
+    def _jumped(self, cause: int, moment: float, least: Array) -> list[int]:
+        """The columns with kinks whose guard was further from zero than `least` a moment before."""
+        record, n = self.record, len(self.y[0])
+        if cause >= record.first_function:
+            return []
+        t, y = self.t - moment, record.rows[self.first, HEAD : HEAD + n].T - moment * self.rates
+        guard = self.model._columns("guards", t, y, self.p, self.before(t), None, False)[cause]
+        return [
+            column
+            for column in np.flatnonzero(np.abs(guard) > least).tolist()
+            if record.at_kink(*self._instant(self.which[column]))
+        ]
+
+    def _with_kinks(self, column: int, cause: int) -> Array:
+        """The derivatives (k,) of the time of kinks that carry a guard over zero; NaN if they differ, or for a kink."""
+        record, (first, last) = self.record, self._instant(self.which[column])
+        one = _Rows(self.given, record, [first], self.step)
+        kinks = {
+            i for i in record.causes[first:last].tolist() if len(record.events) <= i < record.first_function
+        }
+        found = [one.delays(kink, {})[:, 0] for kink in sorted(kinks) if cause < len(record.events)]
+        known = [delays for delays in found if not np.isnan(delays).any()]
+        same = known and all(np.allclose(delays, known[0], 1e-6, 1e-9) for delays in known)
+        return known[0] if same else np.full(len(self.given.start.names), np.nan)
+
+    def _instant(self, row: int) -> tuple[int, int]:
+        """The first row of the instant of one, and the first row after it."""
+        after, begin = row + 1, int(self.record.instant_of(row))
         while after < len(self.record.rows) and self.record.instant_of(after) == begin:
             after += 1
-        reached = {self.record.group(i)[0] for i in range(begin, after)}
+        return begin, after
+
+    def _with_input(self, row: int) -> bool:
+        """Whether an input that jumps carries the quantity of a row over zero, at a time that is given."""
+        own = self.record.group(row)[0]
+        reached = {self.record.group(i)[0] for i in range(*self._instant(row))}
         return own % 1 == 0.5 and math.floor(own) not in reached
 
     def totals(self, delays: Array) -> tuple[Array, Array]:
@@ -230,8 +272,8 @@ class _Rows:
         at = self.model, kernel, self.t[here], y, self.p, self.u[0][:, here]
         return along(*at, totals[:, :, here], seeds, delays[:, here])[:, :, 0]
 
-    def found(self, slope: Slope) -> EventSensitivity:
-        delays = self.delays(slope)
+    def found(self, cause: int, calls: Calls) -> EventSensitivity:
+        delays = self.delays(cause, calls)
         before, after = (
             Side(self.given, self.t, self.y[i], self.u[i], self.slopes, total, delays)
             for i, total in enumerate(self.totals(delays))

@@ -94,3 +94,83 @@ def test_a_push_that_turns_around(force: Any) -> None:
     assert sol.sensitivity.y[0, :, -1] == pytest.approx(expected, abs=1e-9)
     found = model.gradient(cg.final("x"), *start, by=["c", "k"], **EXACT)
     assert [found["c"], found["k"]] == pytest.approx(expected, abs=1e-9)
+
+
+GUARDS = {
+    "a pulse in time": (PULSE - HALF, 0, v + k),
+    "a sign of x": (sp.sign(x - c) + x / 10, 1, -k * v),
+    "a sign of x beside v": (v / 4 + sp.sign(x - c) / 2, 1, -k * v),
+    "a sign of v": (sp.sign(v) - HALF, 0, v / 2 + k / 9),
+    "a condition": (sp.Piecewise((-1, x < c), (v + x, True)), 1, k * v),
+    "a pulse of x": (x * sp.Heaviside(sp.sin(2 * T + c)) - HALF / 4, 0, v + k),
+    "a sign of a sign": (sp.sign(sp.sign(x - c) + v / 9 + HALF), 1, -k * v),
+    "whole steps": (sp.floor(2 * x / c) - HALF, 1, k * v),
+    "one of the force too": (sp.sign(x - c / 2) + x / 10, 1, -k * v),
+    "a size, without a jump": (sp.Abs(x - c) - HALF / 8, 1, k * v),
+}
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("name", list(GUARDS))
+def test_an_event_whose_guard_jumps_with_a_kink_inside(name: str) -> None:
+    """It happens with the kink: its time changes as that of the kink does, whatever the slope of the guard is."""
+    guard, direction, after = GUARDS[name]
+    event = cg.Event(guard, direction=direction, reset={v: after}, name="kicked")
+    force = k * sp.cos(T) / 7 - c * v / 5 + (sp.sign(x - c / 2) / 3 if name.startswith("one") else 0)
+    model = cg.System(
+        "carried", coordinates=[x], kinetic=v**2 / 2, potential=x**2 / 2, forces={v: force}, events=[event]
+    ).compile()
+    start = (0, 5), {s: NUMBERS[s] for s in model.states}, {p: NUMBERS[p] for p in model.parameters}
+    tight = {"rtol": 1e-11, "atol": 1e-11}
+
+    def final(by: str, step: float) -> Any:
+        moved = {**NUMBERS, by: NUMBERS[by] + step}
+        given = {s: moved[s] for s in model.states}, {p: moved[p] for p in model.parameters}
+        sol = model.integrate((0, 5), *given, **EXACT)
+        return np.array([sol["x"][-1], sol.t_events[0][0]])
+
+    h = 1e-4
+    expected = [
+        (8 * (final(by, h) - final(by, -h)) - final(by, 2 * h) + final(by, -2 * h)) / (12 * h)
+        for by in NUMBERS
+    ]
+    of_x, of_time = np.transpose(expected)
+    sol = model.integrate(*start, sensitivities=list(NUMBERS), **tight)
+    assert sol.status == 0, sol.message
+    assert sol.sensitivity.y[0, :, -1] == pytest.approx(of_x, abs=1e-6)
+    assert sol.sensitivity.events["kicked"].t[0] == pytest.approx(of_time, abs=1e-6)
+    ens = cg.ensemble(model, *start, n=2, sensitivities=list(NUMBERS), **tight)
+    assert ens.sensitivity["x", "c"][1] == sol.sensitivity["x", "c"][-1]
+    found = model.gradient(cg.final("x"), *start, by=list(NUMBERS), **tight)
+    assert [found[by] for by in NUMBERS] == pytest.approx(of_x, abs=1e-6)
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_wall_that_is_a_jump_of_a_guard(terminal: bool) -> None:
+    """x = v t up to x = c, at t* = c / v, then c - k (v t - c); the slope of the guard by v is far from that."""
+    event = cg.Event(sp.sign(x - c) + v / 2, direction=1, reset={v: -k * v}, terminal=terminal, name="wall")
+    model = cg.System("walled", coordinates=[x], kinetic=v**2 / 2, forces={v: 0}, events=[event]).compile()
+    start = (0, 2), {"x": 0, "x_dot": 0.9}, {"k": 0.7, "c": 0.5}
+    names = ["x_dot", "k", "c"]
+    sol = model.integrate(*start, sensitivities=names)
+    by_time = np.array([-0.5 / 0.81, 0, 1 / 0.9])
+    expected = [0, 0, 1] if terminal else [-0.7 * 2, -(0.9 * 2 - 0.5), 1.7]
+    assert sol.sensitivity.events["wall"].t[0] == pytest.approx(by_time, abs=1e-9)
+    assert sol.sensitivity.events["wall"]["x", "c"] == pytest.approx([1])
+    assert sol.sensitivity["x", "c"][-1] == pytest.approx(expected[2], abs=1e-9)
+    found = model.gradient(cg.final("x"), *start, by=names)
+    assert [found[name] for name in names] == pytest.approx(expected, abs=1e-9)
+
+
+def test_many_jumps_of_a_guard_in_a_step() -> None:
+    """Kinks that go on may be passed, but not those that carry an event: v grows by k at each of 40 pulses."""
+    event = cg.Event(sp.sign(sp.sin(20 * sp.pi * (T + c / 10))) - HALF, direction=1, reset={v: v + k})
+    model = cg.System("pulses", coordinates=[x], kinetic=v**2 / 2, forces={v: 0}, events=[event]).compile()
+    start = (0, 4), {"x": 0, "x_dot": 1}, {"k": 0.7, "c": 0.5}
+    sol = model.integrate(*start, sensitivities=["k", "c"])
+    times = 0.1 * np.arange(1, 41) - 0.05
+    assert sol.t_events[0] == pytest.approx(times, abs=1e-9)
+    expected = [np.sum(4 - times), 0.7 * 40 / 10]
+    assert sol.sensitivity.y[0, :, -1] == pytest.approx(expected, abs=1e-8)
+    found = model.gradient(cg.final("x"), *start, by=["k", "c"])
+    assert [found["k"], found["c"]] == pytest.approx(expected, abs=1e-8)
