@@ -664,6 +664,23 @@ static void cg_sides_of_contacts(cg_run_t *run, int fresh)
     }
 }
 
+/* The guards of events before what happens at run->t, in detector->before; kinks inside of them on their sides before. */
+static int cg_sides_guards_before(cg_run_t *run)
+{
+    cg_detector_t *const detector = run->detector;
+    const int32_t first = run->model->n_events;
+    const size_t bytes = sizeof(double) * (size_t)(detector->n_guards - first);
+    double *const after = detector->fires;
+    memcpy(after, detector->sign + first, bytes);
+    for (int32_t i = first; i < cg_sides_guards(run); i++) {
+        detector->sign[i] = detector->fired[i] != 0.0 ? detector->sign_new[i] : detector->kept[i];
+    }
+    const int status = cg_detector_evaluate(run, run->t, run->moved, 0, detector->values);
+    memcpy(detector->sign + first, after, bytes);
+    memcpy(detector->before, detector->values, sizeof(double) * (size_t)first);
+    return status;
+}
+
 int cg_detector_sides(cg_run_t *run, int instant)
 {
     cg_detector_t *const detector = run->detector;
@@ -685,10 +702,7 @@ int cg_detector_sides(cg_run_t *run, int instant)
     }
     status = cg_sides_of_others(run);
     if (status == CG_OK && cg_sides_guards(run) > 0) {
-        if (!start) {
-            status = cg_detector_evaluate(run, run->t, run->moved, 0, detector->values);
-            memcpy(detector->before, detector->values, sizeof(double) * (size_t)run->model->n_events);
-        }
+        status = start ? CG_OK : cg_sides_guards_before(run);
         cg_sides_rounding_of_time(run, 0);
         status = status == CG_OK && !start ? cg_sides_of_jumps(run) : status;
         const int events = cg_sides_by_value(run, start), kinks = cg_sides_kinks_at_zero(run, CG_ALL_KINKS);

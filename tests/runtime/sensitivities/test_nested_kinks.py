@@ -174,3 +174,18 @@ def test_many_jumps_of_a_guard_in_a_step() -> None:
     assert sol.sensitivity.y[0, :, -1] == pytest.approx(expected, abs=1e-8)
     found = model.gradient(cg.final("x"), *start, by=["k", "c"])
     assert [found["k"], found["c"]] == pytest.approx(expected, abs=1e-8)
+
+
+def test_a_reset_that_moves_the_state_over_a_kink_inside_a_guard() -> None:
+    """No crossing of the guard: x = t up to c, then c + (1 + k) (t - c), to the end. It had ended at c."""
+    kick = cg.Event(T - c, reset={v: v + k})
+    fast = cg.Event(sp.sign(v - sp.Rational(6, 5)) + x / 10, direction=1, terminal=True)
+    model = cg.System(
+        "kicked", coordinates=[x], kinetic=v**2 / 2, forces={v: 0}, events=[kick, fast]
+    ).compile()
+    start = (0, 2), {"x": 0, "x_dot": 1}, {"k": 0.7, "c": 0.5}
+    sol = model.integrate(*start, sensitivities=["k", "c"])
+    assert (sol.status, model.integrate(*start).status) == (0, 0)
+    assert sol.sensitivity.y[0, :, -1] == pytest.approx([1.5, -0.7], abs=1e-9)
+    found = model.gradient(cg.final("x"), *start, by=["k", "c"])
+    assert [found["k"], found["c"]] == pytest.approx([1.5, -0.7], abs=1e-9)
