@@ -89,6 +89,13 @@ static void cg_sides_rounding_of_time(cg_run_t *run, int32_t first)
     }
 }
 
+/* Both. */
+static void cg_sides_rounding(cg_run_t *run, int32_t first)
+{
+    cg_sides_rounding_of_state(run, first);
+    cg_sides_rounding_of_time(run, first);
+}
+
 /* ---- the flow ---- */
 
 /* The guards after a time s of the flow from run->x, where the derivative run->f is known. */
@@ -549,8 +556,7 @@ static int cg_sides_follow_kinks(cg_run_t *run, int32_t which, int *at_zero)
 {
     cg_detector_t *const detector = run->detector;
     int status = cg_detector_evaluate(run, run->t, run->x, -1, detector->end);
-    cg_sides_rounding_of_state(run, run->model->n_events);
-    cg_sides_rounding_of_time(run, run->model->n_events);
+    cg_sides_rounding(run, run->model->n_events);
     for (int32_t i = 0; i < run->model->n_events; i++) {
         memset(&detector->leaving[i], 0, sizeof detector->leaving[i]);
         detector->leaving[i].settled = 1;
@@ -698,12 +704,14 @@ int cg_detector_sides(cg_run_t *run, int instant)
         return status == CG_OK ? cg_sides_of_resting_kinks(run) : status;
     }
     if (detector->n_guards > 0) {
-        cg_sides_rounding_of_state(run, 0);
+        cg_sides_rounding(run, 0);
     }
     status = cg_sides_of_others(run);
     if (status == CG_OK && cg_sides_guards(run) > 0) {
         status = start ? CG_OK : cg_sides_guards_before(run);
-        cg_sides_rounding_of_time(run, 0);
+        if (cg_detector_nests(run)) { /* with the kinks inside of guards on their sides */
+            cg_sides_rounding(run, 0);
+        }
         status = status == CG_OK && !start ? cg_sides_of_jumps(run) : status;
         const int events = cg_sides_by_value(run, start), kinks = cg_sides_kinks_at_zero(run, CG_ALL_KINKS);
         status = (events || kinks) && status == CG_OK ? cg_sides_look_ahead(run) : status;

@@ -189,3 +189,43 @@ def test_a_reset_that_moves_the_state_over_a_kink_inside_a_guard() -> None:
     assert sol.sensitivity.y[0, :, -1] == pytest.approx([1.5, -0.7], abs=1e-9)
     found = model.gradient(cg.final("x"), *start, by=["k", "c"])
     assert [found["k"], found["c"]] == pytest.approx([1.5, -0.7], abs=1e-9)
+
+
+def test_a_reset_that_carries_a_guard_over_zero_by_a_kink_inside_of_it_is_no_crossing() -> None:
+    """x(2) = 0.2 - k c^2/2 - k c (2 - c) + k (2 - c)^2/2, as x' = 0.1 at first, and x'' = -k before c, then k."""
+    model = cg.System(
+        "carried_by_a_reset",
+        coordinates=[x, y],
+        kinetic=(v**2 + w**2) / 2,
+        forces={v: k * sp.sign(y)},
+        events=[
+            cg.Event(T - c, reset={y: 1}, name="lifts"),
+            cg.Event(x - 4 * sp.sign(y), reset={v: 5}, name="hits"),
+        ],
+    ).compile()
+    start = {"x": 0, "y": -1, "x_dot": 0.1, "y_dot": 0}, {"k": 0.15, "c": 1}
+    plain = model.integrate((0, 2), *start)
+    sol = model.integrate((0, 2), *start, sensitivities=["k", "c"])
+    for run in (plain, sol):
+        assert [len(times) for times in run.t_events] == [1, 0]
+        assert run["x"][-1] == pytest.approx(0.05, abs=1e-7)
+    assert sol.sensitivity["x", "k"][-1] == pytest.approx(-1, abs=1e-7)
+    assert sol.sensitivity["x", "c"][-1] == pytest.approx(-0.3, abs=1e-7)
+
+
+def test_a_reset_where_a_kink_is_zero_to_rounding_inside_of_another_event() -> None:
+    """y is -3e-17 at t = 1, where both occur in the order of declaration: from x = 0.025 on v = 5, and then -5."""
+    model = cg.System(
+        "resets_on_a_kink",
+        coordinates=[x, y],
+        kinetic=(v**2 + w**2) / 2,
+        forces={v: k * sp.sign(y)},
+        events=[
+            cg.Event(x - 4 * sp.sign(y), reset={v: 5}, name="hits"),
+            cg.Event(y, reset={v: -v}, name="turns"),
+        ],
+    ).compile()
+    start = {"x": 0, "y": -1, "x_dot": 0.1, "y_dot": 1}, {"k": 0.15}
+    assert model.integrate((0, 2), *start)["x"][-1] == pytest.approx(0.025 - 5 + 0.075, abs=1e-7)
+    sol = model.integrate((0, 2), *start, sensitivities=["k"])
+    assert sol.status == 0, sol.message  # they do not accumulate
