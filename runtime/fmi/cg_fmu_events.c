@@ -147,30 +147,47 @@ static int cg_fmu_events_stays(cg_fmu_t *fmu, int32_t i, double side)
     return 1;
 }
 
-/* Marks the indicators that have crossed zero as `fired`, if the direction counts. Returns whether any has crossed. */
-static int cg_fmu_events_fire(cg_fmu_t *fmu)
+/* Marks an indicator that has crossed zero as `fired`, if the direction counts. Returns whether it has crossed. */
+static int cg_fmu_events_cross(cg_fmu_t *fmu, int32_t i)
+{
+    cg_detector_t *const detector = fmu->detector;
+    const double side = cg_fmu_events_side(detector, i), value = fmu->value[i];
+    detector->fired[i] = 0.0;
+    detector->sign_new[i] = side;
+    if (detector->active[i] == 0.0 || value * side > 0.0) {
+        return 0;
+    }
+    if (side == 0.0) { /* it was zero at the start, or while a contact stuck, and may have left it now */
+        const double least = i < fmu->model.n_events ? cg_fmu_events_least(fmu, i) : 0.0;
+        detector->sign[i] = value > least ? 1.0 : value < -least ? -1.0 : 0.0;
+        return 0;
+    }
+    if (cg_fmu_events_stays(fmu, i, side)) {
+        return 0;
+    }
+    detector->fired[i] = detector->direction[i] * side <= 0.0 ? 1.0 : 0.0;
+    detector->sign[i] = -side;
+    detector->scale[i] = fmu->scale[i];
+    return 1;
+}
+
+/* Marks the indicators that have crossed zero. Returns whether any has crossed. Kinks come first: they may be inside of the
+ * guards of events, which then jump with them. *thawed: the equations follow new sides of kinks. */
+static int cg_fmu_events_fire(cg_fmu_t *fmu, int *thawed)
 {
     cg_detector_t *const detector = fmu->detector;
     int crossed = 0;
+    for (int32_t i = fmu->model.n_events; i < detector->n_guards; i++) {
+        crossed = cg_fmu_events_cross(fmu, i) || crossed;
+    }
+    *thawed = crossed && cg_fmu_events_thaw(fmu);
+    if (*thawed) {
+        (void)cg_fmu_events_shifted(fmu); /* a failure is that of what follows */
+    }
     for (int32_t i = 0; i < detector->n_observed; i++) {
-        const double side = cg_fmu_events_side(detector, i), value = fmu->value[i];
-        detector->fired[i] = 0.0;
-        detector->sign_new[i] = side;
-        if (detector->active[i] == 0.0 || value * side > 0.0) {
-            continue;
+        if (i < fmu->model.n_events || i >= detector->n_guards) {
+            crossed = cg_fmu_events_cross(fmu, i) || crossed;
         }
-        if (side == 0.0) { /* it was zero at the start, or while a contact stuck, and may have left it now */
-            const double least = i < fmu->model.n_events ? cg_fmu_events_least(fmu, i) : 0.0;
-            detector->sign[i] = value > least ? 1.0 : value < -least ? -1.0 : 0.0;
-            continue;
-        }
-        if (cg_fmu_events_stays(fmu, i, side)) {
-            continue;
-        }
-        detector->fired[i] = detector->direction[i] * side <= 0.0 ? 1.0 : 0.0;
-        detector->sign[i] = -side;
-        detector->scale[i] = fmu->scale[i];
-        crossed = 1;
     }
     if (crossed) {
         cg_held_arrive(fmu->run);
@@ -238,7 +255,7 @@ static int cg_fmu_events_handle(cg_fmu_t *fmu)
 int cg_fmu_update(cg_fmu_t *fmu, cg_fmu_update_t *result)
 {
     cg_run_t *const run = fmu->run;
-    int status = CG_OK, handled = 0;
+    int status = CG_OK, handled = 0, thawed = 0;
     *result = (cg_fmu_update_t){0, fmu->memory.terminal, 0};
     if (fmu->memory.terminal) {
         return CG_FMU_OK;
@@ -249,7 +266,7 @@ int cg_fmu_update(cg_fmu_t *fmu, cg_fmu_update_t *result)
     } else if (fmu->detector != NULL) {
         status = cg_fmu_events_shifted(fmu);
         status = status == CG_OK ? cg_fmu_events_ahead(fmu) : status;
-        handled = fmu->detector->pending || (status == CG_OK && cg_fmu_events_fire(fmu)); /* pending: at the start */
+        handled = fmu->detector->pending || (status == CG_OK && cg_fmu_events_fire(fmu, &thawed)); /* pending: at the start */
     }
     if (handled) {
         status = cg_fmu_events_handle(fmu);
@@ -267,7 +284,7 @@ int cg_fmu_update(cg_fmu_t *fmu, cg_fmu_update_t *result)
     }
     if (status >= 0 && !fmu->co_simulation && fmu->detector != NULL) {
         run->status = CG_OK;
-        result->again = cg_fmu_events_thaw(fmu); /* contacts may not fit the equations of the new sides */
+        result->again = cg_fmu_events_thaw(fmu) || thawed; /* contacts may not fit the equations of the new sides */
         status = handled || result->again ? cg_fmu_events_shift(fmu) : status;
     }
     return status >= 0 ? CG_FMU_OK : cg_fmu_events_ended(fmu, status, "an event");
