@@ -67,10 +67,12 @@ int cg_detector_sides(cg_run_t *run, int instant);
 void cg_detector_go_on(cg_detector_t *detector); /* with what fires at the same time, if anything does */
 int cg_detector_occurred(const cg_run_t *run, int32_t index, double t); /* whether the last time of an event was at t */
 /* For guards that jump over zero. Where detector->leaving says so, cg_surface_distances puts distances from there in place of
- * values, those in the state x at t. cg_surface_jumps: whether the guard jumps closer than 2^doublings to run->x.
+ * values, those in the state x at t. cg_surface_jumps: whether the guard jumps closer than 2^doublings to run->x; for a
+ * distance of one unit, cg_surface_near tells of all guards at once which of them may.
  * cg_surface_turns: whether the reset at run->t has turned the motion away from there, or towards it.
  * cg_surface_begin: before the first of these at an instant; late: the motion before it counts. detector->x_jump must stay. */
 void cg_surface_begin(cg_run_t *run, int late);
+void cg_surface_near(cg_run_t *run, double *near);
 int cg_surface_jumps(cg_run_t *run, int32_t index, int doublings);
 int cg_surface_turns(cg_run_t *run, int32_t index);
 void cg_surface_distances(cg_run_t *run, double t, const double *x, double *guards);

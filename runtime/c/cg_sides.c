@@ -376,15 +376,22 @@ static int cg_sides_far(const cg_run_t *run, int32_t i)
 static int cg_sides_of_jumps(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
-    int late = 0, any = 0;
-    for (int32_t i = 0; i < run->model->n_events; i++) {
-        late = late || cg_sides_far(run, i) > 0;
-    }
-    cg_surface_begin(run, late);
+    double *const near = detector->fires;
+    int late = 0, others = 0, any = 0;
     for (int32_t i = 0; i < run->model->n_events; i++) {
         const int doublings = cg_sides_far(run, i);
+        late = late || doublings > 0;
+        others = others || doublings == 0;
+    }
+    cg_surface_begin(run, late);
+    if (others) {
+        cg_surface_near(run, near);
+    }
+    for (int32_t i = 0; i < run->model->n_events; i++) {
+        const int doublings = cg_sides_far(run, i);
+        const int may = doublings > 0 || (doublings == 0 && near[i] != 0.0);
         memset(&detector->leaving[i], 0, sizeof detector->leaving[i]);
-        detector->leaving[i].jumps = doublings >= 0 && cg_surface_jumps(run, i, doublings);
+        detector->leaving[i].jumps = may && cg_surface_jumps(run, i, doublings);
         detector->noise[i] = detector->leaving[i].jumps ? 1.0 : detector->noise[i];
         any = any || detector->leaving[i].jumps;
     }

@@ -69,6 +69,20 @@ void cg_surface_begin(cg_run_t *run, int late)
     }
 }
 
+void cg_surface_near(cg_run_t *run, double *near)
+{
+    cg_detector_t *const detector = run->detector;
+    memset(near, 0, sizeof(double) * (size_t)run->model->n_events);
+    for (int way = 0; way < CG_WAYS; way++) {
+        if (cg_surface_beside(run, run->t, run->x, way, 1.0, detector->values) != CG_OK) {
+            continue;
+        }
+        for (int32_t i = 0; i < run->model->n_events; i++) {
+            near[i] = detector->values[i] * detector->end[i] <= 0.0 ? 1.0 : near[i];
+        }
+    }
+}
+
 int cg_surface_jumps(cg_run_t *run, int32_t index, int doublings)
 {
     const double g = run->detector->end[index];
