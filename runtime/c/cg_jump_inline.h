@@ -13,7 +13,7 @@
  * after its resets, at its own time.
  *
  * The guard of a kink inside of another one's, or of an event's, is taken by its side as well. A guard that jumps over zero
- * because a kink inside of it has changed its side does so with that: it is no cause of its own.
+ * because a kink inside of it has changed sides does so together with that kink: it does not count as a cause.
  *
  * Where samples of the inputs are at t* too, the causes have them before on the one side of a direction, and after on the other.
  */
@@ -131,6 +131,36 @@ static int cg_slack(const cg_crossed_t *crossed, double t, const double *x, cons
 
 /* ---- fields ---- */
 
+#ifdef CG_MODEL_NESTED
+/* A guard with the kinks inside of it on the sides in `sided`; *least: what it is at most where it is zero. */
+static int cg_guard_at(const cg_jump_at_t *at, int32_t guard, double t, const double *x, const double *sided, const double *u,
+                       double *value, double *least, double *work)
+{
+    const cg_crossed_t crossed = cg_guard(guard);
+    double slack = 0.0;
+    int status = cg_quantity(&crossed, t, x, sided, u, value, work);
+    status = status == CG_OK ? cg_slack(&crossed, t, x, sided, u, at->tolerance, &slack, work) : status;
+    *least = slack + CG_JUMPED * at->detector->scale[guard];
+    return status;
+}
+
+/* Whether a guard jumps over zero from these sides of the kinks inside of it to those; its values on both. */
+static int cg_guard_jumps(const cg_jump_at_t *at, int32_t guard, double sided[2][CG_SIDED], const double *u, double *values,
+                          int *jumps, double *work)
+{
+    const cg_crossed_t crossed = cg_guard(guard);
+    double slack = 0.0;
+    int status = cg_quantity(&crossed, at->t, at->before, sided[0], u, &values[0], work);
+    status = status == CG_OK ? cg_quantity(&crossed, at->t, at->before, sided[1], u, &values[1], work) : status;
+    *jumps = status == CG_OK && values[0] * values[1] <= 0.0 && values[0] != values[1];
+    if (*jumps) {
+        status = cg_slack(&crossed, at->t, at->before, sided[0], u, at->tolerance, &slack, work);
+        *jumps = fabs(values[1] - values[0]) > slack + CG_JUMPED * at->detector->scale[guard];
+    }
+    return status;
+}
+#endif
+
 #ifdef CG_MODEL_FROZEN
 /* What kinks inside of a kink's guard make of its side, which by the causes alone is *side: they carry the guard away from its
  * zero, or turn it around. */
@@ -141,13 +171,12 @@ static int cg_side_inside(const cg_instant_t *now, int32_t kink, double t, const
 #ifdef CG_MODEL_NESTED
     const cg_jump_at_t *const at = now->at;
     const cg_crossed_t crossed = cg_guard(kink);
-    double value, slack, rate[2] = {0.0, 0.0};
+    double value, least, rate[2] = {0.0, 0.0};
     if (memcmp(sided, now->sided, sizeof(double) * (size_t)(CG_MODEL_NP + kink - CG_MODEL_EVENTS)) == 0) {
         return CG_OK;
     }
-    status = cg_quantity(&crossed, t, x, sided, u, &value, now->work);
-    status = status == CG_OK ? cg_slack(&crossed, t, x, sided, u, at->tolerance, &slack, now->work) : status;
-    if (status == CG_OK && fabs(value) > slack + CG_JUMPED * at->detector->scale[kink]) {
+    status = cg_guard_at(at, kink, t, x, sided, u, &value, &least, now->work);
+    if (status == CG_OK && fabs(value) > least) {
         *side = value > 0.0 ? 1.0 : -1.0;
         return CG_OK;
     }
@@ -160,9 +189,7 @@ static int cg_side_inside(const cg_instant_t *now, int32_t kink, double t, const
 #endif
     return status;
 }
-#endif
 
-#ifdef CG_MODEL_FROZEN
 /* The parameters, and after them the sides of all kinks after some causes, in a state whose modes are in u. Kinks that are
  * among the causes have their sides by that, unless a reset has moved the state away from them, or kinks inside of their guards
  * have; the others have those of their values. Those inside of a guard come before it. */
@@ -231,15 +258,11 @@ static int cg_take_inside(cg_instant_t *now, const double *u)
         if (!now->fired[kink]) {
             continue;
         }
-        const cg_crossed_t crossed = cg_guard(kink);
-        double value, slack = 0.0;
+        double value, least;
         const int rested = at->detector->sign_new[kink] == 0.0;
-        status = cg_quantity(&crossed, at->t, at->before, now->sided, u, &value, now->work);
-        if (status == CG_OK) {
-            status = cg_slack(&crossed, at->t, at->before, now->sided, u, at->tolerance, &slack, now->work);
-        }
+        status = cg_guard_at(at, kink, at->t, at->before, now->sided, u, &value, &least, now->work);
         const double beyond = value * now->sided[CG_MODEL_NP + kink - CG_MODEL_EVENTS];
-        if (rested || beyond > slack + CG_JUMPED * at->detector->scale[kink]) { /* not yet at its zero */
+        if (rested || beyond > least) { /* not yet at its zero */
             now->fired[kink] = 0;
             now->inside[kink] = 1;
         }
@@ -354,25 +377,18 @@ static int cg_kink_carries(const cg_jump_at_t *at, const double *p, const double
     int status = CG_OK;
     *carries = 0;
 #ifdef CG_MODEL_NESTED
-    double sided[2][CG_SIDED], values[2], slack;
+    double sided[2][CG_SIDED], values[2];
+    int jumps;
     for (int after = 0; after < 2; after++) {
         memcpy(sided[after], p, sizeof sided[after]);
         sided[after][CG_MODEL_NP + at->kink - CG_MODEL_EVENTS] = after ? 1.0 : -1.0;
     }
     for (int32_t i = at->kink + 1; i < CG_MODEL_GUARDS + CG_MODEL_EVENTS && status == CG_OK; i++) { /* kinks, then events */
         const int32_t guard = i % CG_MODEL_GUARDS;
-        const cg_crossed_t crossed = cg_guard(guard);
-        status = cg_quantity(&crossed, at->t, at->before, sided[0], u, &values[0], work);
-        status = status == CG_OK ? cg_quantity(&crossed, at->t, at->before, sided[1], u, &values[1], work) : status;
-        if (status != CG_OK || values[0] * values[1] > 0.0 || values[0] == values[1]) {
-            continue;
-        }
-        status = cg_slack(&crossed, at->t, at->before, sided[0], u, at->tolerance, &slack, work);
-        if (fabs(values[1] - values[0]) > slack + CG_JUMPED * at->detector->scale[guard]) {
-            *carries = *carries || guard < CG_MODEL_EVENTS;
-            for (int after = 0; after < 2 && guard >= CG_MODEL_EVENTS; after++) {
-                sided[after][CG_MODEL_NP + guard - CG_MODEL_EVENTS] = (values[after] > 0.0) - (values[after] < 0.0);
-            }
+        status = cg_guard_jumps(at, guard, sided, u, values, &jumps, work);
+        *carries = *carries || (jumps && guard < CG_MODEL_EVENTS);
+        for (int after = 0; after < 2 && jumps && guard >= CG_MODEL_EVENTS; after++) {
+            sided[after][CG_MODEL_NP + guard - CG_MODEL_EVENTS] = (values[after] > 0.0) - (values[after] < 0.0);
         }
     }
 #else
@@ -450,7 +466,8 @@ static int cg_carries_event(const cg_instant_t *now, int32_t kink, const double 
 #ifdef CG_MODEL_NESTED
     const cg_jump_at_t *const at = now->at;
     unsigned char done[CG_CAUSES] = {0};
-    double sided[2][CG_SIDED], values[2], slack;
+    double sided[2][CG_SIDED], values[2];
+    int jumps;
     for (int last = 0; last < 2 && status == CG_OK; last++) {
         for (int after = 0; after < 2 && status == CG_OK; after++) {
             for (int32_t i = CG_MODEL_EVENTS; i < CG_MODEL_GUARDS; i++) {
@@ -459,16 +476,9 @@ static int cg_carries_event(const cg_instant_t *now, int32_t kink, const double 
             status = cg_sides_after(now, done, at->t, at->before, u, sided[after]);
         }
         for (int32_t i = 0; i < CG_MODEL_EVENTS && status == CG_OK; i++) {
-            const cg_crossed_t crossed = cg_guard(i);
-            if (!now->fired[i] || !(cg_has_reset(i) || cg_ends_run(at, i))) {
-                continue;
-            }
-            for (int after = 0; after < 2 && status == CG_OK; after++) {
-                status = cg_quantity(&crossed, at->t, at->before, sided[after], u, &values[after], now->work);
-            }
-            if (status == CG_OK && values[0] * values[1] <= 0.0 && values[0] != values[1]) {
-                status = cg_slack(&crossed, at->t, at->before, sided[0], u, at->tolerance, &slack, now->work);
-                *carries = *carries || fabs(values[1] - values[0]) > slack + CG_JUMPED * at->detector->scale[i];
+            if (now->fired[i] && (cg_has_reset(i) || cg_ends_run(at, i))) {
+                status = cg_guard_jumps(at, i, sided, u, values, &jumps, now->work);
+                *carries = *carries || jumps;
             }
         }
     }

@@ -80,7 +80,7 @@ struct cg_detector; /* events and contacts of one run: cg_events.h */
 /* What is known where a run starts. */
 enum cg_jump_starts {
     CG_STARTS_MODES = 1, /* the modes of contacts */
-    CG_STARTS_SIDES = 2  /* the sides of guards, too: nothing changes any more, but there may be no derivative */
+    CG_STARTS_SIDES = 2  /* the sides of guards, too: nothing changes any more, but the derivative may not exist */
 };
 
 /* An instant at which the motion may jump. Its causes are the observed quantities in detector->fired, whose sides are
@@ -129,7 +129,7 @@ typedef struct cg_varied_kernels {
     cg_varied_t correction; /* NULL: the model has none */
     int (*reset)(int32_t blocks, int32_t event, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                  const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work); /* likewise */
-    /* The guards where the kinks inside of them are on these sides, 0: whatever the state shows; NULL: there are none inside */
+    /* The guards where the kinks inside of them are on these sides, 0: whatever the state shows; NULL: no kinks inside */
     int (*guards)(double t, const double *x, const double *p, const double *sides, const double *u, double *out, double *work);
     int (*hoist)(int32_t blocks, const double *CG_RESTRICT p, double *CG_RESTRICT q); /* NULL: nothing is hoisted */
 } cg_varied_kernels_t;
