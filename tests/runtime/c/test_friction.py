@@ -336,20 +336,26 @@ def test_forces_that_jump_with_a_slip_between_blocks() -> None:
     np.testing.assert_allclose(joined.sensitivity.y[:, :, -1], one.sensitivity.y[:, :, -1], atol=1e-7)
 
 
-@pytest.mark.parametrize("force", [0.6, 0.75, -0.6])
-def test_a_liner_whose_force_falls_with_the_slip_holds_with_the_contact(force: float) -> None:
-    """sign(s) (c + exp(-|s|/k)/10): it sticks while |F| <= mu N + c + 1/10 = 0.8."""
+def lined(name: str, liner: Any, **more: Any) -> Any:
+    """A block on a belt that moves at 1: x'' = F + liner - friction."""
     x = cg.coordinates("x")
-    slip = cg.rate(x) - 1
-    f, c, k, mu = cg.parameters("F c k mu")
-    liner = -sp.sign(slip) * (c + sp.exp(-sp.Abs(slip) / k) / 10)
-    model = cg.System(
-        "liner",
+    f, mu = cg.parameters("F mu")
+    return cg.System(
+        name,
         coordinates=[x],
         kinetic=cg.rate(x) ** 2 / 2,
         forces={cg.rate(x): f + liner},
-        contacts=[cg.Coulomb("belt", slip=slip, normal=1, mu=mu)],
+        contacts=[cg.Coulomb("belt", slip=cg.rate(x) - 1, normal=1, mu=mu)],
+        **more,
     ).compile()
+
+
+@pytest.mark.parametrize("force", [0.6, 0.75, -0.6])
+def test_a_liner_whose_force_falls_with_the_slip_holds_with_the_contact(force: float) -> None:
+    """sign(s) (c + exp(-|s|/k)/10): it sticks while |F| <= mu N + c + 1/10 = 0.8."""
+    slip = cg.rate(cg.coordinates("x")) - 1
+    c, k = cg.parameters("c k")
+    model = lined("liner", -sp.sign(slip) * (c + sp.exp(-sp.Abs(slip) / k) / 10))
     numbers = {"F": force, "c": 0.2, "k": 0.3, "mu": 0.5}
     sol = model.integrate((0, 2), {"x": 0, "x_dot": 1}, numbers)
     assert sol["x"][-1] == pytest.approx(2, abs=1e-12)
@@ -361,18 +367,10 @@ def test_a_liner_whose_force_falls_with_the_slip_holds_with_the_contact(force: f
 
 def test_outputs_have_the_sign_of_a_slip_from_the_mode() -> None:
     """At the stop too, where the slip is zero before and after: (F + c + mu) v_belt before it, mean values after it."""
-    x = cg.coordinates("x")
-    slip = cg.rate(x) - 1
-    f, c, mu = cg.parameters("F c mu")
-    liner = -c * sp.sign(slip)
-    model = cg.System(
-        "lined",
-        coordinates=[x],
-        kinetic=cg.rate(x) ** 2 / 2,
-        forces={cg.rate(x): f + liner},
-        contacts=[cg.Coulomb("belt", slip=slip, normal=1, mu=mu)],
-        outputs={"liner": liner, "direction": sp.Piecewise((3, slip > 0), (1, True))},
-    ).compile()
+    slip = cg.rate(cg.coordinates("x")) - 1
+    liner = -cg.parameters("c") * sp.sign(slip)
+    outputs = {"liner": liner, "direction": sp.Piecewise((3, slip > 0), (1, True))}
+    model = lined("lined", liner, outputs=outputs)
     sol = model.integrate((0, 1), {"x": 0, "x_dot": 0.9}, {"F": 0.3, "c": 0.2, "mu": 0.5})
     (stop, after) = np.flatnonzero(np.isclose(sol.t, 0.1, atol=1e-12))
     assert sol["slip_belt"][stop] == 0 == sol["slip_belt"][after]

@@ -191,18 +191,23 @@ def test_a_reset_that_moves_the_state_over_a_kink_inside_a_guard() -> None:
     assert [found["k"], found["c"]] == pytest.approx([1.5, -0.7], abs=1e-9)
 
 
-def test_a_reset_that_carries_a_guard_over_zero_by_a_kink_inside_of_it_is_no_crossing() -> None:
-    """x(2) = 0.2 - k c^2/2 - k c (2 - c) + k (2 - c)^2/2, as x' = 0.1 at first, and x'' = -k before c, then k."""
-    model = cg.System(
-        "carried_by_a_reset",
+def struck(name: str, *events: cg.Event) -> Any:
+    """x'' = k sign(y), with events."""
+    return cg.System(
+        name,
         coordinates=[x, y],
         kinetic=(v**2 + w**2) / 2,
         forces={v: k * sp.sign(y)},
-        events=[
-            cg.Event(T - c, reset={y: 1}, name="lifts"),
-            cg.Event(x - 4 * sp.sign(y), reset={v: 5}, name="hits"),
-        ],
+        events=events,
     ).compile()
+
+
+HITS = cg.Event(x - 4 * sp.sign(y), reset={v: 5}, name="hits")
+
+
+def test_a_reset_that_carries_a_guard_over_zero_by_a_kink_inside_of_it_is_no_crossing() -> None:
+    """x(2) = 0.2 - k c^2/2 - k c (2 - c) + k (2 - c)^2/2, as x' = 0.1 at first, and x'' = -k before c, then k."""
+    model = struck("carried_by_a_reset", cg.Event(T - c, reset={y: 1}, name="lifts"), HITS)
     start = {"x": 0, "y": -1, "x_dot": 0.1, "y_dot": 0}, {"k": 0.15, "c": 1}
     plain = model.integrate((0, 2), *start)
     sol = model.integrate((0, 2), *start, sensitivities=["k", "c"])
@@ -215,16 +220,7 @@ def test_a_reset_that_carries_a_guard_over_zero_by_a_kink_inside_of_it_is_no_cro
 
 def test_a_reset_where_a_kink_is_zero_to_rounding_inside_of_another_event() -> None:
     """y is -3e-17 at t = 1, where both occur in the order of declaration: from x = 0.025 on v = 5, and then -5."""
-    model = cg.System(
-        "resets_on_a_kink",
-        coordinates=[x, y],
-        kinetic=(v**2 + w**2) / 2,
-        forces={v: k * sp.sign(y)},
-        events=[
-            cg.Event(x - 4 * sp.sign(y), reset={v: 5}, name="hits"),
-            cg.Event(y, reset={v: -v}, name="turns"),
-        ],
-    ).compile()
+    model = struck("resets_on_a_kink", HITS, cg.Event(y, reset={v: -v}, name="turns"))
     start = {"x": 0, "y": -1, "x_dot": 0.1, "y_dot": 1}, {"k": 0.15}
     assert model.integrate((0, 2), *start)["x"][-1] == pytest.approx(0.025 - 5 + 0.075, abs=1e-7)
     sol = model.integrate((0, 2), *start, sensitivities=["k"])
