@@ -204,7 +204,9 @@ cdef class _Worker:
         cdef given_t given = BY_DEFAULT
         cdef size_t size
         cdef int i
-        self.core, self.attend, self.budget = core, attend, FIRST_BUDGET if attend is not None else -1
+        self.core, self.attend, self.budget = core, attend, -1
+        if attend is not None:
+            self.before, self.budget = perf_counter(), FIRST_BUDGET
         _read(core.options, &given)
         self.run = model._take_run(<object> given.method, core.lane_set is NULL and core.n >= WORTH)
         _configure(model, self.run, &given, core.options)

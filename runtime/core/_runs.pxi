@@ -332,7 +332,7 @@ cdef tuple _pause(object before, int64_t budget):
     PyErr_CheckSignals()
     now = perf_counter()
     if before is not None:
-        budget = <int64_t> min(max(budget * min(max(0.02 / max(now - before, 1e-9), 0.1), 4.0), 1.0), 1e9)
+        budget = <int64_t> min(max(budget * min(max(0.02 / max(now - before, 1e-9), 0.1), 64.0), 1.0), 1e9)
     return now, budget
 
 

@@ -264,7 +264,7 @@ cdef class StartCore(KernelCore):
         """
         cdef Py_ssize_t k
         cdef double value
-        cdef cnp.npy_intp n = self.n_parameters
+        cdef cnp.npy_intp n = self.n_parameters, one = 1
         if parameters is None and n == 0:
             parameters = ()
         if not (_doubles(target, 2) and cnp.PyArray_ISWRITEABLE(target) and cnp.PyArray_DIM(target, 0) == self.n_states
@@ -279,12 +279,11 @@ cdef class StartCore(KernelCore):
             if row is None:
                 return None
             states.append(row)
-        numbers = cnp.PyArray_SimpleNew(1, &n, cnp.NPY_DOUBLE)
         room = None
         for k in range(n):
             entry = _entry(parameters, self.parameters, k)
             if _number(entry, &value):
-                row = numbers[k:k + 1]
+                row = cnp.PyArray_SimpleNew(1, &one, cnp.NPY_DOUBLE)
                 if _row(&self.model.parameters[k], entry, 1, False, <double *> cnp.PyArray_DATA(row)) is None:
                     return None
             else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,7 @@ derivatives = later("chaplygin.runtime.ensembles.sensitivities")
 COLUMNS = ("y", "t", "status", "nfev", "n_steps", "end", "observed")
 """What `Results` have of each trajectory, along the last axis of each."""
 FEW = 512
-"""Numbers of results that stay in the cache wherever they begin."""
+"""Numbers of states that stay in the cache wherever they begin."""
 
 
 @dataclass(eq=False)
@@ -58,23 +58,16 @@ class Results:
     @classmethod
     def room(cls, states: int, times: int, count: int, end: bool = False, observed: int = 0) -> Results:
         """Arrays for `count` trajectories that have not ended: only their status is set."""
-        numbers, last, half = states * times * count, states * count if end else 0, -(-count // 2)
+        make = _apart if states * times * count < FEW else _together
         try:
-            # One piece of memory: large ones come in large pages, and are kept from one call to the next.
-            size = numbers + last + 2 * count + half
-            room = np.empty(size) if size < FEW else _lines(size)
-            counts = room[numbers + last :]
+            y, ends, nfev, n_steps, status = make(states, times, count, end)
             t = np.empty(count)
             along = np.full((2, observed, count), np.nan) if observed else None
         except (MemoryError, ValueError) as error:  # ValueError: the number of bytes overflows
             raise ArgumentError(
                 f"n = {count} trajectories of {states} states at {times} times do not fit into memory: {error}"
             ) from error
-        integers, status = counts.view(np.int64), counts.view(np.int32)[4 * count : 5 * count]
-        nfev, n_steps = integers[:count], integers[count : 2 * count]
         status.fill(INTERRUPTED)
-        y = room[:numbers].reshape(states, times, count)
-        ends = room[numbers : numbers + last].reshape(states, count) if end else None
         return cls(y, t, status, nfev, n_steps, ends, observed=along)
 
     def complete(self, t0: float) -> int:
@@ -304,6 +297,27 @@ class EnsembleTangents:
         return found
 
 
+Room = tuple[Array, Array | None, NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
+"""y, end, nfev, n_steps and status of `Results`."""
+
+
+def _apart(states: int, times: int, count: int, end: bool) -> Room:
+    """Arrays of their own, which are quickly made."""
+    y, ends = np.empty((states, times, count)), np.empty((states, count)) if end else None
+    return y, ends, np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int32)
+
+
+def _together(states: int, times: int, count: int, end: bool) -> Room:
+    """Arrays in one piece of memory: large ones come in large pages, and are kept from one call to the next."""
+    numbers, last = states * times * count, states * count if end else 0
+    room = _lines(numbers + last + 2 * count + -(-count // 2))
+    counts = room[numbers + last :]
+    integers, status = counts.view(np.int64), counts.view(np.int32)[4 * count : 5 * count]
+    y = room[:numbers].reshape(states, times, count)
+    ends = room[numbers : numbers + last].reshape(states, count) if end else None
+    return y, ends, integers[:count], integers[count : 2 * count], status
+
+
 def _lines(size: int) -> Array:
     """A vector that begins at a cache line: whole lines are written past the cache."""
     spare = 8
@@ -317,11 +331,29 @@ def number_of_trajectories(n: Any, given: Mapping[str, Any]) -> int:
     arguments.refuse_number("initial", given["initial"], "n", "The number of trajectories")
     if n is not None:
         return positive("n", n)
+    found = _first_length(given.values())
+    if found:
+        return found
     for what, array in arrays(given):
         if array.ndim > 1 or array.shape == (0,):
             raise ArgumentError(f"{what} has shape {array.shape}; one number for each trajectory is needed")
         return len(array)
     raise ArgumentError("n, the number of trajectories, is missing, and no array determines it")
+
+
+def _first_length(given: Iterable[Any]) -> int:
+    """The length of the first entry of dicts that is not a number, if it is a vector; else 0."""
+    for value in given:
+        if type(value) is dict:
+            for row in value.values():
+                kind = type(row)
+                if kind is np.ndarray and row.ndim == 1:
+                    return len(row)
+                if kind is not float and kind is not int:
+                    return 0
+        elif value is not None:
+            return 0
+    return 0
 
 
 def arrays(given: Mapping[str, Any]) -> Iterator[tuple[str, NDArray[Any]]]:

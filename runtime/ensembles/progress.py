@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from typing import Any
 
 from chaplygin.errors import MissingExtraError, optional
+
+SHORT = 0.05  # seconds in which nothing is shown without request, so that nobody asks for the terminal
 
 
 class Progress:
@@ -19,25 +22,36 @@ class Progress:
     def __init__(self, total: int, wanted: bool | None) -> None:
         self.total, self.done, self.failed, self.found = total, 0, 0, 0
         self.begin = self.shown = time.monotonic()
-        self.active = sys.stderr.isatty() if wanted is None else bool(wanted)
+        self.active: bool | None = None  # unknown: most ensembles have ended before it matters
         self.delay = 1.0 if wanted is None else 0.0
         self.bar: Any = None
-        if self.active:
-            try:
+        if wanted is not None:
+            self._open(wanted)
+
+    def _open(self, active: bool) -> None:
+        """Decide whether anything is shown, and make the bar."""
+        self.active = active
+        if active:
+            with suppress(MissingExtraError):
                 tqdm = optional("tqdm", "a progress bar", "progress").tqdm
-            except MissingExtraError:
-                return
-            self.bar = tqdm(total=total, unit="run", unit_scale=True, delay=self.delay, file=sys.stderr)
+                self.bar = tqdm(
+                    total=self.total, unit="run", unit_scale=True, delay=self.delay, file=sys.stderr
+                )
+                self.bar.start_t -= time.monotonic() - self.begin
 
     def show(self, done: int) -> None:
         new, self.done = done - self.done, done
+        if self.active is None:
+            if time.monotonic() - self.begin < SHORT:
+                return
+            self._open(sys.stderr.isatty())
         if not self.active:
             return
         if self.bar is not None:
             self.bar.initial = self.found
             if self.failed:
                 self.bar.set_postfix(failed=self.failed, refresh=False)
-            self.bar.update(new)
+            self.bar.update(done - self.bar.n)
             return
         now = time.monotonic()
         if new and now - self.begin >= self.delay and now - self.shown >= 0.1:

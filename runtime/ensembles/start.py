@@ -106,7 +106,7 @@ class Start:
         kept: bool,
     ) -> None:
         self.model, self.t0, self.controls = model, t0, controls
-        self._states: list[Any] | None = None
+        self._states: list[Any] | Array | None = None
         self._dependent: dict[str, Any] = {}
         self.parameters: list[Array] = []
         if not model.contacts:  # they need further checks
@@ -118,7 +118,7 @@ class Start:
             if found is not None:
                 self._states, self.parameters, self._dependent = found
                 if kept:
-                    self._states = list(target)
+                    self._states = target
                 return
 
         def whole() -> Any:

@@ -15,6 +15,8 @@ from chaplygin.errors import ArgumentError
 
 from .messages import short
 
+_LONG = 2**63
+
 
 def number(what: str, value: Any, *, finite: bool = True) -> float:
     """`value` as a float. Strings, complex numbers, arrays and NaN are rejected with an error that names `what`.
@@ -25,6 +27,8 @@ def number(what: str, value: Any, *, finite: bool = True) -> float:
     # float() would accept a string, which is a mistake here.
     if type(value) is float and math.isfinite(value):
         return value
+    if type(value) is int and -_LONG < value < _LONG:
+        return float(value)
     if isinstance(getattr(value, "ndim", None), int) and value.ndim != 0:  # of NumPy, pandas, xarray ...
         raise ArgumentError(f"{what} has shape {value.shape}; one number is needed")
     numeric = hasattr(type(value), "__float__") or isinstance(value, numbers.Integral)
