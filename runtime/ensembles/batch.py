@@ -26,7 +26,7 @@ from ..interface.messages import written
 from ..model.expressions import companion, places_of_new
 from ..model.lanes import lane_set, one_at_a_time
 from ..problem import pivots
-from ..problem.consistency import Accuracy, check_ensemble
+from ..problem.consistency import check_ensemble
 from ..problem.given_inputs import entries_named, named_with_rates, parse
 from ..problem.inputs import Inputs
 from ..steppers.snapshots import Sealed
@@ -431,8 +431,7 @@ class Batch:
         controls = Inputs(model.inputs, self._u[:, runs], {}, {}, model._input_flags)
         x0 = np.empty((model.n_states, count))
         start = Start(model, self.t0, initial, parameters, controls, count, x0, kept=True)
-        accuracy = Accuracy.of(model, self._options)
-        check_ensemble(model, self.t0, x0, start.parameters, controls, accuracy, start.plain)
+        check_ensemble(model, self.t0, x0, start.parameters, controls, self._options, start.plain)
         self._x[:, runs] = x0
         for i, row in enumerate(start.parameters):
             self._p[i, runs] = row

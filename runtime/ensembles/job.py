@@ -32,6 +32,7 @@ derivatives = later("chaplygin.runtime.ensembles.sensitivities")
 
 COLUMNS = ("y", "t", "status", "nfev", "n_steps", "end", "observed")
 """What `Results` have of each trajectory, along the last axis of each."""
+SHORT, LONG = np.dtype(np.int32), np.dtype(np.int64)
 FEW = 512
 """Numbers of states that stay in the cache wherever they begin."""
 
@@ -304,7 +305,7 @@ Room = tuple[Array, Array | None, NDArray[np.int64], NDArray[np.int64], NDArray[
 def _apart(states: int, times: int, count: int, end: bool) -> Room:
     """Arrays of their own, which are quickly made."""
     y, ends = np.empty((states, times, count)), np.empty((states, count)) if end else None
-    return y, ends, np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int32)
+    return y, ends, np.empty(count, LONG), np.empty(count, LONG), np.empty(count, SHORT)
 
 
 def _together(states: int, times: int, count: int, end: bool) -> Room:

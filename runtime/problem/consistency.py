@@ -228,7 +228,7 @@ def check_ensemble(
     x0: Array,
     parameters: list[Array],
     controls: Inputs,
-    accuracy: Accuracy,
+    how: RunOptions,
     assumed: bool,
 ) -> None:
     """Check the initial states (n, N) of an ensemble: raise an error or warn if any is off the constraints.
@@ -238,6 +238,9 @@ def check_ensemble(
     if not assumed:
         _check_assumed("initial", model, model.states, x0)
         _check_assumed("parameters", model, model.parameters, parameters)
+    if not (model._quaternions or model.checked_at_start):
+        return
+    accuracy = Accuracy.of(model, how)
     told = _check_quaternions(model, x0, accuracy, x0.shape[1])
     if not model.checked_at_start:
         return

@@ -20,7 +20,7 @@ from ..ensembles.observer import Observer
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..model.lanes import lane_set, one_at_a_time
-from ..problem.consistency import Accuracy, check_ensemble, held
+from ..problem.consistency import check_ensemble, held
 from ..problem.given_inputs import is_function
 from ..problem.options import RunOptions
 from ..statistics.part import Part
@@ -229,7 +229,7 @@ class StudyJob:
             part.x0,
             part.start.parameters,
             job.inputs,
-            Accuracy.of(self.model, job.options),
+            job.options,
             part.start.plain,
         )
         if executor.run(part, lambda done: None):

@@ -16,7 +16,7 @@ from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.interface.base_model import BaseModel
 from chaplygin.runtime.model.compiled_model import CompiledModel
 from chaplygin.runtime.problem import pivots
-from chaplygin.runtime.problem.consistency import Accuracy, check_ensemble
+from chaplygin.runtime.problem.consistency import check_ensemble
 from chaplygin.runtime.problem.options import of_call, shown
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:
         part.x0,
         part.start.parameters,
         job.inputs,
-        Accuracy.of(model, job.options),
+        job.options,
         part.start.plain,
     )
     pivot = None
