@@ -1,7 +1,7 @@
 # Each target does its own setup; a fresh clone needs python3 (>= 3.10, with venv) and a C compiler.
 #   make run        the tour: derive, compile and run the Chaplygin sleigh (about a minute the first time)
 #   make test       lint, types, tests
-#   make test-all   the same plus the slow tests
+#   make test-all   the same plus the slow tests, which take hours; TESTS=tests/runtime/c runs those of one folder
 #   make test-integrations   the tests with clang, SUNDIALS, JAX, numba, PyTorch, Pinocchio, ...: installs them first
 #   make test-sanitized   the safety tests on extensions built with ASan and UBSan (gcc)
 #   make bench      timings compared with pure Python and with peers; the figures go to out/bench.json
@@ -41,7 +41,7 @@ pytest: setup
 	$(PY) -m pytest -n auto --dist loadfile
 
 test-all: lint
-	$(PY) -m pytest -n auto --dist loadfile -m ''
+	$(PY) -m pytest -n auto --dist loadfile -m '' $(TESTS)
 
 test-integrations: packages $(INTEGRATIONS)
 	$(PY) -m pytest -n auto --dist loadfile -m 'integration and not slow'
