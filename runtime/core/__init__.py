@@ -10,6 +10,7 @@ from ..interface.cpu_variants import search_path
 
 if TYPE_CHECKING:
     from ._core import (
+        LAYOUT as LAYOUT,
         BatchCore as BatchCore,
         EnsembleCore as EnsembleCore,
         Team as Team,
@@ -31,6 +32,7 @@ __path__ = search_path(__path__)
 __getattr__ = face(
     __name__,
     {
+        "LAYOUT": "._core",
         "BatchCore": "._core",
         "EnsembleCore": "._core",
         "Team": "._core",

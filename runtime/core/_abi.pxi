@@ -26,6 +26,9 @@ cdef extern from "chaplygin.h" nogil:
         CG_RATE
         CG_QUATERNION
 
+cdef extern from "cg_lanes.h" nogil:
+    enum: CG_LANES_LAYOUT
+
 cdef extern from "cg_run.h" nogil:
     enum: CG_RUN_LAYOUT
     enum: CG_PAD

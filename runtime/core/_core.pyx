@@ -43,6 +43,10 @@ cdef enum:
     MOST_METHODS = 32  # with the right-hand side inlined, of one model
     MANY_CALLS = 1000000  # of a right-hand side, from which it is worth inlining it into a method
 
+LAYOUT = (CG_RUN_LAYOUT, CG_LANES_LAYOUT)
+"""The versions of the C structs of which snapshots have copies."""
+
+
 def widest_lanes():
     """Lanes in one vector register of this CPU: 8 with AVX-512, 4 with AVX2, 2 with SSE2 or NEON, 1 if unknown."""
     return cg_widest_lanes()

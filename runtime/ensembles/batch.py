@@ -68,6 +68,7 @@ class BatchSnapshot(Sealed):
     runs: Runs
     columns: Array
     sensitivities: tuple[str, ...] = ()
+    layout: tuple[int, ...] = ()
     seal: int | None = None
 
     def _checksum(self) -> int:
@@ -76,6 +77,7 @@ class BatchSnapshot(Sealed):
             self.digest,
             self.method,
             self.sensitivities,
+            self.layout,
             self.runs.dtype,
             self.columns.shape,
             self.columns.dtype,
@@ -457,7 +459,13 @@ class Batch:
     def _saved(self, where: Any) -> BatchSnapshot:
         runs = chosen("where", where, len(self))
         return BatchSnapshot(
-            self.model.name, self.model.digest, self.method, runs, self._core.table[:, runs], self._varied
+            self.model.name,
+            self.model.digest,
+            self.method,
+            runs,
+            self._core.table[:, runs],
+            self._varied,
+            core.LAYOUT,
         )
 
     def restore(self, snapshot: BatchSnapshot, where: Any = None) -> None:
@@ -471,6 +479,7 @@ class Batch:
         if not isinstance(snapshot, BatchSnapshot):
             raise ArgumentError(f"restore needs a snapshot returned by save, not {type(snapshot).__name__}")
         snapshot.check()
+        snapshot.check_layout(core.LAYOUT)
         saved = snapshot.model, snapshot.digest, snapshot.method, snapshot.sensitivities
         if saved != (self.model.name, self.model.digest, self.method, self._varied):
             raise ArgumentError("the snapshot belongs to another model or method, or has other sensitivities")

@@ -14,9 +14,13 @@ from ..problem.inputs import Inputs
 
 
 class Sealed:
-    """Base of snapshots, which outlive their process in files: a checksum of their content shows damage."""
+    """Base of snapshots, which outlive their process in files: a checksum of their content shows damage.
+
+    `layout` are the numbers of the C structs that are copied into it, see `core.LAYOUT`.
+    """
 
     seal: int | None
+    layout: tuple[int, ...]
 
     def __post_init__(self) -> None:
         if self.seal is None:
@@ -34,6 +38,13 @@ class Sealed:
         if not whole:
             raise ArgumentError("the snapshot is damaged: it is not what was saved")
 
+    def check_layout(self, layout: tuple[int, ...]) -> None:
+        """Raise `ArgumentError` if the memory that was copied had other contents than that of this build."""
+        if self.layout != layout:
+            raise ArgumentError(
+                "the snapshot was saved by another version of chaplygin, whose runs have other contents"
+            )
+
 
 @dataclass(frozen=True)
 class Snapshot(Sealed):
@@ -46,18 +57,26 @@ class Snapshot(Sealed):
     inputs: Inputs
     block: bytes
     sensitivities: tuple[str, ...] = ()
+    layout: tuple[int, ...] = ()
     seal: int | None = None
 
     def _checksum(self) -> int:
-        plain = self.t, self.model, self.digest, self.method, self.sensitivities
+        plain = self.t, self.model, self.digest, self.method, self.sensitivities, self.layout
         return zlib.crc32(self.block, self.inputs.checksum(zlib.crc32(written(plain).encode())))
 
 
-def check_snapshot(snapshot: Any, model: BaseModel, method: str, sensitivities: tuple[str, ...] = ()) -> None:
+def check_snapshot(
+    snapshot: Any,
+    model: BaseModel,
+    method: str,
+    sensitivities: tuple[str, ...] = (),
+    layout: tuple[int, ...] = (),
+) -> None:
     """Reject anything that was not saved by a stepper of this model and method, with these sensitivities."""
     if not isinstance(snapshot, Snapshot):
         raise ArgumentError(f"restore needs a snapshot returned by save, not {type(snapshot).__name__}")
     snapshot.check()
+    snapshot.check_layout(layout)
     if (snapshot.model, snapshot.digest, snapshot.method) != (model.name, model.digest, method):
         raise ArgumentError("the snapshot belongs to another model or method")
     if snapshot.sensitivities != sensitivities:

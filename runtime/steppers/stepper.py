@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from chaplygin.errors import ArgumentError
 
-from ..core._core import StepperCore
+from ..core._core import LAYOUT, StepperCore
 from ..results.event_record import MODES
 from .base import BaseStepper
 from .snapshots import Snapshot, check_snapshot
@@ -81,12 +81,19 @@ class Stepper(StepperCore, BaseStepper):
         model = self.model
         with self._alone:
             return Snapshot(
-                self.t, model.name, model.digest, self.method, self._inputs(), self._save(), self._varied
+                self.t,
+                model.name,
+                model.digest,
+                self.method,
+                self._inputs(),
+                self._save(),
+                self._varied,
+                LAYOUT,
             )
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot of this stepper, or of another one of the same model and method."""
-        check_snapshot(snapshot, self.model, self.method, self._varied)
+        check_snapshot(snapshot, self.model, self.method, self._varied, LAYOUT)
         with self._alone:
             before = self._inputs()
             self._attach(snapshot.inputs)

@@ -138,3 +138,16 @@ def test_damaged_snapshots_are_refused(kind: str, many: tuple[int, int]) -> None
     run.advance(1.3)
     run.advance(2.0)
     assert run.y.tobytes() == twin.y.tobytes()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in RUNS if kind != "pure Python"])
+def test_copies_of_other_structs_are_refused(kind: str) -> None:
+    """As those that a version with other members of cg_run_t has saved, whole and of the same size."""
+    run = RUNS[kind]()
+    snapshot = run.save()
+    numbers = tuple(number - 1 for number in snapshot.layout)
+    assert len(numbers) == 2
+    for layout in (numbers, ()):
+        with pytest.raises(cg.ArgumentError, match="saved by another version of chaplygin"):
+            run.restore(replace(snapshot, layout=layout, seal=None))
+    run.restore(snapshot)
