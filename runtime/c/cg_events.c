@@ -398,6 +398,16 @@ static int cg_events_at_start(cg_run_t *run, int32_t index)
     return status;
 }
 
+/* What crosses zero at one time with a fraction theta of the step, which began the search with this length, occurs. */
+static void cg_events_fire(const cg_run_t *run, double theta, double length)
+{
+    cg_detector_t *const detector = run->detector;
+    const double same = CG_SAME_TIME + 4.0 * cg_step_smallest(run->t_old) / length;
+    for (int32_t i = 0; i < detector->n_observed; i++) {
+        detector->fired[i] = theta <= 1.0 && detector->root[i] <= theta + same ? 1.0 : 0.0;
+    }
+}
+
 /* Ends the step at the zero of `index`, near a fraction theta of it. If it has jumped over zero together with a kink, it is
  * there that it jumps, which the interpolant of a step across the jump tells too late: then `index` becomes the kink. */
 static int cg_events_land(cg_run_t *run, int32_t *index, double theta, int *landed)
@@ -416,9 +426,10 @@ static int cg_events_land(cg_run_t *run, int32_t *index, double theta, int *land
         status = cg_events_passed_kink(run, &kink);
     }
     if (status == CG_OK && kink >= 0) {
-        *index = kink;
-        memset(detector->fired, 0, sizeof(double) * (size_t)detector->n_observed);
+        cg_events_fire(run, detector->root[kink], length);
+        detector->fired[*index] = 0.0; /* unless it is behind its zero there */
         detector->fired[kink] = 1.0;
+        *index = kink;
         status = cg_locate_kink(run, kink, 1.0, landed);
     }
     return status;
@@ -520,11 +531,8 @@ int cg_detector_after_step(cg_run_t *run)
             return cg_modes_project(run);
         }
         length = fabs(run->t - run->t_old);
-        const double same = CG_SAME_TIME + 4.0 * cg_step_smallest(run->t_old) / length;
         cg_events_sides_at(run, theta);
-        for (int32_t i = 0; i < detector->n_observed; i++) {
-            detector->fired[i] = detector->root[i] <= theta + same ? 1.0 : 0.0;
-        }
+        cg_events_fire(run, theta, length);
         if (theta * length < 2.0 * cg_step_smallest(run->t_old)) {
             status = cg_events_at_start(run, index);
         } else {
