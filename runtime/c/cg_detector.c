@@ -13,7 +13,7 @@ static size_t cg_detector_layout(cg_detector_t *detector, char *base, int32_t ld
     double **const by_index[] = {&detector->direction, &detector->limit, &detector->sign, &detector->count, &detector->sign_new,
                                  &detector->active, &detector->root, &detector->cursor, &detector->fired, &detector->fires,
                                  &detector->scale,  &detector->end, &detector->values};
-    double **const by_guard[] = {&detector->kept, &detector->noise, &detector->before};
+    double **const by_guard[] = {&detector->kept, &detector->noise, &detector->before, &detector->turned};
     for (size_t i = 0; i < sizeof by_index / sizeof *by_index; i++) {
         *by_index[i] = cg_take(base, &offset, detector->n_observed);
     }
@@ -121,7 +121,6 @@ void cg_detector_reset(cg_detector_t *detector)
     memset(detector->flights, 0, sizeof *detector->flights * (size_t)detector->n_guards);
     detector->pending = 0;
     detector->again = 0;
-    detector->turned = 0;
     detector->follows = 0;
     detector->cause = -1;
     detector->verdict = CG_OK;

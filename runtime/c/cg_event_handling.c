@@ -131,17 +131,19 @@ static int cg_event_handling_modes(cg_run_t *run, int reset, double *ahead)
     return status;
 }
 
-/* Whether the reset of the event `index`, just done, makes its guard go back to the side it came from. */
+/* Whether the reset of the event `index`, just done, makes its guard go back to the side it came from. The slope tells, where
+ * the guard is zero; one that jumps over zero here has another value a moment later. */
 static int cg_event_handling_turns(cg_run_t *run, int32_t index)
 {
     cg_detector_t *const detector = run->detector;
     double moment;
     run->have_f = 0;
     int status = cg_detector_evaluate(run, run->t, run->x, index, detector->values);
-    const double g = detector->values[index];
+    const double g = detector->values[index], least = cg_detector_least(run, index, fabs(run->t - run->t_old));
+    const double from = fabs(g) <= cg_larger(least, detector->noise[index]) ? g : 0.0;
     status = status == CG_OK ? cg_detector_later(run, index, &moment) : status;
     const int back = cg_run_inputs(run, run->t, run->moved); /* the next reset sees the inputs as this one did */
-    return status == CG_OK && back == CG_OK && (detector->values[index] - g) * detector->sign[index] < 0.0;
+    return status == CG_OK && back == CG_OK && (detector->values[index] - from) * detector->sign[index] < 0.0;
 }
 
 /* Whether a step has found that events fire which were handled at its start, and none since, whose guards rest at zero: nothing
@@ -179,7 +181,7 @@ static int cg_event_handling_instant(cg_run_t *run, const cg_record_t *record)
     for (int32_t i = 0; i < run->model->n_events; i++) {
         several += detector->fired[i] != 0.0 && run->model->events[i].has_reset;
     }
-    detector->turned = 0;
+    memset(detector->turned, 0, sizeof(double) * (size_t)detector->n_guards);
     if (modes > 0) {
         memcpy(detector->modes, run->u + detector->n_inputs, sizeof(double) * modes);
     }
@@ -192,7 +194,7 @@ static int cg_event_handling_instant(cg_run_t *run, const cg_record_t *record)
             status = cg_event_handling_apply(run, i, &reset);
             cg_detector_log(run, i, record, detector->x);
             if (status == CG_OK && several > 1 && i < run->model->n_events && run->model->events[i].has_reset) {
-                detector->turned = cg_event_handling_turns(run, i) || detector->turned;
+                detector->turned[i] = cg_event_handling_turns(run, i) ? 1.0 : 0.0;
             }
         }
     }

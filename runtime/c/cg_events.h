@@ -171,6 +171,7 @@ typedef struct cg_detector {
     double *kept;      /* [n_guards] while `sign` is 0: the side that it keeps until it leaves zero; 0: none */
     double *noise;     /* [n_guards] a value below this was rounding, at the last instant; below 0: so is its sign, this long */
     double *before;    /* [n_guards] the values before what happens at run->t */
+    double *turned;    /* [n_guards] 1: its own reset made it go back, one of several at run->t: the others may undo that */
     double *count;     /* occurrences so far */
     double *sign_new;  /* `sign` during the search */
     double *active;    /* 1, or 0: not observed now */
@@ -206,7 +207,6 @@ typedef struct cg_detector {
     int32_t contact;     /* the contact that caused the choice; -1: no single one */
     int32_t verdict;     /* the status once the state after the event is recorded */
     int32_t again;       /* 1: what is handled makes more occur at run->t, see `fired` */
-    int32_t turned;      /* 1: one of several resets at run->t made its guard go back, before the others */
     int32_t cause;       /* the event that accumulates; -1: none */
     int32_t follows;     /* 1: what has fired follows from what was handled at run->t, before any step */
     int32_t watches_kinks; /* 1: with CG_WATCH_KINKS */

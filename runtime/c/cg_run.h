@@ -22,7 +22,7 @@ extern "C" {
 
 /* Part of every method compiled into a model: one from another version of this header is not used. Increase it with
  * every change of cg_run_t or of the meaning of its members. */
-#define CG_RUN_LAYOUT 24
+#define CG_RUN_LAYOUT 25
 
 #define CG_ALIGN 64u /* of every block, in bytes */
 

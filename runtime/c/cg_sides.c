@@ -637,16 +637,17 @@ static int cg_sides_ahead(cg_run_t *run, int start)
         const cg_ahead_t ahead = detector->leaving[i];
         const double kept = detector->kept[i];
         const int own = !start && detector->fired[i] != 0.0;
+        const int turned = own && detector->turned[i] != 0.0;
         const int faded = detector->flights[i].gap <= CG_FADED * detector->memory.longest;
         if (ahead.side == 0.0) {
             continue; /* settled by its value, or at rest at zero */
         }
         const int crosses = ahead.side == -kept;
         int goes_back = crosses && own && ahead.bends;
-        if (crosses && own && !detector->turned) {
+        if (crosses && own && !turned) {
             goes_back = (ahead.bends || (faded && !ahead.rested)) && cg_sides_turning(run, i);
         }
-        const int occurs = crosses && (!own || detector->turned) && !goes_back && detector->direction[i] * kept <= 0.0;
+        const int occurs = crosses && (!own || turned) && !goes_back && detector->direction[i] * kept <= 0.0;
         detector->fires[i] = occurs ? 1.0 : 0.0;
         detector->again = detector->again || occurs;
         straight = goes_back && straight < 0 ? i : straight;

@@ -657,3 +657,51 @@ def check_both_sides(
             assert sol.sensitivity["x", by][-1] == pytest.approx(
                 f[[0, 1, 3, 4]] @ [1, -8, 8, -1] / 12e-4, abs=1e-7
             )
+
+
+@cache
+def struck(turns_first: bool) -> Any:
+    """Where y = 0 the force on x changes its direction, and two resets of the speed in x happen."""
+    hits = cg.Event(x - 4 * sp.sign(y), reset={v: 5}, name="hits")
+    turns = cg.Event(y, reset={v: -v}, name="turns")
+    events = [turns, hits] if turns_first else [hits, turns]
+    return cg.System(
+        "struck", coordinates=[x, y], kinetic=MOVING, forces={v: k * sp.sign(y)}, events=events
+    ).compile()
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("turns_first", [False, True])
+@pytest.mark.parametrize("start", [(0.0, -1.0, 0.1, 1.0), (0.3, -0.9, -0.4, 1.1), (-0.2, -0.7, 0.3, 0.6)])
+def test_a_reset_where_a_kink_carries_the_guard_of_another_event(
+    turns_first: bool, start: tuple[float, float, float, float]
+) -> None:
+    """Neither reset turns the motion in y, so each happens once, in every kind of run."""
+    names, s = ["k", "x", "y", "x_dot", "y_dot"], sp.symbols("k x y v w")
+    at = dict(zip(s, (0.15, *start), strict=True))
+    met, after = -s[2] / s[4], 5 if turns_first else -5
+    end = s[1] + s[3] * met - s[0] * met**2 / 2 + after * (2 - met) + s[0] * (2 - met) ** 2 / 2
+    if turns_first:  # x - 4 is zero again, from below
+        x0 = s[1] + s[3] * met - s[0] * met**2 / 2
+        left = 2 - met - (sp.sqrt(25 + 2 * s[0] * (4 - x0)) - 5) / s[0]
+        end = 4 + 5 * left + s[0] * left**2 / 2
+    model = struck(turns_first)
+    numbers = dict(zip(model.states, start, strict=True)), {"k": 0.15}
+    for given in ({}, {"kinks": True}, {"sensitivities": names}):
+        sol = model.integrate((0, 2), *numbers, **given, **EXACT)
+        assert sol.status == 0, sol.message
+        assert sol["x"][-1] == pytest.approx(float(end.subs(at)), abs=1e-11)
+        for event, times in zip(model.events, sol.t_events, strict=True):
+            assert len(times) == 1 + (turns_first and event == "hits")
+            assert times[0] == pytest.approx(-start[1] / start[3], abs=1e-12)
+    expected = [float(end.diff(q).subs(at)) for q in s]
+    assert sol.sensitivity.y[0, :, -1] == pytest.approx(expected, abs=1e-9)
+    slopes = model.gradient(cg.final("x"), (0, 2), *numbers, by=names, **EXACT)
+    assert [slopes[q] for q in names] == pytest.approx(expected, abs=1e-9)
+    for q, slope in zip(names, expected, strict=True):
+        given = {**numbers[0], **numbers[1]}
+        ends = [
+            model.integrate((0, 2), *split(model, {**given, q: given[q] + h}), **EXACT)["x"][-1]
+            for h in (-1e-4, 1e-4)
+        ]
+        assert (ends[1] - ends[0]) / 2e-4 == pytest.approx(slope, abs=1e-6), q
