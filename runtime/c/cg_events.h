@@ -17,8 +17,9 @@
  *   - A quantity that has just crossed has the sign of the far side until it crosses again, so no crossing is found
  *     twice.
  *   - At the start and after a reset, the side of a guard that is zero to rounding is that to which the flow takes it
- *     first (cg_sides.c). One whose event has a reset keeps the side it had, or at the start the one from which it can
- *     occur, so that leaving to the other side is a crossing, then and there. One that stays at zero goes on to keep it.
+ *     first (cg_sides.c). One that the reset has not moved, or whose event has a reset, keeps the side it had, or at the
+ *     start the one from which it can occur, so that leaving to the other side is a crossing, then and there. One that
+ *     stays at zero goes on to keep it.
  *   - After a reset, what counts for a guard that jumps over zero where the state is is its distance from there, not its value;
  *     until that is visible, its sign is rounding, and it is on the side to which the flow takes it (cg_surface.c).
  *   - A guard that vanishes where contacts stick is not observed meanwhile, and has no side when they slip (cg_held.c).

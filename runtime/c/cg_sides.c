@@ -428,7 +428,8 @@ static int cg_sides_after_jumps(cg_run_t *run)
 }
 
 /* The sides of the guards of events that are not zero; the entries of the others in detector->leaving are left unsettled. What
- * a guard was before a reset at which it occurs is an error of the time; one that no reset has moved keeps its side. */
+ * a guard was before a reset at which it occurs is an error of the time; one that no reset has moved keeps its side: where it is
+ * zero, it is about to cross, or has just done so. */
 static int cg_sides_by_value(cg_run_t *run, int start)
 {
     cg_detector_t *const detector = run->detector;
@@ -451,7 +452,7 @@ static int cg_sides_by_value(cg_run_t *run, int start)
         const int rested = fired && detector->kept[i] != 0.0;
         const int stays = !start && !fired && detector->sign[i] != 0.0 && moved <= detector->noise[i];
         detector->noise[i] = zero ? cg_larger(least, at_once ? 4.0 * fabs(g) : 0.0) : 0.0;
-        detector->kept[i] = zero ? cg_sides_kept(run, i, start) : 0.0;
+        detector->kept[i] = !zero ? 0.0 : stays ? detector->sign[i] : cg_sides_kept(run, i, start);
         detector->sign[i] = zero ? 0.0 : stays ? detector->sign[i] : g > 0.0 ? 1.0 : -1.0;
         detector->leaving[i].settled = !zero;
         detector->leaving[i].rested = rested;

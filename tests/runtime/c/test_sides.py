@@ -692,3 +692,26 @@ def test_a_guard_that_is_zero_before_it_leaves_occurs_where_it_leaves(kind: str)
         np.testing.assert_array_equal(many["x"], np.full(9, plain["x"][-1]))
         found = model.gradient(cg.final("x"), (0, 4), start, given, by=["b"], **PRECISE)
         assert found["b"] == pytest.approx(change, abs=1e-8)
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("kind", ["reset", "logged", "terminal"])
+@pytest.mark.parametrize("direction", [0, -1])
+def test_a_guard_within_rounding_of_zero_still_arrives_after_the_reset_of_another_event(
+    direction: int, kind: str
+) -> None:
+    """y - 1000 is zero 2e-12 after x, which its rounding errors do not resolve, but the steps do."""
+    x, y = cg.coordinates("x y")
+    v, w = cg.rate(x), cg.rate(y)
+    does: dict[str, Any] = {"reset": {"reset": {w: -w / 2}}, "logged": {}, "terminal": {"terminal": True}}[
+        kind
+    ]
+    bounce = cg.Event(x, direction=-1, reset={v: -v}, name="bounce")
+    late = cg.Event(y - 1000, direction=direction, name="late", **does)
+    model = cg.System("late", coordinates=[x, y], kinetic=(v**2 + w**2) / 2, events=[bounce, late]).compile()
+    sol = model.integrate((0, 1), [0.5, 1000.5 + 2e-12, -1.0, -1.0], max_step=0.01)
+    assert sol.status == (1 if kind == "terminal" else 0)
+    assert [len(t) for t in sol.t_events] == [1, 1]
+    assert sol.t_reached == pytest.approx(0.5 if kind == "terminal" else 1, abs=1e-11)
+    after = {"reset": 1000.25, "logged": 999.5, "terminal": 1000.0}[kind]
+    assert sol["y"][-1] == pytest.approx(after, abs=1e-10)
