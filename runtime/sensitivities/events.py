@@ -186,7 +186,7 @@ class _Rows:
     def delays(self, cause: int, calls: Calls) -> Array:
         """The derivatives (k, m) of the times at which a quantity is zero there.
 
-        NaN at tangential events, as `cg_touches` (cg_jump_inline.h).
+        NaN at tangential events, as `cg_touches` (cg_causes_inline.h).
         """
         slope = _slope_of(cause, calls)
         t, y, rates, n = self.t, self.y[0], self.rates, len(self.y[0])
