@@ -20,8 +20,8 @@ ORDER = (
     # one step: right-hand side, methods, dense output, constraints
     "cg_evaluate", "cg_method_table", "cg_record", "cg_correct",
     # what happens at an instant
-    "cg_detector", "cg_bracket", "cg_held", "cg_modes", "cg_surface", "cg_sides", "cg_touch", "cg_jump", "cg_locate",
-    "cg_events", "cg_event_handling",
+    "cg_detector", "cg_bracket", "cg_held", "cg_modes", "cg_surface", "cg_ahead", "cg_sides", "cg_touch", "cg_jump",
+    "cg_locate", "cg_events", "cg_event_handling",
     # one run, and its gradient
     "cg_block", "cg_driver", "cg_trail", "cg_adjoint",
     # many runs, in lanes

@@ -104,7 +104,7 @@ static int cg_event_handling_apply(cg_run_t *run, int32_t index, int *reset)
 }
 
 /* Chooses modes that fit after an event. If the choice is not unique, see n_solutions and solutions. A reset may lead onto a
- * kink: *ahead as for cg_sides_choose_modes. */
+ * kink: *ahead as for cg_ahead_choose_modes. */
 static int cg_event_handling_modes(cg_run_t *run, int reset, double *ahead)
 {
     cg_detector_t *const detector = run->detector;
@@ -122,7 +122,7 @@ static int cg_event_handling_modes(cg_run_t *run, int reset, double *ahead)
     }
     int status = cg_modes_free(run, reset);
     if (status == CG_OK) {
-        status = reset ? cg_sides_choose_modes(run, ahead) : cg_modes_choose(run);
+        status = reset ? cg_ahead_choose_modes(run, ahead) : cg_modes_choose(run);
     }
     if (status == CG_OK) {
         cg_modes_activate(run);
@@ -222,7 +222,7 @@ static int cg_event_handling_instant(cg_run_t *run, const cg_record_t *record)
     }
     detector->have_end = 0;
     if (status == CG_OK && ahead > 0.0 && !terminal) {
-        status = cg_sides_leave(run, ahead);
+        status = cg_ahead_leave(run, ahead);
     }
     detector->n_instants++;
     if (detector->log != NULL && detector->n_log > first) {

@@ -29,7 +29,7 @@ int cg_detector_begin(cg_run_t *run)
         }
         status = run->direction > 0.0 ? cg_modes_free(run, 1) : CG_BAD_ARGUMENT;
         if (status == CG_OK) {
-            status = cg_sides_choose_modes(run, &ahead);
+            status = cg_ahead_choose_modes(run, &ahead);
         }
         if (status == CG_OK && run->jump != NULL) {
             status = cg_detector_jump_start(run, CG_STARTS_MODES);
@@ -48,7 +48,7 @@ int cg_detector_begin(cg_run_t *run)
     }
     detector->have_end = 0;
     if (status == CG_OK && ahead > 0.0) {
-        status = cg_sides_leave(run, ahead);
+        status = cg_ahead_leave(run, ahead);
     }
     if (memory->begun == CG_WATCH_NEW) {
         memory->t_event = cg_time_outside(run, run->t);

@@ -76,6 +76,13 @@ void cg_surface_near(cg_run_t *run, double *near);
 int cg_surface_jumps(cg_run_t *run, int32_t index, int doublings);
 int cg_surface_turns(cg_run_t *run, int32_t index);
 void cg_surface_distances(cg_run_t *run, double t, const double *x, double *guards);
+/* What the flow that follows shows of the guards that are zero at run->t, their values there in detector->end.
+ * cg_ahead_guards: how many have the side of the flow; with derivatives, which kinks change, those of kinks too.
+ * cg_ahead_rounding: what of the guards from `first` on is rounding error of the state and the time, to detector->noise.
+ * cg_ahead_look: follows the flow for the guards whose entry in detector->leaving is not settled. */
+int32_t cg_ahead_guards(const cg_run_t *run);
+void cg_ahead_rounding(cg_run_t *run, int32_t first);
+int cg_ahead_look(cg_run_t *run);
 int cg_detector_ends(const cg_detector_t *detector, int32_t index); /* whether `index`, which is zero now, ends the run */
 int cg_detector_has_room(const cg_detector_t *detector, int64_t rows); /* in its log, if it has one */
 void cg_detector_log(cg_run_t *run, int32_t cause, const cg_record_t *record, const double *before);
@@ -113,10 +120,10 @@ void cg_held_arrive(cg_run_t *run);
 /* Chooses the modes of all contacts with detector->free set, and of all normal forces. CG_PARADOX: see n_solutions. */
 int cg_modes_choose(cg_run_t *run);
 /* The same at a start and after a reset; on a kink those that fit on the side to which the motion goes, as early as that is
- * seen: *ahead is how much later if that changes them, and then cg_sides_leave moves the state there, and makes the derivative
+ * seen: *ahead is how much later if that changes them, and then cg_ahead_leave moves the state there, and makes the derivative
  * and what is observed at run->t those of this side. */
-int cg_sides_choose_modes(cg_run_t *run, double *ahead);
-int cg_sides_leave(cg_run_t *run, double ahead);
+int cg_ahead_choose_modes(cg_run_t *run, double *ahead);
+int cg_ahead_leave(cg_run_t *run, double ahead);
 /* Determines which contacts are free to change: those that stick, have just stopped, or have no slip velocity; the
  * others get the direction of their slip. fresh: at the start or after a reset, when modes do not follow velocities. */
 int cg_modes_free(cg_run_t *run, int fresh);

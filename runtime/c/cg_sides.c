@@ -1,342 +1,16 @@
 /* cg_sides.c: on which side of zero a guard is at an instant: after a start, a reset or a choice of modes. See cg_events.h.
  *
- * A guard that is zero to rounding is on the side to which the flow that follows takes it first. The flow is followed by
- * single steps of the classical method of order 4 over times that grow from a few spacings of the numbers at t, until the
- * guard is visible, which is to say larger than its rounding errors. So a flight that neither the time nor the state
- * resolves does not count, and neither does a slope of rounding errors.
+ * A guard that is zero to rounding is on the side to which the flow that follows takes it first (cg_ahead.c).
  */
 #include "cg_internal.h"
 #include "cg_step.h"
 
 #include <string.h>
 
-enum { CG_PROBES = 18 };         /* times, each CG_FURTHER times the one before */
-#define CG_LINEAR 22.0           /* a guard that grows by less between two of them has a slope, else a bend: 8^1.5 */
-#define CG_PART_OF_STEP 0.015625 /* the longest of the times in a step, */
-#define CG_MOMENTS 1e4           /* or in moments where there is none yet */
-enum { CG_LATE = 12 };         /* doublings of a rounding error by which a step may end behind a jump over zero */
-#define CG_FADED 1e-6            /* of the longest time between events: a flight that is one of many, or the last of one */
+enum { CG_LATE = 12 }; /* doublings of a rounding error by which a step may end behind a jump over zero */
+#define CG_FADED 1e-6  /* of the longest time between events: a flight that is one of many, or the last of one */
 
-int cg_detector_later(cg_run_t *run, int32_t only, double *moment)
-{
-    cg_detector_t *const detector = run->detector;
-    int status = cg_run_derivative(run);
-    if (status != CG_OK) {
-        return status;
-    }
-    memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
-    *moment = cg_detector_moment(run);
-    for (int32_t i = 0; i < run->n; i++) {
-        detector->x[i] = run->x[i] + *moment * run->f[i];
-    }
-    status = cg_detector_evaluate(run, run->t + *moment, detector->x, only, detector->values);
-    const int back = cg_run_inputs(run, run->t, run->x);
-    return status != CG_OK ? status : back;
-}
-
-/* The guards whose side, where they are zero, is that of the flow: with derivatives, which kinks change, those of kinks too. */
-static int32_t cg_sides_guards(const cg_run_t *run)
-{
-    return run->jump != NULL ? run->model->n_guards : run->model->n_events;
-}
-
-/* ---- rounding ---- */
-
-/* The change of the guards from `first` on if state and time are shaken, see cg_shake; the larger of it and `noise`. */
-static int cg_sides_shake(cg_run_t *run, int32_t first, int changing, double *noise)
-{
-    cg_detector_t *const detector = run->detector;
-    const double model_t = cg_time_of_model(run, run->t);
-    memcpy(detector->x, run->x, sizeof(double) * (size_t)run->ld);
-    cg_shake(detector->x, run->n_own, changing);
-    const int status = cg_detector_guards_by_side(run, model_t * (1.0 + 0.5 * CG_MOMENT), detector->x, detector->guards);
-    for (int32_t i = first; i < detector->n_guards && status == CG_OK; i++) {
-        const double change = fabs(detector->guards[i] - detector->end[i]);
-        noise[i] = change < HUGE_VAL ? cg_larger(noise[i], change) : noise[i];
-    }
-    return status;
-}
-
-/* What of each guard from `first` on is rounding error of the state, in detector->noise; the guards at run->t are in
- * detector->end. That of events at rest is needed until the next reset: where the sides of events stay, `first` is the first
- * kink. */
-static void cg_sides_rounding_of_state(cg_run_t *run, int32_t first)
-{
-    double *const noise = run->detector->noise;
-    const int32_t n = run->detector->n_guards;
-    const size_t bytes = sizeof(double) * (size_t)(n - first);
-    memset(noise + first, 0, bytes);
-    if (cg_sides_shake(run, first, 0, noise) != CG_OK || cg_sides_shake(run, first, 1, noise) != CG_OK) {
-        memset(noise + first, 0, bytes); /* too close to where guards have no value */
-    }
-    for (int32_t i = first; i < n; i++) {
-        noise[i] = cg_larger(CG_ZERO / CG_MOMENT * noise[i], DBL_MIN);
-    }
-}
-
-/* Adds the motion during the rounding error of the time to that of the guards from `first` on whose side is that of the flow,
- * in detector->noise. */
-static void cg_sides_rounding_of_time(cg_run_t *run, int32_t first)
-{
-    cg_detector_t *const detector = run->detector;
-    double *const noise = detector->noise, moment = 1.0;
-    const int32_t n = cg_sides_guards(run);
-    if (n > first && cg_detector_later(run, 0, &moment) != CG_OK) { /* a failure is that of the next step */
-        memcpy(detector->values, detector->end, sizeof(double) * (size_t)n);
-    }
-    for (int32_t i = first; i < n; i++) {
-        noise[i] = cg_larger(noise[i], CG_ZERO * fabs(run->t / moment * (detector->values[i] - detector->end[i])));
-    }
-}
-
-/* Both. */
-static void cg_sides_rounding(cg_run_t *run, int32_t first)
-{
-    cg_sides_rounding_of_state(run, first);
-    cg_sides_rounding_of_time(run, first);
-}
-
-/* ---- the flow ---- */
-
-/* The guards after a time s of the flow from run->x, where the derivative run->f is known. */
-static int cg_sides_flow(cg_run_t *run, double s, double *guards)
-{
-    static const double part[4] = {0.0, 0.5, 0.5, 1.0}, weight[4] = {1.0, 2.0, 2.0, 1.0};
-    cg_detector_t *const detector = run->detector;
-    double *const x = detector->flow, *const k = x + run->ld, *const sum = k + run->ld;
-    int status = CG_OK;
-    memcpy(k, run->f, sizeof(double) * (size_t)run->ld);
-    memset(sum, 0, sizeof(double) * (size_t)run->ld);
-    for (int stage = 0; stage < 4 && status == CG_OK; stage++) {
-        for (int32_t i = 0; i < run->n && stage > 0; i++) {
-            x[i] = run->x[i] + part[stage] * s * k[i];
-        }
-        status = stage > 0 ? cg_run_probe(run, run->t + part[stage] * s, x, k) : CG_OK;
-        for (int32_t i = 0; i < run->n; i++) {
-            sum[i] += weight[stage] * k[i];
-        }
-    }
-    for (int32_t i = 0; i < run->n; i++) {
-        x[i] = run->x[i] + s / 6.0 * sum[i];
-    }
-    status = status == CG_OK ? cg_run_inputs(run, run->t + s, x) : status;
-    return status != CG_OK ? status : cg_detector_guards_by_side(run, cg_time_of_model(run, run->t + s), x, guards);
-}
-
-/* The next value of a guard, at this time from now; `expected`: the side on which no more needs to be known, or 0. */
-static void cg_sides_see(cg_ahead_t *ahead, double time, double value, double noise, double expected)
-{
-    const double shown = value > noise ? 1.0 : value < -noise ? -1.0 : 0.0;
-    if (ahead->settled || shown == 0.0) {
-        return;
-    }
-    if (ahead->side == 0.0) {
-        ahead->side = shown;
-        ahead->size = fabs(value);
-        ahead->time = time;
-        ahead->bends = 1;
-        ahead->settled = shown == expected || expected == 0.0;
-    } else {
-        const double growth = value * ahead->side / ahead->size;
-        ahead->bends = growth > CG_LINEAR;
-        if (growth < 0.0) { /* it only just showed on that side */
-            ahead->side = -ahead->side;
-            ahead->time = time;
-        }
-        ahead->settled = 1;
-    }
-}
-
-/* The guards a moment later, by a step of order 2: where a slope that is left of rounding errors bends at once, the tangent
- * shows another side. 0: they have no value there. */
-static int cg_sides_a_moment_ahead(cg_run_t *run, double *time)
-{
-    cg_detector_t *const detector = run->detector;
-    double *const k = detector->flow, moment;
-    const int status = cg_detector_later(run, 0, &moment);
-    *time = fabs(moment);
-    if (status != CG_OK || *time < 2.0 * cg_step_smallest(run->t)
-        || cg_run_probe(run, run->t + moment, detector->x, k) != CG_OK) {
-        return 0;
-    }
-    const double t = run->t + moment;
-    for (int32_t i = 0; i < run->n; i++) {
-        detector->x[i] = run->x[i] + 0.5 * moment * (run->f[i] + k[i]);
-    }
-    const int seen = cg_run_inputs(run, t, detector->x) == CG_OK
-        && cg_detector_guards_by_side(run, cg_time_of_model(run, t), detector->x, detector->guards) == CG_OK;
-    if (seen) {
-        cg_surface_distances(run, t, detector->x, detector->guards);
-    }
-    return seen;
-}
-
-/* Whether enough is known of all guards. */
-static int cg_sides_all_settled(const cg_run_t *run)
-{
-    int settled = 1;
-    for (int32_t i = 0; i < cg_sides_guards(run); i++) {
-        settled = settled && run->detector->leaving[i].settled;
-    }
-    return settled;
-}
-
-/* Follows the flow for the guards whose entry in detector->leaving is not settled. */
-static int cg_sides_look_ahead(cg_run_t *run)
-{
-    cg_detector_t *const detector = run->detector;
-    const int32_t n = cg_sides_guards(run);
-    double later = 0.0;
-    const int seen = cg_sides_a_moment_ahead(run, &later);
-    for (int32_t i = 0; i < n && seen; i++) { /* mostly it shows that all leave to the side where they are expected */
-        cg_ahead_t found = detector->leaving[i];
-        cg_sides_see(&found, later, detector->guards[i], detector->noise[i], detector->kept[i]);
-        detector->leaving[i] = found.settled ? found : detector->leaving[i];
-    }
-    const int status = cg_run_derivative(run);
-    if (status != CG_OK || cg_sides_all_settled(run)) {
-        return status == CG_OK ? cg_run_inputs(run, run->t, run->x) : status;
-    }
-    const double moment = fabs(cg_detector_moment(run));
-    double s = cg_larger(moment, run->h > 0.0 ? CG_PART_OF_STEP * run->h : CG_MOMENTS * moment);
-    for (int probe = 1; probe < CG_PROBES; probe++) {
-        s /= CG_FURTHER;
-    }
-    for (int probe = 0; probe < CG_PROBES && !cg_sides_all_settled(run); probe++, s *= CG_FURTHER) {
-        if (s < 2.0 * cg_step_smallest(run->t) || cg_sides_flow(run, run->direction * s, detector->guards) != CG_OK) {
-            continue; /* not a time at which anything could be seen */
-        }
-        cg_surface_distances(run, run->t + run->direction * s, detector->flow, detector->guards);
-        for (int32_t i = 0; i < n; i++) {
-            cg_sides_see(&detector->leaving[i], s, detector->guards[i], detector->noise[i], detector->kept[i]);
-        }
-    }
-    return cg_run_inputs(run, run->t, run->x);
-}
-
-/* Whether the state is on kinks, to rounding, while a contact may choose its mode, so that the branch there may be that of
- * neither side: to `on`. */
-static int cg_sides_on_kinks(cg_run_t *run, double *on)
-{
-    cg_detector_t *const detector = run->detector;
-    int any = 0, chooses = 0;
-    for (int32_t i = 0; i < detector->n_contacts; i++) {
-        chooses = chooses || detector->free[i] != 0.0;
-    }
-    if (!chooses || detector->n_guards == run->model->n_events
-        || cg_detector_guards_by_side(run, cg_time_of_model(run, run->t), run->x, detector->end) != CG_OK) {
-        return 0;
-    }
-    cg_sides_rounding_of_state(run, run->model->n_events);
-    for (int32_t i = run->model->n_events; i < detector->n_guards; i++) {
-        on[i] = fabs(detector->end[i]) <= detector->noise[i] ? 1.0 : 0.0;
-        any = any || on[i] != 0.0;
-    }
-    return any;
-}
-
-/* The shortest time after which the flow has left one of the kinks `on` which it is, to detector->flow; 0: it stays. */
-static double cg_sides_leaves(cg_run_t *run, const double *on)
-{
-    cg_detector_t *const detector = run->detector;
-    if (cg_run_derivative(run) != CG_OK) {
-        return 0.0;
-    }
-    memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
-    double s = fabs(cg_detector_moment(run));
-    for (int probe = 1; probe < CG_PROBES; probe++) {
-        s /= CG_FURTHER;
-    }
-    for (int probe = 0; probe < CG_PROBES; probe++, s *= CG_FURTHER) {
-        if (s < 2.0 * cg_step_smallest(run->t) || cg_sides_flow(run, run->direction * s, detector->guards) != CG_OK) {
-            continue;
-        }
-        for (int32_t i = run->model->n_events; i < detector->n_guards; i++) {
-            if (on[i] != 0.0 && fabs(detector->guards[i]) > detector->noise[i]) {
-                return s;
-            }
-        }
-    }
-    return 0.0;
-}
-
-/* cg_sides_choose_modes, with kinks inside of others on the sides in detector->sign. */
-static int cg_sides_choose_between(cg_run_t *run, double *ahead)
-{
-    cg_detector_t *const detector = run->detector;
-    double *const modes = run->u + detector->n_inputs, *const on = detector->samples;
-    double kept[2 * CG_MOST_CONTACTS], free[CG_MOST_CONTACTS];
-    const double t = run->t;
-    const size_t bytes = sizeof(double) * (size_t)detector->n_modes, places = sizeof(double) * (size_t)detector->n_contacts;
-    int status = cg_modes_choose(run);
-    *ahead = 0.0;
-    if (status != CG_OK || !cg_sides_on_kinks(run, on)) {
-        return status;
-    }
-    memcpy(kept, modes, bytes);
-    memcpy(free, detector->free, places);
-    run->have_f = 0;
-    const double s = cg_sides_leaves(run, on);
-    if (s > 0.0) {
-        for (int32_t i = 0; i < run->n; i++) { /* the two places change */
-            const double here = run->x[i];
-            run->x[i] = detector->flow[i];
-            detector->flow[i] = here;
-        }
-        run->t = t + run->direction * s;
-        status = cg_modes_free(run, 1);
-        status = status == CG_OK ? cg_modes_choose(run) : status;
-        memcpy(run->x, detector->flow, sizeof(double) * (size_t)run->n);
-        run->t = t;
-    }
-    if (status != CG_OK) {
-        memcpy(modes, kept, bytes);
-    }
-    *ahead = memcmp(modes, kept, bytes) != 0 ? s : 0.0;
-    memcpy(detector->free, free, places);
-    return cg_run_inputs(run, run->t, run->x);
-}
-
-int cg_sides_choose_modes(cg_run_t *run, double *ahead)
-{
-    cg_detector_t *const detector = run->detector;
-    double *const sides = detector->sign + run->model->n_events, *const before = detector->fires;
-    const size_t bytes = sizeof(double) * (size_t)(detector->n_guards - run->model->n_events);
-    memcpy(before, sides, bytes);
-    if (detector->memory.begun != CG_WATCH_MODES) { /* the state has moved: what is inside of a kink is as the state shows */
-        memset(sides, 0, bytes);
-    }
-    const int status = cg_sides_choose_between(run, ahead);
-    memcpy(sides, before, bytes);
-    return status;
-}
-
-int cg_sides_leave(cg_run_t *run, double ahead)
-{
-    cg_detector_t *const detector = run->detector;
-    const double t = run->t + run->direction * ahead;
-    int status = cg_run_derivative(run);
-    status = status == CG_OK ? cg_sides_flow(run, run->direction * ahead, detector->guards) : status;
-    status = status == CG_OK ? cg_run_probe(run, t, detector->flow, run->f) : status;
-    status = status == CG_OK ? cg_detector_evaluate(run, t, detector->flow, -1, detector->values) : status;
-    for (int32_t i = run->model->n_events; i < detector->n_observed && status == CG_OK; i++) {
-        const int kink = i < detector->n_guards;
-        if (kink && detector->active[i] != 0.0 && fabs(detector->end[i]) <= detector->noise[i]) {
-            detector->sign[i] = detector->values[i] > 0.0 ? 1.0 : -1.0;
-        }
-        if (kink || i >= detector->first_contact) {
-            detector->end[i] = detector->values[i];
-        }
-    }
-    if (status == CG_OK) {
-        memcpy(run->x, detector->flow, sizeof(double) * (size_t)run->n_own);
-        detector->have_end = 1;
-    }
-    const int back = cg_run_inputs(run, run->t, run->x);
-    return status != CG_OK ? status : back;
-}
-
-/* ---- sides ---- */
+/* ---- events ---- */
 
 /* The side that a guard keeps until it leaves zero to the other one, which then is a crossing; 0: none. */
 static double cg_sides_kept(const cg_run_t *run, int32_t i, int start)
@@ -462,6 +136,8 @@ static int cg_sides_by_value(cg_run_t *run, int start)
     return unsure;
 }
 
+/* ---- kinks ---- */
+
 /* The sides of kinks and of the caller's functions: of those that are zero, kinks to rounding, that of their slope. *unsure:
  * there are some. */
 static int cg_sides_by_slope(cg_run_t *run, int *unsure)
@@ -506,7 +182,7 @@ static int cg_sides_of_others(cg_run_t *run)
 static void cg_sides_on_constraints(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
-    const int32_t first = run->model->n_events, end = cg_sides_guards(run);
+    const int32_t first = run->model->n_events, end = cg_ahead_guards(run);
     if (run->correction == NULL || first == end || cg_run_moved_back(run, run->t, run->x, detector->x) != CG_OK
         || cg_detector_guards_by_side(run, cg_time_of_model(run, run->t), detector->x, detector->guards) != CG_OK
         || !cg_step_finite(detector->guards, end)) {
@@ -530,7 +206,7 @@ static int cg_sides_kinks_at_zero(cg_run_t *run, int32_t which)
     cg_detector_t *const detector = run->detector;
     int any = 0;
     cg_sides_on_constraints(run);
-    for (int32_t i = run->model->n_events; i < cg_sides_guards(run); i++) {
+    for (int32_t i = run->model->n_events; i < cg_ahead_guards(run); i++) {
         const int named = which == i || which == CG_ALL_KINKS || (which == CG_RESTING_KINKS && detector->sign[i] == 0.0);
         const int asked = named && detector->active[i] != 0.0;
         memset(&detector->leaving[i], 0, sizeof detector->leaving[i]);
@@ -545,7 +221,7 @@ static int cg_sides_kinks_ahead(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     int status = CG_OK;
-    for (int32_t i = run->model->n_events; i < cg_sides_guards(run) && status == CG_OK; i++) {
+    for (int32_t i = run->model->n_events; i < cg_ahead_guards(run) && status == CG_OK; i++) {
         const cg_ahead_t ahead = detector->leaving[i];
         const double side = ahead.side != 0.0 || ahead.settled ? ahead.side : detector->kept[i];
         if (side != 0.0) {
@@ -564,13 +240,13 @@ static int cg_sides_follow_kinks(cg_run_t *run, int32_t which, int *at_zero)
 {
     cg_detector_t *const detector = run->detector;
     int status = cg_detector_evaluate(run, run->t, run->x, -1, detector->end);
-    cg_sides_rounding(run, run->model->n_events);
+    cg_ahead_rounding(run, run->model->n_events);
     for (int32_t i = 0; i < run->model->n_events; i++) {
         memset(&detector->leaving[i], 0, sizeof detector->leaving[i]);
         detector->leaving[i].settled = 1;
     }
     *at_zero = cg_sides_kinks_at_zero(run, which);
-    status = status == CG_OK && *at_zero ? cg_sides_look_ahead(run) : status;
+    status = status == CG_OK && *at_zero ? cg_ahead_look(run) : status;
     status = status == CG_OK && which == CG_RESTING_KINKS ? cg_sides_kinks_ahead(run) : status;
     return status;
 }
@@ -590,7 +266,7 @@ static int cg_sides_of_resting_kinks(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     int any = 0, at_zero;
-    for (int32_t i = run->model->n_events; i < cg_sides_guards(run); i++) {
+    for (int32_t i = run->model->n_events; i < cg_ahead_guards(run); i++) {
         if (detector->sign[i] == 0.0) {
             any = any || detector->active[i] != 0.0;
             detector->kept[i] = 0.0;
@@ -598,6 +274,8 @@ static int cg_sides_of_resting_kinks(cg_run_t *run)
     }
     return any ? cg_sides_follow_kinks(run, CG_RESTING_KINKS, &at_zero) : CG_OK;
 }
+
+/* ---- all ---- */
 
 /* Whether the reset of the event `index` has changed its guard or the slope of it, and so is meant to turn the motion; not if
  * it only does something else there. An event that occurs where its guard rested at zero has nothing to turn. */
@@ -687,7 +365,7 @@ static int cg_sides_guards_before(cg_run_t *run)
     const size_t bytes = sizeof(double) * (size_t)(detector->n_guards - first);
     double *const after = detector->fires;
     memcpy(after, detector->sign + first, bytes);
-    for (int32_t i = first; i < cg_sides_guards(run); i++) {
+    for (int32_t i = first; i < cg_ahead_guards(run); i++) {
         detector->sign[i] = detector->fired[i] != 0.0 ? detector->sign_new[i] : detector->kept[i];
     }
     const int status = cg_detector_evaluate(run, run->t, run->moved, 0, detector->values);
@@ -700,7 +378,7 @@ int cg_detector_sides(cg_run_t *run, int instant)
 {
     cg_detector_t *const detector = run->detector;
     const int fresh = instant != CG_SIDES_MODES, start = instant == CG_SIDES_START;
-    for (int32_t i = run->model->n_events; i < cg_sides_guards(run) && fresh; i++) {
+    for (int32_t i = run->model->n_events; i < cg_ahead_guards(run) && fresh; i++) {
         detector->kept[i] = start ? 0.0 : detector->sign[i];
         detector->sign[i] = 0.0;
     }
@@ -713,17 +391,17 @@ int cg_detector_sides(cg_run_t *run, int instant)
         return status == CG_OK ? cg_sides_of_resting_kinks(run) : status;
     }
     if (detector->n_guards > 0) {
-        cg_sides_rounding(run, 0);
+        cg_ahead_rounding(run, 0);
     }
     status = cg_sides_of_others(run);
-    if (status == CG_OK && cg_sides_guards(run) > 0) {
+    if (status == CG_OK && cg_ahead_guards(run) > 0) {
         status = start ? CG_OK : cg_sides_guards_before(run);
         if (cg_detector_nests(run)) { /* with the kinks inside of guards on their sides */
-            cg_sides_rounding(run, 0);
+            cg_ahead_rounding(run, 0);
         }
         status = status == CG_OK && !start ? cg_sides_of_jumps(run) : status;
         const int events = cg_sides_by_value(run, start), kinks = cg_sides_kinks_at_zero(run, CG_ALL_KINKS);
-        status = (events || kinks) && status == CG_OK ? cg_sides_look_ahead(run) : status;
+        status = (events || kinks) && status == CG_OK ? cg_ahead_look(run) : status;
         status = status == CG_OK && !start ? cg_sides_after_jumps(run) : status;
         status = status == CG_OK && kinks ? cg_sides_kinks_ahead(run) : status;
         status = status == CG_OK ? cg_sides_ahead(run, start) : status;

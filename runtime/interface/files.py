@@ -9,7 +9,7 @@ from pathlib import Path
 INCLUDE = Path(__file__).resolve().parents[1] / "c"
 """The folder of the headers."""
 
-DRIVER = ("cg_block.c", "cg_bracket.c", "cg_correct.c", "cg_detector.c", "cg_driver.c", "cg_evaluate.c",
+DRIVER = ("cg_ahead.c", "cg_block.c", "cg_bracket.c", "cg_correct.c", "cg_detector.c", "cg_driver.c", "cg_evaluate.c",
           "cg_event_handling.c", "cg_events.c", "cg_held.c", "cg_jump.c", "cg_locate.c", "cg_method_table.c",
           "cg_modes.c", "cg_record.c", "cg_sides.c", "cg_status.c", "cg_surface.c", "cg_touch.c")  # fmt: skip
 """The files of `INCLUDE` to be compiled and linked: the integrators, events and contacts of `cg_driver.h` and
@@ -37,7 +37,7 @@ def get_library_sources() -> list[str]:
 
     >>> import os
     >>> [os.path.basename(path) for path in get_library_sources()][:3]
-    ['cg_block.c', 'cg_bracket.c', 'cg_correct.c']
+    ['cg_ahead.c', 'cg_block.c', 'cg_bracket.c']
     """
     return [str(INCLUDE / name) for name in DRIVER]
 
