@@ -135,7 +135,7 @@ class Declaration:
                 if order > 2 and entry.attribute != "rate":  # the equation itself is named
                     raise DeclarationError(
                         f"{entry} contains {s}: the equations would need the third derivative of the input; inputs "
-                        "have a first and a second one"
+                        "have a first and a second one; give its motion as an expression in t"
                     )
                 u = own.get(s.of) or Input(s.of, real=True) if isinstance(s, InputRate) else s
                 if order:
@@ -149,10 +149,8 @@ class Declaration:
     @cached_property
     def rates(self) -> Mapping[sp.Symbol, sp.Symbol]:
         """The inputs that move what the equations differentiate, and the inputs that are their rates."""
-        found = {} if self.law is None else dict(self.law.rates)
-        for u, order in self._rated.items():
-            found |= {rate_of(u, i): rate_of(u, i + 1) for i in range(order)}
-        return MappingProxyType(found)
+        rated = self._rated.items()
+        return MappingProxyType({rate_of(u, i): rate_of(u, i + 1) for u, n in rated for i in range(n)})
 
     @cached_property
     def multipliers(self) -> Symbols:

@@ -28,11 +28,11 @@ Rows = list[list[Node]]
 class Law(ABC):
     """M d eta/dt = f for the velocities eta, which need not all occur in the kinematics.
 
-    `rates` maps inputs to the inputs that are their rates, such as f to f_dot.
+    `rates` are those of the inputs in what the equations differentiate, such as f_dot of f.
     """
 
     velocities: tuple[sp.Symbol, ...]
-    rates: Mapping[sp.Symbol, sp.Symbol] = field(default_factory=dict, kw_only=True)
+    rates: tuple[sp.Symbol, ...] = field(default=(), kw_only=True)
 
     @abstractmethod
     def expressions(self) -> dict[str, Sequence[Expression]]:
@@ -64,7 +64,7 @@ class Law(ABC):
 
     def entries(self) -> list[tuple[Entry, Expression]]:
         """Every expression with its place, and the rates of inputs."""
-        every = {**self.expressions(), "rates of inputs": tuple(self.rates.values())}
+        every = {**self.expressions(), "rates of inputs": self.rates}
         return [
             (Entry("law", name, "", i), sp.sympify(e))
             for name, listed in every.items()
@@ -74,7 +74,7 @@ class Law(ABC):
     def text(self) -> str:
         """What its expressions do not say: their number, and the rates of the inputs."""
         names = [len(listed) for listed in self.expressions().values()]
-        return f"{type(self).__name__} {names} {[(str(f), str(rate)) for f, rate in self.rates.items()]}"
+        return f"{type(self).__name__} {names} {[str(rate) for rate in self.rates]}"
 
     def nodes(self, values: Values, name: str) -> list[Node]:
         """The nodes of one list of expressions."""

@@ -67,10 +67,8 @@ class _Model:
         speeds = tuple(names.velocities)
         rates = [names(f"d{x}/dt", given.kinematics[x]) for x in given.q]
         self.kinematics = dict(zip(names.coordinates, rates, strict=True))
-        driven = any(isinstance(s, Input) for e in rates for s in e.free_symbols)
-        self.first_order = bool(given.states) or driven
-        self.holonomic = [names("a holonomic constraint", e, moving=False) for e in given.holonomic]
-        self.velocity = [names("a velocity constraint", e, moving=False) for e in given.velocity]
+        self.holonomic = [names("a holonomic constraint", e) for e in given.holonomic]
+        self.velocity = [names("a velocity constraint", e) for e in given.velocity]
         self.outputs: dict[str, Expression] = {}
         self.events: list[Event] = []
         self.motions = Motions(names, given.frame)
@@ -84,8 +82,8 @@ class _Model:
             self._check_lagrangian()
             q = generalised_forces(self.loads, names.velocities, {})
             forces = tuple(q.get(v, sp.Integer(0)) for v in names.velocities)
-            rates_of = self._rates([self.lagrangian])
-            self.law = Lagrangian(speeds, self.lagrangian, forces, rates=rates_of)
+            self.kinetic, self.potential = self._energies()
+            self.law = Lagrangian(speeds, self.lagrangian, forces, rates=self._rates([self.kinetic]))
         else:
             moving = tuple(self.motions.of_bodies(given.bodies))
             check_stated_rates(given)
@@ -99,17 +97,17 @@ class _Model:
         self.outputs = {name: self.names(f"outputs[{name!r}]", e) for name, e in outputs.items()}
         self.events = [self.names.event(i, event) for i, event in enumerate(events)]
 
-    def _rates(self, expressions: Sequence[Expression]) -> dict[sp.Symbol, sp.Symbol]:
+    def _rates(self, expressions: Sequence[Expression]) -> tuple[sp.Symbol, ...]:
         """The rates of the inputs in expressions that the equations differentiate."""
         resolved = [sp.sympify(e).xreplace(self._substituted()) for e in expressions]
         found = {s for e in resolved for s in e.free_symbols if isinstance(s, Input)}
-        return {s: self.names.rate_of(s) for s in sorted(found, key=str)}
+        return tuple(rate(s) for s in sorted(found, key=str))
 
     def system(self, name: str, example: Mapping[sp.Symbol, float]) -> tuple[CheckedSystem, str | None]:
         """The system by its energies if they give its equations, otherwise by its law, and the form for that."""
         with naming(name):
             self._settle(example)
-        by_energies = not (self.law.rates or self.first_order)
+        by_energies = not self.given.states
         if isinstance(self.law, Lagrangian) and by_energies:
             return self._by_lagrangian(name, example), None
         lawful = self._declared(name, example, law=self.law)
@@ -125,18 +123,21 @@ class _Model:
             if self.given.lagrangian.has(f.diff(dynamicsymbols._t)):
                 raise DeclarationError(f"from_sympy: the Lagrangian contains the rate of the state {f}")
 
-    def _by_lagrangian(self, name: str, example: Mapping[sp.Symbol, float]) -> CheckedSystem:
+    def _energies(self) -> tuple[Expression, Expression]:
+        """T and V: the terms of L with and without velocities."""
         moving: list[Expression] = []
         still: list[Expression] = []
         for term in sp.Add.make_args(self.lagrangian):
             (moving if term.has(*self.names.velocities) else still).append(term)
+        return sp.Add(*moving), -sp.Add(*still)
+
+    def _by_lagrangian(self, name: str, example: Mapping[sp.Symbol, float]) -> CheckedSystem:
         forces = generalised_forces(self.loads, self.names.velocities, {})
-        kinetic, potential = sp.Add(*moving), -sp.Add(*still)
-        return self._declared(name, example, kinetic=kinetic, potential=potential, forces=forces)
+        return self._declared(name, example, kinetic=self.kinetic, potential=self.potential, forces=forces)
 
     def _declared(self, name: str, example: Mapping[sp.Symbol, float], **law: Any) -> CheckedSystem:
         given: dict[str, Any] = {"constraints": self.velocity, "holonomic": self.holonomic}
-        if all(isinstance(v, Rate) for v in self.names.velocities) and not self.first_order:
+        if all(isinstance(v, Rate) for v in self.names.velocities) and not self.given.states:
             given["coordinates"] = self.names.coordinates
         else:
             given["kinematics"] = self.kinematics

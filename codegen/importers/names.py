@@ -21,6 +21,7 @@ from ..symbols.symbols import (
     inputs,
     parameters,
     rate,
+    rate_of,
     time,
     velocities,
 )
@@ -32,8 +33,8 @@ class Names:
     """The symbol of a declaration for everything that varies or is constant in a SymPy model.
 
     A dynamicsymbol keeps its name: q becomes a coordinate and q' its rate, a generalised speed becomes a velocity, any
-    other an input f, whose derivatives are the inputs f_dot and f_ddot unless `prescribed` gives f as an expression in
-    t. Auxiliary speeds become zero, other symbols parameters. `names` gives others than SymPy's.
+    other an input f, whose derivatives are the rates of that input, unless `prescribed` gives f as an expression in t.
+    Auxiliary speeds become zero, other symbols parameters. `names` gives others than SymPy's.
     """
 
     def __init__(
@@ -55,8 +56,8 @@ class Names:
             self._known |= {v: sp.Integer(0), v.diff(self._t): sp.Integer(0)}
         self._prescribed = self._of_time(prescribed or {})
 
-    def __call__(self, where: str, given: Expression, *, moving: bool = True) -> Expression:
-        """An expression in declared symbols. `moving`: whether inputs may stand there.
+    def __call__(self, where: str, given: Expression) -> Expression:
+        """An expression in declared symbols.
 
         Raises DeclarationError, naming the place, for an undetermined function or a derivative that no state has.
         """
@@ -74,14 +75,7 @@ class Names:
                 self._known[part] = self._function(where, part)
         for s in sorted(e.free_symbols - self._known.keys(), key=str):
             self._known[s] = self._parameter(where, s)
-        e = e.xreplace(self._known)
-        found = sorted((s for s in e.free_symbols if isinstance(s, Input)), key=str)
-        if found and not moving:
-            raise DeclarationError(
-                f"from_sympy: {where} contains {found[0]}, which is neither a coordinate nor a speed; "
-                f"give it as an expression in t: prescribed={{{found[0]}: ...}}"
-            )
-        return e
+        return e.xreplace(self._known)
 
     def listed(self, where: str, given: Iterable[Expression]) -> tuple[Expression, ...]:
         """Several expressions."""
@@ -98,12 +92,6 @@ class Names:
         if given.reset is not None:
             reset = {self(where, key): self(where, e) for key, e in given.reset.items()}
         return replace(given, expr=self(where, given.expr), reset=reset)
-
-    def rate_of(self, f: sp.Symbol) -> sp.Symbol:
-        """The input that is the rate of an input."""
-        name = f"{f.name[:-3]}ddot" if f.name.endswith("_dot") else f"{f.name}_dot"
-        found: sp.Symbol = inputs([name])
-        return found
 
     def example(self, given: Mapping[Any, Any]) -> dict[sp.Symbol, Any]:
         """Example values, given by SymPy's symbols, by declared ones or by name."""
@@ -163,15 +151,15 @@ class Names:
                 f"from_sympy: {where} contains a symbol t that is not the time; the time is dynamicsymbols._t"
             )
         known = {a: True for a in ASSUMPTIONS if a not in ("zero", "nonzero") and s.assumptions0.get(a)}
-        found: sp.Symbol = self._declared(parameters, s, "", **known)
+        found: sp.Symbol = self._declared(parameters, s, **known)
         return found
 
-    def _declared(self, kind: Any, s: Expression, suffix: str = "", **assumptions: Any) -> Any:
+    def _declared(self, kind: Any, s: Expression, **assumptions: Any) -> Any:
         """A symbol of a kind, with the name that SymPy or `names` gives it."""
         own = str(s.func.__name__ if isinstance(s, AppliedUndef) else s)
         self._met |= {s, own}
         try:
-            found = kind([self._renamed.get(s, self._renamed.get(own, own)) + suffix], **assumptions)
+            found = kind([self._renamed.get(s, self._renamed.get(own, own))], **assumptions)
         except DeclarationError as error:
             raise DeclarationError(
                 f"{error}; from_sympy(..., names={{{own!r}: ...}}) gives it another"
@@ -197,8 +185,9 @@ class Names:
                 "coordinates and speeds"
                 + ("" if not varies else f", or prescribed={{{name}: an expression in t}}")
             )
-        found: sp.Symbol = self._declared(inputs, f, f"_{'d' * order}ot")
-        return found
+        if known is None:
+            known = self._known[f] = self._function(where, f)
+        return rate_of(known, order)
 
     def _of_time(self, given: Mapping[Expression, Expression]) -> dict[Expression, Expression]:
         found = {}

@@ -305,7 +305,8 @@ def rate_of(u: Input, order: int) -> Input:
     name = u.of if isinstance(u, InputRate) else u.name
     if order > 2:
         raise DeclarationError(
-            f"the equations need the third derivative of the input {name!r}; inputs have a first and a second one"
+            f"the equations need the third derivative of the input {name!r}; inputs have a first and a second one; "
+            "give its motion as an expression in t"
         )
     return InputRate(f"{name}_{'d' * order}ot", real=True)
 

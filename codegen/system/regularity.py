@@ -99,7 +99,8 @@ def _check_freedom(system: SystemNodes, independent: Callable[[], Sequence[int]]
     declared, rows = system.declaration, system.constraint_rows
     if rows and len(independent()) >= len(declared.velocities):
         raise DeclarationError(
-            f"{len(rows)} constraints leave none of the {len(declared.velocities)} velocities free"
+            f"{len(rows)} {'constraint leaves' if len(rows) == 1 else 'constraints leave'} none of the "
+            f"{len(declared.velocities)} velocities free"
         )
     if any(isinstance(s, Rate) for s in declared.independent):
         raise DeclarationError(

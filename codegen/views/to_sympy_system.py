@@ -10,7 +10,7 @@ from chaplygin._lazy import later
 from chaplygin.errors import FormError
 
 from ..derive.equation_nodes import EquationNodes
-from ..symbols.symbols import time
+from ..symbols.symbols import InputRate, time
 from .matrices import forcing, kinematics, mass_matrix
 
 mechanics = later("sympy.physics.mechanics")
@@ -28,7 +28,7 @@ def symbolic_system(eqs: EquationNodes) -> Any:
             "use a form without multipliers, momenta and contacts"
         )
     varying = [*eqs.coordinates, *eqs.velocities, *eqs.system.inputs]
-    moving = {s: mechanics.dynamicsymbols(s.name) for s in varying}
+    moving = {s: _of_time(s) for s in varying}
     # Symbol of the same assumptions, so that from_sympy takes them back as they were.
     still = {p: sp.Symbol(p.name, **p.assumptions0) for p in (*eqs.system.parameters, *eqs.parameters)}
     known = {time: mechanics.dynamicsymbols._t, **moving, **still}
@@ -44,3 +44,10 @@ def symbolic_system(eqs: EquationNodes) -> Any:
         coord_idxs=None,
         speed_idxs=None,
     )
+
+
+def _of_time(s: sp.Symbol) -> Any:
+    """A dynamicsymbol, or the derivative of one for the rate of an input."""
+    if isinstance(s, InputRate):
+        return mechanics.dynamicsymbols(s.of, s.order)
+    return mechanics.dynamicsymbols(s.name)

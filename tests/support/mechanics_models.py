@@ -74,8 +74,11 @@ def _disk_frames(q1: Any, q2: Any, q3: Any) -> tuple[Any, ...]:
     return space, yaw, lean, lean.orientnew("R", "Axis", [q3, lean.y])
 
 
-def rolling_disk(auxiliary: bool = False) -> Any:
-    """A disk that rolls: the velocity of its centre is written with that of the contact substituted."""
+def rolling_disk(auxiliary: bool = False, plate: Any = 0) -> Any:
+    """A disk that rolls: the velocity of its centre is written with that of the contact substituted.
+
+    `plate` is the velocity along x of what it rolls on.
+    """
     q1, q2, q3, u1, u2, u3 = me.dynamicsymbols("q1:4 u1:4")
     u4, u5, f1, f2 = me.dynamicsymbols("u4 u5 f1 f2")
     r, m, g = sp.symbols("r m g")
@@ -84,7 +87,7 @@ def rolling_disk(auxiliary: bool = False) -> Any:
     disk.set_ang_vel(space, u1 * lean.x + u2 * lean.y + u3 * lean.z)
     kd = [(rates - disk.ang_vel_in(space)).dot(axis) for axis in lean]
     contact = me.Point("C")
-    contact.set_vel(space, u4 * lean.x + u5 * lean.y.cross(lean.x) if auxiliary else 0)
+    contact.set_vel(space, u4 * lean.x + u5 * lean.y.cross(lean.x) if auxiliary else plate * space.x)
     centre = contact.locatenew("D", r * lean.z)
     centre.v2pt_theory(contact, space, disk)
     tensor = me.inertia(lean, m * r**2 / 4, m * r**2 / 2, m * r**2 / 4)

@@ -58,7 +58,7 @@ class Oracle:
         rates = sp.Matrix([e.doit() for e in self.first_order.values()])
         rates = rates if lagrange else rates.xreplace(dict(method.kindiffdict()))
         found = me.find_dynamicsymbols(mass.row_join(force)) | {*self.first_order}
-        found |= me.find_dynamicsymbols(rates)
+        found |= me.find_dynamicsymbols(sp.Matrix([*rates, *rows, *offset]))
         found -= {*q, *qd, *u}
         found -= {v.diff(t) for v in u}
         rank = {"f": 0, "f_dot": 1, "f_ddot": 2}

@@ -97,9 +97,11 @@ def from_sympy(
 
     A model with bodies, or with a Lagrangian, gives a `System`, in every form that fits. `Equations` result where T
     does not give the equations: if it contains a velocity into which a constraint was substituted (that of the mass
-    centre of a disk, written as its rolling makes it), Kane's equations are formed from the bodies. Also if T contains
-    an input f, whose rates f_dot and f_ddot are then further inputs; if an input moves a coordinate, or there are
-    `states`; and if only M and f are known.
+    centre of a disk, written as its rolling makes it), Kane's equations are formed from the bodies. Also if a mass
+    varies, or there are `states`; and if only M and f are known.
+
+    An input f may be a motion that is prescribed: its derivatives are `rate(f)` and the rate of that, which follow from
+    what a run is given for f.
 
     Parameters
     ----------
