@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import sympy as sp
 from runtime_models import needs_core
-from sympy.physics.mechanics import dynamicsymbols
+from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
 import chaplygin as cg
 from chaplygin.codegen.symbols.symbols import DeclarationError
 from chaplygin.codegen.system.points import example_point, good_points, wide_points
 from chaplygin.errors import ArgumentError, FormError
+from chaplygin.runtime.problem.given_inputs import parse
 
 x, y, z = cg.coordinates("x y z")
 u, v, w = cg.velocities("u v w")
@@ -42,11 +44,67 @@ CIRCLE = x**2 + y**2 - 1
             {"kinematics": {x: u, y: v}, "kinetic": u**2 + v**2, "forces": {x: 1}},
             "x is a coordinate, .* a force F along x adds F times the coefficient of v in dx/dt",
         ),
+        (
+            {"coordinates": [x], "kinetic": X**2 + Y**2},
+            "symbol 'y_dot': it is the rate of y, which is not a coordinate of the system",
+        ),
+        (
+            {**FREE, "contacts": [cg.Coulomb("sole", slip=x, normal=1, mu=1)]},
+            r"slip contains no velocity; it is a relative velocity, such as rate\(x\)",
+        ),
+        ({**FREE, "kinetic": X > 0}, "kinetic is a condition; give its left-hand side minus its right-hand"),
     ],
 )
 def test_a_declaration_in_the_manner_of_others(declaration: dict[str, Any], message: str) -> None:
     with pytest.raises(DeclarationError, match=message):
         cg.System("other_manner", **declaration)
+
+
+BALL = cg.joint.free(None, name="ball", mass=1, inertia=[1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: cg.rate("x"), r"rate\('x'\): the argument must be a coordinate"),
+        (lambda: cg.Event(y < 0), r"Event\(y < 0\): expr is a condition; give its left-hand side minus"),
+        (lambda: cg.Event(y, reset={"y_dot": 0}), "reset: use the symbol y_dot as a key, not its name"),
+        (
+            lambda: cg.Body("b", mass=1, inertia=3),
+            "inertia = 3 is not a 3x3 matrix, nor has it three principal",
+        ),
+        (
+            lambda: cg.rolling(BALL, (0, 0, 0), directions=(1, 0, 0)),
+            "directions is one vector; give a list of",
+        ),
+    ],
+)
+def test_parts_of_a_declaration(wrong: Callable[[], Any], message: str) -> None:
+    with pytest.raises(DeclarationError, match=message):
+        wrong()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"outputs": {"z": x}}, r"outputs\['z'\] contains x, a symbol of coordinates .* with dynamicsymbols"),
+        ({"events": [cg.Event(x)]}, "the event 1 contains x, a symbol of coordinates"),
+        ({"prescribed": {"f": lambda t: t}}, r"prescribed\[f\(t\)\] is not a SymPy expression"),
+    ],
+)
+def test_a_model_of_sympy_keeps_its_symbols(options: dict[str, Any], message: str) -> None:
+    lagrange = LagrangesMethod(q.diff() ** 2 / 2 + q * dynamicsymbols("f"), [q])
+    with pytest.raises(DeclarationError, match=message):
+        cg.from_sympy(lagrange, "mixed", **options)
+
+
+def test_systems_and_equations_have_no_runs() -> None:
+    free = cg.System("free", **FREE)
+    for given in (free, free.equations()):
+        with pytest.raises(AttributeError, match=r"no attribute 'integrate'; its model has it: compile\(\)"):
+            _ = given.integrate
+        with pytest.raises(AttributeError, match=r"no attribute 'integrat'$"):
+            _ = given.integrat
 
 
 @pytest.mark.parametrize("given", [{}, {"example": {x: 0.6, y: 0.8, z: 0}}])
@@ -172,6 +230,33 @@ def test_a_number_of_runs_in_the_place_of_their_start(oscillator: Any, many: Any
         oscillator.linearize(0.5, start, p)
     with pytest.raises(ArgumentError, match="n, the number of trajectories, is missing"):
         oscillator.batch({"x": 1.0, "x_dot": 0.0}, p)
+
+
+@needs_core
+def test_arguments_by_the_names_of_others(oscillator: Any) -> None:
+    start, p = {"x": 1.0, "x_dot": 0.0}, {"m": 1.0, "k": 4.0}
+    for name, right in (("y0", "initial"), ("args", "parameters"), ("u", "inputs"), ("dt", "step")):
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'; did you mean {right}"):
+            oscillator.integrate((0, 1), start, p, **{name: start})
+    with pytest.raises(ArgumentError, match="parameters: missing m, k"):
+        oscillator.integrate((0, 1), start)
+    with pytest.raises(ArgumentError, match=r"key Derivative.* is not a name; names are strings, as"):
+        oscillator.integrate((0, 1), {x: 1.0, q.diff(): 0.0, "x_dot": 0.0}, p)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([1, 2, 3], r"tau is sampled with 3; give .* as in \(times, values, 'linear'\), or"),
+        (
+            sp.sin(cg.time),
+            r"tau = sin\(t\) is not a real number; give a number, samples \(times, values\) or a",
+        ),
+    ],
+)
+def test_an_input_is_a_number_samples_or_a_function(given: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        parse({"tau": given}, ("tau",))
 
 
 def test_the_time_of_an_example_is_zero_unless_it_gives_one() -> None:

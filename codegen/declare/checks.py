@@ -21,6 +21,7 @@ from ..symbols.symbols import (
     InputRate,
     Multiplier,
     Parameter,
+    Rate,
     Time,
     Velocity,
     assumed,
@@ -104,6 +105,8 @@ def _unknown_symbol(declared: Declaration, entry: Entry, s: sp.Symbol) -> str:
         return f": {function_of_time(functions[0])}"
     if isinstance(s, Coordinate):
         hint = "it is a coordinate without kinematics; add it to kinematics"
+    elif isinstance(s, Rate):
+        hint = f"it is the rate of {s.name.removesuffix('_dot')}, which is not a coordinate of the system"
     elif isinstance(s, Velocity):
         hint = "it is a velocity that does not occur in kinematics"
     elif isinstance(s, Multiplier):

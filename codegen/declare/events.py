@@ -90,6 +90,8 @@ class Event:
             if not self.reset:
                 raise DeclarationError(f"{where}: reset is empty; name what changes, or leave reset out")
             for key in self.reset:
+                if isinstance(key, str):
+                    raise DeclarationError(f"{where}: reset: use the symbol {key} as a key, not its name")
                 if not isinstance(key, (Coordinate, Velocity)) and not is_function_of_time(key):
                     raise DeclarationError(
                         f"{where}: reset: {key!s} is not the symbol of a coordinate or velocity"

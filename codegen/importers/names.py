@@ -19,12 +19,14 @@ from ..symbols.symbols import (
     Velocity,
     coordinates,
     inputs,
+    kind_of,
     parameters,
     rate,
     rate_of,
     time,
     velocities,
 )
+from ..symbols.values import scalar
 
 Expression = Any
 
@@ -146,6 +148,11 @@ class Names:
             raise DeclarationError(
                 f"from_sympy: {where} contains {s}, which is {type(s).__name__}; put a symbol in its place"
             )
+        if isinstance(s, (Coordinate, Velocity, Input)):
+            raise DeclarationError(
+                f"from_sympy: {where} contains {s}, a symbol of {kind_of(s)}s of chaplygin; write it as the SymPy "
+                "model does, with dynamicsymbols"
+            )
         if s.name == "t":
             raise DeclarationError(
                 f"from_sympy: {where} contains a symbol t that is not the time; the time is dynamicsymbols._t"
@@ -197,7 +204,7 @@ class Names:
                 raise DeclarationError(
                     f"from_sympy: prescribed: {f} is not a dynamicsymbol besides the coordinates and speeds"
                 )
-            found[f] = sp.sympify(e).subs(time, self._t)
+            found[f] = scalar(f"from_sympy: prescribed[{f}]", e).subs(time, self._t)
             if found[f].atoms(AppliedUndef):
                 raise DeclarationError(f"from_sympy: prescribed[{f}] = {e} is not an expression in t")
         return found

@@ -93,7 +93,7 @@ class Body:
         rows = list(inertia) if moments else inertia
         if moments and not any(isinstance(r, Iterable) and not isinstance(r, str) for r in rows):
             rows = sp.diag(*vector(where, "inertia", rows))
-        given = matrix(where, "inertia", rows)
+        given = matrix(where, "inertia", rows, ", nor has it three principal moments")
         for i, j in ((0, 1), (0, 2), (1, 2)):
             if sp.expand(given[i, j] - given[j, i]) != 0:
                 raise DeclarationError(
@@ -223,14 +223,14 @@ def vector(where: str, entry: str, value: Any, moving: bool = False) -> Vector:
     return sp.Matrix([scalar(where, f"{entry}[{i}]", e, moving) for i, e in enumerate(items)])
 
 
-def matrix(where: str, entry: str, value: Any) -> Any:
+def matrix(where: str, entry: str, value: Any, nor: str = "") -> Any:
     shape = getattr(value, "shape", (3, 3))
     if shape != (3, 3):  # before SymPy converts an array, which may be large
         raise DeclarationError(f"{where}: {entry} has shape {shape}; give shape (3, 3)")
     try:
         given = sp.Matrix(value)
     except Exception:
-        raise DeclarationError(f"{where}: {entry} = {short(value)} is not a 3x3 matrix") from None
+        raise DeclarationError(f"{where}: {entry} = {short(value)} is not a 3x3 matrix{nor}") from None
     if given.shape != (3, 3):
         raise DeclarationError(f"{where}: {entry} has shape {given.shape}; give shape (3, 3)")
     return given.applyfunc(lambda e: scalar(where, entry, e))

@@ -79,6 +79,8 @@ def rolling(
             f"{where}: axes is {short(axes)}; give the rolling body itself, or None for space"
         )
     place = vector(where, "contact", contact)
+    if directions and not any(hasattr(d, "__len__") and not isinstance(d, str) for d in directions):
+        raise DeclarationError(f"{where}: directions is one vector; give a list of vectors, as [(1, 0, 0)]")
     along = [vector(where, f"directions[{i}]", d) for i, d in enumerate(directions or ())]
     used = _symbols([body, on], place, *along)
     names = sorted((s for s in used if isinstance(s, Coordinate)), key=lambda s: s.name)

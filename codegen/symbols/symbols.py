@@ -294,7 +294,7 @@ def rate(of: Any) -> Any:
     if isinstance(of, Input):
         return rate_of(of, of.order + 1)
     raise DeclarationError(
-        f"rate({of!s}): the argument must be a coordinate created with coordinates(), or an input created with inputs()"
+        f"rate({of!r}): the argument must be a coordinate created with coordinates(), or an input created with inputs()"
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
+from sympy.core.relational import Relational
 
 from chaplygin.errors import RangeError
 
@@ -66,8 +67,9 @@ def scalar(where: Entry | str, value: Any) -> Any:
         result = sp.sympify(value)
     except Exception as error:  # of SymPy, or a list that contains itself
         raise DeclarationError(f"{where} is not a SymPy expression: {error}") from None
-    if isinstance(result, sp.Equality):
-        raise DeclarationError(f"{where} is an equation; give its left-hand side minus its right-hand side")
+    if isinstance(result, Relational):
+        kind = "an equation" if isinstance(result, sp.Equality) else "a condition"
+        raise DeclarationError(f"{where} is {kind}; give its left-hand side minus its right-hand side")
     if not isinstance(result, sp.Expr) or getattr(result, "is_Matrix", False):
         raise DeclarationError(f"{where} is {type(result).__name__}; give a scalar SymPy expression")
     return result

@@ -34,7 +34,9 @@ def contact_nodes(declared: Declaration, g: Graph, value: Mapping[Entry, Node]) 
     for c, slip, offset, row in zip(declared.contacts, slips, offsets, rows, strict=True):
         place = f"contacts[{c.name!r}]"
         if all(n == g.zero for n in row):
-            raise DeclarationError(f"{place}.slip contains no velocity")
+            raise DeclarationError(
+                f"{place}.slip contains no velocity; it is a relative velocity, such as rate(x)"
+            )
         normal, mu = (value[Entry("contacts", c.name, key)] for key in ("normal", "mu"))
         slopes = [n for s in unknown for n in forward(g, [normal], {s: g.one})]
         if not are_constant(g, slopes, unknown, declared.symbols):

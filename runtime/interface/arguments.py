@@ -94,9 +94,7 @@ def vector(kind: str, value: Any, names: Sequence[str], *, finite: bool = True) 
     >>> vector("parameters", {"m": 2, "J": 0.5}, ("m", "J"))
     array([2. , 0.5])
     """
-    if value is None:
-        value = ()
-    given = named(kind, value)
+    given = named(kind, {} if value is None else value)
     if given is not None:
         check_names(kind, given, names)
         return np.array(
@@ -125,9 +123,7 @@ def matrix(kind: str, value: Any, names: Sequence[str], count: int | None, *, fi
     A dict can contain numbers and arrays of length N; an array has shape ``(len(names),)`` or ``(len(names), N)``.
     `count` is N if it is known, else None.
     """
-    if value is None:
-        value = ()
-    given = named(kind, value)
+    given = named(kind, {} if value is None else value)
     if given is not None:
         check_names(kind, given, names)
         rows = [unchanged(f"{kind}: {name}", given[name]) for name in names]

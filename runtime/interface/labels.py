@@ -62,7 +62,7 @@ def not_a_name(kind: str, key: Any) -> str:
             f"{kind}: the key ({shown}) has several names: quantities that are drawn together are "
             f"cg.jointly(({shown}), ...), in a list with a dict of the others"
         )
-    return f"{kind}: the key {short(key)} is not a name"
+    return f"{kind}: the key {short(key)} is not a name; names are strings, as 'x' and 'x_dot'"
 
 
 def refuse_names(what: str, value: Any) -> None:

@@ -368,7 +368,7 @@ def _text(name: str, residual: bool, value: float, size: float) -> str:
         )
     return (
         f"the residual {name} = {value:.6g} at the start, with terms of magnitude {size:.6g}; it must be zero: the "
-        "coordinates and velocities violate the constraints"
+        "coordinates and velocities violate the constraints; model.consistent gives the nearest start that does not"
     )
 
 

@@ -100,7 +100,14 @@ def _made(names: list[str], spec: Any, count: int | None, assumed: bool) -> list
         if assumed and isinstance(found[0], Polynomials):
             found[0] = InputFunction(names[0], spec)
         return found
-    return [spec if count is not None else arguments.number(f"inputs: {names[0]}", spec), *rates]
+    return [spec if count is not None else _number(names[0], spec), *rates]
+
+
+def _number(name: str, spec: Any) -> float:
+    try:
+        return arguments.number(f"inputs: {name}", spec)
+    except ArgumentError as error:
+        raise ArgumentError(f"{error}; give a number, samples (times, values) or a function f(t)") from None
 
 
 def _is_sampled(spec: Any, count: int | None) -> bool:
@@ -194,7 +201,10 @@ def _sampled(name: str, spec: Sequence[Any]) -> Signal | Cubic:
         )
     kind = spec[2] if len(spec) == 3 else "zoh"
     if not isinstance(kind, str) or kind not in ("zoh", "linear", "cubic"):
-        raise ArgumentError(f"inputs: {name} is sampled with {short(kind)}; give 'zoh', 'linear' or 'cubic'")
+        raise ArgumentError(
+            f"inputs: {name} is sampled with {short(kind)}; give 'zoh', 'linear' or 'cubic', as in "
+            "(times, values, 'linear'), or (times, values) alone"
+        )
     if kind == "cubic":
         return spline(f"inputs: {name}", spec[0], spec[1])
     moments, samples = samples_of(f"inputs: {name}", spec[0], spec[1])

@@ -197,10 +197,24 @@ def of_others(function: Callable[..., Any], given: Mapping[str, Any]) -> RunOpti
     return of_call(function, {name: value for name, value in given.items() if name not in own})
 
 
+_ELSEWHERE = {
+    **dict.fromkeys(("y0", "x0", "state", "state0"), "initial"),
+    **dict.fromkeys(("args", "p", "params"), "parameters"),
+    **dict.fromkeys(("u", "controls"), "inputs"),
+    **dict.fromkeys(("dt", "h"), "step"),
+    "tspan": "t_span",
+    "solver": "method",
+    "tol": "rtol",
+}
+"""What SciPy and others call an argument."""
+
+
 def unknown(function: Callable[..., Any], given: Iterable[str]) -> TypeError:
     """The error for unknown keywords, as Python's own, with the name that was probably meant."""
     name = next(name for name in given if name not in OPTIONS)
-    hint = arguments.nearest(name, list(inspect.signature(function).parameters))
+    known = list(inspect.signature(function).parameters)
+    here = _ELSEWHERE.get(name)
+    hint = f"; did you mean {here}?" if here in known else arguments.nearest(name, known)
     return TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
 
 

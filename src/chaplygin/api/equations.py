@@ -21,6 +21,7 @@ from chaplygin.errors import SizeWarning, warn_caller
 from chaplygin.runtime.interface.arguments import boolean
 
 from .compiled import knowing, loaded, own_methods
+from .uncompiled import Uncompiled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +40,7 @@ LONG = 60_000
 
 
 @dataclass(frozen=True, eq=False)
-class Equations:
+class Equations(Uncompiled):
     """Equations of motion of a system in one form.
 
     dx/dt = rates(t, x, theta),   M(t, x) theta' = f(t, x, theta, u)

@@ -19,6 +19,7 @@ from chaplygin.errors import ArgumentError
 from chaplygin.runtime.interface.messages import short
 
 from .compile import compile_system
+from .uncompiled import Uncompiled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 Expression = Any
 
 
-class System(CheckedSystem):
+class System(CheckedSystem, Uncompiled):
     """A mechanical system: kinematics, energies, forces, constraints.
 
     dx_i/dt = xi_0^i(t, x) + xi_a^i(t, x) eta_a,   L(t, x, eta) = T - V,   generalised forces Q_a conjugate to eta_a,
