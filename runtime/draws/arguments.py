@@ -56,7 +56,8 @@ def _refuse_unused(seed: Any, sampling: Any, reject: Any) -> None:
     for name, (value, default) in options.items():
         if value is not default and (not isinstance(value, type(default)) or value != default):
             raise ArgumentError(
-                f"{name} = {arguments.short(value)} is given, but no argument is a distribution"
+                f"{name} = {arguments.short(value)} is given, but no argument is a distribution, such as "
+                "scipy.stats.norm(0, 1)"
             )
 
 

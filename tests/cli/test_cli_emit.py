@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from commands import Captured, figures, output
+from commands import Captured, figures, output, refusal
 
 import chaplygin as cg
 
@@ -71,6 +71,14 @@ def test_forms(capsys: Captured) -> None:
     assert "hypothesis" in output(capsys, "forms", "-v")
     page = (Path(__file__).parents[2] / "docs" / "forms.md").read_text(encoding="utf-8")
     assert output(capsys, "forms").split("\n\n")[0] in page  # the matrix in the docs is up to date
+
+
+def test_forms_of_one_system(capsys: Captured) -> None:
+    heading, row = output(capsys, "forms", "chaplygin_sleigh").splitlines()[:2]
+    marks = dict(zip(heading.split(), row.split(), strict=True))
+    assert marks["system"] == "chaplygin_sleigh"
+    assert (marks["maggi"], marks["multipliers"], marks["lagrange"]) == ("*", "+", "-")
+    assert "from_urdf('arm.urdf') into a file" in refusal(capsys, "show", "arm.urdf")
 
 
 def test_emit(capsys: Captured, tmp_path: Path) -> None:

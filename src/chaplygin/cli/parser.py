@@ -118,8 +118,11 @@ def _forms(command: Command) -> None:
     forms = command(
         "forms",
         ".show:forms",
-        "show which equation form fits which system of the catalogue",
-        "  chaplygin forms -v\n",
+        "show which equation form fits which system, of the catalogue or of your own",
+        "  chaplygin forms -v\n  chaplygin forms path/to/model.py:skate -v\n",
+    )
+    forms.add_argument(
+        "system", nargs="?", metavar="SYSTEM", help="one system; without it, those of the catalogue"
     )
     forms.add_argument("-v", "--verbose", action="store_true", help="say why a form does not fit a system")
 

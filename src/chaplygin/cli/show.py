@@ -262,11 +262,11 @@ def forms(arguments: Namespace) -> int:
     """`chaplygin forms`: * the default form, + a form that fits, - one that does not."""
     rows = [("system", *choose.forms())]
     reasons = []
-    with progress("deriving the catalogue in every form"):
-        for name in examples():
-            if example(name).large:
-                continue
-            system = example(name).system
+    one = None if arguments.system is None else subject.find(arguments.system)
+    large = [] if one else [name for name in examples() if example(name).large]
+    with progress(f"deriving {one.label if one else 'the catalogue'} in every form"):
+        for name in [one.label] if one else [name for name in examples() if name not in large]:
+            system = one.system if one else example(name).system
             default, marks = choose.fitting(system), []
             for form in choose.forms():
                 try:
@@ -278,8 +278,8 @@ def forms(arguments: Namespace) -> int:
             rows.append((name, *marks))
     print(table(rows, indent=""))
     print("\n* default form   + fits   - does not fit" + ("" if arguments.verbose else " (-v says why)"))
-    large = ", ".join(name for name in examples() if example(name).large)
-    print(f"not derived, for their size: {large} (chaplygin list names their default form)")
+    if large:
+        print(f"not derived, for their size: {', '.join(large)} (chaplygin list names their default form)")
     if arguments.verbose:
         print("\n" + "\n".join(reasons))
     return 0

@@ -132,6 +132,10 @@ def _from_catalogue(text: str, size: int | None) -> Subject:
     if name not in examples():
         match = re.fullmatch(r"(\w+?)[:_](\d+)", text)
         if match is None or match[1] not in examples():
+            if text.endswith(".urdf"):
+                raise SubjectError(
+                    f"{text}: write robot = chaplygin.from_urdf({text!r}) into a file robot.py, and give robot.py:robot"
+                )
             raise SubjectError(
                 f"no system {short(text)} in the catalogue{meant(re.split(r'[:/]', text)[0], examples())}; it has "
                 f"{', '.join(examples())}; use path/to/model.py:name for a system of your own"

@@ -415,7 +415,7 @@ REST = {"phi": 0, "x": 0, "y": 0}
             "sampling = 'sobbol' .* did you mean sobol",
         ),
         ({"initial": {**FIXED, "v": stats.norm()}, "sampling": "sobol", "reject": True}, "reject=True needs"),
-        ({"seed": 3}, "seed = 3 is given, but no argument is a distribution"),
+        ({"seed": 3}, "seed = 3 is given, but no argument is a distribution, such as scipy.stats.norm"),
         (
             {"parameters": {**NUMBERS, "k": stats.norm(-40, 1)}, "reject": True},
             "still break an assumption after 1000",
