@@ -233,6 +233,15 @@ def test_a_number_of_runs_in_the_place_of_their_start(oscillator: Any, many: Any
 
 
 @needs_core
+def test_quantities_are_not_attributes(oscillator: Any) -> None:
+    sol = oscillator.integrate((0, 1), {"x": 1.0, "x_dot": 0.0}, {"m": 1.0, "k": 4.0})
+    with pytest.raises(AttributeError, match=r"no attribute 'energy'; this quantity is sol\['energy'\]$"):
+        _ = sol.energy
+    with pytest.raises(AttributeError, match=r"no attribute 'to_csv'$"):
+        _ = sol.to_csv
+
+
+@needs_core
 def test_arguments_by_the_names_of_others(oscillator: Any) -> None:
     start, p = {"x": 1.0, "x_dot": 0.0}, {"m": 1.0, "k": 4.0}
     for name, right in (("y0", "initial"), ("args", "parameters"), ("u", "inputs"), ("dt", "step")):

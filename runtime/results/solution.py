@@ -44,6 +44,13 @@ class Solution(RunData):
 
     __slots__ = ()
 
+    if not TYPE_CHECKING:  # a type checker knows the attributes
+
+        def __getattr__(self, name: str) -> Any:
+            own = name != "model" and not name.startswith("_") and name in self.model.quantities
+            hint = f"; this quantity is sol[{name!r}]" if own else ""
+            raise AttributeError(f"'Solution' object has no attribute {name!r}{hint}")
+
     @property
     def parameters(self) -> dict[str, float]:
         """The parameters of the run."""
