@@ -290,7 +290,7 @@ class Field:
     def _kernel(self, name: str, v: Array) -> tuple[Array, Array]:
         if name not in self.model.kernels:
             return np.empty(0), np.empty((0, len(v)))
-        return self._found.value_and_along(name, float(v[0]), *self.split(v), np.eye(len(v)))
+        return self._found.value_and_jacobian(name, v)
 
     def _probes(self, v: Array) -> list[Array]:
         """Points near v in general position, at which the equations are regular."""

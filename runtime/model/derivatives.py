@@ -92,11 +92,19 @@ class Derivatives:
         """
         return self._found("along", kernel, t, x, p, u, directions)[1]
 
-    def value_and_along(
-        self, kernel: str, t: float, x: Any, p: Any, u: Any, directions: Any
-    ) -> tuple[Array, Array]:
-        """f and `along`."""
-        return self._found("along", kernel, t, x, p, u, directions)
+    def value_and_jacobian(self, kernel: str, v: Array) -> tuple[Array, Array]:
+        """f and `jacobian` where `variables` have the values v; for loops over models without contacts.
+
+        Nothing here is as a user gave it, so nothing is read but whether it is finite.
+        """
+        model = self._model
+        n = len(self._x(kernel))
+        x, p, u = v[1 : 1 + n], v[1 + n : len(v) - len(model.inputs)], v[len(v) - len(model.inputs) :]
+        if not np.isfinite(v).all():
+            self.jacobian(kernel, v[0], x, p, u)  # names what is not
+        table = self.address("along", core.widest_lanes())
+        value, found = core.differentiated(model, table, kernel, v[0], x, p, u, np.eye(len(v)))
+        return value, found
 
     def adjoint(self, kernel: str, t: float, x: Any, p: Any, u: Any, weights: Any) -> Array:
         """(f_t, f_x, f_p, f_u)^T w for w (length,), or for each column of (length, k): (n,) or (n, k).
