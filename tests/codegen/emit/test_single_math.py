@@ -13,8 +13,8 @@ import math_reference as ref
 import mpmath
 import numpy as np
 import pytest
+from c_runtime import SOURCES, STRICT, run
 from integrations import need
-from test_c_core import SOURCES, STRICT, run
 from test_math import RUNTIME
 
 from chaplygin.codegen.emit.single_precision import single_precision

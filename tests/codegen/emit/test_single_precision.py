@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from c_bundles import LANGUAGES, PARADOX, Exported, called, exported
+from c_runtime import ROOT, SANITIZERS, SOURCES, STRICT, run
 from integrations import need
 from small_systems import SMALL
-from test_c_core import INLINE, ROOT, SANITIZERS, SOURCES, STRICT, run
+from test_c_core import INLINE
 
 import chaplygin as cg
 from chaplygin.codegen.emit.single_precision import single_literal, single_precision

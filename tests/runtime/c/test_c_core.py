@@ -7,25 +7,18 @@ import itertools
 import os
 import platform
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from c_runtime import BASE, ROOT, RUNTIME, SANITIZERS, SOURCES, STRICT, run, runtime_objects
 from integrations import need
 
-ROOT = Path(__file__).resolve().parents[3]
-RUNTIME = ROOT / "runtime" / "c"
-SOURCES = ROOT / "tests" / "c"
 TESTS = sorted(path.stem for path in SOURCES.glob("test_*.c"))
 MODELS = sorted(SOURCES.glob("model_*.c"))
-STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
-# gcc's SLP pass fuses neighbouring a*b - c and d*e + f even with -ffp-contract=off.
-BASE = ["-std=c99", "-ffp-contract=off", "-fno-tree-slp-vectorize", f"-I{RUNTIME}", f"-I{SOURCES}"]
 INLINE = "-DCHAPLYGIN_INLINE_METHODS"
 # Counts the heap calls of the test program (GNU and LLVM linkers).
 COUNT = ["-DCG_COUNT_ALLOCATIONS", "-Wl,--wrap=malloc", "-Wl,--wrap=calloc", "-Wl,--wrap=realloc"]
-SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 CONFIGURATIONS = {
     "gcc-inlined": ("gcc", ["-O1", INLINE]),
     "gcc-table": ("gcc", ["-O1"]),
@@ -34,14 +27,6 @@ CONFIGURATIONS = {
     "sanitized": ("gcc", ["-O1", "-g", *SANITIZERS]),
     "sanitized-inlined": ("gcc", ["-O1", "-g", INLINE, "-DCG_INLINE_ALL", *SANITIZERS]),
 }
-
-
-def run(command: list[str], **environment: str) -> str:
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=600, env={**os.environ, **environment}, check=False
-    )
-    assert done.returncode == 0, " ".join(command) + "\n" + done.stdout + done.stderr
-    return done.stdout + done.stderr
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="reads assembly of x86-64")
@@ -74,8 +59,11 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], P
     @functools.cache
     def library(configuration: str) -> tuple[str, ...]:
         compiler, flags = CONFIGURATIONS[configuration]
-        objects = []
-        for source in [*RUNTIME.glob("cg_*.c"), *MODELS]:
+        of_models = (INLINE, "-DCG_INLINE_ALL")
+        objects = runtime_objects(
+            tmp_path_factory, compiler, tuple(flag for flag in flags if flag not in of_models)
+        )
+        for source in MODELS:
             target = folder / f"{configuration}-{source.stem}.o"
             run([need(compiler), *BASE, *STRICT, *flags, "-c", str(source), "-o", str(target)])
             objects.append(str(target))

@@ -11,8 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from c_runtime import BASE, ROOT, SANITIZERS, SOURCES, STRICT, run, runtime_objects
 from integrations import need
-from test_c_core import BASE, COUNT, ROOT, RUNTIME, SANITIZERS, SOURCES, STRICT, run
+from test_c_core import COUNT
 
 from chaplygin.codegen.toolchain.compiler import cpu_features
 from chaplygin.runtime.interface.cpu_variants import FOLDER
@@ -61,7 +62,10 @@ def flags_of(cpu: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """configuration -> check_lanes.c with the model and its lane sets, all compiled in that configuration."""
+    """configuration -> check_lanes.c with the model and its lane sets, all compiled in that configuration.
+
+    In the quick one the runtime is that of other tests, for any CPU, as that which is shipped.
+    """
     folder = tmp_path_factory.mktemp("lanes")
 
     @functools.cache
@@ -78,8 +82,20 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         with ThreadPoolExecutor(2) as pool:
             objects = list(pool.map(compiled, (8, 4, 2, 1)))
         linux = os.uname().sysname == "Linux" and configuration.startswith("gcc")
-        sources = [str(LANES / "check_lanes.c"), *map(str, RUNTIME.glob("cg_*.c"))]
-        run([*command, *sources, *objects, *(COUNT if linux else []), "-lm", "-o", str(target)])
+        objects += runtime_objects(
+            tmp_path_factory, compiler, tuple(level if configuration in QUICK else [*flags_of(cpu), *level])
+        )
+        run(
+            [
+                *command,
+                str(LANES / "check_lanes.c"),
+                *objects,
+                *(COUNT if linux else []),
+                "-lm",
+                "-o",
+                str(target),
+            ]
+        )
         return target
 
     return made
@@ -96,18 +112,16 @@ def test_every_lane_is_the_single_run(program: Callable[[str], Path], configurat
     assert "does not run" not in shown
 
 
-def test_trajectories_with_the_same_parameters_share_what_follows_from_them(tmp_path: Path) -> None:
+def test_trajectories_with_the_same_parameters_share_what_follows_from_them(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     generated, target = ROOT / "generated", str(tmp_path / "same_parameters")
     quick = ["-O0", "-DCG_INLINE_OPERATIONS=0"]
     command = [need("gcc"), *BASE, *STRICT, "-Wno-psabi", *quick, f"-I{generated}"]
     lanes = str(tmp_path / "lanes.o")
     run([*command, "-DCG_LANES=2", "-c", str(generated / "chaplygin_sleigh_lanes.c"), "-o", lanes])
-    sources = [
-        LANES / "check_same_parameters.c",
-        generated / "chaplygin_sleigh_core.c",
-        *RUNTIME.glob("cg_*.c"),
-    ]
-    run([*command, *map(str, sources), lanes, "-lm", "-o", target])
+    sources = [str(LANES / "check_same_parameters.c"), str(generated / "chaplygin_sleigh_core.c")]
+    run([*command, *sources, *runtime_objects(tmp_path_factory), lanes, "-lm", "-o", target])
     assert ": 0 failed" in run([target])
 
 

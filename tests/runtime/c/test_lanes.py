@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from c_runtime import ROOT, RUNTIME
 from integrations import need, without_a_compiler
 from lane_models import Case, N, assert_same, assert_single, bits, case, perils, shipped
 from runtime_models import ctrl_c_at_progress, needs_core
-from test_c_lanes import ROOT, RUNTIME, flags_of
+from test_c_lanes import flags_of
 
 import chaplygin as cg
 from chaplygin.codegen.toolchain.compiler import Compiler

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from c_runtime import BASE, RUNTIME, SOURCES, STRICT, run
 from integrations import need
 from lane_models import assert_same
 from runtime_models import needs_core
 from scipy import special
-from test_c_core import BASE, RUNTIME, SOURCES, STRICT, run
 from test_lanes import LANES
 
 import chaplygin as cg

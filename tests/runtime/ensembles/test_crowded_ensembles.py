@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from c_runtime import BASE, SANITIZERS, SOURCES, STRICT, run, runtime_objects
 from hybrid_systems import CALLED, KINDS, built, hybrid
+from integrations import need
 from lane_models import Case, assert_same, assert_single, bits
 from runtime_models import needs_core
-from test_c_core import BASE, RUNTIME, SANITIZERS, SOURCES, STRICT, need, run
 from test_lanes import LANES
 
 import chaplygin as cg
@@ -106,22 +107,21 @@ def test_crowded_ensembles_have_the_bits_of_single_runs(seed: int | None, n: int
 
 @pytest.mark.parametrize(
     "flags",
-    [["-O0"], pytest.param(["-O0", "-g", *SANITIZERS], marks=pytest.mark.slow)],
+    [[], pytest.param(["-g", *SANITIZERS], marks=pytest.mark.slow)],
     ids=["plain", "sanitized"],
 )
-def test_a_full_buffer_pauses_without_losing_or_repeating_an_event(flags: list[str], tmp_path: Path) -> None:
+def test_a_full_buffer_pauses_without_losing_or_repeating_an_event(
+    flags: list[str], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """The buffer is enlarged by one whenever it is full: every event pauses the lanes."""
     for file, text in emit(cg.example("bouncing_ball").system.equations().program).files.items():
         (tmp_path / file).write_text(text, encoding="utf-8")
     target, lanes = str(tmp_path / "full_cursor"), str(tmp_path / "lanes.o")
-    command = [need("gcc"), *BASE, "-Wno-psabi", "-DCG_INLINE_OPERATIONS=0", *flags, f"-I{tmp_path}"]
+    command = [need("gcc"), *BASE, "-Wno-psabi", "-DCG_INLINE_OPERATIONS=0", "-O0", *flags, f"-I{tmp_path}"]
     run([*command, "-DCG_LANES=4", "-c", str(tmp_path / "bouncing_ball_lanes.c"), "-o", lanes])
-    sources = [
-        SOURCES / "lanes" / "full_cursor.c",
-        tmp_path / "bouncing_ball_core.c",
-        *RUNTIME.glob("cg_*.c"),
-    ]
-    run([*command, *STRICT, *map(str, sources), lanes, "-lm", "-o", target])
+    sources = [str(SOURCES / "lanes" / "full_cursor.c"), str(tmp_path / "bouncing_ball_core.c")]
+    runtime = runtime_objects(tmp_path_factory, flags=("-O1", *flags))
+    run([*command, *STRICT, *sources, *runtime, lanes, "-lm", "-o", target])
     for given in ("64 40 0.02 -1", "9 400 0.5 3", "200 2 0.5 1", "64 12 0.01 7"):
         events, ample, full, same = map(int, run([target, *given.split()]).split())
         assert (ample, full, same) == (0, events, 1)

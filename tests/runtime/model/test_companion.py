@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from c_runtime import STRICT
 from integrations import need
 from lane_models import torque_sleigh
 from runtime_models import needs_core
 from test_batch import NUMBERS, WIDTHS, N, starts
-from test_c_core import STRICT
 
 import chaplygin as cg
 from chaplygin.codegen.emit.c_expressions import companion_file
