@@ -50,6 +50,11 @@ def require_compiled(what: str, model: Any) -> None:
         )
 
 
+def lanes_for(count: int) -> int:
+    """How many directions of `count` are computed together."""
+    return min(core.widest_lanes(), 4 if count <= 4 else 8)
+
+
 class Derivatives:
     """The kernels f(t, x, p, u) of a model with their directional and adjoint derivatives; see `derivatives`.
 
@@ -102,7 +107,7 @@ class Derivatives:
         x, p, u = v[1 : 1 + n], v[1 + n : len(v) - len(model.inputs)], v[len(v) - len(model.inputs) :]
         if not np.isfinite(v).all():
             self.jacobian(kernel, v[0], x, p, u)  # names what is not
-        table = self.address("along", core.widest_lanes())
+        table = self._table("along")
         value, found = core.differentiated(model, table, kernel, v[0], x, p, u, np.eye(len(v)))
         return value, found
 
@@ -133,6 +138,10 @@ class Derivatives:
         """The address of the `cg_backward_t` of the model: the adjoint of its right-hand side for sweeps over runs."""
         return self._symbol("adjoint", "backward", 1)
 
+    def _table(self, kind: str) -> int:
+        """The address for calls from Python: of as many lanes as runs with a tangent for each state have."""
+        return self.address(kind, lanes_for(len(self._model.states)))
+
     def _symbol(self, kind: str, table: str, lanes: int) -> int:
         key = table, lanes
         if key not in self._tables:
@@ -146,7 +155,7 @@ class Derivatives:
         self, kind: str, kernel: str, t: float, x: Any, p: Any, u: Any, given: Any
     ) -> tuple[Array, Array]:
         model = self._model
-        table = self.address(kind, core.widest_lanes())
+        table = self._table(kind)
         known = core.differentials(model, table)
         if kernel not in known:
             hint = arguments.nearest(str(kernel), tuple(known))

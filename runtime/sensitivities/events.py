@@ -18,12 +18,12 @@ import numpy as np
 
 from .. import core
 from ..interface.arguments import Array
-from ..model.derivatives import derivatives
+from ..model.derivatives import derivatives, lanes_for
 from ..problem.event_functions import functions, value_of
 from ..results.event_record import HEAD, EventRecord
 from ..results.named_derivatives import NamedDerivatives
 from .differences import SHARE, central
-from .variation import VariedRun, along, lanes_for, moved
+from .variation import VariedRun, along, moved
 
 MOMENT = 1e-4
 """The part of a mean step over which the change of a rate is measured."""

@@ -12,7 +12,7 @@ from .. import core
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..model.compiled_model import CompiledModel
-from ..model.derivatives import derivatives
+from ..model.derivatives import derivatives, lanes_for
 from ..problem import options
 from ..problem.consistency import Accuracy
 from ..problem.continued import continued
@@ -49,11 +49,6 @@ def moved(seeds: Array, slopes: Array, delays: Array) -> Array:
     found = np.repeat(seeds, 1 if seeds.shape[2] == delays.shape[1] else delays.shape[1], axis=2)
     found[len(seeds) - len(slopes) :] += slopes[:, None] * delays
     return found
-
-
-def lanes_for(count: int) -> int:
-    """How many directions of `count` are computed together."""
-    return min(core.widest_lanes(), 4 if count <= 4 else 8)
 
 
 class VariedRun(NamedTuple):
