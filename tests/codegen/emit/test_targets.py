@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from runtime_models import needs_core
@@ -53,3 +54,25 @@ def test_an_unknown_target_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="emit: unknown target 'cyton'; did you mean cython"):
         SYSTEM.emit("lagrange", tmp_path, targets=("c", "cyton"))
     assert not any(tmp_path.iterdir())
+
+
+def test_forms_leave_the_graph_of_their_system_as_it_was() -> None:
+    """Also where a form looks at the loops of a mechanism along its motions."""
+    entry = cg.example("n_four_bars")
+    before = len(entry.system.nodes.graph)
+    for form in entry.forms:
+        entry.system.equations(form, **entry.options.get(form, {}))
+        assert len(entry.system.nodes.graph) == before, form
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["n_four_bars", "bricard", "hexapod"])
+def test_forms_that_were_derived_before_change_no_byte(name: str) -> None:
+    def texts(system: cg.System, form: str) -> Any:
+        program = system.equations(form, **entry.options.get(form, {})).program
+        return targets.emit(program, targets.COMPILED).files
+
+    entry = cg.example(name)
+    alone = {form: texts(cg.example(name).system, form) for form in entry.forms}
+    for form in reversed(entry.forms):
+        assert texts(entry.system, form) == alone[form]
