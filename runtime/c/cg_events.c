@@ -277,12 +277,19 @@ static int cg_events_earliest(cg_run_t *run, int past, int32_t *index, double *t
     return CG_OK;
 }
 
-/* Crossings in the other direction change the side only if they are before theta. */
-static void cg_events_sides_at(cg_run_t *run, double theta)
+/* By which part of a step, which began the search with this length, crossings at one time may be apart. */
+static double cg_events_same(const cg_run_t *run, double length)
+{
+    return CG_SAME_TIME + 4.0 * cg_step_smallest(run->t_old) / length;
+}
+
+/* Crossings in the other direction change the side only if they are before theta: at that time the motion may still turn back. */
+static void cg_events_sides_at(cg_run_t *run, double theta, double length)
 {
     cg_detector_t *const detector = run->detector;
+    const double before = theta - cg_events_same(run, length);
     for (int32_t i = 0; i < detector->n_observed; i++) {
-        if (detector->cursor[i] > theta) {
+        if (detector->cursor[i] > cg_larger(before, 0.0)) {
             detector->sign_new[i] = detector->sign[i] == 0.0 ? 0.0 : -detector->sign_new[i];
         }
     }
@@ -402,7 +409,7 @@ static int cg_events_at_start(cg_run_t *run, int32_t index)
 static void cg_events_fire(const cg_run_t *run, double theta, double length)
 {
     cg_detector_t *const detector = run->detector;
-    const double same = CG_SAME_TIME + 4.0 * cg_step_smallest(run->t_old) / length;
+    const double same = cg_events_same(run, length);
     for (int32_t i = 0; i < detector->n_observed; i++) {
         detector->fired[i] = theta <= 1.0 && detector->root[i] <= theta + same ? 1.0 : 0.0;
     }
@@ -531,7 +538,7 @@ int cg_detector_after_step(cg_run_t *run)
             return cg_modes_project(run);
         }
         length = fabs(run->t - run->t_old);
-        cg_events_sides_at(run, theta);
+        cg_events_sides_at(run, theta, length);
         cg_events_fire(run, theta, length);
         if (theta * length < 2.0 * cg_step_smallest(run->t_old)) {
             status = cg_events_at_start(run, index);

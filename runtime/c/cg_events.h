@@ -29,7 +29,8 @@
  *     the other side that ends before the first sample inside the step is ignored; a longer one is a stop at the start
  *     of the step.
  *   - Crossings closer than CG_SAME_TIME of the step (or 4 spacings of the numbers at t) count as simultaneous: they
- *     are handled, and their resets applied, in index order.
+ *     are handled, and their resets applied, in index order. One in the direction that does not count is not done yet then:
+ *     a reset may turn it back, and the guard has only touched zero.
  *   - Resolution: a quantity is approximated by polynomials of degree 8 over pieces of the step, from the whole step
  *     down to 1/64 of it, until the last coefficients are below CG_FOLLOWED of the largest or 1000 times smaller than the
  *     distance from zero. For a quantity of that smoothness, crossings and pairs of crossings are missed only through

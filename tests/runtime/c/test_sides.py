@@ -715,3 +715,22 @@ def test_a_guard_within_rounding_of_zero_still_arrives_after_the_reset_of_anothe
     assert sol.t_reached == pytest.approx(0.5 if kind == "terminal" else 1, abs=1e-11)
     after = {"reset": 1000.25, "logged": 999.5, "terminal": 1000.0}[kind]
     assert sol["y"][-1] == pytest.approx(after, abs=1e-10)
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("kind", ["reset", "logged", "terminal"])
+def test_a_guard_that_another_event_turns_back_at_zero_only_touches_it(kind: str) -> None:
+    """x rises to 0, where the reset of another event makes it fall: by whatever rounding errors, it was not above."""
+    x, y = cg.coordinates("x y")
+    v, w = cg.rate(x), cg.rate(y)
+    does: dict[str, Any] = {"reset": {"reset": {w: 2 * w}}, "logged": {}, "terminal": {"terminal": True}}[
+        kind
+    ]
+    turns = cg.Event(y, reset={v: -v}, name="turns")
+    falls = cg.Event(x, direction=-1, name="falls", **does)
+    model = cg.System("met", coordinates=[x, y], kinetic=(v**2 + w**2) / 2, events=[turns, falls]).compile()
+    rng = np.random.default_rng(5)
+    for t, a, b in rng.uniform(0.3, 1.0, (20, 3)):
+        sol = model.integrate((0, 2), [-a * t, -b * t, a, b], max_step=rng.choice([0.05, 0.1, 0.3, 2.0]))
+        assert [len(times) for times in sol.t_events] == [1, 0]
+        assert sol.y[:, -1] == pytest.approx([a * (t - 2), b * (2 - t), -a, b], abs=1e-12)
