@@ -12,6 +12,12 @@ enum { CG_LATE = 12 }; /* doublings of a rounding error by which a step may end 
 
 /* ---- events ---- */
 
+/* The side that a guard had before what happens at run->t; 0: none. */
+static double cg_sides_had(const cg_detector_t *detector, int32_t i)
+{
+    return detector->sign[i] != 0.0 ? detector->sign[i] : detector->kept[i];
+}
+
 /* The side that a guard keeps until it leaves zero to the other one, which then is a crossing; 0: none. */
 static double cg_sides_kept(const cg_run_t *run, int32_t i, int start)
 {
@@ -26,7 +32,7 @@ static double cg_sides_kept(const cg_run_t *run, int32_t i, int start)
     if (detector->fired[i] != 0.0) {
         return -detector->sign[i]; /* `sign` is the far side */
     }
-    return direction == 0.0 ? 0.0 : detector->sign[i] != 0.0 ? detector->sign[i] : detector->kept[i];
+    return direction == 0.0 ? 0.0 : cg_sides_had(detector, i);
 }
 
 int cg_detector_occurred(const cg_run_t *run, int32_t index, double t)
@@ -124,10 +130,11 @@ static int cg_sides_by_value(cg_run_t *run, int start)
         const double least = cg_larger(detector->noise[i], late);
         const int zero = fabs(g) <= least;
         const int rested = fired && detector->kept[i] != 0.0;
-        const int stays = !start && !fired && detector->sign[i] != 0.0 && moved <= detector->noise[i];
+        const double had = cg_sides_had(detector, i);
+        const int stays = !start && !fired && had != 0.0 && moved <= detector->noise[i];
         detector->noise[i] = zero ? cg_larger(least, at_once ? 4.0 * fabs(g) : 0.0) : 0.0;
-        detector->kept[i] = !zero ? 0.0 : stays ? detector->sign[i] : cg_sides_kept(run, i, start);
-        detector->sign[i] = zero ? 0.0 : stays ? detector->sign[i] : g > 0.0 ? 1.0 : -1.0;
+        detector->kept[i] = !zero ? 0.0 : stays ? had : cg_sides_kept(run, i, start);
+        detector->sign[i] = zero ? 0.0 : stays ? had : g > 0.0 ? 1.0 : -1.0;
         detector->leaving[i].settled = !zero;
         detector->leaving[i].rested = rested;
         detector->leaving[i].jumps = jumps;

@@ -734,3 +734,31 @@ def test_a_guard_that_another_event_turns_back_at_zero_only_touches_it(kind: str
         sol = model.integrate((0, 2), [-a * t, -b * t, a, b], max_step=rng.choice([0.05, 0.1, 0.3, 2.0]))
         assert [len(times) for times in sol.t_events] == [1, 0]
         assert sol.y[:, -1] == pytest.approx([a * (t - 2), b * (2 - t), -a, b], abs=1e-12)
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("kind", ["reset", "logged", "terminal"])
+@pytest.mark.parametrize("between", [False, True])
+def test_a_guard_that_stops_within_rounding_of_zero_occurs_when_it_is_pushed_through(
+    between: bool, kind: str
+) -> None:
+    """y - 1000 comes to rest 2e-12 above zero in the reset of another event, and goes on in that of a third one."""
+    x, y = cg.coordinates("x y")
+    v, w = cg.rate(x), cg.rate(y)
+    does: dict[str, Any] = {"reset": {"reset": {w: w / 2}}, "logged": {}, "terminal": {"terminal": True}}[
+        kind
+    ]
+    events = [
+        cg.Event(x, direction=-1, reset={v: -v, w: 0}, name="stops"),
+        cg.Event(y - 1000, name="late", **does),
+        cg.Event(x - 0.2, direction=1, reset={w: -1}, name="pushes"),
+    ]
+    if between:
+        events.append(cg.Event(x - 0.1, direction=1, reset={v: 2 * v}, name="other"))
+    model = cg.System("pushed", coordinates=[x, y], kinetic=(v**2 + w**2) / 2, events=events).compile()
+    sol = model.integrate((0, 1), [0.5, 1000.5 + 2e-12, -1.0, -1.0], max_step=0.01)
+    at = 0.65 if between else 0.7
+    assert sol.status == (1 if kind == "terminal" else 0)
+    assert list(sol.t_events[1]) == pytest.approx([at], abs=1e-11)
+    speed = 0.5 if kind == "reset" else 1.0
+    assert sol["y"][-1] == pytest.approx(1000 - speed * (sol.t_reached - at), abs=1e-10)
