@@ -176,7 +176,6 @@ static int cg_event_handling_instant(cg_run_t *run, const cg_record_t *record)
         cg_event_handling_go_to_limit(run);
         return CG_ACCUMULATING;
     }
-    detector->follows = 0;
     int status = cg_run_inputs(run, run->t, run->x), reset = 0, terminal = 0, several = 0;
     for (int32_t i = 0; i < run->model->n_events; i++) {
         several += detector->fired[i] != 0.0 && run->model->events[i].has_reset;
@@ -215,6 +214,7 @@ static int cg_event_handling_instant(cg_run_t *run, const cg_record_t *record)
     if (status == CG_OK) {
         status = cg_detector_sides(run, reset ? CG_SIDES_RESET : CG_SIDES_MODES);
     }
+    detector->follows = 0;
     status = status == CG_ACCUMULATING && terminal ? CG_OK : status; /* what would follow does not matter */
     if (status == CG_OK && run->jump != NULL) {
         status = cg_detector_jump(run);

@@ -109,7 +109,7 @@ static int cg_sides_after_jumps(cg_run_t *run)
 
 /* The sides of the guards of events that are not zero; the entries of the others in detector->leaving are left unsettled. What
  * a guard was before a reset at which it occurs is an error of the time; one that no reset has moved keeps its side: where it is
- * zero, it is about to cross, or has just done so. */
+ * zero, it is about to cross. One that has crossed at run->t does not cross back by what else a step has found there. */
 static int cg_sides_by_value(cg_run_t *run, int start)
 {
     cg_detector_t *const detector = run->detector;
@@ -131,7 +131,8 @@ static int cg_sides_by_value(cg_run_t *run, int start)
         const int zero = fabs(g) <= least;
         const int rested = fired && detector->kept[i] != 0.0;
         const double had = cg_sides_had(detector, i);
-        const int stays = !start && !fired && had != 0.0 && moved <= detector->noise[i];
+        const int crossed = fired || (at_once && !detector->follows);
+        const int stays = !start && !crossed && had != 0.0 && moved <= detector->noise[i];
         detector->noise[i] = zero ? cg_larger(least, at_once ? 4.0 * fabs(g) : 0.0) : 0.0;
         detector->kept[i] = !zero ? 0.0 : stays ? had : cg_sides_kept(run, i, start);
         detector->sign[i] = zero ? 0.0 : stays ? had : g > 0.0 ? 1.0 : -1.0;

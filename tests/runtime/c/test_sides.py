@@ -762,3 +762,24 @@ def test_a_guard_that_stops_within_rounding_of_zero_occurs_when_it_is_pushed_thr
     assert list(sol.t_events[1]) == pytest.approx([at], abs=1e-11)
     speed = 0.5 if kind == "reset" else 1.0
     assert sol["y"][-1] == pytest.approx(1000 - speed * (sol.t_reached - at), abs=1e-10)
+
+
+def test_a_guard_that_crosses_where_a_kink_is_crosses_no_more_than_once() -> None:
+    """x - z falls through zero where x, and the x + y of a kink, do; the reset of another event turns it there."""
+    x, y, z = cg.coordinates("x y z")
+    v, w, u = cg.rate(x), cg.rate(y), cg.rate(z)
+    model = cg.System(
+        "once",
+        coordinates=[x, y, z],
+        kinetic=(v**2 + w**2 + u**2) / 2,
+        forces={u: sp.sign(x + y) / 2, w: sp.sign(x + y) / 3},
+        events=[cg.Event(x, reset={v: -v / 2}, name="kicks"), cg.Event(x - z, name="logs")],
+    ).compile()
+    rng, most = np.random.default_rng(5), 0
+    for t, a, b, c in rng.uniform(0.2, 1.0, (40, 4)):
+        w0, u0 = -b - t / 3, -a * c / 2 - t / 2
+        start = [a * t, -w0 * t - t**2 / 6, -u0 * t - t**2 / 4, -a, w0, u0]
+        sol = model.integrate((0, t + 0.05), start, kinks=True, rtol=1e-11, atol=1e-11)
+        assert list(sol.t_events[0]) == pytest.approx([t], abs=1e-11)
+        most = max(most, sum(abs(at - t) < 1e-9 for at in sol.t_events[1]))
+    assert most == 1
