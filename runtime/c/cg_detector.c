@@ -300,7 +300,9 @@ double cg_detector_moment(const cg_run_t *run)
 
 double cg_detector_least(const cg_run_t *run, int32_t index, double length)
 {
-    return run->detector->scale[index] * (CG_SIDE + (length > 0.0 ? 8.0 * cg_step_smallest(run->t) / length : 0.0));
+    const cg_detector_t *const detector = run->detector;
+    const double least = detector->scale[index] * (CG_SIDE + (length > 0.0 ? 8.0 * cg_step_smallest(run->t) / length : 0.0));
+    return index < detector->n_guards ? cg_larger(least, detector->noise[index]) : least;
 }
 
 /* ---- the log ---- */

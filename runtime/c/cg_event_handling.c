@@ -139,8 +139,8 @@ static int cg_event_handling_turns(cg_run_t *run, int32_t index)
     double moment;
     run->have_f = 0;
     int status = cg_detector_evaluate(run, run->t, run->x, index, detector->values);
-    const double g = detector->values[index], least = cg_detector_least(run, index, fabs(run->t - run->t_old));
-    const double from = fabs(g) <= cg_larger(least, detector->noise[index]) ? g : 0.0;
+    const double g = detector->values[index];
+    const double from = fabs(g) <= cg_detector_least(run, index, fabs(run->t - run->t_old)) ? g : 0.0;
     status = status == CG_OK ? cg_detector_later(run, index, &moment) : status;
     const int back = cg_run_inputs(run, run->t, run->moved); /* the next reset sees the inputs as this one did */
     return status == CG_OK && back == CG_OK && (detector->values[index] - from) * detector->sign[index] < 0.0;

@@ -49,7 +49,8 @@ int cg_detector_guards(cg_run_t *run, double t, const double *x, int32_t only, d
 int cg_detector_evaluate(cg_run_t *run, double t, const double *x, int32_t only, double *values);
 /* The same inside the last step, at a fraction theta of it. */
 int cg_detector_inside(cg_run_t *run, double theta, int32_t only, double *values);
-/* The largest value that an error in the time of a zero explains, in a step of this length: beyond it the quantity has jumped. */
+/* The largest value that an error in the time of a zero explains, in a step of this length, or the rounding errors at the last
+ * instant: beyond it the quantity has jumped. */
 double cg_detector_least(const cg_run_t *run, int32_t index, double length);
 int cg_detector_sample(cg_run_t *run); /* at the nodes of the last step: samples, and their scale */
 /* Finds the first sign change of `index` after detector->cursor and stores it in detector->root, using the samples of

@@ -783,3 +783,29 @@ def test_a_guard_that_crosses_where_a_kink_is_crosses_no_more_than_once() -> Non
         assert list(sol.t_events[0]) == pytest.approx([t], abs=1e-11)
         most = max(most, sum(abs(at - t) < 1e-9 for at in sol.t_events[1]))
     assert most == 1
+
+
+def test_a_guard_that_leaves_a_kink_with_the_value_of_a_rounding_error_has_not_jumped() -> None:
+    """A reset turns back the motion where x falls through zero on a kink, which it then crosses again at once."""
+    x, y, z = cg.coordinates("x y z")
+    v, w, u = cg.rate(x), cg.rate(y), cg.rate(z)
+    c, d, e = cg.parameters("c d e")
+    side = sp.sign(x + y + 3 * z / 4 - c)
+    falls = cg.Event(x - d, direction=-1, name="falls")
+    kicks = cg.Event(z - x - e, reset={v: -3 * v / 4, u: 2 * u}, name="kicks")
+    model = cg.System(
+        "left",
+        coordinates=[x, y, z],
+        kinetic=(v**2 + w**2 + u**2) / 2,
+        forces={w: -sp.Rational(7, 12) * side, u: sp.Rational(5, 6) + sp.Rational(3, 2) * side},
+        events=[falls, kicks],
+    ).compile()
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        t, start = rng.uniform(0.1, 0.4), rng.uniform(-2, 2, 3)
+        speed = np.array([-1 / 12, -5 / 21, 23 / 12]) * rng.uniform(0.8, 1.2, 3)
+        met = start + speed * t + np.array([0, 7 / 12, -2 / 3]) * t**2 / 2
+        at = {"c": met @ [1, 1, 0.75], "d": met[0], "e": met[2] - met[0]}
+        sol = model.integrate((0, t + 0.1), [*start, *speed], at, kinks=True, rtol=1e-11, atol=1e-11)
+        assert list(sol.t_events[1]) == pytest.approx([t], abs=1e-11)
+        assert len(sol.t_events[0]) <= 1
