@@ -479,10 +479,10 @@ class Batch:
         if not isinstance(snapshot, BatchSnapshot):
             raise ArgumentError(f"restore needs a snapshot returned by save, not {type(snapshot).__name__}")
         snapshot.check()
-        snapshot.check_layout(core.LAYOUT)
         saved = snapshot.model, snapshot.digest, snapshot.method, snapshot.sensitivities
         if saved != (self.model.name, self.model.digest, self.method, self._varied):
             raise ArgumentError("the snapshot belongs to another model or method, or has other sensitivities")
+        snapshot.check_layout(core.LAYOUT)
         runs = chosen("where", snapshot.runs if where is None else where, len(self))
         if snapshot.columns.shape != (len(self._core.table), len(runs)):
             raise ArgumentError(f"the snapshot has {len(snapshot.runs)} runs, to be restored to {len(runs)}")

@@ -42,7 +42,7 @@ class Sealed:
         """Raise `ArgumentError` if the memory that was copied had other contents than that of this build."""
         if self.layout != layout:
             raise ArgumentError(
-                "the snapshot was saved by another version of chaplygin, whose runs have other contents"
+                "the snapshot was saved by another version of chaplygin or in pure Python; its runs have other contents"
             )
 
 
@@ -76,9 +76,9 @@ def check_snapshot(
     if not isinstance(snapshot, Snapshot):
         raise ArgumentError(f"restore needs a snapshot returned by save, not {type(snapshot).__name__}")
     snapshot.check()
-    snapshot.check_layout(layout)
     if (snapshot.model, snapshot.digest, snapshot.method) != (model.name, model.digest, method):
         raise ArgumentError("the snapshot belongs to another model or method")
+    snapshot.check_layout(layout)
     if snapshot.sensitivities != sensitivities:
         raise ArgumentError(
             f"the snapshot has sensitivities by {', '.join(snapshot.sensitivities) or 'nothing'}, the stepper by "

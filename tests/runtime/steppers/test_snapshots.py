@@ -151,3 +151,15 @@ def test_copies_of_other_structs_are_refused(kind: str) -> None:
         with pytest.raises(cg.ArgumentError, match="saved by another version of chaplygin"):
             run.restore(replace(snapshot, layout=layout, seal=None))
     run.restore(snapshot)
+
+
+def test_snapshots_in_pure_python_and_compiled_ones_are_not_of_one_kind() -> None:
+    x = cg.coordinates("x")
+    system = cg.System("both", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, potential=x**2)
+    python = python_model(system.equations().program, quiet=True)
+    compiled = system.compile()
+    for method, said in (("dop853", "or in pure Python"), ("vern9", "another model or method")):
+        runs = python.stepper(START, (), method="dop853"), compiled.stepper(START, (), method=method)
+        for run, other in (runs, runs[::-1]):
+            with pytest.raises(cg.ArgumentError, match=said):
+                run.restore(other.save())
