@@ -37,7 +37,9 @@ class Progress:
                 self.bar = tqdm(
                     total=self.total, unit="run", unit_scale=True, delay=self.delay, file=sys.stderr
                 )
-                self.bar.start_t -= time.monotonic() - self.begin
+                if not self.bar.disable:  # as TQDM_DISABLE makes it, and then it has no times
+                    self.bar.start_t -= time.monotonic() - self.begin
+                    self.bar.last_print_t = self.bar.start_t  # so that the first rate is right
 
     def show(self, done: int) -> None:
         new, self.done = done - self.done, done

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from runtime_models import ctrl_c_at_progress, model, needs_core
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError
+from chaplygin.runtime.ensembles.progress import Progress
 
 pytestmark = needs_core
 
@@ -167,6 +169,20 @@ def test_wrong_arguments_are_named(changed: dict[str, Any], says: str) -> None:
 def test_progress_is_a_bar_of_tqdm(capfd: pytest.CaptureFixture[str]) -> None:
     cg.ensemble(model("sleigh"), (0, 1), INITIAL, PARAMETERS, [0.0], n=N, progress=True)
     assert re.search(r"100%\|.*run/s\]\n$", capfd.readouterr().err)
+
+
+@pytest.mark.integration("tqdm")
+@pytest.mark.parametrize("disable", [False, True])  # as by TQDM_DISABLE, which tqdm reads when it is imported
+def test_a_bar_that_opens_late_has_rates_from_the_begin(
+    disable: bool, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tqdm.tqdm", partial(pytest.importorskip("tqdm").tqdm, disable=disable))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    bar = Progress(100, None)
+    bar.begin -= 300
+    bar.show(1)
+    assert bool(re.search(r"1%\|.*\[05:0\d<8:1\d:", capfd.readouterr().err)) is not disable
+    bar.close()
 
 
 def test_progress_goes_to_stderr(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
