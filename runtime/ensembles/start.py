@@ -30,7 +30,7 @@ class Columns:
         self.names = names
         self.by_name: dict[str, Any] | None = None
         self.table: Any = None
-        given = arguments.named(kind, value)
+        given = arguments.named(kind, {} if value is None else value)
         if given is not None:
             self.by_name = {
                 name: arguments.unchanged(f"{kind}: {name}", entry) for name, entry in given.items()
@@ -38,9 +38,7 @@ class Columns:
             entries = list(self.by_name.values())
             self.fits = all(entry.ndim == 0 or entry.shape == (count,) for entry in entries)
         else:
-            self.table = arguments.unchanged(
-                kind, arguments.sequence(kind, () if value is None else value, names)
-            )
+            self.table = arguments.unchanged(kind, arguments.sequence(kind, value, names))
             entries = [self.table]
             self.fits = self.table.ndim == 1 or (self.table.ndim == 2 and self.table.shape[1] == count)
         # If the lengths are wrong, `arguments.matrix` raises the error.

@@ -147,6 +147,7 @@ def test_quantities_of_input_functions_beside_a_failed_trajectory() -> None:
         ({"n": "3"}, "n = '3'"),
         ({"initial": {**INITIAL, "v": np.full(N, np.nan)}}, "initial: v = nan is not finite at column 0"),
         ({"parameters": {"m": 1, "a": 1}}, "parameters: missing J"),
+        ({"parameters": None}, "parameters: missing m, a, J"),
         ({"inputs": {"tau": [1.0, 2.0]}}, "tau has length 2; 37"),
         ({"threads": 0}, "threads = 0"),
         ({"chunk": -1}, "chunk = -1"),
