@@ -87,8 +87,9 @@ def test_parts_of_a_declaration(wrong: Callable[[], Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"outputs": {"z": x}}, r"outputs\['z'\] contains x, a symbol of coordinates .* with dynamicsymbols"),
-        ({"events": [cg.Event(x)]}, "the event 1 contains x, a symbol of coordinates"),
+        ({"outputs": {"z": x}}, r"outputs\['z'\] contains chaplygin's coordinate x; .* with dynamicsymbols"),
+        ({"outputs": {"v": cg.velocities("v")}}, "contains chaplygin's velocity v;"),
+        ({"events": [cg.Event(x)]}, "the event 1 contains chaplygin's coordinate x;"),
         ({"prescribed": {"f": lambda t: t}}, r"prescribed\[f\(t\)\] is not a SymPy expression"),
     ],
 )

@@ -150,8 +150,8 @@ class Names:
             )
         if isinstance(s, (Coordinate, Velocity, Input)):
             raise DeclarationError(
-                f"from_sympy: {where} contains {s}, a symbol of {kind_of(s)}s of chaplygin; write it as the SymPy "
-                "model does, with dynamicsymbols"
+                f"from_sympy: {where} contains chaplygin's {kind_of(s)} {s}; write it as the SymPy model does, with "
+                "dynamicsymbols"
             )
         if s.name == "t":
             raise DeclarationError(
