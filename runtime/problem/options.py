@@ -202,7 +202,6 @@ _ELSEWHERE = {
     **dict.fromkeys(("args", "p", "params"), "parameters"),
     **dict.fromkeys(("u", "controls"), "inputs"),
     **dict.fromkeys(("dt", "h"), "step"),
-    "tspan": "t_span",
     "solver": "method",
     "tol": "rtol",
 }
