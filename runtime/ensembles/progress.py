@@ -46,7 +46,7 @@ class Progress:
         if self.active is None:
             if time.monotonic() - self.begin < SHORT:
                 return
-            self._open(sys.stderr.isatty())
+            self._open(sys.stderr is not None and sys.stderr.isatty())  # None under pythonw
         if not self.active:
             return
         if self.bar is not None:

@@ -194,6 +194,15 @@ def test_progress_goes_to_stderr(capfd: pytest.CaptureFixture[str], monkeypatch:
     assert capfd.readouterr().err == ""
 
 
+def test_a_process_without_stderr_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    bar = Progress(100, None)
+    bar.begin -= 300
+    bar.show(1)
+    bar.close()
+    assert bar.active is False
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 def test_ctrl_c_keeps_what_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
     with ctrl_c_at_progress(monkeypatch), pytest.warns(RuntimeWarning, match="interrupted: [0-9]+ of 100000"):
