@@ -77,6 +77,7 @@ BALL = cg.joint.free(None, name="ball", mass=1, inertia=[1, 1, 1])
             lambda: cg.rolling(BALL, (0, 0, 0), directions=(1, 0, 0)),
             "directions is one vector; give a list of",
         ),
+        (lambda: cg.rolling(BALL, (0, 0, 0), directions=3), "directions is int; give a list"),
     ],
 )
 def test_parts_of_a_declaration(wrong: Callable[[], Any], message: str) -> None:

@@ -19,6 +19,7 @@ from ..identities.rank import generic_rank
 from ..identities.rational import vanishes
 from ..identities.unused_variables import dropped
 from ..symbols.symbols import Coordinate, DeclarationError, as_assumed, rate
+from ..symbols.values import sequence
 from .bodies import Body, moves, vector
 from .joint import Link
 from .screws import Flow
@@ -79,9 +80,10 @@ def rolling(
             f"{where}: axes is {short(axes)}; give the rolling body itself, or None for space"
         )
     place = vector(where, "contact", contact)
-    if directions and not any(hasattr(d, "__len__") and not isinstance(d, str) for d in directions):
+    given = [] if directions is None else sequence(f"{where}: directions", directions)
+    if given and not any(hasattr(d, "__len__") and not isinstance(d, str) for d in given):
         raise DeclarationError(f"{where}: directions is one vector; give a list of vectors, as [(1, 0, 0)]")
-    along = [vector(where, f"directions[{i}]", d) for i, d in enumerate(directions or ())]
+    along = [vector(where, f"directions[{i}]", d) for i, d in enumerate(given)]
     used = _symbols([body, on], place, *along)
     names = sorted((s for s in used if isinstance(s, Coordinate)), key=lambda s: s.name)
     joints = {
