@@ -243,6 +243,17 @@ def test_quantities_are_not_attributes(oscillator: Any) -> None:
         _ = sol.to_csv
 
 
+class Failing(cg.System):
+    @property
+    def states(self) -> Any:
+        return self.name.nothing
+
+
+def test_errors_inside_properties_stay() -> None:
+    with pytest.raises(AttributeError, match="'str' object has no attribute 'nothing'"):
+        _ = Failing("free", **FREE).states
+
+
 @needs_core
 def test_arguments_by_the_names_of_others(oscillator: Any) -> None:
     start, p = {"x": 1.0, "x_dot": 0.0}, {"m": 1.0, "k": 4.0}

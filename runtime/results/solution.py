@@ -47,9 +47,11 @@ class Solution(RunData):
     if not TYPE_CHECKING:  # a type checker knows the attributes
 
         def __getattr__(self, name: str) -> Any:
-            own = name != "model" and not name.startswith("_") and name in self.model.quantities
-            hint = f"; this quantity is sol[{name!r}]" if own else ""
-            raise AttributeError(f"'Solution' object has no attribute {name!r}{hint}")
+            if not (name.startswith("_") or hasattr(type(self), name)) and name in self.model.quantities:
+                raise AttributeError(
+                    f"'Solution' object has no attribute {name!r}; this quantity is sol[{name!r}]"
+                )
+            return super().__getattribute__(name)  # raises Python's own error, or again that of a property
 
     @property
     def parameters(self) -> dict[str, float]:

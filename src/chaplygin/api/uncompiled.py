@@ -13,6 +13,8 @@ class Uncompiled:
     if not TYPE_CHECKING:  # a type checker knows the attributes
 
         def __getattr__(self, name: str) -> Any:
-            compiled = not name.startswith("_") and hasattr(Model, name)
-            hint = f"; its model has it: compile().{name}" if compiled else ""
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
+            if not (name.startswith("_") or hasattr(type(self), name)) and hasattr(Model, name):
+                raise AttributeError(
+                    f"{type(self).__name__!r} object has no attribute {name!r}; its model has it: compile().{name}"
+                )
+            return super().__getattribute__(name)  # raises Python's own error, or again that of a property
