@@ -32,6 +32,8 @@ from .sources import Source
 Expression = Any
 _EXACT = 1e-8
 _POINTS = 2  # motions at which both sides are compared
+_NEWTON = 6  # steps from a length of 0.6 to 1.8 to 1
+_ZERO = 1e-13  # where a step would be made of rounding
 _DRAWS = 20  # to find them, where some are outside the domain of a function
 
 
@@ -71,6 +73,7 @@ def _check_turning(motion: _Motion, base: Any, frame: Any) -> None:
     rotation = motion.rotation(f"orientation of {frame} in {base}", base, frame)
     turned = tuple(motion.rates(row) for row in rotation)
     rate = axial(product(motion.graph, turned, transpose(rotation)))
+    motion.keep_lengths(rotation)
     stated = motion.components(f"angular velocity of {frame} in {base}", frame.ang_vel_in(base), base)
     if not motion.equal(stated, rate):
         raise DeclarationError(
@@ -101,6 +104,7 @@ class _Motion:
             self._define(x.diff(self._t, self._t), rate)
         self.accelerations = tuple(self._symbol(v.diff(self._t)) for v in given.u)
         self.rows = self._lowered("a velocity constraint", given.velocity)
+        self._lengths: list[tuple[Vector, Vector, Vector]] = []
 
     def components(self, where: str, vector: Any, frame: Any) -> Vector:
         """The components of a vector along the axes of a frame."""
@@ -128,6 +132,13 @@ class _Motion:
                 self._direction[node] = self._symbol(f.diff(self._t))
         return tuple(forward(self.graph, nodes, self._direction))
 
+    def keep_lengths(self, rotation: Matrix) -> None:
+        """From now on compare where a rotation is one: that of a quaternion is not unless its length is 1."""
+        g, x = self.graph, tuple(self._symbol(f) for f in self.given.q)
+        square = product(g, rotation, transpose(rotation))
+        rows = tuple(g.sub(square[i][j], g.const(int(i == j))) for i in range(3) for j in range(i + 1))
+        self._lengths = [(rows, tuple(n for column in partials(g, rows, x) for n in column), x)]
+
     def equal(self, a: Vector, b: Vector) -> bool:
         """Whether two vectors are equal at random motions. They are taken for equal if no motion is in their domain."""
         if a == b:
@@ -148,15 +159,18 @@ class _Motion:
     def _point(self, seed: int) -> dict[str, float]:
         """Random values of all symbols that satisfy the constraints.
 
-        The constraints are linear in speeds, their rates in accelerations: both are moved to the nearest solution.
+        The constraints are linear in speeds, their rates in accelerations: both are moved to the nearest solution, and
+        coordinates by Newton's method to where rotations keep lengths.
         """
         constraints = self._constraints  # which may have names of their own
         draw = np.random.default_rng(seed)
         point = {name: draw.uniform(0.3, 0.9) for name in self._names}
-        for rows, slopes, unknown in constraints:
+        for rows, slopes, unknown in [*_NEWTON * self._lengths, *constraints]:
             values = np.array(evaluate(self.graph, [*rows, *slopes], point))
+            if np.abs(values[: len(rows)]).max() < _ZERO:
+                continue
             matrix = values[len(rows) :].reshape(len(unknown), len(rows)).T
-            steps = np.linalg.lstsq(matrix, values[: len(rows)], rcond=None)[0]
+            steps = np.linalg.lstsq(matrix, values[: len(rows)], rcond=_EXACT)[0]
             for v, step in zip(unknown, steps, strict=True):
                 point[str(self.graph.value[v])] -= step
         return point

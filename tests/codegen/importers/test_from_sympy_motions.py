@@ -154,6 +154,51 @@ def test_accelerations_are_those_of_sympy(name: str) -> None:
     assert difference(python_model(equations.program, quiet=True), Oracle(formed(make()))) < 1e-10
 
 
+def drone(turning: Callable[..., Any]) -> Any:
+    """A body with a quaternion, whose mass centre is off a point that moves along axes of space."""
+    q, x, w, u = (
+        me.dynamicsymbols("e0:4"),
+        me.dynamicsymbols("x"),
+        me.dynamicsymbols("w1:4"),
+        me.dynamicsymbols("u"),
+    )
+    own, place = SPACE.orientnew("B", "Quaternion", q), me.Point("O")
+    own.set_ang_vel(SPACE, turning(own, *w))
+    place.set_vel(SPACE, (u + DF) * SPACE.x)
+    centre = place.locatenew("C", ell * own.z)
+    centre.v2pt_theory(place, SPACE, own)
+    kinematics = [*me.kinematic_equations(w, q, "quaternion"), x.diff(t) - u]
+    body = me.RigidBody("b", centre, own, m, (me.inertia(own, J, 2 * J, 2 * J), centre))
+    loads = [(centre, -m * g * SPACE.z)]
+    return me.KanesMethod(SPACE, [*q, x], [*w, u], kd_eqs=kinematics, bodies=[body], forcelist=loads)
+
+
+class Unit(Oracle):
+    """With a quaternion of unit length first among the coordinates."""
+
+    def numbers(self, *given: Any) -> tuple[Any, ...]:
+        q, *rest = super().numbers(*given)
+        return (np.array([*q[:4] / np.linalg.norm(q[:4]), *q[4:]]), *rest)
+
+
+def whole(own: Any, a: Any, b: Any, c: Any) -> Any:
+    return a * own.x + b * own.y + c * own.z
+
+
+def test_rotations_are_examined_at_quaternions_of_unit_length() -> None:
+    assert isinstance(cg.from_sympy(drone(whole), "drone"), cg.System)
+    with pytest.raises(cg.DeclarationError, match="angular velocity of B in N was set to another vector"):
+        cg.from_sympy(drone(lambda own, a, b, c: a * own.x + b * own.y), "drone")
+
+
+@pytest.mark.slow
+def test_a_drone_has_the_accelerations_of_sympy() -> None:
+    system = cg.from_sympy(drone(whole), "drone")
+    assert isinstance(system, cg.System)
+    model = python_model(system.equations().program, quiet=True)
+    assert difference(model, Unit(formed(drone(whole)))) < 1e-10
+
+
 RUNS: dict[str, tuple[Callable[[], Any], dict[str, float]]] = {
     "pivot": (lambda: moved_pivot(0, 1, 2, 3), {"a": 0.4, "w": 0.3}),
     "steered": (lambda: steered(front_wheel, 0, 1), {"x": 0, "y": 0, "a": 0.3, "u": 1.0}),
