@@ -77,7 +77,7 @@ class BatchSnapshot(Sealed):
             self.digest,
             self.method,
             self.sensitivities,
-            self.layout,
+            *self.layout,
             self.runs.dtype,
             self.columns.shape,
             self.columns.dtype,

@@ -61,7 +61,7 @@ class Snapshot(Sealed):
     seal: int | None = None
 
     def _checksum(self) -> int:
-        plain = self.t, self.model, self.digest, self.method, self.sensitivities, self.layout
+        plain = self.t, self.model, self.digest, self.method, self.sensitivities, *self.layout
         return zlib.crc32(self.block, self.inputs.checksum(zlib.crc32(written(plain).encode())))
 
 
