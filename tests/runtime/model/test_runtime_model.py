@@ -120,7 +120,7 @@ def test_address_and_kernels_for_ctypes() -> None:
         ({"q": 1, "v": 2, "vv": 3}, P, U, "y: unknown vv; did you mean v"),
         (Y, {"m": 1, "K": 2}, U, "p: unknown K"),
         (Y, {"m": "1", "k": 2}, U, "p: m = '1' is not"),
-        (Y, None, U, "p has shape"),
+        (Y, None, U, "p: missing m, k"),
         (Y, P, (), "u has shape"),
         (Y, P + 1j, U, "p = .* not an array of real numbers"),
         (Y, P, {"F": None}, "u: F = None"),
