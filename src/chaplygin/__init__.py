@@ -10,20 +10,20 @@ SymPy. They are listed in `__init__.pyi`.
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import import_module
-
 from ._version import __version__ as __version__
 
+_found: dict[str, str] = {}
 
-@cache
+
 def _homes() -> dict[str, str]:
     """The defining module of every public name."""
-    import ast
+    if not _found:
+        import ast
 
-    with open(f"{__file__}i", encoding="utf-8") as stub:
-        imports = [node for node in ast.parse(stub.read()).body if isinstance(node, ast.ImportFrom)]
-    return {alias.name: str(node.module) for node in imports for alias in node.names}
+        with open(f"{__file__}i", encoding="utf-8") as stub:
+            imports = [node for node in ast.parse(stub.read()).body if isinstance(node, ast.ImportFrom)]
+        _found.update({alias.name: str(node.module) for node in imports for alias in node.names})
+    return _found
 
 
 def __getattr__(name: str) -> object:
@@ -33,7 +33,7 @@ def __getattr__(name: str) -> object:
     if home is None:
         raise AttributeError(f"module 'chaplygin' has no attribute {name!r}")
     if home == __name__:  # a module of this package, which it has as an attribute once it is imported
-        return import_module(f"{home}.{name}")
+        return __import__(f"{home}.{name}", fromlist=["_"])
     value = getattr(__import__(home, fromlist=[name]), name)
     globals()[name] = value
     return value
