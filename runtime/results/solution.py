@@ -11,6 +11,7 @@ from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError, optional
 
 from ..interface.arguments import Array, array, plain_names
+from ..interface.hints import Hinted
 from ..interface.statuses import ACCUMULATING
 from . import plotting
 from .run_data import Problem as Problem, RunData  # in pickles made before
@@ -22,7 +23,7 @@ audits = later("chaplygin.runtime.results.audit")
 notebook = later("chaplygin.runtime.results.notebook")
 
 
-class Solution(RunData):
+class Solution(RunData, Hinted):
     """The result of `integrate`, as from `scipy.integrate.solve_ivp`, plus access by name.
 
     t (N,), y (n, N); `status` is 0 if the end was reached, 1 after a terminal event, and negative for an error of
@@ -44,14 +45,8 @@ class Solution(RunData):
 
     __slots__ = ()
 
-    if not TYPE_CHECKING:  # a type checker knows the attributes
-
-        def __getattr__(self, name: str) -> Any:
-            if not (name.startswith("_") or hasattr(type(self), name)) and name in self.model.quantities:
-                raise AttributeError(
-                    f"'Solution' object has no attribute {name!r}; this quantity is sol[{name!r}]"
-                )
-            return super().__getattribute__(name)  # raises Python's own error, or again that of a property
+    def _elsewhere(self, name: str) -> str | None:
+        return f"this quantity is sol[{name!r}]" if name in self.model.quantities else None
 
     @property
     def parameters(self) -> dict[str, float]:
