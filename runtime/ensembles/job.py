@@ -19,6 +19,7 @@ from ..interface import arguments
 from ..interface.arguments import Array, positive
 from ..interface.statuses import INPUT_FAILED, INTERRUPTED
 from ..model.lanes import lane_set, one_at_a_time
+from ..problem.consistency import check_ensemble
 from ..problem.given_inputs import parse
 from ..problem.inputs import Inputs
 from ..problem.options import RunOptions
@@ -32,7 +33,7 @@ derivatives = later("chaplygin.runtime.ensembles.sensitivities")
 
 COLUMNS = ("y", "t", "status", "nfev", "n_steps", "end", "observed")
 """What `Results` have of each trajectory, along the last axis of each."""
-SHORT, LONG = np.dtype(np.int32), np.dtype(np.int64)
+INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 FEW = 512
 """Numbers of states that stay in the cache wherever they begin."""
 
@@ -239,6 +240,13 @@ class EnsemblePart:
             self.tangents = EnsembleTangents(self, whole)
             self.core = self.tangents.core
 
+    def check(self) -> None:
+        """Raise an error or warn if any start is off the constraints."""
+        job, start = self.job, self.start
+        check_ensemble(
+            job.model, job.t_span[0], self.x0, start.parameters, self.inputs, job.options, start.plain
+        )
+
     def finish(self) -> bool:
         """Complete the results after the run; raise the error of an input function. Returns whether that was Ctrl-C."""
         error, results = self.core.error, self.results
@@ -305,7 +313,7 @@ Room = tuple[Array, Array | None, NDArray[np.int64], NDArray[np.int64], NDArray[
 def _apart(states: int, times: int, count: int, end: bool) -> Room:
     """Arrays of their own, which are quickly made."""
     y, ends = np.empty((states, times, count)), np.empty((states, count)) if end else None
-    return y, ends, np.empty(count, LONG), np.empty(count, LONG), np.empty(count, SHORT)
+    return y, ends, np.empty(count, INT64), np.empty(count, INT64), np.empty(count, INT32)
 
 
 def _together(states: int, times: int, count: int, end: bool) -> Room:

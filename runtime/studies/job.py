@@ -20,7 +20,7 @@ from ..ensembles.observer import Observer
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..model.lanes import lane_set, one_at_a_time
-from ..problem.consistency import check_ensemble, held
+from ..problem.consistency import held
 from ..problem.given_inputs import is_function
 from ..problem.options import RunOptions
 from ..statistics.part import Part
@@ -222,16 +222,7 @@ class StudyJob:
             observer=self.observer,
         )
         part = job.part()
-        start = self.t_span[0]
-        check_ensemble(
-            self.model,
-            start,
-            part.x0,
-            part.start.parameters,
-            job.inputs,
-            job.options,
-            part.start.plain,
-        )
+        part.check()
         if executor.run(part, lambda done: None):
             raise KeyboardInterrupt
         return Ensemble(part, False), draws

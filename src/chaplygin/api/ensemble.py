@@ -16,7 +16,6 @@ from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.interface.base_model import BaseModel
 from chaplygin.runtime.model.compiled_model import CompiledModel
 from chaplygin.runtime.problem import pivots
-from chaplygin.runtime.problem.consistency import check_ensemble
 from chaplygin.runtime.problem.options import of_call, shown
 
 if TYPE_CHECKING:
@@ -123,15 +122,7 @@ def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:
     """Check the starts of a job, have its trajectories run, and collect them."""
     model = job.model
     part = job.part()
-    check_ensemble(
-        model,
-        job.t_span[0],
-        part.x0,
-        part.start.parameters,
-        job.inputs,
-        job.options,
-        part.start.plain,
-    )
+    part.check()
     pivot = None
     if pivots.KERNEL in model._entries:
         pivot = pivots.Pivots(model, np.full(job.count, job.t_span[0]), part.x0.copy(), part.start.table())
