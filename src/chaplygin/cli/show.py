@@ -262,11 +262,17 @@ def forms(arguments: Namespace) -> int:
     """`chaplygin forms`: * the default form, + a form that fits, - one that does not."""
     rows = [("system", *choose.forms())]
     reasons = []
-    one = None if arguments.system is None else subject.find(arguments.system)
-    large = [] if one else [name for name in examples() if example(name).large]
-    with progress(f"deriving {one.label if one else 'the catalogue'} in every form"):
-        for name in [one.label] if one else [name for name in examples() if name not in large]:
-            system = one.system if one else example(name).system
+    large: list[str] = []
+    shown: dict[str, Any]
+    if arguments.system is None:
+        what, large = "the catalogue", [name for name in examples() if example(name).large]
+        shown = {name: example(name) for name in examples() if name not in large}
+    else:
+        one = subject.find(arguments.system)
+        what, shown = one.label, {one.label: one}
+    with progress(f"deriving {what} in every form"):
+        for name, each in shown.items():
+            system = each.system
             default, marks = choose.fitting(system), []
             for form in choose.forms():
                 try:
