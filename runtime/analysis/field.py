@@ -88,11 +88,6 @@ class Field:
             *(model.outputs[i] for i in self._shown),
         )
 
-    def split(self, v: Array) -> tuple[Array, Array, Array]:
-        """y, p and u of v."""
-        y, p, u = np.split(v[1:], [self._n, self._n + len(self.model.parameters)])
-        return y, p, u
-
     def motion(self, v: Array) -> tuple[Array, Array]:
         """F (k,) of the kept states and its derivatives (k, len(v))."""
         value, slopes = self._kernel("rhs", v)
