@@ -220,10 +220,8 @@ def _along_motions(
     system: SystemNodes, constraints: Sequence[int], point: Point
 ) -> Iterator[dict[str, Array]]:
     """Points on permitted motions from the example, in both directions of each, a part of the motions at a time."""
-    g, fields = (
-        system.graph.copy(),
-        system.fields,
-    )  # forms begin with that of the system, whichever was derived before
+    g = system.graph.copy()  # that of the system stays as it is: every form begins with it
+    fields = system.fields
     closed = satisfying(system, g, system.holonomic, point)
     if closed is None:
         return

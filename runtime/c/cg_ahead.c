@@ -11,8 +11,8 @@
 
 enum { CG_PROBES = 18 };         /* times, each CG_FURTHER times the one before */
 #define CG_LINEAR 22.0           /* a guard that grows by less between two of them has a slope, else a bend: 8^1.5 */
-#define CG_PART_OF_STEP 0.015625 /* the longest of the times in a step, */
-#define CG_MOMENTS 1e4           /* or in moments where there is none yet */
+#define CG_PART_OF_STEP 0.015625 /* the longest of the times, as a part of the step */
+#define CG_MOMENTS 1e4           /* the same before the first step, in moments */
 
 int cg_detector_later(cg_run_t *run, int32_t only, double *moment)
 {
