@@ -65,7 +65,7 @@ class Tree:
     gravity : the acceleration of gravity in space, where it is the same for every body; other weights are wrenches.
     wrenches : (couple about the origin, force) by link, in body axes; links without any are omitted.
     forces : generalised forces by velocity: those declared, -X_a V and X_a T of the system's own V and T.
-    inertias : the lower triangle of the matrix of T's own part by pairs of velocities of one joint.
+    inertias : the lower triangle of the matrix of T's own part and of the rotors by pairs of velocities of one joint.
     """
 
     links: tuple[Link, ...]
@@ -85,7 +85,7 @@ def tree(g: Graph, flow: Flow, system: CheckedSystem) -> Tree:
     links = tuple(_link(g, flow, system, body, place) for body in order)
     _check(system, links)
     gravity, wrenches = _loads(g, flow, system, links)
-    forces, inertias = _generalised(g, system, links)
+    forces, inertias = _generalised(g, flow, system, links)
     return Tree(links, gravity, wrenches, forces, inertias)
 
 
@@ -174,7 +174,7 @@ def _loads(
 
 
 def _generalised(
-    g: Graph, system: CheckedSystem, links: Sequence[Link]
+    g: Graph, flow: Flow, system: CheckedSystem, links: Sequence[Link]
 ) -> tuple[tuple[Node, ...], dict[tuple[int, int], Node]]:
     """The generalised forces of the system's own V, Q and T, and the inertias of T by pairs of velocities.
 
@@ -182,7 +182,8 @@ def _generalised(
     """
     nodes, fields = system.nodes, system.nodes.fields
     own, eta = nodes.entries, nodes.eta
-    kinetic, potential = own[Entry("kinetic")], own[Entry("potential")]
+    kinetic = g.sum([own[Entry("kinetic")], *map(flow.rotor_energy, system.bodies)])
+    potential = own[Entry("potential")]
     declared = [own.get(Entry("forces", v), g.zero) for v in system.velocities]
     if kinetic == potential == g.zero:
         return tuple(declared), {}

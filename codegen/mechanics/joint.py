@@ -10,6 +10,8 @@ name, joint : the name of the link, and that after which coordinates and velocit
 at, turned : the joint's position and its axes, as a rotation matrix, in the frame of the parent.
 center : the mass centre in the frame of the link.
 mass, inertia, about : as of `chaplygin.Body`; inertia in body axes about the mass centre.
+armature : the inertia I of a rotor that turns with the joint, T += I v^2 / 2 for its velocity v: N^2 times the rotor's
+    own behind gears of ratio N. One for each velocity, as a sequence, where the joint has several. Default: 0.
 
 Places in the link's frame, as `at` and `center`, begin at the joint; points of `Wrench`, `Spring`, `Damper` and
 `link.point` at the mass centre, and `link.origin` leads from there to the joint.
@@ -35,6 +37,7 @@ import sympy as sp
 from chaplygin.runtime.interface.arguments import nearest
 from chaplygin.runtime.interface.messages import short
 
+from ..symbols.place import Entry
 from ..symbols.symbols import AXES, DeclarationError, check_name, coordinates, rate, velocities
 from .bodies import ONE_PARENT, Body, matrix, scalar, turn, vector
 from .interactions import JointDamper, JointLoad, JointMotor, JointSpring
@@ -75,12 +78,19 @@ class Link(Body):
     units: Mapping[sp.Symbol, str]
     origin: Any
 
+    armature: Mapping[sp.Symbol, Expression]
+    """{velocity of the joint: the inertia of its rotor}, where it has one."""
+
     axes: Mapping[sp.Symbol, tuple[Any, bool]]
     """{angle or travel of a hinge or slide: its axis in the axes of the parent, whether it turns}."""
 
     @property
     def coordinates(self) -> tuple[sp.Symbol, ...]:
         return tuple(self.kinematics)
+
+    def entries(self) -> list[tuple[Entry, Expression]]:
+        rotors = [(Entry("bodies", self.name, "armature", v.name), e) for v, e in self.armature.items()]
+        return [*super().entries(), *rotors]
 
     def spring(self, stiffness: Expression, rest: Expression = 0, *, of: Any = None) -> JointLoad:
         """A spring on the joint's own angle or travel q: V = k (q - q_0)^2 / 2, an item of `interactions`.
@@ -223,6 +233,7 @@ def revolute(parent: Body | None, axis: Axis, *, name: str, joint: str | None = 
     turned : 3x3 rotation matrix from the joint's axes to the parent's, as of `chaplygin.turn`. Default: the same axes.
     center : the mass centre in the frame of the link. Default: (0, 0, 0), the joint.
     mass, inertia, about : as of `chaplygin.Body`; inertia in body axes about the mass centre.
+    armature : the inertia of a rotor on the joint's rate, N^2 I behind gears. Default: 0.
 
     Raises DeclarationError, naming the link, for an axis without direction, a bad name, and as `Body` does.
 
@@ -396,6 +407,7 @@ def _link(
     mass: Expression | None = None,
     inertia: Any = None,
     about: Sequence[Expression] | None = None,
+    armature: Expression | Sequence[Expression] = 0,
 ) -> Link:
     where = _where(name)
     if parent is not None and not isinstance(parent, Body):
@@ -418,8 +430,25 @@ def _link(
     link.kinematics, link.rest, link.units = motion.kinematics, motion.rest, motion.units
     link.velocities, link.quaternion = tuple(motion.velocities), motion.quaternion
     link.origin = -arm
+    link.armature = _rotors(where, link.velocities, armature)
     link.axes = {q: (frame * along, turns) for q, (along, turns) in motion.axes.items()}
     return link
+
+
+def _rotors(where: str, moved: Sequence[sp.Symbol], given: Any) -> dict[sp.Symbol, Expression]:
+    """The inertias of rotors by velocity, without those that are zero."""
+    listed = [given] if isinstance(given, (str, sp.Basic)) or not hasattr(given, "__iter__") else list(given)
+    found = [scalar(where, "armature", e) for e in listed]
+    if any(found) and len(found) != len(moved):
+        names = (
+            f"the velocities {', '.join(v.name for v in moved)}: give one inertia for each"
+            if moved
+            else "none"
+        )
+        raise DeclarationError(
+            f"{where}: armature is given for {len(found)} velocities; its joint has {names}"
+        )
+    return {v: e for v, e in zip(moved, found) if e != 0}
 
 
 def _turned(where: str, turned: Any) -> Any:

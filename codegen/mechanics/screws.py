@@ -284,6 +284,12 @@ class Flow:
             return moving
         return g.add(moving, g.mul(half, self._turning_energy(body, pose)))
 
+    def rotor_energy(self, body: Body) -> Node:
+        """I eta^2 / 2 of rotors on the velocities of the joint."""
+        g, rotors = self.graph, getattr(body, "armature", {})
+        squares = [g.mul(v, v) for v in map(self.velocities.__getitem__, rotors)]
+        return g.mul(g.div(g.one, g.two), g.dot(self.lowering.lower(list(rotors.values())), squares))
+
     def _turning_energy(self, body: Body, pose: _Pose) -> Node:
         """omega . I omega, in the parent's axes if I is constant in them, so that the spin angle drops out."""
         g = self.graph

@@ -55,11 +55,13 @@ def check_bodies(system: SystemNodes) -> None:
 
     for body in system.declaration.bodies:
         where = f"Body {body.name!r}"
-        mass = numbers(f"{where}: mass", _Matrix(sp.Matrix([body.mass])))
-        if mass is not None and mass[0, 0] < 0:
-            raise DeclarationError(
-                f"{where}: mass is {mass[0, 0]:.6g} at the example point; it must not be negative"
-            )
+        rotors = getattr(body, "armature", {}).values()
+        for what, given_value in [("mass", body.mass), *(("armature", e) for e in rotors)]:
+            value = numbers(f"{where}: {what}", _Matrix(sp.Matrix([given_value])))
+            if value is not None and value[0, 0] < 0:
+                raise DeclarationError(
+                    f"{where}: {what} is {value[0, 0]:.6g} at the example point; it must not be negative"
+                )
         inertia = numbers(f"{where}: inertia", _Matrix(body.inertia))
         if inertia is not None and not body.as_measured and (found := impossible_moments(inertia)):
             meant = {s.name for s in body.inertia.free_symbols} <= given

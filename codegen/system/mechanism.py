@@ -30,7 +30,7 @@ def contributions(bodies: Sequence[Body], interactions: Sequence[Interaction], f
     g = flow.graph
     potentials = [item.potential(flow, bodies) for item in interactions]
     return Mechanism(
-        g.sum(flow.energy(b) for b in bodies),
+        g.sum(energy(b) for energy in (flow.energy, flow.rotor_energy) for b in bodies),
         g.sum(v for v in potentials if v is not None),
         flow.generalised_forces([pair for item in interactions for pair in item.loads(flow)]),
         flow,
