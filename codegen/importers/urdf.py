@@ -28,6 +28,7 @@ from ..system.points import sample
 from ..system.regularity import mass_at
 from .urdf_file import UrdfFile
 from .urdf_motions import HINGES, Motion, motions
+from .urdf_rotors import rotors
 
 _POSES = 4
 """At so many random poses the mass matrix must be positive, if links have inertias that no body has."""
@@ -75,6 +76,7 @@ class _Robot:
         heavy = [link for link, found in self.inertials.items() if not found.is_massless]
         self.motions, self.still = motions(file, heavy)
         self.moving = self._moving()
+        self.rotors = self._rotors()
         if base is None:
             self._say_where_it_stands()
         if self.still:
@@ -93,6 +95,28 @@ class _Robot:
                 moves = carrier in found or self.motions[self.file.above[link]].leader is not None
             found |= {link} if moves else set()
         return found
+
+    def _rotors(self) -> dict[str, Any]:
+        """The inertia of rotors on the rate of each joint that has a coordinate of its own."""
+        given, left = rotors(self.file)
+        total: dict[str, Any] = {}
+        strange = [name for name in given if self.file.joints[name].get("type") in ("planar", "floating")]
+        for what, names in (("joint", strange), ("transmission", left)):
+            if names:
+                self.notes.append(
+                    f"the inertia of rotors is left out of {_words(what, names)}, which tie no rotor to one angle or "
+                    "travel of a joint; add it by armature= of chaplygin.joint or kinetic= of System"
+                )
+        for name, inertia in given.items():
+            motion = self.motions[name]
+            if motion.leader is not None and name not in strange:
+                own = (
+                    self._parameter(f"armature_{self.file.plain('joint', name)}", inertia)
+                    if self.symbolic
+                    else inertia
+                )
+                total[motion.leader] = total.get(motion.leader, 0) + motion.factor**2 * own
+        return total
 
     def _say_where_it_stands(self) -> None:
         """The root stands on the ground, if only by default: it has a mass and is not called the world."""
@@ -213,6 +237,7 @@ class _Robot:
             "joint": self.file.plain("joint", carried),
             "at": place,
             "turned": turned,
+            "armature": self.rotors.get(carried, 0) if own else 0,
             **self._body(name),
         }
         if motion.leader is None:

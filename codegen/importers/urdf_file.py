@@ -45,6 +45,9 @@ class UrdfFile:
         self.name = self.plain("robot", root.get("name") or path.stem)
         self.links = self._named(root, "link")
         self.joints = self._named(root, "joint")
+        self.transmissions = root.findall("transmission")
+        if "world" not in self.links and any(self.end(name, "parent") == "world" for name in self.joints):
+            self.links = {"world": Element("link"), **self.links}
         if not self.links:
             raise DeclarationError(f"{self.where}: no link")
         self.above = self._tree()
@@ -53,19 +56,21 @@ class UrdfFile:
         """The links, each after the one that carries it."""
 
     def _parsed(self, text: bytes) -> Element:
-        """The root element. A document type is refused before anything is expanded."""
+        """The root element. A document type is refused before anything is expanded; prefixes stay in the tags."""
 
         def refuse(*_: Any) -> None:
             raise DeclarationError(
                 f"{self.where}: it has a document type (<!DOCTYPE ...>) and may define entities; remove it"
             )
 
-        scanner = expat.ParserCreate()
+        scanner, made = expat.ParserCreate(), ElementTree.TreeBuilder()
         scanner.StartDoctypeDeclHandler = refuse
+        scanner.StartElementHandler, scanner.EndElementHandler = made.start, made.end
+        scanner.CharacterDataHandler = made.data
         try:
             scanner.Parse(text, True)
-            root = ElementTree.fromstring(text)
-        except (expat.ExpatError, ElementTree.ParseError) as error:
+            root = made.close()
+        except expat.ExpatError as error:
             raise DeclarationError(f"{self.where}: it is not XML: {error}") from None
         except (LookupError, ValueError) as error:  # of the codec that the declaration names
             raise DeclarationError(
@@ -162,14 +167,16 @@ class UrdfFile:
             text = self.text(where, element, attribute, tag)
         else:
             text = default if element is None else element.get(attribute, default)
+        return self.parsed(f"{where}: <{tag} {attribute}={text!r}>", text, n)
+
+    def parsed(self, what: str, text: str, n: int) -> list[Any]:
+        """The numbers in a text."""
         try:
             numbers = [float(word) for word in text.split()]
         except ValueError:
             numbers = []
         if len(numbers) != n or not all(abs(v) < float("inf") for v in numbers):
-            raise DeclarationError(
-                f"{self.where}: {where}: <{tag} {attribute}={text!r}>; give {n} finite number{'s'[: n > 1]}"
-            )
+            raise DeclarationError(f"{self.where}: {what}; give {n} finite number{'s'[: n > 1]}")
         return [sp.Integer(int(v)) if v == int(v) else sp.Float(v) for v in numbers]  # 1 and 0 fold
 
     def origin(self, where: str, element: Element | None) -> tuple[Any, Any]:

@@ -32,7 +32,8 @@ def from_urdf(
     `chaplygin.joint.planar`, with any axis). Their damping acts. A joint that mimics another has no coordinate: its
     angle or travel is multiplier * q + offset, and its damping acts on q. A joint with nothing that has a mass behind
     it is fixed where its coordinate is zero. Weight acts along -z; the acceleration of gravity is the parameter `g`.
-    Meshes, collision shapes, limits, transmissions and sensors are ignored. See docs/urdf.md.
+    Rotors of transmissions act by N^2 I on the rates of their joints. Meshes, collision shapes, limits and sensors are
+    ignored. See docs/urdf.md.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def from_urdf(
     -----
     RuntimeWarning : for a root that stands on the ground by default; joints that are fixed because they move no mass;
         links whose inertia no body has, as a principal moment is negative or larger than the sum of the two others:
-        it is taken as it is.
+        it is taken as it is; rotors that no single joint moves, which are left out.
 
     Raises
     ------
