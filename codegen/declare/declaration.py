@@ -38,7 +38,7 @@ class Declaration:
     """The declaration of a system; see `System` for its parts.
 
     `own_kinetic`, `own_potential` and `own_forces` are as given, without the contributions of bodies and interactions.
-    `constraints` ends with the rates of the holonomic equations.
+    `constraints` ends with the rates of the holonomic equations; `ordered` are the parameters whose order is given.
     """
 
     name: str
@@ -61,6 +61,7 @@ class Declaration:
     descriptions: Mapping[sp.Symbol, str]
     example: Mapping[sp.Symbol, float]
     kept: Symbols
+    ordered: Symbols
 
     def __post_init__(self) -> None:
         for name, value in self.parts().items():
@@ -108,7 +109,7 @@ class Declaration:
 
     @cached_property
     def parameters(self) -> Symbols:
-        """The parameters that occur in the expressions or in the example."""
+        """The parameters whose order is given, then those that occur in the expressions or in the example."""
         return self.of_kind(Parameter)
 
     @cached_property
@@ -159,8 +160,9 @@ class Declaration:
 
     def of_kind(self, kind: type[sp.Symbol]) -> Symbols:
         """The symbols of one kind in the expressions or in the example, in order."""
-        every = {s for _, symbols in self.occurring for s in symbols}.union(self.example)
-        return in_order({s for s in every if isinstance(s, kind)}, self.example)
+        first = (*self.ordered, *self.example)
+        every = {s for _, symbols in self.occurring for s in symbols}.union(first)
+        return in_order({s for s in every if isinstance(s, kind)}, first)
 
     def all_symbols(self) -> Symbols:
         """Time, coordinates, velocities, independent parameters, parameters, inputs, multipliers that occur."""

@@ -12,7 +12,17 @@ from ..mechanics.bodies import Body
 from ..mechanics.joint import Link
 from ..symbols import values
 from ..symbols.place import Entry
-from ..symbols.symbols import DeclarationError, Rate, Symbols, Velocity, in_order, rate, rates_of_inputs, time
+from ..symbols.symbols import (
+    DeclarationError,
+    Parameter,
+    Rate,
+    Symbols,
+    Velocity,
+    in_order,
+    rate,
+    rates_of_inputs,
+    time,
+)
 from . import bodies as mechanism, checks, contacts, events
 from .declaration import Declaration, Expression
 from .given_dynamics import KinematicsAlone, Law
@@ -40,6 +50,7 @@ class Given:
     descriptions: Any = None
     example: Any = None
     kept: Any = None
+    parameters: Any = ()
 
 
 def declare(name: str, given: Given) -> Declaration:
@@ -101,6 +112,7 @@ def declare(name: str, given: Given) -> Declaration:
         descriptions=dict(values.mapping("descriptions", given.descriptions or {})),
         example=example,
         kept=_kept(given.kept, velocities, parametrization),
+        ordered=_ordered(given.parameters),
     )
     checks.check_declaration(declared)
     return declared
@@ -184,6 +196,13 @@ def _kept(given: Any, velocities: Symbols, parametrization: Any) -> Symbols:
     named = values.sequence("kept", given)
     found = tuple(values.by_velocity("kept", dict.fromkeys(named, 0), velocities))
     values.distinct("kept", list(map(str, named)))
+    return found
+
+
+def _ordered(given: Any) -> Symbols:
+    """The parameters whose order is given."""
+    found = values.instances("parameters", given, Parameter, "a symbol created with parameters()")
+    values.distinct("parameters", [s.name for s in found])
     return found
 
 

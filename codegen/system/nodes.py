@@ -179,7 +179,7 @@ def lowered(declared: Declaration) -> SystemNodes:
 def _parameters(declared: Declaration, mechanism: Mechanism) -> Symbols:
     """The parameters, without those of bodies that drop out of T, V and Q."""
     kept = {s for entry, symbols in declared.occurring if not entry.of_mechanism for s in symbols}
-    kept.update(declared.example)
+    kept.update(declared.example, declared.ordered)
     used = mechanism.flow.graph.symbols([mechanism.kinetic, mechanism.potential, *mechanism.forces.values()])
     return tuple(p for p in declared.parameters if p in kept or p.name in used)
 

@@ -73,13 +73,15 @@ class System(CheckedSystem, Uncompiled):
     kept : the velocities that equations keep as states where constraints determine the others. By default they are
         velocities that do so wherever the system moves, if there are any; `system.equations(form, independent=[...])`
         asks for others.
+    parameters : the parameters that come first in vectors of parameters, in this order, whether or not they occur.
 
     Every expression may contain inputs. Where the equations contain the rate of an input u, `chaplygin.rate(u)`, since
     they differentiate an expression with u in it or since it was written, the rate is an input too, and so is the
     second one; a run takes both from what it is given for u.
 
     Coordinates are ordered as in the kinematics, then as the links of `bodies`; velocities, parameters and inputs as in
-    `example`, then velocities as the links, the rest by name; rates of inputs follow them.
+    `example`, then velocities as the links, the rest by name; rates of inputs follow them. Parameters thus are in
+    alphabetical order, not in that of `chaplygin.parameters`, unless `parameters` or `example` says otherwise.
 
     Raises
     ------
@@ -119,6 +121,7 @@ class System(CheckedSystem, Uncompiled):
         descriptions: Mapping[sp.Symbol, str] | None = None,
         example: Mapping[sp.Symbol, float] | None = None,
         kept: Sequence[sp.Symbol] | None = None,
+        parameters: Sequence[sp.Symbol] = (),
     ) -> None:
         super().__init__(
             name,
@@ -141,6 +144,7 @@ class System(CheckedSystem, Uncompiled):
                 descriptions=descriptions,
                 example=example,
                 kept=kept,
+                parameters=parameters,
             ),
         )
 
@@ -162,6 +166,7 @@ class System(CheckedSystem, Uncompiled):
         if self.law is not None:
             given["kinetic"] = None
         given["constraints"] = self.constraints[: len(self.constraints) - len(self.holonomic)]
+        given["parameters"] = given.pop("ordered")
         del given["velocities"], given["independent"]
         return partial(System, **given), ()
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import inspect
 import os
+import pickle
 import re
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
+import numpy as np
 import pytest
 import sympy as sp
 
@@ -48,7 +51,7 @@ def test_a_system_holds_what_was_declared() -> None:
 
 
 def test_every_argument_with_expressions_says_what_they_may_contain() -> None:
-    plain = {"self", "name", "coordinates", "units", "descriptions", "example", "kept"}
+    plain = {"self", "name", "coordinates", "units", "descriptions", "example", "kept", "parameters"}
     arguments = set(inspect.signature(cg.System.__init__).parameters) - plain
     assert {place.partition(".")[0] for place in CONTENTS} == arguments
 
@@ -457,3 +460,28 @@ def test_forms_are_examined_where_they_have_values() -> None:
     ):
         with pytest.raises(DeclarationError, match=words):
             cg.fields_from_forms([wrong], [x], [v])
+
+
+def test_the_order_of_parameters_can_be_said(tmp_path: Path) -> None:
+    """d2q/dt2 = -k q / m with m first, in every vector of the model; c is not used and keeps its place."""
+    q = cg.coordinates("q")
+    m, k, c = cg.parameters("m k c", positive=True)
+    given = {"coordinates": [q], "kinetic": m * cg.rate(q) ** 2 / 2, "potential": k * q**2 / 2}
+    system = pickle.loads(pickle.dumps(cg.System("spring", **given, parameters=[m, c, k])))
+    assert cg.System("spring", **given, example={k: 1}).parameters == (k, m)
+    assert cg.System("spring", **given, example={k: 1}, parameters=[m]).parameters == (m, k)
+    assert system.parameters == system.with_events([]).parameters == (m, c, k)
+    assert system.digest != cg.System("spring", **given, parameters=[k, c, m]).digest
+    model = system.compile()
+    assert model.parameters == ("m", "c", "k")
+    np.testing.assert_allclose(model.rhs(0.0, [1.0, 0.0], [2.0, 0.0, 8.0]), [0.0, -4.0], rtol=1e-15)
+    table = (model.export_c(tmp_path / "c") / "spring.c").read_text()
+    places = [table.index(f'{{"{name}", ') for name in "mck"]
+    assert places == sorted(places)
+    for wrong, message in (
+        ([m, m], "parameters: the name 'm' is used twice"),
+        (["m"], r"parameters\[0\] is str; give a symbol created with parameters\(\)"),
+        (m, "parameters is Parameter; give a list"),
+    ):
+        with pytest.raises(DeclarationError, match=message):
+            cg.System("spring", **given, parameters=wrong)
