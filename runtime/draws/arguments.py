@@ -12,7 +12,7 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments, labels
 from .derived import names_by_kind
 from .distributions import is_distribution
-from .draws import Plan
+from .draws import Plan, seed_of
 from .functions import is_function
 from .joint import Joint, is_kernels
 
@@ -49,10 +49,12 @@ def _plain(value: Any) -> bool:
 
 
 def _refuse_unused(seed: Any, sampling: Any, reject: Any) -> None:
-    """Refuse options of draws where nothing is drawn."""
-    if seed is None and reject is False and isinstance(sampling, str) and sampling == "random":
+    """Refuse options of draws where nothing is drawn; a seed may be given to every call of a script."""
+    if seed is not None:
+        seed_of(seed)
+    if reject is False and isinstance(sampling, str) and sampling == "random":
         return
-    options = {"seed": (seed, None), "sampling": (sampling, "random"), "reject": (reject, False)}
+    options = {"sampling": (sampling, "random"), "reject": (reject, False)}
     for name, (value, default) in options.items():
         if value is not default and (not isinstance(value, type(default)) or value != default):
             raise ArgumentError(

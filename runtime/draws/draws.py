@@ -84,7 +84,7 @@ class Plan:
         reject: Any,
     ) -> None:
         compiled = core_available()
-        self.seed, self.sampling = _seed(seed), arguments.text("sampling", sampling)
+        self.seed, self.sampling = seed_of(seed), arguments.text("sampling", sampling)
         self.reject = arguments.boolean("reject", reject)
         self.sources: list[_Source] = []
         for kind, given in sources:
@@ -248,7 +248,7 @@ class Plan:
         )
 
 
-def _seed(seed: Any) -> int:
+def seed_of(seed: Any) -> int:
     if seed is None:
         return int(SeedSequence().generate_state(1, np.uint64)[0])
     if not arguments.is_integer(seed) or not 0 <= seed < 1 << 64:

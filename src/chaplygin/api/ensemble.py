@@ -63,6 +63,7 @@ def ensemble(
     `progress`: True shows a progress bar, None only in a terminal and if the run takes a while.
     `executor`: what runs the trajectories in place of threads; see `chaplygin.runtime.ensembles.executors`.
     `seed`: an integer from 0 to 2**64 - 1 that decides what is drawn; None takes a new one, kept in ``ens.draws.seed``.
+        Where nothing is drawn it has no effect.
     `sampling`: "random", "sobol", "halton", "latin" or "antithetic".
     `reject`: True draws again what breaks a declared assumption, which is otherwise an error.
     `sensitivities`, `sensitivity_control`: as in `integrate`; see `EnsembleSensitivity`.

@@ -415,7 +415,11 @@ REST = {"phi": 0, "x": 0, "y": 0}
             "sampling = 'sobbol' .* did you mean sobol",
         ),
         ({"initial": {**FIXED, "v": stats.norm()}, "sampling": "sobol", "reject": True}, "reject=True needs"),
-        ({"seed": 3}, "seed = 3 is given, but no argument is a distribution, such as scipy.stats.norm"),
+        (
+            {"sampling": "sobol"},
+            "sampling = 'sobol' is given, but no argument is a distribution, such as scipy.stats",
+        ),
+        ({"seed": 1.5}, "seed = 1.5 must be an integer"),
         (
             {"parameters": {**NUMBERS, "k": stats.norm(-40, 1)}, "reject": True},
             "still break an assumption after 1000",
@@ -425,6 +429,10 @@ REST = {"phi": 0, "x": 0, "y": 0}
 def test_wrong_arguments_are_named(given: dict[str, Any], text: str) -> None:
     with pytest.raises(ArgumentError, match=text):
         sleighs(**given)
+
+
+def test_a_seed_is_taken_where_nothing_is_drawn() -> None:
+    np.testing.assert_array_equal(sleighs(seed=3).y, sleighs().y)
 
 
 def test_names_of_a_joint_distribution() -> None:
