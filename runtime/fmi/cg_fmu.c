@@ -166,7 +166,7 @@ int cg_fmu_reset(cg_fmu_t *fmu)
             fmu->slope[(k - 1) * fmu->model.n_inputs + i] = fmu->run->u[i + k];
         }
     }
-    fmu->run->t = 0.0;
+    cg_fmu_put_time(fmu, 0.0);
     return CG_FMU_OK;
 }
 
@@ -181,7 +181,8 @@ int cg_fmu_setup(cg_fmu_t *fmu, int tolerance_given, double tolerance, double st
     if (tolerance_given && !(tolerance > 0.0 && tolerance < HUGE_VAL)) {
         return cg_fmu_say(fmu, CG_FMU_ERROR, "tolerance %g is not positive", tolerance);
     }
-    fmu->memory.start = fmu->run->t = start;
+    fmu->memory.start = start;
+    cg_fmu_put_time(fmu, start);
     fmu->memory.stop = stop_given ? stop : HUGE_VAL;
     for (int i = CG_FMU_RTOL; i <= CG_FMU_ATOL && tolerance_given; i++) {
         if (!fmu->memory.chosen[i]) {

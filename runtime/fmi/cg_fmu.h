@@ -177,6 +177,8 @@ int cg_fmu_set_text(cg_fmu_t *fmu, const uint32_t *references, size_t n, const c
 int32_t cg_fmu_rates(const cg_fmu_t *fmu, int32_t input);
 /* Sets derivatives of inputs, which hold for the next step alone; the orders are 1 and 2. */
 int cg_fmu_set_slopes(cg_fmu_t *fmu, const uint32_t *references, size_t n, const int32_t *orders, const double *values);
+/* The time outside of steps, where the run also ends. */
+void cg_fmu_put_time(cg_fmu_t *fmu, double t);
 int cg_fmu_method(cg_fmu_t *fmu, int32_t method); /* continues with another method */
 /* The methods: those of cg_method_table, then the model's own. NULL: there are not so many. */
 const cg_method_info_t *cg_fmu_method_info(int32_t method);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A saved state: the memory of the instance, the block of its run, what its detector keeps, and four numbers for each
- * quantity that the detector observes. */
+/* A saved state: the memory of the instance, the derivatives of its inputs, the block of its run, what its detector keeps, and
+ * four numbers for each quantity that the detector observes. */
 typedef struct cg_fmu_state {
     struct cg_fmu_state *next;
     size_t size;
@@ -38,12 +38,14 @@ static uint64_t cg_fmu_state_kind(const cg_fmu_t *fmu)
     return cg_fmu_state_hash(hash, fmu->model.digest, strlen(fmu->model.digest));
 }
 
+static size_t cg_fmu_state_slopes(const cg_fmu_t *fmu) { return 2 * sizeof(double) * (size_t)fmu->model.n_inputs; }
+
 static size_t cg_fmu_state_size_of(const cg_fmu_t *fmu, int32_t method)
 {
     const size_t run = cg_run_size(&fmu->model, cg_fmu_method_info(method)->name);
     const cg_detector_t *const detector = fmu->detector;
     const size_t rows = detector == NULL ? 0 : 4 * sizeof(double) * (size_t)detector->n_observed;
-    return sizeof(cg_fmu_memory_t) + run + (detector == NULL ? 0 : cg_detector_saved_size(detector)) + rows;
+    return sizeof(cg_fmu_memory_t) + cg_fmu_state_slopes(fmu) + run + (detector == NULL ? 0 : cg_detector_saved_size(detector)) + rows;
 }
 
 /* The four rows of numbers. */
@@ -98,6 +100,8 @@ cg_fmu_state_t *cg_fmu_save(cg_fmu_t *fmu, cg_fmu_state_t *into)
         cg_fmu_forget(fmu, into);
     }
     char *place = (char *)cg_fmu_state_bytes(state) + sizeof fmu->memory;
+    memcpy(place, fmu->slope, cg_fmu_state_slopes(fmu));
+    place += cg_fmu_state_slopes(fmu);
     memcpy(place, fmu->run, fmu->run->size);
     place += fmu->run->size;
     if (detector != NULL) {
@@ -119,7 +123,8 @@ cg_fmu_state_t *cg_fmu_save(cg_fmu_t *fmu, cg_fmu_state_t *into)
 
 int cg_fmu_restore(cg_fmu_t *fmu, const cg_fmu_state_t *state)
 {
-    const char *place = (const char *)&state->memory + sizeof fmu->memory;
+    const char *const slopes = (const char *)&state->memory + sizeof fmu->memory;
+    const char *place = slopes + cg_fmu_state_slopes(fmu);
     cg_detector_t *const detector = fmu->detector;
     if (state->memory.method != fmu->memory.method && cg_fmu_method(fmu, state->memory.method) != CG_FMU_OK) {
         return CG_FMU_ERROR;
@@ -142,7 +147,7 @@ int cg_fmu_restore(cg_fmu_t *fmu, const cg_fmu_state_t *state)
         detector->pending = state->memory.pending || state->memory.starts;
     }
     fmu->memory = state->memory;
-    memset(fmu->slope, 0, 2 * (size_t)fmu->model.n_inputs * sizeof(double)); /* rates are set for one step */
+    memcpy(fmu->slope, slopes, cg_fmu_state_slopes(fmu));
     return CG_FMU_OK;
 }
 

@@ -303,6 +303,8 @@ const cg_method_info_t *cg_fmu_method_info(int32_t method)
     return NULL;
 }
 
+void cg_fmu_put_time(cg_fmu_t *fmu, double t) { fmu->run->t = fmu->run->t_stop = fmu->run->t_end = t; }
+
 int cg_fmu_method(cg_fmu_t *fmu, int32_t method)
 {
     const char *const name = cg_fmu_method_info(method)->name;
@@ -312,16 +314,17 @@ int cg_fmu_method(cg_fmu_t *fmu, int32_t method)
         cg_run_delete(run);
         return cg_fmu_say(fmu, CG_FMU_ERROR, "there is no memory for the method %s, or it does not fit the model", name);
     }
+    run->signals = NULL; /* inputs that move are given for each step */
+    run->detector = fmu->detector;
+    fmu->run = run;
+    fmu->memory.method = method;
     if (old != NULL) {
-        run->t = old->t;
+        cg_fmu_put_time(fmu, old->t);
         memcpy(run->x, old->x, sizeof(double) * (size_t)run->n);
         memcpy(run->p, old->p, sizeof(double) * (size_t)fmu->model.n_parameters);
         memcpy(run->u, old->u, sizeof(double) * (size_t)run->n_u);
         cg_run_delete(old);
     }
-    run->detector = fmu->detector;
-    fmu->run = run;
-    fmu->memory.method = method;
     return CG_FMU_OK;
 }
 
@@ -416,7 +419,7 @@ int cg_fmu_set_time(cg_fmu_t *fmu, double t)
     if (!(fabs(t) < HUGE_VAL)) {
         return cg_fmu_say(fmu, CG_FMU_ERROR, "time = %g is not finite", t);
     }
-    fmu->run->t = t;
+    cg_fmu_put_time(fmu, t);
     fmu->run->have_f = 0;
     return CG_FMU_OK;
 }

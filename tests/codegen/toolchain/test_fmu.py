@@ -301,6 +301,37 @@ def test_a_saved_state_continues_bit_for_bit_also_in_another_instance(fmu: Fmu) 
         assert rest(other) == first
 
 
+@pytest.mark.parametrize("kind", ["CoSimulation", "ModelExchange"])
+@pytest.mark.parametrize("fmu", BALL, indirect=True)
+def test_a_state_is_saved_and_restored_at_any_time(fmu: Fmu, kind: str) -> None:
+    """Before and during an initialization that starts later than 0, and where the importer set the time."""
+    two, seen = fmu.version == "2.0", fmu.references(["time", "x"])
+    with fmu.instance(kind, start=False) as instance:
+        get = instance.getReal if two else instance.getFloat64
+        save = instance.getFMUstate if two else instance.getFMUState
+        restore = instance.setFMUstate if two else instance.setFMUState
+        saved = [(save(), get(seen))]
+        if two:
+            instance.setupExperiment(startTime=1.0)
+            saved.append((save(), get(seen)))
+        instance.enterInitializationMode(**{} if two else {"startTime": 1.0})
+        saved.append((save(), get(seen)))
+        instance.exitInitializationMode()
+        for i in range(2):
+            saved.append((save(), get(seen)))
+            if kind == "CoSimulation":
+                instance.doStep(1.0 + 0.1 * i, 0.1)
+            else:
+                (instance.newDiscreteStates if two else instance.updateDiscreteStates)()
+                instance.enterContinuousTimeMode()
+                instance.setTime(1.5)
+                saved.append((save(), get(seen)))
+                instance.enterEventMode()
+        for state, values in (*saved, *saved[::-1]):
+            restore(state)
+            assert get(seen) == values
+
+
 @pytest.mark.parametrize("fmu", BALL, indirect=True)
 def test_the_method_and_its_tolerances_can_be_set(fmu: Fmu) -> None:
     example = fmu.example

@@ -203,6 +203,22 @@ def test_rates_are_told_as_derivatives_of_the_input(driven: tuple[Rated, Fmu]) -
         assert fmu.getReal(seen) == [*run.y, *(run[name] for name in rated.model.inputs)]
 
 
+def test_the_first_step_is_taken_back(driven: tuple[Rated, Fmu]) -> None:
+    """With the derivative of the input that was set before it: the step again is the same step."""
+    _, made = driven
+    tie, seen = made.references(["u"]), made.references([*made.model.states, *made.model.inputs])
+    with made.instance("CoSimulation") as fmu:
+        fmu.setRealInputDerivatives(tie, [1], [0.25])
+        saved, start, found = fmu.getFMUstate(), fmu.getReal(seen), []
+        for _ in range(2):
+            fmu.doStep(0.0, 0.1)
+            found.append(fmu.getReal(seen))
+            fmu.setFMUstate(saved)
+            assert fmu.getReal(seen) == start
+        assert found[0] == found[1] != start
+        fmu.freeFMUstate(saved)
+
+
 def test_rates_need_a_co_simulation_of_fmi_2(tmp_path: Path) -> None:
     rated = SYSTEMS["pivot"]
     for version, kind in (("3.0", "co-simulation"), ("2.0", "both"), ("2.0", "model-exchange")):
