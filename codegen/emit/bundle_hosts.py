@@ -61,6 +61,7 @@ def _values(bundle: Bundle) -> dict[str, str]:
 
     return {
         "name": bundle.name,
+        "library": bundle.library,
         "method": bundle.chosen[0],
         "names": ", ".join(json.dumps(v.name, ensure_ascii=False) for v in bundle.variables["states"]),
         **{what: row(what) for what in ("states", "parameters", "inputs")},

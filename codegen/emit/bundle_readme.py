@@ -120,6 +120,12 @@ def _statuses(header: str) -> list[tuple[str, str, str]]:
 
 
 def _several(bundle: Bundle) -> str:
+    if bundle.symbols:
+        lower, upper = bundle.symbols, bundle.symbols.upper()
+        return f"""\
+All names of this bundle begin with `{lower}`, those of macros and constants with `{upper}`, and its namespace in
+C++ is `{lower}chaplygin`: it can be compiled and linked with other bundles, also in one file. The first header of
+a file gives the same names without the prefix too."""
     if bundle.single_header:
         return """\
 Define the `..._IMPLEMENTATION` of each model in a file of its own, and `CG_NO_RUNTIME` in all of these files but one:

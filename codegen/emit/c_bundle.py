@@ -11,8 +11,9 @@ from .amalgamation import joined, selected
 from .bundle import GROUPS, Bundle, index_of
 from .bundle_hosts import host_files
 from .bundle_readme import readme
+from .c_tables import variable as row_of
 from .c_text import c_string
-from .external_names import external_names, renamed, renaming
+from .external_names import Prefixed
 from .licences import licence
 from .method_list import list_of
 from .render import made_from, render
@@ -52,7 +53,9 @@ _IN_RUNTIME = {"CG_NO_TABLE": True, "CG_NO_METHODS": True}  # the methods are in
 def bundle_files(bundle: Bundle, sources: Mapping[str, str]) -> dict[str, str]:
     """{file name: text} of a bundle; `sources` are those of `build.model_sources`."""
     name = bundle.name
-    texts = scalar_sources(bundle, sources)
+    texts = scalar_sources(
+        bundle, {**sources, f"{name}_core.c": _with_start(bundle, sources[f"{name}_core.c"])}
+    )
     seen: set[str] = set()
     library = joined([*PUBLIC, f"{name}_core.h"], texts, seen)
     model = joined([f"{name}_core.c"], _selected(texts, _IN_MODEL), set(seen))
@@ -84,21 +87,27 @@ def bundle_files(bundle: Bundle, sources: Mapping[str, str]) -> dict[str, str]:
 
 
 def _with_prefix(bundle: Bundle, files: Mapping[str, str]) -> dict[str, str]:
-    """The files with external names of the bundle's own."""
-    header, runtime = f"{bundle.name}.h", "cg_runtime.c"
-    names = external_names((files[file] for file in (header, f"{bundle.name}.c", runtime) if file in files),
-                           ("cg_", f"{bundle.name}_"))  # fmt: skip
-    what = "The names of this library, which other bundles of the same program do not have."
-    block = f"\n/* {what} */\n{renaming(names, bundle.symbols)}"
-    changed = dict(files)
-    for file, first in ((header, f"#define {bundle.prefix}_H\n"), (runtime, " */\n")):
-        if file in files:
-            before, mark, rest = files[file].partition(first)
-            changed[file] = f"{before}{mark}{block}{rest}"
-    for file in ("example.rs", "example.jl"):
-        if file in files:
-            changed[file] = renamed(files[file], names, bundle.symbols)
+    """The files with names of the bundle's own."""
+    header, kept = f"{bundle.name}.h", (*_build_files(bundle), "LICENSE")
+    names = Prefixed(
+        bundle.name, bundle.symbols, (text for file, text in files.items() if file.endswith((".h", ".c")))
+    )
+    changed = {file: text if file in kept else names.text(text) for file, text in files.items()}
+    declared, end, rest = files[header].partition(f"#endif /* {bundle.prefix}_H */\n")
+    changed[header] = f"{names.text(declared)}\n{names.short(declared)}\n{names.text(end + rest)}"
+    if f"{bundle.name}.hpp" in files:
+        changed[f"{bundle.name}.hpp"] += (
+            "\n#ifndef CHAPLYGIN_HPP /* the same without the prefix, in a file with one such header */\n"
+            f"#define CHAPLYGIN_HPP\nnamespace chaplygin = {bundle.symbols}chaplygin;\n#endif\n"
+        )
     return changed
+
+
+def _with_start(bundle: Bundle, core: str) -> str:
+    """The file of the model, in whose table the parameters and inputs of the bundle are the examples."""
+    for v in (*bundle.variables["parameters"], *bundle.variables["inputs"]):
+        core = core.replace(f"{{{row_of(v)}}}", f"{{{row_of(v._replace(example=bundle.start[v.name]))}}}")
+    return core
 
 
 def scalar_sources(bundle: Bundle, sources: Mapping[str, str]) -> dict[str, str]:
@@ -233,6 +242,7 @@ def _build_files(bundle: Bundle) -> dict[str, str]:
     values = {
         "name": bundle.name,
         "library": bundle.library,
+        "include": f"include/{bundle.library}" if bundle.symbols else "include",
         "version": bundle.version,
         "compatible": bundle.compatible,
         "title": f"the model {bundle.name}, form {bundle.form}, with integrators",
@@ -243,10 +253,13 @@ def _build_files(bundle: Bundle) -> dict[str, str]:
     made = {
         "CMakeLists.txt": (
             "bundle_cmake.in",
-            ("name", "library", "version", "compatible", "sources", "flags"),
+            ("name", "library", "include", "version", "compatible", "sources", "flags"),
         ),
-        "Makefile": ("bundle_makefile.in", ("name", "library", "version", "compatible", "objects", "flags")),
-        f"{bundle.library}.pc": ("bundle.pc.in", ("library", "version", "title")),
+        "Makefile": (
+            "bundle_makefile.in",
+            ("name", "library", "include", "version", "compatible", "objects", "flags"),
+        ),
+        f"{bundle.library}.pc": ("bundle.pc.in", ("library", "include", "version", "title")),
     }
     texts = {}
     for file, (template, names) in made.items():

@@ -21,7 +21,7 @@ def tables(program: Program) -> Iterator[str]:
     for label in _QUANTITIES:
         variables: Sequence[Variable] = getattr(program, label)
         if variables:
-            yield table("cg_variable_t", label, [_variable(v) for v in variables])
+            yield table("cg_variable_t", label, [variable(v) for v in variables])
     if program.events:
         rows = [
             f"{c_string(e.name)}, {e.direction}, {int(e.terminal)}, {int(e.has_reset)}, 0"
@@ -40,7 +40,8 @@ def tables(program: Program) -> Iterator[str]:
     yield table("cg_kernel_entry_t", "kernels", [*rows, "NULL, NULL, 0, 0, NULL"])
 
 
-def _variable(v: Variable) -> str:
+def variable(v: Variable) -> str:
+    """The row of a variable in the model's table."""
     flags = " | ".join(f"CG_{name}" for name, bit in FLAGS.items() if v.flags & bit) or "0"
     example = "NAN" if math.isnan(v.example) else repr(float(v.example))
     texts = (c_string(text) for text in (v.name, v.unit, v.description))

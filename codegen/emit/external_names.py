@@ -1,44 +1,54 @@
-"""The external names of C files, and their replacement by names with a prefix.
-
-Two static libraries in one program must not define a name twice. The preprocessor renames:
-`#define cg_run_init a_cg_run_init` in front of everything else, so that no other line of the files, and none of a
-program that includes the header, changes.
-"""
+"""The names of a C bundle with a prefix, so that several bundles are in one program, or in one file of it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-_WORD = re.compile(r"\b[A-Za-z_]\w*\b")
+_WORD = re.compile(r'"(?:[^"\\\n]|\\.)*"|\b[A-Za-z_]\w*\b')
 _OPENING = re.compile(
     r"^(?!static\b|typedef\b|enum\b|extern\s+\"C\")(?=[A-Za-z_])[^;{}=()\[]*?\b([A-Za-z_]\w*)\s*(?=[(\[=;{])",
     re.MULTILINE,
 )
 """A line of file scope that declares a function or an object: its name is the last word before `(`, `[`, `=` or `;`."""
+_ASKED = {"CG_INLINE_OPERATIONS", "CG_NO_HEAP", "CG_TICKS"}
+"""Macros by which whoever compiles a bundle asks for something."""
 
 
-def external_names(texts: Iterable[str], stems: Iterable[str]) -> list[str]:
-    """The functions and objects with external linkage whose names begin with one of `stems`, in order."""
-    beginnings = tuple(stems)
-    return sorted(
-        {
+class Prefixed:
+    """Names of the runtime and of a model get a prefix, macros in capitals; those in strings stay as they are."""
+
+    def __init__(self, model: str, prefix: str, texts: Iterable[str]) -> None:
+        self.model, self.prefix = model, prefix
+        self._own = {
             found[1]
             for text in texts
             for found in _OPENING.finditer(text)
-            if found[1].startswith(beginnings)
-            and " " in found[0].strip()
-            and not found[0].startswith("struct " + found[1])
+            if found[1].startswith(f"{model}_") and " " in found[0].strip()
         }
-    )
+        self._asked = {*_ASKED, f"{model.upper()}_IMPLEMENTATION"}
 
+    def name(self, word: str) -> str:
+        """The name for a word of C, which may be the same."""
+        if word.startswith(("CG_", "CHAPLYGIN_", f"{self.model.upper()}_")) and word not in self._asked:
+            return self.prefix.upper() + word
+        return self.prefix + word if word.startswith("cg_") or word in self._own else word
 
-def renaming(names: Iterable[str], prefix: str) -> str:
-    """The lines for the preprocessor."""
-    return "".join(f"#define {name} {prefix}{name}\n" for name in names)
+    def text(self, text: str) -> str:
+        """A file with these names, also one in another language."""
+        text = re.sub(r"\bchaplygin::|(?<=namespace )chaplygin\b", rf"{self.prefix}\g<0>", text)
+        return _WORD.sub(lambda found: self.name(found[0]), text)
 
-
-def renamed(text: str, names: Iterable[str], prefix: str) -> str:
-    """The text of another language with the names replaced."""
-    known = frozenset(names)
-    return _WORD.sub(lambda found: f"{prefix}{found[0]}" if found[0] in known else found[0], text)
+    def short(self, header: str) -> str:
+        """Lines for the end of a header, by which the names without the prefix mean these too."""
+        words = sorted({w for w in _WORD.findall(header) if self.name(w) != w and not w.endswith("_H")})
+        runtime = [w for w in words if w.startswith(("cg_", "CG_", "CHAPLYGIN_"))]
+        groups = {"CHAPLYGIN_H": runtime, f"{self.model.upper()}_H": [w for w in words if w not in runtime]}
+        lines = ["/* The same without the prefix, where no other header has these names. */"]
+        for guard, listed in groups.items():
+            lines += [
+                f"#if !defined({guard}) && !defined(CG_PREFIXED_{guard})",
+                f"#define CG_PREFIXED_{guard}",
+            ]
+            lines += [*(f"#define {word} {self.name(word)}" for word in listed), "#endif"]
+        return "\n".join(lines) + "\n"

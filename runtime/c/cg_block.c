@@ -138,7 +138,8 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
         run->p[i] = model->parameters[i].example;
     }
     for (int32_t i = 0; i < run->n_u; i++) {
-        run->u[i] = i < model->n_inputs ? model->inputs[i].example : 0.0;
+        const double example = i < model->n_inputs ? model->inputs[i].example : 0.0;
+        run->u[i] = example == example ? example : 0.0; /* NaN: none is declared */
     }
     cg_block_put_moving(run);
     run->signals = cg_signal_rated(model) ? run->moving : NULL;

@@ -176,8 +176,20 @@ static void test_save_inside_a_segment(const char *method)
     cg_run_delete(other);
 }
 
+static void test_unset_inputs(void)
+{
+    cg_variable_t tau = oscillator_model.inputs[0];
+    cg_model_t model = oscillator_model;
+    tau.example = NAN;
+    model.inputs = &tau;
+    cg_run_t *const run = make_run(&model, "rk4", 0, 1e-9);
+    CHECK(run->u[0] == 0.0);
+    cg_run_delete(run);
+}
+
 int main(void)
 {
+    test_unset_inputs();
     test_samples();
     for (int m = 0; m < N_METHODS; m++) {
         test_dense_output_next_to_a_knot(methods[m]);

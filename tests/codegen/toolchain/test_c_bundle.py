@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import re
 import shutil
@@ -37,6 +38,41 @@ def oscillator() -> Any:
     from chaplygin.generated.harmonic_oscillator import model
 
     return model
+
+
+def test_the_numbers_of_a_bundle_are_those_of_its_runs(tmp_path: Path) -> None:
+    """x'' = (F - k x)/m from rest at 1, where the program sets nothing: F/k + (1 - F/k) cos wt; F is 0 if not given."""
+    x, (m, k), force = cg.coordinates("x"), cg.parameters("m k", positive=True), cg.inputs("F")
+    v = cg.rate(x)
+    model = cg.System(
+        "plain", coordinates=[x], kinetic=m * v**2 / 2, potential=k * x**2 / 2, forces={v: force}
+    ).compile()
+    for name, inputs, rest in (("still", None, 0.0), ("pushed", {"F": 2.0}, 0.25)):
+        folder = model.export_c(
+            tmp_path / name, ("dop853",), parameters={"k": 8, "m": 2}, inputs=inputs, initial=[1, 0]
+        )
+        (folder / "host.c").write_text(UNSET)
+        called([need("gcc"), "-std=c99", "host.c", "plain.c", "cg_runtime.c", "-lm", "-o", "host"], folder)
+        found = float(called([folder / "host"], folder))
+        assert found == pytest.approx(rest + (1 - rest) * math.cos(2.0), abs=1e-8)
+
+
+UNSET = """
+#include "plain.h"
+#include <stdio.h>
+static CG_BLOCK(memory, PLAIN_RUN_SIZE);
+int main(void)
+{
+    cg_run_t *const run = (cg_run_t *)(void *)memory;
+    const double x0[2] = {1, 0};
+    int status = cg_run_init(run, sizeof memory, &plain_model, "dop853", 0);
+    if (status == CG_OK) status = cg_run_start(run, 0, x0, 0);
+    if (status == CG_OK) status = cg_run_advance(run, 1);
+    if (status != CG_OK) return 1;
+    printf("%.17g", run->x[0]);
+    return 0;
+}
+"""
 
 
 # ---- builds and bits ----
