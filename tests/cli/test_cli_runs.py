@@ -285,7 +285,10 @@ s = cg.System("spring", coordinates=[q], kinetic=m * cg.rate(q) ** 2 / 2, potent
 """
 
 
-@pytest.mark.parametrize("command", [("run",), ("ensemble", "-n", "3")])
+@pytest.mark.parametrize(
+    "command",
+    [("run",), ("ensemble", "-n", "3"), ("export-c", "-o", "nowhere"), ("export-fmu", "-o", "nowhere")],
+)
 def test_missing_numbers_are_named_before_anything_is_compiled(
     command: tuple[str, ...],
     tmp_path: Path,

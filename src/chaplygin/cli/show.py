@@ -342,6 +342,7 @@ def _compiled(arguments: Namespace) -> tuple[subject.Subject, Model]:
     """The subject of a command with its settings, and its compiled model."""
     found = subject.find(arguments.system, arguments.n).changed(arguments.set)
     form, options = subject.form_options(found.system, arguments.form, arguments.option)
+    found.require_numbers(form)
     return found, found.system.compile(form, **options)
 
 
