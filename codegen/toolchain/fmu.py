@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import os
 import platform
 import sys
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,8 +54,12 @@ def export_fmu(
     platforms: Sequence[str],
     start: Mapping[str, float],
     experiment: Mapping[str, float],
+    report: Callable[[int, int], None],
 ) -> Path:
-    """Write the FMU of a model; see `Model.export_fmu`. `start`: its start values, `experiment`: the default one."""
+    """Write the FMU of a model; see `Model.export_fmu`. `start`: its start values, `experiment`: the default one.
+
+    `report` is called with the numbers of files that are compiled already, and of all.
+    """
     target = as_path("export_fmu: path", path)
     for what, given, known in (("version", version, VERSIONS), ("kind", kind, tuple(KINDS))):
         if given not in known:
@@ -67,11 +72,13 @@ def export_fmu(
             f"export_fmu: {model.name} needs the derivatives of inputs ({', '.join(rated)}), which a simulator sets by "
             f"fmi2SetRealInputDerivatives: give version='2.0' and kind='co-simulation' (this is {version}, {kind})"
         )
-    for name in (platforms := tuple(platforms)):
-        if name not in PLATFORMS:
+    several = isinstance(platforms, Iterable) and not isinstance(platforms, str)
+    platforms = tuple(platforms) if several else (platforms,)  # type: ignore[assignment]
+    for name in platforms:
+        if not isinstance(name, str) or name not in PLATFORMS:
             hint = nearest(str(name), tuple(PLATFORMS))
             raise ArgumentError(
-                f"export_fmu: unknown platform {name!r}; known are {', '.join(PLATFORMS)}{hint}"
+                f"export_fmu: unknown platform {short(name)}; known are {', '.join(PLATFORMS)}{hint}"
             )
     compilers = {_here(): cache.cached_compiler()}
     compilers |= {name: cross_compiler(name) for name in platforms if name not in compilers}
@@ -89,8 +96,14 @@ def export_fmu(
     if version == "3.0":
         files["sources/buildDescription.xml"] = build_description(described)
     files |= {f"sources/{name}": text for name, text in texts.items()}
+    total, counter = len(described.files) * len(compilers), itertools.count()
+
+    def done() -> None:
+        report(next(counter), total)
+
+    done()
     for name, compiler in compilers.items():
-        files[_binary(model.name, version, name)] = _compiled(model, compiler, texts, described.files)
+        files[_binary(model.name, version, name)] = _compiled(model, compiler, texts, described.files, done)
     _archive(target, files)
     return target
 
@@ -144,8 +157,17 @@ def _binary(name: str, version: str, target: str) -> str:
     return f"binaries/{place}/{name}.{ {'windows': 'dll', 'darwin': 'dylib'}.get(system, 'so') }"
 
 
-def _compiled(model: BaseModel, compiler: Compiler, texts: Mapping[str, str], units: Sequence[str]) -> bytes:
-    """The library for any processor of a kind. What is the same in all FMUs, or in all of a model, is compiled once."""
+def _compiled(
+    model: BaseModel,
+    compiler: Compiler,
+    texts: Mapping[str, str],
+    units: Sequence[str],
+    done: Callable[[], None],
+) -> bytes:
+    """The library for any processor of a kind; `done` is called for each of `units`.
+
+    What is the same in all FMUs, or in all of a model, is compiled once.
+    """
     facts = facts_of(module_of(model))
     flags = compiler.core_flags(tuned=False, reproducible=facts["reproducible"])
     objects = []
@@ -158,12 +180,14 @@ def _compiled(model: BaseModel, compiler: Compiler, texts: Mapping[str, str], un
         for name, known in (("cg_fmu_runtime", runtime), (f"{model.name}_fmu_model", every)):
             shared = [unit for unit in units if unit in known]
             objects.append(compile_object(name, known, compiler, shared, flags))
+            for _ in shared:
+                done()
             units = [unit for unit in units if unit not in known]
     with cache.workspace() as work:
         for file, text in texts.items():
             (work / file).write_bytes(text.encode())
         log = cache.log_path(f"{model.name}-fmu")
-        return compile_library(model.name, work, compiler, units, flags, log, objects).read_bytes()
+        return compile_library(model.name, work, compiler, units, flags, log, objects, done).read_bytes()
 
 
 def _refuse(target: Path) -> None:

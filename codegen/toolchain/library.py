@@ -173,15 +173,16 @@ def compile_library(
     flags: Sequence[str],
     log: Path,
     objects: Sequence[Path] = (),
+    done: Callable[[], None] | None = None,
 ) -> Path:
     """A shared library of `objects` and of C files in the folder `work`, which contains everything that they include.
 
-    Raises BuildError with the path of the full log.
+    `done` is called after each C file. Raises BuildError with the path of the full log.
     """
     job = _Job(name, work, compiler, log)
     library = library_name(name)
     with stage("compile", library):
-        job._link([*job.parallel(sources, flags), *map(os.fspath, objects)], library)
+        job._link([*job.parallel(sources, flags, done), *map(os.fspath, objects)], library)
     return work / library
 
 
@@ -277,10 +278,17 @@ class _Job:
         self._call([*self.compiler.command, *flags, *include, "-c", source, "-o", target], source)
         return target
 
-    def parallel(self, sources: Sequence[str], flags: Sequence[str]) -> list[str]:
+    def parallel(
+        self, sources: Sequence[str], flags: Sequence[str], done: Callable[[], None] | None = None
+    ) -> list[str]:
         """Compile files of one folder side by side; return the names of the objects."""
+        objects = []
         with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-            return list(pool.map(lambda source: self._compile(source, flags, ["-I."]), sources))
+            for made in pool.map(lambda source: self._compile(source, flags, ["-I."]), sources):
+                objects.append(made)
+                if done is not None:
+                    done()
+        return objects
 
     def _link(self, objects: Sequence[str], module: str) -> None:
         libraries = [] if sys.platform == "win32" and not self.compiler.crosses else ["-lm"]

@@ -1,4 +1,4 @@
-"""The progress of an ensemble, on stderr: a bar, or a line if tqdm is not installed."""
+"""The progress of an ensemble or of another long call, on stderr: a bar, or a line if tqdm is not installed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ class Progress:
     before `show`.
     """
 
-    def __init__(self, total: int, wanted: bool | None) -> None:
+    def __init__(
+        self, total: int, wanted: bool | None, unit: str = "run", many: str = "trajectories"
+    ) -> None:
+        self.unit, self.many = unit, many
         self.total, self.done, self.failed, self.found = total, 0, 0, 0
         self.begin = self.shown = time.monotonic()
         self.active: bool | None = None  # unknown: most ensembles have ended before it matters
@@ -35,7 +38,7 @@ class Progress:
             with suppress(MissingExtraError):
                 tqdm = optional("tqdm", "a progress bar", "progress").tqdm
                 self.bar = tqdm(
-                    total=self.total, unit="run", unit_scale=True, delay=self.delay, file=sys.stderr
+                    total=self.total, unit=self.unit, unit_scale=True, delay=self.delay, file=sys.stderr
                 )
                 if not self.bar.disable:  # as TQDM_DISABLE makes it, and then it has no times
                     self.bar.start_t -= time.monotonic() - self.begin
@@ -73,7 +76,7 @@ class Progress:
         rate = (self.done - self.found) / max(now - self.begin, 1e-9)
         share = 100 * self.done // max(self.total, 1)
         failed = f", {self.failed} failed" if self.failed else ""
-        text = f"{self.done}/{self.total} trajectories ({share} %), {rate:,.0f} per second{failed}, {clock}"
+        text = f"{self.done}/{self.total} {self.many} ({share} %), {rate:,.0f} per second{failed}, {clock}"
         print(f"\r{text:<79}", end="", file=sys.stderr, flush=True)
 
 

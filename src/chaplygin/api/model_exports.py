@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING, Any
 from chaplygin import api
 from chaplygin.errors import ArgumentError
 from chaplygin.runtime import hosts
+from chaplygin.runtime.ensembles.progress import Progress
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.model.builder import builder
 from chaplygin.runtime.model.compiled_model import CompiledModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+def _require_texts(what: str, *given: Any) -> None:
+    """Raise ArgumentError for numbers of a run in the places of other arguments."""
+    if any(isinstance(value, Mapping) for value in given):
+        raise ArgumentError(
+            f"{what} takes the numbers by name: initial={{...}}, parameters={{...}}, inputs={{...}}"
+        )
 
 
 class ModelExports(CompiledModel):
@@ -28,6 +37,7 @@ class ModelExports(CompiledModel):
         kind: str = "both",
         *,
         platforms: Sequence[str] = (),
+        progress: bool | None = None,
         initial: Any = None,
         parameters: Any = None,
         inputs: Any = None,
@@ -43,7 +53,8 @@ class ModelExports(CompiledModel):
         "aarch64-linux", by the extra `[zig]` and without a test that they run. `initial`, `parameters` and `inputs`, as
         for `integrate`, are its start values; each that is not given is the declared example, and inputs without one
         are 0. `stop_time`, `step_size` and `tolerance` are those of the default experiment, which a simulator runs when
-        nothing else is asked of it. See docs/fmu.md for its variables and behaviour.
+        nothing else is asked of it. `progress`: as for `ensemble`, of the C files that are compiled. See docs/fmu.md
+        for the variables and the behaviour.
 
         Raises `ArgumentError` for a start value that is missing or contradicts the constraints, for an unknown
         platform, and for a model whose independent variable is not the time; `EmitError` if `path` cannot be written
@@ -59,6 +70,8 @@ class ModelExports(CompiledModel):
                 f"{self.name} has {self.along} as its independent variable; "
                 "that of an FMU is the time: use another form"
             )
+        _require_texts("export_fmu", version, kind)
+        wanted = None if progress is None else arguments.boolean("progress", progress)
         start = self._exported_start("export_fmu", self.example, initial, parameters, inputs)
         experiment = {}
         given = {"stop_time": stop_time, "step_size": step_size, "tolerance": tolerance}
@@ -69,7 +82,19 @@ class ModelExports(CompiledModel):
                 experiment[attribute] = arguments.number(name, value)
                 if experiment[attribute] <= 0:
                     raise ArgumentError(f"export_fmu: {name} = {value} is not positive")
-        made: Path = builder("fmu").export_fmu(self, path, version, kind, platforms, start, experiment)
+        bars: list[Progress] = []
+
+        def report(done: int, total: int) -> None:
+            bars.extend([Progress(total, wanted, "file", "files")] * (not bars))
+            bars[0].show(done)
+
+        try:
+            made: Path = builder("fmu").export_fmu(
+                self, path, version, kind, platforms, start, experiment, report
+            )
+        finally:
+            for bar in bars:
+                bar.close()
         return made
 
     def export_c(
@@ -93,8 +118,9 @@ class ModelExports(CompiledModel):
         of those of `stepper`. With scalar="float" all numbers are of single precision, and times are 64-bit ticks.
         With a `prefix`, such as "a_", all external names and that of the library begin with it, so that two bundles of
         different versions, or one in double and one in single precision, can be linked into one program.
-        `initial`, `parameters` and `inputs`, as for `integrate`, are the start values of the example; each that is not
-        given is the declared one, or else 1 for a parameter and 0 for a state or an input. See docs/c_bundle.md.
+        `initial`, `parameters` and `inputs`, as for `integrate`, are the start values of the example; parameters and
+        inputs are also the values that a run in C begins with. Each that is not given is the declared one, or else 1
+        for a parameter and 0 for a state or an input. See docs/c_bundle.md.
 
         Raises `ArgumentError` for an unknown method or scalar, a method without use in single precision, a name that
         is taken, and a start value that is missing or contradicts the constraints; `EmitError`
@@ -106,6 +132,7 @@ class ModelExports(CompiledModel):
         >>> sorted(path.name for path in folder.glob("*.[ch]"))
         ['cg_runtime.c', 'example.c', 'heavy_top.c', 'heavy_top.h']
         """
+        _require_texts("export_c", methods, scalar)
         known = {**dict.fromkeys(self.declared, 0.0), **dict.fromkeys(self.parameters, 1.0), **self.example}
         given = arguments.named("initial", initial)
         if given is not None:  # the example starts where the independent variable is 0
@@ -180,15 +207,17 @@ class ModelExports(CompiledModel):
         return hosts.scipy_integrand(self, quantity, over, state, parameters, inputs, t)
 
     def to_jax(self, kernel: str = "rhs") -> Any:
-        """A kernel as a function of JAX on the CPU, for `jax.jit`, `jax.vmap` and, for "rhs", differentiation by x.
+        """A kernel as a function of JAX on the CPU, for `jax.jit`, `jax.vmap` and, for "rhs", differentiation.
 
         It takes ``(t, x, p, u=())``, "jvp" ``(t, x, p, v, u=())``: a number and vectors in the order of the model; u
         are the inputs, then the modes of contacts. It returns an array of `kernels[kernel]` float64 numbers, NaN where
         the kernel fails. "initial" takes the declared coordinates and velocities as x.
 
+        "rhs" has derivatives, forward and in reverse, by t, x, p and u, but not by the modes in u.
+
         The first use compiles a small library for the installed JAX. Raises `ArgumentError` for an unknown kernel and
         for "reset", `MissingExtraError` without the extra ``[jax]``, `BuildError`. The function raises `ArgumentError`
-        for a wrong shape, for a derivative by t, p or u, and in single precision (``jax_enable_x64``).
+        for a wrong shape, and in single precision (``jax_enable_x64``).
 
         >>> from chaplygin.generated.harmonic_oscillator import model
         >>> import jax  # doctest: +SKIP

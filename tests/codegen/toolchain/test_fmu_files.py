@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import xml.etree.ElementTree as ET
 import zipfile
 from pathlib import Path
@@ -352,6 +353,25 @@ def test_wrong_arguments_of_the_export(oscillator: Any, tmp_path: Path) -> None:
         oscillator.export_fmu(tmp_path / ("o" * 300), **START)
     with pytest.raises(cg.ArgumentError, match="unknown platform 'win64'; known are x86_64-linux, "):
         oscillator.export_fmu(tmp_path / "p.fmu", platforms=["win64"], **START)
+    for wrong, shown in ((3, "3"), ("win64", "'win64'"), ([None], "None")):
+        with pytest.raises(cg.ArgumentError, match=f"unknown platform {shown}; known are"):
+            oscillator.export_fmu(tmp_path / "p.fmu", platforms=wrong, **START)
+    for export in (oscillator.export_fmu, oscillator.export_c):
+        with pytest.raises(cg.ArgumentError, match=r"takes the numbers by name: initial=\{\.\.\.\}"):
+            export(tmp_path / "p", START["initial"], START["parameters"])
+
+
+def test_progress_shows_the_files_that_are_compiled(
+    oscillator: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm", None)  # not installed: a line
+    path = oscillator.export_fmu(tmp_path / "o.fmu", progress=True, **START)
+    with zipfile.ZipFile(path) as archive:
+        listed = archive.read("sources/buildDescription.xml").decode().count("<SourceFile ")
+    assert f"{listed}/{listed} files (100 %)" in capsys.readouterr().err
+    oscillator.export_fmu(path, progress=False, **START)
+    oscillator.export_fmu(path, **START)  # not a terminal
+    assert capsys.readouterr().err == ""
 
 
 def test_an_archive_that_is_not_an_fmu_is_not_replaced(oscillator: Any, tmp_path: Path) -> None:
