@@ -4,14 +4,34 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+from chaplygin.errors import CoreMissingError
 from chaplygin.runtime.interface.cpu_variants import search_path
 
 __all__ = ["include_path"]
 __path__ = search_path(__path__)
+
+
+class _Uncompiled:
+    """The last place where Python looks for a module: one of which only the sources were installed."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        package, _, module = name.rpartition(".")
+        if package == __name__ and any(Path(folder, f"{module}.pyx").is_file() for folder in __path__):
+            raise CoreMissingError(
+                f"{name} was not compiled when chaplygin was installed, since there was no C compiler; install one "
+                "(Debian, Ubuntu: apt install gcc; macOS: xcode-select --install), and chaplygin again; or take "
+                f"chaplygin.example({module!r}).system.compile(), which also runs in pure Python"
+            )
+
+
+sys.meta_path.append(_Uncompiled)
 
 
 def include_path() -> list[str]:

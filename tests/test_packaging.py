@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import venv
@@ -229,6 +230,20 @@ def test_without_a_compiler_the_package_still_installs(archive: Path, tmp_path: 
     assert "sleigh" in run(python, "-c", "import chaplygin as cg; print(cg.examples())", cwd=tmp_path)
     compiled = "from importlib.util import find_spec; print(find_spec('chaplygin.runtime.core._core'))"
     assert run(python, "-c", compiled, cwd=tmp_path).strip() == "None"
+
+
+def test_a_model_that_was_not_compiled_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after an installation without a compiler: only the sources are there."""
+    from chaplygin import generated
+
+    shutil.copy(ROOT / "generated" / "heavy_top.pyx", tmp_path)
+    monkeypatch.setattr(generated, "__path__", [str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "chaplygin.generated.heavy_top", raising=False)
+    text = r"chaplygin.generated.heavy_top was not compiled .*no C compiler; install one .*apt install gcc"
+    with pytest.raises(chaplygin.CoreMissingError, match=text):
+        import_module("chaplygin.generated.heavy_top")
+    with pytest.raises(ModuleNotFoundError):
+        import_module("chaplygin.generated.nothing")
 
 
 LOOSE = [

@@ -316,3 +316,10 @@ def test_scripts_of_the_docs_find_what_they_import(script: Path, monkeypatch: py
     pytest.importorskip("matplotlib")
     monkeypatch.syspath_prepend(script.parent)
     runpy.run_path(str(script), run_name="imported")
+
+
+def test_the_installation_of_the_readme_has_what_its_next_command_needs() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    extras, after = re.search(r'`pip install "?\.(?:\[(.*?)\])?"?`(.*?)```\n\n', text, re.DOTALL).groups()
+    assert "--plot" in after
+    assert extras == "plot"
