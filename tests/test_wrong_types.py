@@ -189,7 +189,8 @@ CALLS: dict[str, tuple[Callable[[], Callable[..., Any]], dict[str, Any]]] = {
         "data": DATA, "free": ["k"], "initial": START, "parameters": NUMBERS, "t0": None, "bounds": None}),
     "residuals": (lambda: functools.partial(cg.residuals, spring()), {
         "data": DATA, "free": ["k"], "initial": START, "parameters": NUMBERS, "t0": None}),
-    "jointly": (lambda: cg.jointly, {"names": ("x", "x_dot"), "source": np.ones((2, 5)), "correlation": None}),
+    "jointly": (lambda: cg.jointly, {
+        "names": ("x", "x_dot"), "source": np.ones((2, 5)), "correlation": None, "rows": "random"}),
     "rhs": (lambda: spring().rhs, {"t": 0, "y": START, "p": NUMBERS, "u": ()}),
     "evaluate": (lambda: spring().evaluate, {"t": 0, "y": START, "p": NUMBERS, "u": ()}),
     "call": (lambda: spring().call, {"kernel": "rhs", "t": 0, "y": START, "p": NUMBERS, "u": ()}),

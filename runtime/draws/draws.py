@@ -19,7 +19,7 @@ from ..model.compiled_model import core_available
 from .derived import in_order
 from .distributions import Compiled, InSciPy, Steps, law
 from .functions import Function, is_function
-from .joint import Copula, Drawing, Joint, Kernels, Normals, Samples, several_of
+from .joint import Copula, Drawing, Joint, Kernels, Normals, Rows, Samples, several_of
 from .uniforms import Uniforms
 
 BLOCK = 8192
@@ -105,6 +105,8 @@ class Plan:
             raise ArgumentError(
                 f"reject=True needs sampling='random': a trajectory drawn again leaves the points of {self.sampling!r}"
             )
+        if self.reject and any(isinstance(source.law, Rows) for source in self.sources):
+            raise ArgumentError("reject=True draws again, which only rows='random' of jointly can")
         self.functions = [source.names for source in self.sources if isinstance(source.law, Function)]
         if self.functions and self.sampling != "random":
             raise ArgumentError(
@@ -161,7 +163,7 @@ class Plan:
         for begin in range(first, last, BLOCK):
             end = min(begin + BLOCK, last)
             part = table[:, begin - first : end - first]
-            self._fill(part, uniforms.block(begin, end))
+            self._fill(part, uniforms.block(begin, end), np.arange(begin, end), count)
             if self.reject:
                 redrawn += self._again(part, begin, end)
         return table, redrawn
@@ -191,12 +193,18 @@ class Plan:
                     f"{self.remedy}"
                 )
 
-    def _fill(self, target: Array, u: Array) -> None:
+    def _fill(self, target: Array, u: Array, places: Any = None, count: int = 0) -> None:
+        """Draw numbers at u; `places`: for which trajectories of `count`, where there are any."""
         row = dimension = 0
         for source in self.sources:
             end = row + len(source.names)
             last = dimension + source.law.dimensions
-            target[row:end] = source.law.draw(u[dimension:last])
+            if isinstance(source.law, Rows) and places is not None:
+                target[row:end] = source.law.take(
+                    places, self.seed, count, f"{source.kind}: {source.given!r}"
+                )
+            else:
+                target[row:end] = source.law.draw(u[dimension:last])
             row, dimension = end, last
 
     def _wrong(self, table: Array) -> Any:
@@ -277,6 +285,7 @@ _TAGS: dict[type, str] = {
     Normals: "normal",
     Copula: "copula",
     Samples: "samples",
+    Rows: "rows",
     Kernels: "kernels",
     Function: "function",
 }

@@ -29,6 +29,7 @@ class Joint:
     names: tuple[str, ...]
     source: Any
     correlation: Any = None
+    rows: str = "random"
 
     def __repr__(self) -> str:
         return f"jointly({self.names}, {type(self.source).__name__})"
@@ -36,6 +37,13 @@ class Joint:
     def laws(self, what: str, compiled: bool) -> Drawing:
         """What turns uniform numbers into draws; raises ArgumentError naming `what`."""
         what = f"{what}: jointly({', '.join(self.names)})"
+        if self.rows != "random" and (
+            self.correlation is not None
+            or callable(self.source)
+            or is_kernels(self.source)
+            or is_distribution(self.source)
+        ):
+            raise ArgumentError(f"{what}: rows = {self.rows!r} is for samples")
         several = several_of(what, self.source, len(self.names), compiled)
         if several is not None:
             if self.correlation is not None:
@@ -53,22 +61,28 @@ class Joint:
             if by_name is None
             else arguments.matrix(what, by_name, self.names, None, finite=False)
         )
-        if samples.ndim != 2 or len(samples) != len(self.names) or not samples.shape[1]:
+        k = len(self.names)
+        if samples.ndim == 2 and len(samples) != k and samples.shape[1] == k:
+            samples = np.ascontiguousarray(samples.T)
+        if samples.ndim != 2 or len(samples) != k or not samples.shape[1]:
             raise ArgumentError(
-                f"{what}: samples have shape {samples.shape}; ({len(self.names)}, number of samples) is needed"
+                f"{what}: samples have shape {samples.shape}; ({k}, number of samples) or its transpose is needed"
             )
         arguments.check_finite(what, samples, self.names)
-        return Samples(samples)
+        return Samples(samples) if self.rows == "random" else Rows(samples, self.rows == "shuffled")
 
 
-def jointly(names: Any, source: Any, correlation: Any = None) -> Joint:
+def jointly(names: Any, source: Any, correlation: Any = None, rows: str = "random") -> Joint:
     """Quantities that are drawn together, for `initial`, `parameters` or `inputs` of `ensemble`.
 
-    `source`: a frozen `scipy.stats.multivariate_normal`; an array (k, m) of m samples, of which each trajectory gets
-    one column at random; a `scipy.stats.gaussian_kde` of k quantities; a function f(rng) that returns k numbers, which
-    is called for each trajectory with a `numpy.random.Generator` of its own; or a list of k distributions of one
-    number, which then have the copula of a normal distribution with the matrix `correlation` (k, k):
-    x_i = F_i^-1(Phi(z_i)), z normal with that correlation.
+    `source`: a frozen `scipy.stats.multivariate_normal`; m samples as an array (k, m) or (m, k) (k, m if both fit), a
+    DataFrame or a dict of columns by name; a `scipy.stats.gaussian_kde` of k quantities; a function f(rng) that
+    returns k numbers, which is called for each trajectory with a `numpy.random.Generator` of its own; or a list of k
+    distributions of one number, which then have the copula of a normal distribution with the matrix `correlation`
+    (k, k): x_i = F_i^-1(Phi(z_i)), z normal with that correlation.
+
+    `rows` says which of m samples trajectory i gets: any, whatever others get ("random"); the i-th ("in order"); or the
+    i-th in an order that follows from the seed, so that none is there twice ("shuffled"). The latter need n <= m.
 
     Raises ArgumentError if sizes do not agree or a matrix is not positive semidefinite; distributions are examined when
     the ensemble is made.
@@ -80,7 +94,12 @@ def jointly(names: Any, source: Any, correlation: Any = None) -> Joint:
     plain = arguments.plain_names("jointly: names", names)
     if len(set(plain)) != len(plain) or not plain:
         raise ArgumentError(f"jointly: names = {arguments.short(names)} must be different names")
-    return Joint(plain, source, correlation)
+    return Joint(
+        plain,
+        source,
+        correlation,
+        arguments.choice("jointly: rows", rows, ("random", "shuffled", "in order")),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +150,29 @@ class Samples:
 
 
 @dataclass(frozen=True, eq=False)
+class Rows:
+    """Columns of a table, the i-th of them, as they are or shuffled, for trajectory i; no uniform number is used."""
+
+    table: Array
+    shuffled: bool
+    dimensions = 1
+
+    def draw(self, u: Array) -> Array:
+        raise ArgumentError("jointly: only rows='random' has a distribution, which this call needs")
+
+    def take(self, places: Array, seed: int, count: int, what: str) -> Array:
+        """(k, n) for the trajectories `places` of `count`."""
+        total = self.table.shape[1]
+        if count > total:
+            raise ArgumentError(
+                f"{what}: {total} samples are fewer than {count} trajectories; only rows='random' repeats"
+            )
+        if self.shuffled:
+            places = np.random.Generator(np.random.Philox(key=seed)).permutation(total)[places]
+        return self.table[:, places]
+
+
+@dataclass(frozen=True, eq=False)
 class Kernels:
     """A kernel density: one of the `points` (k, m), in order of the probability `below` each, plus L z, z normal."""
 
@@ -150,7 +192,7 @@ class Kernels:
         return np.array([at + _sum(row, z) for at, row in zip(self.points[:, place], self.factor)])
 
 
-Drawing = Law | Normals | Copula | Samples | Kernels | Function
+Drawing = Law | Normals | Copula | Samples | Rows | Kernels | Function
 """What turns uniform numbers into draws."""
 
 

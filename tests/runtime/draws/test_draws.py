@@ -289,6 +289,45 @@ def test_samples_are_drawn_as_columns() -> None:
     assert stats.chisquare(counts).pvalue > 1e-3
 
 
+@pytest.mark.parametrize("given", ["(k, m)", "(m, k)", "DataFrame", "dict"])
+@pytest.mark.parametrize("rows", ["in order", "shuffled", "random"])
+def test_rows_of_a_table(given: str, rows: str) -> None:
+    """Each row once, in order or shuffled, in chunks as in one piece; or any of them."""
+    v = np.arange(20.0)
+    table: Any = {"v": v, "omega": v + 100}
+    if given == "DataFrame":
+        table = pytest.importorskip("pandas").DataFrame(table)
+    elif given != "dict":
+        table = np.array([v + 100, v]) if given == "(k, m)" else np.array([v + 100, v]).T
+    start = [{"phi": 0, "x": 0, "y": 0}, cg.jointly(("omega", "v"), table, rows=rows)]
+    draws = sleighs(20, start, seed=4).draws
+    found = draws["v"]
+    assert (draws["omega"] == found + 100).all()
+    assert (sorted(found) == v).all() == (rows != "random")
+    assert (found == v).all() == (rows == "in order")
+    assert (sleighs(7, start, seed=4).draws["v"] == found[:7]).all()
+    if rows != "random":
+        with pytest.raises(ArgumentError, match=r"initial: .*20 samples are fewer than 21 trajectories"):
+            sleighs(21, start, seed=4)
+
+
+def test_wrong_rows() -> None:
+    with pytest.raises(
+        ArgumentError, match="jointly: rows = 'none': give one of 'random', 'shuffled', 'in order'"
+    ):
+        cg.jointly(("omega", "v"), np.ones((2, 3)), rows="none")
+    for joint, more, text in (
+        (cg.jointly(("omega", "v"), JOINT.source, rows="shuffled"), {}, "rows = 'shuffled' is for samples"),
+        (
+            cg.jointly(("omega", "v"), np.ones((2, 9)), rows="in order"),
+            {"reject": True},
+            "only rows='random'",
+        ),
+    ):
+        with pytest.raises(ArgumentError, match=text):
+            sleighs(3, [{"phi": 0, "x": 0, "y": 0}, joint], seed=4, **more)
+
+
 def test_singular_covariances() -> None:
     matrix = np.array([[4.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 9.0]])
     lower = factor("cov", matrix)
