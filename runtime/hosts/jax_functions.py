@@ -12,6 +12,7 @@ from chaplygin.errors import ArgumentError, optional
 from ..interface.checksum import open_library
 from ..interface.description import arguments_of
 from ..model.builder import builder
+from ..model.derivatives import derivatives
 from .lengths import lengths
 
 if TYPE_CHECKING:
@@ -46,37 +47,38 @@ def jax_function(model: CompiledModel, kernel: str) -> Any:
 
 
 def _with_derivative(model: CompiledModel, name: str) -> Callable[..., Any]:
-    """The right-hand side, differentiable by x: the Jacobian is a matrix that JAX can transpose."""
+    """The right-hand side with its derivatives, as matrices that JAX can transpose: by x alone or by everything."""
     jax = _jax()
 
     call, jacobian = _call(model, name, "rhs"), _call(model, name, "jacobian")
-    n = len(model.states)
+    n, n_u = len(model.states), len(model.inputs)
 
     rhs = jax.custom_jvp(lambda t, x, p, u: call(t=t, x=x, p=p, u=u))
 
     def derivative(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-        t, x, p, u = primals
+        given = dict(zip("txpu", primals))
         zero = [isinstance(tangent, jax.custom_derivatives.SymbolicZero) for tangent in tangents]
-        for argument, is_zero in zip("txpu", zero):
-            if argument != "x" and not is_zero:
-                raise ArgumentError(
-                    f"to_jax: {model.name} has no derivative of rhs by {argument}, only by x; "
-                    "jax.lax.stop_gradient excludes an argument"
-                )
-        slope = jax.numpy.zeros(n) if zero[1] else jacobian(t=t, x=x, p=p, u=u).reshape(n, n) @ tangents[1]
-        return rhs(t, x, p, u), slope
+        if zero == [True, False, True, True]:
+            return rhs(*primals), jacobian(**given).reshape(n, n) @ tangents[1]
+        adjoint = _call(model, _add(model, adjoint=True), "rhs", adjoint=True)
+        rows = jax.vmap(lambda weights: adjoint(**given, v=weights))(jax.numpy.eye(n))
+        t, x, p, u = (jax.numpy.zeros(v.shape) if none else v for v, none in zip(tangents, zero))
+        return rhs(*primals), rows @ jax.numpy.concatenate([t.reshape(1), x, p, u[:n_u]])  # without modes
 
     rhs.defjvp(derivative, symbolic_zeros=True)
     return lambda t, x, p, u=(): rhs(*(_array(model, value) for value in (t, x, p, u)))
 
 
-def _call(model: CompiledModel, name: str, kernel: str) -> Callable[..., Any]:
-    """The call of one kernel, with its arguments by name."""
+def _call(model: CompiledModel, name: str, kernel: str, adjoint: bool = False) -> Callable[..., Any]:
+    """The call of one kernel, or of its adjoint derivatives along v, with its arguments by name."""
     jax = _jax()
 
     entry = model._entry(kernel)
     names = [a for a in arguments_of(entry.takes) if a not in ("out", "work")]
-    sizes = lengths(model, entry)
+    sizes, length = lengths(model, entry), entry.length
+    if adjoint:
+        names, sizes["v"] = [*names, "v"], length
+        length = len(derivatives(model).variables(kernel))
     shapes = {a: (sizes[a],) if a in sizes else () for a in names}
 
     def call(**given: Any) -> Any:
@@ -87,7 +89,7 @@ def _call(model: CompiledModel, name: str, kernel: str) -> Callable[..., Any]:
                     f"{model.name}.{kernel}: {a} has shape {array.shape}; {shapes[a]} is needed (jax.vmap maps over "
                     "more axes)"
                 )
-        shape = jax.ShapeDtypeStruct((entry.length,), "float64")
+        shape = jax.ShapeDtypeStruct((length,), "float64")
         made = jax.ffi.ffi_call(_TARGET, shape, vmap_method="broadcast_all")
         return made(*arrays, model=name, kernel=kernel)
 
@@ -104,17 +106,18 @@ def _array(model: CompiledModel, value: Any) -> Any:
     return jax.numpy.asarray(value, "float64")
 
 
-def _add(model: CompiledModel) -> str:
-    """Make a model known to the library; returns its name there.
+def _add(model: CompiledModel, adjoint: bool = False) -> str:
+    """Make a model, or its adjoint derivatives, known to the library; returns its name there.
 
     It is the same in every process, so that JAX can keep compiled functions. Models of one declaration differ in their
     bits only if one of them is not reproducible.
     """
     file = getattr(model.owner, "__file__", None)
     contracted = file and not builder("library").facts_of(Path(file))["reproducible"]
-    name = model.digest + ("-contracted" if contracted else "")
+    name = model.digest + ("-contracted" if contracted else "") + ("-adjoint" if adjoint else "")
     if name not in _added:
-        if not _library().cg_jax_add(name.encode(), ctypes.c_void_p(model.address)):
+        table = derivatives(model).address("adjoint", 1) if adjoint else None
+        if not _library().cg_jax_add(name.encode(), ctypes.c_void_p(model.address), ctypes.c_void_p(table)):
             raise MemoryError
         _added[name] = model
     return name
