@@ -201,7 +201,7 @@ class Plan:
             last = dimension + source.law.dimensions
             if isinstance(source.law, Rows) and places is not None:
                 target[row:end] = source.law.take(
-                    places, self.seed, count, f"{source.kind}: {source.given!r}"
+                    places, self.seed + ((row + 1) << 96), count, f"{source.kind}: {source.given!r}"
                 )
             else:
                 target[row:end] = source.law.draw(u[dimension:last])

@@ -160,15 +160,15 @@ class Rows:
     def draw(self, u: Array) -> Array:
         raise ArgumentError("jointly: only rows='random' has a distribution, which this call needs")
 
-    def take(self, places: Array, seed: int, count: int, what: str) -> Array:
-        """(k, n) for the trajectories `places` of `count`."""
+    def take(self, places: Array, key: int, count: int, what: str) -> Array:
+        """(k, n) for the trajectories `places` of `count`; `key`: of the order, another one for each table."""
         total = self.table.shape[1]
         if count > total:
             raise ArgumentError(
                 f"{what}: {total} samples are fewer than {count} trajectories; only rows='random' repeats"
             )
         if self.shuffled:
-            places = np.random.Generator(np.random.Philox(key=seed)).permutation(total)[places]
+            places = np.random.Generator(np.random.Philox(key=key)).permutation(total)[places]
         return self.table[:, places]
 
 
