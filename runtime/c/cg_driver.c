@@ -272,7 +272,8 @@ static int cg_driver_loop(cg_run_t *run, cg_record_t *record, int64_t budget)
             if (status == CG_INTERRUPTED) {
                 return status;
             }
-            if (status != CG_UNCLOSED) { /* it has been asked where that came up: see cg_run_step */
+            /* where a step does not close it has been asked: see cg_run_step */
+            if (status != CG_UNCLOSED && status != CG_INPUT_FAILED && cg_run_inputs(run, run->t, run->x) == CG_OK) {
                 const double t = cg_time_of_model(run, run->t);
                 status = cg_failure(run->model, status, t, run->x, run->p, run->u, run->work);
             }

@@ -102,6 +102,10 @@ int cg_run_hoist(cg_run_t *run)
 int cg_run_project(cg_run_t *run, double *out)
 {
     const double t = cg_time_of_model(run, run->t);
+    const int status = cg_run_inputs(run, run->t, run->x);
+    if (status != CG_OK) {
+        return status;
+    }
     return run->varied == NULL ? run->model->project(t, run->x, run->p, run->u, out, run->work)
                                : run->varied->project(run->n_blocks, t, run->x, run->p, run->u, out, run->work);
 }

@@ -115,6 +115,7 @@ static size_t cg_lane_block_layout(cg_lanes_run_t *run, char *base)
     run->atol = cg_take(base, &offset, run->n);
     cg_lane_block_layout_events(run, base, &offset);
     run->inside = cg_take(base, &offset, run->n * lanes);
+    run->u_seen = cg_take(base, &offset, run->n_u * lanes);
     run->widest = cg_take(base, &offset, lanes);
     run->t_old = cg_take(base, &offset, lanes);
     run->failed = (int64_t *)(void *)cg_take(base, &offset, lanes);

@@ -82,7 +82,7 @@ int cg_lane_status(const cg_lanes_run_t *run, int32_t lane, int status)
     }
     cg_gather(x, 1, (unclosed ? run->x_old : run->x) + lane, run->lanes, run->n);
     cg_gather(p, 1, run->p + lane, run->lanes, n_p);
-    cg_gather(u, 1, run->u + lane, run->lanes, run->n_u);
+    cg_lane_inputs(run, lane, t, u, 1);
     return cg_failure(run->model, status, t, x, p, u, u + run->n_u);
 }
 

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define CG_LANES_LAYOUT 12 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
+#define CG_LANES_LAYOUT 13 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
 
 struct cg_detector;
 
@@ -62,6 +62,7 @@ typedef struct cg_lanes_run {
     int32_t n_start; /* n if the model has invariants of the coordinates to which steps can be moved back, else 0 */
     double *start;   /* [n_start][lanes] the states at the start */
     double *inside; /* [n][lanes] scratch: the states of one lane at some times inside its last step */
+    double *u_seen; /* [n_u][lanes] scratch: the inputs at some times, and the modes */
 
     /* Events and contacts: see cg_lanes_watch.h and cg_lane_events.c. Empty if the model has none. */
     int32_t n_observed;
@@ -92,7 +93,7 @@ typedef struct cg_lanes_run {
     int32_t same_p;  /* truth: all lanes have the p of all trajectories */
     int32_t hoisted; /* truth: with the results of model->hoist */
     double *carried;
-    double *u;
+    double *u; /* modes, and inputs where the right-hand side was called last: not, as a rule, those at t */
     double *u_time;
     double *u_value;
     double *u_slope;

@@ -21,6 +21,17 @@ void cg_shelf_take(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_
 void cg_shelf_end(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_cursor_t *cursor,
                   const cg_progress_t *progress, int32_t lane);
 
+/* The inputs of a lane at time t, and its modes: to u, `apart` from one another. */
+static inline void cg_lane_inputs(const cg_lanes_run_t *run, int32_t lane, double t, double *u, ptrdiff_t apart)
+{
+    const int32_t lanes = run->lanes;
+    for (int32_t i = 0, at = lane; i < run->n_u; i++, at += lanes) {
+        const int moves = run->input_kind != 0 && i < run->model->n_inputs && run->signals[i].kind >= CG_SIGNAL_LINEAR;
+        const double *const curve = run->u_curve + CG_CURVE * i * lanes + lane;
+        u[i * apart] = moves ? cg_curve_at(run->u_value[at], curve, lanes, t - run->u_time[at]) : run->u[at];
+    }
+}
+
 /* The status of a lane's trajectory, as cg_drive has it; run->moved holds its numbers for the scalar kernel. */
 int cg_lane_status(const cg_lanes_run_t *run, int32_t lane, int status);
 /* Input i of a lane follows a segment from now on. */

@@ -22,7 +22,7 @@ static CG_INLINE void CG_FN(before_rhs)(cg_lanes_run_t *run, cg_real_t t)
 {
     run->calls++;
     if (CG_NU(run) > 0 && CG_RARE(run->input_kind != 0)) {
-        CG_FN(ramps)(run, t);
+        CG_FN(ramps)(run, t, CG_REALS(run->u));
     }
 }
 static CG_INLINE int CG_FN(after_rhs)(cg_lanes_run_t *run, cg_mask_t ok)
@@ -45,6 +45,21 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_lanes_run_t *run, cg_real_t t, con
 static CG_COLD int CG_FN(rhs_called)(cg_lanes_run_t *run, cg_real_t t, const cg_real_t *x, cg_real_t *out)
 {
     return CG_FN(rhs)(run, t, x, out);
+}
+
+/* The inputs at time t, and the modes, for a kernel that is called outside of a trial. They are a copy: t may be a time inside
+ * the step of one lane, and the others go on with what they have. */
+static CG_INLINE const cg_real_t *CG_FN(inputs_at)(const cg_lanes_run_t *run, cg_real_t t)
+{
+    if (CG_NU(run) == 0 || !CG_RARE(run->input_kind != 0)) {
+        return CG_REALS(run->u);
+    }
+    cg_real_t *const u = CG_REALS(run->u_seen);
+    for (int32_t i = 0; i < CG_NU(run); i++) {
+        u[i] = CG_REALS(run->u)[i];
+    }
+    CG_FN(ramps)(run, t, u);
+    return u;
 }
 
 /* Ends the trajectories of the lanes in `mask`. */
@@ -118,7 +133,7 @@ static CG_INLINE void CG_FN(accept)(cg_lanes_run_t *run, cg_real_t t_new, cg_mas
 /* One step of Newton's method from x; the result is where it is regular. */
 static CG_INLINE cg_mask_t CG_FN(correction)(cg_lanes_run_t *run, cg_real_t t, const cg_real_t *x, cg_real_t *moved)
 {
-    const cg_real_t *const p = CG_REALS(run->p), *const u = CG_REALS(run->u);
+    const cg_real_t *const p = CG_REALS(run->p), *const u = CG_FN(inputs_at)(run, t);
 #ifdef CG_MODEL_CORRECTION_ALL
     if (run->projection == CG_PROJECT_ALL) {
         return CG_MODEL_CORRECTION_ALL(&t, x, p, u, CG_REALS(run->start), moved, CG_REALS(run->work));
@@ -181,7 +196,7 @@ static void CG_FN(correct)(cg_lanes_run_t *run, cg_mask_t good)
     }
     bad |= off;
 #ifdef CG_MODEL_UNMET
-    bad |= good & cg_not(CG_MODEL_UNMET(&t, x, CG_REALS(run->p), CG_REALS(run->u), moved, CG_REALS(run->work)));
+    bad |= good & cg_not(CG_MODEL_UNMET(&t, x, CG_REALS(run->p), CG_FN(inputs_at)(run, t), moved, CG_REALS(run->work)));
     for (int32_t i = 0; i < n; i++) {
         const cg_real_t distance = cg_abs(moved[i]) / cg_step_scale(run->atol[i], run->rtol, x[i], x[i]);
         bad |= good & cg_not(cg_le(distance, cg_splat(CG_MOST_UNMET)));

@@ -23,13 +23,10 @@ static CG_INLINE void CG_FN(before)(cg_lanes_run_t *run)
 }
 
 /* The observed quantities; the result is where they are finite. */
-static CG_INLINE cg_mask_t CG_FN(observe)(cg_lanes_run_t *run, cg_real_t t, const cg_real_t *x, cg_real_t *values)
+static CG_INLINE cg_mask_t CG_FN(observe)(const cg_lanes_run_t *run, cg_real_t t, const cg_real_t *x, cg_real_t *values)
 {
-    const cg_real_t *const enabled = CG_REALS(run->enabled), *const p = CG_REALS(run->p), *const u = CG_REALS(run->u);
+    const cg_real_t *const enabled = CG_REALS(run->enabled), *const p = CG_REALS(run->p), *const u = CG_FN(inputs_at)(run, t);
     cg_mask_t ok = cg_true();
-    if (CG_MODEL_INPUTS > 0 && CG_RARE(run->input_kind != 0)) {
-        CG_FN(ramps)(run, t);
-    }
 #if CG_MODEL_GUARDS > 0
     ok &= CG_MODEL_GUARDS_LANES(&t, x, p, u, values, CG_REALS(run->work));
 #endif
@@ -54,7 +51,7 @@ static CG_INLINE cg_mask_t CG_FN(observe)(cg_lanes_run_t *run, cg_real_t t, cons
 }
 
 /* The same at a fraction theta of the last step. */
-static CG_INLINE cg_mask_t CG_FN(inside)(cg_lanes_run_t *run, cg_real_t theta, cg_real_t *values)
+static CG_INLINE cg_mask_t CG_FN(inside)(const cg_lanes_run_t *run, cg_real_t theta, cg_real_t *values)
 {
     const cg_real_t t_old = CG_T_OLD(run);
     cg_real_t x[CG_N(run)];
@@ -86,7 +83,7 @@ typedef struct {
 } CG_FN(finding_t);
 
 /* The zero of quantity i in the lanes of `mask`; the result is where it is found. */
-static CG_INLINE cg_mask_t CG_FN(root)(cg_lanes_run_t *run, int i, const cg_real_t *v, const cg_real_t *c,
+static CG_INLINE cg_mask_t CG_FN(root)(const cg_lanes_run_t *run, int i, const cg_real_t *v, const cg_real_t *c,
                                        cg_real_t sign, cg_mask_t mask, cg_real_t *root)
 {
     cg_real_t values[CG_FN(observed)], slope;
@@ -145,7 +142,7 @@ static CG_INLINE CG_FN(shown_t) CG_FN(show)(const cg_lanes_run_t *run, int i)
 }
 
 /* Whether an event or contact crosses zero in lanes that are searched, apart from those before: the first is in *found. */
-static CG_INLINE cg_mask_t CG_FN(cross)(cg_lanes_run_t *run, int i, const CG_FN(shown_t) *shown, cg_mask_t searched,
+static CG_INLINE cg_mask_t CG_FN(cross)(const cg_lanes_run_t *run, int i, const CG_FN(shown_t) *shown, cg_mask_t searched,
                                         CG_FN(finding_t) *found)
 {
     const int kink = i >= CG_MODEL_EVENTS && i < CG_MODEL_GUARDS;
@@ -221,8 +218,8 @@ static CG_INLINE void CG_FN(project)(cg_lanes_run_t *run, cg_mask_t mask)
     }
     if (cg_any(sticks)) {
         cg_real_t x[CG_N(run)];
-        sticks &= CG_MODEL_PROJECT_LANES(CG_REALS(run->t), CG_REALS(run->x), CG_REALS(run->p), CG_REALS(run->u), x,
-                                         CG_REALS(run->work));
+        sticks &= CG_MODEL_PROJECT_LANES(CG_REALS(run->t), CG_REALS(run->x), CG_REALS(run->p),
+                                         CG_FN(inputs_at)(run, CG_T(run)), x, CG_REALS(run->work));
         sticks &= cg_step_finite(x, CG_N(run));
         for (int32_t i = 0; i < CG_N(run); i++) {
             CG_REALS(run->x)[i] = cg_where(sticks, x[i], CG_REALS(run->x)[i]);

@@ -48,18 +48,19 @@ typedef int (*CG_FN(slope_t))(CG_RUN *run, cg_real_t t, const cg_real_t *x, cg_r
 /* A trial step over h: the state at its end in x_trial. */
 typedef int (*CG_FN(trial_t))(CG_RUN *run, cg_real_t t, cg_real_t h, CG_FN(slope_t) slope);
 
-/* Sets the inputs that are linear between samples, or polynomials, to time t. */
-static inline void CG_FN(ramps)(CG_RUN *run, cg_real_t t)
+/* The inputs that are linear between samples, or polynomials, at time t, to u. */
+static inline void CG_FN(ramps)(const CG_RUN *run, cg_real_t t, cg_real_t *u)
 {
     for (int32_t i = 0; i < run->model->n_inputs; i++) {
         if (run->signals[i].kind == CG_SIGNAL_LINEAR) {
-            CG_REALS(run->u)[i] = CG_REALS(run->u_value)[i]
-                + CG_REALS(run->u_slope)[i] * (t - CG_KNOT(run, i));
+            u[i] = CG_REALS(run->u_value)[i] + CG_REALS(run->u_slope)[i] * (t - CG_KNOT(run, i));
         } else if (run->signals[i].kind >= CG_SIGNAL_CUBIC) {
             const cg_real_t *const c = CG_REALS(run->u_curve) + (ptrdiff_t)CG_CURVE * i;
             const cg_real_t s = t - CG_KNOT(run, i);
-            CG_REALS(run->u)[i] = CG_REALS(run->u_value)[i] + s * (c[0] + s * (c[1] + s * c[2]));
-            CG_REALS(run->u_slope)[i] = c[0] + s * (2.0 * c[1] + s * (3.0 * c[2]));
+            u[i] = CG_REALS(run->u_value)[i] + s * (c[0] + s * (c[1] + s * c[2]));
+#if CG_LANES == 1 /* for derivatives in the state */
+            run->u_slope[i] = c[0] + s * (2.0 * c[1] + s * (3.0 * c[2]));
+#endif
         }
     }
 }
@@ -86,7 +87,7 @@ static CG_INLINE void CG_FN(exchange)(CG_RUN *run)
 CG_UNUSED static inline int CG_FN(inputs)(cg_run_t *run, double t, const double *x)
 {
     if (run->input_kind & (CG_INPUT_SLOPE | CG_INPUT_CURVE)) {
-        CG_FN(ramps)(run, t);
+        CG_FN(ramps)(run, t, run->u);
     }
     if (run->input_kind & CG_INPUT_CALL) {
         return run->input_fn(run->input_context, cg_time_of_model(run, t), x, run->u);

@@ -626,17 +626,11 @@ static int cg_observe_in_lanes(const cg_observed_step_t *step, enum cg_place pla
         }
         observer->companion->interpolate(observer->theta, run->coef, run->n_dense, run->n, observer->x);
     }
-    for (int32_t i = 0; run->input_kind != 0 && i < run->model->n_inputs; i++) {
-        for (int32_t at = i * lanes; run->signals[i].kind == CG_SIGNAL_LINEAR && at < (i + 1) * lanes; at++) {
-            run->u[at] = run->u_value[at] + run->u_slope[at] * (t[at - i * lanes] - run->u_time[at]);
-        }
-        for (int32_t lane = 0; run->signals[i].kind >= CG_SIGNAL_CUBIC && lane < lanes; lane++) {
-            const int32_t at = i * lanes + lane;
-            const double *const curve = run->u_curve + CG_CURVE * i * lanes + lane;
-            run->u[at] = cg_curve_at(run->u_value[at], curve, lanes, t[lane] - run->u_time[at]);
-        }
+    const double *const u = run->input_kind != 0 ? run->u_seen : run->u;
+    for (int32_t lane = 0; u != run->u && lane < lanes; lane++) {
+        cg_lane_inputs(run, lane, t[lane], run->u_seen + lane, lanes);
     }
-    observer->companion->values(t, x, run->p, run->u, out, observer->status, observer->work);
+    observer->companion->values(t, x, run->p, u, out, observer->status, observer->work);
     cg_observe_spoil(observer, out, observer->n_rows);
     return CG_OK;
 }

@@ -61,7 +61,7 @@ CG_FLATTEN static CG_INLINE cg_mask_t CG_FN(leap_slope)(cg_lanes_run_t *run, cg_
                                                         cg_real_t *out)
 {
     if (CG_NU(run) > 0 && CG_RARE(run->input_kind != 0)) {
-        CG_FN(ramps)(run, t);
+        CG_FN(ramps)(run, t, CG_REALS(run->u));
     }
     return CG_RHS(run, t, x, out);
 }

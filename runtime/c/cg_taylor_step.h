@@ -124,7 +124,7 @@ static int CG_FN(taylor_step)(CG_RUN *run)
     }
 #endif
     if (CG_NU(run) > 0 && CG_RARE(run->input_kind != 0)) {
-        CG_FN(ramps)(run, CG_T(run));
+        CG_FN(ramps)(run, CG_T(run), CG_REALS(run->u));
     }
     CG_FN(taylor_series)(run, order);
     CG_FN(taylor_lost)(run);

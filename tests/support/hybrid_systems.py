@@ -1,24 +1,26 @@
 """Random systems whose motion jumps: forces with jumps and kinks, events with resets, contacts, failures.
 
 Those of the kind "rough" have neither events nor contacts. A seed determines a small system and a set of trajectories
-of it. The models are compiled without the Cython module and the inlined methods, which takes a part of the time: lanes
-have the bits of both.
+of it. Driven systems have inputs wherever one may stand, and `driven_case` draws what these do. The models are compiled
+without the Cython module and the inlined methods, which takes a part of the time: lanes have the bits of both.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
 import random
 import subprocess
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sympy as sp
 from lane_models import Case
+from scipy.interpolate import CubicSpline
 
 import chaplygin as cg
 from chaplygin.api.compiled import own_methods
@@ -59,7 +61,7 @@ class Hybrid:
 class _Draw:
     """Random numbers and expressions."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: object) -> None:
         self.random = random.Random(f"hybrid {seed}")
 
     def number(self, low: float = -1.5, high: float = 1.5) -> Any:
@@ -97,24 +99,45 @@ class _Draw:
         )
 
 
-def hybrid(seed: int) -> Hybrid:
+class _Drive(_Draw):
+    """Inputs for the places of a system; none if it is not driven."""
+
+    def __init__(self, seed: int, driven: bool) -> None:
+        super().__init__(f"inputs {seed}")
+        self.inputs = cg.inputs("belt gate") if driven else ()
+
+    def some(self, probability: float) -> Any:
+        """A term that vanishes with the inputs."""
+        if not self.inputs or not self.chance(probability):
+            return sp.Integer(0)
+        a, b = self.random.choice(self.inputs), self.random.choice(self.inputs)
+        return self.random.choice([a, a, self.number() * a, a + b / 2, a * sp.cos(cg.time)])
+
+
+def hybrid(seed: int, driven: bool = False) -> Hybrid:
     """The system and the trajectories of a seed; the kinds alternate."""
-    draw, kind = _Draw(seed), KINDS[seed % len(KINDS)]
+    draw, drive, kind = _Draw(seed), _Drive(seed, driven), KINDS[seed % len(KINDS)]
     loop = kind == "loop"
     n = 2 if loop else draw.random.choice([1, 1, 2])
     x = [cg.coordinates(f"x{i}") for i in range(n)]
     v = [cg.rate(s) for s in x]
     k, c = cg.parameters("k c", positive=True)
     push = cg.inputs("push")
-    seen = [*x, *v]
+    seen = [*x, *v, *drive.inputs]
     taylor = draw.chance(0.35)
     kinetic = sum((1 + draw.number(0, 1)) * w**2 for w in v) / 2
     if n == 2 and not loop:
         kinetic += v[0] * v[1] * sp.cos(x[0] - x[1]) / 3
+    kinetic += v[0] * cg.rate(drive.inputs[0]) / 3 if drive.inputs and drive.chance(0.15) else 0
     potential = k * sum((s - draw.number(-1, 1) / 4) ** 2 for s in x) / 2 + draw.number() * sp.cos(x[0]) / 4
     forces = {}
     for w in v:
-        force = -c * w + (push if draw.chance(0.6) else 0) + draw.number(0, 1) * sp.cos(2 * cg.time)
+        force = (
+            drive.some(0.5)
+            - c * w
+            + (push if draw.chance(0.6) else 0)
+            + draw.number(0, 1) * sp.cos(2 * cg.time)
+        )
         if kind != "failing" and draw.chance(0.7):
             force += draw.number() * draw.jump(seen) + (
                 draw.number() * draw.jump(seen) if draw.chance(0.3) else 0
@@ -135,13 +158,14 @@ def hybrid(seed: int) -> Hybrid:
     events = []
     if kind not in ("contacts", "rough"):
         for i in range(draw.random.randint(1, 3)):
-            guard = draw.guard([*seen, *seen, sp.sin(cg.time), push - c])
+            guard = draw.guard([*seen, *seen, sp.sin(cg.time), push - c]) + drive.some(0.4)
             if kind == "coincident" and events and draw.chance(0.8):
                 guard = draw.random.choice([1, 2, -1, 1 + x[0] ** 2]) * events[0].expr
             reset = None
             if draw.chance(0.6) and not loop:
                 w = draw.random.choice(v)
                 reset = {w: draw.random.choice([-w, -w / 2, w + draw.number() / 5, draw.number(), w * 0])}
+                reset[w] += drive.some(0.3)
                 if draw.chance(0.2):
                     reset[x[-1]] = x[-1] + draw.number() / 10
             terminal = draw.chance(0.1)
@@ -158,13 +182,16 @@ def hybrid(seed: int) -> Hybrid:
     if kind in ("contacts", "both"):
         for i, w in enumerate(v):
             if i == 0 or draw.chance(0.6):
-                slip = w - draw.random.choice([0, 0, draw.number() / 2, v[0] if i else 0])
+                slip = w - draw.random.choice([0, 0, draw.number() / 2, v[0] if i else 0]) - drive.some(0.7)
                 normal = draw.random.choice(
                     [1, 2 + sp.sin(cg.time), draw.number(0, 2) + x[0], 1 + v[0] ** 2 / 2]
                 )
+                normal += drive.some(0.3) ** 2
                 mu = draw.random.choice([draw.number(0, 1), c, draw.number(0, 1) * (1 + sp.exp(-(slip**2)))])
+                mu *= 1 + drive.some(0.4) ** 2
                 contacts.append(cg.Coulomb(f"k{i}", slip=slip, normal=normal, mu=mu))
-    holonomic = [(x[0] ** 2 + x[1] ** 2 - 1) / 2] if loop else []
+    moved = sum(drive.inputs[:1])  # the centre of the circle
+    holonomic = [((x[0] - moved) ** 2 + x[1] ** 2 - 1) / 2] if loop else []
     system = cg.System(
         f"hybrid_{seed}",
         coordinates=list(x),
@@ -177,7 +204,7 @@ def hybrid(seed: int) -> Hybrid:
         example={
             k: 1,
             c: sp.Rational(1, 5),
-            push: 0,
+            **dict.fromkeys((push, *drive.inputs), 0),
             **dict(zip(x, (0.6 if loop else 0.2, 0.8), strict=False)),
         },
     )
@@ -231,6 +258,49 @@ def _trajectories(draw: _Draw, kind: str, system: cg.System, taylor: bool) -> Hy
         taylor,
         times[::-1] if backward else times,
     )
+
+
+def driven_case(given: Hybrid, model: Model, turn: int) -> Case:
+    """Trajectories of a driven system whose inputs are of random kinds, those that have rates in `model` smooth.
+
+    Each turn draws others. A circle whose centre moves is where the motion begins.
+    """
+    rng = np.random.default_rng([turn, int(given.system.name.rpartition("_")[2])])
+    first, spec = dict(given.case.initial), {}
+    for name in ("push", "belt", "gate"):
+        names = [n for n in (name, f"{name}_dot", f"{name}_ddot") if n in model.inputs]
+        mine, start = _input(rng, names, max(given.span), given.span[0])
+        spec |= mine
+        if given.kind == "loop" and name == "belt":
+            first["x0"], first["x0_dot"] = first["x0"] + start[0], first["x0_dot"] + start[1]
+    return replace(given.case, model=model, initial=first, inputs=spec)
+
+
+def _input(rng: Any, names: Sequence[str], end: float, t0: float) -> tuple[dict[str, Any], tuple[Any, Any]]:
+    """What is given for an input with these rates, of a random kind; its value and, if it has one, its rate at t0."""
+    smooth = (("held", "linear"), ("moving", "linear", "cubic", "spline"), ("moving", "cubic", "spline"))
+    kind = rng.choice(["number", "numbers", *3 * smooth[len(names) - 1]])
+    times = np.concatenate([[-0.1], np.sort(rng.uniform(0, end, 3)), [end + 0.1]])
+    values, a, w = rng.uniform(-0.8, 0.8, 5), rng.uniform(-0.5, 0.5), rng.uniform(0.5, 3)
+    if rng.random() < 0.06:
+        told = [
+            lambda t: a * math.sin(w * t),
+            lambda t: a * w * math.cos(w * t),
+            lambda t: -w * w * told[0](t),
+        ]
+        all_told = told[0] if len(names) == 1 else lambda t: tuple(f(t) for f in told)
+        return {names[0]: all_told}, (told[0](t0), told[1](t0))
+    if kind in ("number", "numbers"):
+        value = values[0] if kind == "number" else rng.uniform(-0.5, 0.5, N)
+        return {names[0]: value}, (value, 0.0)
+    if kind == "moving":
+        rows = rng.uniform(-0.5, 0.5, (len(names), N)) / [[1], [2], [8]][: len(names)]
+        return dict(zip(names, rows, strict=True)), (rows[0], rows[1])
+    curve = CubicSpline(times, values)
+    lines = float(np.interp(t0, times, values)), float("nan")
+    if kind in ("held", "linear"):
+        return {names[0]: (times, values, "zoh" if kind == "held" else kind)}, lines
+    return {names[0]: curve if kind == "spline" else (times, values, kind)}, (curve(t0), curve(t0, 1))
 
 
 def built(

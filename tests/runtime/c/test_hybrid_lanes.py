@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from hybrid_systems import CALLED, IMPLICIT, METHODS, Hybrid, N, built, hybrid
+from hybrid_systems import CALLED, IMPLICIT, METHODS, Hybrid, N, built, driven_case, hybrid
 from lane_models import Case, assert_single, bits
 from runtime_models import needs_core
+from scipy.interpolate import CubicSpline
 from test_lanes import LANES
 
 import chaplygin as cg
-from chaplygin.errors import KernelError
+from chaplygin.errors import ArgumentError, KernelError
+from chaplygin.runtime.problem.given_inputs import parse
 
 pytestmark = [
     needs_core,
@@ -58,11 +61,25 @@ def assert_same(one: Any, other: Any, order: np.ndarray, what: str) -> None:
             assert bits(one.t_events[name][int(j)]) == bits(other.t_events[name][i]), (what, name)
 
 
+def permitted(case: Case, t0: float) -> np.ndarray:
+    """The trajectories that can start: contacts in which friction does not hold the slip are refused."""
+    starts = []
+    for i in range(N):
+        try:
+            case.model.integrate((t0, t0), *case.column(i))
+            starts.append(i)
+        except ArgumentError as error:
+            if "friction" not in str(error):
+                raise
+    return np.array(starts, dtype=int)
+
+
 def check(seed: int, folder: Path, widths: list[int]) -> tuple[Hybrid, int, set[int]]:
     """Run the system of a seed in every way, in lanes of these widths; the result has the events found and statuses."""
     given = hybrid(seed)
     model = built(given.system, folder, widths, given.form, given.taylor, CALLED)
     case = dataclasses.replace(given.case, model=model)
+    case = picked(case, np.resize(permitted(case, given.span[0]), N))
     found, statuses = 0, set()
     for m, method in enumerate([*METHODS, *(["taylor"] if given.taylor else []), *IMPLICIT]):
         beside = [] if method in IMPLICIT else widths
@@ -117,6 +134,40 @@ def check_batch(given: Hybrid, case: Case, widths: list[int], options: dict[str,
             assert bits(batch.y) == bits(np.array([run.y for run in runs]).T), (batch.lanes, turn)
 
 
+def check_driven(
+    seed: int, folder: Path, widths: list[int], turns: int, methods: Sequence[str]
+) -> dict[str, int]:
+    """Run a driven system of a seed with inputs of other kinds in each turn; what ran how often."""
+    given = hybrid(seed, driven=True)
+    model = built(given.system, folder, widths, given.form, given.taylor, CALLED)
+    count = Counter[str]()
+    cases = [driven_case(given, model, turn) for turn in range(turns)]
+    starts = [permitted(case, given.span[0]) for case in cases]
+    for turn, method in itertools.product(range(turns), methods):
+        if not starts[turn].size:
+            count["refused"] += 1
+            continue
+        case = picked(cases[turn], np.resize(starts[turn], N))
+        kinks = given.kind != "loop" and (seed + turn) % 4 == 0  # these run one at a time, as functions do
+        called = kinks or bool(parse(case.inputs, model.inputs, N, model._input_flags).functions)
+        options = {**given.options, "method": method, "kinks": kinks, "max_steps": 2000}
+        if method == "rk4":
+            options = {k: v for k, v in options.items() if k not in ("rtol", "atol", "max_step")}
+            options["step"] = given.step
+        times = given.times if (seed + turn) % 3 else None
+        alone = cg.ensemble(model, given.span, *case, n=N, t_eval=times, lanes=1, threads=1, **options)
+        for order, way in list(ways(seed + turn, [] if called else widths))[3:]:
+            mine = picked(case, order)
+            other = cg.ensemble(model, given.span, *mine, n=N, t_eval=times, **way, **options)
+            assert_same(alone, other, order, f"turn {turn}, {method}, {way}, {options}")
+        for i in (turn, N - 1):
+            assert_single(alone, case, i, given.span, **options)
+        count["one at a time" if called else "in lanes"] += 1
+        count["events"] += sum(len(times.t) for times in alone.t_events.values())
+        count.update(f"status {s}" for s in alone.status[alone.status != 0])
+    return count
+
+
 @pytest.mark.parametrize("seed", [2, 5, 13])
 def test_an_ensemble_of_a_random_hybrid_system_has_the_bits_of_single_runs(seed: int, tmp_path: Path) -> None:
     check(seed, tmp_path, [LANES[seed % len(LANES)]])
@@ -126,6 +177,59 @@ def test_an_ensemble_of_a_random_hybrid_system_has_the_bits_of_single_runs(seed:
 @pytest.mark.parametrize("seed", range(300))
 def test_lanes_of_all_widths_have_the_bits_of_single_runs(seed: int, tmp_path: Path) -> None:
     check(seed, tmp_path, LANES)
+
+
+@pytest.mark.parametrize("seed", [8, 9])
+def test_an_ensemble_has_the_bits_of_single_runs_with_inputs_in_every_place(
+    seed: int, tmp_path: Path
+) -> None:
+    count = check_driven(seed, tmp_path, [LANES[seed % len(LANES)]], 2, METHODS[:2])
+    assert count["in lanes"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100))
+def test_lanes_of_all_widths_have_these_bits_with_inputs_in_every_place(seed: int, tmp_path: Path) -> None:
+    check_driven(seed, tmp_path, LANES, 4, METHODS)
+
+
+BELT = np.arange(4.0), np.array([0, 0.5, -0.2, 0.3])
+
+
+def test_a_belt_carries_the_blocks_on_it_past_those_that_slip(tmp_path: Path) -> None:
+    """Blocks that stick move as far as the belt.
+
+    A search in the step of another block, or for an event that the time passes in a direction that does not count,
+    leaves no trace.
+    """
+    y, belt = cg.coordinates("y"), cg.inputs("belt")
+    a, n = cg.parameters("a"), 61
+    system = cg.System(
+        "carried",
+        coordinates=[y],
+        kinetic=cg.rate(y) ** 2 / 2,
+        potential=y**2 / 2,
+        events=[cg.Event(a - cg.time, direction=1)],
+        contacts=[cg.Coulomb("k", slip=cg.rate(y) - belt, normal=10, mu=5)],
+        example={y: 0, belt: 0},
+    )
+    model = built(system, tmp_path, LANES, level=CALLED)
+    speed, rate = np.random.default_rng(3).uniform(-0.3, 0.3, (2, n))
+    slips, late = np.arange(n) % 2, np.linspace(0.3, 2.9, n)
+    ways: tuple[tuple[dict[str, Any], Any, Any], ...] = (
+        ({"belt": (*BELT, "linear")}, 0.0, 0.45),
+        ({"belt": (*BELT, "cubic")}, 0.0, float(CubicSpline(*BELT).integrate(0, 3))),
+        ({"belt": speed, "belt_dot": rate}, speed, (3 * speed + 4.5 * rate)[::2]),
+    )
+    for (inputs, sticks, moved), method in itertools.product(ways, METHODS):
+        given = {"y": 0.0, "y_dot": np.where(slips, 2 + late, sticks)}, {"a": late}, inputs
+        options = {"method": method, **({"step": 0.3} if method == "rk4" else {})}
+        alone = cg.ensemble(model, (0, 3), *given, lanes=1, **options)
+        assert alone["y"][::2] == pytest.approx(moved, abs=1e-13)
+        for lanes in LANES:
+            beside = cg.ensemble(model, (0, 3), *given, lanes=lanes, **options)
+            assert beside.lanes == lanes
+            assert bits(alone.y) == bits(beside.y)
 
 
 def test_a_repeated_step_that_is_shortened_again_is_searched_on_its_own_stages(tmp_path: Path) -> None:
