@@ -562,14 +562,14 @@ int cg_detector_after_step(cg_run_t *run)
     return status == CG_OK ? cg_events_arrived(run, length) : status;
 }
 
-int cg_detector_arrive(cg_run_t *run, int32_t index, double goal)
+int cg_detector_arrive(cg_run_t *run, int32_t index, double goal, double end)
 {
     cg_detector_t *const detector = run->detector;
     const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
     int landed = run->t == goal, status = CG_OK;
     if (landed) {
         memcpy(detector->sign_new, detector->sign, bytes);
-        status = cg_locate(run, index, goal, HUGE_VAL, &landed);
+        status = cg_locate(run, index, goal, end, &landed);
         memset(detector->fired, 0, bytes);
     }
     if (status == CG_OK && !landed && cg_steps_spent(run)) {
@@ -580,5 +580,5 @@ int cg_detector_arrive(cg_run_t *run, int32_t index, double goal)
         return status != CG_OK ? status : cg_detector_after_step(run);
     }
     detector->fired[index] = 1.0;
-    return cg_events_arrived(run, fabs(run->t - run->t_old));
+    return cg_events_arrived(run, fabs(end - run->t_old));
 }

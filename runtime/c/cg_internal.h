@@ -104,9 +104,9 @@ int cg_goes_back(cg_run_t *run, int32_t index); /* whether the motion behind thi
 int cg_step_to(cg_run_t *run, double t_new); /* repeats the step up to t_new; the method may require a shorter one: see run->t */
 int cg_steps_spent(const cg_run_t *run);     /* whether max_steps is reached */
 int cg_detector_after_step(cg_run_t *run);            /* finds events; may shorten or take back the step */
-/* The last step was repeated up to a crossing of the quantity `index`, the only one in it, at the time `goal`; the method may
- * have made it shorter. */
-int cg_detector_arrive(cg_run_t *run, int32_t index, double goal);
+/* The last step, to `end`, was repeated up to a crossing of the quantity `index`, the only one in it, at the time `goal`; the
+ * method may have made it shorter. */
+int cg_detector_arrive(cg_run_t *run, int32_t index, double goal, double end);
 /* Derivatives in the state, after what has fired is handled; the state before is in run->moved. */
 int cg_detector_jump(cg_run_t *run);
 /* What this kink is in a state x on it, enum cg_kink_is: where it goes on, derivatives in the state do not jump. So it is where

@@ -50,13 +50,14 @@ static void cg_lane_block_layout_events(cg_lanes_run_t *run, char *base, size_t 
 {
     const int64_t lanes = run->lanes, rows = run->n_observed * lanes, some = run->n_observed > 0 ? lanes : 0;
     double **const by_index[4] = {&run->sign, &run->enabled, &run->end, &run->scale};
-    double **const by_lane[5] = {&run->index, &run->stop_kept, &run->h_kept, &run->anchor_kept, &run->count_kept};
+    double **const by_lane[] = {&run->index,    &run->stop_kept,   &run->h_kept,
+                                &run->end_kept, &run->anchor_kept, &run->count_kept};
     run->towards = cg_take(base, offset, run->n_observed);
     for (int i = 0; i < 4; i++) {
         *by_index[i] = cg_take(base, offset, rows);
     }
     run->samples = cg_take(base, offset, CG_NODES * rows);
-    for (int i = 0; i < 5; i++) {
+    for (size_t i = 0; i < sizeof by_lane / sizeof *by_lane; i++) {
         *by_lane[i] = cg_take(base, offset, some);
     }
     run->landing = (int64_t *)(void *)cg_take(base, offset, some);

@@ -225,7 +225,7 @@ static int cg_lane_events_meet_one(cg_lanes_run_t *run, int32_t lane)
         run->landing[lane] = 0;
         single->t_stop = run->stop_kept[lane];
         single->h = run->h_kept[lane];
-        return cg_detector_arrive(single, (int32_t)run->index[lane], goal);
+        return cg_detector_arrive(single, (int32_t)run->index[lane], goal, run->end_kept[lane]);
     }
     cg_lane_events_rows(run, lane, run->coef, single->coef, run->n_dense, 0);
     single->have_dense = 1;

@@ -78,6 +78,7 @@ typedef struct cg_lanes_run {
     double *index;       /* [lanes] the quantity whose zero the step of a lane ends at */
     double *stop_kept;   /* [lanes] t_stop, h and the anchor before that step, or before any step */
     double *h_kept;
+    double *end_kept;    /* where it ended before it was repeated */
     double *anchor_kept;
     double *count_kept;
     int64_t *landing;    /* [lanes] truth: the step is repeated, up to a crossing */

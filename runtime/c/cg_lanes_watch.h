@@ -191,6 +191,7 @@ static CG_INLINE void CG_FN(repeat)(cg_lanes_run_t *run, cg_mask_t mask, cg_real
         CG_REALS(run->x)[i] = cg_where(mask, CG_REALS(run->x_old)[i], CG_REALS(run->x)[i]);
         CG_REALS(run->f)[i] = cg_where(mask, CG_REALS(run->f_old)[i], CG_REALS(run->f)[i]);
     }
+    *CG_REALS(run->end_kept) = cg_where(mask, CG_T(run), *CG_REALS(run->end_kept));
     CG_T(run) = cg_where(mask, CG_T_OLD(run), CG_T(run));
     *CG_REALS(run->stop_kept) = cg_where(mask, *t_stop, *CG_REALS(run->stop_kept));
     *CG_REALS(run->h_kept) = cg_where(mask, *h, *CG_REALS(run->h_kept));

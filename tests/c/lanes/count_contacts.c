@@ -18,8 +18,8 @@ extern const cg_lane_set_t painleve_klein_lanes_4;
 static long alone, landed;
 int __real_cg_detector_after_step(cg_run_t *run);
 int __wrap_cg_detector_after_step(cg_run_t *run);
-int __real_cg_detector_arrive(cg_run_t *run, int32_t index);
-int __wrap_cg_detector_arrive(cg_run_t *run, int32_t index);
+int __real_cg_detector_arrive(cg_run_t *run, int32_t index, double goal, double end);
+int __wrap_cg_detector_arrive(cg_run_t *run, int32_t index, double goal, double end);
 
 int __wrap_cg_detector_after_step(cg_run_t *run)
 {
@@ -27,10 +27,10 @@ int __wrap_cg_detector_after_step(cg_run_t *run)
     return __real_cg_detector_after_step(run);
 }
 
-int __wrap_cg_detector_arrive(cg_run_t *run, int32_t index)
+int __wrap_cg_detector_arrive(cg_run_t *run, int32_t index, double goal, double end)
 {
     landed++;
-    return __real_cg_detector_arrive(run, index);
+    return __real_cg_detector_arrive(run, index, goal, end);
 }
 
 static double *read_numbers(char **from, int count)

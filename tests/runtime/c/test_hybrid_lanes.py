@@ -232,6 +232,19 @@ def test_a_belt_carries_the_blocks_on_it_past_those_that_slip(tmp_path: Path) ->
             assert bits(alone.y) == bits(beside.y)
 
 
+def test_a_lane_that_runs_into_a_singularity_ends_as_alone(tmp_path: Path) -> None:
+    """At velocities of 4e13 a crossing is found four spacings of the time from the end of its step."""
+    given = hybrid(180)
+    model = built(given.system, tmp_path, LANES[:1], given.form, level=CALLED)
+    case = dataclasses.replace(given.case, model=model)
+    options = {**given.options, "method": "vern9"}
+    alone, beside = (
+        cg.ensemble(model, given.span, *case, n=N, lanes=lanes, threads=1, **options)
+        for lanes in (1, LANES[0])
+    )
+    assert_same(alone, beside, np.arange(N), "vern9")
+
+
 def test_a_repeated_step_that_is_shortened_again_is_searched_on_its_own_stages(tmp_path: Path) -> None:
     """Steps across a jump are rejected again when they are repeated up to an event."""
     x, v, k = cg.coordinates("x"), cg.velocities("v"), cg.parameters("k", positive=True)
