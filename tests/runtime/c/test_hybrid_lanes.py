@@ -79,7 +79,10 @@ def check(seed: int, folder: Path, widths: list[int]) -> tuple[Hybrid, int, set[
     given = hybrid(seed)
     model = built(given.system, folder, widths, given.form, given.taylor, CALLED)
     case = dataclasses.replace(given.case, model=model)
-    case = picked(case, np.resize(permitted(case, given.span[0]), N))
+    starts = permitted(case, given.span[0])
+    if not starts.size:
+        pytest.skip("a force that jumps with the slip exceeds friction in every start")
+    case = picked(case, np.resize(starts, N))
     found, statuses = 0, set()
     for m, method in enumerate([*METHODS, *(["taylor"] if given.taylor else []), *IMPLICIT]):
         beside = [] if method in IMPLICIT else widths
