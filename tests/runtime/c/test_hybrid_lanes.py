@@ -111,14 +111,15 @@ def check_batch(given: Hybrid, case: Case, widths: list[int], options: dict[str,
     rng = np.random.default_rng(seed)
     if given.kind == "loop" and options.get("project") == "all":
         return  # refused
-    pushes = rng.uniform(-0.5, 0.5, (4, N))
-    start = case.initial, case.parameters, {"push": pushes[0]}
+    inputs = case.model.inputs  # the rates of others too
+    pushes = [dict(zip(inputs, rows, strict=True)) for rows in rng.uniform(-0.5, 0.5, (4, len(inputs), N))]
+    start = case.initial, case.parameters, pushes[0]
     columns = [picked(case, np.array([i])) for i in range(N)]
     runs = [
         case.model.stepper(
             {k: float(np.ravel(v)[0]) for k, v in c.initial.items()},
             {k: float(np.ravel(v)[0]) for k, v in c.parameters.items()},
-            {"push": pushes[0, i]},
+            {name: values[i] for name, values in pushes[0].items()},
             **options,
         )
         for i, c in enumerate(columns)
@@ -126,12 +127,12 @@ def check_batch(given: Hybrid, case: Case, widths: list[int], options: dict[str,
     batches = [case.model.batch(*start, n=N, lanes=k, threads=1 + k % 3 % 2, **options) for k in (1, *widths)]
     for turn, dt in enumerate((0.4, 0.01, 1.1, 0.3)):
         for i, run in enumerate(runs):
-            run.set_inputs(push=pushes[turn, i])
+            run.set_inputs({name: values[i] for name, values in pushes[turn].items()})
             if run.status == 0:
                 with suppress(KernelError):
                     run.advance_by(dt)
         for batch in batches:
-            batch.advance_by(dt, inputs={"push": pushes[turn]})
+            batch.advance_by(dt, inputs=pushes[turn])
             for name, alone in (("status", [r.status for r in runs]), ("t", [r.t for r in runs])):
                 assert getattr(batch, name).tolist() == alone, (name, batch.lanes, turn)
             assert bits(batch.y) == bits(np.array([run.y for run in runs]).T), (batch.lanes, turn)
@@ -165,6 +166,8 @@ def check_driven(
             assert_same(alone, other, order, f"turn {turn}, {method}, {way}, {options}")
         for i in (turn, N - 1):
             assert_single(alone, case, i, given.span, **options)
+        if given.kind == "rough" and not kinks:
+            check_batch(given, case, widths, options, seed + turn)
         count["one at a time" if called else "in lanes"] += 1
         count["events"] += sum(len(times.t) for times in alone.t_events.values())
         count.update(f"status {s}" for s in alone.status[alone.status != 0])
