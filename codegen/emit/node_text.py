@@ -1,22 +1,55 @@
 """Text of graph nodes in C, for one trajectory and for lanes, and in Python.
 
-`sympy_ast` gives the same statements as SymPy's nodes; printed by SymPy's C printer they are the same text.
+One walk writes every language: a `Dialect` spells a node from its parts. `sympy_ast` has that of SymPy's expressions,
+which SymPy's C printer writes as the same text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Protocol, TypeVar
 
 from ..graph.functions import FUNCTIONS, NAMED, Function as ElementaryFunction
 from ..graph.graph import CONDITIONS, RELATIONS, Graph, Node
 from ..plan.fma import FUSED
 
+V = TypeVar("V")
 
-def constant_text(value: Any) -> str:
-    """A double in the shortest form that determines it (up to 17 digits), always with a point or an exponent."""
-    return repr(float(value))
+
+class Language(Protocol[V]):
+    """What a node is in a language, made from its parts; see `expression`."""
+
+    def number(self, value: float, /) -> V: ...
+    def name(self, name: str, /) -> V: ...
+    def operation(self, op: str, parts: Sequence[V], /) -> V:
+        """Arithmetic or a function of its operands."""
+        ...
+
+    def relation(self, op: str, a: V, b: V, /) -> V: ...
+    def joined(self, op: str, parts: Sequence[V], /) -> V: ...
+    def choice(self, truth: V, value: V, opposite: V, other: V, /) -> V:
+        """NaN if neither the condition nor its opposite holds, as where a NaN was compared."""
+        ...
+
+
+_SUM, _PRODUCT, _ATOM = range(3)
+
+
+class Text(str):
+    """The text of a value, with its precedence; one without any name is `plain`, a number of type double."""
+
+    def __new__(cls, text: str, level: int = _ATOM, plain: bool = False) -> Text:
+        made = super().__new__(cls, text)
+        made.level, made.plain = level, plain
+        return made
+
+    level: int
+    plain: bool
+
+    def within(self, level: int) -> str:
+        """The text as an operand of an operation that binds as tightly as `level`."""
+        return self if self.level >= level else f"({self})"
 
 
 def _call(function: ElementaryFunction, arguments: Sequence[str]) -> str:
@@ -41,10 +74,10 @@ def _call_in_kernel(function: ElementaryFunction, arguments: Sequence[str]) -> s
 
 @dataclass(frozen=True, eq=False)
 class Dialect:
-    """How a language spells everything but arithmetic; the defaults are those of C.
+    """A language of texts; the defaults are those of C.
 
-    `select` is filled with condition, value, opposite condition and other value: if neither condition holds, a NaN was
-    compared and the result is NaN. All `relations`, "ne" included, are false for NaN; `both` and `either` join them.
+    `select` is filled with condition, value, opposite condition and other value. All `relations`, "ne" included, are
+    false for NaN; `both` and `either` join them.
 
     `splat` broadcasts a plain number to all lanes. `singular` is the statement that reports a singularity under a
     condition (several are joined by `either`); `factored` does the same around a factorization. Arrays in `shared`
@@ -73,6 +106,48 @@ class Dialect:
     singular: str = "if ({0}) return CG_SINGULAR;"
     factored: str = "if ({0} != CG_OK) return CG_SINGULAR;"
     shared: frozenset[str] = frozenset()
+
+    def full(self, text: Text) -> Text:
+        """A value as a number of the dialect's own type: only arithmetic with two operands accepts both."""
+        return Text(self.splat.format(text)) if text.plain else text
+
+    def number(self, value: float) -> Text:
+        """A double in the shortest form that determines it (up to 17 digits), always with a point or an exponent."""
+        return Text(repr(value), plain=True)
+
+    def name(self, name: str) -> Text:
+        return Text(name)
+
+    def operation(self, op: str, parts: Sequence[Text]) -> Text:
+        plain = all(part.plain for part in parts)
+        if op == "neg":
+            (part,) = parts
+            return Text(f"-({part})" if part[0] == "-" else f"-{part.within(_PRODUCT)}", _PRODUCT, plain)
+        if op in ("add", "sub"):
+            sign, last = "+" if op == "add" else "-", parts[1].within(_PRODUCT)
+            if op == "add" and last[0] == "-" and parts[1].level == _ATOM:
+                sign, last = "-", last[1:]
+            return Text(f"{parts[0]} {sign} {last}", _SUM, plain)
+        if op in ("mul", "div"):
+            spelled = self.quotient if op == "div" else "{0}*{1}"
+            return Text(spelled.format(parts[0].within(_PRODUCT), parts[1].within(_ATOM)), _PRODUCT, plain)
+        texts = list(map(self.full, parts))
+        if op in FUSED:
+            return Text(self.fused[op].format(*texts))
+        function = FUNCTIONS[op]
+        in_any_order = function.switch is not None and function.switch.compares
+        return Text(self.call(function, sorted(texts) if in_any_order else texts))
+
+    def relation(self, op: str, a: Text, b: Text) -> Text:
+        sides = [self.full(a), self.full(b)]
+        return Text(self.relations[op].format(*(sorted(sides) if op == "ne" else sides)))  # a < b or b < a
+
+    def joined(self, op: str, parts: Sequence[Text]) -> Text:
+        joint = self.both if op == "and" else self.either
+        return Text(f"({joint.join(sorted(parts))})")  # whatever SymPy's order is
+
+    def choice(self, truth: Text, value: Text, opposite: Text, other: Text) -> Text:
+        return Text(self.select.format(truth, self.full(value), opposite, self.full(other)))
 
 
 C = Dialect("({0} ? {1} : {2} ? {3} : NAN)")
@@ -108,82 +183,44 @@ LANES = Dialect(
 LANE_KERNEL = replace(LANES, call=_call_in_kernel, sine_cosine="cg_sincos_of(cg_widest, {0}, {1}, {2});")
 """Kernels over lanes, which have a variable `cg_widest`; see cg_math_trig.h."""
 
-_OPPOSITE = {"lt": "le", "le": "lt", "eq": "ne", "ne": "eq"}
+_OPPOSITE = {"lt": "le", "le": "lt", "eq": "ne", "ne": "eq", "and": "or", "or": "and"}
 
 
-def condition(g: Graph, node: Node, names: Mapping[Node, str], dialect: Dialect, wanted: bool = True) -> str:
-    """The text of a condition or, with `wanted` False, of its opposite.
+def condition(
+    g: Graph, node: Node, names: Mapping[Node, str], language: Language[V], wanted: bool = True
+) -> V:
+    """A condition or, with `wanted` False, its opposite.
 
     Neither holds where the condition compares a NaN.
     """
     op, args = g.op[node], g.args[node]
-    if op in RELATIONS:
-        parts = [value_text(g, a, names, False, dialect) for a in args]
-        relation = op if wanted else _OPPOSITE[op]
-        if relation == "ne":  # a < b or b < a, sorted as below
-            parts.sort()
-        elif not wanted and op in ("lt", "le"):
-            parts.reverse()
-        return dialect.relations[relation].format(*parts)
-    connective = dialect.both if (op == "and") == wanted else dialect.either
-    parts = sorted(condition(g, a, names, dialect, wanted) for a in args)  # whatever SymPy's order is
-    return f"({connective.join(parts)})"
+    said = op if wanted else _OPPOSITE[op]
+    if op not in RELATIONS:
+        return language.joined(said, [condition(g, a, names, language, wanted) for a in args])
+    parts = [expression(g, a, names, False, language) for a in args]
+    return language.relation(said, *(parts if wanted or op in ("eq", "ne") else reversed(parts)))
 
 
-def expression(
-    g: Graph, node: Node, names: Mapping[Node, str], top: bool = True, dialect: Dialect = C
-) -> str:
-    """The text of a node; nodes in `names` appear by name, except the node itself with `top`."""
-    if not top and node in names:
-        return names[node]
+def expression(g: Graph, node: Node, names: Mapping[Node, str], top: bool, language: Language[V]) -> V:
+    """A node in a language; nodes in `names` appear by name, except the node itself with `top`."""
     op, args = g.op[node], g.args[node]
-    if op == "const":
-        return constant_text(g.constant_value(node))
-    if op == "named":
-        return constant_text(NAMED[str(g.value[node])].value)
-    if op == "symbol":
-        return names[node]
+    if op == "symbol" or (not top and node in names):
+        return language.name(names[node])
+    if op in ("const", "named"):
+        exact = g.constant_value(node)
+        return language.number(NAMED[str(g.value[node])].value if exact is None else float(exact))
     if op in CONDITIONS:
-        return condition(g, node, names, dialect)
+        return condition(g, node, names, language)
     if op == "select":
-        yes, no = (value_text(g, a, names, False, dialect) for a in args[1:])
-        return dialect.select.format(
-            condition(g, args[0], names, dialect), yes, condition(g, args[0], names, dialect, False), no
-        )
-    parts = [expression(g, a, names, False, dialect) for a in args]
-    if op == "add" and parts[1][0] == "-" and g.op[args[1]] == "const":
-        return f"{parts[0]} - {parts[1][1:]}"
-    if op == "add" or op == "sub":
-        return f"{parts[0]} {'+' if op == 'add' else '-'} {parts[1]}"
-    if op == "neg":
-        return f"-{parts[0]}"
-    if op in ("mul", "div"):
-        if args[1] not in names and g.op[args[1]] in ("add", "sub", "mul", "div"):
-            parts[1] = f"({parts[1]})"
-        return f"{parts[0]}*{parts[1]}" if op == "mul" else dialect.quotient.format(*parts)
-    # Only arithmetic with two operands accepts both plain and multi-lane numbers.
-    parts = [dialect.splat.format(p) if is_plain(g, a, names) else p for a, p in zip(args, parts)]
-    if op in FUSED:
-        return dialect.fused[op].format(*parts)
-    function = FUNCTIONS[op]
-    in_any_order = function.switch is not None and function.switch.compares
-    return dialect.call(function, sorted(parts) if in_any_order else parts)
-
-
-def is_plain(g: Graph, node: Node, names: Mapping[Node, str]) -> bool:
-    """Whether a node's text is a plain number: it contains no name."""
-    if node in names:
-        return False
-    return g.op[node] in ("const", "named") or (
-        g.op[node] in ("add", "sub", "mul", "div", "neg") and all(is_plain(g, a, names) for a in g.args[node])
-    )
+        value, other = (expression(g, a, names, False, language) for a in args[1:])
+        truth, opposite = (condition(g, args[0], names, language, wanted) for wanted in (True, False))
+        return language.choice(truth, value, opposite, other)
+    return language.operation(op, [expression(g, a, names, False, language) for a in args])
 
 
 def value_text(g: Graph, node: Node, names: Mapping[Node, str], top: bool, dialect: Dialect) -> str:
     """The text of a node as a number of the dialect's own type."""
-    text = expression(g, node, names, top, dialect)
-    plain = g.op[node] != "symbol" and is_plain(g, node, {} if top else names)
-    return dialect.splat.format(text) if plain else text
+    return dialect.full(expression(g, node, names, top, dialect))
 
 
 def singular_text(
