@@ -47,6 +47,8 @@ class Graph:
         self.value: dict[Node, Fraction | str] = {}
         self._index: dict[tuple[object, ...], Node] = {}
         self._constants: dict[Number | float, Node] = {}
+        self.signs: dict[Node, int] = {}
+        """Variables that are declared as not negative, 1, or not positive, -1."""
         self.zero: Node = self.const(0)
         self.one = self.const(1)
         self.minus_one = self.const(-1)
@@ -60,7 +62,7 @@ class Graph:
         other = Graph.__new__(Graph)
         other.op, other.args = self.op.copy(), self.args.copy()
         other.value, other._index = self.value.copy(), self._index.copy()
-        other._constants = self._constants.copy()
+        other._constants, other.signs = self._constants.copy(), self.signs.copy()
         other.zero, other.one, other.minus_one, other.two = self.zero, self.one, self.minus_one, self.two
         return other
 

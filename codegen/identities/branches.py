@@ -53,7 +53,7 @@ def branches(g: Graph, roots: Sequence[Node], most: int = MOST_BRANCHES) -> list
 
     Only necessary decisions are made, as in an evaluation: conditions within an arm that is not selected do not
     matter. Contradictory combinations (x > 3 and y > x and y < 2) are left out if that follows from linear
-    inequalities. The nodes of the branches are added to the graph.
+    inequalities and the declared signs of parameters. The nodes of the branches are added to the graph.
     """
     branched = _branched(g, roots)
     if not branched:
@@ -232,9 +232,10 @@ def can_border(g: Graph, switch: Node, others: Mapping[Node, int]) -> bool:
 def _compatible(g: Graph, positive: Sequence[Sums], not_negative: Sequence[Sums] = ()) -> bool:
     """Whether sums can be positive simultaneously while others are not negative; only False is certain.
 
-    Uses Fourier-Motzkin elimination, with nonlinear terms as variables.
+    Uses Fourier-Motzkin elimination, with nonlinear terms as variables, and the signs that are declared of variables.
     """
     rows = [*((row, True) for row in positive), *((row, False) for row in not_negative)]
+    rows += [({n: Fraction(s)}, False) for n, s in g.signs.items() if any(n in row for row, _ in rows)]
     while True:
         if any(row.keys() <= {g.one} and not _is_true(row.get(g.one, 0), strict) for row, strict in rows):
             return False

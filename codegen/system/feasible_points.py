@@ -122,8 +122,7 @@ def reach(g: Graph, conditions: Sequence[Condition], system: SystemNodes) -> tup
     The search starts from the example point; parameters keep their declared signs.
     """
     names = g.symbols([node for node, _ in conditions])
-    signed = [s for s in system.parameters if s.name in names and (s.is_nonnegative or s.is_nonpositive)]
-    declared = [(g.symbol(s.name), 1 if s.is_nonnegative else -1) for s in signed]
+    declared = [(n, sign) for n, sign in g.signs.items() if str(g.value[n]) in names]
     base = {**sample(system, 1), **{s.name: v for s, v in system.declaration.example.items()}}
     search = _Search(g, [*conditions, *declared], base)
     draw = random.Random(90_001)

@@ -145,9 +145,13 @@ def lowered(declared: Declaration) -> SystemNodes:
     mechanism = contributions(declared.bodies, declared.interactions, flow)
     constraints = tuple(value[place] for place in declared.constraint_entries)
     offsets, constraint_rows = affine(declared, g, declared.constraint_entries, constraints)
+    parameters = _parameters(declared, mechanism)
+    g.signs = {
+        symbols[s]: 1 if s.is_nonnegative else -1 for s in parameters if s.is_nonnegative or s.is_nonpositive
+    }
     return SystemNodes(
         declaration=declared,
-        parameters=_parameters(declared, mechanism),
+        parameters=parameters,
         graph=g,
         entries=value,
         fields=Fields(

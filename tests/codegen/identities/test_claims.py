@@ -346,6 +346,19 @@ def test_a_branch_that_is_not_found_is_said() -> None:
     assert len(said) == 1
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_conditions_that_exclude_each_other_by_the_sign_of_a_parameter(sign: int) -> None:
+    """A dead zone: x > play and x < -play together hold nowhere, and the energy is an integral."""
+    play = cg.parameters("play", positive=sign > 0, negative=sign < 0)
+    ends = ((x - sign * play) ** 2, x > sign * play), ((x + sign * play) ** 2, x < -sign * play)
+    system = cg.System(
+        "dead_zone", coordinates=[x, y], kinetic=(xd**2 + yd**2) / 2, potential=If(*ends, (0, True))
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert {i.name for i in find(system.equations("lagrange").nodes)} == {E, PY}
+
+
 def test_more_branches_than_are_tried_are_said() -> None:
     walls = sum(sp.Max(0, i * x + y - i * i) ** 2 for i in range(1, 13))
     system = cg.System("walls", coordinates=[x, y], kinetic=(xd**2 + yd**2) / 2, potential=walls)
