@@ -82,7 +82,8 @@ class Moments:
 class Counts:
     """How many numbers lie in each cell; a cell has the same sign, exponent and leading `bits` bits of the mantissa.
 
-    So a cell is narrower than 2^-bits of its numbers. `keys`, in increasing order of the numbers, and `counts` (m,).
+    So a cell is narrower than 2^-bits of its numbers, or of the smallest normal one. Zero has a cell of its own; other
+    numbers below the second cell are in the first. `keys`, in increasing order of the numbers, and `counts` (m,).
     """
 
     bits: int
@@ -93,7 +94,8 @@ class Counts:
     def of(cls, values: Array, bits: int) -> Counts:
         """Of finite numbers (n,)."""
         found = np.ascontiguousarray(values + 0.0).view(np.int64)  # + 0.0: -0 is in the cell of 0
-        size = (found & np.int64(0x7FFFFFFFFFFFFFFF)) >> np.int64(_MANTISSA - bits)
+        size = found & np.int64(0x7FFFFFFFFFFFFFFF)
+        size = np.maximum(size >> np.int64(_MANTISSA - bits), size > 0)
         keys = np.where(found < 0, -size - 1, size)
         if not len(keys):
             return cls(bits, keys, keys.copy())
@@ -127,8 +129,8 @@ class Counts:
         negative = self.keys < 0
         size = np.where(negative, -self.keys - 1, self.keys)
         shift = np.int64(_MANTISSA - self.bits)
-        near = (size << shift).view(np.float64)
-        far = ((size + 1) << shift).view(np.float64)
+        near = np.where(size > 1, size << shift, size).view(np.float64)
+        far = (np.where(size > 0, size + 1, 0) << shift).view(np.float64)
         far = np.where(np.isinf(near), near, np.minimum(far, np.finfo(np.float64).max))
         return np.where(negative, -far, near), np.where(negative, -near, far)
 

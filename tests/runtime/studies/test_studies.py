@@ -103,6 +103,25 @@ def test_quantiles_are_within_their_cells() -> None:
     assert (exact < high).all()
 
 
+def test_zeros_have_a_cell_of_their_own_beside_the_smallest_numbers() -> None:
+    still = cg.study(
+        sleigh(),
+        **arguments(20, initial=dict.fromkeys(sleigh().states, 0.0)),
+        collect={"q": cg.quantiles("x", [0.1, 0.5])},
+    ).results["q"]
+    assert still.values.tolist() == [0.0, 0.0]
+    draw = np.random.default_rng(2)
+    values = np.concatenate(
+        [np.zeros(7), -np.zeros(4), draw.choice([-1, 1], 60) * 2.0 ** draw.uniform(-1074, -1015, 60)]
+    )
+    parts = [Counts.of(part, 10) for part in np.array_split(draw.permutation(values), 5)]
+    onward, back = (functools.reduce(Counts.add, some) for some in (parts, parts[::-1]))
+    ranks = np.arange(1, len(values) + 1)
+    assert onward.ranked(ranks).tobytes() == back.ranked(ranks).tobytes()
+    assert onward.ranked(ranks) == pytest.approx(np.sort(values), rel=2**-10, abs=2.0**-1031)
+    assert np.count_nonzero(onward.ranked(ranks) == 0) == 11
+
+
 def test_histograms_and_probabilities() -> None:
     edges = np.linspace(0.5, 1.2, 8)
     found = study(
