@@ -124,6 +124,11 @@ def real(function: Call) -> Call:
     return lambda *args: function(*(mp.nan if isinstance(a, mpc) else a for a in args))
 
 
+def _unsigned(function: Call) -> Call:
+    """A function for which -0, which an exact zero may be as a product, is 0, as the real numbers of SymPy."""
+    return lambda *args: function(*(a + 0.0 for a in args))
+
+
 def _signum(a: Any) -> Any:
     """-1, 0 or 1; NaN for NaN."""
     return a if a != a else type(a)((a > 0) - (a < 0))
@@ -193,7 +198,7 @@ _ROWS = (
     Function("acos", sp.acos, math.acos, np.arccos, mp.acos, (lambda g, n, a: g.neg(_arc_slope(g, a)),)),
     Function("atan", sp.atan, math.atan, np.arctan, mp.atan,
              (lambda g, n, a: g.div(g.one, g.add(g.one, g.mul(a, a))),), {0: 0}.get, sign="argument"),
-    Function("atan2", sp.atan2, math.atan2, np.arctan2, real(mp.atan2),
+    Function("atan2", sp.atan2, _unsigned(math.atan2), _unsigned(np.arctan2), real(mp.atan2),
              (lambda g, n, y, x: _angle_slope(g, y, x, 0), lambda g, n, y, x: _angle_slope(g, y, x, 1))),
     Function("sinh", sp.sinh, math.sinh, np.sinh, mp.sinh, (lambda g, n, a: g.call("cosh", a),), {0: 0}.get,
              sign="argument", by_exp=lambda exp, a: (exp(a) - exp(-a)) / 2,

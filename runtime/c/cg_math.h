@@ -3,7 +3,8 @@
  *     cg_sin cg_cos cg_sincos cg_tan cg_asin cg_acos cg_atan cg_atan2
  *     cg_exp cg_log cg_pow cg_sinh cg_cosh cg_tanh cg_min cg_max cg_sign      (cg_sqrt, cg_abs: cg_real.h)
  *
- * Errors are below 2 ulp over the whole range of each function; special values are those of C99's Annex F. Multiply-adds
+ * Errors are below 2 ulp over the whole range of each function; special values are those of C99's Annex F,
+ * but that a zero has no sign for cg_atan2: in a model it is a real number, whatever product it came from. Multiply-adds
  * are written out, so that, if the compiler fuses nothing else, each lane has the bits of the scalar instance, whatever
  * the compiler and instruction set; the sign and payload of a NaN are not guaranteed. With contraction the bits can
  * differ, but the error bound still holds. Nothing here reads or sets errno or the exception flags. The rounding mode must be to nearest, and operations

@@ -94,7 +94,7 @@ static CG_INLINE cg_real_t cg_atan2(cg_real_t y, cg_real_t x)
         smaller = cg_where(infinite, one, smaller * scale);
         larger = cg_where(zero | infinite, one, larger * scale);
     }
-    return cg_flip(cg_angle(smaller, larger, swapped, cg_signed(x)), cg_sign_of(y));
+    return cg_flip(cg_angle(smaller, larger, swapped, cg_lt(x, cg_splat(0.0))), cg_sign_of(y + 0.0)); /* -0 as 0 */
 }
 
 #endif /* CG_MATH_ARC_H */

@@ -74,7 +74,7 @@ static CG_SHARED float cg_atan2(float y, float x)
         larger = larger == 0.0f || infinite ? 1.0f : larger * scale;
         smaller = infinite ? 1.0f : smaller * scale;
     }
-    return cg_flip(cg_angle(smaller, larger, swapped, (cg_bits(x) & CG_SIGN_BIT) != 0), cg_sign_of(y));
+    return cg_flip(cg_angle(smaller, larger, swapped, x < 0.0f), cg_sign_of(y + 0.0f)); /* -0 as 0 */
 }
 
 #endif /* CG_MATH_ARC_H */

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from runtime_models import needs_core
 from sympy_oracle import Oracle, difference, formed
 
 import chaplygin as cg
+from chaplygin.api.python_model import python_model
 
 t = me.dynamicsymbols._t
 x, y, v, w, f = me.dynamicsymbols("x y v w f")
@@ -95,6 +96,17 @@ def turning(law: Any) -> me.KanesMethod:
 def test_prescribed_motions_in_velocity_constraints(law: Any) -> None:
     model = cg.from_sympy(turning(law(f)), "turning", prescribed={f: sp.sin(t)}).compile()
     assert difference(model, Oracle(formed(turning(law(sp.sin(t)).doit())))) < 1e-10
+
+
+def test_a_zero_has_no_sign() -> None:
+    """atan2(y, x) is pi at y = 0 and x < 0 in SymPy, whether y is ceiling(-1/2), a product or a remainder."""
+    zeros = [sp.ceiling(x), x * y, sp.Mod(x, sp.Rational(1, 4)) * x, -sp.Abs(y), sp.sign(y) * x, y / x, -y]
+    angle = sum(10**i * sp.atan2(zero, x) for i, zero in enumerate(zeros))
+    equations = cg.from_sympy(pushed((angle, 0)), "pushed").equations()
+    models = cg.compile(equations), python_model(equations.program, quiet=True)
+    for at, y0, model in product((-0.5, -0.25), (0.0, -0.0), models):
+        expected = float(angle.subs({x: sp.nsimplify(at), y: 0}).evalf(20))
+        assert model.rhs(0, [at, y0, 0, 0], [1])[2] == pytest.approx(expected, rel=1e-14)
 
 
 CONDITIONS = {
