@@ -125,10 +125,10 @@ def test_ctrl_c_in_a_long_advance_of_few_runs(threads: int, lanes: int) -> None:
     """It is heard within the steps of a run; those that had not arrived have the bits of other batches afterwards."""
     given = {"x": np.linspace(1, 2, N), "x_dot": 0}, {"m": 1, "k": 4}
     batch, other = (oscillator().batch(*given, threads=threads, lanes=lanes) for _ in range(2))
-    begun = time.perf_counter()
+    begun = time.process_time()
     with pytest.raises(KeyboardInterrupt), ctrl_c_after(0.05):
         batch.advance(1e9)  # hours
-    assert time.perf_counter() - begun < 10
+    assert time.process_time() - begun < 10
     assert set(batch.t) == {0.0}
     assert not batch.status.any()
     for one in (batch, other):
