@@ -159,12 +159,15 @@ KINKED = {
 
 @pytest.mark.parametrize("kind", [pytest.param("clipped", marks=pytest.mark.slow), "one-sided", "quadratic"])
 def test_laws_with_kinks(kind: str) -> None:
-    """Exponents and multipliers are those of the declared law."""
+    """Exponents and multipliers are those of the declared law.
+
+    An error in the multipliers is one in the matrix, whose largest is 1: some 10 rtol, beside 0.0018 with one side.
+    """
     law, function = KINKED[kind]
     parts = {"coordinates": [x], "kinetic": u**2 / 2, "potential": x**2 / 2}
     declared = cg.System("kinked", **parts, forces={u: law}).compile()
     fed = cg.System("kinked_by_input", **parts, forces={u: force}).compile()
-    start, how = {"x": 2.0, "x_dot": 0.1}, {"rtol": 1e-8, "atol": 1e-10}
+    start, how = {"x": 2.0, "x_dot": 0.1}, {"rtol": 1e-10, "atol": 1e-12}
     one, two = (
         declared.lyapunov((0, 10), start, **how),
         fed.lyapunov((0, 10), start, inputs={"force": function}, **how),
