@@ -114,8 +114,8 @@ class CheckedSystem(Declaration):
 
     @cached_property
     def needs_constraints(self) -> bool:
-        """Whether the mass matrix of all velocities is singular, and regular on those that the constraints permit."""
-        return needs_constraints(self.nodes)
+        """Whether the mass matrix of all velocities is or can be singular, and regular on permitted ones."""
+        return needs_constraints(self.nodes, lambda: self.independent_constraints)
 
     # -- energies and forces, including those of the bodies -----------------------------------------------------
     @cached_property

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from chaplygin.runtime.interface.assumptions import holds
+
 from ..graph.differentiate import forward, gradient, partials
 from ..graph.evaluate import Point, evaluate, evaluate_with_scale, numeric_matrix
 from ..graph.graph import Graph, Node
 from ..graph.linear import choose_pivots
-from ..symbols.symbols import DeclarationError, Rate, time
+from ..symbols.symbols import DeclarationError, Rate, assumed, time
 from .body_checks import check_bodies, moved_by
 from .nodes import SystemNodes
 from .points import declared_roots, example_point, good_points
@@ -165,11 +167,24 @@ def mass_at(system: SystemNodes, g: Graph, at: Point) -> Any:
     return values
 
 
-def needs_constraints(system: SystemNodes) -> bool:
-    """Whether M is singular at the example point, so that only constraints make the accelerations unique."""
+def needs_constraints(system: SystemNodes, independent: Callable[[], Sequence[int]]) -> bool:
+    """Whether only constraints make the accelerations unique, as M is singular: at the example point, or with a zero
+    there that the assumptions of a parameter permit, as the mass of a pulley."""
     if system.declaration.law is not None or not system.constraints:
         return False
-    return _is_singular(mass_at(system, system.graph.copy(), example_point(system)))
+    g, at = system.graph.copy(), example_point(system)
+    if _is_singular(mass_at(system, g, at)):
+        return True
+    inside = g.symbols([system.kinetic])
+    for p in (p for p in system.parameters if p.name in inside and holds(assumed(p), 0.0)):
+        there = {**at, p.name: 0.0}
+        values, permitted = mass_at(system, g, there), _permitted_directions(system, g, there, independent)
+        regular = (
+            not np.isfinite(values).all() or not np.isfinite(permitted).all() or not _is_singular(values)
+        )
+        if not (regular or _without_inertia(values, permitted)):
+            return True
+    return False
 
 
 def _scaled(values: Any) -> Any:
@@ -196,22 +211,25 @@ def _permitted_directions(
 
 def _check_permitted(system: SystemNodes, values: Any, permitted: Any) -> None:
     """Refuse an M that is singular at the example point unless it is positive on the permitted velocities."""
+    if still := _without_inertia(values, permitted):
+        names = ", ".join(system.declaration.velocities[a].name for a in still)
+        raise DeclarationError(
+            f"the mass matrix is singular at the example point, on the velocities that the constraints permit too: "
+            f"kinetic is not positive for a permitted motion in {names}"
+        )
+
+
+def _without_inertia(values: Any, permitted: Any) -> list[int]:
+    """The velocities in a permitted motion for which M is not positive; none if it is for all of them."""
     scale = np.sqrt(np.abs(np.diag(values)))
     scale[scale == 0] = scale[scale > 0].min(initial=1.0)
     basis = np.linalg.qr(permitted * scale[:, None])[0]
     sizes, directions = np.linalg.eigh(basis.T @ (values / np.outer(scale, scale)) @ basis)
     if sizes[0] > _SINGULAR * abs(sizes[-1]):
-        return
+        return []
     still = np.abs(basis @ directions[:, 0]) / scale
-    names = ", ".join(
-        v.name
-        for v, share in zip(system.declaration.velocities, still, strict=True)
-        if share > 1e-6 * still.max()
-    )
-    raise DeclarationError(
-        f"the mass matrix is singular at the example point, on the velocities that the constraints permit too: kinetic "
-        f"is not positive for a permitted motion in {names}"
-    )
+    found: list[int] = np.flatnonzero(still > 1e-6 * still.max()).tolist()
+    return found
 
 
 def _check_regular(system: SystemNodes, values: Any, scaled: Any) -> None:

@@ -311,3 +311,29 @@ def test_the_slip_of_a_skate_has_a_unit_although_only_its_place_moves_with_it() 
             guess |= {s: off * random.normal() for s in ("phi", "delta", "theta", "z")}
             upright = model.steady_motion(guess, p, keep=["v1"])
             assert max(abs(upright[s]) for s in ("z", "phi", "theta", "delta", "v2", "yaw", "steer")) < 1e-9
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_pulley_whose_mass_is_zero_by_its_number(form: str) -> None:
+    """x1'' = (m1 - m2) g / (m1 + m2 + J / R^2) at J = 0, its derivative by J, and a start moved onto the rope."""
+    x1, x2, a = cg.coordinates("x1 x2 a")
+    m1, m2, J, length, R, g = cg.parameters("m1 m2 J l R g")
+    squares = m1 * cg.rate(x1) ** 2 + m2 * cg.rate(x2) ** 2 + J * cg.rate(a) ** 2
+    given = {"potential": -g * (m1 * x1 + m2 * x2), "holonomic": [x1 + x2 - length, x1 - R * a]}
+    system = cg.System("atwood", coordinates=[x1, x2, a], kinetic=squares / 2, **given)
+    model, p = system.compile(form), {"m1": 1.0, "m2": 2.0, "J": 0.0, "l": 1.0, "R": 0.5, "g": 9.81}
+    start = {"x1": 0.2, "x2": 0.8, "a": 0.4, **{f"{s}_dot": 0.0 for s in ("x1", "x2", "a")}}
+    sol = model.integrate((0, 1), start, p, sensitivities=["J"], **TIGHT)
+    assert sol.success, sol.message
+    assert sol["x1"][-1] == pytest.approx(0.2 - 9.81 / 6, abs=1e-9)
+    assert sol.sensitivity["x1", "J"][-1] == pytest.approx(9.81 / (2 * 9 * 0.25), abs=1e-8)
+    many = cg.ensemble(model, (0, 1), start, p, n=8, lanes=8, progress=False, **TIGHT)
+    assert many["x1"] == pytest.approx(np.full(8, sol["x1"][-1]), abs=1e-11)
+    slope = model.gradient(cg.final("x1"), (0, 1), start, p, **TIGHT)
+    assert slope["J"] == pytest.approx(9.81 / (2 * 9 * 0.25), abs=1e-7)
+    near = model.consistent({**start, "x1": 0.5, "x1_dot": 3.0}, p)
+    # The rope moves as 1 to 2: dx1 = 0.3 m1 / (m1 + m2) by momentum, dx2 = -dx1, and the pulley follows.
+    assert [near[s] for s in ("x1", "x2", "a")] == pytest.approx([0.3, 0.7, 0.6], abs=1e-12)
+    assert [near[f"{s}_dot"] for s in ("x1", "x2", "a")] == pytest.approx([1, -1, 2], abs=1e-12)
+    heavy = squares.subs(dict(zip((m1, m2, J), cg.parameters("a1 a2 a3", positive=True), strict=True)))
+    assert not cg.System("heavy", coordinates=[x1, x2, a], kinetic=heavy, **given).needs_constraints
