@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -124,6 +124,15 @@ def with_events(declared: Declaration, more: Any) -> Declaration:
     longer = Declaration(**declared.parts() | {"events": events.named(every)})
     checks.check_declaration(longer)
     return longer
+
+
+def without(declared: Declaration, empty: Sequence[int]) -> Declaration:
+    """The same declaration without some of its holonomic equations."""
+    first = len(declared.constraints) - len(declared.holonomic)
+    parts = declared.parts()
+    for name, before in (("constraints", first), ("holonomic", 0)):
+        parts[name] = tuple(e for i, e in enumerate(parts[name], -before) if i not in empty)
+    return Declaration(**parts)
 
 
 def _kinematics(kinematics: Any, coordinates: Any, bodies: Iterable[Body]) -> dict[sp.Symbol, Expression]:

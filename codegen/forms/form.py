@@ -62,4 +62,6 @@ class Form:
                 "'no multiplier is needed' fails (an output, event or contact contains the multiplier "
                 f"{system.multipliers[0]})"
             )
+        if system.is_driven and not self.multipliers:
+            return "'the constraints leave a velocity free' fails (the motion is known, and its forces are multipliers)"
         return self.refusal(system)

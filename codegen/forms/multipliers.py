@@ -101,7 +101,9 @@ def _with_constraints(g: Graph, system: CheckedSystem, motion: Motion) -> Motion
 
 def _safest(system: CheckedSystem) -> bool:
     """Whether no choice of independent velocities, which the other forms need, determines the others everywhere."""
-    return not (system.kept or (system.contacts and system.redundancy) or system.independence.sound)
+    return system.is_driven or not (
+        system.kept or (system.contacts and system.redundancy) or system.independence.sound
+    )
 
 
 FORM = Form("multipliers", derive, _refusal, contacts=True, multipliers=True, preferred=_safest)

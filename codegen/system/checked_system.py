@@ -12,7 +12,7 @@ import sympy as sp
 from chaplygin.runtime.interface.messages import short
 
 from ..declare.declaration import Declaration
-from ..declare.declare import Given, declare
+from ..declare.declare import Given, declare, without
 from ..graph.graph import Node
 from ..graph.to_sympy import expressions
 from ..symbols.symbols import check_name
@@ -20,7 +20,7 @@ from ..symbols.values import naming
 from .digest import digest
 from .independence import Independence
 from .mechanism import Screws
-from .nodes import SystemNodes, lowered
+from .nodes import SystemNodes, empty_equations, lowered
 from .redundancy import independent_constraints
 from .regularity import check, needs_constraints
 
@@ -51,7 +51,11 @@ class CheckedSystem(Declaration):
             check(self.nodes, lambda: self.independent_constraints)
 
     def _become(self, declared: Declaration) -> None:
-        vars(self).update(declared.parts(), occurring=declared.occurring, nodes=lowered(declared))
+        nodes = lowered(declared)
+        if empty := empty_equations(nodes):
+            declared = without(declared, empty)
+            nodes = lowered(declared)
+        vars(self).update(declared.parts(), occurring=declared.occurring, nodes=nodes)
 
     @classmethod
     def _of(cls, system: CheckedSystem) -> Self:
@@ -101,6 +105,11 @@ class CheckedSystem(Declaration):
         Their multipliers are not unique: those of least norm are computed.
         """
         return len(self.constraints) - len(self.independent_constraints)
+
+    @property
+    def is_driven(self) -> bool:
+        """Whether the constraints leave no velocity free, so that the motion is known and only its forces are not."""
+        return bool(self.constraints) and len(self.independent_constraints) == len(self.velocities)
 
     @cached_property
     def rank_of_loops(self) -> int:

@@ -13,6 +13,7 @@ from ..declare.events import EventNodes, event_nodes
 from ..graph.differentiate import forward, gradient, partials
 from ..graph.from_sympy import Lowering, UnsupportedExpression
 from ..graph.graph import Graph, Node
+from ..identities.zero import is_zero
 from ..mechanics.screws import Flow
 from ..symbols.place import Entry
 from ..symbols.symbols import DeclarationError, Parameter, Symbols, rate, time
@@ -178,6 +179,14 @@ def lowered(declared: Declaration) -> SystemNodes:
         contacts=contact_nodes(declared, g, value),
         events=event_nodes(declared.events, value),
     )
+
+
+def empty_equations(nodes: SystemNodes) -> list[int]:
+    """The holonomic equations that are zero everywhere, which generators of joints write: they say nothing."""
+    rows = nodes.constraint_rows[len(nodes.constraints) - len(nodes.holonomic) :]
+    g, pairs = nodes.graph, enumerate(zip(nodes.holonomic, rows, strict=True))
+    still = [(i, f) for i, (f, row) in pairs if all(n == g.zero for n in row)]
+    return [i for i, f in still if is_zero(g.copy(), f, nodes.symbols)]
 
 
 def _parameters(declared: Declaration, mechanism: Mechanism) -> Symbols:

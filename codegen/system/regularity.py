@@ -97,9 +97,10 @@ def _check_rows(system: SystemNodes, g: Graph) -> None:
 
 
 def _check_freedom(system: SystemNodes, independent: Callable[[], Sequence[int]]) -> None:
-    """Check that constraints and parametrization leave some velocities free."""
+    """Check that constraints are no more than velocities, and that a law or a parametrization leaves some free."""
     declared, rows = system.declaration, system.constraint_rows
-    if rows and len(independent()) >= len(declared.velocities):
+    most = len(declared.velocities)
+    if len(rows) >= most and (len(rows) > most or declared.law) and len(independent()) >= most:
         raise DeclarationError(
             f"{len(rows)} {'constraint leaves' if len(rows) == 1 else 'constraints leave'} none of the "
             f"{len(declared.velocities)} velocities free"
@@ -221,6 +222,8 @@ def _check_permitted(system: SystemNodes, values: Any, permitted: Any) -> None:
 
 def _without_inertia(values: Any, permitted: Any) -> list[int]:
     """The velocities in a permitted motion for which M is not positive; none if it is for all of them."""
+    if not permitted.shape[1]:
+        return []
     scale = np.sqrt(np.abs(np.diag(values)))
     scale[scale == 0] = scale[scale > 0].min(initial=1.0)
     basis = np.linalg.qr(permitted * scale[:, None])[0]

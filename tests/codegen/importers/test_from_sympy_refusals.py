@@ -68,9 +68,9 @@ K = sp.Symbol("k")
         ((sp.ones(1, 2), sp.Matrix([1]), {X: V}), {}, r"M has shape \(1, 2\).*columns of m < 1 multipliers"),
         ((sp.eye(1), sp.Matrix([1]), {X: 2 * V}), {}, "do not show the order of the speeds"),
         (
-            me.LagrangesMethod(X.diff() ** 2, [X], nonhol_coneqs=[X.diff() - F]),
+            me.LagrangesMethod(X.diff() ** 2, [X], nonhol_coneqs=[X.diff() - F, X.diff() + F]),
             {},
-            "1 constraint leaves none of the 1 velocities free",
+            "2 constraints leave none of the 1 velocities free",
         ),
         (me.System(), {}, "the System has no bodies"),
     ],

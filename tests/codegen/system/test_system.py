@@ -190,7 +190,7 @@ def _dependent() -> tuple[sp.Expr, ...]:
             "contains a coordinate rate",
         ),
         ({"constraints": [W, 2 * W]}, "redundant.*linear combination"),
-        ({"constraints": [W, V, OMEGA]}, "leave none"),
+        ({"constraints": [W, V, OMEGA, W + V]}, "leave none"),
         (
             {"kinetic": KINETIC.subs(W, 0) - J * OMEGA**2 / 2 - M * A**2 * OMEGA**2 / 2},
             "singular at the example point",
