@@ -300,5 +300,5 @@ cdef class Trail:
         if status != CG_OK:
             kernel = "rhs" if adjoint.failed is NULL else adjoint.failed.decode()
             t = self.run.t if adjoint.failed is NULL else adjoint.failed_at
-            raise kernel_failed(self.model.name, self.model.independent, kernel, status, t, -1)
+            raise kernel_failed(self.model, kernel, status, t, -1)
         return by_state, by_rest[:rest], integral

@@ -305,14 +305,14 @@ cdef class KernelCore:
                 and _vector(u, self.inputs, self.n_inputs, self.u, &us)):
             return None
         if function is NULL:
-            raise kernel_failed(self.name, self.independent, kernel, CG_UNSUPPORTED, time, -1)
+            raise kernel_failed(self, kernel, CG_UNSUPPORTED, time, -1)
         if self.model.n_modes > 0 and us != self.u:  # append the modes, which are zero here, to the inputs
             memcpy(self.u, us, self.n_inputs * sizeof(double))
             us = self.u
         out = cnp.PyArray_SimpleNew(1, &n_out, cnp.NPY_DOUBLE)
         status = function(time, xs, ps, us, <double *> cnp.PyArray_DATA(out), self.work)
         if status < 0:
-            raise kernel_failed(self.name, self.independent, kernel, status, time, -1)
+            raise kernel_failed(self, kernel, status, time, -1)
         return out
 
     def rhs(self, t, y, p, u=()):
@@ -369,7 +369,7 @@ cdef class KernelCore:
         cdef double *outs
         cdef double *work
         if entry is NULL:
-            raise kernel_failed(self.name, self.independent, kernel, CG_UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1)
+            raise kernel_failed(self, kernel, CG_UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1)
         n_out, n_in = entry.length, m.n_declared if entry.takes == CG_TAKES_DECLARED else m.n_states
         cdef const double[:] ts = t
         cdef const double[:, :] ys = y
@@ -416,7 +416,7 @@ cdef class KernelCore:
                     result[i, j] = outs[i] if status >= 0 else NAN
         free(block)
         if status < 0 and strict:
-            raise kernel_failed(self.name, self.independent, kernel, status, ts[j if ts.shape[0] > 1 else 0], j if count > 1 else -1)
+            raise kernel_failed(self, kernel, status, ts[j if ts.shape[0] > 1 else 0], j if count > 1 else -1)
         return out
 
 include "_quantities.pxi"

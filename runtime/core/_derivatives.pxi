@@ -59,7 +59,7 @@ def differentiated(ModelCore model, uintptr_t address, str kernel, double t, x, 
                                     &us[0] if us.shape[0] else NULL, given, first_value, out,
                                     first_value + entry.n_values)
             if status != CG_OK:
-                raise kernel_failed(model.name, model.independent, kernel, status, t, -1)
+                raise kernel_failed(model, kernel, status, t, -1)
             for i in range(entry.n_found):
                 for j in range(min(lanes, count - first)):
                     result[i, first + j] = out[i * lanes + j]

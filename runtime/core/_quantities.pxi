@@ -58,7 +58,7 @@ cdef int _fill(KernelCore model, str kernel, double t, const double *x, const do
     cdef cg_kernel_t function = model.model.outputs_fn if kernel == "outputs" else model.model.invariants_fn
     cdef int status = CG_UNSUPPORTED if function is NULL else function(t, x, p, u, model.out, model.work)
     if status < 0:
-        raise kernel_failed(model.name, model.independent, kernel, status, t, -1)
+        raise kernel_failed(model, kernel, status, t, -1)
     return 0
 
 

@@ -41,7 +41,7 @@ cdef class StepperCore:
             self.detector.attach(self.run)
         status = cg_run_start(self.run, t0, &start[0], t0)
         if status < 0:
-            raise KernelError(message_of(status, t0, model.independent), status)
+            raise KernelError(message_of(status, t0, model), status)
         self._watch_pivot(model)
 
     def __init__(self, *arguments):
@@ -110,7 +110,7 @@ cdef class StepperCore:
             self.events = [(float(row[0]), event_record.name(i)) for row, i in zip(event_record.rows, causes) if i >= 0]
         if status < 0:
             why = None if event_record is None else event_record.why(status)
-            text = message_of(status, self.run.t, self.model.independent, why)
+            text = message_of(status, self.run.t, self.model, why)
             raise KernelError(f"{self.model.name} {text}", status)
         return _copy(self.run.x, self.model.n_states)
 
@@ -351,7 +351,7 @@ cdef class StepperCore:
         status = self._drive(self.run.t)
         self.status = self.run.status = before
         if status < 0:
-            text = message_of(status, self.run.t, self.model.independent)
+            text = message_of(status, self.run.t, self.model)
             raise KernelError(f"{self.model.name} {text}", status)
         return 0
 

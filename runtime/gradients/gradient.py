@@ -156,7 +156,7 @@ def backward(
     trail = steps(start, names, options, stops, memory)
     if trail.status < 0:
         why = None if trail.record is None else trail.record.why(trail.status)
-        text = message_of(trail.status, trail.t, model.independent, why)
+        text = message_of(trail.status, trail.t, model, why)
         raise KernelError(f"gradient: the run of {model.name} {text}", trail.status)
     if pivots.KERNEL in model.kernels:
         pivots.report(model, *trail.points, start.p, np.zeros((len(model.inputs), 1)), 0)

@@ -260,5 +260,5 @@ class Jumps:
     def _missing(self, status: int, row: int | None, t: float = 0.0) -> KernelError:
         """What is raised where there is no derivative."""
         moment = t if row is None else float(self.record.rows[row, 0])
-        text = message_of(status, moment, self.model.independent)
+        text = message_of(status, moment, self.model)
         return KernelError(f"gradient: the run of {self.model.name} {text}", status)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from chaplygin.errors import BusyError, KernelError
 
 OK, SINGULAR, NONFINITE, STEP_TOO_SMALL, TOO_MANY_STEPS, INTERRUPTED = 0, -1, -2, -3, -4, -5
@@ -63,20 +65,38 @@ _AT_A_BRANCH: dict[int, str] = {
 """Additional meanings of a status where a coordinate is the independent variable."""
 
 
-def _meaning(status: int, independent: str) -> str:
-    more = "" if independent == "t" else _AT_A_BRANCH.get(status, "")
-    return more + _MESSAGES.get(status, f"status {status}")
+PIVOT = "pivot"
+"""The kernel of models whose velocities kept as states do not determine the others everywhere."""
+CHOOSE = (
+    "keep others by independent=[...] of the form or kept=[...] of the System, declare velocities in the axes of the "
+    "body, or use the form 'multipliers'"
+)
 
 
-def message_of(status: int, t: float, independent: str = "t", found: object = None) -> str:
-    """How a run ended, and when; `independent` names the independent variable, `found` replaces the status's text.
+def undetermined(model: Any) -> str:
+    """What is wrong where the pivot of a model is zero."""
+    kept = [s for s in model.states[model.n_coordinates :] if s != "t"]
+    return f"the velocities kept as states ({', '.join(kept)}) do not determine the others"
+
+
+def _meaning(status: int, model: Any) -> str:
+    text = _MESSAGES.get(status, f"status {status}")
+    if model is None:
+        return text
+    if status == SINGULAR and PIVOT in model._entries:
+        text = f"{undetermined(model)}, or the mass matrix is singular (a pivot fell below its threshold); {CHOOSE}"
+    return ("" if model.independent == "t" else _AT_A_BRANCH.get(status, "")) + text
+
+
+def message_of(status: int, t: float, model: Any = None, found: object = None) -> str:
+    """How a run of a model ended, and when; `found` replaces the status's text.
 
     >>> message_of(-4, 2.5)
     'stopped at t = 2.5: the limit on the number of steps was reached; raise max_steps or loosen rtol and atol'
     """
     if status == 0:
         return f"reached the end of the interval, t = {t:.17g}"
-    return f"stopped at t = {t:.17g}: {_meaning(status, independent) if found is None else found}"
+    return f"stopped at t = {t:.17g}: {_meaning(status, model) if found is None else found}"
 
 
 def accumulating(event: str) -> str:
@@ -92,9 +112,7 @@ def busy(what: str) -> BusyError:
     )
 
 
-def kernel_failed(
-    model: str, independent: str, kernel: str, status: int, t: float, column: int
-) -> KernelError:
-    """The error for a kernel that returned `status` at time `t` (in column `column` if >= 0)."""
+def kernel_failed(model: Any, kernel: str, status: int, t: float, column: int) -> KernelError:
+    """The error for a kernel of a model that returned `status` at time `t` (in column `column` if >= 0)."""
     where = f"t = {t:.17g}" if column < 0 else f"t = {t:.17g}, column {column}"
-    return KernelError(f"{model}.{kernel} at {where}: {_meaning(status, independent)}", status)
+    return KernelError(f"{model.name}.{kernel} at {where}: {_meaning(status, model)}", status)

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..interface.arguments import Array, wide
-from ..interface.statuses import SINGULAR
+from ..interface.statuses import CHOOSE, PIVOT, SINGULAR, undetermined
 from .consistency import warn
 
 if TYPE_CHECKING:
     from ..interface.base_model import BaseModel
 
-KERNEL = "pivot"
+KERNEL = PIVOT
 LOST = 0.01
 """A pivot below this fraction of its largest value so far is lost."""
 
@@ -50,7 +50,7 @@ def _lost(values: Array, best: Array, first: Any) -> NDArray[np.bool_]:
 
 def _from(model: BaseModel, t: float) -> str:
     where = f"about {model.independent} = {t:.6g}"
-    return f"{where} {_undetermined(model)}: the results are less accurate from there; {_advice}"
+    return f"{where} {undetermined(model)}: the results are less accurate from there; {CHOOSE}"
 
 
 def at_start(model: BaseModel, t0: float, names: Sequence[str], start: Array, p: Array) -> str:
@@ -69,7 +69,7 @@ def at_start(model: BaseModel, t0: float, names: Sequence[str], start: Array, p:
     if not lost.size:
         return ""
     where = f" in column {lost[0]}" if len(values) > 1 else ""
-    return f"initial: {_undetermined(model)} at {model.independent} = {t0:.6g}{where}; {_advice}"
+    return f"initial: {undetermined(model)} at {model.independent} = {t0:.6g}{where}; {CHOOSE}"
 
 
 class Pivots:
@@ -104,8 +104,8 @@ class Pivots:
         count = int(self.lost.sum())
         if count:
             warn(
-                f"{self.model.name}: in {count} of {len(self.lost)} {what} {_undetermined(self.model)}: these "
-                f"results are less accurate; {_advice}",
+                f"{self.model.name}: in {count} of {len(self.lost)} {what} {undetermined(self.model)}: these "
+                f"results are less accurate; {CHOOSE}",
                 RuntimeWarning,
             )
 
@@ -124,14 +124,6 @@ class StepperPivot:
             self.pivots = Pivots(self.model, *at, p[: len(self.model.parameters), None])
         elif self.pivots.see(*at):
             warn(f"{self.model.name}: {_from(self.model, t)}", RuntimeWarning)
-
-
-_advice = "declare other velocities as kept=[...], or use the form 'multipliers'"
-
-
-def _undetermined(model: BaseModel) -> str:
-    kept = [s for s in model.states[model.n_coordinates :] if s != "t"]
-    return f"the velocities kept as states ({', '.join(kept)}) do not determine the others"
 
 
 def report(model: BaseModel, t: Array, y: Array, p: Array, u: Array, status: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from chaplygin.errors import ArgumentError
 
 from ..interface.arguments import Array
-from ..interface.statuses import message_of
+from ..interface.statuses import SINGULAR, message_of
 from ..problem import pivots
 from ..problem.consistency import Accepted, drift, warn
 from ..problem.continued import Continued, last
@@ -95,10 +95,10 @@ class RunData(Continued):
         determine the others, and a constraint that the run has left by more than its tolerances explain.
         """
         why = None if self._event_record is None else self._event_record.why(self.status)
-        end = message_of(self.status, self.t_reached, self.model.independent, why)
+        end = message_of(self.status, self.t_reached, self.model, why)
         if self.model.has_redundant_constraints:
             end += "; constraints are redundant: their multipliers are those of least norm"
-        if pivots.KERNEL in self.model._entries:
+        if pivots.KERNEL in self.model._entries and self.status != SINGULAR:
             lost = pivots.loss(self.model, self.t, self.y, self._p, self._u(), self.status)
             end = f"{end}; {lost}" if lost else end
         off = self._drift()

@@ -124,9 +124,7 @@ class PythonModel(ModelRuns):
         self, kernel: str, t: Array, y: Array, p: Array, u: Array, extra: Any, strict: bool = True
     ) -> Array:
         if kernel not in self._entries:
-            raise kernel_failed(
-                self.name, self.independent, kernel, UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1
-            )
+            raise kernel_failed(self, kernel, UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1)
         python = self.functions.python[kernel]
         event = isinstance(extra, int)
         tables = [y, p, u] if event or extra is None else [y, p, u, extra]
@@ -142,9 +140,7 @@ class PythonModel(ModelRuns):
             except (ArithmeticError, ValueError) as error:
                 if strict:
                     column = j if count > 1 else -1
-                    raise kernel_failed(
-                        self.name, self.independent, kernel, status_of(error), moment, column
-                    ) from error
+                    raise kernel_failed(self, kernel, status_of(error), moment, column) from error
         return result
 
     @shown

@@ -117,9 +117,7 @@ class PythonStepper(BaseStepper):
         self.n_steps += sol.n_steps
         self.t, self._y, self.status = float(sol.t_reached), sol.y[:, -1].copy(), sol.status
         if sol.status < 0:
-            raise KernelError(
-                f"{self.model.name} {message_of(sol.status, self.t, self.model.independent)}", sol.status
-            )
+            raise KernelError(f"{self.model.name} {message_of(sol.status, self.t, self.model)}", sol.status)
         return self._now()[1]
 
     def advance_by(self, dt: float) -> Array:

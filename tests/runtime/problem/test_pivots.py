@@ -17,6 +17,7 @@ import chaplygin as cg
 from chaplygin.codegen.graph.evaluate import evaluate, evaluate_many
 from chaplygin.codegen.graph.graph import Graph
 from chaplygin.codegen.graph.linear import solve_whole
+from chaplygin.errors import KernelError
 
 G, SLOPE, TURN = 9.81, 0.1, 2.0
 TIGHT = {"rtol": 1e-10, "atol": 1e-12}
@@ -225,7 +226,9 @@ def test_a_start_without_a_pivot_is_refused() -> None:
     model = skate(kept=[cg.rate(cg.coordinates("x")), cg.rate(cg.coordinates("a"))]).compile()
     start = {"x": 0, "y": 0, "a": np.pi / 2, "x_dot": 0, "a_dot": 1}
     undetermined = r"the velocities kept as states \(x_dot, a_dot\) do not determine the others"
-    advice = r"declare other velocities as kept=\[\.\.\.\], or use the form 'multipliers'"
+    advice = (
+        r"keep others by independent=\[...\] of the form or kept=\[...\] of the System, .* form 'multipliers'"
+    )
     with pytest.raises(cg.ArgumentError, match=f"^initial: {undetermined} at t = 0; {advice}$"):
         model.integrate((0, 1), {**start, "y_dot": 1}, {})
     several = {**start, "a": [0, np.pi / 2], "y_dot": 0}
@@ -234,7 +237,11 @@ def test_a_start_without_a_pivot_is_refused() -> None:
     with pytest.warns(RuntimeWarning, match=f"about t = 0 {undetermined}"):
         sol = model.integrate((0, 1), start, {})
     assert (sol.status, len(sol.t)) == (-1, 1)
-    assert re.search(f"singular .*; about t = 0 {undetermined}", sol.message)
+    singular = f"{undetermined}, or the mass matrix is singular .*; {advice}$"
+    assert re.search(f"^stopped at t = 0: {singular}", sol.message)
+    for call in (lambda: model.rhs(0, list(start.values()), []), lambda: model.stepper(start, {}).advance(1)):
+        with pytest.raises(KernelError, match=f"at t = 0: {singular}"):
+            call()
 
 
 def test_whittakers_form_says_so_too() -> None:
@@ -249,7 +256,7 @@ def test_whittakers_form_says_so_too() -> None:
     )
     model = loop.compile("whittaker", along="c")
     start = {"x": 1, "y": 0, "x_dot": 0, "y_dot": 1, "c_dot": 1}
-    with pytest.raises(cg.ArgumentError, match=r"^initial: .* \(x_dot_prime\) .* at c = 0; declare other"):
+    with pytest.raises(cg.ArgumentError, match=r"^initial: .* \(x_dot_prime\) .* at c = 0; keep others"):
         model.integrate((0, 1), start, {})
     start |= {"x": np.cos(0.5), "y": np.sin(0.5), "x_dot": -np.sin(0.5), "y_dot": np.cos(0.5)}
     sol = model.integrate((0, 2), start, {}, **TIGHT)
