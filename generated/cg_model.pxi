@@ -31,6 +31,7 @@ cdef extern from "chaplygin.h" nogil:
     ctypedef struct cg_event_t:
         const char *name
         int32_t terminal
+        int32_t has_reset
 
     ctypedef struct cg_contact_t:
         const char *name

@@ -14,7 +14,7 @@ from chaplygin.runtime.interface.messages import short
 from ..graph.from_sympy import function_of_time, is_function_of_time
 from ..symbols import values as checks
 from ..symbols.place import Entry
-from ..symbols.symbols import Coordinate, DeclarationError, Parameter, Velocity, check_name
+from ..symbols.symbols import Coordinate, DeclarationError, Input, Parameter, Velocity, check_name
 
 if TYPE_CHECKING:
     from ..graph.graph import Node
@@ -33,6 +33,9 @@ class Event:
     reset : {coordinate or velocity: expression}, the state after the event in terms of the state before it; variables
         not named keep their values. The reset must satisfy the constraints: the new state is not projected, and
         off them the run ends with status -14.
+    when : a condition, as ``x < 0`` or ``sympy.And(x < 0, v > 0)``, in what the guard may contain: the event occurs
+        only where it holds on the side from which the motion comes, before the reset. A crossing where it does not hold
+        is none, nor does the event occur when it comes to hold while the guard is beyond zero.
     name : a plain identifier; by default `event_1`, `event_2` ... by position.
 
     Simultaneous events happen in the order in which they are declared.
@@ -65,6 +68,7 @@ class Event:
     terminal: bool = False
     reset: Mapping[sp.Symbol, Any] | None = None
     name: str | None = None
+    when: Any = None
 
     def __post_init__(self) -> None:
         where = f"Event {self.name!r}" if self.name is not None else f"Event({self.expr!s:.40})"
@@ -82,6 +86,8 @@ class Event:
                 f"{where}: expr = {self.expr} does not change during a run, so it never passes through zero; give an "
                 "expression in coordinates, velocities, inputs or the time"
             )
+        if self.when is not None:
+            object.__setattr__(self, "when", checks.condition(f"{where}: when", self.when))
         if self.reset is not None:
             if not isinstance(self.reset, Mapping):
                 raise DeclarationError(
@@ -93,21 +99,28 @@ class Event:
                 if isinstance(key, str):
                     raise DeclarationError(f"{where}: reset: use the symbol {key} as a key, not its name")
                 if not isinstance(key, (Coordinate, Velocity)) and not is_function_of_time(key):
+                    constant = ""
+                    if isinstance(key, (Parameter, Input)):
+                        constant = (
+                            f" but {'a parameter' if isinstance(key, Parameter) else 'an input'}, which no event sets; "
+                            f"declare a coordinate of rate 0 in its place, kinematics={{..., {key}: 0}} with "
+                            f"{key} = coordinates({str(key)!r}), whose initial value is set for each run"
+                        )
                     raise DeclarationError(
-                        f"{where}: reset: {key!s} is not the symbol of a coordinate or velocity"
+                        f"{where}: reset: {key!s} is not the symbol of a coordinate or velocity{constant}"
                     )
             made = {k: checks.scalar(f"{where}: reset[{k}]", v) for k, v in self.reset.items()}
             object.__setattr__(self, "reset", MappingProxyType(made))
 
     def __reduce__(self) -> tuple[Any, ...]:
         reset = None if self.reset is None else dict(self.reset)
-        return Event, (self.expr, self.direction, self.terminal, reset, self.name)
+        return Event, (self.expr, self.direction, self.terminal, reset, self.name, self.when)
 
     def __repr__(self) -> str:
         reset = dict(self.reset) if self.reset is not None else None
         return (
             f"Event({self.expr}, direction={self.direction}, terminal={self.terminal}, reset={reset}, "
-            f"name={self.name!r})"
+            f"name={self.name!r}" + (")" if self.when is None else f", when={self.when})")
         )
 
 
@@ -120,6 +133,13 @@ class EventNodes:
     terminal: bool
     guard: Node
     reset: Mapping[sp.Symbol, Node]
+    when: Node | None
+    """1 where its condition holds, 0 elsewhere; None without one."""
+
+    @property
+    def expressions(self) -> tuple[Node, ...]:
+        """All of its nodes."""
+        return (self.guard, *self.reset.values(), *(() if self.when is None else (self.when,)))
 
 
 def named(given: Any) -> tuple[Event, ...]:
@@ -145,6 +165,9 @@ def entries(events: Sequence[Event]) -> list[tuple[Entry, Any]]:
     for event in events:
         found.append((Entry("events", event.name), event.expr))
         found += [(Entry("events", event.name, "reset", k), v) for k, v in (event.reset or {}).items()]
+        if event.when is not None:
+            holds = sp.Piecewise((1, event.when), (0, True), evaluate=False)
+            found.append((Entry("events", event.name, "when"), holds))
     return found
 
 
@@ -157,6 +180,7 @@ def event_nodes(events: Sequence[Event], value: Mapping[Entry, Node]) -> tuple[E
             e.terminal,
             value[Entry("events", e.name)],
             {k: value[Entry("events", e.name, "reset", k)] for k in e.reset or {}},
+            None if e.when is None else value[Entry("events", e.name, "when")],
         )
         for e in events
     )

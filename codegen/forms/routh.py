@@ -50,7 +50,7 @@ def derive(system: CheckedSystem, ignore: Sequence[sp.Symbol] | None = None) -> 
     reduced = _reduced(g, system, gone, [g.symbol(s.name) for s in constants])
     rates, mass, force = _equations(g, system, reduced)
     # The user's outputs and events keep the coordinates that they need.
-    events = [n for e in nodes.events for n in (e.guard, *e.reset.values())]
+    events = [n for e in nodes.events for n in e.expressions]
     wanted = g.substitute([*nodes.outputs.values(), *events], reduced.eliminated)
     kept = _closed(g, fields.coordinates, rates, [*force, *(m for row in mass for m in row), *wanted])
     declared = {system.velocities[r]: g.neg(s) for r, s in zip(gone, reduced.by_a, strict=True)}

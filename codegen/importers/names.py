@@ -93,7 +93,8 @@ class Names:
         reset = None
         if given.reset is not None:
             reset = {self(where, key): self(where, e) for key, e in given.reset.items()}
-        return replace(given, expr=self(where, given.expr), reset=reset)
+        when = None if given.when is None else self(where, given.when)
+        return replace(given, expr=self(where, given.expr), reset=reset, when=when)
 
     def example(self, given: Mapping[Any, Any]) -> dict[sp.Symbol, Any]:
         """Example values, given by SymPy's symbols, by declared ones or by name."""

@@ -18,6 +18,14 @@ def guards(d: Dynamics) -> Iterator[Kernel]:
         yield d.kernel("guards", [node for _, node in d.guards], [v.name for v, _ in d.guards])
 
 
+def conditions(d: Dynamics) -> Iterator[Kernel]:
+    """Which events may occur, by their conditions."""
+    g, events = d.graph, d.eqs.system.nodes.events
+    if any(e.when is not None for e in events):
+        nodes = g.substitute([g.one if e.when is None else e.when for e in events], d.eqs.permitted)
+        yield d.kernel("when", nodes, [f"whether {e.name} may occur" for e in events])
+
+
 def resets(d: Dynamics) -> Iterator[Kernel]:
     """The state after each event that has a reset: `reset_<i>` for event i."""
     for i, after in enumerate(states_after(d.eqs)):

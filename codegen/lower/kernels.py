@@ -112,6 +112,7 @@ KERNELS: dict[KernelRow, Maker] = {
     KernelRow("outputs", "the outputs", slot="outputs_fn", effort=1 / 8): outputs,
     KernelRow("invariants", "the invariants, then the residuals", slot="invariants_fn", effort=1 / 8): invariants,
     KernelRow("guards", "the guards of the events, then the kinks of rhs", slot="guards_fn"): event_kernels.guards,
+    KernelRow("when", "1 for each event whose condition holds, 0 for the others"): event_kernels.conditions,
     KernelRow("reset", "the state after an event", "event", "reset"): event_kernels.resets,
     KernelRow("contacts", "v, T, mu |N|, dv/dt and N of each contact", slot="contacts_fn"): event_kernels.contacts,
     KernelRow("project", "the state with no slip in the contacts that stick", slot="project"): event_kernels.project,

@@ -14,6 +14,7 @@ from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 
 from chaplygin.errors import RangeError
+from chaplygin.runtime.interface.messages import short
 
 from ..graph.from_sympy import function_of_time
 from .place import Entry
@@ -73,6 +74,18 @@ def scalar(where: Entry | str, value: Any) -> Any:
     if not isinstance(result, sp.Expr) or getattr(result, "is_Matrix", False):
         raise DeclarationError(f"{where} is {type(result).__name__}; give a scalar SymPy expression")
     return result
+
+
+def condition(where: Entry | str, value: Any) -> Any:
+    """A value as a SymPy condition; what Python has compared already, as with ==, is refused."""
+    if isinstance(value, (bool, sp.logic.boolalg.BooleanAtom)):
+        raise DeclarationError(
+            f"{where} is {value}, which no motion changes; give a condition such as x < 0, or sympy.Eq(a, b): a == b "
+            "compares expressions at once"
+        )
+    if not isinstance(value, sp.logic.boolalg.Boolean) or isinstance(value, sp.Expr):
+        raise DeclarationError(f"{where} is {short(value)}; give a condition such as x < 0")
+    return value
 
 
 def mapping(entry: str, given: Any) -> Mapping[Any, Any]:

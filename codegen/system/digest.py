@@ -22,7 +22,7 @@ def canonical(system: SystemNodes) -> str:
     roots += [*system.forces, *system.constraint_offsets, *(n for row in system.constraint_rows for n in row)]
     roots += [*system.beta, *system.outputs.values(), *system.holonomic]
     roots += [n for c in system.contacts for n in (c.offset, *c.row, c.normal, c.mu)]
-    roots += [n for e in system.events for n in (e.guard, *e.reset.values())]
+    roots += [n for e in system.events for n in e.expressions]
     roots += [] if declared.law is None else [system.entries[place] for place, _ in declared.law.entries()]
     number, described = numbered(g, roots)
     lines = [declared.name]
@@ -38,6 +38,7 @@ def canonical(system: SystemNodes) -> str:
     lines += described
     lines += [f"contact {c.name}" for c in system.contacts]
     lines += [f"event {e.name} {e.direction} {e.terminal} {[str(k) for k in e.reset]}" for e in system.events]
+    lines += [f"condition of {e.name}" for e in system.events if e.when is not None]
     lines += [] if declared.law is None else [declared.law.text()]
     lines += [f"kept {v}" for v in declared.kept]
     lines += [f"quaternion {q}" for q in declared.quaternions]

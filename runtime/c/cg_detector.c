@@ -13,7 +13,7 @@ static size_t cg_detector_layout(cg_detector_t *detector, char *base, int32_t ld
     double **const by_index[] = {&detector->direction, &detector->limit, &detector->sign, &detector->count, &detector->sign_new,
                                  &detector->active, &detector->root, &detector->cursor, &detector->fired, &detector->fires,
                                  &detector->scale,  &detector->end, &detector->values};
-    double **const by_guard[] = {&detector->kept, &detector->noise, &detector->before, &detector->turned};
+    double **const by_guard[] = {&detector->kept, &detector->noise, &detector->before, &detector->turned, &detector->done};
     for (size_t i = 0; i < sizeof by_index / sizeof *by_index; i++) {
         *by_index[i] = cg_take(base, &offset, detector->n_observed);
     }
@@ -89,6 +89,8 @@ int cg_detector_init(cg_detector_t *detector, size_t size, const cg_model_t *mod
     memset(detector, 0, size);
     cg_detector_sizes(detector, model, n_functions);
     detector->size = cg_detector_layout(detector, (char *)detector, CG_PADDED(model->n_states));
+    const cg_kernel_entry_t *const when = cg_kernel(model, "when");
+    detector->when = when == NULL ? NULL : (cg_kernel_t)when->function;
     detector->contact = -1;
     detector->logs_fields = (flags & CG_LOG_FIELDS) != 0;
     detector->watches_kinks = (flags & CG_WATCH_KINKS) != 0;
@@ -118,6 +120,7 @@ void cg_detector_reset(cg_detector_t *detector)
     memset(detector->end, 0, sizeof(double) * (size_t)detector->n_observed);
     memset(detector->kept, 0, sizeof(double) * (size_t)detector->n_guards);
     memset(detector->noise, 0, sizeof(double) * (size_t)detector->n_guards);
+    memset(detector->done, 0, sizeof(double) * (size_t)detector->n_guards);
     memset(detector->flights, 0, sizeof *detector->flights * (size_t)detector->n_guards);
     detector->pending = 0;
     detector->again = 0;
@@ -144,15 +147,15 @@ void cg_detector_inputs_changed(cg_detector_t *detector)
 
 /* ---- saving ---- */
 
-enum { CG_SAVED = 5 };
+enum { CG_SAVED = 6 };
 
 /* What is saved, in order: copies it from the detector to `place`, or back. The result is its size. */
 static size_t cg_detector_copy(const cg_detector_t *detector, char *place, int back)
 {
     const size_t by_index = sizeof(double) * (size_t)detector->n_observed, by_guard = sizeof(double) * (size_t)detector->n_guards;
     double *const arrays[CG_SAVED] = {detector->sign, detector->count, detector->kept, detector->noise,
-                                      (double *)(void *)detector->flights};
-    const size_t bytes[CG_SAVED] = {by_index, by_index, by_guard, by_guard,
+                                      detector->done, (double *)(void *)detector->flights};
+    const size_t bytes[CG_SAVED] = {by_index, by_index, by_guard, by_guard, by_guard,
                                     sizeof *detector->flights * (size_t)detector->n_guards};
     size_t offset = 0;
     for (int i = 0; i < CG_SAVED; i++) {

@@ -167,6 +167,7 @@ int cg_run_extend(cg_run_t *run, cg_time_t t_end)
 void cg_run_changed(cg_run_t *run)
 {
     if (run->detector != NULL) {
+        memset(run->detector->done, 0, sizeof(double) * (size_t)run->detector->n_guards);
         cg_detector_again(run->detector);
     }
     run->have_f = 0;

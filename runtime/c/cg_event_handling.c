@@ -6,6 +6,7 @@
 
 enum { MOST_CROWDED = 10000 };
 #define CG_CROWDED 1e-6
+#define CG_BEFORE 64.0 /* rounding errors of time and state, before which a condition is judged */
 #define CG_SHORT 1e-2 /* of the longest time between events: a flight that is one of many */
 
 /* Counts what occurs now. CG_ACCUMULATING: too many events at one time, or contacts and functions too close together. */
@@ -84,6 +85,40 @@ static int cg_event_handling_kinks_alone(cg_run_t *run)
         others = run->detector->fired[i] != 0.0 && (cg_jump_kink(run, i, run->t, run->x, &is) != CG_OK || is == CG_KINK_JUMPS);
     }
     return !others;
+}
+
+/* Of what has fired, events whose condition does not hold have only crossed zero. It is judged as far before run->t as rounding
+ * allows, where a step has led there; the motion does not come to what fires at a start or follows from others. */
+static int cg_event_handling_conditions(cg_run_t *run)
+{
+    cg_detector_t *const detector = run->detector;
+    double *const holds = detector->fires, size = 0.0, speed = 0.0, since = 0.0;
+    int any = 0;
+    for (int32_t i = 0; i < run->model->n_events; i++) {
+        any = any || detector->fired[i] != 0.0;
+    }
+    if (detector->when == NULL || !any) {
+        return CG_OK;
+    }
+    int status = detector->follows ? CG_OK : cg_run_derivative(run);
+    for (int32_t i = 0; i < run->n_own && !detector->follows; i++) {
+        size = cg_larger(size, fabs(run->x[i]));
+        speed = cg_larger(speed, fabs(run->f[i]));
+    }
+    if (!detector->follows) {
+        since = CG_BEFORE * (2.0 * cg_step_smallest(run->t) + (speed > 0.0 ? CG_ZERO * size / speed : 0.0));
+    }
+    for (int32_t i = 0; i < run->n; i++) {
+        detector->x[i] = run->x[i] - (since > 0.0 ? run->direction * since * run->f[i] : 0.0);
+    }
+    const double t = run->t - run->direction * since;
+    status = status == CG_OK ? cg_run_inputs(run, t, detector->x) : status;
+    status = status == CG_OK ? detector->when(cg_time_of_model(run, t), detector->x, run->p, run->u, holds, run->work) : status;
+    for (int32_t i = 0; i < run->model->n_events && status == CG_OK; i++) {
+        detector->fired[i] = holds[i] != 0.0 ? detector->fired[i] : 0.0;
+    }
+    const int back = cg_run_inputs(run, run->t, run->x);
+    return status != CG_OK ? status : back;
 }
 
 /* The event `index` at run->t: its reset, if it has one. */
@@ -257,13 +292,18 @@ int cg_detector_handle(cg_run_t *run, cg_record_t *record)
     while (detector->pending) {
         if (detector->pending == 1) {
             int64_t rows = 0;
+            detector->verdict = cg_event_handling_conditions(run);
             for (int32_t i = 0; i < detector->n_observed; i++) {
                 rows += detector->fired[i] != 0.0;
             }
             if (!cg_detector_has_room(detector, rows)) {
                 return CG_EVENTS_FULL;
             }
-            detector->verdict = cg_event_handling_instant(run, record);
+            if (rows > 0 && detector->verdict == CG_OK) {
+                detector->verdict = cg_event_handling_instant(run, record);
+            } else {
+                detector->pending = detector->follows = 0;
+            }
         }
         if (detector->pending == 2) {
             const int status = record == NULL ? CG_OK : cg_record_jump(run, record);

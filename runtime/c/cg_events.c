@@ -69,6 +69,9 @@ void cg_detector_before_step(cg_run_t *run)
 {
     run->detector->anchor = run->t_anchor;
     run->detector->n_anchor = run->n_anchor;
+    if (run->detector->memory.begun != CG_WATCH_BEGUN) {
+        memset(run->detector->done, 0, sizeof(double) * (size_t)run->detector->n_guards);
+    }
     run->detector->memory.begun = CG_WATCH_BEGUN;
 }
 

@@ -18,8 +18,8 @@
  *     twice.
  *   - At the start and after a reset, the side of a guard that is zero to rounding is that to which the flow takes it
  *     first (cg_sides.c). One that the reset has not moved, or whose event has a reset, keeps the side it had, or at the
- *     start the one from which it can occur, so that leaving to the other side is a crossing, then and there. One that
- *     stays at zero goes on to keep it.
+ *     start the one from which it can occur (the other one, where the run goes on from that event), so that leaving to the
+ *     other side is a crossing, then and there. One that stays at zero goes on to keep it.
  *   - After a reset, what counts for a guard that jumps over zero where the state is is its distance from there, not its value;
  *     until that is visible, its sign is rounding, and it is on the side to which the flow takes it (cg_surface.c).
  *   - A guard that vanishes where contacts stick is not observed meanwhile, and has no side when they slip (cg_held.c).
@@ -38,6 +38,8 @@
  *     and than 1000 times the last coefficients from zero, except towards a first sample whose side is known and around
  *     a single zero, and there it has the slope of that distance. A dip that is narrower than 1/500 of the step and falls
  *     between all samples is missed; reduce max_step in that case.
+ *   - An event with a condition occurs only where that holds on the side from which the motion comes; elsewhere its guard has
+ *     crossed zero, and nothing else happens.
  *   - A reset that leaves the constraints ends the run with CG_UNCLOSED; nothing is moved.
  *   - Accumulation: after its own reset, a guard bends back to the side from which the event occurred, before time or
  *     state resolve that it left; or events follow one another at one time, more of them than 100 and the square of their
@@ -216,6 +218,8 @@ typedef struct cg_detector {
     double anchor;       /* t_anchor and n_anchor before the last step */
     int64_t n_anchor;
     cg_detector_memory_t memory;
+    double *done; /* [n_guards] 1: the run goes on from where this event has happened; to be set after cg_run_start */
+    cg_kernel_t when; /* the model's kernel of that name; NULL: no event has a condition */
 } cg_detector_t;
 
 size_t cg_detector_size(const cg_model_t *model, int32_t n_functions);

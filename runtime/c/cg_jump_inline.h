@@ -272,13 +272,15 @@ static int cg_check_at_zero(const cg_jump_at_t *at, const unsigned char *fired, 
     int status = CG_OK;
 #ifdef CG_MODEL_ALONG_GUARDS
     const cg_detector_t *const detector = at->detector;
-    double sided[CG_SIDED], slopes[CG_LANES], rate = 0.0, slack = 0.0;
+    double sided[CG_SIDED], slopes[CG_LANES], holds[CG_MODEL_EVENTS + 1], rate = 0.0, slack = 0.0;
     memcpy(sided, p, sizeof(double) * CG_MODEL_NP);
     memcpy(sided + CG_MODEL_NP, detector->sign + CG_MODEL_EVENTS, sizeof(double) * CG_KINKS);
+    status = detector->when == NULL ? CG_OK : detector->when(at->t, x, p, u, holds, work);
     for (int32_t i = 0; i < CG_MODEL_EVENTS && status == CG_OK; i++) {
         const cg_crossed_t crossed = cg_guard(i);
         const double leaves = detector->leaving[i].side;
-        if (fired[i] || leaves == 0.0 || detector->direction[i] * leaves < 0.0 || !cg_would_change(at, i, p, u, x, work)) {
+        const int none = fired[i] || detector->done[i] != 0.0 || (detector->when != NULL && holds[i] == 0.0);
+        if (none || leaves == 0.0 || detector->direction[i] * leaves < 0.0 || !cg_would_change(at, i, p, u, x, work)) {
             continue;
         }
         status = cg_slopes(&crossed, at->t, x, sided, u, v, slopes, work);

@@ -27,7 +27,7 @@ static double cg_sides_kept(const cg_run_t *run, int32_t i, int start)
         return 0.0;
     }
     if (start) {
-        return -direction;
+        return detector->done[i] != 0.0 ? direction : -direction;
     }
     if (detector->fired[i] != 0.0) {
         return -detector->sign[i]; /* `sign` is the far side */

@@ -359,6 +359,7 @@ cdef extern from "cg_events.h" nogil:
         int32_t log_row
         double *direction
         double *limit
+        double *done
         double *solutions
         int32_t n_solutions
         int32_t contact

@@ -41,7 +41,7 @@ cdef class Trail:
     cdef readonly int status
     cdef readonly Py_ssize_t n_stops
 
-    def __cinit__(self, ModelCore whole, options, double t0, x0, p, inputs, stops, double memory, ModelCore own=None):
+    def __cinit__(self, ModelCore whole, options, double t0, x0, p, inputs, stops, double memory, ModelCore own=None, tuple past=()):
         cdef given_t given = BY_DEFAULT
         cdef const double[::1] parameters = p
         cdef ModelCore model = whole if own is None else own
@@ -75,7 +75,7 @@ cdef class Trail:
         self.most_slopes = int(memory / 2 / row / self.tableau.n_stages)
         self.trail.n_stages, self.trail.stride = self.tableau.n_stages, 1
         self._extend(FIRST_STEPS)
-        self._forward(t0, x0, stops)
+        self._forward(t0, x0, stops, past)
         if self.detector is not None:
             self._events(t0)
 
@@ -100,7 +100,7 @@ cdef class Trail:
         trail.at = <int64_t *> _extended(trail.at, trail.n_slots * sizeof(int64_t))
         return 0
 
-    cdef int _forward(self, double t0, x0, stops) except -1:
+    cdef int _forward(self, double t0, x0, stops, tuple past) except -1:
         """The run up to the last stop, or to where it fails."""
         cdef cg_record_t record
         cdef const double[::1] start = x0
@@ -116,6 +116,8 @@ cdef class Trail:
         before = None
         for k in range(ends.shape[0]):
             status = cg_run_extend(self.run, ends[k]) if k else cg_run_start(self.run, t0, &start[0], ends[k])
+            if k == 0 and self.detector is not None:
+                self.detector.go_on(past)
             while status == CG_OK:
                 free = min(budget, self.trail.capacity - self.trail.n_steps)
                 with nogil:

@@ -198,6 +198,7 @@ class Trail:
         stops: Array,
         memory: float,
         own: ModelCore | None = None,
+        past: tuple[int, ...] = (),
     ) -> None: ...
     @property
     def t(self) -> float: ...

@@ -25,6 +25,7 @@ from types import MappingProxyType
 from ..interface import arguments
 from ..problem import options, pivots
 from ..problem.consistency import STRICT, Accuracy
+from ..problem.continued import past_of
 from ..interface.description import KINDS, KernelEntry, Method, TAKES
 from chaplygin.errors import ArgumentError, KernelError, LoadError
 from ..interface.statuses import busy, kernel_failed, message_of
@@ -137,6 +138,7 @@ cdef class KernelCore:
     cdef readonly tuple checked_at_start  # those that must be zero at the start of a run
     cdef readonly tuple events, kinks, contacts, modes
     cdef readonly tuple _terminal  # of each event, whether it ends a run
+    cdef readonly tuple _resets    # the indices of the events that have a reset
     cdef readonly tuple _signs      # of each contact: the index of its sign mode, or -1
     cdef readonly str name, form, digest, generator, independent
     cdef readonly dict _entries  # the kernels by name
@@ -189,6 +191,7 @@ cdef class KernelCore:
         self._signs = tuple([m.contacts[i].sign for i in range(m.n_contacts)]) if m.contacts is not NULL else ()
         self.modes = _names(m.modes, m.n_modes, []) if m.modes is not NULL else ()
         self._terminal = tuple([m.events[i].terminal != 0 for i in range(len(self.events))])
+        self._resets = tuple([i for i in range(len(self.events)) if m.events[i].has_reset != 0])
         self.hybrid = m.n_events > 0 or m.n_contacts > 0
         self.n_states, self.n_parameters, self.n_inputs = m.n_states, m.n_parameters, m.n_inputs
         self.n_coordinates, self.n_work = m.n_coordinates, m.n_work

@@ -269,7 +269,7 @@ cdef class VariationalTable:
         while entry.name is not NULL:
             name = entry.name.decode()
             to[0] = entry[0]
-            if name in ("correction", "outputs", "invariants", "guards", "contacts", "consistency"):
+            if name in ("correction", "outputs", "invariants", "guards", "when", "contacts", "consistency"):
                 to += 1
             entry += 1
         to.name = NULL

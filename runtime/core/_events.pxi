@@ -41,6 +41,12 @@ cdef class _Detector:
     cdef void attach(self, cg_run_t *run) noexcept:
         run.detector = self.detector
 
+    cdef int go_on(self, past) except -1:
+        """The run that has just been started goes on from where the events `past` have happened."""
+        for i in past:
+            self.detector.done[i] = 1.0
+        return 0
+
     cdef int drain(self) except -1:
         """Move the log into Python's memory."""
         if self.detector.n_log > 0:

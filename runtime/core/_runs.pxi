@@ -129,6 +129,7 @@ cdef class ModelCore(StartCore):
         cdef bint dense = dense_output if type(dense_output) is bool else arguments.boolean("dense_output", dense_output)
         cdef _Detector detector
         cdef given_t given = BY_DEFAULT
+        cdef tuple past = ()
         if sensitivities is not None:
             return self._integrate_varied(t_span, initial, parameters, inputs, sensitivities, sensitivity_control,
                                           t_eval, dense_output, events, keywords)
@@ -163,6 +164,7 @@ cdef class ModelCore(StartCore):
                     and _vector(inputs, self.inputs, self.n_inputs, self.u, &u)
                     and self._start(t0, initial, p, u, &x0) and self._contacts_right(t0, x0, p, u)
                     and self._start_right(t0, x0, p, u, _smallest(run.atol, self.n_states))):
+                past = past_of(initial)
                 start, vector, controls = self._prepare(t0, initial, parameters, inputs, self._accuracy(keywords))
                 controls = controls.ready(method, t0, t1)
                 held = controls.values
@@ -175,7 +177,7 @@ cdef class ModelCore(StartCore):
             memcpy(run.u, u, self.n_inputs * sizeof(double))
             # For this run and for repeating it: arrays that the caller may change are copied.
             begin = _copy(x0, self.n_states)
-            problem = (t0, t1), begin, t_eval, keywords, events  # the entries of a `Problem`
+            problem = (t0, t1), begin, t_eval, keywords, events, past  # the entries of a `Problem`
             return self._run(run, method, t0, begin, t1, t_eval, dense, signals, controls, problem, detector)
         finally:
             self._give_run(run, method)
@@ -213,6 +215,8 @@ cdef class ModelCore(StartCore):
         if detector is not None:
             detector.attach(run)
         status = cg_run_start(run, t0, <const double *> cnp.PyArray_DATA(x0), t1)
+        if detector is not None:
+            detector.go_on(<tuple> problem[5])
         if status == CG_OK:
             before = None
             while True:

@@ -21,7 +21,7 @@ cdef class StepperCore:
     cdef readonly object _options
     cdef object pivot          # a `StepperPivot`, for a model that has one
 
-    def __cinit__(self, ModelCore model, double t0, x0, p, inputs, options):
+    def __cinit__(self, ModelCore model, double t0, x0, p, inputs, options, tuple past=()):
         cdef const double[::1] start = x0
         cdef const double[::1] values = p
         cdef given_t given = BY_DEFAULT
@@ -42,6 +42,8 @@ cdef class StepperCore:
         status = cg_run_start(self.run, t0, &start[0], t0)
         if status < 0:
             raise KernelError(message_of(status, t0, model), status)
+        if self.detector is not None:
+            self.detector.go_on(past)
         self._watch_pivot(model)
 
     def __init__(self, *arguments):

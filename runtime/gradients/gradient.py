@@ -122,7 +122,9 @@ def steps(start: Start, names: Sequence[str], options: RunOptions, stops: Array,
     model = start.model
     jumps = model.events or model.contacts or model.kinks  # whose tangents tell what is one
     if not jumps and not core.methods()[options.method].adaptive:
-        return core.Trail(model, options, start.t, start.x, start.p, start.inputs, stops, memory)
+        return core.Trail(
+            model, options, start.t, start.x, start.p, start.inputs, stops, memory, None, start.past
+        )
     order = np.arange(len(names))
     weights = np.cos(1.0 + order**2) if len(names) > _MOST_DIRECTIONS else np.ones(len(names))
     tangents = start.along(names, order % _MOST_DIRECTIONS, weights)
@@ -137,6 +139,7 @@ def steps(start: Start, names: Sequence[str], options: RunOptions, stops: Array,
         stops,
         memory,
         model,
+        start.past,
     )
 
 

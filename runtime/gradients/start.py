@@ -16,7 +16,7 @@ from ..interface.arguments import Array
 from ..model.derivatives import derivatives
 from ..model.nearest import Move, Nearest
 from ..problem.consistency import Accuracy
-from ..problem.continued import continued
+from ..problem.continued import continued, past_of
 from ..problem.inputs import Inputs
 from ..sensitivities.start import (
     TangentStart,
@@ -50,6 +50,8 @@ class Start:
     """That onto the constraints."""
     unit: Callable[[Any, Sequence[str]], Array] | None = None
     """The derivatives of entries by those given, where quaternions were given the length 1."""
+    past: tuple[int, ...] = ()
+    """See `past_of`."""
 
     @classmethod
     def of(
@@ -67,6 +69,7 @@ class Start:
 
         With `move` the start can be off the constraints, and the run begins at the nearest one on them.
         """
+        past = past_of(initial)
         initial, parameters, inputs = continued(model, initial, parameters, inputs)
         given = arguments.named("initial", initial)
         begin, unit = Nearest.of(model, initial) if move else initial, None
@@ -80,10 +83,10 @@ class Start:
             before = x
             if isinstance(begin, Nearest):
                 before, _ = model._initial(t, begin.states(model), parameters, controls, None)
-            return cls(model, t, x, p, u, controls, None, Move.of(model, t, before, given, p, u), unit)
+            return cls(model, t, x, p, u, controls, None, Move.of(model, t, before, given, p, u), unit, past)
         known = model.evaluate(t, x, p, u) | {model.independent: t} | given
         declared = [float(known.get(name, np.nan)) for name in model.declared]
-        return cls(model, t, x, p, u, controls, np.array(declared), None, unit)
+        return cls(model, t, x, p, u, controls, np.array(declared), None, unit, past)
 
     @property
     def entries(self) -> dict[str, float]:

@@ -49,6 +49,7 @@ class BaseModel:
     kinks: tuple[str, ...]
     """The guards of its kinks."""
     _terminal: tuple[bool, ...]  # of each event, whether it ends a run
+    _resets: tuple[int, ...]  # the indices of the events that have a reset
     _signs: tuple[int, ...]  # of each contact: the index of its sign mode, or -1
     methods: Mapping[str, Method]
     """The integration methods by name."""

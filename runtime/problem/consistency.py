@@ -196,9 +196,10 @@ class DecidedStart:
 
 @dataclass(frozen=True, eq=False)
 class Accepted(DecidedStart):
-    """A state (n,) that a previous run started from: it is not checked again."""
+    """A state (n,) that a previous run started from: it is not checked again. `past`: see `past_of`."""
 
     y: Array
+    past: tuple[int, ...] = ()
 
     def begin(
         self, model: Any, t0: float, parameters: Any, controls: Inputs, accuracy: Accuracy

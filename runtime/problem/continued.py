@@ -25,9 +25,21 @@ class Continued:
         """The state (n,), the parameters (np,) and the inputs, from which the next call goes on."""
         raise NotImplementedError
 
+    def _past(self) -> tuple[int, ...]:
+        """The indices of the events with which it ends."""
+        return ()
+
     def __array__(self, *_: Any, **__: Any) -> Any:
         """Ensembles, studies and batches take arrays."""
         raise TypeError(f"a {type(self).__name__} begins one run; for many, give numbers by name")
+
+
+def past_of(initial: Any) -> tuple[int, ...]:
+    """The events that have happened at the start of a run already, since it goes on from a run that ended with them."""
+    found: tuple[int, ...] = (
+        initial._past() if isinstance(initial, Continued) else getattr(initial, "past", ())
+    )
+    return found
 
 
 def continued(model: BaseModel, initial: Any, parameters: Any, inputs: Any) -> tuple[Any, Any, Any]:

@@ -32,6 +32,7 @@ class Problem(NamedTuple):
     t_eval: Array | None
     options: RunOptions
     events: Any
+    past: tuple[int, ...] = ()
 
 
 class RunData(Continued):
@@ -67,8 +68,8 @@ class RunData(Continued):
     def _problem(self) -> Problem:
         """Made when it is first read, of keywords in the place of the options: that takes longer than a short run."""
         if isinstance(self._posed[3], dict):
-            t_span, x0, t_eval, keywords, events = self._posed
-            self._posed = Problem(t_span, x0, t_eval, RunOptions(**keywords), events)
+            t_span, x0, t_eval, keywords, events, past = self._posed
+            self._posed = Problem(t_span, x0, t_eval, RunOptions(**keywords), events, past)
         made: Problem = self._posed
         return made
 
@@ -180,6 +181,9 @@ class RunData(Continued):
             )
         return state, self._p, self._inputs
 
+    def _past(self) -> tuple[int, ...]:
+        return self._event_record.of_end if self._event_record is not None and self.status == 1 else ()
+
     @property
     def _tolerances(self) -> tuple[float, Array]:
         """rtol and atol (n,) of the run; rtol is NaN for a fixed step."""
@@ -199,7 +203,7 @@ class RunData(Continued):
             }
         found: RunData = integrate(
             problem.t_span,
-            Accepted(problem.x0),
+            Accepted(problem.x0, problem.past),
             self._p,
             self._inputs,
             t_eval=problem.t_eval,

@@ -113,7 +113,7 @@ def integrate(
     given = varied_run(model, t0, initial, parameters, inputs, names, control, how)
     run = given.variation.model.integrate(
         t_span,
-        Accepted(given.state),
+        Accepted(given.state, given.past),
         given.vector,
         given.inputs,
         t_eval=t_eval,
@@ -121,7 +121,7 @@ def integrate(
         events=_of_states(events, len(given.x0)),
         **vars(given.options),
     )
-    return _split(model, run, given, Problem(t_span, given.x0, t_eval, how, events))
+    return _split(model, run, given, Problem(t_span, given.x0, t_eval, how, events, given.past))
 
 
 def _of_states(events: Any, n: int) -> Any:

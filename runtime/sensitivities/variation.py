@@ -15,7 +15,7 @@ from ..model.compiled_model import CompiledModel
 from ..model.derivatives import derivatives, lanes_for
 from ..problem import options
 from ..problem.consistency import Accuracy
-from ..problem.continued import continued
+from ..problem.continued import continued, past_of
 from .start import TangentStart, check_inputs, checked_names, start_of
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class VariedRun(NamedTuple):
     vector: Array
     inputs: Inputs
     options: options.RunOptions
+    past: tuple[int, ...]
 
 
 def varied_run(
@@ -78,6 +79,7 @@ def varied_run(
     """The start of a run with sensitivities from its arguments, and from options that have been checked."""
     checked(model, how)
     control = arguments.sensitivity_control(control, names)
+    past = past_of(initial)
     initial, parameters, inputs = continued(model, initial, parameters, inputs)
     x0, p, controls = model._prepare(t0, initial, parameters, inputs, Accuracy.of(model, how))
     controls = controls.since(t0)
@@ -87,7 +89,7 @@ def varied_run(
     larger = variation.options(how)
     state = variation.state(x0, start.y, start.sizes)
     vector = variation.vector(p, start.seeds, start.sizes)
-    return VariedRun(t0, variation, start, x0, p, state, vector, controls, larger)
+    return VariedRun(t0, variation, start, x0, p, state, vector, controls, larger, past)
 
 
 def varied(model: Any, names: Any, how: options.RunOptions, controls: Inputs) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ class SensitivityStepper(Stepper):
     def of(cls, model: Any, t0: float, given: VariedRun) -> SensitivityStepper:
         """The stepper of a model from the start of its run."""
         larger = given.variation.model
-        run = cls(larger, t0, given.state, given.vector, given.inputs, given.options)
+        run = cls(larger, t0, given.state, given.vector, given.inputs, given.options, given.past)
         run._model, run._varied, run._variation = model, given.start.names, given.variation
         run._watch_pivot(model)
         return run

@@ -122,7 +122,9 @@ def declared(parts: frozenset[str], style: str = "masses") -> cg.System:
     if "ball" in parts:
         b = mass("b", 1.0)
         terms["potential"] += g * b
-        more["events"] = [cg.Event(b, direction=-1, reset={rate(b): -e * rate(b)}, name="floor")]
+        floor = cg.Event(b, direction=-1, reset={rate(b): -e * rate(b)}, name="floor")
+        shelf = cg.Event(b - 0.5, direction=-1, reset={rate(b): -rate(b)}, name="shelf", when=rate(b) > 0)
+        more["events"] = [floor, shelf]  # it falls through the second one
     if "block" in parts:
         more["contacts"] = [cg.Coulomb("table", slip=rate(mass("s")), normal=g, mu=mu)]
     if "circle" in parts:

@@ -10,6 +10,7 @@ from chaplygin._lazy import later
 from chaplygin.runtime import ensembles, model, sensitivities as tangents, steppers
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.problem.consistency import Accuracy
+from chaplygin.runtime.problem.continued import past_of
 from chaplygin.runtime.problem.options import of_call, shown
 from chaplygin.runtime.problem.start import InitialStates
 
@@ -109,7 +110,7 @@ class ModelRuns(InitialStates):
                 self, begin, tangents.varied_run(self, begin, *given, sensitivities, control, how)
             )
         x0, p, controls = self._prepare(begin, initial, parameters, inputs, Accuracy.of(self, how))
-        return self._stepper(begin, x0, p, controls, how)
+        return self._stepper(begin, x0, p, controls, how, past_of(initial))
 
     @shown
     def batch(

@@ -35,7 +35,7 @@ class PythonStepper(BaseStepper):
     events: list[tuple[float, str]] = []  # noqa: RUF012 - never changed
 
     def __init__(
-        self, model: Any, t0: float, x0: Array, p: Array, inputs: Inputs, options: RunOptions
+        self, model: Any, t0: float, x0: Array, p: Array, inputs: Inputs, options: RunOptions, *_: Any
     ) -> None:
         self.model, self.t, self._inputs, self._alone = model, t0, inputs.since(t0), Guard("stepper")
         self.nfev = self.n_steps = self.status = 0

@@ -216,7 +216,10 @@ def _events(system: System, shown: Display) -> list[tuple[str, str, str]]:
         guard = shown.text(f"{event.name}", nodes.guard, declared.given_as(event.expr))
         after = [f"{key} -> {shown.text(f'{event.name}.{key}', n)}" for key, n in nodes.reset.items()]
         after += ["the run ends"] if event.terminal else []
-        rows.append((str(event.name), f"{guard} = 0{way}", "; ".join(after)))
+        where = ""
+        if nodes.when is not None:
+            where = f" where {shown.text(f'{event.name}.when', nodes.when, declared.given_as(event.when))}"
+        rows.append((str(event.name), f"{guard} = 0{way}{where}", "; ".join(after)))
     return rows
 
 
