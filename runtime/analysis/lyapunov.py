@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..problem.options import RunOptions
 
 _BLOCKS = 20
+_BESIDE = 0.3819660112501051
 _PARTS = (20, 10, 5, 4, 2)
 """Numbers of equal parts of a run whose means are compared for the statistical errors. Short parts are not independent
 of each other if the run is short beside the times in which the motion forgets, and show too small an error."""
@@ -97,7 +98,7 @@ def lyapunov_exponents(
         )
     bundle = _Bundle(start, t0, start.y, generic(tangents)[:, :count], t1 - t0, interval)
     if transient:
-        bundle.advance(t0 + transient)
+        bundle.advance(t0 + transient + bundle.beside * bundle.interval)
     begin = bundle.t
     times, sums = bundle.advance(begin + (t1 - t0))
     spans = times - begin
@@ -154,21 +155,25 @@ class _Bundle:
                     "the span"
                 )
         self.flow = start.flow(tangents.shape[1], control=True)
+        self.beside = _BESIDE if start.model.events else 0.0
+        """Parts of the run do not end at events that repeat themselves."""
 
     def advance(self, end: float) -> tuple[Array, Array]:
         """Run to the end: the times (N + 1,) of the factorizations, and the sums of log |R_ii| (k, N + 1)."""
         times, sums = [self.t], [np.zeros(self.tangents.shape[1])]
         while self.t < end:
             rest = end - self.t
-            stop = end if rest <= 1.5 * self.interval else self.t + self.interval
+            length = self.interval * (1.0 - self.beside * (len(times) * _BESIDE % 1.0))
+            stop = end if rest <= 1.5 * self.interval else self.t + length
             y, moved = self.flow(self.t, stop, self.y, self.tangents)
             tangents, upper = np.linalg.qr(moved)
             growth = np.log(np.abs(np.diag(upper)))
-            if not np.isfinite(growth).all():
+            spread = float(growth.max() - growth.min())
+            lost = self.beside and not spread <= np.log(1e14)  # at an event, however short the part
+            if not np.isfinite(growth).all() or lost:
                 raise ArgumentError(
                     f"the tangents are not independent at t = {stop:g}: ask for fewer exponents, or a shorter interval"
                 )
-            spread = float(growth.max() - growth.min())
             if not self.fixed and spread > _WIDE:
                 self.interval = (stop - self.t) / 2
                 continue

@@ -65,6 +65,8 @@ _PHASES = (0.0, 0.13, 0.37, 0.59, 0.83)
 _CHECKS, _BESIDE = 100, 0.3819660112501051
 """Number of times in a period at which it is seen whether the equations repeat themselves after it; they are beside
 simple parts of it, at which a square wave jumps."""
+_BESIDE_EVENT = 0.02
+"""A start is at an event if one is closer than this share of the period."""
 _VANISHES = 1e-12
 """A derivative of this share of the largest is zero."""
 _SPANS = 1e-6
@@ -116,7 +118,8 @@ class PeriodicOrbit(Continued):
     @property
     def exponents(self) -> Complex:
         """log(multiplier) / T: the characteristic exponents."""
-        return np.asarray(np.log(self.multipliers) / self.period)
+        with np.errstate(divide="ignore"):  # an event may take directions away
+            return np.asarray(np.log(self.multipliers) / self.period)
 
     def solution(self, n: int = 200) -> Solution:
         """One period of the motion at n + 1 times."""
@@ -151,6 +154,10 @@ def periodic_orbit(
         raise ArgumentError(f"period = {period:g} must be positive")
     tangents = Tangents(model, t, initial, parameters, inputs, how)
     search = _Search(tangents, t, period, keep, turns, drift)
+    later = search.into_flight(period)
+    if later:
+        t, tangents.y = t + later, search.path(tangents.y, later)[1][:, -1]
+        search = _Search(tangents, t, period, keep, turns, drift)
     begin = search.nearest_return(period)
     y, found, moved = search.solve(tangents.y, begin)
     if search.rests(y, found, _SHRUNK) and not search.rests(tangents.y, period):
@@ -201,7 +208,7 @@ class _Search:
         slopes = self._slopes(period)
         self.driven = self._is_driven(period)
         self.held_states: list[int] = []
-        ignorable = [i for i in range(model.n_coordinates) if not slopes[:, 1 + i].any()]
+        ignorable = [i for i in range(model.n_coordinates) if not slopes[1 + i]]
         self.drifting = [self._place("drift", name) for name in arguments.plain_names("drift", drift)]
         for i in self.drifting:
             if i not in ignorable:
@@ -235,6 +242,26 @@ class _Search:
             return True
         few = np.linspace(0, len(times) - 1, len(_PHASES)).astype(int)
         return of.driven(self.t + times[few], states[:, few])
+
+    def into_flight(self, period: float) -> float:
+        """How much later the search has to begin: 0, or to the middle of a flight if the guess begins at an event.
+
+        What comes back to an event has not yet come back a moment before.
+        """
+        of = self.tangents
+        if not of.model._resets:
+            return 0.0
+        back = self.nearest_return(period)
+        span = (self.t, self.t + 1.5 * period)
+        run = of.model.integrate(span, Accepted(of.y), of.p, of.inputs, **vars(of.how))
+        found = run.t_events or []
+        times = np.sort(np.concatenate([found[i] for i in of.model._resets])) - self.t
+        close = np.abs(times[:, None] - [0.0, back, period]) < _BESIDE_EVENT * period
+        if not close.any():
+            return 0.0
+        ends = np.concatenate([[0.0], times[times < (1 + _BESIDE_EVENT) * max(back, period)]])
+        longest = int(np.argmax(np.diff(ends)))
+        return float(ends[longest : longest + 2].mean())
 
     def path(self, y: Array, span: float) -> tuple[Array, Array]:
         """Times (N,) and states (n, N) from y on, as far as the run goes."""
@@ -307,13 +334,15 @@ class _Search:
         return known.index(given)
 
     def _slopes(self, period: float) -> NDArray[np.bool_]:
-        """Which rates depend on the time and on which states, at points along the first guess."""
-        y, found = self.tangents.y, np.zeros((len(self.tangents.y), 1 + len(self.tangents.y)), bool)
+        """Which rates, guards and resets depend on the time and on which states, at points along the first guess."""
+        y, found = self.tangents.y, np.zeros(1 + len(self.tangents.y), bool)
         times = self.t + period * np.array(_PHASES)
         units = np.append(period, self.sizes)
         for begin, end in itertools.pairwise(times):
             slopes = np.abs(self.tangents.rates(begin, y)[1]) * units * period / self.sizes[:, None]
-            found |= slopes > _VANISHES * max(1.0, slopes.max())
+            found |= (slopes > _VANISHES * max(1.0, slopes.max())).any(axis=0)
+            felt = np.abs(self.tangents.at_events(begin, y)[1]) * units
+            found |= (felt > _VANISHES * felt.max(axis=1, keepdims=True)).any(axis=0)
             y = self.flow(begin, end, y, np.eye(len(y)))[0]
         return found
 
@@ -321,15 +350,26 @@ class _Search:
         """Reject a period after which the time in the equations does not give the same rates and derivatives."""
         tangents, sizes = self.tangents, self.sizes
         times = self.t + period * (np.arange(_CHECKS) + _BESIDE) / _CHECKS
+        units = np.append(period, sizes)
 
         def both(time: float, later: float) -> Array:
             value, slopes = tangents.rates(time + later, y, time)
-            return np.column_stack([value, slopes[:, 1:] * sizes]) * (period / sizes)[:, None]
+            rates = np.column_stack([value, slopes[:, 1:] * sizes]) * (period / sizes)[:, None]
+            value, slopes = tangents.at_events(time + later, y)
+            felt = np.column_stack([value, slopes[:, 1:] * sizes])
+            return np.concatenate(
+                [rates, felt / np.fmax(np.abs(slopes * units).max(axis=1, keepdims=True), 1e-300)]
+            )
 
         before, after = (np.array([both(time, later) for time in times]) for later in (0.0, period))
         off = np.abs(after - before)
         if off.max() > _REPEATS * np.abs(before).max():
             i, j, k = np.unravel_index(np.argmax(off), off.shape)
+            if j >= len(y):
+                raise ArgumentError(
+                    f"period = {period:g}: the events of {tangents.model.name} depend on the time and do not repeat "
+                    "themselves after it; give the period of what drives them, or a multiple of it"
+                )
             what = f"d({self.states[j]})/dt" + (f", by {self.states[k - 1]}," if k else "")
             unit = period / sizes[j] * (sizes[k - 1] if k else 1.0)
             raise ArgumentError(

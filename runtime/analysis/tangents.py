@@ -11,6 +11,7 @@ from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
 
 from ..interface.arguments import Array
+from ..model.derivatives import derivatives
 from ..problem.consistency import Accepted, Accuracy
 from ..problem.input_functions import InputFunction
 from ..problem.inputs import Inputs
@@ -46,10 +47,6 @@ class Tangents:
         self, model: CompiledModel, t: float, initial: Any, parameters: Any, inputs: Any, how: RunOptions
     ) -> None:
         refuse(model)
-        if model.events:
-            raise ArgumentError(
-                f"{model.name} has events ({', '.join(model.events)}); exponents and orbits need a smooth motion"
-            )
         self.model = model
         self.how = checked(model, how.checked(model))
         self.y, self.p, self.inputs = model._prepare(
@@ -58,6 +55,11 @@ class Tangents:
         self.inputs = self.inputs.since(t)
         self.field = Field(model, self.point(t, self.y), "equilibrium")
         self.fed = {i: f for i, f in self.inputs.functions.items() if f.takes_state}
+        if self.fed and model.events:
+            raise ArgumentError(
+                f"{model.name} has events ({', '.join(model.events)}), and the input {self.differences[0]} is a "
+                "function of the state: write its law in `forces`"
+            )
         rtol, atol = self.how.tolerances(model.states)
         self._sizes = atol / max(rtol, _RTOL) if rtol > 0 else np.ones(len(self.y))
 
@@ -111,6 +113,20 @@ class Tangents:
         if self.fed:
             found[:, 1:] += slopes[:, -len(self.model.inputs) :] @ self.gradients(t, y)
         return value, found
+
+    def at_events(self, t: float, y: Array) -> tuple[Array, Array]:
+        """The guards of the events and by what their resets change the state, with derivatives by (t, y)."""
+        model, n, v = self.model, 1 + len(y), self.point(t, y)
+        if not model.events:
+            return np.empty(0), np.empty((0, n))
+        of = derivatives(model).value_and_jacobian
+        value, slopes = (part[: len(model.events)] for part in of("guards", v))
+        still = np.eye(n)[1:]
+        after = [of(f"reset_{i}", v) for i in model._resets]
+        return (
+            np.concatenate([value, *(there - y for there, _ in after)]),
+            np.concatenate([slopes[:, :n], *(moved[:, :n] - still for _, moved in after)]),
+        )
 
     def held(self, t: float, y: Array) -> tuple[Array, Array]:
         """The constraints and the invariants of coordinates, less their values at the start, and their gradients."""

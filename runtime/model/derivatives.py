@@ -81,13 +81,15 @@ class Derivatives:
         return names
 
     def timed(self, p: Array) -> bool:
-        """Whether the independent variable is in the right-hand side, also where the derivative by it is zero.
+        """Whether the independent variable is in the right-hand side or in events, also with a derivative of zero.
 
         It is not where a parameter that is zero, such as the amplitude of a drive, takes it out.
         """
         model = self._model
         zero = [name for name, value in zip(model.parameters, p) if value == 0]
-        return bool(builder("derivatives").depends_on(model, "rhs", model.independent, zero))
+        kernels = ["rhs", *(["guards"] if model.events else []), *(f"reset_{i}" for i in model._resets)]
+        depends_on = builder("derivatives").depends_on
+        return any(depends_on(model, kernel, model.independent, zero) for kernel in kernels)
 
     def along(self, kernel: str, t: float, x: Any, p: Any, u: Any, directions: Any) -> Array:
         """f_t v_0 + f_x v_x + f_p v_p + f_u v_u for v (n,), or for each column of (n, k): (length,) or (length, k).

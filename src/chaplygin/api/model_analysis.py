@@ -210,7 +210,10 @@ class ModelAnalysis(CompiledModel):
         mean is over t_span, after `transient` in which the tangents find their directions. `interval` is the time
         between two factorizations; without it, it follows the growth. The other arguments are as for `integrate`.
 
-        Raises `ArgumentError` for a model with events or dry friction and for a run that ends early.
+        Events take the tangents along. Where a reset takes directions away, as a foot that stops, ask for fewer of the
+        exponents with `n`.
+
+        Raises `ArgumentError` for a model with dry friction, and for a run that ends early.
 
         Source: G. Benettin, L. Galgani, A. Giorgilli, J.-M. Strelcyn, Meccanica 15 (1980) 9-30.
 
@@ -251,8 +254,12 @@ class ModelAnalysis(CompiledModel):
         the flow leave open; `n_ones` counts the others, which are 1. In Hamiltonian systems, each integral in
         involution beyond the energy, unless it belongs to an ignorable coordinate, leaves a further 1 in `multipliers`.
 
-        Raises `ArgumentError` with the residual if Newton's method does not converge, and for a model with events or
-        dry friction.
+        Events with their resets belong to it: walkers, bouncing balls, clocks. Where the guess begins at a reset,
+        as just after a strike, the search begins in the middle of a flight, at the time `t` of the result. A multiplier
+        is 0 where a reset forgets a direction.
+
+        Raises `ArgumentError` with the residual if Newton's method does not converge, and for a model with dry
+        friction.
 
         >>> from chaplygin.generated.harmonic_oscillator import model
         >>> orbit = model.periodic({"x": 1, "x_dot": 0}, 3, {"m": 1, "k": 4})

@@ -292,9 +292,6 @@ def test_what_is_wrong_with_exponents_is_named() -> None:
             model.lyapunov((0, 10), START, PENDULUM, **keywords)
     with pytest.raises(cg.ArgumentError, match="the end must come after the start"):
         model.lyapunov((1, 0), START, PENDULUM)
-    example = cg.example("bouncing_ball")
-    with pytest.raises(cg.ArgumentError, match="has events"):
-        example.system.compile().lyapunov((0, 1), example.initial, example.parameters)
 
 
 def test_keywords_of_exponents_and_periodic_motions() -> None:
