@@ -14,14 +14,16 @@ from ..interface.statuses import ACCUMULATING, UNCLOSED, accumulating
 HEAD, SLIP, NORMAL, WATCHED = 4, 0, 2, 3  # of cg_events.h: a row of the log, the quantities of a contact
 MODES = {-1: "slip-", 0: "stick", 1: "slip+"}
 """Names of the contact modes by number."""
+OPEN = "open"
+"""That of a contact whose normal force is zero, whichever way it moves."""
 
 
 class Mode(NamedTuple):
     """An entry of ``sol.modes``: the contact modes from `t_start` to `t_end`, and what ended them.
 
-    `contacts` maps the name of each contact to "stick", "slip+" or "slip-". `signs` maps the name of each contact with
-    a normal force that depends on a multiplier to the sign of that force, +1 or -1. `ended_by` is the name of the
-    contact or event that ended the interval, None at the end of the run.
+    `contacts` maps the name of each contact to "stick", "slip+" or "slip-", or "open" where its normal force is zero.
+    `signs` maps the name of each contact with a normal force that depends on a multiplier to the sign of that force, +1
+    or -1. `ended_by` is the name of the contact or event that ended the interval, None at the end of the run.
     """
 
     t_start: float

@@ -14,10 +14,12 @@ from ..interface.arguments import Array, array, plain_names
 from ..interface.hints import Hinted
 from ..interface.statuses import ACCUMULATING
 from . import plotting
+from .open_contacts import with_open
 from .run_data import Problem as Problem, RunData  # in pickles made before
 
 if TYPE_CHECKING:
     from .audit import Audit
+    from .event_record import Mode
 
 audits = later("chaplygin.runtime.results.audit")
 notebook = later("chaplygin.runtime.results.notebook")
@@ -95,6 +97,15 @@ class Solution(RunData, Hinted):
         Raises `ArgumentError` for an unknown name and `KernelError` if a quantity cannot be computed.
         """
         return self._series().all() | {} if name is None else self[name]
+
+    @property
+    def modes(self) -> list[Mode]:
+        """The history of the contact modes; empty without contacts.
+
+        Where a point of the run shows that a contact is open, its times follow from the interpolant, for which the run
+        is repeated if it was made without ``dense_output=True``.
+        """
+        return with_open(self, super().modes)
 
     def audit(self, tolerance: float | None = None) -> Audit:
         """Check the run against Painlevé's equation, d/dt (T2 - T0 + V) = power, over each of its steps.

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from chaplygin.errors import ArgumentError
 
 from ..core._core import LAYOUT, StepperCore
-from ..results.event_record import MODES
+from ..interface.arguments import wide
+from ..results.event_record import MODES, OPEN
+from ..results.open_contacts import are_open
 from .base import BaseStepper
 from .snapshots import Snapshot, check_snapshot
 
@@ -71,10 +75,17 @@ class Stepper(StepperCore, BaseStepper):
 
     @property
     def modes(self) -> dict[str, str]:
-        """The current mode of each contact by name: "stick", "slip+" or "slip-"."""
+        """The current mode of each contact by name: "stick", "slip+" or "slip-", or "open" without a normal force."""
         with self._alone:
             modes = self._modes()
-        return {name: MODES[int(mode)] for name, mode in zip(self.model.contacts, modes)}
+            t, y, p, u = self._point()
+        model = self.model
+        if not model.contacts:
+            return {}
+        state, numbers = wide(y[: len(model.states)]), p[: len(model.parameters)]
+        opens = are_open(model, np.array([t]), state, numbers, wide(u))[:, 0]
+        named = zip(model.contacts, modes, opens)
+        return {name: OPEN if none else MODES[int(mode)] for name, mode, none in named}
 
     def save(self) -> Snapshot:
         """Everything needed to continue from here, bit for bit."""

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 from runtime_models import BLOCK, hybrid, needs_core
 from scipy.optimize import brentq
 
+import chaplygin as cg
 from chaplygin.api.ensemble import ensemble
 from chaplygin.runtime import ArgumentError, KernelError
 
@@ -230,3 +232,27 @@ def test_two_contacts_that_stop_at_the_same_time() -> None:
     assert sol.y[:, -1] == pytest.approx([1.6, 1.0, 0.0, 0.0], abs=1e-9)
     opposed = hybrid("klein").integrate((0, 5), [0.6, 0.0, 1.0, -1.0], parameters)
     assert sequence(opposed) == [[1, -1], [0, 0]]
+
+
+def test_a_contact_in_flight_is_open() -> None:
+    """A mass that falls on a spring k with its horizontal speed: in flight and on the spring by turns."""
+    x, y = cg.coordinates("x y")
+    k, mu, g = cg.parameters("k mu g")
+    normal = sp.Max(0, -k * y)
+    system = cg.System(
+        "hop", coordinates=[x, y], kinetic=(cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2, potential=g * y,
+        forces={cg.rate(y): normal}, contacts=[cg.Coulomb("ground", slip=cg.rate(x), normal=normal, mu=mu)],
+    )  # fmt: skip
+    model, start = (
+        system.compile(),
+        ({"x": 0, "y": 1, "x_dot": 1, "y_dot": 0}, {"k": 1000, "mu": 0.01, "g": 9.81}),
+    )
+    fall, w = math.sqrt(2 / 9.81), math.sqrt(1000)
+    on = 2 * (math.pi - math.atan(9.81 * fall * w / 9.81)) / w  # y = -g (1 - cos wt)/w^2 - v sin wt/w = 0
+    sol = model.integrate((0, 1), *start, rtol=1e-11, atol=1e-11)
+    assert [mode.contacts["ground"] for mode in sol.modes] == ["open", "slip+", "open"]
+    assert [mode.t_end for mode in sol.modes] == pytest.approx([fall, fall + on, 1.0], abs=1e-8)
+    run = model.stepper(*start)
+    for t, named in ((0.4, "open"), (0.5, "slip+"), (0.6, "open")):
+        run.advance(t)
+        assert run.modes == {"ground": named}
