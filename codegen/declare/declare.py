@@ -192,7 +192,9 @@ def _velocities(kinematics: Mapping[sp.Symbol, Any], first: Iterable[sp.Symbol])
                 )
         found |= here
     if all(isinstance(s, Rate) for s in found):
-        return tuple(kinematics.values())
+        return tuple(
+            e for e in kinematics.values() if isinstance(e, Rate)
+        )  # others move by themselves, as a lag does
     return in_order(found, first)
 
 
