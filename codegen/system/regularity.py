@@ -100,7 +100,7 @@ def _check_freedom(system: SystemNodes, independent: Callable[[], Sequence[int]]
     """Check that constraints are no more than velocities, and that a law or a parametrization leaves some free."""
     declared, rows = system.declaration, system.constraint_rows
     most = len(declared.velocities)
-    if len(rows) >= most and (len(rows) > most or declared.law) and len(independent()) >= most:
+    if rows and len(rows) >= most and (len(rows) > most or declared.law) and len(independent()) >= most:
         raise DeclarationError(
             f"{len(rows)} {'constraint leaves' if len(rows) == 1 else 'constraints leave'} none of the "
             f"{len(declared.velocities)} velocities free"
