@@ -113,6 +113,8 @@ class Lowering:
         self._memo: dict[sp.Basic, Node] = dict(symbols)
         self._functions = {f.symbolic: name for name, f in FUNCTIONS.items()}
         self._sums: dict[Node, list[tuple[frozenset[Node], Node]]] = {}
+        self._stand_ins: dict[sp.Basic, sp.Basic] = {}
+        self._behind: dict[sp.Basic, sp.Basic] = {}
 
     def on(self, graph: Graph) -> Lowering:
         """The same lowering into a copy of its graph."""
@@ -172,7 +174,7 @@ class Lowering:
             return [part for pair in e.args for part in pair.args]
         if isinstance(e, sp.Pow) and isinstance(e.exp, sp.Number):
             return [e.base]
-        meant = self._meaning(e)
+        meant = self._behind.get(e) or self._meaning(e)
         if meant is not None:
             return [meant]
         if is_function_of_time(e) or isinstance(
@@ -184,13 +186,21 @@ class Lowering:
     def _meaning(self, e: sp.Basic) -> sp.Basic | None:
         """What a function means in others: by the table, or by its own `doit`, as the curves of SymPy's muscles."""
         if type(e) in _MEANT:
-            return _MEANT[type(e)](*e.args)
+            return _MEANT[type(e)](*map(self._opaque, e.args))
         if isinstance(e, sp.logic.boolalg.BooleanFunction) and not isinstance(e, (sp.And, sp.Or, sp.Not)):
             return e.to_nnf(simplify=False)  # ITE, Xor, Implies, Equivalent
         if not isinstance(e, sp.Function) or type(e) in self._functions:
             return None
         meant = e.doit(deep=False)
         return None if meant == e else meant
+
+    def _opaque(self, e: sp.Basic) -> sp.Basic:
+        """A symbol in place of an argument with a Piecewise: SymPy rewrites conditions on one, and cannot with Xor."""
+        if not e.has(sp.Piecewise):
+            return e
+        stand_in = self._stand_ins.setdefault(e, sp.Dummy(real=True))
+        self._behind[stand_in] = e
+        return stand_in
 
     def _make(self, e: sp.Basic) -> Node:
         g = self.graph
@@ -206,7 +216,7 @@ class Lowering:
         if isinstance(e, sp.Pow):
             exponent = self._number(e.exp) if isinstance(e.exp, sp.Number) else args[1]
             return g.pow(args[0], exponent)
-        if self._meaning(e) is not None:
+        if e in self._behind or self._meaning(e) is not None:
             return args[0]
         name = self._functions.get(type(e))
         if name is not None:  # Min and Max may have more than two arguments
