@@ -9,6 +9,8 @@ import numpy as np
 import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
+from chaplygin.errors import warn_caller
+
 from ..declare.events import Event
 from ..declare.given_dynamics import Kane, Lagrangian, Law, Matrices
 from ..graph.differentiate import partials
@@ -48,7 +50,7 @@ def declared(
     options = {"parameters": parameters, "example": example, "prescribed": prescribed, "states": states}
     options |= {"names": names, "outputs": outputs}
     with naming(name):
-        by = {key: mapping(f"from_sympy: {key}", given or {}) for key, given in options.items()}
+        by = {key: mapping(f"from_sympy: {key}", given) for key, given in options.items()}
         given = _Model(source(model, by["states"]), by["prescribed"], by["names"])
         given.add(by["outputs"], sequence("from_sympy: events", events))
         given.names.check_use()
@@ -168,6 +170,11 @@ class _Model:
         rows = rows / np.where(size == 0, 1, size)
         if np.linalg.matrix_rank(rows, tol=_DEPENDENT) > len(self.velocity):
             constant[:] = True
+            warn_caller(
+                "from_sympy: the velocity constraints do not hold the configuration constraints: their rates are not "
+                "among them. Only the velocity constraints are kept; the outputs holonomic_1, ... show how far the "
+                "others are off. Give velocity_constraints= the rates of all of them"
+            )
         kept = [i for i in range(count) if not constant[i]]
         for i in range(count, len(rows)):
             if np.linalg.matrix_rank(rows[[*kept, i]], tol=_DEPENDENT) == len(kept) + 1:

@@ -16,6 +16,7 @@ from ..symbols.symbols import (
     Coordinate,
     DeclarationError,
     Input,
+    Multiplier,
     Velocity,
     coordinates,
     inputs,
@@ -148,6 +149,11 @@ class Names:
         if not isinstance(s, sp.Symbol):
             raise DeclarationError(
                 f"from_sympy: {where} contains {s}, which is {type(s).__name__}; put a symbol in its place"
+            )
+        if isinstance(s, Multiplier):
+            raise DeclarationError(
+                f"from_sympy: {where} contains the multiplier {s}; leave it out: the form 'multipliers' has the "
+                "multipliers of all constraints among its outputs"
             )
         if isinstance(s, (Coordinate, Velocity, Input)):
             raise DeclarationError(
