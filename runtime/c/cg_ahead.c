@@ -13,6 +13,7 @@ enum { CG_PROBES = 18 };         /* times, each CG_FURTHER times the one before 
 #define CG_LINEAR 22.0           /* a guard that grows by less between two of them has a slope, else a bend: 8^1.5 */
 #define CG_PART_OF_STEP 0.015625 /* the longest of the times, as a part of the step */
 #define CG_MOMENTS 1e4           /* the same before the first step, in moments */
+#define CG_LOCATED_OFF 1e3       /* of its rounding error: by so much a kink may be off zero where it is located */
 
 int cg_detector_later(cg_run_t *run, int32_t only, double *moment)
 {
@@ -33,7 +34,7 @@ int cg_detector_later(cg_run_t *run, int32_t only, double *moment)
 
 int32_t cg_ahead_guards(const cg_run_t *run)
 {
-    return run->jump != NULL ? run->model->n_guards : run->model->n_events;
+    return run->detector->watches_kinks ? run->model->n_guards : run->model->n_events;
 }
 
 /* ---- rounding ---- */
@@ -61,12 +62,21 @@ static void cg_ahead_rounding_of_state(cg_run_t *run, int32_t first)
     double *const noise = run->detector->noise;
     const int32_t n = run->detector->n_guards;
     const size_t bytes = sizeof(double) * (size_t)(n - first);
+    double *const rests = run->detector->before; /* of kinks: what was an error of one that is still within it */
+    for (int32_t i = run->model->n_events; i < n; i++) {
+        rests[i] = fabs(run->detector->end[i]) <= noise[i] ? noise[i] : 0.0;
+    }
     memset(noise + first, 0, bytes);
     if (cg_ahead_shake(run, first, 0, noise) != CG_OK || cg_ahead_shake(run, first, 1, noise) != CG_OK) {
         memset(noise + first, 0, bytes); /* too close to where guards have no value */
     }
     for (int32_t i = first; i < n; i++) {
         noise[i] = cg_larger(CG_ZERO / CG_MOMENT * noise[i], DBL_MIN);
+        if (cg_detector_is_kink(run, i)) { /* where it is located, it is off by an error of the time too */
+            const double latest = cg_larger(CG_SIDE * run->detector->scale[i], CG_LOCATED_OFF * noise[i]);
+            const double late = cg_smaller(4.0 * fabs(run->detector->end[i]), latest);
+            noise[i] = cg_larger(noise[i], run->detector->fired[i] != 0.0 ? late : rests[i]);
+        }
     }
 }
 
@@ -170,30 +180,6 @@ static void cg_ahead_see(cg_ahead_t *ahead, double time, double value, double no
     }
 }
 
-/* The guards a moment later, by a step of order 2: where a slope that is left of rounding errors bends at once, the tangent
- * shows another side. 0: they have no value there. */
-static int cg_ahead_a_moment(cg_run_t *run, double *time)
-{
-    cg_detector_t *const detector = run->detector;
-    double *const k = detector->flow, moment;
-    const int status = cg_detector_later(run, 0, &moment);
-    *time = fabs(moment);
-    if (status != CG_OK || *time < 2.0 * cg_step_smallest(run->t)
-        || cg_run_probe(run, run->t + moment, detector->x, k) != CG_OK) {
-        return 0;
-    }
-    const double t = run->t + moment;
-    for (int32_t i = 0; i < run->n; i++) {
-        detector->x[i] = run->x[i] + 0.5 * moment * (run->f[i] + k[i]);
-    }
-    const int seen = cg_run_inputs(run, t, detector->x) == CG_OK
-        && cg_detector_guards_by_side(run, cg_time_of_model(run, t), detector->x, detector->guards) == CG_OK;
-    if (seen) {
-        cg_surface_distances(run, t, detector->x, detector->guards);
-    }
-    return seen;
-}
-
 /* Whether enough is known of all guards. */
 static int cg_ahead_all_settled(const cg_run_t *run)
 {
@@ -208,18 +194,21 @@ int cg_ahead_look(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     const int32_t n = cg_ahead_guards(run);
-    double later = 0.0;
-    const int seen = cg_ahead_a_moment(run, &later);
+    const int status = cg_run_derivative(run);
+    if (status != CG_OK) {
+        return status;
+    }
+    memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
+    const double step = cg_detector_moment(run), moment = fabs(step);
+    const int seen = moment >= 2.0 * cg_step_smallest(run->t) && cg_ahead_flow(run, step, detector->guards) == CG_OK;
+    if (seen) {
+        cg_surface_distances(run, run->t + step, detector->flow, detector->guards);
+    }
     for (int32_t i = 0; i < n && seen; i++) { /* mostly it shows that all leave to the side where they are expected */
         cg_ahead_t found = detector->leaving[i];
-        cg_ahead_see(&found, later, detector->guards[i], detector->noise[i], detector->kept[i]);
+        cg_ahead_see(&found, moment, detector->guards[i], detector->noise[i], detector->kept[i]);
         detector->leaving[i] = found.settled ? found : detector->leaving[i];
     }
-    const int status = cg_run_derivative(run);
-    if (status != CG_OK || cg_ahead_all_settled(run)) {
-        return status == CG_OK ? cg_run_inputs(run, run->t, run->x) : status;
-    }
-    const double moment = fabs(cg_detector_moment(run));
     cg_ladder_t ladder = cg_ahead_ladder(cg_larger(moment, run->h > 0.0 ? CG_PART_OF_STEP * run->h : CG_MOMENTS * moment));
     for (double s; !cg_ahead_all_settled(run) && cg_ahead_climb(run, &ladder, &s);) {
         cg_surface_distances(run, run->t + run->direction * s, detector->flow, detector->guards);

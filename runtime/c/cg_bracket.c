@@ -330,7 +330,7 @@ int cg_detector_bracket(cg_run_t *run, int32_t index, double upto)
     if (detector->cursor[index] == 0.0) {
         bracket.g_low = v[0];
     }
-    if (index < run->model->n_events && fabs(v[0]) <= detector->noise[index]) {
+    if (index < detector->n_guards && fabs(v[0]) <= detector->noise[index]) {
         bracket.noise = detector->noise[index]; /* it leaves zero: what it is there are rounding errors */
     }
     if (bracket.g_low * bracket.sign < 0.0 && fabs(v[0]) <= CG_SIDE * detector->scale[index]) {

@@ -77,12 +77,11 @@ static int cg_event_handling_tangent_or_limit(cg_run_t *run)
 static int cg_event_handling_kinks_alone(cg_run_t *run)
 {
     int others = 0;
-    for (int32_t i = 0; i < run->detector->n_observed; i++) {
-        others = others || (run->detector->fired[i] != 0.0 && (i < run->model->n_events || i >= run->detector->n_guards));
-    }
-    for (int32_t i = run->model->n_events; i < run->detector->n_guards && !others; i++) {
-        int is = CG_KINK_GOES_ON;
-        others = run->detector->fired[i] != 0.0 && (cg_jump_kink(run, i, run->t, run->x, &is) != CG_OK || is == CG_KINK_JUMPS);
+    for (int32_t i = 0; i < run->detector->n_observed && !others; i++) {
+        const int kink = cg_detector_is_kink(run, i);
+        int is = CG_KINK_JUMPS;
+        others = run->detector->fired[i] != 0.0
+            && (!kink || cg_jump_kink(run, i, run->t, run->x, &is) != CG_OK || is == CG_KINK_JUMPS);
     }
     return !others;
 }

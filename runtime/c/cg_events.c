@@ -112,7 +112,8 @@ static int cg_events_first_visible(cg_run_t *run, int32_t index, double *from, d
 {
     cg_detector_t *const detector = run->detector;
     const double least = 2.0 * cg_step_smallest(run->t_old) / fabs(run->t - run->t_old);
-    const double noise = cg_larger(detector->noise[index], CG_CLEAR * detector->scale[index]); /* the interpolant's too */
+    const double error = cg_detector_is_kink(run, index) ? cg_larger(run->rtol / CG_ZERO, 1.0) : 1.0; /* the interpolant has more */
+    const double noise = cg_larger(error * detector->noise[index], CG_CLEAR * detector->scale[index]);
     int j = 1;
     *from = *side = 0.0;
     *upto = cg_nodes[1];
@@ -157,28 +158,30 @@ static int cg_events_end_of_rest(cg_run_t *run, int32_t index, double from, doub
     return status;
 }
 
-/* A guard that rests at zero, so that its side is not known: where it leaves, if that is a crossing. *goes_on: it has a side
- * from detector->cursor on. */
+/* A guard that rests at zero: where it leaves, if that is a crossing; a kink, if to the other side than it has. *goes_on: it has
+ * a side from detector->cursor on. */
 static int cg_events_from_zero(cg_run_t *run, int32_t index, int *goes_on)
 {
     cg_detector_t *const detector = run->detector;
-    const double kept = detector->kept[index];
+    const int kink = cg_detector_is_kink(run, index);
+    const double kept = kink ? detector->sign[index] : detector->kept[index];
     double from, upto, side;
     int status = cg_events_first_visible(run, index, &from, &upto, &side);
-    *goes_on = status == CG_OK && side != 0.0;
-    if (!*goes_on || side != -kept || detector->direction[index] * kept > 0.0) {
-        detector->sign_new[index] = side;
-        detector->cursor[index] = upto < cg_nodes[1] ? 0.0 : upto;
+    *goes_on = status == CG_OK && (side != 0.0 || kink);
+    if (!*goes_on || side == 0.0 || side != -kept || detector->direction[index] * kept > 0.0) {
+        detector->sign_new[index] = side != 0.0 ? side : detector->sign_new[index];
+        detector->cursor[index] = upto < cg_nodes[1] || side == 0.0 ? 0.0 : upto;
         return status;
     }
-    if (from > 0.0 && !cg_detector_occurred(run, index, run->t_old)) {
+    if (from > 0.0 && !kink && !cg_detector_occurred(run, index, run->t_old)) {
         status = cg_events_end_of_rest(run, index, from, &upto);
     } else {
         upto = 0.0;
     }
     detector->sign_new[index] = kept;
     detector->root[index] = upto;
-    *goes_on = 0;
+    *goes_on = kink && status == CG_OK && cg_only_touches(run, index, &upto);
+    detector->cursor[index] = *goes_on ? upto : 0.0;
     return status;
 }
 
@@ -201,9 +204,12 @@ static int cg_events_next(cg_run_t *run, int32_t index, double upto)
     return status;
 }
 
-static int cg_events_is_kink(const cg_run_t *run, int32_t index)
+/* Whether a guard is at zero where the step starts: an event that has no side, or a kink that is zero to rounding. */
+static int cg_events_rests(const cg_run_t *run, int32_t index)
 {
-    return index >= run->model->n_events && index < run->detector->n_guards;
+    const cg_detector_t *const detector = run->detector;
+    return cg_detector_is_kink(run, index) ? fabs(detector->samples[index]) <= detector->noise[index]
+                                         : index < run->model->n_events && detector->sign[index] == 0.0;
 }
 
 /* What the kink `index` is at a fraction theta of the step. */
@@ -223,7 +229,7 @@ static int cg_events_first(cg_run_t *run, int32_t index, int past, double upto)
 {
     cg_detector_t *const detector = run->detector;
     const int contact = index >= detector->first_contact;
-    if (index < run->model->n_events && detector->sign[index] == 0.0) {
+    if (cg_events_rests(run, index)) {
         int goes_on;
         const int status = cg_events_from_zero(run, index, &goes_on);
         if (status != CG_OK || !goes_on) {
@@ -235,7 +241,7 @@ static int cg_events_first(cg_run_t *run, int32_t index, int past, double upto)
     }
     for (;;) {
         int status = cg_events_next(run, index, upto), is = CG_KINK_JUMPS;
-        if (status == CG_OK && detector->root[index] <= 1.0 && past && cg_events_is_kink(run, index)) {
+        if (status == CG_OK && detector->root[index] <= 1.0 && past && cg_detector_is_kink(run, index)) {
             status = cg_events_kink(run, index, detector->root[index], &is);
         }
         if (status != CG_OK || detector->root[index] > 1.0
@@ -256,19 +262,22 @@ static int cg_events_earliest(cg_run_t *run, int past, int32_t *index, double *t
     for (int32_t i = 0; i < detector->n_observed; i++) {
         detector->root[i] = 2.0;
         detector->cursor[i] = 0.0;
-        detector->sign_new[i] = none && cg_events_is_kink(run, i) ? 0.0 : detector->sign[i];
+        detector->sign_new[i] = none && cg_detector_is_kink(run, i) ? 0.0 : detector->sign[i];
     }
-    double best = 2.0; /* crossings after the earliest one do not matter */
+    double best = 2.0, leaves = 2.0; /* crossings after the earliest one do not matter */
     for (int32_t i = 0; i < detector->n_observed; i++) {
-        if (detector->active[i] == 0.0 || (none && cg_events_is_kink(run, i))) {
+        if (detector->active[i] == 0.0 || (none && cg_detector_is_kink(run, i))) {
             continue;
         }
         const int status = cg_events_first(run, i, past, cg_smaller(best + 2.0 * CG_SAME_TIME, 1.0));
         if (status != CG_OK) {
             return status;
         }
-        best = cg_smaller(best, detector->root[i]);
+        /* a kink at rest is released by another one in the step, or was at its start, to an order that is not seen there */
+        double *const first = detector->root[i] == 0.0 && cg_detector_is_kink(run, i) && cg_events_rests(run, i) ? &leaves : &best;
+        *first = cg_smaller(*first, detector->root[i]);
     }
+    best = best > 1.0 ? leaves : best;
     *index = -1;
     *theta = best;
     for (int32_t i = 0; i < detector->n_observed && best <= 1.0; i++) {
@@ -293,7 +302,8 @@ static void cg_events_sides_at(cg_run_t *run, double theta, double length)
     const double before = theta - cg_events_same(run, length);
     for (int32_t i = 0; i < detector->n_observed; i++) {
         if (detector->cursor[i] > cg_larger(before, 0.0)) {
-            detector->sign_new[i] = detector->sign[i] == 0.0 ? 0.0 : -detector->sign_new[i];
+            const int known = detector->sign[i] != 0.0 && !cg_events_rests(run, i);
+            detector->sign_new[i] = known ? -detector->sign_new[i] : detector->sign[i];
         }
     }
 }
@@ -329,7 +339,7 @@ static int cg_events_passed_kink(cg_run_t *run, int32_t *kink)
     return status;
 }
 
-/* Adds the kinks behind which a step of this length has ended, where derivatives are different, and those whose guards are
+/* Adds the kinks behind which a step of this length has ended, those at rest there that leave zero, and those whose guards are
  * carried over zero by others inside of them, which come first. */
 static int cg_events_add_kinks(cg_run_t *run, double length)
 {
@@ -337,6 +347,8 @@ static int cg_events_add_kinks(cg_run_t *run, double length)
     const int nests = cg_detector_nests(run);
     double *const was = detector->samples; /* with the kinks inside on their sides before */
     int status = cg_detector_evaluate(run, run->t, run->x, -1, was);
+    memcpy(detector->end, was, sizeof(double) * (size_t)detector->n_guards);
+    cg_ahead_rounding(run, run->model->n_events);
     for (int32_t i = run->model->n_events; i < detector->n_guards && status == CG_OK; i++) {
         status = cg_detector_evaluate(run, run->t, run->x, i, detector->values);
         if (detector->sign[i] == 0.0 && detector->fired[i] == 0.0) { /* what the longer step showed was behind its end */
@@ -344,8 +356,9 @@ static int cg_events_add_kinks(cg_run_t *run, double length)
         }
         const double before = detector->values[i] * detector->sign_new[i], least = cg_detector_least(run, i, length);
         double side;
-        if (status == CG_OK && detector->active[i] != 0.0 && detector->fired[i] == 0.0 && before < 0.0) {
-            status = cg_sides_of_kink(run, i, &side); /* it may only touch zero */
+        const int other = detector->active[i] != 0.0 && detector->fired[i] == 0.0 && detector->sign_new[i] != 0.0;
+        if (status == CG_OK && other && before <= detector->noise[i]) {
+            status = cg_sides_of_kink(run, i, &side); /* it may only touch zero, or stay there */
             detector->fired[i] = side == -detector->sign_new[i] ? 1.0 : 0.0;
         }
         const int carried_back = nests && before > least;
@@ -363,7 +376,7 @@ static int cg_events_add_kinks(cg_run_t *run, double length)
 static int cg_events_add_others(cg_run_t *run, double length)
 {
     cg_detector_t *const detector = run->detector;
-    int status = run->jump != NULL ? cg_events_add_kinks(run, length) : CG_OK, jumps = 0;
+    int status = detector->watches_kinks ? cg_events_add_kinks(run, length) : CG_OK, jumps = 0;
     for (int32_t i = run->model->n_events; i < detector->n_guards; i++) {
         jumps = jumps || detector->fired[i] != 0.0;
     }
@@ -381,10 +394,10 @@ static int cg_events_add_others(cg_run_t *run, double length)
 static int cg_events_arrived(cg_run_t *run, double length)
 {
     cg_detector_t *const detector = run->detector;
-    const int status = cg_events_add_others(run, length), known = run->jump != NULL;
+    const int status = cg_events_add_others(run, length), known = detector->watches_kinks;
     for (int32_t i = 0; i < detector->n_observed; i++) {
         const double after = detector->fired[i] != 0.0 ? -detector->sign_new[i] : detector->sign_new[i];
-        detector->sign[i] = known && cg_events_is_kink(run, i) ? detector->sign[i] : after;
+        detector->sign[i] = known && cg_detector_is_kink(run, i) ? detector->sign[i] : after;
     }
     detector->have_end = 0;
     detector->pending = 1;
@@ -397,7 +410,7 @@ static int cg_events_at_start(cg_run_t *run, int32_t index)
     const cg_detector_t *const detector = run->detector;
     const double ahead = detector->samples[index] * detector->sign_new[index], length = fabs(run->t - run->t_old);
     int behind = 0, status = CG_OK;
-    if (!cg_events_is_kink(run, index) && ahead > cg_detector_least(run, index, length)) {
+    if (!cg_detector_is_kink(run, index) && ahead > cg_detector_least(run, index, length)) {
         status = cg_locate_behind_start(run, index, &behind);
     }
     if (status == CG_OK && !behind) {
@@ -425,7 +438,7 @@ static int cg_events_land(cg_run_t *run, int32_t *index, double theta, int *land
     cg_detector_t *const detector = run->detector;
     const double length = fabs(run->t - run->t_old);
     int32_t kink = -1;
-    if (cg_events_is_kink(run, *index)) {
+    if (cg_detector_is_kink(run, *index)) {
         return cg_locate_kink(run, *index, theta, landed);
     }
     int status = cg_locate(run, *index, run->t_old + theta * (run->t - run->t_old), run->t, landed);
@@ -505,7 +518,7 @@ int cg_detector_after_step(cg_run_t *run)
         if (status != CG_OK) {
             return status;
         }
-        kink = index >= 0 && cg_events_is_kink(run, index);
+        kink = index >= 0 && cg_detector_is_kink(run, index);
         const int many = passes >= CG_KINK_PASSES || cg_steps_spent(run);
         int is = past ? CG_KINK_JUMPS : CG_KINK_GOES_ON;
         if (kink && !past) {
@@ -547,7 +560,7 @@ int cg_detector_after_step(cg_run_t *run)
             status = cg_events_at_start(run, index);
         } else {
             status = cg_events_land(run, &index, theta, &landed);
-            kink = cg_events_is_kink(run, index);
+            kink = cg_detector_is_kink(run, index);
         }
         if (status != CG_OK) {
             return status;

@@ -22,6 +22,8 @@
  *     other side is a crossing, then and there. One that stays at zero goes on to keep it.
  *   - After a reset, what counts for a guard that jumps over zero where the state is is its distance from there, not its value;
  *     until that is visible, its sign is rounding, and it is on the side to which the flow takes it (cg_surface.c).
+ *   - A kink that rests at zero to rounding, as where x stops at a limit, leaves it with the kink that releases it, by the flow after
+ *     that; else at the start of the step in which it is seen to have left.
  *   - A guard that vanishes where contacts stick is not observed meanwhile, and has no side when they slip (cg_held.c).
  *   - A jump over zero in a reset is not a crossing; a jump over zero caused by an input is, at the beginning of the step
  *     after it. Inputs that are set before the first step belong to the start.

@@ -20,11 +20,6 @@ enum { CG_LOOKS = 3 }; /* states that are looked at */
 #define CG_JUMPS 1000          /* times the mean of its sides: the jump of a guard that is zero between them */
 #define CG_GOLDEN 0.61803398874989484820
 
-static int cg_held_is_kink(const cg_run_t *run, int32_t i)
-{
-    return i >= run->model->n_events && i < run->model->n_guards;
-}
-
 /* The largest magnitude of some states, or 1. */
 static double cg_held_size(const double *x, int32_t first, int32_t end)
 {
@@ -130,7 +125,7 @@ void cg_held_arrive(cg_run_t *run)
         }
         for (int32_t i = 0; i < n; i++) {
             const int arrives = sign[i] != 0.0 && detector->values[i] == sign[i] && detector->direction[i] * sign[i] <= 0.0;
-            const int counts = detector->active[i] != 0.0 && !cg_held_is_kink(run, i);
+            const int counts = detector->active[i] != 0.0 && !cg_detector_is_kink(run, i);
             detector->fired[i] = arrives && counts ? 1.0 : detector->fired[i];
         }
     }
@@ -148,7 +143,7 @@ static void cg_held_release(cg_run_t *run, const double *was)
         }
         for (int32_t i = 0; i < n; i++) {
             const int leaves = was[i] == 0.0 && detector->active[i] != 0.0 && sides[i] != 0.0;
-            double *const side = cg_held_is_kink(run, i) ? detector->sign : detector->kept;
+            double *const side = cg_detector_is_kink(run, i) ? detector->sign : detector->kept;
             side[i] = leaves ? sides[i] : side[i];
         }
     }
@@ -164,7 +159,7 @@ void cg_held_activate(cg_run_t *run)
     int looks = 0, released = 0;
     memcpy(was, active, sizeof(double) * (size_t)n);
     for (int32_t i = 0; i < n; i++) {
-        active[i] = cg_held_is_kink(run, i) && !detector->watches_kinks ? 0.0 : 1.0;
+        active[i] = cg_detector_is_kink(run, i) && !detector->watches_kinks ? 0.0 : 1.0;
     }
     for (int32_t i = 0; i < detector->n_contacts && any && run->model->project != NULL; i++) {
         looks = modes[i] == 0.0 ? CG_LOOKS : looks;

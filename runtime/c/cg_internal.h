@@ -82,6 +82,10 @@ void cg_surface_distances(cg_run_t *run, double t, const double *x, double *guar
  * cg_ahead_rounding: what of the guards from `first` on is rounding error of the state and the time, to detector->noise.
  * cg_ahead_look: follows the flow for the guards whose entry in detector->leaving is not settled. */
 int32_t cg_ahead_guards(const cg_run_t *run);
+static inline int cg_detector_is_kink(const cg_run_t *run, int32_t index)
+{
+    return index >= run->model->n_events && index < run->model->n_guards;
+}
 void cg_ahead_rounding(cg_run_t *run, int32_t first);
 int cg_ahead_look(cg_run_t *run);
 int cg_detector_ends(const cg_detector_t *detector, int32_t index); /* whether `index`, which is zero now, ends the run */

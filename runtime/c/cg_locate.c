@@ -173,15 +173,14 @@ static int cg_locate_step_over(cg_run_t *run, int32_t index, double after)
     }
     cg_dense_evaluate(run->coef, run->n_dense, run->ld, run->n, 1.0 - CG_TAIL, detector->x_jump, 1);
     for (int trial = 0; trial < 12; trial++, moved *= 2.0) {
-        const double t = run->t + run->direction * moved;
-        if (run->direction * (t - run->t_stop) > 0.0) {
-            break;
-        }
+        const double ahead = run->t + run->direction * moved;
+        const int last = run->direction * (ahead - run->t_stop) >= 0.0;
+        const double t = last ? run->t_stop : ahead;
         for (int32_t i = 0; i < run->n; i++) {
             detector->x[i] = run->x[i] + (run->x[i] - detector->x_jump[i]) * (1.0 / CG_TAIL * (t - run->t) / length);
         }
         status = cg_detector_evaluate(run, t, detector->x, index, detector->values);
-        if (status != CG_OK || detector->values[index] * after > 0.0) {
+        if (status != CG_OK || last || detector->values[index] * after > 0.0) {
             memcpy(run->x, detector->x, sizeof(double) * (size_t)run->n);
             run->t = t;
             break;

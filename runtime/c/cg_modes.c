@@ -167,14 +167,10 @@ int cg_modes_held(cg_run_t *run, int32_t contact)
 {
     const double *const modes = run->u + run->detector->n_inputs;
     double size = 0.0;
-    int sticks = 0;
-    for (int32_t i = 0; i < run->detector->n_contacts; i++) {
-        sticks = sticks || modes[i] == 0.0;
-    }
     for (int32_t i = run->model->n_coordinates; i < run->n_own; i++) {
         size = cg_larger(size, fabs(run->x[i]));
     }
-    return sticks && modes[contact] != 0.0 && cg_modes_call(run, run->t, run->x, run->detector->contacts) == CG_OK
+    return modes[contact] != 0.0 && cg_modes_call(run, run->t, run->x, run->detector->contacts) == CG_OK
         && fabs(run->detector->contacts[5 * contact]) <= CG_AT_REST * size
         && cg_modes_held_at_rest(run, contact, cg_modes_spread(run, contact));
 }

@@ -103,3 +103,15 @@ def test_an_event_at_the_time_of_a_sample(name: str) -> None:
     np.testing.assert_allclose(by_start.sensitivity.y[:, 0, -1], expected, atol=1e-8)
     found = model.gradient(cg.final("x"), *given, by=["x_dot"], **rest)["x_dot"]
     assert found == pytest.approx(expected[0], abs=1e-8)
+
+
+def test_a_kink_at_the_time_of_a_sample() -> None:
+    """x'' = u n sign(t - b), u = 1 before t = 1 and 3 after it: at b = 1 there is a derivative by the start alone."""
+    model = cg.System(
+        "sampled", coordinates=[x], kinetic=v**2 / 2, forces={v: CASES["a kink"].force}
+    ).compile()
+    given: tuple[Any, ...] = (0, 2), START, NUMBERS
+    rest: dict[str, Any] = {"inputs": {"u": HELD}, "rtol": 1e-12, "atol": 1e-12, "method": "vern9"}
+    with pytest.raises(cg.KernelError, match="in an order that matters"):
+        model.gradient(cg.final("x"), *given, by=["b"], **rest)
+    assert model.gradient(cg.final("x"), *given, by=["x_dot"], **rest)["x_dot"] == pytest.approx(2, abs=1e-9)
