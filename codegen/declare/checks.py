@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .declaration import Declaration
 
 
-def example(given: Mapping[Any, Any]) -> dict[sp.Symbol, float]:
+def example(given: Mapping[Any, Any] | None) -> dict[sp.Symbol, float]:
     result = {}
     for key, value in mapping("example", given).items():
         if not isinstance(key, (Coordinate, Velocity, Parameter, Input, Time)):
@@ -147,7 +147,8 @@ def _check_unique_names(declared: Declaration) -> None:
     wanted += [(f"events: the name {e.name!r} is", str(e.name), "event") for e in declared.events]
     for text, name, kind in wanted:
         if name in used:
-            raise DeclarationError(f"{text} already that of a {used[name]}; rename one")
+            article = "an" if used[name][0] in "aeiou" else "a"
+            raise DeclarationError(f"{text} already that of {article} {used[name]}; rename one")
         used[name] = kind
 
 

@@ -63,7 +63,7 @@ def declare(name: str, given: Given) -> Declaration:
     if rows and given.law is None and not any(e.atoms(Velocity) for e in rows.values()):
         _check_alone(given)
         given = replace(given, law=KinematicsAlone(), kinetic=None)
-    example = checks.example(given.example or {})
+    example = checks.example(given.example)
     law = given.law
     if law is not None and given.kinetic is not None:
         raise DeclarationError("give kinetic or a law, not both")
@@ -83,8 +83,8 @@ def declare(name: str, given: Given) -> Declaration:
     velocities = law.velocities if law is not None else _velocities(rows, [*example, *of_links])
     if given.kinetic is None and not (bodies or law):
         raise DeclarationError("kinetic is missing; give T(t, x, eta), or bodies=[...]")
-    forces = values.by_velocity("forces", given.forces or {}, velocities)
-    named = values.mapping("outputs", given.outputs or {}).items()
+    forces = values.by_velocity("forces", given.forces, velocities)
+    named = values.mapping("outputs", given.outputs).items()
     outputs = {str(key): values.scalar(Entry("outputs", key), e) for key, e in named}
     parametrization = given.parametrization
     if parametrization is not None:
@@ -108,8 +108,8 @@ def declare(name: str, given: Given) -> Declaration:
         contacts=contacts.checked(given.contacts),
         events=events.named(given.events),
         outputs=outputs,
-        units=dict(values.mapping("units", given.units or {})),
-        descriptions=dict(values.mapping("descriptions", given.descriptions or {})),
+        units=dict(values.mapping("units", given.units)),
+        descriptions=dict(values.mapping("descriptions", given.descriptions)),
         example=example,
         kept=_kept(given.kept, velocities, parametrization),
         ordered=_ordered(given.parameters),
@@ -200,11 +200,9 @@ def _velocities(kinematics: Mapping[sp.Symbol, Any], first: Iterable[sp.Symbol])
 
 def _kept(given: Any, velocities: Symbols, parametrization: Any) -> Symbols:
     """The velocities to be kept as states, as far as they are named."""
-    if not given:
-        return ()
-    if parametrization is not None:
+    named = [] if given is None else values.instances("kept", given, sp.Basic, "a velocity")
+    if named and parametrization is not None:
         raise DeclarationError("kept: a parametrization keeps its own velocities; omit it")
-    named = values.sequence("kept", given)
     found = tuple(values.by_velocity("kept", dict.fromkeys(named, 0), velocities))
     values.distinct("kept", list(map(str, named)))
     return found

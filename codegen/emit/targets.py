@@ -7,7 +7,7 @@ from pathlib import Path
 
 from chaplygin.errors import ArgumentError
 from chaplygin.log import stage
-from chaplygin.runtime.interface.arguments import nearest
+from chaplygin.runtime.interface.arguments import boolean, entries, nearest
 from chaplygin.runtime.interface.messages import short
 
 from ..lower.sources import Sources
@@ -47,9 +47,9 @@ def emit(program: Plan, targets: Sequence[str] = DEFAULT, command: str | None = 
     """
     files: dict[str, str] = {}
     command = command or f"chaplygin emit {program.name} --form {program.form} -o DIR"
-    for target in (targets,) if isinstance(targets, str) else targets:
-        if target not in TARGETS:
-            hint = nearest(str(target), tuple(TARGETS)) or f"; known targets are {', '.join(TARGETS)}"
+    for target in (targets,) if isinstance(targets, str) else entries("targets", targets, "a list of names"):
+        if not isinstance(target, str) or target not in TARGETS:
+            hint = nearest(short(target), tuple(TARGETS)) or f"; known targets are {', '.join(TARGETS)}"
             raise ArgumentError(f"emit: unknown target {short(target)}{hint}")
         with stage("emit", f"{program.name}, {program.form}: {target}"):
             files |= TARGETS[target](program, command)
@@ -64,4 +64,4 @@ def emit_to(
     The folder can be compiled on its own, the C core also as C++17. Raises EmitError if a file that `emit` did not
     write is in the way (unless `force`), or if the folder cannot be written to.
     """
-    return write(folder, with_headers(emit(program, targets).files), force=force)
+    return write(folder, with_headers(emit(program, targets).files), force=boolean("force", force))

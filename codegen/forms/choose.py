@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
@@ -31,17 +31,23 @@ def options_of(form: str) -> Mapping[str, Parameter]:
     return _form(form).options
 
 
+def check_options(form: str, options: Iterable[str]) -> None:
+    """Raise FormError for an unknown form, and for an option that it does not have."""
+    known = options_of(form)
+    for option in options:
+        if option not in known:
+            raise FormError(
+                f"form {short(form)} has no option {short(option)}; its options: {', '.join(known) or 'none'}"
+            )
+
+
 def derive(system: CheckedSystem, form: str, **options: Any) -> EquationNodes:
     """The equations of a system in one form.
 
     Raises FormError for an unknown form, an unknown option, or a failed hypothesis of the form.
     """
+    check_options(form, options)
     chosen = _form(form)
-    for option in options:
-        if option not in chosen.options:
-            raise FormError(
-                f"form {short(form)} has no option {short(option)}; its options: {', '.join(chosen.options) or 'none'}"
-            )
     failing = chosen.failing(system)
     if failing is not None:
         raise FormError(f"{form} does not fit {system.name!r}: hypothesis {failing}; use {fitting(system)!r}")
@@ -63,7 +69,7 @@ def fitting(system: CheckedSystem) -> str:
 
 
 def _form(name: str) -> Form:
-    if name not in FORMS:
-        raise FormError(f"unknown form {name!r}; the forms are {', '.join(FORMS)}")
+    if not isinstance(name, str) or name not in FORMS:
+        raise FormError(f"unknown form {short(name)}; the forms are {', '.join(FORMS)}")
     form: Form = import_module(f".{name}", __package__).FORM
     return form

@@ -14,6 +14,7 @@ import numpy as np
 import sympy as sp
 
 from chaplygin.errors import warn_caller
+from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.interface.messages import short
 
 from ..mechanics import joint
@@ -43,13 +44,18 @@ def robot(
         ("friction", friction, ("refuse", "ignore")),
         ("parameters", parameters, ("numbers", "symbolic")),
     ):
-        if value not in known:
+        if not isinstance(value, str) or value not in known:
             raise DeclarationError(f"from_urdf: {word} is {short(value)}; give {known[0]!r} or {known[1]!r}")
     if not isinstance(motors, bool):
         raise DeclarationError(f"from_urdf: motors is {short(motors)}; give True or False")
     if not isinstance(path, (str, os.PathLike)):
         raise DeclarationError(f"from_urdf: path is {short(path)}; give the path of a file")
-    made = _Robot(UrdfFile(Path(path)), base, motors, friction == "ignore", parameters == "symbolic")
+    file = arguments.path("from_urdf: path", path)
+    if file.is_dir():
+        raise DeclarationError(
+            f"from_urdf: {short(os.fspath(file))} is a folder; give the path of a URDF file"
+        )
+    made = _Robot(UrdfFile(file), base, motors, friction == "ignore", parameters == "symbolic")
     system = made.system()
     for note in made.notes:
         warn_caller(f"{made.where}: {note}")

@@ -175,7 +175,7 @@ def turn(axis: int | str | Sequence[Expression], angle: Expression) -> Any:
         if axis not in AXES:
             raise DeclarationError(f'turn: axis is {axis!r}; give "x", "y", "z" or a unit vector')
         axis = AXES[axis]
-    n = vector("turn", "axis", axis)
+    n, angle = vector("turn", "axis", axis), values.scalar("turn: angle", angle)
     c, s = sp.cos(angle), sp.sin(angle)
     return c * sp.eye(3) + s * hat(n) + (1 - c) * n * n.T
 

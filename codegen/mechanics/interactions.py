@@ -15,6 +15,7 @@ import sympy as sp
 from ..graph.vectors import Vector, minus, times, transpose
 from ..identities.unused_variables import dropped
 from ..symbols.symbols import AXES, Coordinate, DeclarationError
+from ..symbols.values import sequence
 from .bodies import Body, scalar, vector
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ class Weight(Interaction):
         self, g: Expression, direction: Sequence[Expression] = DOWN, bodies: Iterable[Body] | None = None
     ) -> None:
         self.g, self.direction = scalar("Weight", "g", g), vector("Weight", "direction", direction)
-        self.only = None if bodies is None else tuple(_body("Weight", "bodies", b) for b in bodies)
+        listed = None if bodies is None else sequence("Weight: bodies", bodies)
+        self.only = None if listed is None else tuple(_body("Weight", "bodies", b) for b in listed)
         self.bodies = self.only or ()
 
     def potential(self, flow: Flow, every: Sequence[Body]) -> Node:

@@ -34,7 +34,7 @@ from typing import Any, TypeVar, Union, cast
 
 import sympy as sp
 
-from chaplygin.runtime.interface.arguments import nearest
+from chaplygin.runtime.interface.arguments import name_of, nearest
 from chaplygin.runtime.interface.messages import short
 
 from ..symbols.place import Entry
@@ -138,9 +138,11 @@ class Link(Body):
                 f"{_where(self.name)}: {what}: its joint has no angle or travel of its own; joints that have are "
                 "revolute, prismatic, helical and cylindrical: for others, use potential= and forces= of the System"
             )
-        chosen = names[0] if of is None and len(names) == 1 else str(of)
+        chosen = names[0] if of is None and len(names) == 1 else name_of(of)
         if chosen not in names:
-            raise DeclarationError(f"{_where(self.name)}: {what}: of is {of!r}; give {' or '.join(names)}")
+            raise DeclarationError(
+                f"{_where(self.name)}: {what}: of is {short(of)}; give {' or '.join(names)}"
+            )
         q = next(q for q in self.axes if q.name == chosen)
         return self, q, *self.axes[q]
 
@@ -465,7 +467,7 @@ def _turned(where: str, turned: Any) -> Any:
 
 
 def _where(name: Any) -> str:
-    return f"Body {name!r}"
+    return f"Body {short(name)}"
 
 
 def _direction(name: str, entry: str, axis: Axis) -> Any:

@@ -19,6 +19,7 @@ from ..graph.linear import choose_pivots
 from ..graph.to_sympy import shorter
 from ..identities.identities import FAILURES, Point, vanish_everywhere
 from ..symbols.symbols import Coordinate, DeclarationError, Velocity, as_assumed, rate
+from ..symbols.values import scalar, sequence
 
 _LARGEST = 60
 """Largest number of operations that are simplified; sines of several angles can take SymPy a minute above it."""
@@ -53,8 +54,13 @@ def fields_from_forms(
     >>> cg.fields_from_forms([cg.rate(phi), forward, sideways], [phi, x, y], [omega, v, w])
     {phi: omega, x: v*cos(phi) - w*sin(phi), y: v*sin(phi) + w*cos(phi)}
     """
+    forms, coordinates, velocities = (
+        sequence(f"fields_from_forms: {name}", given)
+        for name, given in (("forms", forms), ("coordinates", coordinates), ("velocities", velocities))
+    )
+    forms = [scalar(f"fields_from_forms: forms[{i}]", form) for i, form in enumerate(forms)]
     _check_arguments(forms, coordinates, velocities)
-    slopes, offsets, at = _affine([sp.sympify(form) for form in forms], [rate(x) for x in coordinates])
+    slopes, offsets, at = _affine(forms, [rate(x) for x in coordinates])
     free = _completion(at, len(coordinates))
     if free is None:
         raise DeclarationError("fields_from_forms: the forms are linearly dependent")
@@ -89,9 +95,7 @@ def _check_arguments(
             raise DeclarationError(f"fields_from_forms: {name} contain a symbol twice")
     rates = [rate(x) for x in coordinates]
     for i, form in enumerate(forms):
-        if isinstance(form, str):
-            raise DeclarationError(f"fields_from_forms: forms[{i}] is a string; give a SymPy expression")
-        foreign = [s for s in sp.sympify(form).free_symbols if isinstance(s, Velocity) and s not in rates]
+        foreign = [s for s in form.free_symbols if isinstance(s, Velocity) and s not in rates]
         if foreign:
             raise DeclarationError(
                 f"fields_from_forms: forms[{i}] contains {foreign[0]}; write forms in the rates of the coordinates"

@@ -19,7 +19,7 @@ from ..identities.rank import generic_rank
 from ..identities.rational import vanishes
 from ..identities.unused_variables import dropped
 from ..symbols.symbols import Coordinate, DeclarationError, as_assumed, rate
-from ..symbols.values import sequence
+from ..symbols.values import mapping, sequence
 from .bodies import Body, moves, vector
 from .joint import Link
 from .screws import Flow
@@ -74,6 +74,9 @@ def rolling(
     >>> len(on_a_plane.constraints)  # two of rolling, and dz/dt = 0
     3
     """
+    for entry, each in (("body", body), ("on", on)):
+        if not isinstance(each, Body) and (each is not None or entry == "body"):
+            raise DeclarationError(f"rolling: {entry} is {type(each).__name__}; give a Body")
     where = f"rolling({body.name})"
     if axes is not None and axes is not body:
         raise DeclarationError(
@@ -89,8 +92,9 @@ def rolling(
     joints = {
         x: e for link in _carriers([body, on]) if isinstance(link, Link) for x, e in link.kinematics.items()
     }
-    own = {x: rate(x) for x in names} if kinematics is None else kinematics
-    flow, symbols = Flow.apart(used, {**own, **joints, **(kinematics or {})})
+    stated = mapping(f"{where}: kinematics", kinematics)
+    own = {x: rate(x) for x in names} if kinematics is None else stated
+    flow, symbols = Flow.apart(used, {**own, **joints, **stated})
     g, spot = flow.graph, flow.nodes(place)
     if axes is None:
         _check_in_space(where, flow, body, place)

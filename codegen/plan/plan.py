@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from chaplygin.log import stage
+from chaplygin.runtime.interface.scalars import choice
 
 from ..graph.graph import Graph
 from ..lower.options import DEFAULT, LoweringOptions
@@ -33,11 +34,11 @@ class Plan(Program):
 
     def schedule(self, kernel: str) -> Schedule:
         """The statements of one kernel, in the order in which they are printed, or its loops."""
-        return self.schedules[kernel]
+        return self.schedules[choice("kernel", kernel, self.schedules)]
 
     def written_out(self, kernel: str) -> Schedule:
         """The statements of one kernel, without loops over repeated cells."""
-        found = self.schedules[kernel]
+        found = self.schedule(kernel)
         if found.rolled is None:
             return found
         part = _whole(self, self.kernels[kernel], self.options)
@@ -45,7 +46,7 @@ class Plan(Program):
 
     def operations(self, kernel: str = "rhs") -> int:
         """The number of arithmetic operations and function calls of one kernel, excluding hoisted ones."""
-        return self.schedules[kernel].operations
+        return self.schedule(kernel).operations
 
 
 def _unwatched(each: Pass, before: Part, after: Part) -> None:

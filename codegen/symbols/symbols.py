@@ -136,15 +136,17 @@ def check_name(name: str, what: str) -> None:
     """Raise DeclarationError unless `name` can be a name in C, C++, Python and Cython, and is not reserved."""
     if not isinstance(name, str) or not _IDENTIFIER.match(name):
         raise DeclarationError(
-            f"{what} {name!r}: a name is a letter followed by letters, digits or underscores, e.g. 'omega_1'"
+            f"{what} {short(name)}: a name is a letter followed by letters, digits or underscores, e.g. 'omega_1'"
         )
     if len(name) > 63:
-        raise DeclarationError(f"{what} {name!r}: a name has at most 63 characters")
+        raise DeclarationError(f"{what} {short(name)}: a name has at most 63 characters")
     if name in RESERVED:
-        raise DeclarationError(f"{what} {name!r}: a keyword of C, C++, Python or Cython; choose another name")
+        raise DeclarationError(
+            f"{what} {short(name)}: a keyword of C, C++, Python or Cython; choose another name"
+        )
     if name.startswith("cg_") or (name, what) == ("cg", "System name"):
         raise DeclarationError(
-            f"{what} {name!r}: names that begin with 'cg_' are reserved for generated code"
+            f"{what} {short(name)}: names that begin with 'cg_' are reserved for generated code"
         )
     if name == "t" and what != "time":
         raise DeclarationError(f"{what} 't': t is the time (chaplygin.time); choose another name")
@@ -160,6 +162,8 @@ def _declare(
     if "real" in assumptions:
         raise DeclarationError(f"{what} {short(names)}: all symbols are real; omit the assumption real=")
     for key, value in assumptions.items():
+        if not isinstance(value, bool) and key in ASSUMPTIONS:
+            raise DeclarationError(f"{what} {short(names)}: {key} = {short(value)}; give True or False")
         if key not in ASSUMPTIONS or (key in ("integer", "even", "odd") and not value):
             raise DeclarationError(
                 f"{what} {short(names)}: the assumption {key}={short(value)} cannot be checked when a model runs; "

@@ -6,15 +6,16 @@ The constructor puts the name of the system before it, see `naming`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
+import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 
-from chaplygin.errors import RangeError
-from chaplygin.runtime.interface.messages import short
+from chaplygin.errors import ArgumentError, RangeError
+from chaplygin.runtime.interface.arguments import entries, short
 
 from ..graph.from_sympy import function_of_time
 from .place import Entry
@@ -29,10 +30,10 @@ def naming(system: str) -> Iterator[None]:
     try:
         yield
     except DeclarationError as error:
-        error.args = (f"System {system!r}: {error}",)
+        error.args = (f"System {short(system)}: {error}",)
         raise
     except RangeError as error:
-        raise DeclarationError(f"System {system!r}: {error}; choose other units") from None
+        raise DeclarationError(f"System {short(system)}: {error}; choose other units") from None
 
 
 def require_coordinates(symbols: Iterable[Any], entry: str) -> None:
@@ -71,8 +72,16 @@ def scalar(where: Entry | str, value: Any) -> Any:
     if isinstance(result, Relational):
         kind = "an equation" if isinstance(result, sp.Equality) else "a condition"
         raise DeclarationError(f"{where} is {kind}; give its left-hand side minus its right-hand side")
-    if not isinstance(result, sp.Expr) or getattr(result, "is_Matrix", False):
+    if (
+        isinstance(value, np.timedelta64)
+        or not isinstance(result, sp.Expr)
+        or getattr(result, "is_Matrix", False)
+    ):
         raise DeclarationError(f"{where} is {type(result).__name__}; give a scalar SymPy expression")
+    if result is sp.nan:
+        raise DeclarationError(f"{where} is nan; give a finite value")
+    if result.is_number and result.is_finite and result.is_real is False:
+        raise DeclarationError(f"{where} = {short(result)} is not real; give a real expression")
     return result
 
 
@@ -89,17 +98,18 @@ def condition(where: Entry | str, value: Any) -> Any:
 
 
 def mapping(entry: str, given: Any) -> Mapping[Any, Any]:
-    """What is given, if it is a dict."""
-    if not isinstance(given, Mapping):
+    """What is given, if it is a dict; None is an empty one."""
+    if given is not None and not isinstance(given, Mapping):
         raise DeclarationError(f"{entry} is {type(given).__name__}; give a dict")
-    return given
+    return {} if given is None else given
 
 
 def sequence(entry: str, given: Any) -> list[Any]:
     """The items of what is given, if it is a list or the like."""
-    if isinstance(given, (str, sp.Basic, Mapping)) or not isinstance(given, Iterable):
-        raise DeclarationError(f"{entry} is {type(given).__name__}; give a list")
-    return list(given)
+    if not isinstance(given, sp.Basic):
+        with suppress(ArgumentError):
+            return entries(entry, given, "a list")
+    raise DeclarationError(f"{entry} is {type(given).__name__}; give a list")
 
 
 def instances(entry: str, given: Any, kind: type[Item], advice: str) -> tuple[Item, ...]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chaplygin.errors import ArgumentError, EmitError
-from chaplygin.runtime.interface.arguments import nearest, path as as_path
+from chaplygin.runtime.interface.arguments import choice, nearest, path as as_path
 from chaplygin.runtime.interface.assumptions import RATE
 from chaplygin.runtime.interface.files import DRIVER, INCLUDE
 from chaplygin.runtime.interface.messages import short
@@ -62,10 +62,7 @@ def export_fmu(
     """
     target = as_path("export_fmu: path", path)
     for what, given, known in (("version", version, VERSIONS), ("kind", kind, tuple(KINDS))):
-        if given not in known:
-            raise ArgumentError(
-                f"export_fmu: {what} is {short(given)}; it can be {', '.join(known)}{nearest(str(given), known)}"
-            )
+        choice(f"export_fmu: {what}", given, known)
     rated = [name for name in model.inputs if model.variables[name].flags & RATE]
     if rated and (version, kind) != ("2.0", "co-simulation"):
         raise ArgumentError(

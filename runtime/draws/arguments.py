@@ -17,6 +17,8 @@ from .functions import is_function
 from .joint import Joint, is_kernels
 
 _PLAIN = frozenset((float, int, list, np.ndarray, np.float64))
+_JOINT = object()
+"""In the place of a name."""
 
 
 def split(
@@ -78,20 +80,20 @@ def _without(
     if _plain(value):
         return value
     entries = _entries(model, kind, value)
-    if not any(key is None or _drawn(kind, entry) or _follows(entry) for key, entry in entries):
+    if not any(key is _JOINT or _drawn(kind, entry) or _follows(entry) for key, entry in entries):
         return value
     rest: dict[str, Any] = {}
     seen: set[str] = set()
     for key, entry in entries:
-        if isinstance(key, (tuple, frozenset)):
+        if key is not _JOINT and arguments.name_of(key) is None:
             raise ArgumentError(labels.not_a_name(kind, key))
-        names = entry.names if key is None else (arguments.plain_name(key),)
+        names = entry.names if key is _JOINT else (arguments.plain_name(key),)
         for name in names:
             if name in seen:
                 raise ArgumentError(f"{kind}: {name} is given twice")
             seen.add(name)
-        if key is None or _drawn(kind, entry):
-            sources.append((kind, entry if key is None else (names, entry)))
+        if key is _JOINT or _drawn(kind, entry):
+            sources.append((kind, entry if key is _JOINT else (names, entry)))
         elif _follows(entry):
             expressions.append((kind, names[0], entry))
         else:
@@ -100,11 +102,11 @@ def _without(
 
 
 def _entries(model: Any, kind: str, value: Any) -> list[tuple[Any, Any]]:
-    """The entries of an argument as (name, entry), or (None, Joint); none if nothing in it can be a distribution."""
+    """The entries of an argument as (name, entry), or (_JOINT, Joint); none if nothing in it can be a distribution."""
     if isinstance(value, Mapping):
         return list(value.items())
     if isinstance(value, Joint):
-        return [(None, value)]
+        return [(_JOINT, value)]
     if not isinstance(value, (list, tuple)):
         return []
     if any(isinstance(part, Joint) for part in value):
@@ -114,7 +116,7 @@ def _entries(model: Any, kind: str, value: Any) -> list[tuple[Any, Any]]:
                 raise ArgumentError(
                     f"{kind}: {arguments.short(part)} stands beside cg.jointly(...); give dicts by name"
                 )
-            found += part.items() if isinstance(part, Mapping) else [(None, part)]
+            found += part.items() if isinstance(part, Mapping) else [(_JOINT, part)]
         return found
     names = names_by_kind(model)[kind]
     if any(_drawn(kind, entry) or _follows(entry) for entry in value) and len(value) != len(names):

@@ -28,7 +28,7 @@ class Grid(Mapping[str, Array]):
 
     def shaped(self, values: Any) -> Any:
         """An array (..., n) of an ensemble of these combinations as (..., *shape)."""
-        found = np.asarray(values)
+        found = arguments.unchanged("values", values)
         count = int(np.prod(self.shape))
         if found.shape[-1:] != (count,):
             raise ArgumentError(

@@ -66,7 +66,7 @@ def _columns(label: str, data: Any) -> dict[Any, Any]:
 
 
 def _check_name(label: str, name: str, what: Any, model: CompiledModel) -> None:
-    if getattr(what, "free_symbols", None) and not hasattr(what, "name"):
+    if getattr(what, "free_symbols", None) and arguments.name_of(what) is None:
         return  # an expression: its names are checked when it is compiled
     if name not in model.quantities:
         raise ArgumentError(

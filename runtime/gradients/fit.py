@@ -123,6 +123,10 @@ class Fit:
 
         It is written to `file` if given.
         """
+        if not arguments.is_integer(run) or not 0 <= run < len(self.problem.runs):
+            raise ArgumentError(
+                f"plot: run = {arguments.short(run)}; there are {len(self.problem.runs)}, from 0"
+            )
         measured, model = self.problem.runs[run], self.problem.model
         moments = np.linspace(*measured.t_span, 500)
         solution = self.problem.solution(measured, self.values, moments)

@@ -37,8 +37,7 @@ Quantity = Named | Expression
 
 def quantity_of(label: str, model: CompiledModel, what: Any) -> Quantity:
     """A quantity, parameter or the time by name, or the compiled expression of them with its derivatives."""
-    named = isinstance(what, str) or isinstance(getattr(what, "name", None), str)
-    if not named:
+    if arguments.name_of(what) is None:
         try:
             return Expression.with_slopes(model, what)
         except ArgumentError as error:

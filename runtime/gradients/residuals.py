@@ -15,6 +15,7 @@ from ..interface.arguments import Array
 from ..model.derivatives import require_compiled
 from ..model.nearest import Nearest
 from ..problem.given_inputs import parse
+from ..problem.options import of_call
 from ..sensitivities.start import check_constant
 from .data import Series, series_of
 from .loss_function import bounds
@@ -160,6 +161,7 @@ def residuals(
     ):
         if name in options:
             raise ArgumentError(f"{name} cannot be given to a fit: {why}")
+    of_call(residuals, options).ready(model)
     several = isinstance(data, (list, tuple))
     sets = list(data) if several else [data]
     if not sets:

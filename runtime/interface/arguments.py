@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from chaplygin.errors import ArgumentError
 
 from . import arguments
-from .labels import by_name as by_name, named as named, refuse_names
+from .labels import by_name as by_name, name_of as name_of, named as named, refuse_names
 from .messages import ROOM, listed, short as short
 from .scalars import (
     boolean as boolean,
@@ -273,21 +273,18 @@ def unknown_quantity(given: Any, model: str, known: Sequence[str]) -> ArgumentEr
             f"{short(given)} is not the name of a quantity of {model}; give one of {', '.join(known)}, or read "
             "the states in order from the array .y"
         )
-    hint = nearest(key, known)
-    return ArgumentError(f"{key!r} is not a quantity of {model}; it has {', '.join(known)}{hint}")
+    hint = nearest(key[:ROOM], known)
+    return ArgumentError(f"{short(key)} is not a quantity of {model}; it has {', '.join(known)}{hint}")
 
 
 def plain_name(key: Any) -> str:
     """The name of a key of ``sol[key]``: a string, or the name of a SymPy symbol."""
-    if isinstance(key, str):
-        return key
-    name = getattr(key, "name", None)
-    return name if isinstance(name, str) else short(key)
+    return name_of(key) or short(key)
 
 
 def plain_names(what: str, given: Any) -> tuple[str, ...]:
     """The names in `given`: a name, a symbol, or several of them."""
-    if isinstance(given, str) or hasattr(given, "name"):
+    if name_of(given) is not None:
         given = (given,)
     return tuple(map(plain_name, entries(what, given, "a list of names")))
 

@@ -31,8 +31,8 @@ def named(kind: str, value: Any) -> dict[str, Any] | None:
     """The entries of `value` by name; None if it has no names, as an array, a list, or a series that is numbered.
 
     Names are the keys of a dict, the index of a pandas Series, the columns of a DataFrame, the variables of an xarray
-    Dataset, a coordinate of names of a DataArray, the fields of a record or a named tuple. SymPy symbols and other
-    objects with a `name` are replaced by it. Raises `ArgumentError` for other labels, and for a name that occurs twice.
+    Dataset, a coordinate of names of a DataArray, the fields of a record or a named tuple. SymPy symbols
+    are replaced by their names. Raises `ArgumentError` for other labels, and for a name that occurs twice.
 
     >>> named("initial", {"x": 1.0, "x_dot": 0.0})
     {'x': 1.0, 'x_dot': 0.0}
@@ -44,8 +44,8 @@ def named(kind: str, value: Any) -> dict[str, Any] | None:
         return None
     result: dict[str, Any] = {}
     for key, entry in pairs:
-        name = key if isinstance(key, str) else getattr(key, "name", None)
-        if not isinstance(name, str):
+        name = name_of(key)
+        if name is None:
             raise ArgumentError(not_a_name(kind, key))
         if name in result:
             raise ArgumentError(f"{kind}: {name} is given twice")
@@ -53,10 +53,16 @@ def named(kind: str, value: Any) -> dict[str, Any] | None:
     return result
 
 
+def name_of(key: Any) -> str | None:
+    """A string as it is, the name of a symbol; None for anything else, also for paths and models, which have names."""
+    name = key if isinstance(key, str) or not hasattr(key, "free_symbols") else getattr(key, "name", None)
+    return name if isinstance(name, str) else None
+
+
 def not_a_name(kind: str, key: Any) -> str:
     """The message for a key that is not a name: several of them belong to `jointly`."""
-    names = [getattr(each, "name", each) for each in key] if isinstance(key, (tuple, frozenset)) else []
-    if names and all(isinstance(name, str) for name in names):
+    names = [name_of(each) for each in key] if isinstance(key, (tuple, frozenset)) else []
+    if names and None not in names:
         shown = ", ".join(map(repr, names))
         return (
             f"{kind}: the key ({shown}) has several names: quantities that are drawn together are "

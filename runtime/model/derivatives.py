@@ -13,6 +13,7 @@ from chaplygin.errors import ArgumentError
 from .. import core
 from ..interface import arguments
 from ..interface.arguments import Array
+from ..interface.base_model import BaseModel
 from ..interface.checksum import open_library
 from ..interface.messages import short
 from .builder import builder
@@ -42,6 +43,8 @@ def derivatives(model: Any) -> Derivatives:
 
 def require_compiled(what: str, model: Any) -> None:
     """Raise `ArgumentError` for a pure-Python model, naming what needs a compiled one, and how to get that."""
+    if not isinstance(model, BaseModel):
+        raise ArgumentError(f"{what} needs a model, not {type(model).__name__}: compile the system first")
     if not hasattr(model, "lane_sets"):
         raise ArgumentError(
             f"{what}: {model.name} runs in pure Python, and a compiled model is needed: install a C compiler (gcc, "

@@ -157,7 +157,7 @@ def specs(value: Any, names: tuple[str, ...], count: int | None, flags: Sequence
 
 def _specs(value: Any, names: tuple[str, ...], count: int | None, flags: Sequence[int]) -> list[Any]:
     missing = [None if bits & RATE else 0.0 for bits in flags] or [0.0] * len(names)
-    if callable(value) and not isinstance(value, Mapping):
+    if callable(value) and names and not isinstance(value, Mapping):
         own = with_rates(flags or (0,) * len(names))
         parts = iter(Together(value, [tuple(names[i] for i in rows) for rows in own]).parts())
         return [None if default is None else next(parts) for default in missing]

@@ -99,6 +99,12 @@ class RunOptions(SimpleNamespace):
         rtol, atol = self.tolerances(model.states)
         return chosen.changed(rtol=rtol, atol=atol, kinks=kinks)
 
+    def ready(self, model: BaseModel) -> RunOptions:
+        """As `checked`, and the options that concern steps fit the method."""
+        found = self.checked(model)
+        found.steps(model.methods[found.method].adaptive)
+        return found
+
     def tolerances(self, states: Sequence[str]) -> tuple[float, Array]:
         """`rtol`, and `atol` as a vector by state.
 
@@ -213,7 +219,8 @@ def unknown(function: Callable[..., Any], given: Iterable[str]) -> TypeError:
     name = next(name for name in given if name not in OPTIONS)
     known = list(inspect.signature(function).parameters)
     here = _ELSEWHERE.get(name)
-    hint = f"; did you mean {here}?" if here in known else arguments.nearest(name, known)
+    steps = " with method='rk4', of fixed steps, or max_step" if here == "step" else ""
+    hint = f"; did you mean {here}{steps}?" if here in known else arguments.nearest(name, known)
     return TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
 
 

@@ -37,7 +37,7 @@ def check_file(file: Any) -> None:
     writable.
     """
     figure_class = _figure_class("plot")
-    if not isinstance(file, (str, os.PathLike)):
+    if file is None or callable(getattr(file, "write", None)):
         return
     path = arguments.path("plot", file)
     known = figure_class().canvas.get_supported_filetypes()

@@ -152,9 +152,10 @@ class Solution(RunData, Hinted):
         Raises ArgumentError for an invalid name, file or axes, optional without the extra ``[plot]``.
         """
         if path is not None:
-            if names is not None or isinstance(path, str) or len(path) != 2:
+            pair = plain_names("plot: path", path)
+            if names is not None or len(pair) != 2:
                 raise ArgumentError("plot: path must be two names, and cannot be combined with names")
-            return plotting.draw_path(self, (path[0], path[1]), equal, file, ax)
+            return plotting.draw_path(self, pair, equal, file, ax)
         if equal is not None:
             raise ArgumentError("plot: equal is for path=; quantities over time have scales of their own")
         if names is None:

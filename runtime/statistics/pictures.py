@@ -194,7 +194,11 @@ class Pictures:
                 f"{where}: {'nothing' if what is None else repr(arguments.plain_name(what)) + ' is nothing that'} "
                 f"{wanted}; there are {there}"
             )
-        which = "no entry" if what is None else f"no entry or quantity {arguments.plain_name(what)!r}"
+        which = (
+            "no entry"
+            if what is None
+            else f"no entry or quantity {arguments.short(arguments.plain_name(what))}"
+        )
         return ArgumentError(f"{where}: {which} {wanted}; collect {more}. The entries are {there}")
 
     def _draw(self, where: str, panels: Sequence[_Panel], ax: Any, file: Any) -> Any:

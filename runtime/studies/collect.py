@@ -31,7 +31,7 @@ from ..statistics.views import (
     QuantilesView,
 )
 from .collector import Collector
-from .observed import Condition, Extreme, Observed
+from .observed import Condition, Extreme, Observed, check_quantity
 from .packing import Form
 
 if TYPE_CHECKING:
@@ -42,6 +42,17 @@ BITS = 10
 
 _ENDS = ("t", "status", "nfev", "n_steps")
 """Columns of a table beside quantities."""
+
+
+class Columns(dict[str, Array]):
+    """Numbers of every trajectory by name."""
+
+    def __missing__(self, key: Any) -> Array:
+        name = arguments.plain_name(key)
+        if name not in self:
+            hint = arguments.nearest(name, tuple(self)) or f"; it has {', '.join(self)}"
+            raise KeyError(f"{name!r} is not a quantity of this entry{hint}")
+        return self[name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +82,7 @@ class Recorded(Collector):
         return total  # type: ignore[no-any-return]
 
     def result(self, total: dict[str, Array]) -> Any:
-        return {name: self._shaped(rows) for name, rows in total.items()}
+        return Columns({name: self._shaped(rows) for name, rows in total.items()})
 
 
 class _Table(Recorded):
@@ -373,27 +384,27 @@ def moments(*what: Any, at: Any = None) -> Collector:
 
 def quantiles(what: Any, q: Any, at: Any = None) -> Collector:
     """Quantiles of one quantity, at the end or at given times, with a relative error below 2^-10."""
-    return _Quantiles((what,), at, q)
+    return _Quantiles(_some("quantiles", (what,)), at, q)
 
 
 def histogram(what: Any, edges: Any, at: Any = None) -> Collector:
     """Counts of one quantity between edges, a bin with its lower edge."""
-    return _Histogram((what,), at, edges)
+    return _Histogram(_some("histogram", (what,)), at, edges)
 
 
 def probability(condition: Any, at: Any = None) -> Collector:
     """The probability of a condition, such as ``x > 20`` with a symbol x, at the end or at given times."""
-    return _Probability((condition,), at)
+    return _Probability(_some("probability", (condition,)), at)
 
 
 def first_passage(event: str) -> Collector:
     """The time of the first occurrence of an event of the model, (n,); NaN where there is none."""
-    return FirstPassage((event,))
+    return FirstPassage(_some("first_passage", (event,)))
 
 
 def events(event: str) -> Collector:
     """All times of an event of the model, as an `EventTimes`."""
-    return _Events((event,))
+    return _Events(_some("events", (event,)))
 
 
 def entry_of(given: Any) -> Any:
@@ -404,6 +415,9 @@ def entry_of(given: Any) -> Any:
 def _some(kind: str, what: Sequence[Any]) -> tuple[Any, ...]:
     if not what:
         raise ArgumentError(f"{kind}: name at least one quantity")
+    for each in what:
+        if not isinstance(each, (Observed, Condition)):
+            check_quantity(kind, each)
     return tuple(what)
 
 

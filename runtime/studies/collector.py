@@ -67,8 +67,8 @@ class Collector(ABC):
             if self.at is not None:
                 raise ArgumentError(f"{entry}: {what} is one number for each trajectory; leave the times out")
             return what.bound(entry, model)
-        if isinstance(what, str) or isinstance(getattr(what, "name", None), str):
-            name = arguments.plain_name(what)
+        name = arguments.name_of(what)
+        if name is not None:
             self._check(entry, model, name)
             return name
         if not isinstance(model, CompiledModel) or not hasattr(what, "free_symbols"):

@@ -32,6 +32,9 @@ class Observed:
     kind: str
     what: Any
 
+    def __post_init__(self) -> None:
+        check_quantity(self.kind, self.what)
+
     def __str__(self) -> str:
         return f"{self.kind}({self.what})"
 
@@ -47,16 +50,14 @@ class Observed:
     def bound(self, entry: str, model: Any) -> Observed:
         """With its argument checked for a model; an expression is checked when it is compiled."""
         require_compiled(f"{entry}: {self}", model)
-        if isinstance(self.what, str) or isinstance(getattr(self.what, "name", None), str):
-            name = arguments.plain_name(self.what)
+        name = arguments.name_of(self.what)
+        if name is not None:
             if model._equations is None and name not in (*model.quantities, "t"):
                 raise ArgumentError(
                     f"{entry}: {self}: {name!r} is not a quantity of {model.name}, which was loaded without its "
                     f"declaration; it has {', '.join(model.quantities)}{arguments.nearest(name, model.quantities)}"
                 )
             return Observed(self.kind, name)
-        if not hasattr(self.what, "free_symbols"):
-            raise ArgumentError(f"{entry}: {arguments.short(self.what)} is not a quantity of {model.name}")
         return self
 
     def of(self, ensemble: EnsembleData) -> Array:
@@ -75,6 +76,14 @@ class Observed:
 
     def __le__(self, level: Any) -> Comparison:
         return Comparison(self, "<=", level)
+
+
+def check_quantity(kind: str, what: Any) -> None:
+    """Refuse what cannot be a quantity of any model, such as a number, a list or a path."""
+    if arguments.name_of(what) == "" or not (isinstance(what, str) or hasattr(what, "free_symbols")):
+        raise ArgumentError(
+            f"{kind}: {arguments.short(what)} is not a quantity; give a name, a symbol or an expression of them"
+        )
 
 
 _COMPARISONS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}

@@ -178,6 +178,7 @@ def of_model(
     """
     if not isinstance(model, BaseModel):
         raise ArgumentError(f"a model is needed, not {type(model).__name__}: compile the system first")
+    options = options.ready(model)
     rest, plan = split(model, dict(given), seed, "random", False)
     if plan is None or not plan.sources:
         raise ArgumentError(

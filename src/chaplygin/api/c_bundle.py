@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,15 @@ from chaplygin.codegen.emit.write_folder import write
 from chaplygin.codegen.toolchain.library import facts_of
 from chaplygin.codegen.toolchain.model_sources import model_sources, module_of
 from chaplygin.errors import ArgumentError, EmitError
-from chaplygin.runtime.interface.arguments import SERIES, choice, no_jacobian, path, short, unknown_method
+from chaplygin.runtime.interface.arguments import (
+    SERIES,
+    choice,
+    entries,
+    no_jacobian,
+    path,
+    short,
+    unknown_method,
+)
 
 if TYPE_CHECKING:
     from chaplygin.runtime.model.compiled_model import CompiledModel
@@ -56,14 +64,15 @@ def _chosen(model: CompiledModel, methods: Sequence[str] | None, scalar: str) ->
     """The names of the methods."""
     if methods is None:
         methods = (model.default_method() if scalar == "double" else SINGLE,)
-    single = isinstance(methods, str) or not isinstance(methods, Iterable)
-    names: tuple[Any, ...] = (methods,) if single else tuple(methods)
+    names: list[Any] = (
+        [methods] if isinstance(methods, str) else entries("export_c: methods", methods, "a list")
+    )
     if not names:
         raise ArgumentError(f"export_c: methods is empty; it can have {', '.join(model.methods)}")
     if scalar == "float" and SERIES in model.methods:
         raise ArgumentError(f'export_c: {SERIES} is not available with scalar="float": {REFUSED[SERIES]}')
     for name in names:
-        if name not in model.methods:
+        if not isinstance(name, str) or name not in model.methods:
             raise unknown_method(name, model.methods)
         if model.methods[name].implicit and "jacobian" not in model.kernels:
             raise no_jacobian(name, model.name)

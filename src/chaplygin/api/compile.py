@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import chaplygin
 from chaplygin.codegen import emit
 from chaplygin.codegen.derive.digest import program_digest
-from chaplygin.codegen.forms.choose import derive, fitting
+from chaplygin.codegen.forms.choose import check_options, derive, fitting
 from chaplygin.codegen.system.checked_system import CheckedSystem
-from chaplygin.runtime.interface.arguments import boolean
+from chaplygin.runtime.interface.arguments import boolean, text
 
 from .compiled import knowing, loaded, own_methods
 
@@ -45,12 +45,13 @@ def compile_system(
     If no compiler is found, the pure-Python backend is returned with a warning; it has no events, contacts or methods
     of the model's own, so a model with these raises BuildError.
 
-    Raises FormError, BuildError, CacheError, ArgumentError, and TypeError or ValueError for wrong `methods`.
+    Raises FormError, BuildError, CacheError and ArgumentError.
     """
     boolean("reproducible", reproducible)
     boolean("wait", wait)
     own = own_methods(methods)
-    chosen = form or fitting(system)
+    chosen = fitting(system) if form is None else text("form", form)
+    check_options(chosen, options)
     digest = program_digest(
         system.digest, chosen, [*sorted((k, _plain(v)) for k, v in options.items()), *own]
     )
@@ -70,8 +71,8 @@ def compile_system(
     return knowing(model, lambda: equations().nodes)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, deep: int = 4) -> Any:
     """An option with symbols as names and sequences as tuples, so that equal options have equal text."""
-    if isinstance(value, (list, tuple)):
-        return tuple(map(_plain, value))
+    if isinstance(value, (list, tuple)) and deep:  # a list can contain itself
+        return tuple(_plain(each, deep - 1) for each in value)
     return str(value) if hasattr(value, "free_symbols") else value

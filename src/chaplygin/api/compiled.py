@@ -14,6 +14,7 @@ from chaplygin.codegen.system.checked_system import CheckedSystem
 from chaplygin.codegen.toolchain.cache import lookup, model_key
 from chaplygin.errors import BuildError, CoreMissingError, NoCompilerError, PurePythonWarning, warn_caller
 from chaplygin.runtime import core
+from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.model.compiled_model import require_core
 from chaplygin.runtime.model.inlining import DEFAULTS, inline
 
@@ -40,7 +41,9 @@ def knowing(model: Any, equations: Callable[[], EquationNodes]) -> Any:
 
 def own_methods(methods: Iterable[Pair | str]) -> tuple[Pair | Taylor, ...]:
     """The methods that a model brings, checked."""
-    given = tuple(methods) if not isinstance(methods, str) else (methods,)
+    given = (
+        [methods] if isinstance(methods, str) else arguments.entries("methods", methods, "a list of methods")
+    )
     if not given:  # nearly always
         return ()
     require_core()

@@ -17,7 +17,7 @@ from chaplygin.codegen.derive.invariants import find, levels
 from chaplygin.codegen.forms.choose import fitting
 from chaplygin.codegen.graph.graph import Node
 from chaplygin.codegen.views import matrices
-from chaplygin.errors import SizeWarning, warn_caller
+from chaplygin.errors import ArgumentError, SizeWarning, warn_caller
 from chaplygin.runtime.interface.arguments import boolean
 
 from .compiled import knowing, loaded, own_methods
@@ -149,7 +149,9 @@ class Equations(Uncompiled):
         self, folder: str | Path, *, force: bool = False, targets: Sequence[str] | None = None
     ) -> list[Path]:
         """Write the C sources (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; see `System.emit`."""
-        return emit.emit_to(self.program, folder, force=force, targets=targets or emit.DEFAULT)
+        return emit.emit_to(
+            self.program, folder, force=force, targets=emit.DEFAULT if targets is None else targets
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """The nodes only; cached results are computed again after unpickling."""
@@ -280,7 +282,7 @@ def compile(
     compiled as changed.
     """
     if not isinstance(equations, Equations):
-        raise TypeError(
+        raise ArgumentError(
             f"compile needs Equations, not {type(equations).__name__}; for a System call system.compile(form)"
         )
     boolean("reproducible", reproducible)

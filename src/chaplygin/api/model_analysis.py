@@ -101,7 +101,7 @@ class ModelAnalysis(CompiledModel):
         >>> round(value, 8), slope.round(8)  # cos 2, -sin(2)/4
         (-0.41614684, array([-0.22732436]))
         """
-        how = of_call(ModelAnalysis.objective, options)
+        how = of_call(ModelAnalysis.objective, options).ready(self)
         return api.Objective(self, loss, t_span, initial, parameters, inputs, free, memory, how)
 
     def linearize(

@@ -13,7 +13,7 @@ from chaplygin.codegen import views
 from chaplygin.codegen.declare.declare import Given, with_events as longer
 from chaplygin.codegen.derive.cyclic import cyclic_velocities
 from chaplygin.codegen.forms.choose import derive, fitting, forms
-from chaplygin.codegen.symbols.values import naming
+from chaplygin.codegen.symbols.values import naming, sequence
 from chaplygin.codegen.system.checked_system import CheckedSystem
 from chaplygin.errors import ArgumentError
 from chaplygin.runtime.interface.messages import short
@@ -229,7 +229,8 @@ class System(CheckedSystem, Uncompiled):
         `chaplygin.Pair`, or "taylor", see docs/taylor.md. The kernels are compiled here; a method with the right-hand
         side inlined into it is compiled when it has run for long enough, or with `wait=True` before this returns.
         """
-        system = self.with_events(events) if events else self
+        more = sequence("events", events)
+        system = self.with_events(more) if more else self
         return compile_system(system, form, reproducible=reproducible, wait=wait, methods=methods, **options)
 
     def emit(

@@ -376,7 +376,7 @@ def test_wrong_calls() -> None:
         cg.coordinates(3)  # type: ignore[arg-type]
     with pytest.raises(DeclarationError, match="omit the assumption real="):
         cg.parameters("m", real=False)
-    with pytest.raises(TypeError, match=r"for a System call system\.compile"):
+    with pytest.raises(cg.ArgumentError, match=r"for a System call system\.compile"):
         cg.compile(sleigh())  # type: ignore[arg-type]
     with pytest.raises(DeclarationError, match="coordinates is Coordinate; give a list"):
         cg.System("one", coordinates=X, kinetic=cg.rate(X) ** 2)  # type: ignore[arg-type]

@@ -447,7 +447,6 @@ def test_folders_and_processes(tmp_path: Path) -> None:
     [
         (cg.peak(sp.Symbol("zz") + 1), "collect: e: peak: .*'zz' is not a quantity of the model"),
         (cg.integral("zz"), "collect: e: integral: .*'zz' is not a quantity of the model"),
-        (cg.minimum(3), "collect: e: 3 is not a quantity"),
         (cg.moments(cg.peak(x), at=[1.0]), r"collect: e: peak\(x\) is one number for each trajectory"),
         (cg.series(cg.integral(x), times=[1.0]), r"collect: e: integral\(x\) is one number"),
         (cg.probability(cg.peak(x)), r"collect: e: .*peak.* is not a condition"),
