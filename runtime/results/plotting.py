@@ -50,8 +50,12 @@ def check_file(file: Any) -> None:
         raise ArgumentError(
             f"plot: {os.fspath(file)!r}: the folder {os.fspath(path.parent)!r} does not exist"
         )
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise ArgumentError(f"plot: {os.fspath(file)!r} cannot be written")
+    if (
+        len(os.fsencode(path.name)) > 255
+        or path.is_dir()
+        or not os.access(path if path.exists() else path.parent, os.W_OK)
+    ):
+        raise ArgumentError(f"plot: {arguments.short(os.fspath(file))} cannot be written")
 
 
 def first(states: Sequence[str]) -> Sequence[str]:

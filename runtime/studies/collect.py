@@ -248,7 +248,8 @@ class _Occurrences(Collector):
         if name not in model.events:
             known = f"it has {', '.join(model.events)}" if model.events else "it has none"
             raise ArgumentError(
-                f"{entry}: {name!r} is not an event of {model.name}; {known}{arguments.nearest(name, model.events)}"
+                f"{entry}: {arguments.short(name)} is not an event of {model.name}; {known}"
+                f"{arguments.nearest(name, model.events)}"
             )
 
 

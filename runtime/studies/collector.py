@@ -84,7 +84,7 @@ class Collector(ABC):
         known = (*model.quantities, "t", *model.parameters)
         if name not in known:
             raise ArgumentError(
-                f"{entry}: {name!r} is not a quantity of {model.name}; it has {', '.join(known)}"
+                f"{entry}: {arguments.short(name)} is not a quantity of {model.name}; it has {', '.join(known)}"
                 f"{arguments.nearest(name, known)}"
             )
         self._check_modes(entry, model, name)

@@ -12,7 +12,14 @@ from chaplygin.codegen import toolchain
 from chaplygin.codegen.graph.linear import UNROLLED_VELOCITIES
 from chaplygin.codegen.system.checked_system import CheckedSystem
 from chaplygin.codegen.toolchain.cache import lookup, model_key
-from chaplygin.errors import BuildError, CoreMissingError, NoCompilerError, PurePythonWarning, warn_caller
+from chaplygin.errors import (
+    ArgumentError,
+    BuildError,
+    CoreMissingError,
+    NoCompilerError,
+    PurePythonWarning,
+    warn_caller,
+)
 from chaplygin.runtime import core
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.model.compiled_model import require_core
@@ -48,7 +55,10 @@ def own_methods(methods: Iterable[Pair | str]) -> tuple[Pair | Taylor, ...]:
         return ()
     require_core()
 
-    return pairs.own(given, core.methods())
+    try:
+        return pairs.own(given, core.methods())
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(str(error)) from None
 
 
 def loaded(

@@ -363,7 +363,7 @@ def test_a_model_has_it_on_request(oscillator: Any) -> None:
         ArgumentError, match=r"made from the equations of a model: compile it with methods=\['taylor'\]"
     ):
         plain.integrate((0, 1), START, NUMBERS, method="taylor")
-    with pytest.raises(TypeError, match=r"methods\[0\] is 'tailor'; a Pair or 'taylor' is needed"):
+    with pytest.raises(cg.ArgumentError, match=r"methods\[0\] is 'tailor'; a Pair or 'taylor' is needed"):
         cg.example("harmonic_oscillator").system.compile("lagrange", methods=["tailor"])
     with pytest.raises(ValueError, match="there is already a method 'taylor'"):
         cg.example("harmonic_oscillator").system.compile("lagrange", methods=["taylor", "taylor"])
