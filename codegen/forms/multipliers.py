@@ -45,7 +45,7 @@ def derive(system: CheckedSystem, release: Sequence[sp.Symbol] | sp.Symbol | Non
     nodes = system.nodes
     g = nodes.graph.copy()
     motion = project(g, system, balance(g, system), nodes.eta)
-    if system.needs_constraints:
+    if system.accelerates_by_constraints:
         motion = _with_constraints(g, system, motion)
     unknown: Friction | None = None
     pivots: tuple[tuple[Node, Node], ...] = ()

@@ -126,6 +126,14 @@ class CheckedSystem(Declaration):
         """Whether the mass matrix of all velocities is or can be singular, and regular on permitted ones."""
         return needs_constraints(self.nodes, lambda: self.independent_constraints)
 
+    @cached_property
+    def accelerates_by_constraints(self) -> bool:
+        """The same, without zeros that only the plain symbol of a parameter with a number in the example permits: for
+        the right-hand side, which a larger matrix makes several times as long."""
+        return self.needs_constraints and needs_constraints(
+            self.nodes, lambda: self.independent_constraints, all_zeros=False
+        )
+
     # -- energies and forces, including those of the bodies -----------------------------------------------------
     @cached_property
     def kinetic(self) -> Expression:

@@ -168,9 +168,14 @@ def mass_at(system: SystemNodes, g: Graph, at: Point) -> Any:
     return values
 
 
-def needs_constraints(system: SystemNodes, independent: Callable[[], Sequence[int]]) -> bool:
+def needs_constraints(
+    system: SystemNodes, independent: Callable[[], Sequence[int]], all_zeros: bool = True
+) -> bool:
     """Whether only constraints make the accelerations unique, as M is singular: at the example point, or with a zero
-    there that the assumptions of a parameter permit, as the mass of a pulley."""
+    there that the assumptions of a parameter permit, as the mass of a pulley.
+
+    Unless `all_zeros`, a number of the example that is not zero counts as an assumption, if none is declared.
+    """
     if system.declaration.law is not None or not system.constraints:
         return False
     g, at = system.graph.copy(), example_point(system)
@@ -178,6 +183,8 @@ def needs_constraints(system: SystemNodes, independent: Callable[[], Sequence[in
         return True
     inside = g.symbols([system.kinetic])
     for p in (p for p in system.parameters if p.name in inside and holds(assumed(p), 0.0)):
+        if not (all_zeros or p.is_nonnegative or p.is_nonpositive) and system.declaration.example.get(p):
+            continue
         there = {**at, p.name: 0.0}
         values, permitted = mass_at(system, g, there), _permitted_directions(system, g, there, independent)
         regular = (

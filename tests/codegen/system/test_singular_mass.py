@@ -337,3 +337,25 @@ def test_a_pulley_whose_mass_is_zero_by_its_number(form: str) -> None:
     assert [near[f"{s}_dot"] for s in ("x1", "x2", "a")] == pytest.approx([1, -1, 2], abs=1e-12)
     heavy = squares.subs(dict(zip((m1, m2, J), cg.parameters("a1 a2 a3", positive=True), strict=True)))
     assert not cg.System("heavy", coordinates=[x1, x2, a], kinetic=heavy, **given).needs_constraints
+
+
+def test_masses_with_a_number_in_the_example_keep_the_smaller_matrix() -> None:
+    """In M diag(m1, m1, m2, m2) nothing is coupled: M + A^T W A would have four times the operations."""
+    x, y, u, w = q = cg.coordinates("x y u w")
+    m2, l1, l2 = cg.parameters("m2 l1 l2")
+
+    def system(m1: sp.Symbol) -> cg.System:
+        point = {x: 0.6, y: -0.8, u: 1.6, w: -0.8}
+        squares = [cg.rate(s) ** 2 for s in q]
+        return cg.System(
+            "twofold", coordinates=q,
+            kinetic=(m1 * sum(squares[:2]) + m2 * sum(squares[2:])) / 2, potential=9.81 * (m1 * y + m2 * w),
+            holonomic=[x**2 + y**2 - l1**2, (u - x) ** 2 + (w - y) ** 2 - l2**2],
+            example={**point, m1: 1, m2: 1, l1: 1, l2: 1},
+        )  # fmt: skip
+
+    may_be_zero, plain = (
+        system(m1).equations("multipliers").operations["rhs"]
+        for m1 in (cg.parameters("m1", nonnegative=True), cg.parameters("m1"))
+    )
+    assert plain < 100 < may_be_zero
