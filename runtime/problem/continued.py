@@ -10,6 +10,7 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
+from .consistency import Accepted
 from .given_inputs import changed_inputs, parse
 
 if TYPE_CHECKING:
@@ -36,10 +37,9 @@ class Continued:
 
 def past_of(initial: Any) -> tuple[int, ...]:
     """The events that have happened at the start of a run already, since it goes on from a run that ended with them."""
-    found: tuple[int, ...] = (
-        initial._past() if isinstance(initial, Continued) else getattr(initial, "past", ())
-    )
-    return found
+    if isinstance(initial, Continued):
+        return initial._past()
+    return initial.past if isinstance(initial, Accepted) else ()
 
 
 def continued(model: BaseModel, initial: Any, parameters: Any, inputs: Any) -> tuple[Any, Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import pickle
 from typing import Any
@@ -136,6 +137,14 @@ def test_a_run_goes_on_from_the_event_that_ended_the_last_one() -> None:
     assert (stepper.status, stepper.t) == (0, 2)
     again = model.integrate((1, 3), dict(zip(model.states, first.y[:, -1])))  # no more than numbers
     assert (again.status, again.t[-1], again["v"][-1]) == (1, 1, 4)
+
+
+def test_a_state_may_be_called_past() -> None:
+    """Whose attribute a pandas Series has as well as a result knows the events that are past."""
+    past = cg.coordinates("past")
+    begin = collections.namedtuple("Begin", "past")(1.0)
+    run = cg.System("fading", kinematics={past: -past}).compile().integrate((0, 1), begin, **PRECISE)
+    assert run["past"][-1] == pytest.approx(np.exp(-1))
 
 
 def test_conditions_are_shown_and_checked() -> None:
