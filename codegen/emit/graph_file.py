@@ -13,7 +13,7 @@ from .render import provenance
 def graph_files(program: Program, command: str) -> dict[str, str]:
     """`<name>_graph.txt`; `command` is quoted as the command that regenerates it."""
     g = program.graph
-    names = (*QUANTITIES, *_MAPS, *(f"reset_{i}" for i in range(len(program.events))))
+    names = (*QUANTITIES, "when", *_MAPS, *(f"reset_{i}" for i in range(len(program.events))))
     sets = [
         {name: found[name] for name in wanted if name in found}
         for found, wanted in ((program.kernels, names), (program.unarranged, QUANTITIES))

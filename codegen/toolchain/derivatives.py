@@ -38,9 +38,9 @@ def build_derivatives(model: BaseModel, kind: str, lanes: int) -> Path:
 
     def texts() -> dict[str, bytes]:
         program = toolchain.program_of(model)
-        if kind == "adjoint":
-            kernels = {name: kernel for name, kernel in program.kernels.items() if name not in ALONG_ALONE}
-            program = replace(program, kernels=kernels)
+        left = ("when", *(ALONG_ALONE if kind == "adjoint" else ()))
+        kernels = {name: kernel for name, kernel in program.kernels.items() if name not in left}
+        program = replace(program, kernels=kernels)
         made = planning.plan(lower.with_derivatives(program, kind))
         files = emit.derivatives_file(program, made, kind, "derivatives(model)")
         return {name: text.encode() for name, text in files.items()}

@@ -115,7 +115,10 @@ class Tangents:
         return value, found
 
     def at_events(self, t: float, y: Array) -> tuple[Array, Array]:
-        """The guards of the events and by what their resets change the state, with derivatives by (t, y)."""
+        """The guards of the events, whether their conditions hold, and by what resets change the state.
+
+        With derivatives by (t, y).
+        """
         model, n, v = self.model, 1 + len(y), self.point(t, y)
         if not model.events:
             return np.empty(0), np.empty((0, n))
@@ -123,9 +126,12 @@ class Tangents:
         value, slopes = (part[: len(model.events)] for part in of("guards", v))
         still = np.eye(n)[1:]
         after = [of(f"reset_{i}", v) for i in model._resets]
+        u = v[len(v) - len(model.inputs) :]
+        allowed = model.call("when", t, y, self.p, u) if "when" in model.kernels else np.empty(0)
+        moves = [moved[:, :n] - still for _, moved in after]
         return (
-            np.concatenate([value, *(there - y for there, _ in after)]),
-            np.concatenate([slopes[:, :n], *(moved[:, :n] - still for _, moved in after)]),
+            np.concatenate([value, *(there - y for there, _ in after), allowed]),
+            np.concatenate([slopes[:, :n], *moves, np.zeros((len(allowed), n))]),
         )
 
     def held(self, t: float, y: Array) -> tuple[Array, Array]:

@@ -90,7 +90,8 @@ class Derivatives:
         """
         model = self._model
         zero = [name for name, value in zip(model.parameters, p) if value == 0]
-        kernels = ["rhs", *(["guards"] if model.events else []), *(f"reset_{i}" for i in model._resets)]
+        kernels = ["rhs", *(k for k in ("guards", "when") if k in model.kernels)]
+        kernels += [f"reset_{i}" for i in model._resets]
         depends_on = builder("derivatives").depends_on
         return any(depends_on(model, kernel, model.independent, zero) for kernel in kernels)
 

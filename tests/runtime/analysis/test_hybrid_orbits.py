@@ -171,6 +171,20 @@ def test_a_ball_on_a_table_that_swings() -> None:
     np.testing.assert_allclose(found.values, math.log(0.6) / (2 * math.pi), atol=0.01)
 
 
+def test_conditions_that_repeat_with_another_period_are_refused() -> None:
+    """The time is in the condition of a kick alone: half of them, at 2 pi n, are at a time when it holds."""
+    x, w = cg.coordinates("x"), cg.parameters("w")
+    given: dict[str, Any] = {"coordinates": [x], "kinetic": cg.rate(x) ** 2 / 2, "potential": x**2 / 2}
+    kick = cg.Event(x, direction=1, when=sp.cos(w * cg.time) > 0, reset={cg.rate(x): 1.1 * cg.rate(x)})
+    model = cg.System("kicked", **given, events=[kick]).compile()
+    start = {"x": 1.0, "x_dot": 0.0}
+    with pytest.raises(cg.ArgumentError, match="the events of kicked depend on the time and do not repeat"):
+        model.periodic(start, 2 * math.pi, {"w": math.sqrt(2)})
+    closed = cg.Event(x, direction=1, when=sp.cos(w * cg.time) > 2, reset={cg.rate(x): 0})
+    orbit = cg.System("never", **given, events=[closed]).compile().periodic(start, 2 * math.pi, {"w": 1})
+    assert (orbit.period, orbit.n_ones) == (2 * math.pi, 0)  # driven: its period is that of the drive
+
+
 def test_what_bounces_depends_on_where_the_ground_is() -> None:
     """With e = 1 the energy stays; the height is in no rate, but it is no symmetry either. T = 2 sqrt(2 h / g)."""
     y, g = cg.coordinates("y"), cg.parameters("g")
