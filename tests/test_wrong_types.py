@@ -69,6 +69,8 @@ def of_a_point(**more: Any) -> cg.System:
         (lambda: cg.parameters("a", positive=sp.Eq(X, 1)), "positive = .*; give True or False"),
         (lambda: cg.parameters("a", positive=float("nan")), "positive = nan; give True or False"),
         (lambda: cg.final(Path("x")), "is not a quantity; give a name, a symbol or an expression"),
+        (lambda: of_a_point().compile(methods=["x" * 10**5]), r"methods\[0\] is 'x{60}'; a Pair"),
+        (lambda: cg.loss(None, cg.final("x")), "loss: None is not a function"),
         (lambda: cg.minimum(3), "minimum: 3 is not a quantity"),
         (lambda: cg.Body("b", mass=1j), "mass = .* is not real"),
         (lambda: cg.turn("z", []), "turn: angle"),
@@ -126,10 +128,11 @@ def test_sets_and_bytes_have_no_order_and_no_numbers() -> None:
         cg.ensemble(spring(), (0, 1), START, NUMBERS, n=2, sensitivity_control="no")
 
 
-@pytest.mark.parametrize("value", [None, 5, b"x", "a\0b", "\ud800", np.array("x")])
+@pytest.mark.parametrize("value", [None, 5, b"x", "a\0b", "\ud800", np.array("x"), "x" * 10**5])
 def test_paths(value: Any) -> None:
     end = {"end": cg.final("x")}
     calls: dict[str, Callable[[], Any]] = {
+        "emit": lambda: of_a_point().emit(value),
         "export_c": lambda: spring().export_c(value),
         "export_fmu": lambda: spring().export_fmu(value),
         "open_study": lambda: cg.open_study(value),
@@ -137,9 +140,10 @@ def test_paths(value: Any) -> None:
         "out": lambda: cg.study(spring(), (0, 1), START, NUMBERS, n=2, collect=end, out=value),
     }
     for name, call in calls.items():
-        if not (name == "out" and value is None):
-            with pytest.raises(cg.ChaplyginError, match=r"must be a path|no compiled model at"):
+        if not (name in ("out", "emit") and value is None):
+            with pytest.raises(cg.ChaplyginError, match=r"must be a path|no compiled model at") as error:
                 call()
+            assert len(str(error.value)) < 2000
 
 
 def test_arrays_of_one_value_again_and_again_are_refused_at_once() -> None:

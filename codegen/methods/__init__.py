@@ -28,7 +28,7 @@ def own(methods: Iterable[Pair | str], taken: Iterable[str]) -> tuple[Pair | Tay
     for i, given in enumerate(methods):
         method = TAYLOR if given == TAYLOR.name else given
         if not isinstance(method, (Pair, Taylor)):
-            what = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
+            what = repr(given[:60]) if isinstance(given, str) else f"a {type(given).__name__}"
             raise TypeError(f"methods[{i}] is {what}; a Pair or {TAYLOR.name!r} is needed")
         if method.name in names:
             raise ValueError(

@@ -91,6 +91,8 @@ def loss(function: Function, entry: Any) -> Composed:
     >>> round(found.value, 6)  # cos(2)^2 + 4 sin(2)^2
     3.480465
     """
+    if not callable(function):
+        raise ArgumentError(f"loss: {arguments.short(function)} is not a function")
     return Composed(function, entry)
 
 
@@ -216,8 +218,6 @@ def _squares(series: Series) -> Function:
 
 def _called(label: str, function: Function, single: bool) -> Function:
     """A user's function, with what it returns checked."""
-    if not callable(function):
-        raise ArgumentError(f"{label}: {arguments.short(function)} is not a function")
 
     def of(values: Array) -> tuple[float, Array]:
         given = values[:, 0] if single else values

@@ -16,6 +16,8 @@ from chaplygin.errors import ArgumentError
 from .messages import short
 
 _LONG = 2**63
+_LONGEST = 2**15
+"""Characters of a path: Windows has at most one less, other systems fewer."""
 
 
 def number(what: str, value: Any, *, finite: bool = True) -> float:
@@ -78,11 +80,13 @@ def path(what: str, value: Any) -> Path:
     """`value` as a path. Raises ArgumentError if it is no string or path, or no system could have it."""
     try:
         given = os.fspath(value)
-        if isinstance(given, str) and b"\0" not in os.fsencode(given):
+        if isinstance(given, str) and len(given) < _LONGEST and b"\0" not in os.fsencode(given):
             return Path(given)
     except Exception:  # not a path, or characters that cannot be encoded
         pass
-    raise ArgumentError(f"{what} = {short(value)} must be a path, without NUL characters")
+    raise ArgumentError(
+        f"{what} = {short(value)} must be a path, without NUL characters and shorter than {_LONGEST}"
+    )
 
 
 def is_masked(value: Any) -> bool:

@@ -75,7 +75,8 @@ def file_of(path: str | os.PathLike[str]) -> Path:
         file = Path(os.fspath(path)).resolve()
         file.stat()
     except (OSError, TypeError, ValueError) as error:
-        raise LoadError(f"no compiled model at {short(path)}: {error}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise LoadError(f"no compiled model at {short(path)}: {reason}") from error
     if not file.is_file():
         raise LoadError(f"no compiled model at {file}: it is not a file")
     return file
