@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from hostile_calls import DRAWN, NUMBERS, START, attempt, cases, legal, spring
+from hostile_calls import DRAWN, NUMBERS, START, attempt, calls, cases, legal, spring
 from runtime_models import needs_core
 
 import chaplygin as cg
@@ -42,6 +42,15 @@ def test_a_sample_of_hostile_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_3000_hostile_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     check(53, 3000)
+
+
+@pytest.mark.slow
+def test_the_right_arguments_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside others that are refused a hostile one would show nothing."""
+    monkeypatch.chdir(tmp_path)
+    several = [call for call, (_, parameters) in calls().items() if len(parameters) > 1]
+    refused = {call for call in several if attempt(call) != "accepted"}
+    assert refused <= {"model.to_jax", "model.to_numba"}  # where these are not installed
 
 
 X, M = cg.coordinates("x"), cg.parameters("m", positive=True)
