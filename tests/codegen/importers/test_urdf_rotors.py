@@ -2,79 +2,35 @@
 
 from __future__ import annotations
 
+import csv
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from test_urdf import rates, text
+from test_urdf import FILES, rates, text
 
 import chaplygin as cg
 from chaplygin.api.python_model import python_model
 from chaplygin.codegen.symbols.symbols import DeclarationError
 
-H, P = 1.57079632679, 3.14159265359
-# Place and attitude of each joint; mass, mass centre and moments (xx, yy, zz, xy, xz, yz) of its link: as published by
-# KUKA's and Franka's descriptions for ROS and Drake. Then ratio and inertia of the rotor: those of Drake's for the
-# Panda, own figures for the iiwa.
-ARMS = {
-    "iiwa": (
-        ((0, 0, 0.1575), (0, 0, 0), 5.76, (0, -0.03, 0.12), (0.033, 0.0333, 0.0123, 0, 0, 0), 160, 1.3e-4),
-        ((0, 0, 0.2025), (H, 0, P), 6.35, (0.0003, 0.059, 0.042), (0.0305, 0.0304, 0.011, 0, 0, 0), 160, 1.3e-4),
-        ((0, 0.2045, 0), (H, 0, P), 3.5, (0, 0.03, 0.13), (0.025, 0.0238, 0.0076, 0, 0, 0), 160, 9e-5),
-        ((0, 0, 0.2155), (H, 0, 0), 3.5, (0, 0.067, 0.034), (0.017, 0.0164, 0.006, 0, 0, 0), 160, 9e-5),
-        ((0, 0.1845, 0), (-H, P, 0), 3.5, (0.0001, 0.021, 0.076), (0.01, 0.0087, 0.00449, 0, 0, 0), 100, 5e-5),
-        ((0, 0, 0.2155), (H, 0, 0), 1.8, (0, 0.0006, 0.0004), (0.0049, 0.0047, 0.0036, 0, 0, 0), 160, 4e-5),
-        ((0, 0.081, 0), (-H, P, 0), 1.2, (0, 0, 0.02), (0.001, 0.001, 0.001, 0, 0, 0), 160, 4e-5),
-    ),
-    "panda": (
-        ((0, 0, 0.333), (0, 0, 0), 2.74, (0, -0.0324958, -0.0675818),
-         (0.0180416958283, 0.0159136071891, 0.00620690827127, 0, 0, 0.0046758424612), 100, 6.05721456e-5),
-        ((0, 0, 0), (-H, 0, 0), 2.74, (0, -0.06861, 0.0322285),
-         (0.0182856182281, 0.00621358421175, 0.0161514346309, 0, 0, -0.00472844221905), 100, 6.05721456e-5),
-        ((0, -0.316, 0), (H, 0, 0), 2.38, (0.0469893, 0.0316374, -0.031704),
-         (0.00771376630908, 0.00989108008727, 0.00811723558464, -0.00248490625138, -0.00332147581033,
-          -0.00217796151484), 100, 4.62474144e-5),
-        ((0.0825, 0, 0), (H, 0, 0), 2.38, (-0.0360446, 0.0336853, 0.031882),
-         (0.00799663881132, 0.00825390705278, 0.0102515004345, 0.00347095570217, -0.00241222942995,
-          0.00235774044121), 100, 4.62474144e-5),
-        ((-0.0825, 0.384, 0), (-H, 0, 0), 2.74, (0, 0.0610427, -0.104176),
-         (0.030371374513, 0.0288752887402, 0.00444134056164, 6.50283587108e-07, -1.05129179916e-05,
-          -0.00775653445787), 100, 2.05544064e-5),
-        ((0, 0, 0), (H, 0, 0), 1.55, (0.0510509, 0.009108, 0.0106343),
-         (0.00303336450376, 0.00404479911567, 0.00558234286039, -0.000437276865508, 0.000629257294877,
-          0.000130472021025), 100, 2.05544064e-5),
-        ((0.088, 0, 0), (H, 0, 0), 0.54, (0.0109695, 0.0107965, 0.0650411),
-         (0.000888868887021, 0.000888001373233, 0.0007176834609, -0.00012239074652, 3.98699829666e-05,
-          -9.33825115206e-05), 100, 2.05544064e-5),
-    ),
-}  # fmt: skip
-SPACE = 'xmlns:drake="http://drake.mit.edu"'
+ARMS: dict[str, list[dict[str, str]]] = {}
+for row in csv.DictReader((FILES / "arms.csv").read_text().splitlines()[2:]):
+    ARMS.setdefault(row["arm"], []).append(row)
+HINGE = """<link name="l{i}"> <inertial> <origin xyz="{cx} {cy} {cz}"/> <mass value="{mass}"/>
+<inertia ixx="{ixx}" iyy="{iyy}" izz="{izz}" ixy="{ixy}" ixz="{ixz}" iyz="{iyz}"/> </inertial> </link>
+<joint name="j{i}" type="revolute"> <parent link="{carrier}"/> <child link="l{i}"/> <axis xyz="0 0 1"/>
+<origin xyz="{x} {y} {z}" rpy="{roll} {pitch} {yaw}"/> <limit lower="-3" upper="3" effort="9" velocity="9"/> </joint>
+<transmission name="t{i}"> <joint name="j{i}"/> <actuator name="m{i}"> <mechanicalReduction>1</mechanicalReduction>
+<drake:gear_ratio value="{ratio}"/> <drake:rotor_inertia value="{rotor}"/> </actuator> </transmission>"""
 
 
-def words(numbers: Any) -> str:
-    return " ".join(map(repr, numbers))
-
-
-def arm(rows: Any) -> str:
+def arm(rows: list[dict[str, str]]) -> str:
     """A file of hinges about z in a row, on a world that it does not declare, with Drake's elements for rotors."""
-    parts = []
-    for i, (xyz, rpy, mass, center, moments, ratio, rotor) in enumerate(rows, 1):
-        keys = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
-        named = " ".join(f'{key}="{value}"' for key, value in zip(keys, moments, strict=True))
-        carrier = f"l{i - 1}" if i > 1 else "world"
-        parts.append(
-            f'<link name="l{i}"> <inertial> <origin xyz="{words(center)}"/> <mass value="{mass}"/> '
-            f"<inertia {named}/> </inertial> </link> "
-            f'<joint name="j{i}" type="revolute"> <parent link="{carrier}"/> '
-            f'<child link="l{i}"/> <origin xyz="{words(xyz)}" rpy="{words(rpy)}"/> <axis xyz="0 0 1"/> '
-            '<limit lower="-3" upper="3" effort="9" velocity="9"/> </joint> '
-            f'<transmission name="t{i}"> <joint name="j{i}"/> <actuator name="m{i}"> '
-            f'<mechanicalReduction>1</mechanicalReduction> <drake:gear_ratio value="{ratio}"/> '
-            f'<drake:rotor_inertia value="{rotor}"/> </actuator> </transmission>'
-        )
-    return f'<robot name="arm" {SPACE}> {" ".join(parts)} </robot>'
+    hinges = [
+        HINGE.format(i=i, carrier=f"l{i - 1}" if i > 1 else "world", **row) for i, row in enumerate(rows, 1)
+    ]
+    return f'<robot name="arm" xmlns:drake="http://drake.mit.edu"> {" ".join(hinges)} </robot>'
 
 
 @pytest.mark.integration("pinocchio")
@@ -89,7 +45,7 @@ def test_accelerations_are_those_of_pinocchio(tmp_path: Path, name: str, form: s
     path.write_text(path.read_text().replace("<link ", '<link name="world"/> <link ', 1))
     theirs = pinocchio.buildModelFromUrdf(str(path))
     theirs.gravity.linear = np.array([0, 0, -9.81])
-    rotors = np.diag([ratio**2 * rotor for *_, ratio, rotor in ARMS[name]])
+    rotors = np.diag([float(row["ratio"]) ** 2 * float(row["rotor"]) for row in ARMS[name]])
     v1, v2 = ours.velocities[:2]
     rows = np.eye(7)[:0]
     if form not in ("lagrange", "recursive"):
