@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -74,36 +73,51 @@ def permitted(case: Case, t0: float) -> np.ndarray:
     return np.array(starts, dtype=int)
 
 
-def check(seed: int, folder: Path, widths: list[int]) -> tuple[Hybrid, int, set[int]]:
-    """Run the system of a seed in every way, in lanes of these widths; the result has the events found and statuses."""
-    given = hybrid(seed)
+def check(seed: int, folder: Path, widths: list[int], turns: int = 0, methods: Sequence[str] = ()) -> int:
+    """Run the system of a seed in every way, in lanes of these widths; the number of ensembles in lanes.
+
+    With turns it is driven, by inputs of other kinds in each.
+    """
+    given = hybrid(seed, driven=turns > 0)
     model = built(given.system, folder, widths, given.form, given.taylor, CALLED)
-    case = dataclasses.replace(given.case, model=model)
-    starts = permitted(case, given.span[0])
-    if not starts.size:
+    cases = [driven_case(given, model, turn) for turn in range(turns)]
+    cases = cases or [dataclasses.replace(given.case, model=model)]
+    starts = [permitted(case, given.span[0]) for case in cases]
+    if not any(found.size for found in starts):
         pytest.skip("a force that jumps with the slip exceeds friction in every start")
-    case = picked(case, np.resize(starts, N))
-    found, statuses = 0, set()
-    for m, method in enumerate([*METHODS, *(["taylor"] if given.taylor else []), *IMPLICIT]):
-        beside = [] if method in IMPLICIT else widths
-        options = {**given.options, "method": method}
+    in_lanes = 0
+    methods = methods or [*METHODS, *(["taylor"] if given.taylor else []), *IMPLICIT]
+    for (turn, case), (m, method) in itertools.product(enumerate(cases), enumerate(methods)):
+        if not starts[turn].size:
+            continue
+        case, draw = picked(case, np.resize(starts[turn], N)), seed + (turn if turns else m)
+        kinks = (
+            turns > 0 and given.kind != "loop" and draw % 4 == 0
+        )  # these run one at a time, as functions do
+        called = kinks or bool(parse(case.inputs, model.inputs, N, model._input_flags).functions)
+        beside = [] if called or method in IMPLICIT else widths
+        options = {
+            **given.options,
+            "method": method,
+            "kinks": kinks,
+            **({"max_steps": 2000} if turns else {}),
+        }
         if method == "rk4":
             options = {k: v for k, v in options.items() if k not in ("rtol", "atol", "max_step")}
             options["step"] = given.step
-        times = given.times if (seed + m) % 3 else None
+        times = given.times if draw % 3 else None
         alone = cg.ensemble(model, given.span, *case, n=N, t_eval=times, lanes=1, threads=1, **options)
-        for order, way in ways(seed + m, beside):
+        for order, way in list(ways(draw, beside))[3 if turns else 0 :]:
             mine = picked(case, order)
             other = cg.ensemble(model, given.span, *mine, n=N, t_eval=times, **way, **options)
             assert other.lanes == way["lanes"]
-            assert_same(alone, other, order, f"{method}, {way}, {options}")
-        for i in (0, 7 + m, N - 1):
+            assert_same(alone, other, order, f"turn {turn}, {method}, {way}, {options}")
+        for i in (turn, N - 1) if turns else (0, 7 + m, N - 1):
             assert_single(alone, case, i, given.span, **options)
-        if given.kind == "rough" and beside:
-            check_batch(given, case, beside, options, seed)
-        found += sum(len(times.t) for times in alone.t_events.values())
-        statuses |= set(alone.status.tolist())
-    return given, found, statuses
+        if given.kind == "rough" and not kinks and method not in IMPLICIT:
+            check_batch(given, case, widths, options, draw if turns else seed)
+        in_lanes += bool(beside)
+    return in_lanes
 
 
 def check_batch(given: Hybrid, case: Case, widths: list[int], options: dict[str, Any], seed: int) -> None:
@@ -138,42 +152,6 @@ def check_batch(given: Hybrid, case: Case, widths: list[int], options: dict[str,
             assert bits(batch.y) == bits(np.array([run.y for run in runs]).T), (batch.lanes, turn)
 
 
-def check_driven(
-    seed: int, folder: Path, widths: list[int], turns: int, methods: Sequence[str]
-) -> dict[str, int]:
-    """Run a driven system of a seed with inputs of other kinds in each turn; what ran how often."""
-    given = hybrid(seed, driven=True)
-    model = built(given.system, folder, widths, given.form, given.taylor, CALLED)
-    count = Counter[str]()
-    cases = [driven_case(given, model, turn) for turn in range(turns)]
-    starts = [permitted(case, given.span[0]) for case in cases]
-    for turn, method in itertools.product(range(turns), methods):
-        if not starts[turn].size:
-            count["refused"] += 1
-            continue
-        case = picked(cases[turn], np.resize(starts[turn], N))
-        kinks = given.kind != "loop" and (seed + turn) % 4 == 0  # these run one at a time, as functions do
-        called = kinks or bool(parse(case.inputs, model.inputs, N, model._input_flags).functions)
-        options = {**given.options, "method": method, "kinks": kinks, "max_steps": 2000}
-        if method == "rk4":
-            options = {k: v for k, v in options.items() if k not in ("rtol", "atol", "max_step")}
-            options["step"] = given.step
-        times = given.times if (seed + turn) % 3 else None
-        alone = cg.ensemble(model, given.span, *case, n=N, t_eval=times, lanes=1, threads=1, **options)
-        for order, way in list(ways(seed + turn, [] if called else widths))[3:]:
-            mine = picked(case, order)
-            other = cg.ensemble(model, given.span, *mine, n=N, t_eval=times, **way, **options)
-            assert_same(alone, other, order, f"turn {turn}, {method}, {way}, {options}")
-        for i in (turn, N - 1):
-            assert_single(alone, case, i, given.span, **options)
-        if given.kind == "rough" and not kinks:
-            check_batch(given, case, widths, options, seed + turn)
-        count["one at a time" if called else "in lanes"] += 1
-        count["events"] += sum(len(times.t) for times in alone.t_events.values())
-        count.update(f"status {s}" for s in alone.status[alone.status != 0])
-    return count
-
-
 @pytest.mark.parametrize("seed", [2, 5, 13])
 def test_an_ensemble_of_a_random_hybrid_system_has_the_bits_of_single_runs(seed: int, tmp_path: Path) -> None:
     check(seed, tmp_path, [LANES[seed % len(LANES)]])
@@ -189,14 +167,13 @@ def test_lanes_of_all_widths_have_the_bits_of_single_runs(seed: int, tmp_path: P
 def test_an_ensemble_has_the_bits_of_single_runs_with_inputs_in_every_place(
     seed: int, tmp_path: Path
 ) -> None:
-    count = check_driven(seed, tmp_path, [LANES[seed % len(LANES)]], 2, METHODS[:2])
-    assert count["in lanes"] > 0
+    assert check(seed, tmp_path, [LANES[seed % len(LANES)]], 2, METHODS[:2])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100))
 def test_lanes_of_all_widths_have_these_bits_with_inputs_in_every_place(seed: int, tmp_path: Path) -> None:
-    check_driven(seed, tmp_path, LANES, 4, METHODS)
+    check(seed, tmp_path, LANES, 4, METHODS)
 
 
 BELT = np.arange(4.0), np.array([0, 0.5, -0.2, 0.3])
