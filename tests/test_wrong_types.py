@@ -161,6 +161,7 @@ def test_arrays_of_one_value_again_and_again_are_refused_at_once() -> None:
     for call in (
         lambda: spring().integrate((0, 1), START, NUMBERS, t_eval=many),
         lambda: spring().integrate(many, START, NUMBERS),
+        lambda: cg.response(spring(), (0, 1), "x", DRAWN, NUMBERS, inputs=many),
         lambda: spring().integrate((0, 1), many, NUMBERS),
         lambda: spring().integrate((0, 1), START, NUMBERS, sensitivities=many),
         lambda: cg.study(spring(), (0, 1), START, NUMBERS, n=2, collect={"q": cg.quantiles("x", many)}),

@@ -385,5 +385,7 @@ def _rows(kind: str, value: Any) -> Iterator[tuple[str, Any]]:
             if type(row) is not float and type(row) is not int:
                 yield f"{kind}: {name}", row
     elif isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
+        if type(value) is np.ndarray and value.ndim == 1 and value.dtype.kind in "biuf":
+            return
         for i, row in enumerate(value):
             yield f"{kind}[{i}]", row
