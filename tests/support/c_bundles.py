@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,29 @@ LANGUAGES = {
 SANITIZE = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 PARADOX = "no contact mode satisfies the equations, or more than one does"
 BITS = ("-ffp-contract=off",)
+SIDE = """
+#include "{header}"
+double {side}(void);
+double {side}(void)
+{{
+    static CG_BLOCK(memory, {NAME}_RUN_SIZE);
+    cg_run_t *const run = (cg_run_t *)(void *)memory;
+    const {scalar} x0[2] = {{1, 0}};
+    if (cg_run_init(run, sizeof memory, &{name}_model, "{method}", 0) != CG_OK) return -9;
+    {set}
+    if (cg_run_start(run, 0, x0, 0) != CG_OK || cg_run_advance(run, {end}) != CG_OK) return -9;
+    return (double)run->x[0];
+}}
+"""
+
+
+def side(name: str, function: str, p: Mapping[str, float], **more: str) -> str:
+    """C with a function that runs a bundle of one coordinate from rest at 1 to `end`, and returns where it is then."""
+    given = {"scalar": "double", "method": "dop853", "end": "1", "header": f"{name}.h", "set": ""} | more
+    given["set"] += "".join(
+        f"run->p[{name.upper()}_P_{parameter}] = {value};" for parameter, value in p.items()
+    )
+    return SIDE.format(name=name, NAME=name.upper(), side=function, **given)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from c_bundles import BITS, LANGUAGES, SANITIZE, STRICT, Exported, called, exported
+from c_bundles import BITS, LANGUAGES, SANITIZE, STRICT, Exported, called, exported, side
 from integrations import need
 from small_systems import SMALL
 
@@ -51,28 +51,11 @@ def test_the_numbers_of_a_bundle_are_those_of_its_runs(tmp_path: Path) -> None:
         folder = model.export_c(
             tmp_path / name, ("dop853",), parameters={"k": 8, "m": 2}, inputs=inputs, initial=[1, 0]
         )
-        (folder / "host.c").write_text(UNSET)
+        main = '#include <stdio.h>\nint main(void) { printf("%.17g", found()); return 0; }\n'
+        (folder / "host.c").write_text(side("plain", "found", {}) + main)
         called([need("gcc"), "-std=c99", "host.c", "plain.c", "cg_runtime.c", "-lm", "-o", "host"], folder)
         found = float(called([folder / "host"], folder))
         assert found == pytest.approx(rest + (1 - rest) * math.cos(2.0), abs=1e-8)
-
-
-UNSET = """
-#include "plain.h"
-#include <stdio.h>
-static CG_BLOCK(memory, PLAIN_RUN_SIZE);
-int main(void)
-{
-    cg_run_t *const run = (cg_run_t *)(void *)memory;
-    const double x0[2] = {1, 0};
-    int status = cg_run_init(run, sizeof memory, &plain_model, "dop853", 0);
-    if (status == CG_OK) status = cg_run_start(run, 0, x0, 0);
-    if (status == CG_OK) status = cg_run_advance(run, 1);
-    if (status != CG_OK) return 1;
-    printf("%.17g", run->x[0]);
-    return 0;
-}
-"""
 
 
 # ---- builds and bits ----

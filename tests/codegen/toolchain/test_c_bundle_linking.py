@@ -7,27 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from c_bundles import BITS, called, exported
+from c_bundles import BITS, called, exported, side as side_of
 from integrations import need
 
 import chaplygin as cg
 
 START: dict[str, Any] = {"initial": {"x": 1, "x_dot": 0}, "parameters": {"m": 1, "k": 4}}
-SIDE = """
-#include "harmonic_oscillator.h"
-double {side}(void);
-static CG_BLOCK(memory, HARMONIC_OSCILLATOR_RUN_SIZE);
-double {side}(void)
-{{
-    cg_run_t *const run = (cg_run_t *)(void *)memory;
-    const {scalar} x0[2] = {{1, 0}};
-    if (cg_run_init(run, sizeof memory, &harmonic_oscillator_model, "dop853", 0) != CG_OK) return -9;
-    run->p[HARMONIC_OSCILLATOR_P_k] = 4;
-    run->p[HARMONIC_OSCILLATOR_P_m] = 1;
-    if (cg_run_start(run, 0, x0, 0) != CG_OK || cg_run_advance(run, CG_TIME(1, 1)) != CG_OK) return -9;
-    return (double)run->x[0];
-}}
-"""
 BOTH = """
 #include <stdio.h>
 double single(void);
@@ -63,7 +48,8 @@ def test_two_bundles_of_one_model_in_one_program(
         names = symbols(folder / f"lib{prefix}harmonic_oscillator.a", "-g")
         assert {name for name in names if not name.startswith(prefix)} == set()
         assert f"{prefix}cg_run_advance" in names
-        (tmp_path / f"{side}.c").write_text(SIDE.format(side=side, scalar=scalar))
+        text = side_of("harmonic_oscillator", side, START["parameters"], scalar=scalar, end="CG_TIME(1, 1)")
+        (tmp_path / f"{side}.c").write_text(text)
         called(
             [
                 need("gcc"),

@@ -7,34 +7,22 @@ import re
 from pathlib import Path
 
 import pytest
-from c_bundles import BITS, STRICT, called
+from c_bundles import BITS, STRICT, called, side
 from integrations import need
 
 import chaplygin as cg
 
 C = """
-#include "{key}/{name}.h"
-double {key}_x(void);
 const char *{key}_said(void);
 const char *{key}_said(void) {{ return cg_status_text(CG_BAD_ARGUMENT); }}
-double {key}_x(void)
-{{
-    static CG_BLOCK(memory, {NAME}_RUN_SIZE);
-    cg_run_t *const run = (cg_run_t *)(void *)memory;
-    const double x0[2] = {{1, 0}}, p[] = {{{p}}};
-    if (cg_run_init(run, sizeof memory, &{name}_model, "rk4", 0) != CG_OK) return -9;
-    memcpy(run->p, p, sizeof p);
-    run->first_step = 1e-3;
-    return cg_run_start(run, 0, x0, 0) == CG_OK && cg_run_advance(run, 0.25) == CG_OK ? run->x[0] : -9;
-}}
 """
 CPP = """
 #include "{key}/{name}.hpp"
 double {key}_x()
 {{
-    const double x0[] = {{1, 0}}, p[] = {{{p}}};
+    const double x0[] = {{1, 0}};
     chaplygin::run run({name}_model, "rk4");
-    std::ranges::copy(p, run.parameters().begin());
+    {set}
     run->first_step = 1e-3;
     run.start(0, x0);
     run.advance(0.25);
@@ -57,9 +45,9 @@ BUNDLES = {
 
 
 @pytest.fixture(scope="module")
-def bundles(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A folder with the bundles, whose runtimes tell which one they are, and the parameters of each in order."""
-    folder, rows = tmp_path_factory.mktemp("bundles"), {}
+def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the bundles, whose runtimes tell which one they are."""
+    folder = tmp_path_factory.mktemp("bundles")
     for key, (name, p, _) in BUNDLES.items():
         model = cg.example(name).system.compile()
         made = model.export_c(
@@ -69,32 +57,38 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, s
         text = runtime.read_text()
         assert text.count(f'"{SAID}"') == 1
         runtime.write_text(text.replace(SAID, f"{key}: {SAID}"))
-        rows[key] = ", ".join(str(p[parameter]) for parameter in model.parameters)
-    return folder, rows
+    return folder
 
 
 @pytest.mark.parametrize("together", [False, True], ids=["apart", "in one file"])
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "g++", "clang++"])
 def test_three_bundles_in_one_program_each_run_their_own_code(
-    compiler: str, level: str, together: bool, bundles: tuple[Path, dict[str, str]], tmp_path: Path
+    compiler: str, level: str, together: bool, bundles: Path, tmp_path: Path
 ) -> None:
     """In one file, only the names of the first header are also there without the prefix."""
-    suffix, template, standard = (
-        ("cpp", CPP, "-std=c++20") if compiler.endswith("++") else ("c", C, "-std=c99")
-    )
-    folder, rows = bundles
+    suffix, standard = ("cpp", "-std=c++20") if compiler.endswith("++") else ("c", "-std=c99")
     texts, lines, libraries = {}, "", []
     c = {"g++": "gcc", "clang++": "clang"}.get(compiler, compiler)
-    for key, (name, _, _) in BUNDLES.items():
-        text = template.format(key=key, name=name, NAME=name.upper(), p=rows[key])
-        for word in ("cg_", "CG_", f"{name}_model", f"{name.upper()}_R", "chaplygin::") * together:
+    for key, (name, p, _) in BUNDLES.items():
+        if suffix == "cpp":
+            given = "".join(f"run.parameters()[{name.upper()}_P_{k}] = {v};" for k, v in p.items())
+            text = CPP.format(key=key, name=name, set=given)
+        else:
+            how = {
+                "method": "rk4",
+                "end": "0.25",
+                "header": f"{key}/{name}.h",
+                "set": "run->first_step = 1e-3;",
+            }
+            text = side(name, f"{key}_x", p, **how) + C.format(key=key)
+        for word in ("cg_", "CG_", f"{name}_model", f"{name.upper()}_", "chaplygin::") * together:
             text = re.sub(rf"\b{word}", f"{key.upper() if word.isupper() else key}_{word}", text)
         texts[key], lines = text, f'{lines}    printf("%.17g %s\\n", {key}_x(), {key}_said());\n'
         for source in (f"{name}.c", "cg_runtime.c")[: 1 + (key != "b")]:
             libraries.append(tmp_path / f"{key}_{source}.o")
             own = [need(c), "-std=c99", *STRICT, *BITS, level, "-c", f"{key}/{source}", "-o", libraries[-1]]
-            called(own, folder)
+            called(own, bundles)
     main = f"int main(void)\n{{\n{lines}    return 0;\n}}\n"
     declared = "".join(f"double {key}_x(void);\nconst char *{key}_said(void);\n" for key in BUNDLES)
     files = {"main": "".join(texts.values()) + main} if together else {**texts, "main": declared + main}
@@ -104,8 +98,8 @@ def test_three_bundles_in_one_program_each_run_their_own_code(
         )
     sources = [tmp_path / f"{stem}.{suffix}" for stem in files]
     target = tmp_path / "three"
-    how = [need(compiler), standard, *STRICT, *BITS, level, "-I."]
-    called([*how, *sources, *libraries, "-lm", "-o", target], folder)
+    flags = [standard, *STRICT, *BITS, level, "-I."]
+    called([need(compiler), *flags, *sources, *libraries, "-lm", "-o", target], bundles)
     printed = called([target], tmp_path).splitlines()
     for line, (key, (_, _, x)) in zip(printed, BUNDLES.items(), strict=True):
         number, _, said = line.partition(" ")
