@@ -271,8 +271,8 @@ LEGAL: tuple[tuple[str, str, str], ...] = (
     (
         "reward terminated what slip normal mu angle expr effort couple coefficient stiffness rest "
         "rest_length pitch mass g force arm kinetic potential",
-        f"{REAL}; cg.coordinates('x'); zeta",
-        "a constant or a coordinate is an expression",
+        f"{REAL}; cg.coordinates('x'); zeta; sp.Function('zeta')(sp.Symbol('t'))",
+        "an expression; its system refuses what is not declared",
     ),
     (
         "rtol atol t t0 t_eval max_step first_step step dt level memory tolerance step_size stop_time above below p0 "
