@@ -44,9 +44,11 @@ SHARE = 4096
 """Runs for each thread, unless the number of threads is given."""
 
 
-def accepted(model: Any, options: RunOptions, inputs: Any, count: int) -> Inputs:
+def accepted(model: Any, options: RunOptions, inputs: Any, count: int, varied: bool = False) -> Inputs:
     """The inputs of a batch. Raises `ArgumentError` for a model, a method or an input that no batch can have."""
     apart = one_at_a_time(model, options, {}, starts=False)
+    if apart is None and varied and model.kinks:
+        apart = f"sensitivities, whose steps end at kinks, and the equations have one at {model.kinks[0]} = 0"
     if apart is not None:
         raise ArgumentError(f"no batch of {model.name}: {apart}; use steppers or chaplygin.ensemble")
     controls = parse(inputs, model.inputs, count, model._input_flags)
@@ -104,7 +106,8 @@ class Batch:
 
     The model has neither events nor contacts, and the method is explicit. With a model compiled with
     ``reproducible=True`` every run is bit for bit that of a stepper with the same calls, for any `threads` and
-    `lanes`. With ``sensitivities=["m"]`` ``batch.sensitivity["x", "m"]`` is dx/dm of every run at its time, (n,).
+    `lanes`. With ``sensitivities=["m"]`` ``batch.sensitivity["x", "m"]`` is dx/dm of every run at its time, (n,);
+    then the equations have no kinks either.
 
     >>> import numpy as np
     >>> from chaplygin.generated.harmonic_oscillator import model
@@ -131,7 +134,7 @@ class Batch:
         sensitivities: Any = None,
         sensitivity_control: bool = True,
     ) -> None:
-        controls = accepted(model, options, inputs, count)
+        controls = accepted(model, options, inputs, count, sensitivities is not None)
         self.model, self.t0, self._options, self._asked = (
             model,
             t0,

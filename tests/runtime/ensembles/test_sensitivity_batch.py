@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 from runtime_models import needs_core
 
 import chaplygin as cg
@@ -133,3 +134,19 @@ def test_what_is_refused() -> None:
         batch.advance_by(0.1, inputs={"f": 1.0})
     with pytest.raises(cg.ArgumentError, match="or has other sensitivities"):
         model.batch(*start, n=8, sensitivities=["k"]).restore(batch.save())
+
+
+def test_kinks_are_refused_where_steppers_give_the_derivatives() -> None:
+    """x = X(t sqrt(k)) from rest under -k sign(x): dx/dk = t v / (2 k), which is 0 at rest, at 4 / sqrt(2 k)."""
+    x, k = cg.coordinates("x"), cg.parameters("k", positive=True)
+    v = cg.rate(x)
+    system = cg.System("switched", coordinates=[x], kinetic=v**2 / 2, forces={v: -k * sp.sign(x)})
+    model, start = system.compile("lagrange"), ({"x": -1, "x_dot": 0}, {"k": 50.0})
+    with pytest.raises(
+        cg.ArgumentError, match=r"no batch of switched: sensitivities, .* have one at .* = 0; use steppers"
+    ):
+        model.batch(*start, n=2, sensitivities=["k"])
+    assert model.batch(*start, n=2).sensitivity is None
+    run = model.stepper(*start, sensitivities=["k"], **TIGHT)
+    run.advance(0.4)
+    assert abs(run.sensitivity["x", "k"]) < 1e-9
