@@ -91,7 +91,8 @@ static void cg_ahead_rounding_of_time(cg_run_t *run, int32_t first)
         memcpy(detector->values, detector->end, sizeof(double) * (size_t)n);
     }
     for (int32_t i = first; i < n; i++) {
-        noise[i] = cg_larger(noise[i], CG_ZERO * fabs(run->t / moment * (detector->values[i] - detector->end[i])));
+        const double t = cg_larger(fabs(run->t), detector->done[i]);
+        noise[i] = cg_larger(noise[i], CG_ZERO * fabs(t / moment * (detector->values[i] - detector->end[i])));
     }
 }
 

@@ -91,7 +91,7 @@ static int cg_event_handling_kinks_alone(cg_run_t *run)
 static int cg_event_handling_conditions(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
-    double *const holds = detector->fires, size = 0.0, speed = 0.0, since = 0.0;
+    double *const holds = detector->fires, size = 0.0, speed = 0.0;
     int any = 0;
     for (int32_t i = 0; i < run->model->n_events; i++) {
         any = any || detector->fired[i] != 0.0;
@@ -104,9 +104,8 @@ static int cg_event_handling_conditions(cg_run_t *run)
         size = cg_larger(size, fabs(run->x[i]));
         speed = cg_larger(speed, fabs(run->f[i]));
     }
-    if (!detector->follows) {
-        since = CG_BEFORE * (2.0 * cg_step_smallest(run->t) + (speed > 0.0 ? CG_ZERO * size / speed : 0.0));
-    }
+    const double moment = 2.0 * cg_step_smallest(run->t) + (speed > 0.0 ? CG_ZERO * size / speed : 0.0);
+    const double since = detector->follows ? 0.0 : CG_BEFORE * moment;
     for (int32_t i = 0; i < run->n; i++) {
         detector->x[i] = run->x[i] - (since > 0.0 ? run->direction * since * run->f[i] : 0.0);
     }

@@ -220,7 +220,7 @@ typedef struct cg_detector {
     double anchor;       /* t_anchor and n_anchor before the last step */
     int64_t n_anchor;
     cg_detector_memory_t memory;
-    double *done; /* [n_guards] 1: the run goes on from where this event has happened; to be set after cg_run_start */
+    double *done; /* [n_guards] how large the time was where the run goes on from this event; set after cg_run_start. Else 0 */
     cg_kernel_t when; /* the model's kernel of that name; NULL: no event has a condition */
 } cg_detector_t;
 

@@ -198,7 +198,7 @@ class Trail:
         stops: Array,
         memory: float,
         own: ModelCore | None = None,
-        past: tuple[int, ...] = (),
+        past: tuple[float, ...] = (),
     ) -> None: ...
     @property
     def t(self) -> float: ...

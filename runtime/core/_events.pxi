@@ -42,9 +42,9 @@ cdef class _Detector:
         run.detector = self.detector
 
     cdef int go_on(self, past) except -1:
-        """The run that has just been started goes on from where the events `past` have happened."""
-        for i in past:
-            self.detector.done[i] = 1.0
+        """The run that has just been started goes on from where events have happened; `past`: see `Continued`."""
+        for i, clock in enumerate(past):
+            self.detector.done[i] = clock
         return 0
 
     cdef int drain(self) except -1:

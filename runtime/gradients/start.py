@@ -50,7 +50,7 @@ class Start:
     """That onto the constraints."""
     unit: Callable[[Any, Sequence[str]], Array] | None = None
     """The derivatives of entries by those given, where quaternions were given the length 1."""
-    past: tuple[int, ...] = ()
+    past: tuple[float, ...] = ()
     """See `past_of`."""
 
     @classmethod

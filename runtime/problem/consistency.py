@@ -199,7 +199,7 @@ class Accepted(DecidedStart):
     """A state (n,) that a previous run started from: it is not checked again. `past`: see `past_of`."""
 
     y: Array
-    past: tuple[int, ...] = ()
+    past: tuple[float, ...] = ()
 
     def begin(
         self, model: Any, t0: float, parameters: Any, controls: Inputs, accuracy: Accuracy

@@ -26,8 +26,8 @@ class Continued:
         """The state (n,), the parameters (np,) and the inputs, from which the next call goes on."""
         raise NotImplementedError
 
-    def _past(self) -> tuple[int, ...]:
-        """The indices of the events with which it ends."""
+    def _past(self) -> tuple[float, ...]:
+        """Of each event with which it ends, how large the time has been; 0 for others. () if it ends with none."""
         return ()
 
     def __array__(self, *_: Any, **__: Any) -> Any:
@@ -35,7 +35,7 @@ class Continued:
         raise TypeError(f"a {type(self).__name__} begins one run; for many, give numbers by name")
 
 
-def past_of(initial: Any) -> tuple[int, ...]:
+def past_of(initial: Any) -> tuple[float, ...]:
     """The events that have happened at the start of a run already, since it goes on from a run that ended with them."""
     if isinstance(initial, Continued):
         return initial._past()

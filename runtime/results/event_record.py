@@ -98,11 +98,10 @@ class EventRecord:
         """The index of the event, kink or contact of each row; -1 at the start."""
         return self.rows[:, 1].astype(np.int64)
 
-    @property
-    def of_end(self) -> tuple[int, ...]:
-        """The events at the last instant."""
-        causes = self.causes[self.rows[:, 0] == self.rows[-1, 0]]
-        return tuple(sorted({int(i) for i in causes if 0 <= i < len(self.events)}))
+    def of_end(self, clock: float) -> tuple[float, ...]:
+        """Of each event, `clock` if it is one at the last instant, else 0."""
+        causes = set(self.causes[self.rows[:, 0] == self.rows[-1, 0]].tolist())
+        return tuple(clock if i in causes else 0.0 for i in range(len(self.events)))
 
     def name(self, cause: int) -> str:
         """The name of the quantity with an index: an event, a kink, a function by its position, or a contact."""

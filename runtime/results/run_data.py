@@ -32,7 +32,7 @@ class Problem(NamedTuple):
     t_eval: Array | None
     options: RunOptions
     events: Any
-    past: tuple[int, ...] = ()
+    past: tuple[float, ...] = ()
 
 
 class RunData(Continued):
@@ -181,8 +181,12 @@ class RunData(Continued):
             )
         return state, self._p, self._inputs
 
-    def _past(self) -> tuple[int, ...]:
-        return self._event_record.of_end if self._event_record is not None and self.status == 1 else ()
+    def _past(self) -> tuple[float, ...]:
+        if self._event_record is None or self.status != 1:
+            return ()
+        return self._event_record.of_end(
+            max(abs(self._problem.t_span[0]), abs(self.t_reached), np.finfo(float).tiny)
+        )
 
     @property
     def _tolerances(self) -> tuple[float, Array]:

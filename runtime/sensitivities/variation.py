@@ -63,7 +63,7 @@ class VariedRun(NamedTuple):
     vector: Array
     inputs: Inputs
     options: options.RunOptions
-    past: tuple[int, ...]
+    past: tuple[float, ...]
 
 
 def varied_run(

@@ -135,6 +135,11 @@ def test_a_run_goes_on_from_the_event_that_ended_the_last_one() -> None:
     stepper.restore(saved)
     stepper.advance(2.0)
     assert (stepper.status, stepper.t) == (0, 2)
+    for start in -np.random.default_rng(1).uniform(
+        0.1, 40, 20
+    ):  # located by another clock than it goes on with
+        first = model.integrate((0, 50), {"x": start, "v": 1})
+        assert found(model, model.integrate((0, 1), first)) == {}
     again = model.integrate((1, 3), dict(zip(model.states, first.y[:, -1])))  # no more than numbers
     assert (again.status, again.t[-1], again["v"][-1]) == (1, 1, 4)
 
