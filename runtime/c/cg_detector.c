@@ -93,7 +93,7 @@ int cg_detector_init(cg_detector_t *detector, size_t size, const cg_model_t *mod
     detector->when = when == NULL ? NULL : (cg_kernel_t)when->function;
     detector->contact = -1;
     detector->logs_fields = (flags & CG_LOG_FIELDS) != 0;
-    detector->watches_kinks = (flags & CG_WATCH_KINKS) != 0;
+    detector->watches_kinks = (flags & CG_WATCH_KINKS) != 0 && model->n_guards > model->n_events; /* there are some */
     detector->goes_on = (flags & CG_LOG_FAILURES) != 0;
     detector->log_row += detector->logs_fields ? 2 + 2 * model->n_states : 0;
     for (int32_t i = 0; i < detector->n_observed; i++) {
