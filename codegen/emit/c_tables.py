@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from chaplygin._version import __version__
 from chaplygin.runtime.interface.assumptions import FLAGS, ZERO_AT_START
 from chaplygin.runtime.interface.description import Variable
 
-from ..lower.program import Program
-from ..plan.plan import Plan
 from .c_text import c_string, table
+
+if TYPE_CHECKING:
+    from ..lower.program import Program
+    from ..plan.plan import Plan
 
 _QUANTITIES = ("states", "parameters", "inputs", "outputs", "invariants", "guards", "modes", "declared")
 
