@@ -130,7 +130,10 @@ def test_special_values_are_those_of_the_c_library(build: Callable[..., Call], n
     special = [0.0, 1.0, 2.0, 3.0, 0.5, np.inf, np.nan, 1e-45, 1.5e38, 8388609.0, 16777216.0]
     values = np.array([*special, *(-v for v in special)], dtype=np.float32)
     x, y = (a.ravel() for a in np.meshgrid(values, values))
-    found, expected = build("gcc", "-ffp-contract=off")(name, x, y), in_double(name, x, y)
+    real = (
+        (x + np.float32(0), y + np.float32(0)) if name == "atan2" else (x, y)
+    )  # for which no zero has a sign
+    found, expected = build("gcc", "-ffp-contract=off")(name, x, y), in_double(name, *real)
     assert errors(found, expected).max() <= LIMIT
     exact = (expected == 0) | ~np.isfinite(expected)
     np.testing.assert_array_equal(found[exact], expected[exact].astype(np.float32))

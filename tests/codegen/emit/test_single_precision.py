@@ -392,7 +392,7 @@ def test_a_method_without_use_in_single_precision_is_refused(tmp_path: Path) -> 
 
 
 def test_a_model_with_a_number_out_of_range_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(EmitError, match=r'scalar="float": 1e-50 in example.c is outside'):
+    with pytest.raises(EmitError, match=r'scalar="float": 1e-50 in harmonic_oscillator_core.c is outside'):
         shipped("harmonic_oscillator").export_c(
             tmp_path / "c", scalar="float", parameters={"m": 1e-50, "k": 1.0}
         )

@@ -353,7 +353,7 @@ def test_an_interrupted_export_can_be_repeated(
 def test_wrong_arguments_name_the_entry(oscillator: Any, tmp_path: Path) -> None:
     with pytest.raises(cg.ArgumentError, match="unknown method 'dop54'; known methods are rk4"):
         oscillator.export_c(tmp_path / "c", ("dop54",))
-    with pytest.raises(cg.ArgumentError, match="method = 5 is not a string"):
+    with pytest.raises(cg.ArgumentError, match="methods = 5: give a list"):
         oscillator.export_c(tmp_path / "c", 5)
     with pytest.raises(cg.ArgumentError, match="methods is empty"):
         oscillator.export_c(tmp_path / "c", ())

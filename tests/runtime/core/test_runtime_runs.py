@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 from runtime_models import model, needs_core
 from scipy.integrate import solve_ivp
 
@@ -107,10 +108,6 @@ def test_same_numbers_as_solve_ivp_gives_with_our_rhs(method: str) -> None:
 
 
 def test_vectors_dicts_and_symbols_give_the_same_bits() -> None:
-    class Symbol:
-        def __init__(self, name: str) -> None:
-            self.name = name
-
     m = model("sleigh")
     initial, parameters = SLEIGH
     ends = [
@@ -118,7 +115,7 @@ def test_vectors_dicts_and_symbols_give_the_same_bits() -> None:
         for given in [
             (initial, parameters, {"tau": 0.1}),
             (list(initial.values()), np.array(list(parameters.values())), 0.1 * np.ones(1)),
-            ({Symbol(k): v for k, v in initial.items()}, dict(reversed(parameters.items())), (0.1,)),
+            ({sp.Symbol(k): v for k, v in initial.items()}, dict(reversed(parameters.items())), (0.1,)),
             (initial, parameters, {"tau": np.float64(0.1)}),
         ]
     ]
