@@ -35,7 +35,7 @@ class Event:
         off them the run ends with status -14.
     when : a condition, as ``x < 0`` or ``sympy.And(x < 0, v > 0)``, in what the guard may contain: the event occurs
         only where it holds on the side from which the motion comes, before the reset. A crossing where it does not hold
-        is none, nor does the event occur when it comes to hold while the guard is beyond zero.
+        does not count, and the event does not occur if the condition becomes true while the guard is beyond zero.
     name : a plain identifier; by default `event_1`, `event_2` ... by position.
 
     Simultaneous events happen in the order in which they are declared.
