@@ -69,3 +69,12 @@ def test_pydy(name: str, timed: Any) -> None:
         )
 
     timed("the same model by SymPy and PyDy: equations and Cython", name, take, rounds=2)
+
+
+@pytest.mark.parametrize("name", scaled(["whipple", "ridden"], ["whipple"]))
+def test_reading_symbrim(name: str, timed: Any) -> None:
+    pytest.importorskip("symbrim")
+    import symbrim_models
+
+    given = getattr(symbrim_models, name)()
+    timed("a model of SymBRiM read, without equations", name, lambda: cg.from_sympy(given, name), rounds=3)
