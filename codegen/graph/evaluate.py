@@ -129,7 +129,7 @@ def evaluate_many(g: Graph, roots: Sequence[Node], values: Mapping[str, Any]) ->
 
 def has_exponentials(g: Graph, roots: Sequence[Node]) -> bool:
     """Whether the roots contain exponentials, which might have to be shrunk."""
-    return any(_is_exponential(g.op[n]) for n in g.reachable(roots))
+    return any(_is_exponential(g.op[n]) for n in g.order(roots))
 
 
 def shrinking(g: Graph, roots: Sequence[Node], values: Mapping[str, Any]) -> float:
@@ -243,16 +243,20 @@ def _computed(
     nan = mpf("nan") if precise else math.nan
     result: dict[Node, Any] = {}
     reason: Exception = ArithmeticError("a value is not a number")
-    for node in g.reachable(roots):
-        args = g.args[node]
+    op_of, args_of = g.op, g.args
+    for node in g.order(roots):
+        args = args_of[node]
         if not args:
             result[node] = _leaf(g, node, values, precise)
             continue
         try:
-            value = functions[g.op[node]](*[result[a] for a in args])
+            if len(args) == 2:
+                value = functions[op_of[node]](result[args[0]], result[args[1]])
+            else:
+                value = functions[op_of[node]](*[result[a] for a in args])
         except (ArithmeticError, ValueError) as error:
             value, reason = nan, error
-        result[node] = nan if isinstance(value, (complex, mpc)) and not analytic else value
+        result[node] = value if analytic or not isinstance(value, (complex, mpc)) else nan
     # Where a variable is an array, checking for NaN is left to the caller.
     if any((result[root] != result[root]) is True for root in roots):
         raise reason

@@ -22,6 +22,8 @@ RELATIONS = ("lt", "le", "eq", "ne")
 CONDITIONS = (*RELATIONS, "and", "or")
 """Nodes with a truth value: true, false, or undefined where a relation compares a NaN (see `Graph.connective`)."""
 LEAVES = ("const", "named", "symbol", "bool")
+_LARGEST_ORDERS = 100_000
+"""Nodes in all remembered evaluation orders of a graph."""
 
 
 def _plain(value: Fraction) -> Number:
@@ -49,6 +51,7 @@ class Graph:
         self._constants: dict[Number | float, Node] = {}
         self.signs: dict[Node, int] = {}
         """Variables that are declared as not negative, 1, or not positive, -1."""
+        self._orders: dict[tuple[Node, ...], list[Node]] = {}
         self.zero: Node = self.const(0)
         self.one = self.const(1)
         self.minus_one = self.const(-1)
@@ -62,7 +65,8 @@ class Graph:
         other = Graph.__new__(Graph)
         other.op, other.args = self.op.copy(), self.args.copy()
         other.value, other._index = self.value.copy(), self._index.copy()
-        other._constants, other.signs = self._constants.copy(), self.signs.copy()
+        other._constants, other._orders = self._constants.copy(), {}
+        other.signs = self.signs.copy()
         other.zero, other.one, other.minus_one, other.two = self.zero, self.one, self.minus_one, self.two
         return other
 
@@ -337,6 +341,17 @@ class Graph:
             if node not in stopped:
                 stack.extend(args[node])
         return sorted(seen)
+
+    def order(self, roots: Sequence[Node]) -> Sequence[Node]:
+        """The same for roots that are evaluated at many points: remembered, not to be changed."""
+        key = tuple(roots)
+        found = self._orders.get(key)
+        if found is None:
+            found = self.reachable(key)
+            if sum(map(len, self._orders.values())) + len(found) > _LARGEST_ORDERS:
+                self._orders.clear()
+            self._orders[key] = found
+        return found
 
     def symbols(self, roots: Iterable[Node]) -> set[str]:
         """The names of the variables that the roots depend on."""

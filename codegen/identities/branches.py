@@ -59,15 +59,15 @@ def branches(g: Graph, roots: Sequence[Node], most: int = MOST_BRANCHES) -> list
     if not branched:
         return [Branch((), tuple(roots))]
     found: list[Branch] = []
-    open_ones: list[dict[Node, int]] = [{}]
+    open_ones: list[tuple[dict[Node, int], dict[Node, Node]]] = [({}, {})]
     while open_ones:
-        decided = open_ones.pop()
+        decided, new = open_ones.pop()
         try:
-            nodes = _decide(g, roots, decided, branched)
+            nodes = _decide(g, roots, decided, branched, new)
         except _Undecided as question:
             if len(found) + len(open_ones) + 2 > most:
                 return None
-            open_ones += [{**decided, question.switch: -1}, {**decided, question.switch: 1}]
+            open_ones += [({**decided, question.switch: sign}, new.copy()) for sign in (-1, 1)]
             continue
         except ZeroDivisionError:  # the expression is undefined everywhere on this branch
             continue
@@ -79,9 +79,10 @@ def branch_at(g: Graph, roots: Sequence[Node], point: Mapping[str, float]) -> Br
     """The branch that contains a point; raises the errors of `evaluate`."""
     branched = _branched(g, roots)
     decided: dict[Node, int] = {}
+    new: dict[Node, Node] = {}
     while True:
         try:
-            return Branch(tuple(decided.items()), tuple(_decide(g, roots, decided, branched)))
+            return Branch(tuple(decided.items()), tuple(_decide(g, roots, decided, branched, new)))
         except _Undecided as question:
             decided[question.switch] = 1 if evaluate(g, [question.switch], point)[0] > 0 else -1
 
@@ -95,9 +96,13 @@ def _branched(g: Graph, roots: Sequence[Node]) -> set[Node]:
     return found
 
 
-def _decide(g: Graph, roots: Sequence[Node], decided: dict[Node, int], branched: set[Node]) -> list[Node]:
-    """The roots with their switches replaced by what they select; raises _Undecided for the first undecided one."""
-    new: dict[Node, Node] = {}
+def _decide(
+    g: Graph, roots: Sequence[Node], decided: dict[Node, int], branched: set[Node], new: dict[Node, Node]
+) -> list[Node]:
+    """The roots with their switches replaced by what they select; raises _Undecided for the first undecided one.
+
+    `new` keeps the nodes replaced so far: further decisions do not change them.
+    """
     stack = list(roots)
     while stack:
         node = stack[-1]
