@@ -49,6 +49,13 @@ void cg_ensemble_observed(const cg_ensemble_t *ensemble, int64_t j, const cg_obs
     }
 }
 
+void cg_ensemble_go_on(const cg_ensemble_t *ensemble, int64_t j, const cg_model_t *model, struct cg_detector *detector)
+{
+    if (ensemble->past != NULL && detector != NULL) {
+        cg_gather(detector->done, 1, ensemble->past + j * ensemble->past_row, ensemble->past_col, model->n_events);
+    }
+}
+
 /* Puts trajectory j into the run. Errors in its start are reported by the first call of cg_drive. */
 static void cg_ensemble_begin(const cg_ensemble_t *ensemble, cg_run_t *run, cg_record_t *record, int64_t j)
 {
@@ -73,6 +80,7 @@ static void cg_ensemble_begin(const cg_ensemble_t *ensemble, cg_run_t *run, cg_r
     /* run->x_old is free before the first step */
     cg_gather(run->x_old, 1, ensemble->x0 + j * ensemble->x0_row, ensemble->x0_col, run->n);
     cg_run_start(run, ensemble->t0, run->x_old, ensemble->t_end);
+    cg_ensemble_go_on(ensemble, j, run->model, run->detector);
 }
 
 int cg_cursor_keep(cg_cursor_t *cursor, const cg_run_t *run, int64_t j)

@@ -20,6 +20,8 @@ typedef struct cg_ensemble {
     int64_t p_row, p_col;
     const double *u; /* NULL: run->u is used unchanged */
     int64_t u_row, u_col;
+    const double *past; /* `done` of the detector (cg_events.h), for the events of the model; NULL: all 0 */
+    int64_t past_row, past_col;
     const double *t_eval; /* ordered, none before t0; NULL: only the final state */
     int64_t n_eval;
     double *y; /* y[j * y_row + i * y_col + m * y_time], m = index in t_eval; NaN at times not reached */

@@ -14,6 +14,9 @@ typedef struct cg_outcome {
 
 int cg_ensemble_valid(const cg_ensemble_t *ensemble); /* whether no requested time is before t0 */
 
+/* The detector of a run or lane in which trajectory j has just been started learns which events are past. */
+void cg_ensemble_go_on(const cg_ensemble_t *ensemble, int64_t j, const cg_model_t *model, struct cg_detector *detector);
+
 /* Writes the outcome of trajectory j, with its last state at x[i * stride]. */
 void cg_ensemble_end(const cg_ensemble_t *ensemble, int64_t j, const cg_outcome_t *outcome, int32_t n, const double *x,
                      int64_t stride);

@@ -175,10 +175,11 @@ static int cg_lane_events_interpolant(cg_lanes_run_t *run, int32_t lane)
     return status;
 }
 
-int cg_lane_events_begin(cg_lanes_run_t *run, int32_t lane)
+int cg_lane_events_begin(const cg_ensemble_t *ensemble, int64_t j, cg_lanes_run_t *run, int32_t lane)
 {
     cg_detector_t *const detector = run->detector[lane];
     cg_detector_reset(detector);
+    cg_ensemble_go_on(ensemble, j, run->model, detector);
     detector->n_log = 0;
     run->have_end[lane] = run->landing[lane] = 0;
     const int status = cg_detector_begin(cg_lane_events_take_out(run, lane));
@@ -219,8 +220,11 @@ static int cg_lane_events_meet_one(cg_lanes_run_t *run, int32_t lane)
     const double goal = run->t_stop[lane];
     cg_run_t *const single = cg_lane_events_take_out(run, lane);
     cg_lane_events_rows(run, lane, run->k, single->k, single->n_stages, 0);
-    single->detector->anchor = run->adaptive ? run->t_anchor[lane] : run->anchor_kept[lane];
-    single->detector->n_anchor = (int64_t)(run->adaptive ? run->n_anchor[lane] : run->count_kept[lane]);
+    cg_detector_before_step(single);
+    if (!run->adaptive) {
+        single->detector->anchor = run->anchor_kept[lane];
+        single->detector->n_anchor = (int64_t)run->count_kept[lane];
+    }
     if (run->landing[lane]) {
         run->landing[lane] = 0;
         single->t_stop = run->stop_kept[lane];

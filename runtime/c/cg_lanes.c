@@ -150,7 +150,7 @@ static void cg_lanes_group_load(cg_group_t *group, int64_t first, int32_t count)
         if (lane < count && run->status[lane] != CG_NONFINITE) {
             regular |= 1u << lane;
             cg_lanes_segment(run, lane);
-            if (run->watched && run->status[lane] == CG_OK && cg_lane_events_begin(run, lane) != CG_OK) {
+            if (run->watched && run->status[lane] == CG_OK && cg_lane_events_begin(ensemble, first + lane, run, lane) != CG_OK) {
                 regular &= ~(1u << lane);
             }
         }

@@ -43,8 +43,8 @@ int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options);
 
 int cg_lane_events_init(cg_lanes_run_t *run); /* detectors and the run of a lane that is served alone */
 int cg_lane_events_configure(cg_lanes_run_t *run, const cg_run_t *options);
-/* A trajectory begins: modes and signs at its start. The result is its status. */
-int cg_lane_events_begin(cg_lanes_run_t *run, int32_t lane);
+/* Trajectory j begins: modes and signs at its start. The result is its status. */
+int cg_lane_events_begin(const cg_ensemble_t *ensemble, int64_t j, cg_lanes_run_t *run, int32_t lane);
 /* Examines the last step of the lanes in run->met: it may become shorter. They need service. */
 void cg_lane_events_meet(cg_lanes_run_t *run, cg_cursor_t *cursor, const cg_progress_t *progress);
 /* Handles what occurs in a lane at its time, after the step is recorded. CG_EVENTS_FULL: the cursor has no room for more, and

@@ -204,6 +204,9 @@ cdef extern from "cg_ensemble.h" nogil:
         const double *u
         int64_t u_row
         int64_t u_col
+        const double *past
+        int64_t past_row
+        int64_t past_col
         const double *t_eval
         int64_t n_eval
         double *y

@@ -52,7 +52,7 @@ cdef class EnsembleCore:
         u = inputs.values if inputs.values.ndim == 2 else inputs.values[:, None]
         self.model, self.options, self.found, self.lanes = model, vars(job.options), [], 1
         self.lane_set = <const cg_lane_set_t *> <uintptr_t> part.lane_set
-        self._take(part.x0, part.start.parameters, u, job.t_eval, results)
+        self._take(part.x0, part.start.past, part.start.parameters, u, job.t_eval, results)
         self.job.t0, self.job.t_end = job.t_span
         if job.observer is not None:
             self.observed = _Observed(model, job.observer, results.observed, self.n)
@@ -63,11 +63,11 @@ cdef class EnsembleCore:
     def __init__(self, *arguments):
         pass
 
-    cdef int _take(self, x0, list p, u, t_eval, results) except -1:
+    cdef int _take(self, x0, past, list p, u, t_eval, results) except -1:
         """Point the job to its arrays; raise ArgumentError if C code cannot use them."""
         cdef Py_ssize_t i
         y, end = results.y, results.end
-        if not (_doubles(x0, 2) and _doubles(u, 2) and _doubles(y, 3) and (end is None or _doubles(end, 2)) and all([_doubles(row, 1) for row in p])
+        if not (_doubles(x0, 2) and _doubles(past, 2) and _doubles(u, 2) and _doubles(y, 3) and (end is None or _doubles(end, 2)) and all([_doubles(row, 1) for row in p])
                 and (t_eval is None or (_doubles(t_eval, 1) and cnp.PyArray_ISCARRAY_RO(t_eval)))):
             raise ArgumentError("an ensemble needs aligned arrays of float64")
         self.n = cnp.PyArray_DIM(y, 2)
@@ -75,15 +75,15 @@ cdef class EnsembleCore:
         if not (_counts(counts[0], 8, self.n) and _counts(counts[1], 4, self.n) and _counts(counts[2], 8, self.n)
                 and _counts(counts[3], 8, self.n)):
             raise ArgumentError("an ensemble needs vectors of float64, int32, int64 and int64 for times and counts")
-        fits = self._fits(x0, 1) and self._fits(u, 1)
+        fits = self._fits(x0, 1) and self._fits(past, 1) and self._fits(u, 1)
         for row in p:
             fits = fits and self._fits(row, 0)
-        if not (fits and len(x0) == self.model.n_states and len(p) == self.model.n_parameters
+        if not (fits and len(x0) == self.model.n_states and len(p) == self.model.n_parameters and len(past) == self.model.model.n_events
                 and len(y) == self.model.n_states and cnp.PyArray_ISWRITEABLE(y) and len(u) == self.model.n_inputs
                 and cnp.PyArray_DIM(y, 1) == (1 if t_eval is None else len(t_eval))
                 and (end is None or (end.shape == (len(y), self.n) and cnp.PyArray_ISWRITEABLE(end)))):
             raise ArgumentError("the arrays of the ensemble have inconsistent shapes")
-        self.arrays = x0, p, u, t_eval, y, end, counts
+        self.arrays = x0, past, p, u, t_eval, y, end, counts
         self.rows = <const double **> calloc(self.model.n_parameters + 1, sizeof(double *))
         self.strides = <int64_t *> calloc(self.model.n_parameters + 1, sizeof(int64_t))
         if self.rows is NULL or self.strides is NULL:
@@ -93,6 +93,8 @@ cdef class EnsembleCore:
             self.varied = self.varied or self.strides[i] != 0
         self.job.x0 = <const double *> cnp.PyArray_DATA(x0)
         self.job.x0_row, self.job.x0_col = _way(x0, 1), _way(x0, 0)
+        self.job.past = <const double *> cnp.PyArray_DATA(past)
+        self.job.past_row, self.job.past_col = _way(past, 1), _way(past, 0)
         if self.model.n_inputs > 0:
             self.job.u = <const double *> cnp.PyArray_DATA(u)
             self.job.u_row, self.job.u_col = _way(u, 1), _way(u, 0)
@@ -169,6 +171,8 @@ cdef class EnsembleCore:
         job.x0 += first * job.x0_row
         if job.u is not NULL:
             job.u += first * job.u_row
+        if job.past is not NULL:
+            job.past += first * job.past_row
         job.y += first * job.y_row
         if job.end is not NULL:
             job.end += first * job.end_row

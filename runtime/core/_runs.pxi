@@ -164,8 +164,8 @@ cdef class ModelCore(StartCore):
                     and _vector(inputs, self.inputs, self.n_inputs, self.u, &u)
                     and self._start(t0, initial, p, u, &x0) and self._contacts_right(t0, x0, p, u)
                     and self._start_right(t0, x0, p, u, _smallest(run.atol, self.n_states))):
-                past = past_of(initial)
                 start, vector, controls = self._prepare(t0, initial, parameters, inputs, self._accuracy(keywords))
+                past = past_of(initial)
                 controls = controls.ready(method, t0, t1)
                 held = controls.values
                 x0, p = <const double *> cnp.PyArray_DATA(start), <const double *> cnp.PyArray_DATA(vector)

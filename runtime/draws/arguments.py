@@ -10,6 +10,7 @@ import numpy as np
 from chaplygin.errors import ArgumentError
 
 from ..interface import arguments, labels
+from ..problem.continued import all_continued
 from .derived import names_by_kind
 from .distributions import is_distribution
 from .draws import Plan, seed_of
@@ -26,6 +27,7 @@ def split(
 ) -> tuple[dict[str, Any], Plan | None]:
     """The arguments by kind ("initial" ...) without what is drawn or an expression, and the plan of these.
 
+    A result in the place of `initial` gives what is left out: see `all_continued`.
     The plan is None if there are neither distributions nor expressions.
     """
     if all(map(_plain, given.values())):
@@ -36,11 +38,12 @@ def split(
     expressions: list[tuple[str, str, Any]] = []
     rest = {kind: _without(model, kind, value, sources, expressions) for kind, value in given.items()}
     if sources:
-        return rest, Plan(model, sources, expressions, seed, sampling, reject)
+        plan = Plan(model, sources, expressions, seed, sampling, reject)
+        return all_continued(model, rest, plan.names), plan
     _refuse_unused(seed, sampling, reject)
     if expressions:
-        return rest, Plan(model, [], expressions, 0, "random", False)
-    return given, None
+        return all_continued(model, rest), Plan(model, [], expressions, 0, "random", False)
+    return all_continued(model, given), None
 
 
 def _plain(value: Any) -> bool:

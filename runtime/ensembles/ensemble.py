@@ -11,7 +11,7 @@ from chaplygin.errors import optional
 
 from .. import statistics
 from ..interface import tables
-from ..problem.consistency import Accepted, held
+from ..problem.consistency import held
 from .ensemble_data import EnsembleData
 from .event_times import index_of
 
@@ -57,7 +57,8 @@ class Ensemble(EnsembleData):
                 found: Solution = self.model.integrate(self.t_span, *start, controls, **options)
             return found
         x0, p = self._start.of(j)
-        begin = Accepted(x0) if self.model.checked_at_start else x0
+        goes_on = self.model.checked_at_start or self._start.past.any()
+        begin = self._start.accepted(x0, j) if goes_on else x0
         result: Solution = self.model.integrate(self.t_span, begin, p, controls, **options)
         return result
 

@@ -12,6 +12,7 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments
 from ..interface.arguments import Array, plain_name
 from ..interface.statuses import INTERRUPTED, STATUS_NAMES
+from ..problem.continued import Continued
 from .event_times import EventTimes
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .sensitivities import EnsembleSensitivity
 
 
-class EnsembleData:
+class EnsembleData(Continued):
     """What the trajectories leave, for all that reads it; `Ensemble`, which users hold, adds the views of it."""
 
     def __init__(self, part: EnsemblePart, interrupted: bool) -> None:
@@ -45,6 +46,33 @@ class EnsembleData:
 
     def __len__(self) -> int:
         return len(self.status)
+
+    def _leaves(self) -> tuple[Array, Array, Any]:
+        """The ends of its trajectories. Raises ArgumentError if one failed, or if `t_eval` ends before them."""
+        for i in self.failed:
+            raise ArgumentError(
+                f"initial is an Ensemble whose trajectory {i} ended with {STATUS_NAMES[int(self.status[i])]}; give the "
+                "states of others by name"
+            )
+        times = self.t if self.t_eval is None else self.t_eval[-1:]
+        if not len(times) or (times != self.t).any():
+            raise ArgumentError(
+                "initial is an Ensemble whose t_eval does not keep its ends; leave t_eval out"
+            )
+        return self.y if self.t_eval is None else self.y[:, -1], self._start.table(), self._inputs
+
+    def _past(self) -> Array:
+        past, clock = (
+            np.zeros((len(self.model.events), len(self))),
+            np.maximum(np.abs(self.t), abs(self.t_span[0])),
+        )
+        if self._events is not None:
+            j, event = self._events[:, :2].astype(np.int64).T
+            last = np.full(len(self), np.nan)
+            last[j] = self._events[:, 2]  # by trajectory and time
+            ends = (self._events[:, 2] == last[j]) & (self.status[j] == 1)
+            past[event[ends], j[ends]] = np.maximum(clock[j[ends]], np.finfo(float).tiny)
+        return past
 
     @property
     def ok(self) -> NDArray[np.bool_]:

@@ -136,12 +136,14 @@ class EnsembleJob:
     sensitivities: tuple[str, ...] | None = None
     """What the states are differentiated by; `Results.y` then has the tangents after the states (`Variation`)."""
     sensitivity_control: bool = True
+    past: Array | None = None
+    """See `past_of`; (n_events,) or (n_events, N)."""
 
     @classmethod
     def of(
         cls, model: Any, t_span: Any, count: int, initial: Any, parameters: Any, inputs: Any, t_eval: Any, lanes: Any,
         options: RunOptions, draws: Draws | None = None, keep_end: bool = False, observer: Observer | None = None,
-        sensitivities: Any = None, sensitivity_control: Any = True,
+        sensitivities: Any = None, sensitivity_control: Any = True, past: Array | None = None,
     ) -> EnsembleJob:  # fmt: skip
         """The job of a call of `ensemble`, with its arguments checked, except the starts."""
         t0, t1 = arguments.span(t_span)
@@ -168,6 +170,7 @@ class EnsembleJob:
             observer,
             by,
             arguments.sensitivity_control(sensitivity_control, sensitivities),
+            past,
         )
 
     def part(self, first: int = 0, last: int | None = None) -> EnsemblePart:
@@ -192,13 +195,14 @@ class EnsembleJob:
         part.finish()
         return part.results
 
-    def cut(self, first: int, last: int) -> tuple[Any, Any, Inputs]:
-        """`initial`, `parameters` and inputs of trajectories first <= j < last."""
+    def cut(self, first: int, last: int) -> tuple[Any, Any, Inputs, Array | None]:
+        """`initial`, `parameters`, inputs and `past` of trajectories first <= j < last."""
         if first == 0 and last == self.count:
-            return self.initial, self.parameters, self.inputs
+            return self.initial, self.parameters, self.inputs, self.past
+        past = self.past if self.past is None or self.past.ndim == 1 else self.past[:, first:last]
         initial = Columns("initial", self.initial, self.model.states, self.count)
         parameters = Columns("parameters", self.parameters, self.model.parameters, self.count)
-        return initial.part(first, last), parameters.part(first, last), self.inputs.part(first, last)
+        return initial.part(first, last), parameters.part(first, last), self.inputs.part(first, last), past
 
 
 class EnsemblePart:
@@ -211,7 +215,7 @@ class EnsemblePart:
     def __init__(self, job: EnsembleJob, first: int, last: int) -> None:
         model, options, times = job.model, job.options, job.t_eval
         self.job, self.count = job, last - first
-        initial, parameters, self.inputs = job.cut(first, last)
+        initial, parameters, self.inputs, past = job.cut(first, last)
         apart = one_at_a_time(
             model, options, self.inputs.functions, job.observer is None, bool(job.sensitivities)
         )
@@ -231,7 +235,7 @@ class EnsemblePart:
         whole = np.empty((n, self.count)) if own else y[:, 0]
         self.x0 = whole[: len(model.states)]
         self.start = Start(
-            model, job.t_span[0], initial, parameters, self.inputs, self.count, self.x0, kept=own
+            model, job.t_span[0], initial, parameters, self.inputs, self.count, self.x0, own, past
         )
         self.tangents: EnsembleTangents | None = None
         if job.sensitivities is None:
@@ -281,7 +285,8 @@ class EnsembleTangents:
         self.job = replace(job, options=variation.options(job.options))
         self.x0, self.inputs, self.results = x0, part.inputs, part.results
         self.start = SimpleNamespace(
-            parameters=[*part.start.parameters, *variation.rows(starts.seeds, starts.sizes)]
+            parameters=[*part.start.parameters, *variation.rows(starts.seeds, starts.sizes)],
+            past=part.start.past,
         )
         self.core = core.EnsembleCore(variation.model, self)
 

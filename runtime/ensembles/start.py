@@ -88,8 +88,8 @@ def _at(row: Any, j: int) -> Any:
 class Start:
     """The start of every trajectory of an ensemble: `states` (n_states, N) and `parameters`, rows (1,) or (N,).
 
-    The states are written to `target`, an array of that shape; `kept`: it stays as it is from then on. Raises
-    `ArgumentError` as a single run does.
+    The states are written to `target`, an array of that shape; `kept`: it stays as it is from then on. `past`, see
+    `past_of`, becomes an array (n_events, 1) or (n_events, N). Raises `ArgumentError` as a single run does.
     """
 
     def __init__(
@@ -102,8 +102,10 @@ class Start:
         count: int,
         target: Array,
         kept: bool,
+        past: Array | None = None,
     ) -> None:
         self.model, self.t0, self.controls = model, t0, controls
+        self.past = wide(np.zeros(len(model.events)) if past is None else past)
         self._states: list[Any] | Array | None = None
         self._dependent: dict[str, Any] = {}
         self.parameters: list[Array] = []
@@ -199,8 +201,13 @@ class Start:
         if self.plain:
             x0, p = self.of(j)
             named = {name: _at(row, j) for name, row in (self.by_name or {}).items()}
-            return named or Accepted(x0), p
-        return self.initial.column(j), self.given.column(j)
+            return named or self.accepted(x0, j), p
+        initial = self.initial.column(j)
+        return self.accepted(initial, j) if self.past.any() else initial, self.given.column(j)
+
+    def accepted(self, x0: Array, j: int) -> Accepted:
+        """The start of a single run at the state x0 of the j-th trajectory."""
+        return Accepted(x0, tuple(self.past[:, j if self.past.shape[1] > 1 else 0].tolist()))
 
     def of(self, j: int) -> tuple[Array, Array]:
         """State and parameters of the j-th trajectory, computed as for a single run."""

@@ -12,9 +12,11 @@ from ..interface import arguments
 from ..interface.arguments import Array
 from .consistency import Accepted
 from .given_inputs import changed_inputs, parse
+from .input_rates import with_rates
 
 if TYPE_CHECKING:
     from ..interface.base_model import BaseModel
+    from .inputs import Inputs
 
 
 class Continued:
@@ -23,19 +25,19 @@ class Continued:
     __slots__ = ()
 
     def _leaves(self) -> tuple[Array, Array, Any]:
-        """The state (n,), the parameters (np,) and the inputs, from which the next call goes on."""
+        """The state (n,), the parameters (np,) and the inputs, from which the next call goes on; of N runs (n, N)."""
         raise NotImplementedError
 
-    def _past(self) -> tuple[float, ...]:
+    def _past(self) -> Any:
         """Of each event with which it ends, how large the time has been; 0 for others. () if it ends with none."""
         return ()
 
     def __array__(self, *_: Any, **__: Any) -> Any:
-        """Ensembles, studies and batches take arrays."""
-        raise TypeError(f"a {type(self).__name__} begins one run; for many, give numbers by name")
+        """It has more than numbers."""
+        raise TypeError(f"{type(self).__name__} is no array; give it as initial, or its numbers by name")
 
 
-def past_of(initial: Any) -> tuple[float, ...]:
+def past_of(initial: Any) -> Any:
     """The events that have happened at the start of a run already, since it goes on from a run that ended with them."""
     if isinstance(initial, Continued):
         return initial._past()
@@ -48,6 +50,8 @@ def continued(model: BaseModel, initial: Any, parameters: Any, inputs: Any) -> t
         return initial, parameters, inputs
     _check_model(model, initial)
     state, p, u = initial._leaves()
+    if state.ndim > 1:
+        raise ArgumentError("initial is an Ensemble, which begins another one; ens.rerun(i) begins one run")
     by_name = arguments.named("parameters", parameters)
     if by_name is not None:
         parameters = {**dict(zip(model.parameters, p.tolist())), **by_name}
@@ -57,6 +61,48 @@ def continued(model: BaseModel, initial: Any, parameters: Any, inputs: Any) -> t
         p if parameters is None else parameters,
         before if inputs is None else changed_inputs(before, inputs, {}),
     )
+
+
+def all_continued(model: BaseModel, given: dict[str, Any], drawn: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The arguments of many runs by kind, with those of a result in the place of `initial` where none are given.
+
+    "past" is a further kind where there are events: see `past_of`. `drawn`: the names of what is drawn.
+    """
+    result = given["initial"]
+    if not isinstance(result, Continued):
+        return given
+    _check_model(model, result)
+    state, p, u = result._leaves()
+    numbers = {
+        name: row.item() if row.size == 1 else row for name, row in zip(model.parameters, np.asarray(p))
+    }
+    found: dict[str, Any] = {"initial": state, "parameters": numbers, "inputs": {}}
+    named = {
+        kind: arguments.named(kind, {} if given[kind] is None else given[kind])
+        for kind in ("parameters", "inputs")
+    }
+    if named["inputs"] is not None:
+        found["inputs"] = _kept(parse(u, model.inputs, flags=model._input_flags), {*drawn, *named["inputs"]})
+    for kind, by_name in named.items():
+        found[kind] = given[kind] if by_name is None else {**found[kind], **by_name}
+    past = np.asarray(result._past())
+    return {**found, "past": past} if past.any() else found
+
+
+def _kept(inputs: Inputs, changed: set[str]) -> dict[str, Any]:
+    """The inputs of a result that are not changed, as they were given. Raises ArgumentError for numbers with rates."""
+    kept = {}
+    for rows in with_rates(inputs.flags or (0,) * len(inputs.names)):
+        name = inputs.names[rows[0]]
+        if name in changed:
+            continue
+        spec = inputs.specs[rows[0]]
+        if rows in inputs.moving or (rows[0] in inputs.signals and isinstance(spec, float)):
+            raise ArgumentError(
+                f"inputs: {name} has moved with its rates in the run of `initial`; give it anew"
+            )
+        kept[name] = spec
+    return kept
 
 
 def _check_model(model: BaseModel, result: Any) -> None:

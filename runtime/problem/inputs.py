@@ -87,11 +87,11 @@ class Inputs:
 
     @property
     def specs(self) -> list[Any]:
-        """The inputs of one run in the order of their names, as a caller gives them: see `given_inputs`.
+        """The inputs in the order of their names, as a caller gives them: see `given_inputs`.
 
         None for a rate that follows from its input.
         """
-        found: list[Any] = list(map(float, self.values))
+        found: list[Any] = list(map(float, self.values) if self.values.ndim == 1 else self.values)
         for rows in with_rates(self.flags):
             if rows[0] in self.signals or rows[0] in self.functions:
                 found[rows[0] : rows[-1] + 1] = [None] * len(rows)

@@ -32,6 +32,7 @@ class Given:
                 ("initial", given["initial"], model.states),
                 ("parameters", given["parameters"], model.parameters),
                 ("inputs", numbers, model.inputs),
+                ("past", given.get("past"), model.events),
             )
         }
         for kind, columns in self.columns.items():

@@ -206,18 +206,15 @@ class StudyJob:
     ) -> tuple[Ensemble, Draws | None]:
         """Trajectories first <= i < last, all of them kept, run in this thread or by `executor`."""
         given, draws = self.arguments(first, last, given)
-        initial, parameters, inputs = given.values()
         job = EnsembleJob.of(
             self.model,
             self.t_span,
             last - first,
-            initial,
-            parameters,
-            inputs,
-            self.t_eval,
-            self.lanes,
-            self.options,
-            draws,
+            **given,
+            t_eval=self.t_eval,
+            lanes=self.lanes,
+            options=self.options,
+            draws=draws,
             keep_end=True,
             observer=self.observer,
         )

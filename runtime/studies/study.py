@@ -8,6 +8,7 @@ from chaplygin.errors import ArgumentError
 
 from ..draws.draws import Draws
 from ..ensembles.event_times import index_of
+from ..problem.consistency import Accepted
 from ..results.solution import Solution
 from . import storage, summary as summaries
 from .job import _cut_first
@@ -42,6 +43,9 @@ class Study(StudyData):
         j = index_of("rerun", i, len(self))
         given, _ = self.job.arguments(j, j + 1)
         single = {kind: _cut_first(value) for kind, value in given.items()}
+        past = single.pop("past", None)
+        if past is not None:
+            single["initial"] = Accepted(single["initial"], tuple(past.tolist()))
         result: Solution = self.model.integrate(
             self.job.t_span, **single, **{**vars(self.job.options), **changed}
         )

@@ -96,9 +96,8 @@ def ensemble(
     draws = None
     if plan is not None:
         given, draws = plan.fill(given, 0, count, count)
-    initial, parameters, inputs = given.values()
     job = EnsembleJob.of(
-        model, t_span, count, initial, parameters, inputs, t_eval, lanes, how, draws,
+        model, t_span, count, **given, t_eval=t_eval, lanes=lanes, options=how, draws=draws,
         sensitivities=sensitivities, sensitivity_control=sensitivity_control,
     )  # fmt: skip
     bar = Progress(job.count, None if progress is None else arguments.boolean("progress", progress))

@@ -10,7 +10,7 @@ from chaplygin._lazy import later
 from chaplygin.runtime import ensembles, model, sensitivities as tangents, steppers
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.problem.consistency import Accuracy
-from chaplygin.runtime.problem.continued import past_of
+from chaplygin.runtime.problem.continued import all_continued, past_of
 from chaplygin.runtime.problem.options import of_call, shown
 from chaplygin.runtime.problem.start import InitialStates
 
@@ -137,9 +137,10 @@ class ModelRuns(InitialStates):
         how = of_call(ModelRuns.batch, options).checked(self)
         begin = arguments.number("t0", t0)
         control = arguments.sensitivity_control(sensitivity_control, sensitivities)
-        given = initial, parameters, inputs
-        count = ensembles.number_of_trajectories(n, dict(zip(("initial", "parameters", "inputs"), given)))
-        return ensembles.Batch(self, count, *given, begin, threads, lanes, how, sensitivities, control)
+        given = all_continued(self, {"initial": initial, "parameters": parameters, "inputs": inputs})
+        count = ensembles.number_of_trajectories(n, given)
+        start = given["initial"], given["parameters"], given["inputs"]
+        return ensembles.Batch(self, count, *start, begin, threads, lanes, how, sensitivities, control)
 
     def _stepper(self, *given: Any) -> Stepper:
         """A stepper that starts at t0, x0, p, with inputs and options that have been checked."""

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 import sympy as sp
 from runtime_models import needs_core
+from scipy import stats
 
 import chaplygin as cg
-from chaplygin.errors import DeclarationError
+from chaplygin.errors import ArgumentError, DeclarationError
 from chaplygin.runtime import Model
 
 pytestmark = needs_core
@@ -142,6 +143,70 @@ def test_a_run_goes_on_from_the_event_that_ended_the_last_one() -> None:
         assert found(model, model.integrate((0, 1), first)) == {}
     again = model.integrate((1, 3), dict(zip(model.states, first.y[:, -1])))  # no more than numbers
     assert (again.status, again.t[-1], again["v"][-1]) == (1, 1, 4)
+
+
+@functools.cache
+def ball() -> Model:
+    """A run of it is a flight, which the next bounce ends."""
+    y, (e, g), wind = cg.coordinates("y"), cg.parameters("e g", positive=True), cg.inputs("wind")
+    v = cg.rate(y)
+    bounce = cg.Event(y, -1, True, {v: -e * v}, "bounce")
+    return cg.System(
+        "ball", coordinates=[y], kinetic=v**2 / 2, potential=g * y, forces={v: wind}, events=[bounce]
+    ).compile()
+
+
+BOUNCY, HEIGHT = np.linspace(0.5, 1, 9), np.linspace(1, 3, 9)
+
+
+@pytest.mark.parametrize(
+    ("how", "varied"),
+    [
+        ({"lanes": 1}, {}),
+        ({"lanes": 2, "threads": 2, "chunk": 2}, {}),
+        ({"lanes": 4}, {}),
+        ({"lanes": 8}, {"method": "tsit5"}),
+        ({}, {"method": "rk4", "first_step": 0.01}),
+        ({}, {"sensitivities": ["e"]}),
+    ],
+)
+def test_ensembles_go_on_from_the_events_that_ended_their_trajectories(how: Any, varied: Any) -> None:
+    """The flights of balls, bit for bit those of single runs; each takes e times as long as the one before."""
+    many = cg.ensemble(
+        ball(), (0, 9), {"y": HEIGHT, "y_dot": 0}, {"e": BOUNCY, "g": 10}, {"wind": 0.1}, **how, **varied
+    )
+    alone = [many.rerun(j) for j in range(len(many))]
+    for k in range(1, 4):
+        many = cg.ensemble(ball(), (0, 9), many, **how, **varied)
+        alone = [ball().integrate((0, 9), run, **varied) for run in alone]
+        np.testing.assert_allclose(many.t, 2 * BOUNCY**k * np.sqrt(2 * HEIGHT / 9.9), rtol=1e-5)
+        assert many.t.tolist() == [run.t[-1] for run in alone]
+        assert many.y.tobytes() == np.array([run.y[:, -1] for run in alone]).T.tobytes()
+        again = many.rerun(4)
+        assert (again.status, again.t[-1], again.y[:, -1].tolist()) == (1, many.t[4], many.y[:, 4].tolist())
+
+
+def test_all_trajectories_go_on_from_one_run() -> None:
+    """Of ensembles, studies and responses, whatever replaces its parameters."""
+    first = ball().integrate((0, 9), {"y": 1, "y_dot": 0}, {"e": 0.5, "g": 10}, {"wind": 0.1})
+    pulls, many = np.array([5.0, 10.0, 20.0]), ball().ensemble
+    for given in (pulls, cg.jointly(("g",), [pulls], rows="in order")):
+        given = {"g": given} if given is pulls else [given]
+        t = cg.ensemble(ball(), (0, 9), first, given, n=3).t
+        np.testing.assert_allclose(t, np.sqrt(19.8) / (pulls - 0.1), rtol=1e-6)
+        study = cg.study(ball(), (0, 9), first, given, n=3, collect={"t": cg.final("t")})
+        assert study.results["t"]["t"].tolist() == t.tolist() == [study.rerun(i).t[-1] for i in range(3)]
+    response = cg.response(ball(), (0, 9), "t", first, {"g": stats.uniform(5, 15)})
+    assert response([pulls]).tolist() == t.tolist()
+    second = cg.ensemble(ball(), (0, 9), first, {"g": pulls}, t_eval=[0.1])
+    for wrong, message in (
+        (lambda: many((0, 1), second), "whose t_eval does not keep its ends; leave t_eval out"),
+        (lambda: many((0, 9), many((0, 9), first, n=2), n=3), r"initial has shape \(2, 2\)"),
+        (lambda: ball().integrate((0, 1), many((0, 9), first, n=2)), "ens.rerun"),
+        (lambda: many((0, 1), many((0, 9), first, max_steps=1, n=3)), "trajectory 0 ended with"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            wrong()
 
 
 def test_a_state_may_be_called_past() -> None:

@@ -189,7 +189,7 @@ def core(p: list[Any], t_eval: Any = None, end: Any = None) -> Any:
         job=job,
         inputs=inputs,
         x0=np.ones((2, 3)),
-        start=SimpleNamespace(parameters=p),
+        start=SimpleNamespace(parameters=p, past=np.zeros((0, 1))),
         results=Results.room(2, 1, 3, 0.0),
         lane_set=0,
         atol=None,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rated_systems import SYSTEMS
 from runtime_models import needs_core
 
 import chaplygin as cg
@@ -51,6 +52,9 @@ def test_a_run_goes_on_from_a_run(u: Any, pure: bool) -> None:
     expected = model.integrate((3, 7), end, NUMBERS, {"u": u})
     found = model.integrate((3, 7), first)
     assert found.y.tobytes() == expected.y.tobytes()
+    many = cg.ensemble(model, (3, 7), first, {"c": [0.5, 1.0]})
+    assert many.y[:, 0].tobytes() == expected.y[:, -1].tobytes()
+    assert many.y[:, 1].tobytes() == model.integrate((3, 7), first, {"c": 1.0}).y[:, -1].tobytes()
     again = model.integrate((7, 8), found)
     assert again.parameters == NUMBERS
     assert again["u"].tobytes() == model.integrate((7, 8), found.y[:, -1], NUMBERS, {"u": u})["u"].tobytes()
@@ -91,6 +95,10 @@ def test_a_rest_is_linearized_and_runs() -> None:
 def test_other_calls_that_begin_a_run_take_them_too() -> None:
     first = spring.integrate((0, 3), {"x": 1, "x_dot": 0}, {"m": 1, "k": 4})
     assert spring.stepper(first, t0=3).advance(4)[0] == pytest.approx(np.cos(8), abs=1e-6)
+    batch = spring.batch(first, {"k": [4, 9]}, t0=3)
+    batch.advance(4)
+    assert batch["x"][0] == pytest.approx(np.cos(8), abs=1e-6)
+    assert batch["x"][1] == pytest.approx(np.cos(6) * np.cos(3) - np.sin(6) * np.sin(3) * 2 / 3, abs=1e-6)
     varied = spring.integrate((3, 4), first, sensitivities=["k", "x"], rtol=1e-10, atol=1e-10)
     by_name = spring.integrate(
         (3, 4), first.y[:, -1], {"m": 1, "k": 4}, sensitivities=["k", "x"], rtol=1e-10, atol=1e-10
@@ -137,7 +145,7 @@ def test_points_that_are_not_the_end_of_a_run_are_refused() -> None:
     failed = spring.integrate((0, 20), *start, max_steps=5)
     with pytest.raises(ArgumentError, match=r"the limit on the number of steps .*; give sol\.y\[:, -1\]"):
         spring.integrate((20, 30), failed)
-    whole = spring.integrate((0, 2), *start)
-    for many in (lambda: cg.ensemble(spring, (0, 1), whole, n=3), lambda: spring.batch(whole, n=2)):
-        with pytest.raises(ArgumentError, match="a Solution begins one run; for many, give numbers by name"):
-            many()
+    pivot = SYSTEMS["pivot"]
+    moved = pivot.model.integrate((0, 1), pivot.start, pivot.numbers, {"u": 0.1, "u_dot": 1})
+    with pytest.raises(ArgumentError, match=r"inputs: u has moved with its rates .* give it anew"):
+        cg.ensemble(pivot.model, (1, 2), moved, n=2)
