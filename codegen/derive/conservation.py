@@ -9,13 +9,15 @@ the same value on both sides, which the derivative does not show.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from mpmath import mp
 
 from ..graph.differentiate import forward
-from ..graph.evaluate import evaluate_with_scale, has_exponentials, shrinking
+from ..graph.evaluate import evaluate_many, evaluate_with_scale, has_exponentials, shrinking
 from ..graph.graph import Graph, Node
 from ..graph.linear import solve_definite
 from ..identities.branches import Branch, branches
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 
 _ACCELERATION = "cg_acceleration_"
+_ROUNDING = 1e-9
+"""A float is zero if it is not larger than this times the size of its terms."""
 _MANY_VELOCITIES = 30
 """Velocities from which on fewer points are looked at."""
 
@@ -54,12 +58,30 @@ def conserved(
     dynamic = {i for i in alive if found[i] in solved}
     kept: set[int] = set()
     for some, given in ((dynamic, needed), (found.keys() - dynamic, [])):
-        if some:
-            examination = Examination(eqs, [found[i] for i in sorted(some)], given, said)
-            still = examination.vanishing([proved[i] for i in sorted(some)])
-            good = [i for i, holds in zip(sorted(some), still, strict=True) if holds]
+        moving = _moving_near(eqs, [found[i] for i in sorted(some)], given)
+        left = [i for i, moves in zip(sorted(some), moving, strict=True) if proved[i] or not moves]
+        if left:
+            examination = Examination(eqs, [found[i] for i in left], given, said)
+            still = examination.vanishing([proved[i] for i in left])
+            good = [i for i, holds in zip(left, still, strict=True) if holds]
             kept |= {i for i in good if examination.is_continuous(nodes[i])}
     return [i in kept for i in range(len(nodes))]
+
+
+def _moving_near(eqs: EquationNodes, slopes: Sequence[Node], needed: Sequence[Node]) -> list[bool]:
+    """Which of the derivatives differ from zero, by floats, at points near the example, whatever their branch."""
+    moving = [False] * len(slopes)
+    k = _unknowns(eqs, needed)
+    for point in eqs.points(needed, 3) if slopes else ():
+        with suppress(*FAILURES):
+            found = along(eqs.graph, slopes, needed, k, point, False, 1.0)
+            moving = [m or abs(v) > _ROUNDING * size for m, (v, size) in zip(moving, found, strict=True)]
+    return moving
+
+
+def _unknowns(eqs: EquationNodes, needed: Sequence[Node]) -> int:
+    """The number of accelerations, and of multipliers found with them."""
+    return len(eqs.force) + len(bordering(eqs)) if needed else 0
 
 
 def _dependent(g: Graph, roots: Sequence[Node], wanted: Callable[[str], bool]) -> set[Node]:
@@ -118,12 +140,17 @@ class Examination:
         self, eqs: EquationNodes, slopes: Sequence[Node], needed: Sequence[Node], said: set[str] | None = None
     ) -> None:
         self.eqs, self.slopes, self.needed = eqs, slopes, needed
-        self.unknown = len(eqs.force) + len(bordering(eqs)) if needed else 0
+        self.unknown = _unknowns(eqs, needed)
         self.roots = (*slopes, *needed, *eqs.completing)
         self.said = set() if said is None else said
         self.graph = eqs.graph.copy()  # keeps the nodes of branches and borders out of the original
+
+    @cached_property
+    def points(self) -> list[dict[str, float]]:
+        """Points near the example, then far ones."""
+        eqs, needed = self.eqs, self.needed
         near = eqs.points(needed, 3)
-        self.points = [*near, *wide_points(eqs.system.nodes, needed, 12, eqs.graph, eqs.complete)]
+        return [*near, *wide_points(eqs.system.nodes, needed, 12, eqs.graph, eqs.complete)]
 
     def vanishing(self, proved: Sequence[bool]) -> list[bool]:
         """Which of the derivatives vanish on every branch."""
@@ -194,7 +221,7 @@ class Examination:
             moving = self._plainly_moving(slopes, needed, completing, points[0], sure)
         for point in () if large else points:
             try:
-                look(point, shrinking(g, roots, point), 1e-9, False)
+                look(point, shrinking(g, roots, point), _ROUNDING, False)
             except FAILURES:
                 continue
         if large and sure and all(a or b for a, b in zip(moving, sure, strict=True)):
@@ -224,7 +251,8 @@ class Examination:
         return [not s and abs(value) > 1e-6 * largest for (value, _), s in zip(found, known, strict=True)]
 
     def rows(self, points: Sequence[Mapping[str, Any]]) -> Iterator[list[list[float]]]:
-        """For each branch, a row of derivatives at every point at which they are defined."""
+        """A row of derivatives at every point at which they are defined: as they are, then on each branch."""
+        yield self._rows_at(points)
         g = self.graph
         exponential = has_exponentials(g, self.roots)
         for branch in branches(g, self.roots) or [Branch((), self.roots)]:
@@ -240,6 +268,25 @@ class Examination:
                 except FAILURES:
                     continue
             yield found
+
+    def _rows_at(self, points: Sequence[Mapping[str, Any]]) -> list[list[float]]:
+        """A row of derivatives at every point, each on the branch that it lies on."""
+        g, k = self.graph, self.unknown
+        at = {name: np.array([p[name] for p in points]) for name in points[0]}
+        values = np.array(evaluate_many(g, self.needed, at)).reshape(len(self.needed), len(points))
+        usable = np.isfinite(values).all(axis=0)
+        at = {name: v[usable] for name, v in at.items()}
+        values = values[:, usable]
+        acceleration = values[len(values) - k :].T
+        if len(values) > k:
+            matrices = np.moveaxis(np.array(_square(list(values), k)), 2, 0)
+            try:
+                acceleration = np.linalg.solve(matrices, acceleration[..., None])[..., 0]
+            except np.linalg.LinAlgError:
+                return []
+        at |= {f"{_ACCELERATION}{i}": a for i, a in enumerate(acceleration.T)}
+        rows = np.array(evaluate_many(g, self.slopes, at)).T
+        return [list(map(float, row)) for row in rows if np.isfinite(row).all()]
 
     def is_continuous(self, node: Node) -> bool:
         """Whether a node has equal values on both sides of every border between branches."""

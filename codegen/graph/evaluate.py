@@ -64,6 +64,10 @@ _ARRAYS: dict[str, Function] = {
 }
 
 
+_MODERATE = 20
+"""Exponentials of arguments up to this size are not shrunk."""
+
+
 def _functions(precise: bool) -> dict[str, Function]:
     if precise:
         order = {name: real(_SHARED[name]) for name in ("lt", "le")}
@@ -137,7 +141,7 @@ def shrinking(g: Graph, roots: Sequence[Node], values: Mapping[str, Any]) -> flo
 
     Raises ArithmeticError or ValueError as `evaluate` does.
     """
-    if not has_exponentials(g, roots):
+    if not has_exponentials(g, roots) or _moderate(g, roots, values):
         return 1.0
     factor, largest = 1.0, 0.0
 
@@ -154,10 +158,20 @@ def shrinking(g: Graph, roots: Sequence[Node], values: Mapping[str, Any]) -> flo
     for _ in range(8):
         largest = 0.0
         _computed(g, roots, values, True, functions, True)
-        if largest <= 20:
+        if largest <= _MODERATE:
             return factor
         factor *= 8.37 / largest  # not a round number: log(exp(u) x) - u - log(x) must not vanish by chance
     raise ArithmeticError("exponentials of exponentials")
+
+
+def _moderate(g: Graph, roots: Sequence[Node], values: Mapping[str, Any]) -> bool:
+    """Whether floats show that no exponential in the roots has to be shrunk."""
+    try:
+        found = _values(g, roots, values, False)
+    except (ArithmeticError, ValueError, TypeError):
+        return False
+    arguments = (found[n] for node in found if _is_exponential(g.op[node]) for n in g.args[node])
+    return all(abs(u) <= _MODERATE for u in arguments)
 
 
 def digits_to_see(g: Graph, roots: Sequence[Node], values: Mapping[str, Any], shrink: float) -> float:

@@ -214,3 +214,23 @@ def test_nothing_is_conserved_that_changes_far_from_the_example() -> None:
     small = {"kinetic": (qd**2 + rd**2) / 2, "potential": 1e-14 * (q**2 + r), "coordinates": [q, r]}
     assert set(status(**small)) == {"energy"}
     assert cg.System("small", **small).cyclic_velocities() == ()
+
+
+def test_what_plainly_moves_is_not_followed_over_branches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2^7 combinations of branches, and damping: floats show that neither the energy nor a momentum is kept."""
+    x, y = cg.coordinates("x y")
+    c, d = cg.parameters("c d", positive=True)
+    bumps = sum(abs(x - i) + abs(y + i) for i in range(4))
+    eqs = cg.System(
+        "bumps",
+        coordinates=[x, y],
+        kinetic=(cg.rate(x) ** 2 + (1 + x**2) * cg.rate(y) ** 2) / 2,
+        potential=c * bumps + sp.exp(x * y),
+        forces={v: -d * v for v in (cg.rate(x), cg.rate(y))},
+    ).equations()
+
+    def counted(*_: object) -> None:
+        raise AssertionError("branches are listed")
+
+    monkeypatch.setattr("chaplygin.codegen.derive.conservation.branches", counted)
+    assert found(eqs) == set()
