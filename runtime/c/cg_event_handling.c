@@ -86,9 +86,9 @@ static int cg_event_handling_kinks_alone(cg_run_t *run)
     return !others;
 }
 
-/* Of what has fired, events whose condition does not hold have only crossed zero. It is judged as far before run->t as rounding
- * allows, where a step has led there; the motion does not come to what fires at a start or follows from others. */
-static int cg_event_handling_conditions(cg_run_t *run)
+/* They are judged as far before run->t as rounding allows, where a step has led there; the motion does not come to what fires at
+ * a start or follows from others. */
+int cg_detector_conditions(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     double *const holds = detector->fires, size = 0.0, speed = 0.0;
@@ -290,7 +290,7 @@ int cg_detector_handle(cg_run_t *run, cg_record_t *record)
     while (detector->pending) {
         if (detector->pending == 1) {
             int64_t rows = 0;
-            detector->verdict = cg_event_handling_conditions(run);
+            detector->verdict = cg_detector_conditions(run);
             for (int32_t i = 0; i < detector->n_observed; i++) {
                 rows += detector->fired[i] != 0.0;
             }

@@ -77,15 +77,15 @@ void cg_surface_near(cg_run_t *run, double *near);
 int cg_surface_jumps(cg_run_t *run, int32_t index, int doublings);
 int cg_surface_turns(cg_run_t *run, int32_t index);
 void cg_surface_distances(cg_run_t *run, double t, const double *x, double *guards);
+static inline int cg_detector_is_kink(const cg_run_t *run, int32_t index)
+{
+    return index >= run->model->n_events && index < run->model->n_guards;
+}
 /* What the flow that follows shows of the guards that are zero at run->t, their values there in detector->end.
  * cg_ahead_guards: how many have the side of the flow; with derivatives, which kinks change, those of kinks too.
  * cg_ahead_rounding: what of the guards from `first` on is rounding error of the state and the time, to detector->noise.
  * cg_ahead_look: follows the flow for the guards whose entry in detector->leaving is not settled. */
 int32_t cg_ahead_guards(const cg_run_t *run);
-static inline int cg_detector_is_kink(const cg_run_t *run, int32_t index)
-{
-    return index >= run->model->n_events && index < run->model->n_guards;
-}
 void cg_ahead_rounding(cg_run_t *run, int32_t first);
 int cg_ahead_look(cg_run_t *run);
 int cg_detector_ends(const cg_detector_t *detector, int32_t index); /* whether `index`, which is zero now, ends the run */
@@ -117,6 +117,7 @@ int cg_detector_jump(cg_run_t *run);
  * there are none. */
 int cg_jump_kink(cg_run_t *run, int32_t kink, double t, const double *x, int *is);
 int cg_detector_jump_start(cg_run_t *run, int32_t known); /* enum cg_jump_starts */
+int cg_detector_conditions(cg_run_t *run); /* of what has fired, events whose condition does not hold have only crossed zero */
 int cg_detector_handle(cg_run_t *run, cg_record_t *record); /* handles the events at run->t; a pause or CG_OK */
 
 void cg_held_activate(cg_run_t *run); /* which guards are observed in the present modes */

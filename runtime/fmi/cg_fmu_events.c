@@ -243,7 +243,9 @@ static int cg_fmu_events_handle(cg_fmu_t *fmu)
     cg_detector_t *const detector = fmu->detector;
     detector->log = NULL;
     detector->pending = 1;
-    cg_fmu_events_tell(fmu);
+    if (cg_detector_conditions(fmu->run) == CG_OK) { /* a failure is that of what follows */
+        cg_fmu_events_tell(fmu);
+    }
     const int status = cg_detector_handle(fmu->run, NULL);
     if (status == CG_ACCUMULATING && detector->cause >= 0) {
         cg_fmu_say(fmu, CG_FMU_WARNING, "%s at t = %.17g: %s", fmu->model.guards[detector->cause].name, fmu->run->t,

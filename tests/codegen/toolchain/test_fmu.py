@@ -370,3 +370,27 @@ def test_inputs_act_at_once_in_both_kinds(version: str, tmp_path: Path) -> None:
         )  # fmt: skip
         assert result["x_dot"][-1] == pytest.approx((3 * 1 - 1) / 2, abs=1e-7), kind
         assert result["x"][-1] == pytest.approx((1.5 + 3 - 0.5) / 2, abs=1e-7), kind
+
+
+def test_only_events_that_occur_are_told(tmp_path: Path) -> None:
+    """Not one whose condition is false where its guard crosses zero."""
+    import fmpy
+
+    import chaplygin as cg
+
+    x, v = cg.coordinates("x v")
+    marks = [cg.Event(x - 1, name=name, when=c) for name, c in {"passed": v > 0, "never": v < 0}.items()]
+    model = cg.System("marked", kinematics={x: v, v: 0}, events=marks).compile()
+    path = model.export_fmu(tmp_path / "marked.fmu", "3.0", initial={"x": 0, "v": 1})
+    fmpy.extract(str(path), str(tmp_path / "unpacked"))
+    told: list[bytes] = []
+    log = {"loggingOn": True, "logMessage": lambda *said: told.append(said[-1])}
+    with Fmu(None, model, str(path), str(tmp_path / "unpacked"), "3.0").instance(
+        "ModelExchange", **log
+    ) as instance:
+        instance.enterContinuousTimeMode()
+        instance.setTime(1.5)
+        instance.setContinuousStates((c_double * 2)(1.5, 1.0), 2)
+        instance.enterEventMode()
+        instance.updateDiscreteStates()
+    assert told == [b"passed at t = 1.5"]
