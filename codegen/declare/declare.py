@@ -69,7 +69,7 @@ def declare(name: str, given: Given) -> Declaration:
         raise DeclarationError("give kinetic or a law, not both")
     kinetic = 0 if given.kinetic is None else given.kinetic
     own_kinetic = values.scalar(Entry("kinetic"), kinetic)
-    own_potential = values.scalar(Entry("potential"), given.potential)
+    own_potential = values.scalar(Entry("potential"), 0 if given.potential is None else given.potential)
     constraints = values.listed("constraints", given.constraints)
     holonomic = values.listed("holonomic", given.holonomic)
     # A rate df/dt is a constraint on the velocities.

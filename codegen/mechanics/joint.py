@@ -439,7 +439,8 @@ def _link(
 
 def _rotors(where: str, moved: Sequence[sp.Symbol], given: Any) -> dict[sp.Symbol, Expression]:
     """The inertias of rotors by velocity, without those that are zero."""
-    listed = [given] if isinstance(given, (str, sp.Basic)) or not hasattr(given, "__iter__") else list(given)
+    several = isinstance(given, sp.MatrixBase) or (hasattr(given, "__iter__") and not isinstance(given, str))
+    listed = list(given) if several else [given]
     found = [scalar(where, "armature", e) for e in listed]
     if any(found) and len(found) != len(moved):
         names = (
@@ -447,9 +448,8 @@ def _rotors(where: str, moved: Sequence[sp.Symbol], given: Any) -> dict[sp.Symbo
             if moved
             else "none"
         )
-        raise DeclarationError(
-            f"{where}: armature is given for {len(found)} velocities; its joint has {names}"
-        )
+        count = "1 velocity" if len(found) == 1 else f"{len(found)} velocities"
+        raise DeclarationError(f"{where}: armature is given for {count}; its joint has {names}")
     return {v: e for v, e in zip(moved, found) if e != 0}
 
 

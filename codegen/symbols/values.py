@@ -105,7 +105,9 @@ def mapping(entry: str, given: Any) -> Mapping[Any, Any]:
 
 
 def sequence(entry: str, given: Any) -> list[Any]:
-    """The items of what is given, if it is a list or the like."""
+    """The items of what is given, if it is a list or the like; None is an empty one."""
+    if given is None:
+        return []
     if not isinstance(given, sp.Basic):
         with suppress(ArgumentError):
             return entries(entry, given, "a list")

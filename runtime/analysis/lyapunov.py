@@ -168,12 +168,17 @@ class _Bundle:
             y, moved = self.flow(self.t, stop, self.y, self.tangents)
             tangents, upper = np.linalg.qr(moved)
             growth = np.log(np.abs(np.diag(upper)))
-            spread = float(growth.max() - growth.min())
-            lost = self.beside and not spread <= np.log(1e14)  # at an event, however short the part
-            if not np.isfinite(growth).all() or lost:
-                raise ArgumentError(
-                    f"the tangents are not independent at t = {stop:g}: ask for fewer exponents, or a shorter interval"
+            spread, most = float(growth.max() - growth.min()), np.log(1e14)
+            if not np.isfinite(growth).all() or (
+                self.beside and spread > most
+            ):  # at an event, however short the part
+                kept = int((growth > growth.max() - most).sum())
+                how = (
+                    f"give n={kept} or fewer"
+                    if self.beside and kept
+                    else "give a smaller n or a shorter interval"
                 )
+                raise ArgumentError(f"only {kept} of the tangents are independent at t = {stop:g}: {how}")
             if not self.fixed and spread > _WIDE:
                 self.interval = (stop - self.t) / 2
                 continue

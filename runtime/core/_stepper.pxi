@@ -445,6 +445,6 @@ cdef class StepperCore:
             if rest > 0:
                 cg_detector_restore(self.detector.detector, <char *> before, rest)
             return CG_BAD_ARGUMENT
-        self.status = self.run.status
+        self.status, self.events = self.run.status, []
         self._see_pivot(True)
         return CG_OK

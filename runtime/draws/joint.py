@@ -13,6 +13,7 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
+from ..interface.messages import listed
 from .distributions import HIGHEST, LOWEST, NORMAL, Compiled, InSciPy, Law, is_distribution, law
 from .functions import Function, is_function
 
@@ -56,6 +57,12 @@ class Joint:
         if is_distribution(self.source):
             return _normals(what, self, compiled)
         by_name = arguments.named(what, self.source)
+        others = [name for name in by_name or () if name not in self.names]
+        if others:
+            raise ArgumentError(
+                f"{what}: the samples have further columns, {listed(others)}; leave them out, as "
+                f"samples[[{', '.join(map(repr, self.names))}]] does"
+            )
         samples = (
             arguments.array(what, self.source)
             if by_name is None

@@ -298,7 +298,11 @@ LEGAL: tuple[tuple[str, str, str], ...] = (
     ("model", "spring()", "a model"),
     ("entry what loss until", "cg.final('x')", "an entry of collect"),
     ("methods platforms events keep kept interactions contacts bodies", "set()", "no entries, in no order"),
-    ("u terminated axis", "None", "nothing"),
+    (
+        "u terminated axis constraints holonomic bodies interactions contacts events parameters potential",
+        "None",
+        "nothing",
+    ),
     ("initial state", "subject('solution')", "a run goes on from the end of another"),
     ("t_span", "np.array([1.0, 2.0])", "a pair"),
     ("seed", "[None]", "as Gymnasium's vector environments take it"),

@@ -514,7 +514,7 @@ def test_help_on_joints_has_their_arguments_and_nothing_else() -> None:
 def test_rotors_turn_with_the_rates_of_their_joint(form: str) -> None:
     """A body whose centre is on both axes of a cardan: (A + I_1) a_1 = M_1 at rest, (A + I_2) a_2 = M_2."""
     A, I1, I2, M1, M2 = cg.parameters("A I1 I2 M1 M2", positive=True)
-    cross = joint.universal(None, "x", "y", name="c", mass=1, inertia=(A, A, A), armature=(I1, I2))
+    cross = joint.universal(None, "x", "y", name="c", mass=1, inertia=(A, A, A), armature=sp.Matrix([I1, I2]))
     v1, v2 = cross.velocities
     system = pickle.loads(pickle.dumps(cg.System("cardan", bodies=[cross], forces={v1: M1, v2: M2})))
     model = python_model(system.equations(form).program, quiet=True)
@@ -522,8 +522,8 @@ def test_rotors_turn_with_the_rates_of_their_joint(form: str) -> None:
     found = model.rhs(0.0, [0.3, 0.4, 0, 0], [values[name] for name in model.parameters], [])
     np.testing.assert_allclose(found, [0, 0, 1 / 5, 2], rtol=1e-14)
     with pytest.raises(
-        DeclarationError, match="for 1 velocities; its joint has the velocities c_1_dot, c_2_dot: give"
+        DeclarationError, match="for 1 velocity; its joint has the velocities c_1_dot, c_2_dot: give"
     ):
         joint.universal(None, "x", "y", name="c", mass=1, armature=I1)
-    with pytest.raises(DeclarationError, match="armature is given for 1 velocities; its joint has none"):
+    with pytest.raises(DeclarationError, match="armature is given for 1 velocity; its joint has none"):
         joint.fixed(None, name="c", armature=1)

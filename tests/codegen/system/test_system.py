@@ -472,6 +472,10 @@ def test_the_order_of_parameters_can_be_said(tmp_path: Path) -> None:
     assert cg.System("spring", **given, example={k: 1}, parameters=[m]).parameters == (m, k)
     assert system.parameters == system.with_events([]).parameters == (m, c, k)
     assert system.digest != cg.System("spring", **given, parameters=[k, c, m]).digest
+    nothing = dict.fromkeys(
+        ("constraints", "holonomic", "bodies", "interactions", "contacts", "events", "parameters")
+    )
+    assert cg.System("spring", **given, **nothing).digest == cg.System("spring", **given).digest
     model = system.compile()
     assert model.parameters == ("m", "c", "k")
     np.testing.assert_allclose(model.rhs(0.0, [1.0, 0.0], [2.0, 0.0, 8.0]), [0.0, -4.0], rtol=1e-15)

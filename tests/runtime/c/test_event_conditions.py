@@ -93,6 +93,7 @@ def test_lanes_steppers_and_pickles_decide_alike() -> None:
             saved = stepper.save()
             stepper.advance(t)
             stepper.restore(saved)
+            assert stepper.events == []
             stepper.advance(t)
             seen += [name for _, name in stepper.events]
         assert sorted(seen) == sorted(found(copy, run))

@@ -430,6 +430,10 @@ REST = {"phi": 0, "x": 0, "y": 0}
         ({"initial": [REST, cg.jointly(("omega", "v"), np.ones((3, 4)))]}, r"samples have shape \(3, 4\)"),
         ({"initial": [REST, cg.jointly(("omega", "v"), [[1, np.nan], [1, 2]])]}, "initial: jointly.*omega"),
         (
+            {"initial": [REST, cg.jointly(("omega", "v"), {"omega": [1], "when": [2], "v": [3]})]},
+            r"further columns, when; leave them out, as samples\[\['omega', 'v'\]\] does",
+        ),
+        (
             {"initial": [REST, cg.jointly(("omega", "v"), stats.multivariate_normal([0, 0, 0]))]},
             "2 names for .* 3",
         ),
