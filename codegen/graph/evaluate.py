@@ -207,7 +207,25 @@ def evaluate_with_scale(
 
 
 def _scales(g: Graph, found: Mapping[Node, Any], sizes: Mapping[str, Any] | None) -> dict[Node, Any]:
-    """The scale of each value: the size of the terms that contribute to it."""
+    """The scale of each value: the size of the terms that contribute to it, in floats where these hold all values."""
+    try:
+        return _scaled(g, _as_floats(found), sizes)
+    except (ArithmeticError, ValueError):
+        return _scaled(g, found, sizes)
+
+
+def _as_floats(found: Mapping[Node, Any]) -> dict[Node, Any]:
+    """Values of mpmath as floats; raises OverflowError where some are too large or too small."""
+    floats = {
+        n: v if isinstance(v, bool) else complex(v) if isinstance(v, mpc) else float(v)
+        for n, v in found.items()
+    }
+    if any(not (v != v or 1e-60 < abs(v) < 1e60) for n, v in floats.items() if found[n]):
+        raise OverflowError
+    return floats
+
+
+def _scaled(g: Graph, found: Mapping[Node, Any], sizes: Mapping[str, Any] | None) -> dict[Node, Any]:
     scale: dict[Node, Any] = {}
     for node in sorted(found):
         args = g.args[node]

@@ -8,14 +8,16 @@ to many digits; only borders between branches that differ in a single switch are
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache, partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from mpmath import mp, mpf
 
-from ..graph.evaluate import evaluate, evaluate_with_scale
+from ..graph.evaluate import evaluate, evaluate_many, evaluate_with_scale
 from ..graph.graph import Graph, Node
 from ..identities.branches import SWITCHES, Condition, branches, can_border
 from ..identities.identities import DIGITS, FAILURES
@@ -25,6 +27,8 @@ from .points import sample
 
 ANGLES = {"atan", "atan2"}
 """Angles: atan2 jumps where x < 0 and y changes sign, atan where its argument passes through infinity."""
+Point = dict[str, Any]
+Roots = Callable[[Node], list[Point]]
 _MOST_ROOTS = 12
 _ROUNDING = 1e-13
 """A jump below this fraction of the terms is the rounding of constants such as 0.01, which no float equals exactly."""
@@ -35,6 +39,7 @@ def jump(g: Graph, node: Node, system: SystemNodes) -> Sequence[Condition] | Non
 
     The conditions are empty if an angle in the node jumps, or if there are too many branches.
     """
+    roots: Roots = cache(partial(_roots, g, system=system))
     for part in _independent_parts(g, node):
         found = branches(g, [part])
         if found is None:
@@ -52,10 +57,13 @@ def jump(g: Graph, node: Node, system: SystemNodes) -> Sequence[Condition] | Non
                 continue  # no motion passes it
             beside = {n: s for n, s in (ours | theirs).items() if n != border}
             if can_border(g, border, beside) and not _same(
-                g, one.nodes[0], other.nodes[0], _zeros(g, border, [one.nodes[0], other.nodes[0]], system)
+                g,
+                one.nodes[0],
+                other.nodes[0],
+                _zeros(g, roots, border, [one.nodes[0], other.nodes[0]], system),
             ):
                 return [*beside.items(), (border, 1)]
-        if any(_angle_jumps(g, branch.nodes[0], system) for branch in found):
+        if any(_angle_jumps(g, roots, branch.nodes[0], system) for branch in found):
             return ()
     return None
 
@@ -87,33 +95,50 @@ def _independent_parts(g: Graph, node: Node) -> list[Node]:
 
 def _same(g: Graph, one: Node, other: Node, points: Sequence[Mapping[str, Any]]) -> bool:
     """Whether two nodes agree at all of the points; False if they can be evaluated at none."""
+
+    def agree(point: Mapping[str, Any], precise: bool, limit: float) -> bool:
+        (a, size_a), (b, size_b) = evaluate_with_scale(g, [one, other], point, precise)
+        return bool(abs(a - b) <= limit * (size_a + size_b))
+
     looked = False
     with mp.workdps(2 * DIGITS):
         for point in points:
+            with suppress(
+                *FAILURES
+            ):  # floats can show that they agree, not that they differ: sqrt(1e-16) is 1e-8
+                if agree({name: float(v) for name, v in point.items()}, False, _ROUNDING / 10):
+                    looked = True
+                    continue
             try:
-                (a, size_a), (b, size_b) = evaluate_with_scale(g, [one, other], point, True)
+                if not agree(point, True, _ROUNDING):
+                    return False
             except FAILURES:
                 continue
             looked = True
-            if not abs(a - b) <= _ROUNDING * (size_a + size_b):
-                return False
     return looked
 
 
-def _zeros(g: Graph, node: Node, beside: Sequence[Node], system: SystemNodes) -> list[dict[str, Any]]:
+def _zeros(g: Graph, roots: Roots, node: Node, beside: Sequence[Node], system: SystemNodes) -> list[Point]:
     """Generic points at which a node is zero to many digits, with values for the symbols of the nodes `beside` too."""
-    names = sorted(g.symbols([node]))
     draw = random.Random(70_001)
     base = sample(system, 1)
-    fixed = {p.name for p in system.parameters}
-    rest = sorted(g.symbols(beside) - fixed)
-    found: list[dict[str, Any]] = []
-    for start, end in _crossings(g, node, names, {**dict.fromkeys(rest, 0.5), **base}, draw, system):
+    rest = sorted(g.symbols(beside) - {p.name for p in system.parameters})
+    around = ({**base, **{n: draw.uniform(-2, 2) for n in rest}} for _ in range(_MOST_ROOTS))
+    return [{**{n: mpf(v) for n, v in a.items()}, **r} for a, r in zip(around, roots(node), strict=False)]
+
+
+def _roots(g: Graph, node: Node, system: SystemNodes) -> list[Point]:
+    """Generic values of the variables of a node at which it is zero to many digits."""
+    names = sorted(g.symbols([node]))
+    draw = random.Random(70_003)
+    found: list[Point] = []
+    for start, end in _crossings(
+        g, node, names, {**dict.fromkeys(names, 0.5), **sample(system, 1)}, draw, system
+    ):
         with mp.workdps(2 * DIGITS + 10):
             root = _between(g, node, names, start, end)
-            if root is not None:
-                around = {**base, **{n: draw.uniform(-2, 2) for n in rest}}
-                found.append({**{n: mpf(v) for n, v in around.items()}, **root})
+        if root is not None:
+            found.append(root)
         if len(found) == _MOST_ROOTS:
             break
     return found
@@ -146,7 +171,8 @@ def _crossings(
         start, direction = middle + 0.3 * noise(), noise()
         if len(fixed) < len(names):  # move along the variables, at fixed values of the parameters
             start[fixed], direction[fixed] = middle[fixed] * (1 + 0.1 * noise()[fixed]), 0.0
-        values = [value(start + t * direction) for t in ts]
+        line = dict(zip(names, (start + ts[:, None] * direction).T, strict=True))
+        values = evaluate_many(g, [node], line)[0]
         changes = [i for i in range(len(ts) - 1) if values[i] * values[i + 1] < 0]
         for i in sorted(changes, key=lambda i: abs(ts[i]))[:4]:
             yield start + ts[i] * direction, start + ts[i + 1] * direction
@@ -182,14 +208,14 @@ def _between(g: Graph, node: Node, names: Sequence[str], start: Any, end: Any) -
     return at(t)
 
 
-def _angle_jumps(g: Graph, node: Node, system: SystemNodes) -> bool:
+def _angle_jumps(g: Graph, roots: Roots, node: Node, system: SystemNodes) -> bool:
     """Whether a node without switches jumps where an angle in it jumps."""
     for n in g.reachable([node]):
         if g.op[n] == "atan2":
             y, x = g.args[n]
             (behind,) = g.substitute([node], {n: g.named("pi")})
             (below,) = g.substitute([node], {n: g.neg(g.named("pi"))})
-            zeros = _zeros(g, y, [node, x], system) if g.symbols([y]) else []
+            zeros = _zeros(g, roots, y, [node, x], system) if g.symbols([y]) else []
             with mp.workdps(2 * DIGITS):
                 zeros = [p for p in zeros if _is_negative(g, x, p)]
             if zeros and not _same(g, behind, below, zeros):
@@ -198,7 +224,7 @@ def _angle_jumps(g: Graph, node: Node, system: SystemNodes) -> bool:
             quarter = g.div(g.named("pi"), g.two)
             above, below = (g.substitute([node], {n: v})[0] for v in (quarter, g.neg(quarter)))
             for pole in _poles(g, g.args[n][0]):
-                zeros = _zeros(g, pole, [node], system) if g.symbols([pole]) else []
+                zeros = _zeros(g, roots, pole, [node], system) if g.symbols([pole]) else []
                 if zeros and not _same(g, above, below, zeros):
                     return True
     return False
