@@ -28,7 +28,6 @@ def enumerators(header: str, name: str = "") -> list[str]:
 
 
 WANTED = {
-    "status": ("chaplygin.h", "cg_status"),
     "kind": ("chaplygin.h", "cg_kind"),
     "flag": ("chaplygin.h", "cg_flag"),
     "takes": ("chaplygin.h", "cg_takes"),
@@ -41,47 +40,48 @@ WANTED = {
 }
 
 
-@pytest.fixture(scope="module")
-def values(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, int]]:
-    """The values of the enumerators, by enumeration."""
+def printed(folder: Path, lines: list[str], *sources: str) -> list[str]:
+    """The lines that a C program prints."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("needs a C compiler")
+    included = [f'#include "{name}"' for name in ("cg_driver.h", "cg_events.h", "cg_quantile.h")]
+    (folder / "main.c").write_text(
+        "\n".join(["#include <stdio.h>", *included, "int main(void)", "{", *lines, "    return 0;", "}"])
+    )
+    files = [HEADERS / name for name in sources]
+    subprocess.run([compiler, f"-I{HEADERS}", "-o", "main", "main.c", *files], cwd=folder, check=True)
+    return subprocess.run(
+        [folder / "main"], capture_output=True, encoding="utf-8", check=True
+    ).stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def values(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, int]]:
+    """The values of the enumerators, by enumeration."""
     names = {key: enumerators(*place) for key, place in WANTED.items()}
     lines = [
         f'    printf("{key} {name} %d\\n", (int){name});' for key, found in names.items() for name in found
     ]
-    program = [
-        "#include <stdio.h>",
-        '#include "cg_events.h"',
-        '#include "cg_quantile.h"',
-        "int main(void)",
-        "{",
-        *lines,
-        "    return 0;",
-        "}",
-    ]
-    folder = tmp_path_factory.mktemp("enums")
-    (folder / "main.c").write_text("\n".join(program))
-    subprocess.run([compiler, f"-I{HEADERS}", "-o", "main", "main.c"], cwd=folder, check=True)
-    text = subprocess.run([folder / "main"], capture_output=True, text=True, check=True).stdout
     result: dict[str, dict[str, int]] = {key: {} for key in WANTED}
-    for line in text.splitlines():
+    for line in printed(tmp_path_factory.mktemp("enums"), lines):
         key, name, value = line.split()
         result[key][name.removeprefix("CG_")] = int(value)
     return result
 
 
-def test_statuses(values: dict[str, dict[str, int]]) -> None:
-    status = values["status"]
-    named = {name: getattr(statuses, name) for name in status if hasattr(statuses, name)}
-    assert named.keys() >= {"OK", "SINGULAR", "NONFINITE", "INTERRUPTED", "UNSUPPORTED"}
-    assert named == {name: status[name] for name in named}
-    assert {"_".join(text.upper().split()): code for code, text in statuses.STATUS_NAMES.items()} == {
-        {"NONFINITE": "NOT_FINITE", "ACCUMULATING": "ACCUMULATING_EVENTS"}.get(name, name): code
-        for name, code in status.items()
-    }
-    assert statuses._MESSAGES.keys() == set(status.values()) - {0}
+def test_statuses_and_their_texts(tmp_path: Path) -> None:
+    show = (
+        '#define SHOW(name, value, text) printf("%s %d %s\\n", &#name[3], (int)name, cg_status_text(name));'
+    )
+    found = [line.split(maxsplit=2) for line in printed(tmp_path, [show, "CG_STATUSES(SHOW)"], "cg_status.c")]
+    codes = [0, 1, *range(-1, -16, -1)]  # of the binary interface: they never change
+    assert [int(code) for _, code, _ in found] == codes
+    assert {name: int(code) for name, code, _ in found} == statuses.CODES
+    assert {int(code): text for _, code, text in found} == statuses.STATUS_TEXTS
+    for name, code in statuses.CODES.items():
+        assert getattr(statuses, name, code) == code
+    assert (statuses.SINGULAR, statuses.STATUS_NAMES[-13]) == (-1, "rank changed")
 
 
 def test_kinds_of_quantities_and_what_kernels_take(values: dict[str, dict[str, int]]) -> None:

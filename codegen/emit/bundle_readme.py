@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from chaplygin.runtime.interface.statuses import CODES, STATUS_TEXTS
+
 from .bundle import GROUPS, Bundle, index_of
 from .bundle_hosts import descriptions
 from .render import render
@@ -42,7 +44,7 @@ def readme(bundle: Bundle, texts: Mapping[str, str]) -> str:
         "inlined": _inlined(bundle, texts),
         "variables": _variables(bundle),
         "sizes": _table((what, f"{size:,}") for what, size in sizes),
-        "statuses": _table(_statuses(texts["chaplygin.h"])),
+        "statuses": _table((f"`CG_{name}`", code, STATUS_TEXTS[code]) for name, code in CODES.items()),
         "backward": "A step backward gives `CG_BAD_ARGUMENT`, since friction cannot be run backward." if bundle.contacts
         else "Runs can go backward.",
         "several": _several(bundle),
@@ -110,13 +112,6 @@ def _variables(bundle: Bundle) -> str:
             rows.append((f"`{variable.name}`", f"`{array}[{index}]`" if len(group) == 1 else f"`{index}`",
                          variable.unit, variable.description))  # fmt: skip
     return _table(rows)
-
-
-def _statuses(header: str) -> list[tuple[str, str, str]]:
-    """The rows of `enum cg_status`, read from chaplygin.h."""
-    block = header[header.index("enum cg_status {") :].partition("};")[0]
-    found = re.findall(r"(CG_\w+) = (-?\d+),?\s*(?:/\* (.*?) \*/)?", block)
-    return [(f"`{name}`", value, words) for name, value, words in found]
 
 
 def _several(bundle: Bundle) -> str:

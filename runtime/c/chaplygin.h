@@ -38,26 +38,39 @@ extern "C" {
 
 #define CG_ABI_VERSION 5u
 
-/* Status of every function that can fail: zero or positive is success, negative is an error. */
-enum cg_status {
-    CG_OK = 0,
-    CG_TERMINAL_EVENT = 1,    /* a terminal event ended the run */
-    CG_SINGULAR = -1,         /* a pivot of the mass matrix or of the constraints fell below its threshold */
-    CG_NONFINITE = -2,        /* a state or a derivative is not finite */
-    CG_STEP_TOO_SMALL = -3,   /* the step size fell below the spacing of floating-point numbers at t */
-    CG_TOO_MANY_STEPS = -4,   /* the step limit was reached */
-    CG_INTERRUPTED = -5,      /* the caller asked to stop */
-    CG_INPUT_FAILED = -6,     /* a caller's input function failed */
-    CG_BAD_ARGUMENT = -7,     /* an argument is outside its range */
-    CG_UNSUPPORTED = -8,      /* the model does not have this kernel */
-    CG_ACCUMULATING = -9,     /* events at ever shorter intervals, or a reset after which the motion goes straight back */
-    CG_PARADOX = -10,         /* no contact mode, or more than one, satisfies the equations */
-    CG_TOO_MANY_MODES = -11,  /* there are too many contact modes to try them all */
-    CG_TANGENT_EVENT = -12,   /* an event or a change of modes at which the motion is tangential has no derivative */
-    CG_RANK_CHANGED = -13,    /* constraints became dependent: a singular position of closed loops */
-    CG_UNCLOSED = -14,        /* Newton's method does not bring the state back onto the constraints, or a reset leaves them */
-    CG_ORDER_MATTERS = -15    /* several things happen at one instant, in an order that matters: there is no derivative */
-};
+/* Status of every function that can fail: zero or positive is success, negative is an error. X is a macro of a name, its
+ * value, and the text that cg_status_text returns for it. */
+#define CG_STATUSES(X)                                                                                                 \
+    X(CG_OK, 0, "success")                                                                                             \
+    X(CG_TERMINAL_EVENT, 1, "a terminal event ended the run")                                                          \
+    X(CG_SINGULAR, -1, "the mass matrix or the constraints are singular (a pivot fell below its threshold)")           \
+    X(CG_NONFINITE, -2, "a state or its rate is not finite")                                                           \
+    X(CG_STEP_TOO_SMALL, -3,                                                                                           \
+      "the step size fell below a few times the spacing of float64 numbers at t; the cause is a singularity, "         \
+      "tolerances that are too tight, or a step or max_step too short for so large a time")                            \
+    X(CG_TOO_MANY_STEPS, -4, "the limit on the number of steps was reached; raise max_steps or loosen rtol and atol")  \
+    X(CG_INTERRUPTED, -5, "the run was interrupted")                                                                   \
+    X(CG_INPUT_FAILED, -6, "an input function failed or returned a value that is not finite")                          \
+    X(CG_BAD_ARGUMENT, -7, "an argument is outside its range")                                                         \
+    X(CG_UNSUPPORTED, -8, "the model lacks a kernel that the run needs")                                               \
+    X(CG_ACCUMULATING, -9,                                                                                             \
+      "events accumulate: they follow one another at ever shorter intervals, or a reset leaves the motion "            \
+      "where it goes straight back; let the event end the run (terminal=True), and go on with a model of the rest")     \
+    X(CG_PARADOX, -10, "Painlev\u00e9's paradox: no contact mode satisfies the equations, or more than one does")      \
+    X(CG_TOO_MANY_MODES, -11, "there are too many contact modes to try them all")                                      \
+    X(CG_TANGENT_EVENT, -12,                                                                                           \
+      "the motion meets an event or a change of contact modes tangentially, where sensitivities do not exist")         \
+    X(CG_RANK_CHANGED, -13,                                                                                            \
+      "the rank of the constraints changed: the loops are in a singular position, where constraints depend "           \
+      "on others and several motions may go on")                                                                       \
+    X(CG_UNCLOSED, -14,                                                                                                \
+      "the end of a step cannot be brought back onto the constraints; tighten rtol and atol, unless the "              \
+      "constraints contradict each other there, or a reset leaves them")                                               \
+    X(CG_ORDER_MATTERS, -15,                                                                                           \
+      "several things happen at one instant, in an order that matters: there sensitivities do not exist")
+
+#define CG_STATUS_VALUE(name, value, text) name = value,
+enum cg_status { CG_STATUSES(CG_STATUS_VALUE) };
 
 /* What a named quantity is. */
 enum cg_kind {

@@ -1,60 +1,35 @@
-"""The status codes of a compiled model: their names and messages, and the errors that they become."""
+"""The status codes of a compiled model, as `chaplygin.h` lists them, and the errors that they become."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from chaplygin.errors import BusyError, KernelError
 
-OK, SINGULAR, NONFINITE, STEP_TOO_SMALL, TOO_MANY_STEPS, INTERRUPTED = 0, -1, -2, -3, -4, -5
-INPUT_FAILED, UNSUPPORTED, ACCUMULATING, RANK_CHANGED, UNCLOSED = -6, -8, -9, -13, -14
-"""Status codes of ``chaplygin.h`` that Python code sets or checks itself."""
+from .files import INCLUDE
 
-STATUS_NAMES: dict[int, str] = {
-    OK: "ok",
-    1: "terminal event",
-    SINGULAR: "singular",
-    NONFINITE: "not finite",
-    STEP_TOO_SMALL: "step too small",
-    TOO_MANY_STEPS: "too many steps",
-    INTERRUPTED: "interrupted",
-    -6: "input failed",
-    -7: "bad argument",
-    UNSUPPORTED: "unsupported",
-    ACCUMULATING: "accumulating events",
-    -10: "paradox",
-    -11: "too many modes",
-    -12: "tangent event",
-    RANK_CHANGED: "rank changed",
-    UNCLOSED: "unclosed",
-    -15: "order matters",
-}
+
+def _rows() -> Iterator[tuple[str, int, str]]:
+    """The name, the value and the text of each status in `CG_STATUSES` of ``chaplygin.h``."""
+    header = (INCLUDE / "chaplygin.h").read_text(encoding="utf-8")
+    for row in header.partition("#define CG_STATUSES(X)")[2].partition("\n\n")[0].split("X(CG_")[1:]:
+        name, code, text = row.split(",", 2)
+        yield name, int(code), "".join(text.split('"')[1::2]).encode().decode("unicode_escape")
+
+
+_ROWS = list(_rows())
+CODES = {name: code for name, code, _ in _ROWS}
+STATUS_NAMES = {code: name.lower().replace("_", " ") for name, code in CODES.items()}
 """Short names of the status codes; negative codes are errors."""
+STATUS_TEXTS = {code: text for _, code, text in _ROWS}
+"""What the status codes mean, in the words of `cg_status_text`."""
 
-_MESSAGES: dict[int, str] = {
-    1: "a terminal event occurred",
-    -1: "the mass matrix or the constraints are singular (a pivot fell below its threshold)",
-    -2: "a state or its rate is not finite",
-    -3: "the step size fell below a few times the spacing of float64 numbers at t; the cause is a singularity, "
-    "tolerances that are too tight, or a step or max_step too short for so large a time",
-    -4: "the limit on the number of steps was reached; raise max_steps or loosen rtol and atol",
-    -5: "the run was interrupted",
-    -6: "an input function failed or returned a value that is not finite",
-    -7: "the integrator rejected an argument",
-    -8: "the model lacks a kernel that the run needs",
-    ACCUMULATING: "events accumulate: they follow one another at ever shorter intervals, or a reset leaves the motion "
-    "where it goes straight back; let the event end the run (terminal=True), and go on with a model of the rest",
-    -10: "Painlevé's paradox: no contact mode satisfies the equations, or more than one does",
-    -11: "there are too many contact modes to try them all",
-    -12: "the motion meets an event or a change of contact modes tangentially, where sensitivities do not exist",
-    -15: "several things happen at one instant, in an order that matters: there sensitivities do not exist",
-    RANK_CHANGED: "the rank of the constraints changed: the loops are in a singular position, where constraints depend "
-    "on others and several motions may go on",
-    UNCLOSED: (
-        "the end of a step cannot be brought back onto the constraints; tighten rtol and atol, unless the "
-        "constraints contradict each other there, or a reset leaves them"
-    ),
-}
+(OK, SINGULAR, NONFINITE, STEP_TOO_SMALL, TOO_MANY_STEPS, INTERRUPTED, INPUT_FAILED, UNSUPPORTED, ACCUMULATING,
+ RANK_CHANGED, UNCLOSED) = (CODES[name] for name in (
+    "OK SINGULAR NONFINITE STEP_TOO_SMALL TOO_MANY_STEPS INTERRUPTED INPUT_FAILED UNSUPPORTED ACCUMULATING "
+    "RANK_CHANGED UNCLOSED").split())  # fmt: skip
+"""Those that Python code sets or checks itself."""
 
 _AT_A_BRANCH: dict[int, str] = {
     SINGULAR: "the branch ends, where the velocity of the leading coordinate vanishes, or ",
@@ -80,7 +55,7 @@ def undetermined(model: Any) -> str:
 
 
 def _meaning(status: int, model: Any) -> str:
-    text = _MESSAGES.get(status, f"status {status}")
+    text = STATUS_TEXTS.get(status, f"status {status}")
     if model is None:
         return text
     if status == SINGULAR and PIVOT in model._entries:
@@ -101,7 +76,7 @@ def message_of(status: int, t: float, model: Any = None, found: object = None) -
 
 def accumulating(event: str) -> str:
     """The text of a run that ends where an event accumulates, with its name."""
-    return _MESSAGES[ACCUMULATING].replace("events accumulate", f"events accumulate ({event})", 1)
+    return STATUS_TEXTS[ACCUMULATING].replace("events accumulate", f"events accumulate ({event})", 1)
 
 
 def busy(what: str) -> BusyError:

@@ -238,7 +238,7 @@ def test_the_readme_has_variables_sizes_and_statuses(sleigh: Exported) -> None:
     run = sleigh.model.stepper(sleigh.example.initial, sleigh.example.parameters, method="dop853")
     assert f"| run, `dop853` | {len(run.save().block):,} |" in text
     assert "| `omega` | `run->x[CHAPLYGIN_SLEIGH_X_omega]` |" in text
-    assert "| `CG_SINGULAR` | -1 | a pivot" in text
+    assert "| `CG_SINGULAR` | -1 | the mass matrix or the constraints are singular (a pivot" in text
     assert "chaplygin export-c chaplygin_sleigh --form maggi --methods dop853 rk4 -o DIR" in text
 
 
