@@ -1,4 +1,4 @@
-"""From a `Plan` to text: C, Cython, Python, C bundles, FMUs."""
+"""From a `Program` to text: C, Cython, Python, C bundles, FMUs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from chaplygin._lazy import face
 
 if TYPE_CHECKING:
     from .c_derivatives import derivatives_file as derivatives_file
-    from .sympy_ast import assignments as assignments
     from .targets import COMPILED as COMPILED, DEFAULT as DEFAULT, emit as emit, emit_to as emit_to
 
 __getattr__ = face(
@@ -16,7 +15,6 @@ __getattr__ = face(
     {
         "COMPILED": ".targets",
         "DEFAULT": ".targets",
-        "assignments": ".sympy_ast",
         "derivatives_file": ".c_derivatives",
         "emit": ".targets",
         "emit_to": ".targets",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..lower.program import KernelRow, has_functions
-from ..plan.plan import Plan
+from ..lower.lowered import KernelRow, has_functions
+from ..plan.plan import Program
 from .c_loops import loop_texts
 from .c_tables import members, tables
 from .c_text import ARGUMENTS, banner, definition, function, passed, prototype, taken, wrapped
@@ -15,7 +15,7 @@ from .node_text import C
 from .render import provenance, render
 
 
-def core_files(program: Plan, command: str) -> dict[str, str]:
+def core_files(program: Program, command: str) -> dict[str, str]:
     """`<name>_core.h`, `<name>_core.c`, and `<name>_methods.h` if the model brings methods.
 
     `command` is quoted as the command that regenerates them.
@@ -54,7 +54,7 @@ def core_files(program: Plan, command: str) -> dict[str, str]:
     return {**files, **own_methods(program, command)}
 
 
-def model_macros(program: Plan) -> dict[str, str]:
+def model_macros(program: Program) -> dict[str, str]:
     """What methods that are compiled into a model need to know of it."""
     plan = program.schedule("rhs")
     return {
@@ -67,7 +67,7 @@ def model_macros(program: Plan) -> dict[str, str]:
     }
 
 
-def kernel_text(program: Plan, kernel: str, text: Body, *, static: bool = False) -> str:
+def kernel_text(program: Program, kernel: str, text: Body, *, static: bool = False) -> str:
     """The C functions of one kernel: the hoisted part and the pieces it was split into, then the kernel itself."""
     name, plan = program.name, program.schedule(kernel)
     hoist, takes = plan.hoist, program.kernels[kernel].takes
@@ -109,11 +109,11 @@ def kernel_text(program: Plan, kernel: str, text: Body, *, static: bool = False)
     return "\n".join(lines)
 
 
-def _unused(program: Plan, arguments: Sequence[str], piece: Function) -> list[str]:
+def _unused(program: Program, arguments: Sequence[str], piece: Function) -> list[str]:
     return [f"(void){passed(program, [a])};" for a in arguments if a not in piece.arrays]
 
 
-def _of_events(program: Plan, row: KernelRow) -> str:
+def _of_events(program: Program, row: KernelRow) -> str:
     """A kernel of events: one function for all of them; where an event has none, the state is unchanged."""
     name, n, arrays = program.name, len(program.states), taken("state")
     cases = [
@@ -138,7 +138,7 @@ def _of_events(program: Plan, row: KernelRow) -> str:
     return "\n".join(lines)
 
 
-def _looped_jacobian(program: Plan) -> str:
+def _looped_jacobian(program: Program) -> str:
     name, n = program.name, len(program.states)
     signature = definition(program, f"int {name}_jacobian(", ["t", "x", "p", "u", "out", "work"])
     return f"""/* jacobian: one call of jvp per column */

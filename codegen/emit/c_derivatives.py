@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..lower.derivatives import FROZEN, HOISTED, KINDS, NESTED, PARAMETERS, kinks, variables
-from ..lower.program import Program, has_functions
-from ..plan.plan import Plan
+from ..lower.lowered import Lowered, has_functions
+from ..plan.plan import Program
 from .c_lanes import lane_kernel
 from .c_text import c_string
 from .function_bodies import body, solver
@@ -16,7 +16,7 @@ from .render import provenance, render
 _SHARED = replace(LANE_KERNEL, shared=frozenset("xpu"))
 
 
-def derivatives_file(program: Program, made: Plan, kind: str, command: str) -> dict[str, str]:
+def derivatives_file(program: Lowered, made: Program, kind: str, command: str) -> dict[str, str]:
     """`<name>_<kind>.c`, which is compiled once for each number of directions, 1 included.
 
     `made` is the plan of `with_derivatives(program, kind)`.
@@ -64,7 +64,7 @@ def _kinks(name: str, found: list[str]) -> str:
     return f"static const char *const cg_kinks_of_{name}[] = {{{entries}}};\n"
 
 
-def _wrapper(program: Program, made: Plan, kernel: str, arguments: str) -> str:
+def _wrapper(program: Lowered, made: Program, kernel: str, arguments: str) -> str:
     """The function of a kernel's derivatives by everything."""
     hoisted = made.schedule(kernel).hoisted
     if kernel == HOISTED["adjoint"]:
@@ -74,7 +74,7 @@ def _wrapper(program: Program, made: Plan, kernel: str, arguments: str) -> str:
     return f"CG_DIFFERENTIAL({arguments})"
 
 
-def _backward(program: Program, made: Plan, hoisted: int) -> str:
+def _backward(program: Lowered, made: Program, hoisted: int) -> str:
     """What cg_backward_inline.h makes the adjoint of the right-hand side of."""
     name, terms = made.name, made.kernels[PARAMETERS].directions if PARAMETERS in made.kernels else 0
     sizes = {
@@ -94,7 +94,7 @@ def _backward(program: Program, made: Plan, hoisted: int) -> str:
     return "\n".join([*lines, '#include "cg_backward_inline.h"'])
 
 
-def _backward_table(program: Program) -> str:
+def _backward_table(program: Lowered) -> str:
     """The table of the adjoint of the right-hand side, which one trajectory at a time uses."""
     return f"""
 #if CG_LANES == 1
@@ -114,7 +114,7 @@ const cg_backward_t {program.name}_backward_1 = {{
 """
 
 
-def _variational(program: Program, made: Plan, work: int) -> str:
+def _variational(program: Lowered, made: Program, work: int) -> str:
     """What cg_variational_inline.h needs to make one model of a model and its variational equations."""
     name, kernels, plan = program.name, program.kernels, made.schedule(HOISTED["along"])
     sizes = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..lower.expressions import VALUES
-from ..lower.program import has_functions
-from ..plan.plan import Plan
+from ..lower.lowered import has_functions
+from ..plan.plan import Program
 from ..plan.write_statements import variable_names
 from .c_lanes import lane_kernel
 from .c_text import c_string
@@ -16,7 +16,7 @@ from .render import provenance, render
 
 
 def companion_file(
-    program: Plan, model_digest: str, command: str, guarded: Sequence[int] = ()
+    program: Program, model_digest: str, command: str, guarded: Sequence[int] = ()
 ) -> dict[str, str]:
     """`<name>_companion.c`, which is compiled once for each number of lanes, 1 included.
 
@@ -39,7 +39,7 @@ def companion_file(
     return {f"{program.name}_companion.c": render("companion.c.in", values)}
 
 
-def _states_in(program: Plan) -> list[int]:
+def _states_in(program: Program) -> list[int]:
     """The indices of the states that the expressions contain."""
     g, kernel = program.graph, program.kernels[VALUES.name]
     places = variable_names(program, kernel)

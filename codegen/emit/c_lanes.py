@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..lower.program import has_functions
-from ..plan.plan import Plan
+from ..lower.lowered import has_functions
+from ..plan.plan import Program
 from .c_core import model_macros
 from .c_loops import loop_texts
 from .c_text import banner, c_string, function, wrapped
@@ -20,7 +20,7 @@ _OBSERVED = ("guards", "contacts", "project")
 """The kernels that are called after every step of a model with events or contacts."""
 
 
-def lane_files(program: Plan, command: str) -> dict[str, str]:
+def lane_files(program: Program, command: str) -> dict[str, str]:
     """`<name>_lanes.c`: the schedules of its kernels, printed again for vectors of lanes."""
     hybrid = program.events or program.contacts
     watched = tuple(k for k in _OBSERVED if hybrid and k in program.kernels)
@@ -45,7 +45,7 @@ def lane_files(program: Plan, command: str) -> dict[str, str]:
     return {f"{program.name}_lanes.c": render("lanes.c.in", values), **own_methods(program, command)}
 
 
-def _watched(program: Plan, kernels: tuple[str, ...]) -> str:
+def _watched(program: Program, kernels: tuple[str, ...]) -> str:
     """The macros of the kernels that are called after a step."""
     if not kernels:
         return ""
@@ -62,7 +62,9 @@ def _watched(program: Plan, kernels: tuple[str, ...]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def lane_kernel(program: Plan, kernel: str, text: Body, shared: frozenset[str] = LANE_KERNEL.shared) -> str:
+def lane_kernel(
+    program: Program, kernel: str, text: Body, shared: frozenset[str] = LANE_KERNEL.shared
+) -> str:
     """The C functions of a kernel; each returns the mask of lanes in which nothing was singular.
 
     Arrays in `shared` have plain numbers, as in the dialect of the text.

@@ -13,13 +13,13 @@ from chaplygin.runtime.interface.description import Variable
 from .c_text import c_string, table
 
 if TYPE_CHECKING:
-    from ..lower.program import Program
-    from ..plan.plan import Plan
+    from ..lower.lowered import Lowered
+    from ..plan.plan import Program
 
 _QUANTITIES = ("states", "parameters", "inputs", "outputs", "invariants", "guards", "modes", "declared")
 
 
-def tables(program: Program) -> Iterator[str]:
+def tables(program: Lowered) -> Iterator[str]:
     """The texts of the tables that are not empty."""
     for label in _QUANTITIES:
         variables: Sequence[Variable] = getattr(program, label)
@@ -51,7 +51,7 @@ def variable(v: Variable) -> str:
     return f"{', '.join(texts)}, {example}, CG_{v.kind.upper()}, {flags}"
 
 
-def members(program: Plan, n_work: int) -> str:
+def members(program: Program, n_work: int) -> str:
     """The initializers of `cg_model_t`."""
     arrays = (*_QUANTITIES, "events", "contacts")
     defined = {row.name for row in program.rows}

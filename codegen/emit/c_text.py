@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from chaplygin.runtime.interface.description import arguments_of
 
 if TYPE_CHECKING:
-    from ..lower.program import Program
+    from ..lower.lowered import Lowered
     from ..plan.statements import Schedule
     from .function_bodies import Body
 
@@ -54,12 +54,12 @@ def wrapped(head: str, arguments: Sequence[str]) -> str:
     return "\n".join([*lines, line])
 
 
-def definition(program: Program, head: str, arguments: Sequence[str]) -> str:
+def definition(program: Lowered, head: str, arguments: Sequence[str]) -> str:
     """The signature of a kernel."""
     return wrapped(head, [f"double {program.clock}" if a == "t" else ARGUMENTS[a] for a in arguments])
 
 
-def passed(program: Program, arguments: Sequence[str]) -> str:
+def passed(program: Lowered, arguments: Sequence[str]) -> str:
     """The arguments of a kernel in a call from another one."""
     return ", ".join(program.clock if a == "t" else f"cg_{a}" for a in arguments)
 

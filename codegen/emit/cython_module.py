@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from chaplygin.runtime.interface.description import TAKES, Variable
 
 from ..lower.kernels import KERNELS
-from ..lower.program import Program
+from ..lower.lowered import Lowered
 from .c_text import prototype, taken
 from .render import made_from, provenance, render
 
 
-def module_files(program: Program, command: str) -> dict[str, str]:
+def module_files(program: Lowered, command: str) -> dict[str, str]:
     """The texts `<name>.pyx`, `<name>.pxd` and `<name>.pyi` of a program's module, and what they include.
 
     `command` regenerates them. The module has `capsule` (a capsule named "chaplygin.model" that holds

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ..graph.differentiate import partials
 from ..graph.graph import Graph, Node
-from ..lower.program import Kernel, Program
+from ..lower.lowered import Kernel, Lowered
 
 LARGEST_DIFFERENTIATED = 2000
 """Maximum number of nodes of a kernel whose dependencies are also classified."""
 
 
-def dependencies(program: Program, kernel: str) -> list[dict[str, str]]:
+def dependencies(program: Lowered, kernel: str) -> list[dict[str, str]]:
     """For each result of a kernel the names on which it depends, each with a kind.
 
     A name is the time, a state, an input or a parameter. Its kind is "constant" if the derivative by it is a number,
@@ -20,7 +20,7 @@ def dependencies(program: Program, kernel: str) -> list[dict[str, str]]:
     return [] if found is None else _dependencies(program, found)
 
 
-def _dependencies(program: Program, kernel: Kernel) -> list[dict[str, str]]:
+def _dependencies(program: Lowered, kernel: Kernel) -> list[dict[str, str]]:
     g = program.graph.copy()
     names = [program.independent, *(v.name for v in (*program.states, *program.inputs, *program.parameters))]
     known = {g.symbol(name): name for name in names}

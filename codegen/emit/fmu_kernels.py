@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..lower.graph_text import QUANTITIES
-from ..plan.plan import Plan
+from ..plan.plan import Program
 from .c_core import kernel_text
 from .function_bodies import body, solver
 from .node_text import C
@@ -12,7 +12,7 @@ from .render import render
 _KINDS = ("frozen", "along", "adjoint")
 
 
-def fmu_kernel_file(program: Plan) -> str:
+def fmu_kernel_file(program: Program) -> str:
     """The text for a program with the kernels of `with_fmu_kernels`."""
     names = [f"{kind}_{name}" for kind in _KINDS for name in QUANTITIES]
     made = [name for name in names if name in program.kernels]

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..graph.graph import Graph, Node
-from ..lower.program import Kernel
-from ..plan.plan import Plan
+from ..lower.lowered import Kernel
+from ..plan.plan import Program
 from ..plan.statements import (
     Assign,
     Check,
@@ -73,7 +73,7 @@ def template_text(g: Graph, plan: Schedule, dialect: Dialect) -> Function:
     return _sections(g, plan, statements, set(_uses(g, statements, plan.names)), dialect)
 
 
-def body(program: Plan, schedule: Schedule, dialect: Dialect = C) -> Body:
+def body(program: Program, schedule: Schedule, dialect: Dialect = C) -> Body:
     """The text of one kernel without its hoisted part, which has no workspace and is not split."""
     g, options = program.graph, program.options
     if schedule.rolled is not None:

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from ..graph.graph import LEAVES, Node
 from ..lower.graph_text import _MAPS, _SETS, QUANTITIES
-from ..lower.program import Program
+from ..lower.lowered import Lowered
 from .render import provenance
 
 
-def graph_files(program: Program, command: str) -> dict[str, str]:
+def graph_files(program: Lowered, command: str) -> dict[str, str]:
     """`<name>_graph.txt`; `command` is quoted as the command that regenerates it."""
     g = program.graph
     names = (*QUANTITIES, "when", *_MAPS, *(f"reset_{i}" for i in range(len(program.events))))

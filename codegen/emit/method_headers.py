@@ -9,7 +9,7 @@ from ..methods import PAIRS
 from ..methods.pair import Pair
 from ..methods.rodas5p import RODAS5P, Rosenbrock
 from ..methods.taylor import Taylor
-from ..plan.plan import Plan
+from ..plan.plan import Program
 from .c_text import c_string
 from .render import provenance, render
 from .taylor import taylor_text
@@ -39,7 +39,7 @@ def runtime_headers() -> dict[str, str]:
     return {**texts, f"cg_{RODAS5P.name}_tableau.h": _rosenbrock_text(RODAS5P)}
 
 
-def own_methods(program: Plan, command: str) -> dict[str, str]:
+def own_methods(program: Program, command: str) -> dict[str, str]:
     """`<name>_methods.h`, which the core and the lane file of a model that brings methods include."""
     if not program.methods:
         return {}

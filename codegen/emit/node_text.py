@@ -1,37 +1,17 @@
 """Text of graph nodes in C, for one trajectory and for lanes, and in Python.
 
-One walk writes every language: a `Dialect` spells a node from its parts. `sympy_ast` has that of SymPy's expressions,
-which SymPy's C printer writes as the same text.
+A `Dialect` spells a node from its parts, for the walk of `codegen/plan/language.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
 
-from ..graph.functions import FUNCTIONS, NAMED, Function as ElementaryFunction
-from ..graph.graph import CONDITIONS, RELATIONS, Graph, Node
+from ..graph.functions import FUNCTIONS, Function as ElementaryFunction
+from ..graph.graph import Graph, Node
 from ..plan.fma import FUSED
-
-V = TypeVar("V")
-
-
-class Language(Protocol[V]):
-    """What a node is in a language, made from its parts; see `expression`."""
-
-    def number(self, value: float, /) -> V: ...
-    def name(self, name: str, /) -> V: ...
-    def operation(self, op: str, parts: Sequence[V], /) -> V:
-        """Arithmetic or a function of its operands."""
-        ...
-
-    def relation(self, op: str, a: V, b: V, /) -> V: ...
-    def joined(self, op: str, parts: Sequence[V], /) -> V: ...
-    def choice(self, truth: V, value: V, opposite: V, other: V, /) -> V:
-        """NaN if neither the condition nor its opposite holds, as where a NaN was compared."""
-        ...
-
+from ..plan.language import expression
 
 _SUM, _PRODUCT, _ATOM = range(3)
 
@@ -182,40 +162,6 @@ LANES = Dialect(
 
 LANE_KERNEL = replace(LANES, call=_call_in_kernel, sine_cosine="cg_sincos_of(cg_widest, {0}, {1}, {2});")
 """Kernels over lanes, which have a variable `cg_widest`; see cg_math_trig.h."""
-
-_OPPOSITE = {"lt": "le", "le": "lt", "eq": "ne", "ne": "eq", "and": "or", "or": "and"}
-
-
-def condition(
-    g: Graph, node: Node, names: Mapping[Node, str], language: Language[V], wanted: bool = True
-) -> V:
-    """A condition or, with `wanted` False, its opposite.
-
-    Neither holds where the condition compares a NaN.
-    """
-    op, args = g.op[node], g.args[node]
-    said = op if wanted else _OPPOSITE[op]
-    if op not in RELATIONS:
-        return language.joined(said, [condition(g, a, names, language, wanted) for a in args])
-    parts = [expression(g, a, names, False, language) for a in args]
-    return language.relation(said, *(parts if wanted or op in ("eq", "ne") else reversed(parts)))
-
-
-def expression(g: Graph, node: Node, names: Mapping[Node, str], top: bool, language: Language[V]) -> V:
-    """A node in a language; nodes in `names` appear by name, except the node itself with `top`."""
-    op, args = g.op[node], g.args[node]
-    if op == "symbol" or (not top and node in names):
-        return language.name(names[node])
-    if op in ("const", "named"):
-        exact = g.constant_value(node)
-        return language.number(NAMED[str(g.value[node])].value if exact is None else float(exact))
-    if op in CONDITIONS:
-        return condition(g, node, names, language)
-    if op == "select":
-        value, other = (expression(g, a, names, False, language) for a in args[1:])
-        truth, opposite = (condition(g, args[0], names, language, wanted) for wanted in (True, False))
-        return language.choice(truth, value, opposite, other)
-    return language.operation(op, [expression(g, a, names, False, language) for a in args])
 
 
 def value_text(g: Graph, node: Node, names: Mapping[Node, str], top: bool, dialect: Dialect) -> str:

@@ -14,22 +14,23 @@ from chaplygin.runtime.interface.description import KernelEntry, Variable
 
 from ..graph.functions import FUNCTIONS, careful
 from ..graph.graph import Graph, Node
-from ..plan.plan import Plan
+from ..plan.language import expression
+from ..plan.plan import Program
 from ..plan.statements import Assign, Check, FactorSolve, Load, Schedule, SineCosine, Store, assigned
 from .function_bodies import array_name, place
-from .node_text import PYTHON, C, Dialect, expression
+from .node_text import PYTHON, C, Dialect
 
 Function = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Kernels(Plan):
+class Kernels(Program):
     """A program with its kernels as Python functions: a `chaplygin.codegen.emit.python_backend.PythonKernels`."""
 
     python: Mapping[str, Function] = field(default_factory=dict)
 
 
-def python_source(program: Plan, kernel: str, dialect: Dialect = PYTHON) -> str:
+def python_source(program: Program, kernel: str, dialect: Dialect = PYTHON) -> str:
     """One kernel as the source of a Python function of (t, x, p, u), or (t, x, p, u, v) along a direction v."""
     g, plan = program.graph, program.written_out(kernel)
     along = ", cg_v" if program.kernels[kernel].takes == "direction" else ""
@@ -71,7 +72,7 @@ class Singular(ArithmeticError):
     """A pivot of the mass matrix or of the constraints is too small."""
 
 
-def python_kernel(program: Plan, kernel: str, fma: Function | None = None) -> Function:
+def python_kernel(program: Program, kernel: str, fma: Function | None = None) -> Function:
     """One kernel as a Python function over sequences of floats, with the operations of the emitted C.
 
     Its multiply-adds round the product before the sum, unless they are calls of `fma`, a function of (a, b, c) that
@@ -109,7 +110,7 @@ def python_kernel(program: Plan, kernel: str, fma: Function | None = None) -> Fu
     return function
 
 
-def _compiled(program: Plan, kernel: str, dialect: Dialect, functions: Mapping[str, Function]) -> Function:
+def _compiled(program: Program, kernel: str, dialect: Dialect, functions: Mapping[str, Function]) -> Function:
     namespace: dict[str, Any] = {**functions, "cg_nan": math.nan}
     namespace["Singular"] = Singular
     exec(compile(python_source(program, kernel, dialect), f"<{program.name} {kernel}>", "exec"), namespace)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chaplygin.errors import ArgumentError
 from chaplygin.runtime.interface.description import Variable
 
-from ..lower.program import Program
+from ..lower.lowered import Lowered
 from .render import provenance, render
 
 _LISTED = 8
@@ -29,7 +29,7 @@ _DEFINED = """
 """
 
 
-def sundials_files(program: Program, command: str) -> dict[str, str]:
+def sundials_files(program: Lowered, command: str) -> dict[str, str]:
     """`<name>_sundials.h` and `<name>_sundials.c`, which need the target `c` in the same folder.
 
     Raises ArgumentError for a model with contacts: no integrator of SUNDIALS switches their modes.

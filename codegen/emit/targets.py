@@ -11,7 +11,7 @@ from chaplygin.runtime.interface.arguments import boolean, entries, nearest
 from chaplygin.runtime.interface.messages import short
 
 from ..lower.sources import Sources
-from ..plan.plan import Plan
+from ..plan.plan import Program
 from .c_core import core_files
 from .c_lanes import lane_files
 from .cython_module import module_files
@@ -25,7 +25,7 @@ DEFAULT = ("c", "lanes", "cython", "graph")
 COMPILED = ("c", "lanes", "graph")
 """What a model is compiled from."""
 
-TARGETS: dict[str, Callable[[Plan, str], dict[str, str]]] = {
+TARGETS: dict[str, Callable[[Program, str], dict[str, str]]] = {
     "c": core_files,
     "lanes": lane_files,
     "cython": module_files,
@@ -38,7 +38,7 @@ To add one, write such a function and a row here; the program has everything tha
 """
 
 
-def emit(program: Plan, targets: Sequence[str] = DEFAULT, command: str | None = None) -> Sources:
+def emit(program: Program, targets: Sequence[str] = DEFAULT, command: str | None = None) -> Sources:
     """The sources of a model. The same program gives the same bytes.
 
     `command` is quoted in the files as the command that regenerates them (default: `chaplygin emit`).
@@ -57,7 +57,7 @@ def emit(program: Plan, targets: Sequence[str] = DEFAULT, command: str | None = 
 
 
 def emit_to(
-    program: Plan, folder: str | Path, *, force: bool = False, targets: Sequence[str] = DEFAULT
+    program: Program, folder: str | Path, *, force: bool = False, targets: Sequence[str] = DEFAULT
 ) -> list[Path]:
     """Write the emitted sources and every header that they include into a folder; return the paths.
 

@@ -10,18 +10,19 @@ from collections.abc import Iterable
 
 from ..graph.graph import CONDITIONS, RELATIONS, Node
 from ..methods.taylor import TAYLOR
-from ..plan.plan import Plan
+from ..plan.language import condition
+from ..plan.plan import Program
 from ..plan.power_series import SeriesProgram, series_program
 from ..plan.write_statements import variable_names
 from .c_text import c_string
-from .node_text import LANES, condition, value_text
+from .node_text import LANES, value_text
 from .render import render
 
 _AT_ONCE = 12
 """Sums that lanes add in one loop."""
 
 
-def taylor_text(program: Plan, source: str) -> str:
+def taylor_text(program: Program, source: str) -> str:
     """The C functions of Taylor's method for a program, for one trajectory and for lanes; `source` is quoted.
 
     Raises EmitError for a function without a derivative.
@@ -59,7 +60,7 @@ def taylor_text(program: Plan, source: str) -> str:
 class _SeriesText:
     """Statements for values v, coefficients s of the order k, stored series S and the sums c of products."""
 
-    def __init__(self, program: Plan, series: SeriesProgram) -> None:
+    def __init__(self, program: Program, series: SeriesProgram) -> None:
         self.program, self.series, self.graph = program, series, series.graph
         self.symbols = variable_names(program, program.kernels["rhs"])
         n_states = len(series.start.outputs) - len(series.values)

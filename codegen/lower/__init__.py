@@ -1,4 +1,4 @@
-"""From equations to a `Program`: which values each kernel computes."""
+"""From equations to a `Lowered`: which values each kernel computes."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from chaplygin.runtime.interface.assumptions import ZERO_AT_START
 from ..graph.differentiate import gradient
 from ..graph.graph import Graph, Node
 from .dynamics import Dynamics
-from .program import Kernel
+from .lowered import Kernel
 
 
 def consistency(d: Dynamics) -> Iterator[Kernel]:

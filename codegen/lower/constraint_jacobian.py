@@ -9,7 +9,7 @@ from ..graph.graph import Node
 from ..graph.linear import upper
 from ..identities.identities import vanish_everywhere
 from .dynamics import Dynamics
-from .program import Kernel
+from .lowered import Kernel
 
 
 def closure(d: Dynamics) -> Iterator[Kernel]:

@@ -18,7 +18,7 @@ from ..graph.graph import Graph, Node
 from ..graph.linear import UNROLLED_VELOCITIES, schur_complement, solve_definite, upper
 from ..system.inertia import inertia
 from .dynamics import Dynamics
-from .program import Kernel, Solve
+from .lowered import Kernel, Solve
 from .solver import Mass, rank_checks, solve_by_loop
 
 Checks = list[tuple[Node, Node]]

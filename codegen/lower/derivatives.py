@@ -14,7 +14,7 @@ from ..graph.differentiate import forward, reverse
 from ..graph.graph import CONDITIONS, Graph, Node
 from ..identities.branches import SWITCHES
 from .fixed_branches import frozen, sides_of
-from .program import Kernel, Program, Solve
+from .lowered import Kernel, Lowered, Solve
 
 KINDS = {"along": "directional", "adjoint": "adjoint"}
 """The kinds of derivatives, and what they are called."""
@@ -36,7 +36,7 @@ PARAMETERS = "adjoint_parameters"
 """From the derivatives by the terms of the right-hand side to those by the parameters; see `back_to_terms`."""
 
 
-def with_derivatives(program: Program, kind: str) -> Program:
+def with_derivatives(program: Lowered, kind: str) -> Lowered:
     """A program whose kernels are `<kind>_<name>`: each kernel's results, then their derivatives of that kind.
 
     The derivatives are by the `variables` of the kernel, with the modes of contacts as they are. What of `along_rhs`
@@ -73,7 +73,7 @@ def with_derivatives(program: Program, kind: str) -> Program:
     return replace(program, parameters=(*program.parameters, *sides), kernels=kernels)
 
 
-def back_to_terms(program: Program, kernel: Kernel) -> dict[str, Kernel]:
+def back_to_terms(program: Lowered, kernel: Kernel) -> dict[str, Kernel]:
     """The adjoint of a kernel in two: by the time, x, the inputs and the terms, and from the terms to the parameters.
 
     The terms are what it computes of the parameters alone, as far as other operations use it. So along a run with
@@ -109,7 +109,7 @@ def terms_of(g: Graph, kernel: Kernel, parameters: Sequence[Node]) -> list[Node]
     return sorted(n for n in found if g.op[n] not in CONDITIONS)
 
 
-def variables(program: Program, kernel: Kernel) -> list[Node]:
+def variables(program: Lowered, kernel: Kernel) -> list[Node]:
     """What a kernel can be differentiated by: the time, its x, the parameters and the inputs, in this order."""
     x = program.declared if kernel.takes == "declared" else program.states
     names = (program.independent, *(v.name for v in (*x, *program.parameters, *program.inputs)))

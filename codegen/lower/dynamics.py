@@ -13,9 +13,9 @@ from ..derive.invariants import find, levels
 from ..derive.point_mass_tree import point_tree
 from ..graph.differentiate import forward
 from ..graph.graph import LEAVES, Node
+from .lowered import Kernel, Solve
 from .options import DEFAULT, LoweringOptions
 from .point_mass_tree import shortest
-from .program import Kernel, Solve
 from .quantities import conserved, guards, outputs
 from .solver import Coupling, Mass, momentum_solve, momentum_variation, reduced
 

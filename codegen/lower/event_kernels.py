@@ -8,7 +8,7 @@ from ..derive.friction import Rows, slip_accelerations
 from ..derive.resets import resets as states_after
 from ..graph.linear import eliminate
 from .dynamics import Dynamics
-from .program import Kernel, Solve
+from .lowered import Kernel, Solve
 from .solver import Coupling
 
 

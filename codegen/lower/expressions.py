@@ -26,7 +26,7 @@ from ..symbols.symbols import rate
 from ..system.digest import numbered
 from .derivatives import adjoint, kinks
 from .dynamics import Dynamics
-from .program import KernelRow, Program
+from .lowered import KernelRow, Lowered
 from .quantities import given
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def fingerprint(expressions: Sequence[sp.Basic]) -> str:
     return hashlib.sha256("\n".join([*lines, *(str(number[n]) for n in nodes)]).encode()).hexdigest()
 
 
-def companion(eqs: EquationNodes, expressions: Sequence[sp.Basic], digest: str) -> Program:
+def companion(eqs: EquationNodes, expressions: Sequence[sp.Basic], digest: str) -> Lowered:
     """The program of a companion. An expression has the same bits whatever other expressions are there.
 
     Raises ArgumentError for an expression that contains an unknown name, or something that has no code.
@@ -77,7 +77,7 @@ def companion(eqs: EquationNodes, expressions: Sequence[sp.Basic], digest: str) 
     known = _known(dynamics, [name for e in expressions for name in _names(e)])
     nodes = [_node(eqs.graph, known, e) for e in expressions]
     kernel = dynamics.kernel(VALUES.name, nodes, [" ".join(str(e).split())[:60] for e in expressions])
-    return Program(
+    return Lowered(
         **given(eqs),
         digest=digest,
         outputs=(),
@@ -90,7 +90,7 @@ def companion(eqs: EquationNodes, expressions: Sequence[sp.Basic], digest: str) 
 
 def guarded(
     eqs: EquationNodes, expressions: Sequence[sp.Basic], digest: str
-) -> tuple[Program, tuple[int, ...]]:
+) -> tuple[Lowered, tuple[int, ...]]:
     """The program of `companion` with the guards of its expressions as further results, and the expression of each.
 
     Between the zeros of its guards an expression is smooth along a step of a run; see ``cg_corners.h``. Those that
@@ -130,7 +130,7 @@ def _guard(g: Graph, node: Node) -> tuple[Node, Node] | None:
     return node, g.select(node, g.neg(size), size)
 
 
-def slope(eqs: EquationNodes, expression: sp.Basic, digest: str) -> Program:
+def slope(eqs: EquationNodes, expression: sp.Basic, digest: str) -> Lowered:
     """The program of a companion that gives one expression, then its derivatives by x, p and the inputs.
 
     Raises ArgumentError as `companion` does, and for an expression that is not differentiable.

@@ -16,10 +16,10 @@ from chaplygin.runtime.interface.description import Variable
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import RELATIONS, Graph, Node
 from ..graph.sides import changing
-from .program import Kernel, Program
+from .lowered import Kernel, Lowered
 
 
-def sides_of(program: Program) -> tuple[tuple[Variable, ...], dict[Node, Node]]:
+def sides_of(program: Lowered) -> tuple[tuple[Variable, ...], dict[Node, Node]]:
     """The sides of the kinks, as parameters that follow those of the program in p, and their symbols by kink."""
     kinks = program.guards[len(program.events) :]
     sides = tuple(Variable(f"cg_side_{i}", "parameter", "", kink.description) for i, kink in enumerate(kinks))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from ..graph.graph import LEAVES, Graph, Node
-from .program import Kernel, Solve
+from .lowered import Kernel, Solve
 
 QUANTITIES = ("rhs", "outputs", "invariants", "guards", "contacts")
 """The kernels of what a model computes along a run, which have derivatives in its FMU too."""

@@ -13,7 +13,7 @@ from .consistency import consistency
 from .constraint_jacobian import closure
 from .correction import correction, correction_all, rank, unmet
 from .dynamics import Dynamics
-from .program import Kernel, KernelRow
+from .lowered import Kernel, KernelRow
 
 Cells = tuple[tuple[Node, ...], ...]
 Maker = Callable[[Dynamics], Iterable[Kernel]]

@@ -1,4 +1,4 @@
-"""`lower`, from `EquationNodes` to `Program`: every kernel of the table is made."""
+"""`lower`, from `EquationNodes` to `Lowered`: every kernel of the table is made."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..derive.digest import program_digest
 from ..derive.equation_nodes import EquationNodes, Invariant
 from . import kernels
 from .dynamics import Dynamics
+from .lowered import Kernel, Lowered
 from .needed_pivots import with_needed_checks
 from .options import DEFAULT, LoweringOptions
-from .program import Kernel, Program
 from .quantities import contact_entries, coordinates, event_entries, given, variable
 
 
@@ -21,13 +21,13 @@ def lower(
     eqs: EquationNodes,
     found: Callable[[], tuple[Invariant, ...]] | None = None,
     options: LoweringOptions = DEFAULT,
-) -> Program:
+) -> Lowered:
     """The kernels as derived; `found` gives the invariants of the equations if they need not be searched for."""
     with stage("lower", f"{eqs.system.name}, {eqs.form}"):
         return _lowered(eqs, Dynamics(eqs, found, options))
 
 
-def _lowered(eqs: EquationNodes, dynamics: Dynamics) -> Program:
+def _lowered(eqs: EquationNodes, dynamics: Dynamics) -> Lowered:
     system = eqs.system
     made: dict[str, Kernel] = {}
     for row, make in kernels.KERNELS.items():
@@ -35,7 +35,7 @@ def _lowered(eqs: EquationNodes, dynamics: Dynamics) -> Program:
         for kernel in make(dynamics):
             checked = with_needed_checks(eqs.graph, kernel)
             made[kernel.name] = replace(checked, takes=row.takes, directions=directions, effort=row.effort)
-    return Program(
+    return Lowered(
         **given(eqs),
         digest=program_digest(system.digest, eqs.form, sorted(eqs.options.items())),
         outputs=tuple(v for v, _ in dynamics.outputs),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..graph.graph import Graph, Node
-from .program import Kernel
+from .lowered import Kernel
 
 
 def with_needed_checks(g: Graph, kernel: Kernel) -> Kernel:

@@ -16,7 +16,7 @@ from ..graph.graph import Node
 from ..graph.sides import changing
 from ..graph.zeros import simple_zero
 from ..symbols.symbols import InputRate, assumed
-from .program import ContactEntry, EventEntry
+from .lowered import ContactEntry, EventEntry
 
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes, Invariant

@@ -26,7 +26,7 @@ from ..graph.linear import (
     schur_complement,
     upper,
 )
-from .program import Solve
+from .lowered import Solve
 
 if TYPE_CHECKING:
     from ..derive.equation_nodes import Implicit

@@ -1,1 +1,1 @@
-"""From a `Program` to a `Plan`: in which operations and in which order each kernel computes its values."""
+"""From a `Lowered` to a `Program`: in which operations and in which order each kernel computes its values."""

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ..graph.graph import Graph, Node
+from ..lower.lowered import Kernel
 from ..lower.options import DEFAULT, LoweringOptions
-from ..lower.program import Kernel
 from .factor import Term
 from .part import Part
 from .rebuild import Arrangement, Builder, weight

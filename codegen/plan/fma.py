@@ -17,8 +17,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ..graph.graph import Graph, Node
+from ..lower.lowered import Kernel
 from ..lower.options import LoweringOptions
-from ..lower.program import Kernel
 from .part import Part, counted
 from .rebuild import latency
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from ..lower.derivatives import adjoint, along, variables
 from ..lower.fixed_branches import frozen, sides_of
-from ..lower.program import Kernel, Program
+from ..lower.lowered import Kernel, Lowered
 from .arrange import arranged
 
 
-def with_fmu_kernels(program: Program, names: Iterable[str]) -> Program:
+def with_fmu_kernels(program: Lowered, names: Iterable[str]) -> Lowered:
     """The program of `along_<name>` and `adjoint_<name>` for each kernel, and `frozen_<name>` if it has kinks.
 
     The derivatives are by the time, the states, the parameters and the inputs, in this order. Those of a frozen kernel

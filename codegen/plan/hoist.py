@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..graph.graph import Graph
+from ..lower.lowered import Kernel
 from ..lower.options import LoweringOptions
-from ..lower.program import Kernel
 from .part import Part, fixed_nodes
 
 

@@ -13,7 +13,7 @@ from mpmath import mp, mpf
 
 from ..graph.evaluate import evaluate, evaluate_with_scale
 from ..graph.graph import Graph, Node
-from ..lower.program import Kernel
+from ..lower.lowered import Kernel
 from .fma import FUSED
 from .part import Part, fixed_nodes
 from .rebuild import weight

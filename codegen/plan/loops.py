@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from ..graph.graph import Graph, Node
+from ..lower.lowered import Kernel
 from ..lower.options import LoweringOptions
-from ..lower.program import Kernel
 from .cells import groups
 from .part import Cell, Part, of_solves
 from .statements import Call, FactorSolve, Place, Rolled, Run, Schedule, Template

@@ -12,8 +12,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ..graph.graph import CONDITIONS, Graph, Node
+from ..lower.lowered import Kernel
 from ..lower.options import LoweringOptions
-from ..lower.program import Kernel
 from .cells import ShapeTable, canonical
 from .part import Cell, Cut, Part, of_solves
 from .statements import FactorSolve, Place

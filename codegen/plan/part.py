@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..graph.graph import CONDITIONS, LEAVES, Graph, Node
-from ..lower.program import Kernel, is_call
+from ..lower.lowered import Kernel, is_call
 from .statements import Counts, FactorSolve, Place
 
 Table = Mapping[str, tuple[str, str, int]]

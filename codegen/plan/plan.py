@@ -1,21 +1,23 @@
-"""`plan`, from a `Program` to a `Plan`: in which operations and in which order each kernel computes its values."""
+"""`plan`, from a `Lowered` to a `Program`: in which operations and in which order kernels compute their values."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from chaplygin.log import stage
 from chaplygin.runtime.interface.scalars import choice
 
 from ..graph.graph import Graph
+from ..lower.lowered import Kernel, Lowered
 from ..lower.options import DEFAULT, LoweringOptions
-from ..lower.program import Kernel, Program
 from .loops import looped
 from .part import Part
 from .passes import CUTTING, ORDERING, REWRITING, Pass
 from .statements import Schedule
+from .sympy_ast import assignments
 from .write_statements import number, variable_names
 
 Watch = Callable[[Pass, Part, Part], None]
@@ -23,7 +25,7 @@ Watch = Callable[[Pass, Part, Part], None]
 
 
 @dataclass(frozen=True)
-class Plan(Program):
+class Program(Lowered):
     """A program whose kernels have gone through the passes, and the statements of each: ready to print.
 
     The `kernels` are those of the program, rewritten; one that becomes loops is as it was.
@@ -48,12 +50,16 @@ class Plan(Program):
         """The number of arithmetic operations and function calls of one kernel, excluding hoisted ones."""
         return self.schedule(kernel).operations
 
+    def to_sympy(self, kernel: str = "rhs") -> Any:
+        """One kernel as a `sympy.codegen.ast.CodeBlock` of assignments, as it is emitted."""
+        return assignments(self.graph, self.written_out(kernel))
+
 
 def _unwatched(each: Pass, before: Part, after: Part) -> None:
     """Nobody looks."""
 
 
-def plan(program: Program, options: LoweringOptions = DEFAULT, watch: Watch = _unwatched) -> Plan:
+def plan(program: Lowered, options: LoweringOptions = DEFAULT, watch: Watch = _unwatched) -> Program:
     """The plan of a program. Its graph is extended."""
     g, model = program.graph, f"{program.name}, {program.form}"
     rewritten: dict[str, Part | Schedule] = {}
@@ -69,13 +75,12 @@ def plan(program: Program, options: LoweringOptions = DEFAULT, watch: Watch = _u
         for name, found in rewritten.items()
     }
     has_kinks = len(program.guards) > len(program.events)
-    given = {f.name: getattr(program, f.name) for f in fields(Program)}
-    given["unarranged"] = program.unarranged or (program.kernels if has_kinks else {})
-    given["kernels"] = kernels
-    return Plan(**given, schedules=schedules, options=options)
+    unarranged = program.unarranged or (program.kernels if has_kinks else {})
+    contents = {**vars(program), "kernels": kernels, "unarranged": unarranged}
+    return Program(**{**contents, "schedules": schedules, "options": options})
 
 
-def _whole(program: Program, kernel: Kernel, options: LoweringOptions) -> Part:
+def _whole(program: Lowered, kernel: Kernel, options: LoweringOptions) -> Part:
     """A kernel as lowered."""
     g = program.graph
     budget = int(options.budget * kernel.effort)

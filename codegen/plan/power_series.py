@@ -22,9 +22,9 @@ from chaplygin.errors import EmitError
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import CONDITIONS, RELATIONS, Graph, Node
 from ..graph.linear import LDL
-from ..lower.program import Kernel, Program, Solve
+from ..lower.lowered import Kernel, Lowered, Solve
 from .fma import fused
-from .plan import Plan
+from .plan import Program
 from .rebuild import latency
 from .write_statements import variable_names
 
@@ -60,7 +60,7 @@ class SeriesProgram:
     moving: Set[Node]
 
 
-def series_program(program: Plan) -> SeriesProgram:
+def series_program(program: Program) -> SeriesProgram:
     """The series of the right-hand side of a program. Raises EmitError for a function without a derivative."""
     g, kernel, hoisted = program.graph.copy(), program.kernels["rhs"], program.written_out("rhs").given
     rates = _without_loops(g, kernel.outputs, kernel.solves)
@@ -111,7 +111,7 @@ class _Recurrence:
     """
 
     graph: Graph
-    program: Program
+    program: Lowered
     moving: Set[Node]
     slopes: Slopes
     values: dict[Node, None] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 
 from ..graph.graph import Node
-from ..lower.program import Kernel
+from ..lower.lowered import Kernel
 
 Place = tuple[str, int]
 """An element of an array."""

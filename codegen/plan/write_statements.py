@@ -14,8 +14,8 @@ from itertools import count as count_from
 
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import CONDITIONS, LEAVES, RELATIONS, Graph, Node
+from ..lower.lowered import Kernel, Lowered
 from ..lower.options import LoweringOptions
-from ..lower.program import Kernel, Program
 from .fma import FUSED
 from .part import Part, counted
 from .statements import Assign, Check, FactorSolve, Load, Schedule, SineCosine, Statement, Store
@@ -43,7 +43,7 @@ def _library_names() -> set[str]:
     return {*_MATH_NAMES, *(f.c for f in FUNCTIONS.values())}
 
 
-def variable_names(program: Program, kernel: Kernel) -> dict[str, tuple[str, str, int]]:
+def variable_names(program: Lowered, kernel: Kernel) -> dict[str, tuple[str, str, int]]:
     """Symbol name to (name in emitted code, array, index)."""
     table: dict[str, tuple[str, str, int]] = {program.independent: (program.independent, "t", 0)}
     x = program.declared if kernel.takes == "declared" else program.states

@@ -28,7 +28,7 @@ from ..emit.licences import fmu_licence
 from ..emit.render import render
 from ..emit.write_folder import replace, with_headers
 from ..lower.graph_text import QUANTITIES
-from ..lower.program import Program
+from ..lower.lowered import Lowered
 from ..plan.fmu_kernels import with_fmu_kernels
 from ..plan.plan import plan
 from . import cache
@@ -105,7 +105,7 @@ def export_fmu(
     return target
 
 
-def _sources(model: BaseModel, program: Program, version: str, start: Mapping[str, float]) -> dict[str, str]:
+def _sources(model: BaseModel, program: Lowered, version: str, start: Mapping[str, float]) -> dict[str, str]:
     """{file name: text} of everything that the FMU is compiled from."""
     name, texts = model.name, model_sources(model)
     for path in sorted((INCLUDE.parent / "fmi").glob("*.[ch]")):

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 from chaplygin.runtime.interface.description import Variable
 
 from ..lower.graph_text import read_graph
-from ..lower.program import ContactEntry, EventEntry, Program
+from ..lower.lowered import ContactEntry, EventEntry, Lowered
 from .model_sources import graph_text
 
 if TYPE_CHECKING:
     from chaplygin.runtime.interface.base_model import BaseModel
 
 
-def program_of(model: BaseModel) -> Program:
+def program_of(model: BaseModel) -> Lowered:
     """The program of a model, with the kernels in its graph file. Raises EmitError if that file is missing."""
     graph, kernels, unarranged = read_graph(graph_text(model))
 
     def named(names: Sequence[str]) -> tuple[Variable, ...]:
         return tuple(model.variables[name] for name in names)
 
-    return Program(
+    return Lowered(
         name=model.name,
         form=model.form,
         digest=model.digest,

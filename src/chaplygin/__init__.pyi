@@ -5,7 +5,6 @@ from chaplygin.api.ensemble import ensemble as ensemble
 from chaplygin.api.equations import Equations as Equations, compile as compile
 from chaplygin.api.importers import from_sympy as from_sympy, from_urdf as from_urdf
 from chaplygin.api.model import Model as Model, load_model as load_model
-from chaplygin.api.program import Program as Program
 from chaplygin.api.study import study as study
 from chaplygin.api.system import System as System
 from chaplygin.codegen.declare.contacts import Coulomb as Coulomb
@@ -23,6 +22,7 @@ from chaplygin.codegen.mechanics.interactions import (
 from chaplygin.codegen.mechanics.pfaff import fields_from_forms as fields_from_forms
 from chaplygin.codegen.mechanics.rolling import rolling as rolling
 from chaplygin.codegen.methods.pair import Pair as Pair
+from chaplygin.codegen.plan.plan import Program as Program
 from chaplygin.codegen.symbols.symbols import (
     coordinates as coordinates,
     inputs as inputs,

@@ -16,8 +16,8 @@ from chaplygin.codegen.emit.node_text import LANE_KERNEL
 from chaplygin.codegen.graph.evaluate import evaluate
 from chaplygin.codegen.graph.functions import FUNCTIONS
 from chaplygin.codegen.graph.graph import RELATIONS, Graph, Node
-from chaplygin.codegen.lower.program import Kernel, KernelRow, Program
-from chaplygin.codegen.plan.plan import Plan
+from chaplygin.codegen.lower.lowered import Kernel, KernelRow, Lowered
+from chaplygin.codegen.plan.plan import Program
 from chaplygin.runtime.interface.description import Variable
 
 STATES, PARAMETERS, INPUTS = ("x", "y", "z"), ("a", "b"), ("u",)
@@ -81,7 +81,7 @@ class _Draw:
         return g.add(g.two, bounded) if name in _ABOVE else bounded
 
 
-def random_program(seeds: Sequence[int]) -> Program:
+def random_program(seeds: Sequence[int]) -> Lowered:
     """A program with a kernel `k<seed>` of two results for each seed; every other one is arranged."""
     g, kernels = Graph(), {}
     for seed in seeds:
@@ -91,7 +91,7 @@ def random_program(seeds: Sequence[int]) -> Program:
     named = [tuple(Variable(n, kind) for n in names) for names, kind in zip(
         (STATES, PARAMETERS, INPUTS), ("coordinate", "parameter", "input"), strict=True
     )]  # fmt: skip
-    return Program(
+    return Lowered(
         "random", "given", "0" * 64, g, named[0], 0, named[1], named[2], (), (), (), "t", kernels,
         tuple(KernelRow(name, "") for name in kernels),
     )  # fmt: skip
@@ -143,7 +143,7 @@ int call_{0}(const double *given, double *out)
 """
 
 
-def c_unit(program: Plan) -> str:
+def c_unit(program: Program) -> str:
     """All kernels in C, each with a function `call_<kernel>` of (t, x, p, u) in one array, and the results."""
     parts = [_HEAD]
     for name in program.kernels:
@@ -152,7 +152,7 @@ def c_unit(program: Plan) -> str:
     return "\n".join(parts)
 
 
-def lanes_unit(program: Plan) -> str:
+def lanes_unit(program: Program) -> str:
     """The same over lanes; directions follow the inputs."""
     parts = [_HEAD]
     for name, kernel in program.kernels.items():

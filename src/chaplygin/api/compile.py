@@ -18,7 +18,7 @@ from .compiled import knowing, loaded, own_methods
 if TYPE_CHECKING:
     from chaplygin.codegen.lower.sources import Sources
     from chaplygin.codegen.methods.pair import Pair
-    from chaplygin.codegen.plan.plan import Plan
+    from chaplygin.codegen.plan.plan import Program
 
 
 def compile_system(
@@ -61,7 +61,7 @@ def compile_system(
         return chaplygin.Equations(derive(system, chosen, **options))
 
     @functools.cache
-    def program() -> Plan:
+    def program() -> Program:
         return equations().program.bringing(own)
 
     def sources() -> Sources:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from chaplygin.codegen.lower.sources import Sources
     from chaplygin.codegen.methods.pair import Pair
     from chaplygin.codegen.methods.taylor import Taylor
-    from chaplygin.codegen.plan.plan import Plan
+    from chaplygin.codegen.plan.plan import Program
 
 else:
     pairs = later("chaplygin.codegen.methods")
@@ -64,7 +64,7 @@ def own_methods(methods: Iterable[Pair | str]) -> tuple[Pair | Taylor, ...]:
 def loaded(
     system: CheckedSystem,
     digest: str,
-    program: Callable[[], Plan],
+    program: Callable[[], Program],
     sources: Callable[[], Sources],
     reproducible: bool,
     wait: bool,

@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 
     from chaplygin import System  # by its public name, since systems make equations
     from chaplygin.codegen.methods.pair import Pair
+    from chaplygin.codegen.plan.plan import Program
     from chaplygin.codegen.views.linearize import LinearEquations
-
-    from .program import Program
 
 LARGEST_COUNTED_AS_EMITTED = 2000
 """Operations of M and f together up to which `Equations.operations` counts the emitted right-hand side."""

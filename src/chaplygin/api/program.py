@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import replace
 
-from chaplygin.codegen import emit
 from chaplygin.codegen.derive.equation_nodes import EquationNodes, Invariant
 from chaplygin.codegen.lower import kernels
 from chaplygin.codegen.lower.dynamics import Dynamics
@@ -15,16 +13,8 @@ from chaplygin.codegen.lower.lower import lower
 from chaplygin.codegen.lower.options import DEFAULT, LoweringOptions
 from chaplygin.codegen.plan.part import Part, count, counted
 from chaplygin.codegen.plan.passes import CUTTING, ORDERING, REWRITING, Pass
-from chaplygin.codegen.plan.plan import Plan, plan
+from chaplygin.codegen.plan.plan import Program, plan
 from chaplygin.codegen.plan.statements import Counts
-
-
-class Program(Plan):
-    """A model as named kernels over one graph, and the statements of each, ready to be emitted."""
-
-    def to_sympy(self, kernel: str = "rhs") -> Any:
-        """One kernel as a `sympy.codegen.ast.CodeBlock` of assignments, as it is emitted."""
-        return emit.assignments(self, kernel)
 
 
 def lowered(
@@ -33,8 +23,7 @@ def lowered(
     options: LoweringOptions = DEFAULT,
 ) -> Program:
     """The program of equations; `found` gives their invariants if they need not be searched for."""
-    made = plan(lower(eqs, found, options), options)
-    return Program(**{f.name: getattr(made, f.name) for f in fields(made)})
+    return plan(lower(eqs, found, options), options)
 
 
 def operations_by_pass(eqs: EquationNodes) -> dict[str, dict[Pass | None, int]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -22,7 +21,7 @@ from chaplygin.codegen.emit.python_backend import (
     _of_events,
     python_kernel,
 )
-from chaplygin.codegen.plan.plan import Plan
+from chaplygin.codegen.plan.plan import Program
 from chaplygin.errors import ArgumentError, PurePythonWarning, warn_caller
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.interface.arguments import Array
@@ -247,7 +246,7 @@ class PythonEnsemble:
         self.done += 1
 
 
-def python_kernels(program: Plan, fma: Function | None = None) -> Kernels:
+def python_kernels(program: Program, fma: Function | None = None) -> Kernels:
     """The kernels of a program in plain Python; `fma` as in `python_kernel`.
 
     A kernel of events is a function of (event, t, x, p, u).
@@ -258,10 +257,9 @@ def python_kernels(program: Plan, fma: Function | None = None) -> Kernels:
             python[row.name] = _of_events({i: python[f"{row.name}_{i}"] for i in program.indices(row)})
         elif row.name not in python:
             python[row.name] = _looped_jacobian(python["jvp"], len(program.states))
-    contents = {f.name: getattr(program, f.name) for f in fields(program) if f.init}
-    return Kernels(**contents, python=python)
+    return Kernels(**vars(program), python=python)
 
 
-def python_model(program: Plan, *, quiet: bool = False, fma: Function | None = None) -> Any:
+def python_model(program: Program, *, quiet: bool = False, fma: Function | None = None) -> Any:
     """A `PythonModel` of a program; unless `quiet`, it warns that it is not compiled. `fma` as in `python_kernel`."""
     return PythonModel(python_kernels(program, fma), quiet=quiet)

@@ -23,7 +23,7 @@ import chaplygin as cg
 from chaplygin.api.python_model import python_model
 from chaplygin.codegen.emit.python_backend import python_source
 from chaplygin.codegen.emit.targets import emit, emit_to
-from chaplygin.codegen.lower.program import has_functions
+from chaplygin.codegen.lower.lowered import has_functions
 from chaplygin.generated.__main__ import GOLDEN, differences
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -36,8 +36,8 @@ from chaplygin.codegen.emit.sympy_ast import assignments
 from chaplygin.codegen.emit.write_folder import headers_of
 from chaplygin.codegen.graph.evaluate import evaluate
 from chaplygin.codegen.lower.derivatives import with_derivatives
-from chaplygin.codegen.lower.program import Program
-from chaplygin.codegen.plan.plan import Plan, plan
+from chaplygin.codegen.lower.lowered import Lowered
+from chaplygin.codegen.plan.plan import Program, plan
 from chaplygin.runtime.interface.files import INCLUDE
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
@@ -72,7 +72,7 @@ def built(text: str, folder: Path, lanes: int, scalar: str = "double") -> Call:
     return call
 
 
-def by_sympy(program: Plan, kernel: str, given: Sequence[float], count: int) -> list[float]:
+def by_sympy(program: Program, kernel: str, given: Sequence[float], count: int) -> list[float]:
     """The results of the statements of `to_sympy`."""
     arrays: dict[Any, Any] = {}
     for array, begin, names in (("x", 1, STATES), ("p", 4, PARAMETERS), ("u", 6, INPUTS)):
@@ -102,7 +102,7 @@ def point(seed: int, count: int) -> list[float]:
     return [draw.uniform(0.1, 0.9) * draw.choice([-1, 1]) for _ in range(count)]
 
 
-def usual(program: Program, seeds: Sequence[int]) -> dict[str, tuple[list[float], list[float]]]:
+def usual(program: Lowered, seeds: Sequence[int]) -> dict[str, tuple[list[float], list[float]]]:
     """{kernel: (point, values)} where doubles determine the values: not at a jump, as sign(sin(pi)) is."""
     found = {}
     for seed in seeds:

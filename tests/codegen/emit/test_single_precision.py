@@ -21,7 +21,7 @@ import chaplygin as cg
 from chaplygin.codegen.emit.single_precision import single_literal, single_precision
 from chaplygin.codegen.emit.targets import emit
 from chaplygin.codegen.emit.write_folder import with_headers
-from chaplygin.codegen.lower.program import Program
+from chaplygin.codegen.lower.lowered import Lowered
 from chaplygin.errors import EmitError
 from chaplygin.runtime.interface.files import DRIVER, INCLUDE
 from chaplygin.systems import block_on_belt
@@ -46,13 +46,13 @@ def by_hand(name: str) -> dict[str, str]:
     return {file: (SOURCES / file).read_text(encoding="utf-8") for file in (f"model_{name}.c", "models.h")}
 
 
-def emitted(name: str) -> tuple[Program, Mapping[str, str]]:
+def emitted(name: str) -> tuple[Lowered, Mapping[str, str]]:
     """The program of a catalogue system, and its C files."""
     program = cg.example(name).system.equations(cg.example(name).forms[0]).program
     return program, emit(program, ["c"]).files
 
 
-def names_of(program: Program) -> tuple[list[str], list[str]]:
+def names_of(program: Lowered) -> tuple[list[str], list[str]]:
     return [v.name for v in program.states], [v.name for v in program.parameters]
 
 

@@ -15,12 +15,12 @@ import chaplygin as cg
 from chaplygin.codegen.emit.graph_file import graph_files
 from chaplygin.codegen.emit.python_backend import python_kernel
 from chaplygin.codegen.lower.graph_text import QUANTITIES, read_graph
-from chaplygin.codegen.lower.program import Program
+from chaplygin.codegen.lower.lowered import Lowered
 from chaplygin.codegen.plan.fmu_kernels import with_fmu_kernels
-from chaplygin.codegen.plan.plan import Plan, plan
+from chaplygin.codegen.plan.plan import Program, plan
 
 
-def of_fmu(program: Program) -> Plan:
+def of_fmu(program: Lowered) -> Program:
     """The program as an FMU gets it, from the text of its graph, with the kernels of the model."""
     (text,) = graph_files(program, "").values()
     graph, kernels, unarranged = read_graph(text)
@@ -29,7 +29,7 @@ def of_fmu(program: Program) -> Plan:
 
 
 @functools.cache
-def chain() -> tuple[Plan, Plan]:
+def chain() -> tuple[Program, Program]:
     """A pendulum with so many links that its accelerations are solved for by a loop; alone, and as an FMU gets it."""
     program = dense_chain(13).system.equations("lagrange").program
     assert program.kernels["rhs"].solves
@@ -81,7 +81,7 @@ def test_derivatives_by_a_parameter_that_scales_all_forces() -> None:
 
 
 @functools.cache
-def kinked() -> Program:
+def kinked() -> Lowered:
     """Two unit masses, driven by every function that has a kink."""
     x, y = cg.coordinates("x y")
     u, w = cg.rate(x), cg.rate(y)

@@ -18,7 +18,7 @@ from chaplygin.api.python_model import python_model
 from chaplygin.codegen.emit.targets import emit, emit_to
 from chaplygin.codegen.lower import kernels
 from chaplygin.codegen.lower.dynamics import Dynamics
-from chaplygin.codegen.lower.program import Kernel, KernelRow
+from chaplygin.codegen.lower.lowered import Kernel, KernelRow
 from chaplygin.runtime import ArgumentError, KernelError
 
 HEADER = Path(__file__).resolve().parents[3] / "runtime" / "c" / "chaplygin.h"

@@ -24,12 +24,12 @@ from chaplygin.codegen.emit.targets import emit
 from chaplygin.codegen.graph.evaluate import evaluate, evaluate_with_scale
 from chaplygin.codegen.graph.graph import Graph, Node
 from chaplygin.codegen.lower.lower import lower
+from chaplygin.codegen.lower.lowered import Kernel, Lowered
 from chaplygin.codegen.lower.options import LoweringOptions
-from chaplygin.codegen.lower.program import Kernel, Program
 from chaplygin.codegen.plan import factor, terms
 from chaplygin.codegen.plan.arrange import _Search, arranged
 from chaplygin.codegen.plan.part import count
-from chaplygin.codegen.plan.plan import Plan, plan
+from chaplygin.codegen.plan.plan import Program, plan
 from chaplygin.codegen.plan.statements import Load, assigned
 from chaplygin.runtime.interface.description import Variable
 
@@ -46,7 +46,7 @@ PLAIN = LoweringOptions(budget=0)
 
 
 @cache
-def programs(case: int) -> tuple[Plan, Plan]:
+def programs(case: int) -> tuple[Program, Program]:
     """A system's kernels as derived and as rearranged, on one graph."""
     name, options, form = CATALOGUE[case]
     eqs = cg.example(name, **options).system.equations(form)
@@ -62,7 +62,7 @@ def case(i: int) -> Any:
 
 
 @pytest.fixture(params=[case(i) for i in range(len(CATALOGUE))])
-def pair(request: pytest.FixtureRequest) -> tuple[Plan, Plan]:
+def pair(request: pytest.FixtureRequest) -> tuple[Program, Program]:
     return programs(request.param)
 
 
@@ -70,7 +70,7 @@ def values_of(kernel: Kernel) -> list[Node]:
     return [n for s in kernel.solves for n in (*s.matrix, *s.rhs)] + list(kernel.outputs)
 
 
-def points(program: Program, kernel: Kernel, count: int) -> list[dict[str, Any]]:
+def points(program: Lowered, kernel: Kernel, count: int) -> list[dict[str, Any]]:
     """Random points of both signs, with positive parameters, at which a kernel is defined."""
     draw = random.Random(11)
     names = sorted(program.graph.symbols(kernel.roots()))
@@ -93,7 +93,7 @@ def points(program: Program, kernel: Kernel, count: int) -> list[dict[str, Any]]
 
 
 @pytest.mark.sample(8)
-def test_values_are_the_same(pair: tuple[Plan, Plan]) -> None:
+def test_values_are_the_same(pair: tuple[Program, Program]) -> None:
     plain, short = pair
     with mp.workdps(45):
         for name, kernel in plain.kernels.items():
@@ -106,7 +106,7 @@ def test_values_are_the_same(pair: tuple[Plan, Plan]) -> None:
 
 
 @pytest.mark.sample(8)
-def test_rounding_errors_keep_their_size(pair: tuple[Plan, Plan]) -> None:
+def test_rounding_errors_keep_their_size(pair: tuple[Program, Program]) -> None:
     """The errors stay within the bound given by the terms of the kernel as derived."""
     plain, short = pair
     for name, kernel in plain.kernels.items():
@@ -121,7 +121,7 @@ def test_rounding_errors_keep_their_size(pair: tuple[Plan, Plan]) -> None:
 
 
 @pytest.mark.sample(8)
-def test_no_kernel_has_more_operations(pair: tuple[Plan, Plan]) -> None:
+def test_no_kernel_has_more_operations(pair: tuple[Program, Program]) -> None:
     """A division counts as four operations."""
     plain, short = pair
     for name in plain.kernels:
@@ -131,7 +131,7 @@ def test_no_kernel_has_more_operations(pair: tuple[Plan, Plan]) -> None:
     assert short.schedule("rhs").divisions <= plain.schedule("rhs").divisions
 
 
-def test_what_is_hoisted_is_all_that_depends_on_parameters_alone(pair: tuple[Plan, Plan]) -> None:
+def test_what_is_hoisted_is_all_that_depends_on_parameters_alone(pair: tuple[Program, Program]) -> None:
     _, program = pair
     g, found = program.graph, program.schedule("rhs")
     parameters = {p.name for p in program.parameters}
@@ -412,7 +412,7 @@ def test_conditions_of_parameters_are_not_numbers_to_hand_on() -> None:
     outputs = (g.select(condition, x, g.mul(a, x)), g.mul(g.mul(a, a), x))
     kernel = Kernel("rhs", outputs, ("", ""), beforehand=(a,))
     variable = Variable
-    program = Program(
+    program = Lowered(
         "p",
         "f",
         "d",
@@ -436,7 +436,7 @@ def test_conditions_of_parameters_are_not_numbers_to_hand_on() -> None:
 # ---- counting without emitting ----
 
 
-def test_counts_are_those_of_the_statements(pair: tuple[Plan, Plan]) -> None:
+def test_counts_are_those_of_the_statements(pair: tuple[Program, Program]) -> None:
     for program in pair:
         for name, kernel in program.kernels.items():
             found, counts = program.schedule(name), count(program.graph, kernel)

@@ -22,13 +22,13 @@ from chaplygin.codegen.plan import passes, plan as planning
 from chaplygin.codegen.plan.invariants import in_order
 from chaplygin.codegen.plan.part import Part
 from chaplygin.codegen.plan.passes import CUTTING, ORDERING, REWRITING, Pass, verify
-from chaplygin.codegen.plan.plan import Plan, plan
+from chaplygin.codegen.plan.plan import Program, plan
 
 CATALOGUE = [(name, form) for name in SMALL for form in cg.example(name).forms]
 LARGE = [("spatial_chain", "recursive"), ("robot_arm", "recursive"), ("n_four_bars", "multipliers")]
 
 
-def verified(eqs: EquationNodes, options: LoweringOptions = DEFAULT) -> Plan:
+def verified(eqs: EquationNodes, options: LoweringOptions = DEFAULT) -> Program:
     """The plan of equations, every pass and every schedule checked."""
     program = lower(eqs)
     found = plan(program, options, partial(verify, program.graph))

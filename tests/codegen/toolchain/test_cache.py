@@ -485,7 +485,7 @@ def test_the_version_is_remembered_until_the_compiler_changes(
 
 DERIVING = (
     "api.equations", "codegen.lower.lower", "codegen.lower.dynamics", "codegen.derive.friction", "codegen.plan.arrange",
-    "codegen.lower.program", "codegen.emit.targets", "codegen.toolchain.library",
+    "codegen.lower.lowered", "codegen.emit.targets", "codegen.toolchain.library",
 )  # fmt: skip
 
 

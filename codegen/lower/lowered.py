@@ -1,4 +1,4 @@
-"""`Program`: which values each named kernel of a model computes, as nodes of one graph."""
+"""`Lowered`: which values each named kernel of a model computes, as nodes of one graph."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class ContactEntry:
 
 
 @dataclass(frozen=True)
-class Program:
+class Lowered:
     """A model as named kernels over one graph.
 
     `kernels` holds those that the model has of the kernels in `table`, by name; the modes of contacts follow the inputs
@@ -191,7 +191,7 @@ def is_call(op: str) -> bool:
     return op in FUNCTIONS and not FUNCTIONS[op].is_arithmetic
 
 
-def has_functions(program: Program, kernels: Iterable[str]) -> bool:
+def has_functions(program: Lowered, kernels: Iterable[str]) -> bool:
     """Whether kernels use more than arithmetic, square roots, comparisons and selections."""
     g = program.graph
     roots: list[Node] = []

@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import sympy as sp
-from sympy.codegen import ast
-from sympy.codegen.cfunctions import fma
 
+from chaplygin._lazy import later
+
+from ..graph.graph import Graph
 from ..graph.to_sympy import symbolic
-from ..plan.fma import FUSED
-from ..plan.plan import Plan
-from ..plan.statements import Assign, Check, FactorSolve, Load, SineCosine, Store
-from .function_bodies import array_name
-from .node_text import expression
+from .fma import FUSED
+from .language import expression
+from .statements import Assign, Check, FactorSolve, Load, Schedule, SineCosine, Store
+
+ast, cfunctions = later("sympy.codegen.ast"), later("sympy.codegen.cfunctions")
 
 
 class _Trees:
-    """Unevaluated expressions: a `node_text.Language`."""
+    """Unevaluated expressions: a `Language`."""
 
     def number(self, value: float) -> Any:
         return sp.Float(value, 17)
@@ -47,7 +48,7 @@ class _Trees:
         if op in FUSED:
             a, b, c = parts
             product = _negative(a) if op in ("fnma", "fnms") else a
-            return fma(product, b, _negative(c) if op in ("fms", "fnms") else c, evaluate=False)
+            return cfunctions.fma(product, b, _negative(c) if op in ("fms", "fnms") else c, evaluate=False)
         return symbolic(op)(*parts, evaluate=False)
 
     def relation(self, op: str, a: Any, b: Any) -> Any:
@@ -71,9 +72,8 @@ def _negative(e: Any) -> Any:
     return sp.Mul(-1, *([e] if factors[0] == -1 else factors), evaluate=False)
 
 
-def assignments(program: Plan, kernel: str) -> Any:
+def assignments(g: Graph, schedule: Schedule) -> Any:
     """One kernel as a `CodeBlock`: constants declared at first use, stores into `cg_out`, `cg_work` and `cg_q`."""
-    g, plan = program.graph, program.written_out(kernel)
     trees, lines = _Trees(), list[Any]()
 
     def constant(name: str, value: Any) -> Any:
@@ -82,9 +82,9 @@ def assignments(program: Plan, kernel: str) -> Any:
         return variable.as_Declaration(value=value)
 
     def element(array: str, index: int) -> Any:
-        return ast.Element(sp.Symbol(array_name(array)), indices=(sp.Integer(index),))
+        return ast.Element(sp.Symbol(f"cg_{array}"), indices=(sp.Integer(index),))
 
-    for part, s in [(one, s) for one in plan.passes for s in one.statements]:
+    for part, s in [(one, s) for one in schedule.passes for s in one.statements]:
         if isinstance(s, Load):
             clock = s.array == "t"
             lines.append(constant(s.name, sp.Symbol("cg_t") if clock else element(s.array, s.index)))
