@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import sympy as sp
@@ -28,47 +28,22 @@ from .declaration import Declaration, Expression
 from .given_dynamics import KinematicsAlone, Law
 
 
-@dataclass(frozen=True, eq=False)
-class Given:
-    """The arguments of a `System`, as they are given."""
-
-    kinematics: Any = None
-    coordinates: Any = None
-    kinetic: Any = None
-    bodies: Any = ()
-    potential: Any = 0
-    forces: Any = None
-    law: Law | None = None
-    interactions: Any = ()
-    constraints: Any = ()
-    holonomic: Any = ()
-    parametrization: Any = None
-    contacts: Any = ()
-    events: Any = ()
-    outputs: Any = None
-    units: Any = None
-    descriptions: Any = None
-    example: Any = None
-    kept: Any = None
-    parameters: Any = ()
-
-
-def declare(name: str, given: Given) -> Declaration:
-    """The declaration made of the arguments of a `System`.
+def declare(given: SimpleNamespace) -> Declaration:
+    """The declaration made of the arguments of a `System`, by name.
 
     Raises DeclarationError, naming the entry.
     """
     bodies, interactions = mechanism.checked(given.bodies, given.interactions)
     rows = _kinematics(given.kinematics, given.coordinates, bodies)
-    if rows and given.law is None and not any(e.atoms(Velocity) for e in rows.values()):
+    law: Law | None = given.law
+    kinetic = given.kinetic
+    if rows and law is None and not any(e.atoms(Velocity) for e in rows.values()):
         _check_alone(given)
-        given = replace(given, law=KinematicsAlone(), kinetic=None)
+        law, kinetic = KinematicsAlone(), None
     example = checks.example(given.example)
-    law = given.law
-    if law is not None and given.kinetic is not None:
+    if law is not None and kinetic is not None:
         raise DeclarationError("give kinetic or a law, not both")
-    kinetic = 0 if given.kinetic is None else given.kinetic
-    own_kinetic = values.scalar(Entry("kinetic"), kinetic)
+    own_kinetic = values.scalar(Entry("kinetic"), 0 if kinetic is None else kinetic)
     own_potential = values.scalar(Entry("potential"), 0 if given.potential is None else given.potential)
     constraints = values.listed("constraints", given.constraints)
     holonomic = values.listed("holonomic", given.holonomic)
@@ -81,7 +56,7 @@ def declare(name: str, given: Given) -> Declaration:
             f"no body moves: the joints of {names} are fixed, and no coordinates are given"
         )
     velocities = law.velocities if law is not None else _velocities(rows, [*example, *of_links])
-    if given.kinetic is None and not (bodies or law):
+    if kinetic is None and not (bodies or law):
         raise DeclarationError("kinetic is missing; give T(t, x, eta), or bodies=[...]")
     forces = values.by_velocity("forces", given.forces, velocities)
     named = values.mapping("outputs", given.outputs).items()
@@ -92,7 +67,7 @@ def declare(name: str, given: Given) -> Declaration:
             raise DeclarationError("give constraints or a parametrization, not both")
         parametrization = values.by_velocity("parametrization", parametrization, velocities)
     declared = Declaration(
-        name=name,
+        name=given.name,
         kinematics=rows,
         velocities=velocities,
         own_kinetic=own_kinetic,
@@ -163,7 +138,7 @@ def _rate(f: Expression, rows: Mapping[sp.Symbol, Expression]) -> Expression:
     return sp.diff(f, time) + sum(sp.diff(f, s) * v for s, v in moved.items())
 
 
-def _check_alone(given: Given) -> None:
+def _check_alone(given: SimpleNamespace) -> None:
     """Refuse what has no meaning where inputs move the coordinates, without velocities that have inertia."""
     dynamic = ("kinetic", "potential", "forces", "bodies", "interactions", "constraints", "holonomic")
     for entry in (*dynamic, "parametrization", "contacts", "kept"):

@@ -28,7 +28,7 @@ from ..graph.linear import LDL
 from ..graph.to_sympy import expressions
 from ..identities.zero import are_zero
 from ..symbols.symbols import Parameter
-from ..system.checked_system import CheckedSystem, checked_system
+from ..system.checked_system import CheckedSystem
 from .form import Form, constrained
 from .reduction import hessian, momentum_equations, new_symbols
 
@@ -165,7 +165,7 @@ def reduced_system(eqs: EquationNodes) -> CheckedSystem:
     outputs = {n: own(e) for n, e in system.outputs.items()}
     remaining = {*eqs.coordinates, *eqs.velocities, *system.parameters, *system.inputs, *outputs}
     dropped = {*system.coordinates, *system.velocities} - {*eqs.coordinates, *eqs.velocities}
-    return checked_system(
+    return CheckedSystem(
         f"{system.name}_reduced",
         kinematics={x: system.kinematics[x] for x in eqs.coordinates},
         kinetic=sp.expand(routhian - free),

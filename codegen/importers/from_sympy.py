@@ -19,7 +19,7 @@ from ..graph.from_sympy import Lowering, UnsupportedExpression
 from ..graph.graph import Graph
 from ..symbols.symbols import DeclarationError, Input, Rate, check_name, rate
 from ..symbols.values import mapping, naming, sequence
-from ..system.checked_system import CheckedSystem, checked_system
+from ..system.checked_system import CheckedSystem
 from .names import Names
 from .positions import are_rates_of_positions
 from .sources import Source, source
@@ -145,7 +145,7 @@ class _Model:
             given["kinematics"] = self.kinematics
         if len(self.given.u) - len(self.given.independent) == len(self.velocity) + len(self.holonomic) > 0:
             given["kept"] = [self.names.velocities[self.given.u.index(v)] for v in self.given.independent]
-        return checked_system(name, example=example, outputs=self.outputs, events=self.events, **given, **law)
+        return CheckedSystem(name, example=example, outputs=self.outputs, events=self.events, **given, **law)
 
     def _substituted(self) -> dict[sp.Symbol, Expression]:
         """The rates of the coordinates in velocities, where these are not the rates themselves."""

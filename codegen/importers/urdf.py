@@ -24,7 +24,7 @@ from ..mechanics.joint import Link
 from ..symbols import symbols
 from ..symbols.symbols import DeclarationError, coordinates, inputs
 from ..system.body_checks import impossible_moments
-from ..system.checked_system import CheckedSystem, checked_system
+from ..system.checked_system import CheckedSystem
 from ..system.points import sample
 from ..system.regularity import mass_at
 from .urdf_file import UrdfFile
@@ -146,7 +146,7 @@ class _Robot:
         for name in self.file.joints:
             for v, force in self._forces(name):
                 forces[v] = forces.get(v, 0) + force
-        system = checked_system(
+        system = CheckedSystem(
             self.file.name,
             bodies=[self.made[name] for name in self.file.links],
             forces=forces,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
@@ -12,7 +12,7 @@ import sympy as sp
 from chaplygin.runtime.interface.messages import short
 
 from ..declare.declaration import Declaration
-from ..declare.declare import Given, declare, without
+from ..declare.declare import declare, without
 from ..graph.graph import Node
 from ..graph.to_sympy import expressions
 from ..symbols.symbols import check_name
@@ -27,12 +27,13 @@ from .regularity import check, needs_constraints
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from ..declare.contacts import Coulomb
+    from ..declare.events import Event
+    from ..declare.given_dynamics import Law
+    from ..mechanics.bodies import Body
+    from ..mechanics.interactions import Interaction
+
 Expression = Any
-
-
-def checked_system(name: str, **given: Any) -> CheckedSystem:
-    """The system declared by the arguments of `System`. Raises DeclarationError, naming the entry."""
-    return CheckedSystem(name, Given(**given))
 
 
 class CheckedSystem(Declaration):
@@ -44,11 +45,42 @@ class CheckedSystem(Declaration):
     nodes: SystemNodes
     """The declaration in the expression graph."""
 
-    def __init__(self, name: str, given: Given) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        kinematics: Mapping[sp.Symbol, Expression] | None = None,
+        coordinates: Sequence[sp.Symbol] | None = None,
+        kinetic: Expression | None = None,
+        bodies: Sequence[Body] = (),
+        potential: Expression = 0,
+        forces: Mapping[sp.Symbol, Expression] | None = None,
+        law: Law | None = None,
+        interactions: Sequence[Interaction] = (),
+        constraints: Iterable[Expression] = (),
+        holonomic: Iterable[Expression] = (),
+        parametrization: Mapping[sp.Symbol, Expression] | None = None,
+        contacts: Sequence[Coulomb] = (),
+        events: Sequence[Event] = (),
+        outputs: Mapping[str, Expression] | None = None,
+        units: Mapping[sp.Symbol, str] | None = None,
+        descriptions: Mapping[sp.Symbol, str] | None = None,
+        example: Mapping[sp.Symbol, float] | None = None,
+        kept: Sequence[sp.Symbol] | None = None,
+        parameters: Sequence[sp.Symbol] = (),
+    ) -> None:
+        given = SimpleNamespace(
+            name=name, kinematics=kinematics, coordinates=coordinates, kinetic=kinetic, bodies=bodies,
+            potential=potential, forces=forces, law=law, interactions=interactions, constraints=constraints,
+            holonomic=holonomic, parametrization=parametrization, contacts=contacts, events=events, outputs=outputs,
+            units=units, descriptions=descriptions, example=example, kept=kept, parameters=parameters,
+        )  # fmt: skip
         check_name(name, "System name")
         with naming(name):
-            self._become(declare(name, given))
+            self._become(declare(given))
             check(self.nodes, lambda: self.independent_constraints)
+
+    __init__.__qualname__ = "System.__init__"  # as errors of unknown arguments call it
 
     def _become(self, declared: Declaration) -> None:
         nodes = lowered(declared)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import sympy as sp
 
 import chaplygin
 from chaplygin.codegen import views
-from chaplygin.codegen.declare.declare import Given, with_events as longer
+from chaplygin.codegen.declare.declare import with_events as longer
 from chaplygin.codegen.derive.cyclic import cyclic_velocities
 from chaplygin.codegen.forms.choose import derive, fitting, forms
 from chaplygin.codegen.symbols.values import naming, sequence
@@ -24,11 +24,7 @@ from .uncompiled import Uncompiled
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from chaplygin.codegen.declare.contacts import Coulomb
     from chaplygin.codegen.declare.events import Event
-    from chaplygin.codegen.declare.given_dynamics import Law
-    from chaplygin.codegen.mechanics.bodies import Body
-    from chaplygin.codegen.mechanics.interactions import Interaction
     from chaplygin.codegen.methods.pair import Pair
 
     from .equations import Equations
@@ -98,55 +94,6 @@ class System(CheckedSystem, Uncompiled):
     >>> cg.System("spring", coordinates=[q], kinetic=m*cg.rate(q)**2/2, potential=k*q**2/2)
     System('spring', coordinates=(q), velocities=(q_dot), parameters=(k, m))
     """
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        kinematics: Mapping[sp.Symbol, Expression] | None = None,
-        coordinates: Sequence[sp.Symbol] | None = None,
-        kinetic: Expression | None = None,
-        bodies: Sequence[Body] = (),
-        potential: Expression = 0,
-        forces: Mapping[sp.Symbol, Expression] | None = None,
-        law: Law | None = None,
-        interactions: Sequence[Interaction] = (),
-        constraints: Iterable[Expression] = (),
-        holonomic: Iterable[Expression] = (),
-        parametrization: Mapping[sp.Symbol, Expression] | None = None,
-        contacts: Sequence[Coulomb] = (),
-        events: Sequence[Event] = (),
-        outputs: Mapping[str, Expression] | None = None,
-        units: Mapping[sp.Symbol, str] | None = None,
-        descriptions: Mapping[sp.Symbol, str] | None = None,
-        example: Mapping[sp.Symbol, float] | None = None,
-        kept: Sequence[sp.Symbol] | None = None,
-        parameters: Sequence[sp.Symbol] = (),
-    ) -> None:
-        super().__init__(
-            name,
-            Given(
-                kinematics=kinematics,
-                coordinates=coordinates,
-                kinetic=kinetic,
-                bodies=bodies,
-                potential=potential,
-                forces=forces,
-                law=law,
-                interactions=interactions,
-                constraints=constraints,
-                holonomic=holonomic,
-                parametrization=parametrization,
-                contacts=contacts,
-                events=events,
-                outputs=outputs,
-                units=units,
-                descriptions=descriptions,
-                example=example,
-                kept=kept,
-                parameters=parameters,
-            ),
-        )
 
     def with_events(self, more: Sequence[Event]) -> System:
         """The same system with events added after its own.
