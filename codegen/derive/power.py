@@ -17,10 +17,11 @@ Source: P. Painlevé, Leçons sur l'intégration des équations de la mécanique
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ..graph.differentiate import forward, gradient
-from ..graph.graph import Node
+from ..graph.graph import Graph, Node
 from ..identities.identities import vanish_everywhere
 from .friction import friction_power
 from .momenta import balance
@@ -39,9 +40,33 @@ def painleve_function(eqs: EquationNodes) -> tuple[Node, Node, bool]:
     scaled = g.dot(nodes.eta, gradient(g, nodes.kinetic, nodes.eta))
     inertia = g.sub(scaled, g.mul(g.two, nodes.kinetic))
     h, total, inertia = g.substitute([h, total, inertia], eqs.permitted)
-    # h - (T + V) = 2 T2 + T1 - 2 T: V cancels.
-    same = inertia == g.zero or vanish_everywhere(g, [inertia], eqs.points([h, total], 2))
-    return h, total, same
+    # h - (T + V) = 2 T2 + T1 - 2 T: V cancels, and by Euler's theorem all of it does if T has the degree 2.
+    same = inertia == g.zero or _degree(g, nodes.kinetic, nodes.eta) == 2
+    return h, total, same or vanish_everywhere(g, [inertia], eqs.points([h, total], 2))
+
+
+def _degree(g: Graph, root: Node, variables: Sequence[Node]) -> Fraction | None:
+    """The degree of a node that is plainly homogeneous in the variables, by its sums and products; else None."""
+    degree: dict[Node, Fraction | None] = dict.fromkeys(variables, Fraction(1))
+    for n in g.reachable([root]):
+        if n in degree:
+            continue
+        op, found = g.op[n], [degree[a] for a in g.args[n]]
+        known = [d for d in found if d is not None]
+        exponent = g.constant_value(g.args[n][1]) if op == "pow" else None
+        if len(known) < len(found):
+            degree[n] = None
+        elif not any(known):
+            degree[n] = Fraction(0)
+        elif op in ("mul", "div"):
+            degree[n] = known[0] + known[1] if op == "mul" else known[0] - known[1]
+        elif op == "pow" and exponent is not None:
+            degree[n] = known[0] * exponent
+        elif op in ("add", "sub", "neg"):
+            degree[n] = known[0] if known[0] == known[-1] else None
+        else:
+            degree[n] = None
+    return degree[root]
 
 
 def power(eqs: EquationNodes, accelerations: Sequence[Node]) -> Node:

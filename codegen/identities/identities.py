@@ -16,7 +16,6 @@ from mpmath import mp, mpf
 from ..graph.evaluate import digits_to_see, evaluate_with_scale, shrinking
 from ..graph.graph import Graph, Node
 from .branches import branches, is_branched
-from .rational import vanishes
 from .roots import reversed_roots, touches_zero
 
 Point = Mapping[str, Any]
@@ -85,9 +84,6 @@ def _vanish_here(g: Graph, left: Sequence[Node], points: Sequence[Point]) -> boo
 
 def vanish_everywhere(g: Graph, nodes: Sequence[Node], points: Sequence[Point]) -> bool:
     """Whether nodes are zero on every branch; also False if that cannot be decided."""
-    nodes = [n for n in nodes if not vanishes(g, n)]
-    if not nodes:  # proved, whatever the branch
-        return True
     own = g.copy() if is_branched(g, nodes) else g
     found = branches(own, nodes)
     return found is not None and all(vanish(own, branch.nodes, points) for branch in found)

@@ -222,3 +222,15 @@ CATALOGUE = [(name, form) for name in SMOOTH for form in cg.example(name).forms]
 def test_the_balance_holds_in_the_catalogue(name: str, form: str) -> None:
     for b in balances(cg.example(name).system.equations(form), 2):
         assert b.power == pytest.approx(b.change, rel=1e-11, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["robot_arm", "heavy_top", "rolling_disk", "chaplygin_sleigh"])
+def test_kinetic_energy_of_the_second_degree_is_seen_without_values(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def evaluated(*_: object) -> bool:
+        raise AssertionError("evaluated at points")
+
+    nodes = cg.example(name).system.equations().nodes
+    monkeypatch.setattr("chaplygin.codegen.derive.power.vanish_everywhere", evaluated)
+    assert painleve_function(nodes)[2]
