@@ -8,10 +8,10 @@
 static fmi3Status cg_fmi3_absent_say(fmi3Instance instance, size_t n, const char *function)
 {
     const cg_fmu_t *const fmu = instance;
-    if (cg_fmu_require(fmu, CG_FMU_ANY, function) != CG_FMU_OK) {
+    if (cg_fmu_require(fmu, CG_FMU_EITHER, CG_FMU_ANY, function) != CG_FMU_OK) {
         return fmi3Error;
     }
-    return n == 0 ? fmi3OK : (fmi3Status)cg_fmu_say(fmu, CG_FMU_ERROR, "%s: there is no such variable", function);
+    return (fmi3Status)cg_fmu_none(fmu, n, function);
 }
 
 #define CG_ABSENT(name)                                                                                               \
@@ -21,7 +21,7 @@ static fmi3Status cg_fmi3_absent_say(fmi3Instance instance, size_t n, const char
         (void)valueReferences;                                                                                        \
         (void)values;                                                                                                 \
         (void)nValues;                                                                                                \
-        return cg_fmi3_absent_say(instance, nValueReferences, "fmi3Get" #name);                                       \
+        return cg_fmi3_absent_say(instance, nValueReferences, __func__);                                       \
     }                                                                                                                 \
     CG_ABSENT_SET(name)
 
@@ -32,7 +32,7 @@ static fmi3Status cg_fmi3_absent_say(fmi3Instance instance, size_t n, const char
         (void)valueReferences;                                                                                        \
         (void)values;                                                                                                 \
         (void)nValues;                                                                                                \
-        return cg_fmi3_absent_say(instance, nValueReferences, "fmi3Set" #name);                                       \
+        return cg_fmi3_absent_say(instance, nValueReferences, __func__);                                       \
     }
 
 CG_ABSENT(Float32)
@@ -53,7 +53,7 @@ fmi3Status fmi3GetBinary(fmi3Instance instance, const fmi3ValueReference valueRe
     (void)valueSizes;
     (void)values;
     (void)nValues;
-    return cg_fmi3_absent_say(instance, nValueReferences, "fmi3GetBinary");
+    return cg_fmi3_absent_say(instance, nValueReferences, __func__);
 }
 
 fmi3Status fmi3SetBinary(fmi3Instance instance, const fmi3ValueReference valueReferences[], size_t nValueReferences,
@@ -63,7 +63,7 @@ fmi3Status fmi3SetBinary(fmi3Instance instance, const fmi3ValueReference valueRe
     (void)valueSizes;
     (void)values;
     (void)nValues;
-    return cg_fmi3_absent_say(instance, nValueReferences, "fmi3SetBinary");
+    return cg_fmi3_absent_say(instance, nValueReferences, __func__);
 }
 
 fmi3Status fmi3GetClock(fmi3Instance instance, const fmi3ValueReference valueReferences[], size_t nValueReferences,
@@ -71,7 +71,7 @@ fmi3Status fmi3GetClock(fmi3Instance instance, const fmi3ValueReference valueRef
 {
     (void)valueReferences;
     (void)values;
-    return cg_fmi3_absent_say(instance, nValueReferences, "fmi3GetClock");
+    return cg_fmi3_absent_say(instance, nValueReferences, __func__);
 }
 
 fmi3Status fmi3SetClock(fmi3Instance instance, const fmi3ValueReference valueReferences[], size_t nValueReferences,
@@ -79,7 +79,7 @@ fmi3Status fmi3SetClock(fmi3Instance instance, const fmi3ValueReference valueRef
 {
     (void)valueReferences;
     (void)values;
-    return cg_fmi3_absent_say(instance, nValueReferences, "fmi3SetClock");
+    return cg_fmi3_absent_say(instance, nValueReferences, __func__);
 }
 
 fmi3Status fmi3GetIntervalDecimal(fmi3Instance instance, const fmi3ValueReference valueReferences[], size_t
@@ -88,7 +88,7 @@ fmi3Status fmi3GetIntervalDecimal(fmi3Instance instance, const fmi3ValueReferenc
     (void)valueReferences;
     (void)intervals;
     (void)qualifiers;
-    return cg_fmi3_absent_say(instance, nValueReferences, "fmi3GetIntervalDecimal");
+    return cg_fmi3_absent_say(instance, nValueReferences, __func__);
 }
 
 fmi3Status fmi3GetIntervalFraction(fmi3Instance instance, const fmi3ValueReference valueReferences[], size_t
@@ -99,7 +99,7 @@ fmi3Status fmi3GetIntervalFraction(fmi3Instance instance, const fmi3ValueReferen
     (void)counters;
     (void)resolutions;
     (void)qualifiers;
-    return cg_fmi3_absent_say(instance, nValueReferences, "fmi3GetIntervalFraction");
+    return cg_fmi3_absent_say(instance, nValueReferences, __func__);
 }
 
 fmi3Status fmi3GetShiftDecimal(fmi3Instance instance, const fmi3ValueReference valueReferences[], size_t
@@ -107,7 +107,7 @@ fmi3Status fmi3GetShiftDecimal(fmi3Instance instance, const fmi3ValueReference v
 {
     (void)valueReferences;
     (void)shifts;
-    return cg_fmi3_absent_say(instance, nValueReferences, "fmi3GetShiftDecimal");
+    return cg_fmi3_absent_say(instance, nValueReferences, __func__);
 }
 
 fmi3Status fmi3GetShiftFraction(fmi3Instance instance, const fmi3ValueReference valueReferences[], size_t
@@ -116,7 +116,7 @@ fmi3Status fmi3GetShiftFraction(fmi3Instance instance, const fmi3ValueReference 
     (void)valueReferences;
     (void)counters;
     (void)resolutions;
-    return cg_fmi3_absent_say(instance, nValueReferences, "fmi3GetShiftFraction");
+    return cg_fmi3_absent_say(instance, nValueReferences, __func__);
 }
 
 fmi3Status fmi3SetIntervalDecimal(fmi3Instance instance, const fmi3ValueReference valueReferences[], size_t
@@ -124,7 +124,7 @@ fmi3Status fmi3SetIntervalDecimal(fmi3Instance instance, const fmi3ValueReferenc
 {
     (void)valueReferences;
     (void)intervals;
-    return cg_fmi3_absent_say(instance, nValueReferences, "fmi3SetIntervalDecimal");
+    return cg_fmi3_absent_say(instance, nValueReferences, __func__);
 }
 
 fmi3Status fmi3SetIntervalFraction(fmi3Instance instance, const fmi3ValueReference valueReferences[], size_t
@@ -133,7 +133,7 @@ fmi3Status fmi3SetIntervalFraction(fmi3Instance instance, const fmi3ValueReferen
     (void)valueReferences;
     (void)counters;
     (void)resolutions;
-    return cg_fmi3_absent_say(instance, nValueReferences, "fmi3SetIntervalFraction");
+    return cg_fmi3_absent_say(instance, nValueReferences, __func__);
 }
 
 fmi3Status fmi3SetShiftDecimal(fmi3Instance instance, const fmi3ValueReference valueReferences[], size_t
@@ -141,7 +141,7 @@ fmi3Status fmi3SetShiftDecimal(fmi3Instance instance, const fmi3ValueReference v
 {
     (void)valueReferences;
     (void)shifts;
-    return cg_fmi3_absent_say(instance, nValueReferences, "fmi3SetShiftDecimal");
+    return cg_fmi3_absent_say(instance, nValueReferences, __func__);
 }
 
 fmi3Status fmi3SetShiftFraction(fmi3Instance instance, const fmi3ValueReference valueReferences[], size_t
@@ -150,7 +150,7 @@ fmi3Status fmi3SetShiftFraction(fmi3Instance instance, const fmi3ValueReference 
     (void)valueReferences;
     (void)counters;
     (void)resolutions;
-    return cg_fmi3_absent_say(instance, nValueReferences, "fmi3SetShiftFraction");
+    return cg_fmi3_absent_say(instance, nValueReferences, __func__);
 }
 
 fmi3Status fmi3GetOutputDerivatives(fmi3Instance instance, const fmi3ValueReference valueReferences[], size_t
@@ -160,7 +160,7 @@ fmi3Status fmi3GetOutputDerivatives(fmi3Instance instance, const fmi3ValueRefere
     (void)orders;
     (void)values;
     (void)nValues;
-    return cg_fmi3_absent_say(instance, nValueReferences, "fmi3GetOutputDerivatives");
+    return cg_fmi3_absent_say(instance, nValueReferences, __func__);
 }
 
 fmi3Status fmi3GetNumberOfVariableDependencies(fmi3Instance instance, fmi3ValueReference valueReference, size_t
@@ -168,7 +168,7 @@ fmi3Status fmi3GetNumberOfVariableDependencies(fmi3Instance instance, fmi3ValueR
 {
     (void)valueReference;
     (void)nDependencies;
-    return cg_fmi3_absent_say(instance, 1, "fmi3GetNumberOfVariableDependencies");
+    return cg_fmi3_absent_say(instance, 1, __func__);
 }
 
 fmi3Status fmi3GetVariableDependencies(fmi3Instance instance, fmi3ValueReference dependent, size_t
@@ -182,17 +182,17 @@ fmi3Status fmi3GetVariableDependencies(fmi3Instance instance, fmi3ValueReference
     (void)elementIndicesOfIndependents;
     (void)dependencyKinds;
     (void)nDependencies;
-    return cg_fmi3_absent_say(instance, 1, "fmi3GetVariableDependencies");
+    return cg_fmi3_absent_say(instance, 1, __func__);
 }
 
 fmi3Status fmi3EnterConfigurationMode(fmi3Instance instance)
 {
-    return cg_fmi3_absent_say(instance, 1, "fmi3EnterConfigurationMode");
+    return cg_fmi3_absent_say(instance, 1, __func__);
 }
 
 fmi3Status fmi3ExitConfigurationMode(fmi3Instance instance)
 {
-    return cg_fmi3_absent_say(instance, 1, "fmi3ExitConfigurationMode");
+    return cg_fmi3_absent_say(instance, 1, __func__);
 }
 
 fmi3Status fmi3ActivateModelPartition(fmi3Instance instance, fmi3ValueReference clockReference, fmi3Float64
@@ -200,5 +200,5 @@ fmi3Status fmi3ActivateModelPartition(fmi3Instance instance, fmi3ValueReference 
 {
     (void)clockReference;
     (void)activationTime;
-    return cg_fmi3_absent_say(instance, 1, "fmi3ActivateModelPartition");
+    return cg_fmi3_absent_say(instance, 1, __func__);
 }

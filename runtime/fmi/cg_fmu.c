@@ -119,7 +119,8 @@ void cg_fmu_delete(cg_fmu_t *fmu)
         return;
     }
     while (fmu->states != NULL) {
-        cg_fmu_forget(fmu, fmu->states);
+        void *state = fmu->states;
+        cg_fmu_forget(fmu, &state);
     }
     cg_run_delete(fmu->run);
     cg_run_delete((cg_run_t *)(void *)fmu->detector);

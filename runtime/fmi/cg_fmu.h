@@ -68,6 +68,9 @@ enum cg_fmu_phase {
     CG_FMU_ANY = 127
 };
 
+/* What an instance is for: Model Exchange, Co-Simulation, or either. */
+enum cg_fmu_kind { CG_FMU_EXCHANGE = 0, CG_FMU_SIMULATION = 1, CG_FMU_EITHER = 2 };
+
 enum cg_fmu_group {
     CG_FMU_TIME,
     CG_FMU_STATE,
@@ -119,7 +122,7 @@ typedef struct cg_fmu {
     cg_detector_t *detector; /* NULL: nothing to detect */
     struct cg_fmu_state *states; /* the saved states that have not been freed */
     int32_t count[CG_FMU_GROUPS];
-    int32_t co_simulation;
+    int32_t co_simulation; /* enum cg_fmu_kind */
     int32_t event_mode;   /* Co-Simulation: the importer can handle events in Event Mode ... */
     int32_t early_return; /* ... and steps that end at an event */
     int32_t logging;
@@ -148,8 +151,9 @@ typedef struct cg_fmu {
 
 /* Logs and returns `status`. */
 int cg_fmu_say(const cg_fmu_t *fmu, int status, const char *format, ...);
-/* CG_FMU_OK if the instance is in one of `phases`, else an error that names the function. */
-int cg_fmu_require(const cg_fmu_t *fmu, int phases, const char *function);
+/* CG_FMU_OK if the instance is of that kind and in one of `phases`, else an error that names the function. */
+int cg_fmu_require(const cg_fmu_t *fmu, int kind, int phases, const char *function);
+int cg_fmu_none(const cg_fmu_t *fmu, size_t n, const char *function); /* an error if n > 0: it has no such variables */
 /* The FMI status for an error of the runtime. `where`: what failed. */
 int cg_fmu_failed(const cg_fmu_t *fmu, int status, const char *where);
 int cg_fmu_consistent(cg_fmu_t *fmu); /* an error if the state is off a constraint */
@@ -236,12 +240,12 @@ int cg_fmu_advance(cg_fmu_t *fmu, double t, double h, cg_fmu_step_t *result);
 
 /* ---- cg_fmu_state.c ---- */
 
-struct cg_fmu_state *cg_fmu_save(cg_fmu_t *fmu, struct cg_fmu_state *into); /* NULL: no memory */
-int cg_fmu_restore(cg_fmu_t *fmu, const struct cg_fmu_state *state);
-int cg_fmu_owns(const cg_fmu_t *fmu, const void *state); /* whether the pointer is a saved state of this instance */
-void cg_fmu_forget(cg_fmu_t *fmu, struct cg_fmu_state *state);
-size_t cg_fmu_state_size(const struct cg_fmu_state *state);
-int cg_fmu_serialize(cg_fmu_t *fmu, const struct cg_fmu_state *state, void *bytes, size_t size);
-struct cg_fmu_state *cg_fmu_deserialize(cg_fmu_t *fmu, const void *bytes, size_t size); /* NULL: damaged or foreign */
+/* A `state` that does not belong to the instance is refused. */
+int cg_fmu_save(cg_fmu_t *fmu, void **state); /* into *state, unless that is NULL or of another size */
+int cg_fmu_restore(cg_fmu_t *fmu, const void *state);
+int cg_fmu_forget(cg_fmu_t *fmu, void **state);
+int cg_fmu_state_size(const cg_fmu_t *fmu, const void *state, size_t *size);
+int cg_fmu_serialize(const cg_fmu_t *fmu, const void *state, void *bytes, size_t size);
+int cg_fmu_deserialize(cg_fmu_t *fmu, const void *bytes, size_t size, void **state);
 
 #endif /* CG_FMU_H */

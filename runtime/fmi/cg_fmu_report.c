@@ -27,7 +27,7 @@ int cg_fmu_say(const cg_fmu_t *fmu, int status, const char *format, ...)
     return status;
 }
 
-int cg_fmu_require(const cg_fmu_t *fmu, int phases, const char *function)
+int cg_fmu_require(const cg_fmu_t *fmu, int kind, int phases, const char *function)
 {
     static const char *const names[] = {"after instantiation", "in Initialization Mode", "in Event Mode",
                                         "in Continuous-Time Mode", "in Step Mode", "after termination",
@@ -36,13 +36,19 @@ int cg_fmu_require(const cg_fmu_t *fmu, int phases, const char *function)
         return CG_FMU_ERROR;
     }
     if (fmu->memory.phase & phases) {
-        return CG_FMU_OK;
+        return kind == CG_FMU_EITHER || fmu->co_simulation == kind
+                   ? CG_FMU_OK : cg_fmu_say(fmu, CG_FMU_ERROR, "%s is not for this kind of simulation", function);
     }
     int i = 0;
     while (!(fmu->memory.phase & 1 << i)) {
         i++;
     }
     return cg_fmu_say(fmu, CG_FMU_ERROR, "%s is not allowed %s", function, names[i]);
+}
+
+int cg_fmu_none(const cg_fmu_t *fmu, size_t n, const char *function)
+{
+    return n == 0 ? CG_FMU_OK : cg_fmu_say(fmu, CG_FMU_ERROR, "%s: there is no such variable", function);
 }
 
 int cg_fmu_failed(const cg_fmu_t *fmu, int status, const char *where)

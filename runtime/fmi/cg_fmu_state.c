@@ -57,16 +57,20 @@ static void cg_fmu_state_rows(const cg_fmu_t *fmu, double *rows[4])
     rows[3] = fmu->scale;
 }
 
-int cg_fmu_owns(const cg_fmu_t *fmu, const void *state)
+/* The state at that address, if it is one of this instance; else NULL, and an error is logged. */
+static cg_fmu_state_t *cg_fmu_state_own(const cg_fmu_t *fmu, const void *state)
 {
-    const cg_fmu_state_t *found = fmu->states;
+    cg_fmu_state_t *found = fmu->states;
     while (found != NULL && (const void *)found != state) {
         found = found->next;
     }
-    return found != NULL;
+    if (found == NULL) {
+        cg_fmu_say(fmu, CG_FMU_ERROR, "this FMU state does not belong to the instance");
+    }
+    return found;
 }
 
-void cg_fmu_forget(cg_fmu_t *fmu, cg_fmu_state_t *state)
+static void cg_fmu_state_drop(cg_fmu_t *fmu, cg_fmu_state_t *state)
 {
     cg_fmu_state_t **place = &fmu->states;
     while (*place != state) {
@@ -74,6 +78,20 @@ void cg_fmu_forget(cg_fmu_t *fmu, cg_fmu_state_t *state)
     }
     *place = state->next;
     free(state);
+}
+
+int cg_fmu_forget(cg_fmu_t *fmu, void **state)
+{
+    if (state == NULL || *state == NULL) {
+        return CG_FMU_OK;
+    }
+    cg_fmu_state_t *const own = cg_fmu_state_own(fmu, *state);
+    if (own == NULL) {
+        return CG_FMU_ERROR;
+    }
+    cg_fmu_state_drop(fmu, own);
+    *state = NULL;
+    return CG_FMU_OK;
 }
 
 static cg_fmu_state_t *cg_fmu_state_room(cg_fmu_t *fmu, size_t size)
@@ -88,16 +106,23 @@ static cg_fmu_state_t *cg_fmu_state_room(cg_fmu_t *fmu, size_t size)
     return state;
 }
 
-cg_fmu_state_t *cg_fmu_save(cg_fmu_t *fmu, cg_fmu_state_t *into)
+int cg_fmu_save(cg_fmu_t *fmu, void **saved)
 {
+    if (saved == NULL) {
+        return cg_fmu_say(fmu, CG_FMU_ERROR, "an argument is NULL");
+    }
+    cg_fmu_state_t *const into = *saved == NULL ? NULL : cg_fmu_state_own(fmu, *saved);
+    if (into == NULL && *saved != NULL) {
+        return CG_FMU_ERROR;
+    }
     const size_t size = cg_fmu_state_size_of(fmu, fmu->memory.method);
     const cg_detector_t *const detector = fmu->detector;
     cg_fmu_state_t *const state = into != NULL && into->size == size ? into : cg_fmu_state_room(fmu, size);
     if (state == NULL) {
-        return NULL;
+        return cg_fmu_say(fmu, CG_FMU_ERROR, "there is no memory for a saved state");
     }
     if (into != NULL && into != state) {
-        cg_fmu_forget(fmu, into);
+        cg_fmu_state_drop(fmu, into);
     }
     char *place = (char *)cg_fmu_state_bytes(state) + sizeof fmu->memory;
     memcpy(place, fmu->slope, cg_fmu_state_slopes(fmu));
@@ -118,11 +143,16 @@ cg_fmu_state_t *cg_fmu_save(cg_fmu_t *fmu, cg_fmu_state_t *into)
     state->memory.starts = detector != NULL && detector->pending == 1;
     state->memory.kind = cg_fmu_state_kind(fmu);
     state->memory.check = cg_fmu_state_check(cg_fmu_state_bytes(state), size);
-    return state;
+    *saved = state;
+    return CG_FMU_OK;
 }
 
-int cg_fmu_restore(cg_fmu_t *fmu, const cg_fmu_state_t *state)
+int cg_fmu_restore(cg_fmu_t *fmu, const void *saved)
 {
+    const cg_fmu_state_t *const state = cg_fmu_state_own(fmu, saved);
+    if (state == NULL) {
+        return CG_FMU_ERROR;
+    }
     const char *const slopes = (const char *)&state->memory + sizeof fmu->memory;
     const char *place = slopes + cg_fmu_state_slopes(fmu);
     cg_detector_t *const detector = fmu->detector;
@@ -134,12 +164,12 @@ int cg_fmu_restore(cg_fmu_t *fmu, const cg_fmu_state_t *state)
     }
     place += fmu->run->size;
     if (detector != NULL) {
-        const size_t bytes = sizeof(double) * (size_t)detector->n_observed, saved = cg_detector_saved_size(detector);
+        const size_t bytes = sizeof(double) * (size_t)detector->n_observed, kept = cg_detector_saved_size(detector);
         double *rows[4];
-        if (cg_detector_restore(detector, place, saved) != CG_OK) {
+        if (cg_detector_restore(detector, place, kept) != CG_OK) {
             return cg_fmu_say(fmu, CG_FMU_ERROR, "the saved state is damaged");
         }
-        place += saved;
+        place += kept;
         cg_fmu_state_rows(fmu, rows);
         for (int i = 0; i < 4; i++, place += bytes) {
             memcpy(rows[i], place, bytes);
@@ -151,18 +181,34 @@ int cg_fmu_restore(cg_fmu_t *fmu, const cg_fmu_state_t *state)
     return CG_FMU_OK;
 }
 
-size_t cg_fmu_state_size(const cg_fmu_state_t *state) { return state->size; }
-
-int cg_fmu_serialize(cg_fmu_t *fmu, const cg_fmu_state_t *state, void *bytes, size_t size)
+int cg_fmu_state_size(const cg_fmu_t *fmu, const void *state, size_t *size)
 {
-    if (bytes == NULL || size < state->size) {
-        return cg_fmu_say(fmu, CG_FMU_ERROR, "room for %lu bytes is needed", (unsigned long)state->size);
+    if (size == NULL) {
+        return cg_fmu_say(fmu, CG_FMU_ERROR, "an argument is NULL");
     }
-    memcpy(bytes, &state->memory, state->size);
+    const cg_fmu_state_t *const own = cg_fmu_state_own(fmu, state);
+    if (own == NULL) {
+        return CG_FMU_ERROR;
+    }
+    *size = own->size;
     return CG_FMU_OK;
 }
 
-cg_fmu_state_t *cg_fmu_deserialize(cg_fmu_t *fmu, const void *bytes, size_t size)
+int cg_fmu_serialize(const cg_fmu_t *fmu, const void *state, void *bytes, size_t size)
+{
+    const cg_fmu_state_t *const own = cg_fmu_state_own(fmu, state);
+    if (own == NULL) {
+        return CG_FMU_ERROR;
+    }
+    if (bytes == NULL || size < own->size) {
+        return cg_fmu_say(fmu, CG_FMU_ERROR, "room for %lu bytes is needed", (unsigned long)own->size);
+    }
+    memcpy(bytes, &own->memory, own->size);
+    return CG_FMU_OK;
+}
+
+/* NULL: no memory, or the bytes are damaged or of another FMU. */
+static cg_fmu_state_t *cg_fmu_state_read(cg_fmu_t *fmu, const void *bytes, size_t size)
 {
     cg_fmu_memory_t memory;
     if (bytes == NULL || size < sizeof memory) {
@@ -178,4 +224,17 @@ cg_fmu_state_t *cg_fmu_deserialize(cg_fmu_t *fmu, const void *bytes, size_t size
         memcpy(cg_fmu_state_bytes(state), bytes, size);
     }
     return state;
+}
+
+int cg_fmu_deserialize(cg_fmu_t *fmu, const void *bytes, size_t size, void **state)
+{
+    if (state == NULL) {
+        return cg_fmu_say(fmu, CG_FMU_ERROR, "an argument is NULL");
+    }
+    cg_fmu_state_t *const found = cg_fmu_state_read(fmu, bytes, size);
+    if (found == NULL) {
+        return cg_fmu_say(fmu, CG_FMU_ERROR, "the saved state is damaged, or is of another FMU");
+    }
+    *state = found;
+    return CG_FMU_OK;
 }
