@@ -1,6 +1,6 @@
-"""The committed texts: `generated/`, with one form of each main catalogue system, and the pairs in `runtime/c/`.
+"""The committed texts: one form of each main catalogue system here, pairs in `runtime/c`, `_abi.pxi` in `runtime/core`.
 
-`python -m chaplygin.generated` compares both with what is emitted now; `--update` rewrites them.
+`python -m chaplygin.generated` compares them with what is emitted now; `--update` rewrites them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from chaplygin.codegen.emit import binding
 from chaplygin.codegen.emit.method_headers import MADE, runtime_headers
 from chaplygin.codegen.emit.targets import emit
 from chaplygin.systems import example
@@ -33,6 +34,7 @@ GOLDEN = {
 def committed_texts() -> dict[str, str]:
     """{path below the root of the checkout: text} for every committed file that the generator emits."""
     texts = {f"runtime/c/{name}": text for name, text in runtime_headers().items()}
+    texts["runtime/core/_abi.pxi"] = binding.binding_text()
     for name, form in GOLDEN.items():
         files = emit(example(name).system.equations(form).program).files
         texts |= {f"generated/{file}": text for file, text in files.items()}
@@ -47,6 +49,9 @@ def differences(root: Path) -> list[str]:
     endings = (".c", ".h", ".pyx", ".pxd", ".pxi", ".pyi", ".txt")
     found = {p for p in generated.iterdir() if p.suffix in endings and p.name not in by_cython}
     found |= {p for p in (root / "runtime" / "c").glob("*.h") if MADE in p.read_text(encoding="utf-8")}
+    found |= {
+        p for p in (root / "runtime" / "core").glob("*.pxi") if binding.MADE in p.read_text(encoding="utf-8")
+    }
     texts = {root / name: text for name, text in committed_texts().items()}
     wrong = [f"{path}: missing" for path in sorted(texts.keys() - found)]
     wrong += [f"{path}: not emitted by the generator" for path in sorted(found - texts.keys())]
@@ -65,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
         for name, text in committed_texts().items():
             (options.root / name).write_text(text, encoding="utf-8", newline="\n")
     wrong = differences(options.root)
-    print("\n".join(wrong) if wrong else "generated and runtime/c: up to date")
+    print("\n".join(wrong) if wrong else "generated and runtime: up to date")
     return 1 if wrong else 0
 
 
