@@ -12,7 +12,6 @@ import pytest
 from chaplygin.codegen.declare import contacts
 from chaplygin.runtime.draws import distributions as laws
 from chaplygin.runtime.interface import assumptions, description, statuses
-from chaplygin.runtime.problem import inputs
 from chaplygin.runtime.problem.option_table import OPTIONS
 from chaplygin.runtime.results import event_record
 
@@ -92,12 +91,6 @@ def test_kinds_of_quantities_and_what_kernels_take(values: dict[str, dict[str, i
 def test_flags(values: dict[str, dict[str, int]]) -> None:
     assert values["flag"] == assumptions.FLAGS
     assert values["flag"] == {name: getattr(assumptions, name) for name in assumptions.FLAGS}
-
-
-def test_kinds_of_inputs(values: dict[str, dict[str, int]]) -> None:
-    assert values["signal"] == {
-        f"SIGNAL_{n}": getattr(inputs, n) for n in ("CONSTANT", "HOLD", "LINEAR", "CALL", "CUBIC", "MOVING")
-    }
 
 
 def test_choices_of_options(values: dict[str, dict[str, int]]) -> None:

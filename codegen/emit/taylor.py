@@ -152,9 +152,10 @@ class _SeriesText:
                 lines.append("const cg_real_t index = cg_splat((double)k);")
             elif text == "inverse":
                 lines.append("const cg_real_t inverse = cg_splat(cg_taylor_inverse[k]);")
-            elif text == "clock" or text[0] == "u":
-                slope = one if text == "clock" else f"CG_FN(taylor_slope)(run, {text[1:]})"
-                lines.append(f"const cg_real_t {text} = k == 1 ? {slope} : {zero};")
+            elif text == "clock":
+                lines.append(f"const cg_real_t clock = k == 1 ? {one} : {zero};")
+            elif text[0] == "u":
+                lines.append(f"const cg_real_t {text} = CG_FN(taylor_input)(run, {text[1:]}, k);")
         return lines
 
     def coefficients(self) -> list[str]:

@@ -192,8 +192,8 @@ static int cg_block_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
     valid = valid && cg_block_counter_valid(saved->n_jac) && cg_block_counter_valid(saved->n_lu)
         && cg_block_small_valid(saved->n_stiff) && cg_block_small_valid(saved->n_calm) && cg_block_small_valid(saved->n_wait)
         && (run->implicit || !(saved->stiff || saved->last_stiff));
-    valid = valid && saved->status <= CG_TERMINAL_EVENT && !(saved->input_kind & ~(CG_INPUT_SLOPE | CG_INPUT_CALL | CG_INPUT_CURVE))
-        && (run->signals != NULL || !(saved->input_kind & (CG_INPUT_SLOPE | CG_INPUT_CURVE)))
+    valid = valid && saved->status <= CG_TERMINAL_EVENT && !(saved->input_kind & ~(CG_INPUT_MOVES | CG_INPUT_CALL))
+        && (run->signals != NULL || !(saved->input_kind & CG_INPUT_MOVES))
         && (run->input_fn != NULL || !(saved->input_kind & CG_INPUT_CALL));
     return valid;
 }

@@ -18,11 +18,12 @@ static void cg_driver_forget_point(cg_run_t *run)
 static void cg_driver_put_segment(cg_run_t *run, int32_t i, const cg_segment_t *segment)
 {
     run->u_time[i] = segment->time;
-    run->u_value[i] = segment->value;
-    run->u_slope[i] = segment->curve[0];
-    memcpy(run->u_curve + (ptrdiff_t)CG_CURVE * i, segment->curve, sizeof segment->curve);
-    run->input_kind |= run->signals[i].kind >= CG_SIGNAL_CUBIC ? CG_INPUT_CURVE : 0;
-    run->input_kind |= segment->curve[0] != 0.0 ? CG_INPUT_SLOPE : 0;
+    run->u_value[i] = segment->c[0];
+    run->u_slope[i] = segment->c[1];
+    memcpy(run->u_curve + (ptrdiff_t)CG_CURVE * i, segment->c + 1, CG_CURVE * sizeof *segment->c);
+    for (int k = 1; k <= CG_CURVE; k++) {
+        run->input_kind |= segment->c[k] != 0.0 ? CG_INPUT_MOVES : 0;
+    }
 }
 
 cg_time_t cg_run_segment(cg_run_t *run, cg_time_t t)
@@ -36,8 +37,8 @@ cg_time_t cg_run_segment(cg_run_t *run, cg_time_t t)
             run->input_kind |= CG_INPUT_CALL;
         }
         if (signal->kind == CG_SIGNAL_MOVING) {
-            run->input_kind |= CG_INPUT_CURVE; /* it goes on as it was set */
-        } else if (cg_signal_sampled(signal)) {
+            run->input_kind |= CG_INPUT_MOVES; /* it goes on as it was set */
+        } else if (signal->kind == CG_SIGNAL_POLYNOMIAL) {
             cg_segment_t segment;
             t_stop = cg_signal_segment(signal, t, run->direction, t_stop, &segment);
             cg_driver_put_segment(run, i, &segment);
@@ -287,7 +288,7 @@ static int cg_driver_loop(cg_run_t *run, cg_record_t *record, int64_t budget)
 int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
 {
     const int status = cg_driver_loop(run, record, budget);
-    if (run->input_kind & CG_INPUT_CURVE) { /* for a caller who changes some of them, and for the rest to go on from there */
+    if (run->input_kind & CG_INPUT_MOVES) { /* for a caller who changes some of them, and for the rest to go on from there */
         const int found = cg_run_inputs(run, run->t, run->x);
         return status < 0 || found == CG_OK ? status : (run->status = found);
     }

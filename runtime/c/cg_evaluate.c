@@ -24,7 +24,7 @@
 #undef CG_N
 #undef CG_FN
 
-/* Number of samples before t in the direction of time: times <= t forward, times < t backward. */
+/* Number of knots before t in the direction of time: times <= t forward, times < t backward. */
 static int64_t cg_evaluate_samples_before(const cg_signal_t *signal, cg_time_t t, double direction)
 {
     int64_t low = 0, high = signal->n;
@@ -49,11 +49,6 @@ int cg_signal_rated(const cg_model_t *model)
     return 0;
 }
 
-int cg_signal_sampled(const cg_signal_t *signal)
-{
-    return signal->kind == CG_SIGNAL_HOLD || signal->kind == CG_SIGNAL_LINEAR || signal->kind == CG_SIGNAL_CUBIC;
-}
-
 cg_time_t cg_signal_segment(const cg_signal_t *signal, cg_time_t t, double direction, cg_time_t t_stop,
                             cg_segment_t *segment)
 {
@@ -62,17 +57,7 @@ cg_time_t cg_signal_segment(const cg_signal_t *signal, cg_time_t t, double direc
     const int64_t knot = direction > 0.0 ? after : after - 1;
     memset(segment, 0, sizeof *segment);
     segment->time = signal->t[before];
-    if (signal->kind == CG_SIGNAL_CUBIC) {
-        const double *const coefficients = signal->value + (CG_CURVE + 1) * before;
-        segment->value = coefficients[0];
-        memcpy(segment->curve, coefficients + 1, sizeof segment->curve);
-    } else {
-        segment->value = signal->value[before];
-    }
-    if (signal->kind == CG_SIGNAL_LINEAR && after > 0 && after < signal->n) {
-        segment->curve[0] = (signal->value[after] - signal->value[before])
-            / cg_time_span(signal->t[before], signal->t[after]);
-    }
+    memcpy(segment->c, signal->value + signal->n_powers * before, sizeof(double) * (size_t)signal->n_powers);
     const int inside = knot >= 0 && knot < signal->n && direction * cg_time_span(signal->t[knot], t_stop) > 0.0;
     return inside ? signal->t[knot] : t_stop;
 }
@@ -83,10 +68,10 @@ void cg_signal_moving(const cg_model_t *model, int32_t i, cg_time_t t, const dou
     double factor = 1.0;
     memset(segment, 0, sizeof *segment);
     segment->time = t;
-    segment->value = u[i * apart];
+    segment->c[0] = u[i * apart];
     for (int32_t k = 1; k <= CG_CURVE && i + k < model->n_inputs && model->inputs[i + k].flags & CG_RATE; k++) {
         factor /= (double)k;
-        segment->curve[k - 1] = factor * u[(i + k) * apart];
+        segment->c[k] = factor * u[(i + k) * apart];
     }
 }
 

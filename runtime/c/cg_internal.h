@@ -8,11 +8,10 @@
 
 int cg_options_valid(const cg_run_t *run); /* whether tolerances and step options are within their ranges */
 
-/* A polynomial: `value`, and the coefficients of the first and further powers of the time since `time`. */
+/* A polynomial: the coefficients of the powers of the time since `time`, from 0 on. */
 typedef struct cg_segment {
     cg_time_t time;
-    double value;
-    double curve[CG_CURVE];
+    double c[CG_CURVE + 1];
 } cg_segment_t;
 
 /* Its value after the time s; the coefficients are `apart` from one another. */
@@ -22,9 +21,8 @@ static inline double cg_curve_at(double value, const double *curve, ptrdiff_t ap
 }
 
 int cg_signal_rated(const cg_model_t *model); /* whether an input is the rate of another one */
-int cg_signal_sampled(const cg_signal_t *signal); /* whether it has segments */
 
-/* The segment of a sampled signal from t on in `direction`, up to the returned time, at most t_stop. */
+/* The segment of a polynomial signal from t on in `direction`, up to the returned time, at most t_stop. */
 cg_time_t cg_signal_segment(const cg_signal_t *signal, cg_time_t t, double direction, cg_time_t t_stop,
                             cg_segment_t *segment);
 

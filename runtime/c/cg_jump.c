@@ -67,9 +67,9 @@ static double cg_jump_input(const cg_run_t *run, int32_t i, double side, double 
     const double moment = side * run->direction * cg_step_smallest(run->t);
     cg_segment_t at;
     cg_signal_segment(&run->signals[i], cg_time_outside(run, run->t + moment), run->direction, run->t_end, &at);
-    const double s = cg_time_span(at.time, cg_time_outside(run, run->t)), *const c = at.curve;
+    const double s = cg_time_span(at.time, cg_time_outside(run, run->t)), *const c = at.c + 1;
     *slope = c[0] + s * (2.0 * c[1] + s * (3.0 * c[2]));
-    return cg_curve_at(at.value, c, 1, s);
+    return cg_curve_at(at.c[0], c, 1, s);
 }
 
 /* The `beside` of cg_jump_at_t. */
@@ -79,7 +79,7 @@ static int cg_jump_beside(void *context, double *u, double *u_slope)
     int found = 0;
     for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
         double slopes[2];
-        if (!cg_signal_sampled(&run->signals[i])) {
+        if (run->signals[i].kind != CG_SIGNAL_POLYNOMIAL) {
             continue;
         }
         const double before = cg_jump_input(run, i, -1.0, &slopes[0]), after = cg_jump_input(run, i, 1.0, &slopes[1]);

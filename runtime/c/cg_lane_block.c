@@ -79,8 +79,8 @@ static void cg_lane_block_layout_carried(cg_lanes_run_t *run, char *base, size_t
                                &run->log_old, &run->t_anchor, &run->n_anchor};
     int64_t **const counts[8] = {&run->n_trials, &run->n_rejected, &run->n_rhs,     &run->rejected,
                                  &run->active,   &run->fresh,      &run->unstarted, &run->status};
-    double **const inputs[4] = {&run->u, &run->u_time, &run->u_value, &run->u_slope};
-    run->n_carried = 7 + 8 + (4 + CG_CURVE) * run->n_u + cg_lanes_p_rows(run);
+    double **const inputs[3] = {&run->u, &run->u_time, &run->u_value};
+    run->n_carried = 7 + 8 + (3 + CG_CURVE) * run->n_u + cg_lanes_p_rows(run);
     run->carried = cg_take(base, offset, (int64_t)run->n_carried * run->lanes);
     if (base == NULL) {
         return;
@@ -92,7 +92,7 @@ static void cg_lane_block_layout_carried(cg_lanes_run_t *run, char *base, size_t
     for (int i = 0; i < 8; i++, row += run->lanes) {
         *counts[i] = (int64_t *)(void *)row;
     }
-    for (int i = 0; i < 4; i++, row += (int64_t)run->n_u * run->lanes) {
+    for (int i = 0; i < 3; i++, row += (int64_t)run->n_u * run->lanes) {
         *inputs[i] = row;
     }
     run->u_curve = row;

@@ -65,7 +65,7 @@ typedef struct cg_twin {
     int32_t rows;
 } cg_twin_t;
 
-enum { TWINS = 11 };
+enum { TWINS = 10 };
 
 static void cg_lane_events_twins(const cg_lanes_run_t *run, cg_twin_t *twins)
 {
@@ -80,7 +80,6 @@ static void cg_lane_events_twins(const cg_lanes_run_t *run, cg_twin_t *twins)
         {single->u, run->u, run->n_u},
         {single->u_time, run->u_time, run->n_u},
         {single->u_value, run->u_value, run->n_u},
-        {single->u_slope, run->u_slope, run->n_u},
         {single->u_curve, run->u_curve, CG_CURVE * run->n_u}};
     memcpy(twins, all, sizeof all);
 }

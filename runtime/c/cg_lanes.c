@@ -38,10 +38,9 @@ void cg_lane_put_segment(cg_lanes_run_t *run, int32_t lane, int32_t i, const cg_
 {
     const int64_t lanes = run->lanes, at = i * lanes + lane;
     run->u_time[at] = segment->time;
-    run->u_value[at] = segment->value;
-    run->u_slope[at] = segment->curve[0];
+    run->u_value[at] = segment->c[0];
     for (int64_t k = 0; k < CG_CURVE; k++) {
-        run->u_curve[(CG_CURVE * i + k) * lanes + lane] = segment->curve[k];
+        run->u_curve[(CG_CURVE * i + k) * lanes + lane] = segment->c[k + 1];
     }
 }
 
@@ -52,11 +51,11 @@ static void cg_lanes_segment(cg_lanes_run_t *run, int32_t lane)
     run->t_stop[lane] = run->t_end;
     for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
         const cg_signal_t *const signal = &run->signals[i];
-        if (cg_signal_sampled(signal)) {
+        if (signal->kind == CG_SIGNAL_POLYNOMIAL) {
             cg_segment_t segment;
             run->t_stop[lane] = cg_signal_segment(signal, run->t[lane], run->direction, run->t_stop[lane], &segment);
             cg_lane_put_segment(run, lane, i, &segment);
-            run->u[(int64_t)i * lanes + lane] = segment.value;
+            run->u[(int64_t)i * lanes + lane] = segment.c[0];
             run->fresh[lane] = -1;
         } else if (signal->kind == CG_SIGNAL_MOVING && run->n_trials[lane] == 0) { /* a trajectory begins */
             cg_segment_t segment;
@@ -338,8 +337,8 @@ int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options)
         if (options->signals[i].kind == CG_SIGNAL_CALL) {
             return CG_UNSUPPORTED;
         }
-        run->input_kind |= options->signals[i].kind == CG_SIGNAL_LINEAR ? CG_INPUT_SLOPE : 0;
-        run->input_kind |= options->signals[i].kind >= CG_SIGNAL_CUBIC ? CG_INPUT_CURVE : 0;
+        const int held = options->signals[i].kind == CG_SIGNAL_POLYNOMIAL && options->signals[i].n_powers == 1;
+        run->input_kind |= options->signals[i].kind >= CG_SIGNAL_POLYNOMIAL && !held ? CG_INPUT_MOVES : 0;
     }
     run->signals = options->signals;
     run->stop = options->stop;

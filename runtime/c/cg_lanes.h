@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define CG_LANES_LAYOUT 13 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
+#define CG_LANES_LAYOUT 14 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
 
 struct cg_detector;
 
@@ -97,8 +97,7 @@ typedef struct cg_lanes_run {
     double *u; /* modes, and inputs where the right-hand side was called last: not, as a rule, those at t */
     double *u_time;
     double *u_value;
-    double *u_slope;
-    double *u_curve; /* [n_u][3][lanes] */
+    double *u_curve; /* [n_u][CG_CURVE][lanes] */
     double *p; /* parameters, then the results of model->hoist */
 
     /* [lanes], carried too */

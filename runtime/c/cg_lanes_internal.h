@@ -26,7 +26,7 @@ static inline void cg_lane_inputs(const cg_lanes_run_t *run, int32_t lane, doubl
 {
     const int32_t lanes = run->lanes;
     for (int32_t i = 0, at = lane; i < run->n_u; i++, at += lanes) {
-        const int moves = run->input_kind != 0 && i < run->model->n_inputs && run->signals[i].kind >= CG_SIGNAL_LINEAR;
+        const int moves = run->input_kind != 0 && i < run->model->n_inputs && run->signals[i].kind >= CG_SIGNAL_POLYNOMIAL;
         const double *const curve = run->u_curve + CG_CURVE * i * lanes + lane;
         u[i * apart] = moves ? cg_curve_at(run->u_value[at], curve, lanes, t - run->u_time[at]) : run->u[at];
     }

@@ -48,13 +48,11 @@ typedef int (*CG_FN(slope_t))(CG_RUN *run, cg_real_t t, const cg_real_t *x, cg_r
 /* A trial step over h: the state at its end in x_trial. */
 typedef int (*CG_FN(trial_t))(CG_RUN *run, cg_real_t t, cg_real_t h, CG_FN(slope_t) slope);
 
-/* The inputs that are linear between samples, or polynomials, at time t, to u. */
+/* The inputs that are polynomials at time t, to u. */
 static inline void CG_FN(ramps)(const CG_RUN *run, cg_real_t t, cg_real_t *u)
 {
     for (int32_t i = 0; i < run->model->n_inputs; i++) {
-        if (run->signals[i].kind == CG_SIGNAL_LINEAR) {
-            u[i] = CG_REALS(run->u_value)[i] + CG_REALS(run->u_slope)[i] * (t - CG_KNOT(run, i));
-        } else if (run->signals[i].kind >= CG_SIGNAL_CUBIC) {
+        if (run->signals[i].kind >= CG_SIGNAL_POLYNOMIAL) {
             const cg_real_t *const c = CG_REALS(run->u_curve) + (ptrdiff_t)CG_CURVE * i;
             const cg_real_t s = t - CG_KNOT(run, i);
             u[i] = CG_REALS(run->u_value)[i] + s * (c[0] + s * (c[1] + s * c[2]));
@@ -86,7 +84,7 @@ static CG_INLINE void CG_FN(exchange)(CG_RUN *run)
 /* Updates run->u to time t. Called only if run->input_kind is nonzero. */
 CG_UNUSED static inline int CG_FN(inputs)(cg_run_t *run, double t, const double *x)
 {
-    if (run->input_kind & (CG_INPUT_SLOPE | CG_INPUT_CURVE)) {
+    if (run->input_kind & CG_INPUT_MOVES) {
         CG_FN(ramps)(run, t, run->u);
     }
     if (run->input_kind & CG_INPUT_CALL) {

@@ -22,7 +22,7 @@ extern "C" {
 
 /* Part of every method compiled into a model: one from another version of this header is not used. Increase it with
  * every change of cg_run_t or of the meaning of its members. */
-#define CG_RUN_LAYOUT 25
+#define CG_RUN_LAYOUT 26
 
 #define CG_ALIGN 64u /* of every block, in bytes */
 
@@ -37,36 +37,34 @@ extern "C" {
 #define CG_BLOCK(name, size) _Alignas(64) unsigned char name[size]
 #endif
 
-#define CG_CURVE 3 /* coefficients of a polynomial input, after its value */
+#define CG_CURVE 3 /* coefficients of an input that is a polynomial, after its value */
 #define CG_PAD 4
 #define CG_PADDED(n) (((n) + (CG_PAD - 1)) / CG_PAD * CG_PAD)
 
 /* How the inputs of a model are given. */
 enum cg_signal_kind {
-    CG_SIGNAL_CONSTANT = 0, /* run->u[i], as set by the caller */
-    CG_SIGNAL_HOLD = 1,     /* value[j] for t[j] <= t < t[j + 1] */
-    CG_SIGNAL_LINEAR = 2,   /* linear between the samples */
-    CG_SIGNAL_CALL = 3,     /* written by run->input_fn */
-    CG_SIGNAL_CUBIC = 4,    /* a polynomial of the third degree from each sample on */
-    CG_SIGNAL_MOVING = 5    /* run->u[i] as set by the caller, at the start or before cg_run_inputs_changed; from then on it
-                             * moves with its rates, the inputs that follow it with CG_RATE among their flags */
+    CG_SIGNAL_CONSTANT = 0,   /* run->u[i], as set by the caller */
+    CG_SIGNAL_CALL = 1,       /* written by run->input_fn */
+    CG_SIGNAL_POLYNOMIAL = 2, /* a polynomial of the time from each of the times t on; steps end at these */
+    CG_SIGNAL_MOVING = 3      /* run->u[i] as set by the caller, at the start or before cg_run_inputs_changed; from then on it
+                               * moves with its rates, the inputs that follow it with CG_RATE among their flags */
 };
 
-/* One input. Before the first and after the last sample, a sampled input has the value of that sample; but where it is
- * CUBIC, the first polynomial holds before the first sample too, and the last one after the last. */
+/* One input. With one coefficient at each time it is held until the next, with two it is linear in between. The first
+ * polynomial holds before its time too, the last one ever after; where two times are equal, the later counts. */
 typedef struct cg_signal {
     int32_t kind;        /* enum cg_signal_kind */
-    int32_t reserved;
-    int64_t n;           /* samples; at least 1 if the kind is HOLD or LINEAR */
-    const cg_time_t *t;  /* n times, not decreasing; two equal times are a jump */
-    const double *value; /* n values; CUBIC: [n][4] coefficients of the powers of the time since the sample, from 0 on */
+    int32_t n_powers;    /* POLYNOMIAL: coefficients at each time, 1 to CG_CURVE + 1 */
+    int64_t n;           /* times; POLYNOMIAL: at least 1 */
+    const cg_time_t *t;  /* n times, not decreasing */
+    const double *value; /* [n][n_powers] coefficients of the powers of the time since t, from 0 on */
 } cg_signal_t;
 
 /* Writes the inputs of kind CG_SIGNAL_CALL to u (length n_inputs + n_modes). Any result except CG_OK ends the run. */
 typedef int (*cg_input_fn_t)(void *context, double t, const double *x, double *u);
 
 /* Bits of run->input_kind: what to do before a call of the right-hand side. */
-enum cg_input_kind { CG_INPUT_SLOPE = 1, CG_INPUT_CALL = 2, CG_INPUT_CURVE = 4 };
+enum cg_input_kind { CG_INPUT_MOVES = 1, CG_INPUT_CALL = 2 };
 
 /* What the state at the end of each step is moved back to, by the model's kernels `correction` and `correction_all`. */
 enum cg_projection {
@@ -178,10 +176,10 @@ typedef struct cg_run {
     double *atol;    /* [ld] an option: absolute tolerance of each state; 1 in the padding */
     double *p;       /* [n_parameters], then the [n_hoisted] results of model->hoist */
     double *u;       /* [n_u] inputs and modes as the right-hand side sees them */
-    cg_time_t *u_time; /* [n_u] u = u_value + u_slope * (t - u_time) inside a segment */
+    cg_time_t *u_time; /* [n_u] u = u_value + s (u_curve[0] + s (u_curve[1] + s u_curve[2])), s = t - u_time, in a segment */
     double *u_value; /* [n_u] */
-    double *u_slope; /* [n_u] how fast they change; zero for those that are held, or called */
-    double *u_curve; /* [n_u][3] for those that are polynomials: the coefficients after u_value */
+    double *u_slope; /* [n_u] how fast they change where u was evaluated last; zero for those that are called */
+    double *u_curve; /* [n_u][CG_CURVE] */
     cg_signal_t *moving; /* [n_inputs] what `signals` is from cg_run_init on, if an input has a rate: those that have one, and
                           * their rates, are MOVING; else empty */
     double *work;    /* [n_work] scratch space for the kernels */

@@ -119,7 +119,7 @@ static int CG_FN(taylor_step)(CG_RUN *run)
 #else
     const int bounded = run->rejected || run->log_old <= CG_LEAST_LOG;
     double *const h = &run->h;
-    if (CG_NU(run) > 0 && (run->input_kind & (CG_INPUT_CALL | CG_INPUT_CURVE))) {
+    if (CG_NU(run) > 0 && (run->input_kind & CG_INPUT_CALL)) {
         return CG_UNSUPPORTED;
     }
 #endif

@@ -61,9 +61,11 @@ cdef extern from "cg_run.h" nogil:
     enum: CG_PAD
     enum: CG_SIGNAL_CONSTANT
     enum: CG_SIGNAL_CALL
+    enum: CG_SIGNAL_POLYNOMIAL
     enum: CG_SIGNAL_MOVING
     ctypedef struct cg_signal_t:
         int32_t kind
+        int32_t n_powers
         int64_t n
         const double *t
         const double *value

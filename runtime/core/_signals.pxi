@@ -17,10 +17,10 @@ cdef class _Signals:
             raise MemoryError
         self.inputs, self.n_states = inputs, n_states
         for i, signal in inputs.signals.items():
-            times, values = signal.times, signal.values
-            self.table[i].kind, self.table[i].n = signal.kind, len(times)
+            times, rows = signal.times, signal.rows
+            self.table[i].kind, self.table[i].n_powers, self.table[i].n = CG_SIGNAL_POLYNOMIAL, rows.shape[1], len(times)
             self.table[i].t = <const double *> cnp.PyArray_DATA(times)
-            self.table[i].value = <const double *> cnp.PyArray_DATA(values)
+            self.table[i].value = <const double *> cnp.PyArray_DATA(rows)
         for i in inputs.functions:
             self.table[i].kind = CG_SIGNAL_CALL
         for rows in inputs.moving:

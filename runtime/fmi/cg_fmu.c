@@ -73,7 +73,7 @@ static int cg_fmu_arrays(cg_fmu_t *fmu)
         most = (size_t)lengths[i] > most ? (size_t)lengths[i] : most;
     }
     const size_t inputs = (size_t)model->n_inputs, values = (size_t)(model->n_parameters + fmu->n_kinks);
-    fmu->offset = calloc(2 * (indicators + most) + known + values + 6 * inputs, sizeof(double));
+    fmu->offset = calloc(2 * (indicators + most) + known + values + (2 + CG_FMU_POWERS) * inputs, sizeof(double));
     fmu->ramps = calloc(inputs + 1, sizeof *fmu->ramps);
     if (fmu->offset == NULL || fmu->ramps == NULL) {
         return 0;
@@ -84,7 +84,7 @@ static int cg_fmu_arrays(cg_fmu_t *fmu)
     fmu->direction = fmu->weight + most;
     fmu->parameters = fmu->direction + known;
     fmu->slope = fmu->parameters + values;
-    fmu->ends = fmu->slope + 2 * inputs;
+    fmu->powers = fmu->slope + 2 * inputs;
     return 1;
 }
 

@@ -24,6 +24,7 @@
 #define CG_FMU_DEFAULT_TOLERANCE 1e-9
 #define CG_FMU_HYSTERESIS 1e-12
 #define CG_FMU_MAX_STEPS 10000000 /* between two communication points */
+#define CG_FMU_POWERS 3           /* coefficients of an input over a step: it has two derivatives at most */
 
 /* The kernels from which an FMU takes its quantities. */
 enum cg_fmu_kernel { CG_FMU_RHS, CG_FMU_OUTPUTS, CG_FMU_INVARIANTS, CG_FMU_GUARDS, CG_FMU_CONTACTS, CG_FMU_KERNELS };
@@ -135,8 +136,8 @@ typedef struct cg_fmu {
     double *parameters; /* [n_parameters + n_kinks]: p for the kernels of Co-Simulation that depend on sides */
     double *slope;      /* [2][n_inputs] first and second derivatives of the inputs at the start of the next step,
                          * Co-Simulation of FMI 2.0; 0: constant */
-    double *ends;       /* [n_inputs][4] the values of these inputs at both ends of the step, or their coefficients */
-    double span[3];     /* the times of these ends, and where the run is at the beginning, but for rounding the same */
+    double *powers;     /* [n_inputs][CG_FMU_POWERS] the inputs in the step, as polynomials of the time since it began */
+    double begin;       /* when it began */
     cg_signal_t *ramps; /* [n_inputs] the inputs of the step */
     char *name;
     cg_fmu_log_t log;

@@ -312,66 +312,34 @@ static int cg_fmu_events_step_valid(const cg_fmu_t *fmu, double t, double h)
     return CG_FMU_OK;
 }
 
-enum { CG_FMU_COEFFICIENTS = CG_CURVE + 1 };
-
-/* An input, or a rate of one, is a polynomial over the step. */
-static void cg_fmu_events_curve(cg_fmu_t *fmu, int32_t i, double value, double slope, double half)
-{
-    const cg_signal_t curve = {CG_SIGNAL_CUBIC, 0, 1, fmu->span + 2, fmu->ends + CG_FMU_COEFFICIENTS * i};
-    double *const c = fmu->ends + CG_FMU_COEFFICIENTS * i;
-    c[0] = value;
-    c[1] = slope;
-    c[2] = half;
-    c[3] = 0.0;
-    fmu->run->u[i] = value;
-    fmu->ramps[i] = curve;
-    fmu->run->signals = fmu->ramps;
-}
-
-/* Makes the inputs that have a derivative ramps over the step, or parabolas; their rates are what was set, or 0. */
-static void cg_fmu_events_ramp(cg_fmu_t *fmu, double t, double h)
+/* Makes the inputs that have a derivative lines or parabolas over the step, and their rates the derivatives of these. */
+static void cg_fmu_events_ramp(cg_fmu_t *fmu)
 {
     cg_run_t *const run = fmu->run;
-    fmu->span[0] = t;
-    fmu->span[1] = t + h;
-    fmu->span[2] = run->t;
+    fmu->begin = run->t;
     for (int32_t i = 0; i < fmu->model.n_inputs; i++) {
-        const double slope = fmu->slope[i], second = fmu->slope[fmu->model.n_inputs + i];
         const int32_t rates = cg_fmu_rates(fmu, i);
-        const cg_signal_t ramp = {slope != 0.0 ? CG_SIGNAL_LINEAR : CG_SIGNAL_CONSTANT, 0, 2, fmu->span,
-                                  fmu->ends + CG_FMU_COEFFICIENTS * i};
-        fmu->ends[CG_FMU_COEFFICIENTS * i] = run->u[i];
-        fmu->ends[CG_FMU_COEFFICIENTS * i + 1] = run->u[i] + h * slope;
-        fmu->ramps[i] = ramp;
-        run->signals = slope != 0.0 ? fmu->ramps : run->signals;
-        if (second != 0.0 || rates > 0) {
-            cg_fmu_events_curve(fmu, i, run->u[i], slope, 0.5 * second);
+        const double series[5] = {run->u[i], fmu->slope[i], fmu->slope[fmu->model.n_inputs + i], 0.0, 0.0};
+        const int moves = rates > 0 || series[1] != 0.0 || series[2] != 0.0;
+        for (int32_t k = 0; k <= rates; k++) {
+            double *const c = fmu->powers + CG_FMU_POWERS * (i + k);
+            const cg_signal_t ramp = {moves ? CG_SIGNAL_POLYNOMIAL : CG_SIGNAL_CONSTANT, CG_FMU_POWERS, 1, &fmu->begin, c};
+            c[0] = run->u[i + k] = series[k];
+            c[1] = series[k + 1];
+            c[2] = 0.5 * series[k + 2];
+            fmu->ramps[i + k] = ramp;
         }
-        if (rates > 0) {
-            cg_fmu_events_curve(fmu, i + 1, slope, second, 0.0);
-        }
-        if (rates > 1) {
-            cg_fmu_events_curve(fmu, i + 2, second, 0.0, 0.0);
-        }
+        run->signals = moves ? fmu->ramps : run->signals;
         i += rates;
     }
 }
 
 /* The end of such a step: the inputs keep the values that they have reached. */
-static void cg_fmu_events_level(cg_fmu_t *fmu, double t)
+static void cg_fmu_events_level(cg_fmu_t *fmu)
 {
-    cg_run_t *const run = fmu->run;
-    for (int32_t i = 0; run->signals != NULL && i < fmu->model.n_inputs; i++) {
-        const double *const c = fmu->ends + CG_FMU_COEFFICIENTS * i, s = run->t - fmu->span[2];
-        if (fmu->ramps[i].kind == CG_SIGNAL_CUBIC) {
-            run->u[i] = c[0] + s * (c[1] + s * c[2]);
-        } else {
-            run->u[i] = run->t == fmu->span[1] ? c[1] : c[0] + (run->t - t) * fmu->slope[i];
-        }
-    }
     memset(fmu->slope, 0, 2 * (size_t)fmu->model.n_inputs * sizeof(double));
-    run->signals = NULL;
-    run->input_kind = 0;
+    fmu->run->signals = NULL;
+    fmu->run->input_kind = 0;
 }
 
 int cg_fmu_advance(cg_fmu_t *fmu, double t, double h, cg_fmu_step_t *result)
@@ -392,7 +360,7 @@ int cg_fmu_advance(cg_fmu_t *fmu, double t, double h, cg_fmu_step_t *result)
         return CG_FMU_ERROR;
     }
     int status = fmu->memory.tuned ? cg_fmu_tune(fmu) : CG_OK;
-    cg_fmu_events_ramp(fmu, t, h);
+    cg_fmu_events_ramp(fmu);
     status = status == CG_OK ? cg_run_extend(run, t + h) : status;
     if (detector != NULL) {
         /* A log without room makes the run pause before an event is handled. */
@@ -406,7 +374,7 @@ int cg_fmu_advance(cg_fmu_t *fmu, double t, double h, cg_fmu_step_t *result)
     if (detector != NULL) {
         detector->log = NULL;
     }
-    cg_fmu_events_level(fmu, t);
+    cg_fmu_events_level(fmu);
     result->t = run->t;
     result->event = fmu->memory.pending = status == CG_EVENTS_FULL;
     result->terminate = fmu->memory.terminal = status == CG_TERMINAL_EVENT;

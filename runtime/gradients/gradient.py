@@ -151,6 +151,7 @@ def backward(
     The steps are those for the derivatives by `names`.
     """
     model, t0 = start.model, start.t
+    start.inputs.check_reach(t0, t1)
     np_ = len(start.p)
     timed = [part for part in terms.samples if part.event is None]
     times = np.concatenate([*(part.times for part in timed), [t1]])

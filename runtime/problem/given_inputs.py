@@ -5,13 +5,12 @@ An input is one of
 - a number, constant over the whole run;
 - ``(times, values)`` or ``(times, values, "zoh")``: each value is held until the next sample;
 - ``(times, values, "linear")``: linear interpolation between the samples;
-- ``(times, values, "cubic")``, or `cubic` of the two: a cubic spline, a function of the time;
-- a function ``f(t)`` or ``f(t, y)`` that returns a number; y is the state vector. The arguments without a default
-  decide which, see `InputFunction`: splines of SciPy are f(t).
+- ``(times, values, "cubic")``, or `cubic` of the two: a cubic spline;
+- a spline of SciPy, of degree 3 at most;
+- another function ``f(t)`` or ``f(t, y)`` that returns a number; y is the state vector. The arguments without a default
+  decide which, see `InputFunction`.
 
-The first value holds before the first sample, the last one after the last sample. Two samples at the same time are a
-jump. The integrator ends a step at each sample that is held or linear, so that jumps and kinks do not reduce the
-accuracy.
+All but the first and the last are polynomials between times at which steps end, see `polynomials`.
 
 One function f(t) or f(t, y) can give all inputs: it returns a vector in their order, or a dict by name. Inputs that are
 not given are 0.
@@ -31,10 +30,10 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.assumptions import RATE, check_row
-from ..interface.messages import short
-from .input_functions import Cubic, InputFunction, Together, samples_of, spline
-from .input_rates import Polynomials, check_held, followed, of_cubic, of_function, slope_of_lines, with_rates
-from .inputs import HOLD, LINEAR, Inputs, Signal
+from .input_functions import InputFunction, Together
+from .input_rates import followed, of_function, with_rates
+from .inputs import Inputs
+from .polynomials import Polynomial, polynomial
 
 
 def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tuple[int, ...] = ()) -> Inputs:
@@ -54,16 +53,15 @@ def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tup
     if isinstance(value, Inputs) and value.names == names:
         return value
     numbers: list[Any] = [0.0] * len(names)
-    signals: dict[int, Signal | Polynomials] = {}
+    signals: dict[int, Polynomial] = {}
     functions: dict[int, InputFunction] = {}
     given = specs(value, names, count, flags)
     for rows in followed(flags, [i for i in range(len(names)) if given[i] is not None]):
-        assumed = bool(flags) and bool(flags[rows[0]] & ~RATE)
-        made = _made([names[i] for i in rows], given[rows[0]], count, assumed)
+        made = _made([names[i] for i in rows], given[rows[0]], count)
         for i, each in zip(rows, made):
             if isinstance(each, InputFunction):
                 functions[i] = each
-            elif isinstance(each, (Signal, Polynomials)):
+            elif isinstance(each, Polynomial):
                 signals[i] = each
             else:
                 numbers[i] = each
@@ -73,34 +71,22 @@ def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tup
         values = np.array(numbers, dtype=np.float64)
     for i, bits in enumerate(flags):
         if bits and i in signals:
-            check_row("inputs", names[i], bits, signals[i].values)
+            check_row("inputs", names[i], bits, signals[i].rows[:, 0])
         elif bits and i not in functions:
             check_row("inputs", names[i], bits, values[i])
     _check_rates(names, flags, given, count)
     for rows in with_rates(flags):
-        signal = signals.get(rows[0])
-        if len(rows) > 1 and isinstance(signal, Signal) and signal.kind == HOLD:
-            check_held([names[i] for i in rows], signal.times, signal.values)
+        if rows[0] in signals:  # rates are needed even where something is given for them
+            signals[rows[0]].with_rates([names[i] for i in rows[:2]])
     return Inputs(names, values, signals, functions, flags if any(flags) else ())
 
 
-def _made(names: list[str], spec: Any, count: int | None, assumed: bool) -> list[Any]:
-    """An input and its rates: numbers, signals and functions. `assumed`: each value of it is to be checked."""
-    rates: list[Any] = [0.0] * (len(names) - 1)
-    if _is_sampled(spec, count):
-        spec = _sampled(names[0], spec)
-    if isinstance(spec, Signal):
-        if rates and spec.kind != HOLD:
-            rates[0] = slope_of_lines(names, spec.times, spec.values)
-        return [spec, *rates]
-    if callable(spec):
-        if not rates:
-            return [InputFunction(names[0], spec)]
-        found = list(of_cubic(names, spec) if isinstance(spec, Cubic) else of_function(names, spec))
-        if assumed and isinstance(found[0], Polynomials):
-            found[0] = InputFunction(names[0], spec)
-        return found
-    return [spec if count is not None else _number(names[0], spec), *rates]
+def _made(names: list[str], spec: Any, count: int | None) -> list[Any]:
+    """An input and its rates: numbers, polynomials and functions."""
+    if _is_sampled(spec, count) or callable(spec):
+        found = polynomial(names[0], spec)
+        return list(of_function(names, spec) if found is None else found.with_rates(names))
+    return [spec if count is not None else _number(names[0], spec), *[0.0] * (len(names) - 1)]
 
 
 def _number(name: str, spec: Any) -> float:
@@ -188,27 +174,8 @@ def entries_named(names: tuple[str, ...], flags: Sequence[int], values: Any) -> 
 
 
 def is_function(spec: Any) -> bool:
-    """Whether the entry of an input is a function or a cubic spline, which only Python evaluates."""
-    return callable(spec) or (
-        isinstance(spec, tuple) and len(spec) == 3 and isinstance(spec[2], str) and spec[2] == "cubic"
-    )
-
-
-def _sampled(name: str, spec: Sequence[Any]) -> Signal | Cubic:
-    if len(spec) not in (2, 3):
-        raise ArgumentError(
-            f"inputs: {name} has {len(spec)} entries; give (times, values) or (times, values, 'linear')"
-        )
-    kind = spec[2] if len(spec) == 3 else "zoh"
-    if not isinstance(kind, str) or kind not in ("zoh", "linear", "cubic"):
-        raise ArgumentError(
-            f"inputs: {name} is sampled with {short(kind)}; give 'zoh', 'linear' or 'cubic', as in "
-            "(times, values, 'linear'), or (times, values) alone"
-        )
-    if kind == "cubic":
-        return spline(f"inputs: {name}", spec[0], spec[1])
-    moments, samples = samples_of(f"inputs: {name}", spec[0], spec[1])
-    return Signal(LINEAR if kind == "linear" else HOLD, moments, samples)
+    """Whether the entry of an input is a function that only Python evaluates."""
+    return callable(spec) and polynomial("", spec) is None
 
 
 def _order(names: tuple[str, ...]) -> str:

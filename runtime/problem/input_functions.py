@@ -1,4 +1,4 @@
-"""Inputs that are functions: f(t), f(t, y), and cubic splines through samples."""
+"""Inputs that are functions f(t) or f(t, y), one for each or one for all."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ class Together:
         self._last: tuple[float, bytes, dict[str, Any]] | None = None
 
     def parts(self) -> list[Callable[..., Any]]:
-        """The function of each input: of a spline of vectors, where rates are needed, its entry, which tells them."""
-        if max(map(len, self.own)) > 1 and callable(getattr(self.given.given, "derivative", None)):
+        """The function of each input: of a spline of vectors its entry, which tells its rates."""
+        if callable(getattr(self.given.given, "derivative", None)):
             entries = entries_of(self.given.given, [names[0] for names in self.own])
             if entries is not None:
                 return entries
@@ -192,76 +192,3 @@ class OfTime(OfState):
 
 
 _NO_STATE = np.empty(0)
-
-
-class Cubic:
-    """A cubic spline through samples, f(t): see `cubic`."""
-
-    def __init__(self, times: Array, values: Array) -> None:
-        self.times, self.values = times, values
-        self._spline = scipy.interpolate.CubicSpline(times, values)
-
-    @property
-    def coefficients(self) -> Array:
-        """Of the powers 0 to 3 of the time since each sample but the last, (k - 1, 4)."""
-        return np.ascontiguousarray(self._spline.c[::-1].T)
-
-    def __call__(self, t: Any) -> Any:
-        """The value at a time, or at an array of times; before the first sample and after the last, theirs."""
-        found = self._spline(np.clip(t, self.times[0], self.times[-1]))
-        return float(found) if np.ndim(t) == 0 else found
-
-
-def cubic(t: Any, v: Any) -> Cubic:
-    """A smooth input through samples: the cubic spline with s(t_i) = v_i, an input of a run or a function of the time.
-
-    Its first two derivatives are continuous, and the third at the second and the last but one sample ("not a knot",
-    SciPy's `CubicSpline`; with two samples the straight line, with three the parabola). Before the first sample and
-    after the last, their values hold. ``(t, v, "cubic")`` among `inputs` is the same.
-
-    t, v : (k,) with k >= 2, the times, which increase, and the values.
-
-    A run takes it as any function of the time: steps do not end at the samples, and what takes no functions (lanes,
-    batches, Taylor's method) takes no splines. Raises `ArgumentError` for other shapes,
-    times that do not increase, and what is not finite.
-
-    >>> import chaplygin as cg
-    >>> push = cg.cubic([0, 1, 2, 3], [0, 1, 8, 27])
-    >>> round(push(1.5), 12)
-    3.375
-    """
-    return spline("cubic", t, v)
-
-
-def spline(what: str, times: Any, values: Any) -> Cubic:
-    """The spline through samples; errors begin with `what`."""
-    moments, samples = samples_of(what, times, values)
-    if len(moments) < 2:
-        raise ArgumentError(f"{what} has one sample; a cubic spline needs two or more")
-    if (np.diff(moments) == 0).any():
-        i = int(np.flatnonzero(np.diff(moments) == 0)[0])
-        raise ArgumentError(
-            f"{what} has two samples at {moments[i]:.17g}; a cubic spline has no jumps: the times must increase"
-        )
-    return Cubic(moments, samples)
-
-
-def samples_of(what: str, times: Any, values: Any) -> tuple[Array, Array]:
-    """Times (k,) that do not decrease, and values (k,); errors begin with `what`."""
-    kind, _, name = what.rpartition(": ")
-    prefix = f"{kind}: " if kind else ""
-    moments = arguments.array(f"{prefix}times of {name}", times)
-    samples = arguments.array(f"{prefix}values of {name}", values)
-    if moments.ndim != 1 or moments.shape != samples.shape or not moments.size:
-        raise ArgumentError(
-            f"{what} has times of shape {moments.shape} and values of shape {samples.shape}; "
-            "two 1-D arrays of the same length are needed"
-        )
-    if not (np.isfinite(moments).all() and np.isfinite(samples).all()):
-        raise ArgumentError(f"{what} has a time or value that is not finite")
-    if (np.diff(moments) < 0).any():
-        i = int(np.flatnonzero(np.diff(moments) < 0)[0])
-        raise ArgumentError(
-            f"{prefix}times of {name} must not decrease: {moments[i]:.17g}, then {moments[i + 1]:.17g}"
-        )
-    return moments, samples

@@ -1,4 +1,4 @@
-"""Inputs of a run: signals, functions and numbers, prepared once and evaluated anywhere; `given_inputs` makes them."""
+"""Inputs of a run: polynomials, functions and numbers, prepared once; `given_inputs` makes them."""
 
 from __future__ import annotations
 
@@ -19,57 +19,13 @@ from ..interface.arguments import Array
 from ..interface.assumptions import RATE, check_row
 from ..interface.messages import written
 from .input_functions import InputFunction
-from .input_rates import Derivative, Polynomials, moved_from, powers, rated, with_rates
+from .input_rates import Derivative, rated, with_rates
+from .polynomials import Polynomial, moved_from, powers
 
 SLOPE_STEP, NARROWER, LEVELS = 8e-3, 1 / 8, 9
 """The distance of differences, as a part of a step, how it shrinks, how often at most; as in cg_evaluate.c."""
 WEIGHTS = 25 / 12, -4.0, 3.0, -4 / 3, 1 / 4
 """Of values at equal distances, from the last one back, in its slope times that distance."""
-CONSTANT, HOLD, LINEAR, CALL, CUBIC, MOVING = range(6)
-"""Kinds of `enum cg_signal_kind` in cg_run.h."""
-
-
-@dataclass(frozen=True, eq=False)
-class Signal:
-    """A sampled input: `kind` HOLD or LINEAR, times (k,) not decreasing, values (k,)."""
-
-    kind: int
-    times: Array
-    values: Array
-
-    @property
-    def given(self) -> Any:
-        """The samples as a caller gives them."""
-        return self.times, self.values, "linear" if self.kind == LINEAR else "zoh"
-
-    def at(self, t: Array, side: Any = "right") -> Array:
-        """Values at times t (N,); at a sample that of later times, or with the side "left" of earlier ones."""
-        index = np.searchsorted(self.times, t, side=side) - 1
-        left = np.maximum(index, 0)
-        held = self.values[left]
-        if self.kind == HOLD:
-            return held
-        right = np.minimum(left + 1, len(self.times) - 1)
-        width = self.times[right] - self.times[left]
-        inside = (index >= 0) & (width > 0)
-        fraction = np.where(inside, (t - self.times[left]) / np.where(width > 0, width, 1.0), 0.0)
-        return np.asarray(held + fraction * (self.values[right] - held))
-
-    def before(self, t: Array) -> Array:
-        """Values at times t (N,); at a sample those of the times before it."""
-        return self.at(t, "left")
-
-    def slopes(self, t: Array, direction: float) -> Array:
-        """The derivatives by the time at times t (N,); at a sample, those from which a run in this direction comes."""
-        if self.kind != LINEAR:
-            return np.zeros(t.shape)
-        right = np.searchsorted(self.times, t, side="left" if direction > 0 else "right")
-        inside = (right > 0) & (right < len(self.times))
-        right = np.where(inside, right, 0)
-        width = self.times[right] - self.times[right - 1]
-        return np.where(
-            inside, (self.values[right] - self.values[right - 1]) / np.where(inside, width, 1.0), 0.0
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +34,7 @@ class Inputs:
 
     names: tuple[str, ...]
     values: Array
-    signals: Mapping[int, Signal | Polynomials]
+    signals: Mapping[int, Polynomial]
     functions: Mapping[int, InputFunction]
     flags: tuple[int, ...] = ()
     """The assumptions about each input, see `assumptions`, and which are rates; () where no input has any."""
@@ -117,7 +73,7 @@ class Inputs:
         for index, signal in self.signals.items():
             u[index] = signal.at(moments)
             if left is not None and left.any():
-                u[index, left] = signal.before(moments[left])
+                u[index, left] = signal.at(moments[left], side="left")
         if self.start is not None:
             for rows in self.moving:
                 u[rows] = _moved(u[rows], moments - self.start)
@@ -159,16 +115,21 @@ class Inputs:
         return found
 
     def check_reach(self, t0: float, t1: float) -> None:
-        """Raise ArgumentError if a run from t0 to t1 leaves the samples of an input whose second rate it needs."""
-        for signal in self.signals.values():
-            if isinstance(signal, Polynomials):
-                low, high = signal.within
-                if min(t0, t1) < low or max(t0, t1) > high:
-                    raise ArgumentError(
-                        f"inputs: {signal.name} has samples from t = {low:.17g} to {high:.17g}, and its value holds "
-                        f"before and after them: its rate jumps there, but the model needs its second one; give "
-                        f"samples from t = {min(t0, t1):.17g} to {max(t0, t1):.17g}"
-                    )
+        """Raise ArgumentError if polynomials are not as assumed in a run from t0 to t1.
+
+        Or if it leaves the samples of an input whose second rate it needs.
+        """
+        first, last = sorted((t0, t1))
+        for i, signal in self.signals.items():
+            if self.flags and self.flags[i] & ~RATE:
+                check_row("inputs", self.names[i], self.flags[i], signal.extremes(first, last))
+            low, high = signal.within
+            if first < low or last > high:
+                raise ArgumentError(
+                    f"inputs: {signal.name} has samples from t = {signal.times[0]:.17g} to {signal.times[-1]:.17g}, "
+                    "and its value holds before and after them: its rate jumps there, but the model needs its second "
+                    f"one; give samples from t = {first:.17g} to {last:.17g}"
+                )
 
     def of_time(self, t0: float, states: Array) -> Array:
         """u at the start where the states are not all known: functions of these count as 0."""
@@ -232,21 +193,13 @@ class Inputs:
         plain = self.names, self.values.shape, self.flags, *self.signals, *self.functions
         found = zlib.crc32(self.values.tobytes(), zlib.crc32(written(plain).encode(), first))
         for signal in self.signals.values():
-            found = zlib.crc32(signal.times.tobytes(), zlib.crc32(repr(signal.kind).encode(), found))
-            found = zlib.crc32(signal.values.tobytes(), found)
+            found = zlib.crc32(signal.rows.tobytes(), zlib.crc32(signal.times.tobytes(), found))
         return found
 
     def suit(self, method: str) -> Inputs:
         """These inputs; raises ArgumentError if the method cannot take them."""
         if self.functions and method == arguments.SERIES:
             raise arguments.no_series([self.names[i] for i in self.functions])
-        curves = [self.names[i] for i, signal in self.signals.items() if isinstance(signal, Polynomials)]
-        curves += [self.names[rows[0]] for rows in self.moving]
-        if curves and method == arguments.SERIES:
-            raise ArgumentError(
-                f"method {method!r} takes inputs that are constant or linear in time, and {', '.join(curves)} are "
-                "curves; take another method"
-            )
         return self
 
     def part(self, first: int, last: int) -> Inputs:

@@ -9,7 +9,6 @@ import numpy as np
 from chaplygin.errors import ArgumentError
 
 from ..interface.arguments import Array
-from ..problem.input_rates import Polynomials
 from ..problem.inputs import Inputs
 from .dense import Dense
 from .series import ENOUGH, POINTS, Series
@@ -36,12 +35,7 @@ class Inside:
         if self.inputs is None:
             return self.with_modes(u, begin, end)
         for i, signal in self.inputs.signals.items():
-            if isinstance(signal, Polynomials):
-                u[i] = signal.at(t, 0.5 * (begin + end))
-                continue
-            first, second = 0.75 * begin + 0.25 * end, 0.25 * begin + 0.75 * end
-            low, high = signal.at(first), signal.at(second)
-            u[i] = low + (high - low) * (t - first) / (second - first)
+            u[i] = signal.at(t, 0.5 * (begin + end))
         self.inputs.call_functions(t, y, u)
         return self.with_modes(u, begin, end)
 

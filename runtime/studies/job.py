@@ -21,7 +21,7 @@ from ..interface import arguments
 from ..interface.arguments import Array
 from ..model.lanes import lane_set, one_at_a_time
 from ..problem.consistency import held
-from ..problem.given_inputs import is_function
+from ..problem.given_inputs import is_function, specs
 from ..problem.options import RunOptions
 from ..statistics.part import Part
 from ..statistics.sketches import BLOCK
@@ -46,11 +46,8 @@ def observer_of(job: StudyJob) -> Observer | None:
         return None
     model = job.model
     how = job.options.checked(model)
-    controls = job.given["inputs"]
-    controls = (
-        controls.values() if isinstance(controls, Mapping) else controls if controls is not None else ()
-    )
-    apart = one_at_a_time(model, how, callable(controls) or any(map(is_function, controls)))
+    controls = specs(job.given["inputs"], model.inputs, job.count, model._input_flags)
+    apart = one_at_a_time(model, how, any(map(is_function, controls)))
     width = lane_set(model, how.method, job.lanes, job.count, apart)[1]
     try:
         return Observer.of(model, [(found.kind, found.what) for _, found in wanted.values()], width)

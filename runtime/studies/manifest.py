@@ -21,8 +21,8 @@ from chaplygin._version import __version__
 from chaplygin.errors import ArgumentError, ChaplyginError
 
 from ..interface import arguments
-from ..problem.input_functions import Cubic
 from ..problem.options import DEFAULTS, RunOptions
+from ..problem.polynomials import polynomial
 from .collect import TAGS
 from .collector import Collector
 from .precision import Precision
@@ -245,9 +245,10 @@ def _plain(value: Any) -> Any:
         return {arguments.plain_name(name): _plain(entry) for name, entry in value.items()}
     if isinstance(value, tuple):
         return [_plain(entry) for entry in value]
-    if isinstance(value, Cubic):
-        return _plain((value.times, value.values, "cubic"))
     if callable(value):
+        pieces = polynomial("", value)
+        if pieces is not None:
+            return _plain(pieces.given if isinstance(pieces.given, tuple) else (pieces.times, pieces.rows))
         named = value if hasattr(value, "__qualname__") else type(value)
         return f"{named.__module__}.{named.__qualname__}"
     table = np.asarray(value, dtype=np.float64)

@@ -64,7 +64,7 @@ from chaplygin.runtime.interface.files import (
     get_include as get_include,
     get_library_sources as get_library_sources,
 )
-from chaplygin.runtime.problem.input_functions import cubic as cubic
+from chaplygin.runtime.problem.polynomials import cubic as cubic
 from chaplygin.runtime.results.solution import Solution as Solution
 from chaplygin.runtime.steppers.stepper import Stepper as Stepper
 from chaplygin.runtime.studies.collect import (

@@ -35,6 +35,30 @@ static inline cg_run_t *make_probe(enum probe_kind kind, double threshold, const
     return run;
 }
 
+/* A signal that is held or linear between n samples, and its polynomials. */
+typedef struct samples {
+    double t[8], rows[16];
+    cg_signal_t signal;
+} samples_t;
+
+static inline void set_samples(samples_t *samples, int linear, int64_t n, const double *t, const double *value)
+{
+    const int64_t begin = linear; /* what is linear holds before its first sample */
+    const cg_signal_t signal = {CG_SIGNAL_POLYNOMIAL, 1 + linear, n + begin, samples->t, samples->rows};
+    samples->signal = signal;
+    samples->t[0] = t[0];
+    samples->rows[0] = value[0];
+    samples->rows[1] = 0.0;
+    for (int64_t j = 0; j < n; j++) {
+        const double width = j + 1 < n ? t[j + 1] - t[j] : 0.0;
+        samples->t[begin + j] = t[j];
+        samples->rows[(1 + linear) * (begin + j)] = value[j];
+        if (linear) {
+            samples->rows[2 * (begin + j) + 1] = width > 0.0 ? (value[j + 1] - value[j]) / width : 0.0;
+        }
+    }
+}
+
 static inline int go(cg_run_t *run, double t0, const double *x0, double t_end, cg_record_t *record)
 {
     const int status = cg_run_start(run, t0, x0, t_end);

@@ -46,14 +46,15 @@ int main(int argc, char **argv)
     const size_t size = cg_run_size(model, argv[1]);
     cg_run_t *const run = cg_run_new(size);
     const int first = atoi(argv[5]), last = atoi(argv[6]), rate = atoi(argv[7]);
-    const cg_time_t knots[2] = {CG_TIME(first, rate), CG_TIME(last, rate)};
-    const double values[2] = {0.0, 1.0};
+    const cg_time_t knots[3] = {CG_TIME(first, rate), CG_TIME(first, rate), CG_TIME(last, rate)};
+    const double values[6] = {0.0, 0.0, 0.0, 1.0 / cg_time_span(knots[0], knots[2]), 1.0, 0.0};
     cg_signal_t signals[4];
     double x[32];
     memset(signals, 0, sizeof signals);
     for (int i = 0; i < 4; i++) {
-        signals[i].kind = CG_SIGNAL_LINEAR;
-        signals[i].n = 2;
+        signals[i].kind = CG_SIGNAL_POLYNOMIAL;
+        signals[i].n_powers = 2;
+        signals[i].n = 3;
         signals[i].t = knots;
         signals[i].value = values;
     }

@@ -56,11 +56,12 @@ static void test_samples(void)
     static double t[10000];
     for (int m = 0; m < N_METHODS; m++) {
         for (int linear = 0; linear < 2; linear++) {
-            const cg_signal_t signal = {linear ? CG_SIGNAL_LINEAR : CG_SIGNAL_HOLD, 0, 6, knots, samples};
+            samples_t given;
+            set_samples(&given, linear, 6, knots, samples);
             for (int s = 0; s < 5; s++) {
                 const double x0[2] = {0.4, -0.2}, sign = spans[s][1] < spans[s][0] ? -1.0 : 1.0;
                 double x[2] = {0.4, -0.2};
-                cg_run_t *const run = make_wave(methods[m], &signal);
+                cg_run_t *const run = make_wave(methods[m], &given.signal);
                 cg_record_t record = every_step(t, NULL, 0, 10000);
                 exact(x, spans[s][0], spans[s][1], linear);
                 CHECK(go(run, spans[s][0], x0, spans[s][1], &record) == CG_OK);
@@ -83,7 +84,7 @@ static void test_samples(void)
 static void test_dense_output_next_to_a_knot(const char *method)
 {
     /* The interpolant of the step ending at a knot must not use the input after it. */
-    const cg_signal_t signal = {CG_SIGNAL_HOLD, 0, 6, knots, samples};
+    const cg_signal_t signal = {CG_SIGNAL_POLYNOMIAL, 1, 6, knots, samples};
     const double x0[2] = {0.4, -0.2};
     double times[60], y[120];
     cg_run_t *const run = make_wave(method, &signal);
@@ -158,11 +159,12 @@ static void test_changed_by_hand(void)
 
 static void test_save_inside_a_segment(const char *method)
 {
-    const cg_signal_t signal = {CG_SIGNAL_LINEAR, 0, 6, knots, samples};
     const double x0[2] = {0.4, -0.2};
     double end[2];
-    cg_run_t *const run = make_wave(method, &signal);
-    cg_run_t *const other = make_wave(method, &signal);
+    samples_t given;
+    set_samples(&given, 1, 6, knots, samples);
+    cg_run_t *const run = make_wave(method, &given.signal);
+    cg_run_t *const other = make_wave(method, &given.signal);
     void *const saved = malloc(run->size);
     CHECK(saved != NULL);
     CHECK(cg_run_start(run, 0.0, x0, 5.0) == CG_OK && cg_drive(run, NULL, 5) == CG_BUDGET_USED);
@@ -174,6 +176,29 @@ static void test_save_inside_a_segment(const char *method)
     free(saved);
     cg_run_delete(run);
     cg_run_delete(other);
+}
+
+static void test_cubic(const char *method)
+{
+    /* x = t^3 solves x'' + w^2 x = 6 t + w^2 t^3, which is expanded about other times; from t = 2 on w^2 x is the same. */
+    static const double times[3] = {-1.0, 0.5, 2.0};
+    const double s = omega * omega, x0[2] = {-8.0, 12.0};
+    double rows[12] = {0.0};
+    for (int j = 0; j < 2; j++) {
+        const double t = times[j], c[4] = {6.0 * t + s * t * t * t, 6.0 + 3.0 * s * t * t, 3.0 * s * t, s};
+        memcpy(rows + 4 * j, c, sizeof c);
+    }
+    rows[8] = 8.0 * s;
+    const cg_signal_t signal = {CG_SIGNAL_POLYNOMIAL, 4, 3, times, rows};
+    cg_run_t *const run = make_wave(method, &signal);
+    CHECK(go(run, -2.0, x0, 2.0, NULL) == CG_OK);
+    CHECK_NEAR(run->x[0], 8.0, 1e-8);
+    CHECK_NEAR(run->x[1], 12.0, 1e-8);
+    CHECK_NEAR(run->u[0], 12.0 + 8.0 * s, 1e-12); /* at the end, as the last step used it */
+    CHECK_NEAR(run->u_slope[0], 6.0 + 12.0 * s, 1e-12);
+    CHECK(cg_run_extend(run, 3.0) == CG_OK && cg_drive(run, NULL, -1) == CG_OK && run->u[0] == 8.0 * s);
+    CHECK_NEAR(run->x[0], 8.0 + 12.0 * sin(omega) / omega, 1e-8);
+    cg_run_delete(run);
 }
 
 static void test_unset_inputs(void)
@@ -200,6 +225,7 @@ int main(void)
     test_changed_by_hand();
     for (int m = 0; m < N_METHODS; m++) {
         test_save_inside_a_segment(methods[m]);
+        test_cubic(methods[m]);
     }
     CHECK_DONE();
 }

@@ -78,8 +78,8 @@ static double fixed_error(enum stiff_kind kind, double rate, double t0, double t
 /* The same with u = 2 t, sampled. */
 static double driven_error(double h)
 {
-    static const double times[2] = {-2.0, 2.0}, values[2] = {-4.0, 4.0};
-    const cg_signal_t signal = {CG_SIGNAL_LINEAR, 0, 2, times, values};
+    static const double begin = -2.0, values[2] = {-4.0, 2.0};
+    const cg_signal_t signal = {CG_SIGNAL_POLYNOMIAL, 2, 1, &begin, values};
     cg_run_t *const run = make_stiff(STIFF_DRIVEN, 0.0, "rodas5p", 1e6);
     const double start[2] = {exp(0.25), exp(0.25)};
     run->signals = &signal;
@@ -218,11 +218,12 @@ static void test_sampled_input(void)
     /* Quasi-static: x follows u, lagging by slope / rate on a slope. Steps end at the samples. */
     static const double times[4] = {0.0, 1.0, 1.0, 3.0};
     static const double values[4] = {0.0, 1.0, 5.0, 4.0};
-    const cg_signal_t signal = {CG_SIGNAL_LINEAR, 0, 4, times, values};
+    samples_t given;
+    set_samples(&given, 1, 4, times, values);
     const double x0[2] = {0.0, 0.0}, rate = 1e5;
     for (int m = 0; m < 2; m++) {
         cg_run_t *const run = make_stiff(STIFF_DECAY, rate, both[m], 1e-9);
-        run->signals = &signal;
+        run->signals = &given.signal;
         double y[2 * 3];
         const double at[3] = {0.75, 1.0, 2.5};
         cg_record_t record = at_times(at, 3, NULL, y, 2);

@@ -24,7 +24,6 @@ from chaplygin.runtime.interface.statuses import (
     UNCLOSED,
 )
 from chaplygin.runtime.problem import inputs as signals
-from chaplygin.runtime.problem.input_rates import Polynomials
 from chaplygin.runtime.results.dense import Dense, interpolated
 
 if TYPE_CHECKING:
@@ -133,14 +132,10 @@ class Integrator:
         for end in ends if record.direction > 0 else reversed(ends):
             u = inputs.values.tolist()
             middle = np.array([(record.at + end) / 2])
-            held = {i: float(s.at(middle)[0]) for i, s in inputs.signals.items() if s.kind == signals.HOLD}
-            begin = record.at
 
-            def controls(
-                t: float, x: Any, u: list[float] = u, held: Any = held, ends: Any = (begin, end)
-            ) -> list[float]:
+            def controls(t: float, x: Any, u: list[float] = u, inside: Array = middle) -> list[float]:
                 for i, signal in inputs.signals.items():
-                    u[i] = held[i] if i in held else float(_inside(signal, t, ends))
+                    u[i] = float(signal.at(np.array([t]), inside)[0])
                 for i, function in inputs.functions.items():
                     try:
                         u[i] = inputs.number(i, t, function(t, np.array(x)))
@@ -356,19 +351,6 @@ def _cubic(x: Vector, f: Vector, y: Vector, f_new: Vector, h: float) -> Array:
 def smallest_step(t: float) -> float:
     """The smallest step, as in cg_step_smallest."""
     return 4.0 * max(abs(t) * EPSILON, TINY)
-
-
-def _inside(signal: signals.Signal | Polynomials, t: float, ends: tuple[float, float]) -> float:
-    """A signal between two samples: at the ends the value from inside, even if the signal jumps."""
-    if isinstance(signal, Polynomials):
-        return float(signal.at(np.array([t]), np.array([(ends[0] + ends[1]) / 2]))[0])
-    times, values = signal.times, signal.values
-    after = int(np.searchsorted(times, 0.5 * (ends[0] + ends[1]), side="right"))
-    before = max(after - 1, 0)
-    if after in (0, len(times)):
-        return float(values[before])
-    slope = (values[after] - values[before]) / (times[after] - times[before])
-    return float(values[before] + slope * (t - times[before]))
 
 
 def status_of(error: Exception) -> int:

@@ -187,8 +187,10 @@ static void tiny_limited(cg_run_t *run, int adaptive)
     run->max_steps = 200;
 }
 
-static const double knots[5] = {-1.0, 0.4, 0.4, 1.25, 7.0}, levels[5] = {0.0, 1.0, -1.0, 0.5, 0.5};
-static cg_signal_t signal_of_test;
+/* The coefficients of a cubic; fewer of them are a line, or held. */
+static const double knots[5] = {-1.0, 0.4, 0.4, 1.25, 7.0};
+static const double levels[20] = {0.0, 0.7, 0.1, 0.2, 1.0, 1.0, -1.0, -0.3, -1.0, 1.8, 0.4, 0.0, 0.5, 0.0, 0.3, -0.1, 0.5};
+static cg_signal_t signal_of_test = {CG_SIGNAL_POLYNOMIAL, 1, 5, knots, levels};
 
 static void sampled(cg_run_t *run, int adaptive)
 {
@@ -212,11 +214,8 @@ static void test_bits(void)
     CHECK(!cg_lane_set_runs(sets[0]) || memcmp(room, room + sizeof room / sizeof(double) - 1, sizeof(double)) != 0);
     try_all("many times, backward", 2.0, -1.5, MOST_TIMES, NULL);
     across = 0;
-    for (int kind = CG_SIGNAL_HOLD; kind <= CG_SIGNAL_LINEAR; kind++) {
-        signal_of_test.kind = kind;
-        signal_of_test.n = 5;
-        signal_of_test.t = knots;
-        signal_of_test.value = levels;
+    for (int powers = 1; powers <= 4; powers += 3) {
+        signal_of_test.n_powers = powers;
         try_all("sampled input", 0.0, 3.0, 21, sampled);
         try_all("sampled input, backward", 3.0, -2.0, 0, sampled);
     }
@@ -248,8 +247,8 @@ static void test_failures(void)
     try_all("failures, limited, backward", 2.0, 0.0, 0, few_steps);
     try_all("failures, tiny steps", 1.0, 3.0, 5, tiny_steps);
     try_all("failures, tiny steps from t = 0", 0.0, 0.3, 5, tiny_limited);
-    for (int kind = CG_SIGNAL_HOLD; kind <= CG_SIGNAL_LINEAR; kind++) {
-        signal_of_test.kind = kind;
+    for (int powers = 1; powers <= 4; powers += 3) {
+        signal_of_test.n_powers = powers;
         try_all("failures, sampled input", 0.0, 3.0, 21, sampled);
     }
     /* every kind of end has occurred */

@@ -186,7 +186,7 @@ def test_polynomials_in_another_basis(alone: bool) -> None:
 @pytest.mark.parametrize(
     ("spline", "message"),
     [
-        (make_interp_spline(TIMES, COLUMNS, k=1), "a is a spline of degree 1, and the model needs a_ddot"),
+        (make_interp_spline(TIMES, COLUMNS, k=1), "a is a spline of degree 1, so a_dot jumps at t = 0.1"),
         (
             CubicSpline(TIMES, COLUMNS[:, [0, 1, 1]]),
             r"returns 3 entries; 2 are needed, in the order \(a, b\)",

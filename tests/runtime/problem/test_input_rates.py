@@ -126,7 +126,7 @@ def test_differences_of_what_repeats_within_their_widest_distance(hertz: int) ->
 # ---- refusals ----
 
 
-KINKED = PPoly(np.array([[1.0, -1.0], [0.0, 1.0]]), [0.0, 2.0, 4.0])
+KINKED = PPoly(np.array([[1.0, -1.0], [0.0, 2.0]]), [0.0, 2.0, 4.0])
 BROKEN = PPoly(np.array([[0.0, 0.0], [0, 0], [1.0, 1.0], [0.0, 0.0]]), [0.0, 2.0, 4.0])
 
 
@@ -134,14 +134,14 @@ BROKEN = PPoly(np.array([[0.0, 0.0], [0, 0], [1.0, 1.0], [0.0, 0.0]]), [0.0, 2.0
     ("name", "source", "message"),
     [
         ("pivot", (TIMES, PIVOT.samples), r"u is held between .* jumps at t = 0\.1.*give samples .*'cubic'"),
-        ("pivot", (TIMES, PIVOT.samples, "linear"), "u is linear between its samples, so u_dot jumps.*needs u_ddot"),
+        ("pivot", (TIMES, PIVOT.samples, "linear"), "u is linear between its samples, so u_dot jumps.*u_ddot"),
         ("car", (TIMES, TIMES), r"u is held between its samples, and jumps at t = 0\.1"),
         ("car", ([0, 1, 1, 2], [0, 1, 2, 3], "linear"), "u jumps at t = 1, where u_dot"),
         ("car", lambda t, y: y[0], "u is a function of t and y, and the model needs u_dot"),
         ("pivot", lambda t: [1.0] * 4, "u at t = 0 has 4 entries"),
         ("pivot", lambda t: (1.0, math.nan, 0.0), "u_dot at t = 0"),
-        ("pivot", make_interp_spline(TIMES, TIMES, k=1), "u is a spline of degree 1, and the model needs u_ddot"),
-        ("pivot", KINKED, "u is a spline of degree 1, and the model needs u_ddot"),
+        ("pivot", make_interp_spline(TIMES, TIMES**2, k=1), "u is a spline of degree 1, so u_dot jumps at t = 0.1"),
+        ("pivot", KINKED, "u is a spline of degree 1, so u_dot jumps at t = 2, where u_ddot"),
         ("pivot", BROKEN, "u jumps at t = 2, where u_dot"),
         ("pivot", (TIMES[:31], PIVOT.samples[:31], "cubic"), "u has samples .* to 3, .*from t = 0 to 4"),
     ],

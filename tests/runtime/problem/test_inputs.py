@@ -159,13 +159,6 @@ def test_cubic_samples_are_a_spline_that_holds_its_ends(driven: Any) -> None:
         cg.cubic([1, 0], [1, 2])
 
 
-def test_cubic_samples_are_refused_where_functions_are(driven: Any) -> None:
-    samples = {"F": (TIMES, TIMES, "cubic")}
+def test_samples_are_refused_by_batches(driven: Any) -> None:
     with pytest.raises(ArgumentError, match="inputs: F is a function of time; a batch takes"):
-        driven.batch(START, NUMBERS, samples, n=2)
-    with pytest.raises(ArgumentError, match="there are input functions"):
-        driven.ensemble(SPAN, START, NUMBERS, samples, n=2, lanes=2)
-    study = driven.study(
-        SPAN, START, NUMBERS, samples, n=2, collect={"top": cg.quantiles(cg.peak("x"), [0.5])}
-    )
-    assert study.done
+        driven.batch(START, NUMBERS, {"F": (TIMES, TIMES, "cubic")}, n=2)

@@ -1,0 +1,282 @@
+"""Inputs that are polynomials of the time, piece by piece: samples, splines, and numbers that move with their rates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from chaplygin._lazy import later
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
+from ..interface.messages import short
+
+scipy = later("scipy")
+
+_SMOOTH = 1e-8
+"""Jumps as a part of an input's size that are rounding errors of splines."""
+_ROUNDING = 16 * float(np.finfo(float).eps)
+_KINDS = {"zoh": 1, "linear": 2, "cubic": 4}
+"""How samples are joined: the number of coefficients between two of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Polynomial:
+    """An input that is a polynomial from each time on, a function of the time; `cg_signal_t` of cg_run.h.
+
+    u(t) = sum_j rows[i, j] (t - times[i])^j until the next time, with `times` (k,) not decreasing and `rows` (k, m),
+    m <= 4. The first one holds before its time too, the last one ever after; where two times are equal, the later
+    counts.
+
+    `given` : what the caller gave; None for a rate that follows from it.
+    `ends` : the last time belongs to the piece before it: rates of samples jump there, and more runs end than begin so.
+    `name`, `within` : the input whose second rate is needed, and the times between which its first one does not jump.
+    """
+
+    times: Array
+    rows: Array
+    given: Any = None
+    ends: bool = False
+    name: str = ""
+    within: tuple[float, float] = (-math.inf, math.inf)
+
+    def __call__(self, t: Any) -> Any:
+        """The value at a time, or at an array of times."""
+        found = self.at(np.asarray(t, dtype=np.float64))
+        return float(found) if np.ndim(t) == 0 else found
+
+    def at(self, t: Array, of: Array | None = None, side: Any = "right") -> Array:
+        """Values at times t, by the pieces in which the times `of` are, by default the same.
+
+        One of the `times` is in the piece that begins there, or with the side "left" in the one that ends.
+        """
+        here = t if of is None else of
+        place = np.searchsorted(self.times, here, side=side) - 1
+        if self.ends:
+            place = np.where(here == self.times[-1], len(self.times) - 2, place)
+        place = np.maximum(place, 0)
+        return _values(self.rows[place], t - self.times[place])
+
+    def slopes(self, t: Array, direction: float) -> Array:
+        """The derivatives by the time at times t; at one of the `times`, as a run in this direction arrives there."""
+        return self.rate.at(t, side="left" if direction > 0 else "right")
+
+    @property
+    def rate(self) -> Polynomial:
+        """The derivative by the time."""
+        rows = self.rows[:, 1:] * np.arange(1.0, self.rows.shape[1])
+        return replace(self, rows=rows if rows.size else np.zeros((len(rows), 1)), given=None)
+
+    def extremes(self, low: float, high: float) -> Array:
+        """Values between two times, the least and the largest among them; inside of pieces, less by their rounding."""
+        begin = np.append(low, np.maximum(low, self.times[1:]))
+        end = np.append(np.minimum(high, self.times[1:]), high)
+        _, b, c, d = np.pad(self.rows, ((0, 0), (0, 4 - self.rows.shape[1]))).T
+        with np.errstate(all="ignore"):
+            q = -c - np.copysign(np.sqrt(c * c - 3 * b * d), c)
+            still = self.times + np.array([q / (3 * d), b / q])  # where b + 2 c s + 3 d s^2 = 0
+        inside = np.clip(np.where(np.isfinite(still), still, begin), begin, end)
+        t = np.array([begin, end, *inside])[:, begin <= end]
+        found = _values(self.rows[begin <= end], t - self.times[begin <= end])
+        slack = _ROUNDING * np.abs(found).max(axis=0)
+        found[2:] += np.clip(found[:2].mean(axis=0) - found[2:], -slack, slack)
+        return found.ravel()
+
+    def with_rates(self, names: Sequence[str]) -> list[Polynomial]:
+        """An input and its rates, by their names. Raises ArgumentError if one jumps whose rate is needed."""
+        sampled = isinstance(self.given, tuple)
+        within = self._within() if sampled and len(names) > 2 else self.within
+        found = [replace(self, name=names[0], within=within)]
+        for _ in names[1:]:
+            self._check_smooth(names, found, sampled)
+            found.append(replace(found[-1].rate, ends=sampled))
+        return found
+
+    def _within(self) -> tuple[float, float]:
+        first, last = self.times[0], self.times[-1]
+        jumps = self.slopes(first, -1.0) != 0, self.slopes(last, 1.0) != 0
+        return (float(first) if jumps[0] else -math.inf), (float(last) if jumps[1] else math.inf)
+
+    def _check_smooth(self, names: Sequence[str], found: Sequence[Polynomial], sampled: bool) -> None:
+        row, order, degree = found[-1], len(found) - 1, self.rows.shape[1] - 1
+        t = np.unique(self.times)[
+            row.ends : -1 if row.ends else None
+        ]  # rates of samples may jump there: `within`
+        before = row.at(t, side="left")
+        jumps = np.abs(before - row.at(t)) > _SMOOTH * (np.abs(before) + np.abs(row.rows[:, 0]).max())
+        if jumps.any():
+            joined = (
+                ("held", "linear")[degree > 0] + " between its samples"
+                if sampled
+                else f"a spline of degree {degree}"
+            )
+            kinds = "'cubic'" if len(names) > 2 else "'linear' or 'cubic'"
+            how = (
+                f"{names[0]} is {joined}, {f'so {names[1]}' if order else 'and'}"
+                if degree <= order
+                else names[order]
+            )
+            raise ArgumentError(
+                f"inputs: {how} jumps at t = {t[jumps][0]:.17g}, where {names[order + 1]}, which the model needs, has "
+                f"no value; give samples that are {kinds}, a spline or a function of the time"
+            )
+
+
+def _values(rows: Array, s: Array) -> Array:
+    """The values of polynomials (..., m) at times s after they begin."""
+    found = rows[..., -1] + 0 * s
+    for j in range(rows.shape[-1] - 2, -1, -1):
+        found = rows[..., j] + s * found
+    return np.asarray(found)
+
+
+# ---- what a caller gives ----
+
+
+def polynomial(name: str, given: Any) -> Polynomial | None:
+    """The input that is given as samples or a spline; None for other functions of the time."""
+    if isinstance(given, Polynomial):
+        return given
+    if isinstance(given, (tuple, list)):
+        return _sampled(name, given)
+    return _of_spline(name, given) if callable(getattr(given, "derivative", None)) else None
+
+
+def _sampled(name: str, given: Sequence[Any]) -> Polynomial:
+    if len(given) not in (2, 3):
+        raise ArgumentError(
+            f"inputs: {name} has {len(given)} entries; give (times, values) or (times, values, 'linear')"
+        )
+    kind = given[2] if len(given) == 3 else "zoh"
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise ArgumentError(
+            f"inputs: {name} is sampled with {short(kind)}; give 'zoh', 'linear' or 'cubic', as in "
+            "(times, values, 'linear'), or (times, values) alone"
+        )
+    return _joined(f"inputs: {name}", kind, given[0], given[1])
+
+
+def _joined(what: str, kind: str, times: Any, values: Any) -> Polynomial:
+    """Samples that are held until the next one, or joined by lines or a cubic spline; errors begin with `what`."""
+    t, v = _samples(what, times, values)
+    if kind == "zoh":
+        return Polynomial(t, v[:, None], (t, v, kind))
+    rows = np.zeros((len(t) + 1, _KINDS[kind]))
+    rows[0, 0], rows[1:, 0] = v[0], v
+    if kind == "linear":
+        width = np.diff(t)
+        np.divide(np.diff(v), width, out=rows[1:-1, 1], where=width > 0)
+    else:
+        _check_increasing(what, t)
+        rows[1:-1] = _spline(t, v)
+    return Polynomial(np.concatenate([t[:1], t]), rows, (t, v, kind))
+
+
+def _spline(t: Array, v: Array) -> Array:
+    """The coefficients (k - 1, 4) of the cubic spline "not a knot", in a fifth of the time that SciPy's takes."""
+    h = np.diff(t)
+    m = np.diff(v) / h
+    if len(t) < 4:  # a parabola through three points, a line through two
+        bend = (m[-1] - m[0]) / (t[-1] - t[0])
+        slopes = np.append(m - h * bend, m[-1] + h[-1] * bend)
+    else:
+        first, last = t[2] - t[0], t[-1] - t[-3]
+        right = np.empty(len(t))
+        right[0] = ((h[0] + 2 * first) * h[1] * m[0] + h[0] ** 2 * m[1]) / first
+        right[1:-1] = 3 * (h[1:] * m[:-1] + h[:-1] * m[1:])
+        right[-1] = (h[-1] ** 2 * m[-2] + (2 * last + h[-1]) * h[-2] * m[-1]) / last
+        diagonal = np.concatenate([h[1:2], 2 * (h[:-1] + h[1:]), h[-2:-1]])
+        below, above = np.append(h[1:], last), np.append(first, h[:-1])
+        slopes = scipy.linalg.lapack.dgtsv(below, diagonal, above, right)[3]
+    twist = (slopes[:-1] + slopes[1:] - 2 * m) / h
+    return np.column_stack([v[:-1], slopes[:-1], (m - slopes[:-1]) / h - twist, twist / h])
+
+
+def _check_increasing(what: str, t: Array) -> None:
+    if len(t) < 2:
+        raise ArgumentError(f"{what} has one sample; a cubic spline needs two or more")
+    same = np.flatnonzero(np.diff(t) == 0)
+    if same.size:
+        raise ArgumentError(
+            f"{what} has two samples at {t[same[0]]:.17g}; a cubic spline has no jumps: the times must increase"
+        )
+
+
+def _samples(what: str, times: Any, values: Any) -> tuple[Array, Array]:
+    """Times (k,) that do not decrease, and values (k,); errors begin with `what`."""
+    kind, _, name = what.rpartition(": ")
+    prefix = f"{kind}: " if kind else ""
+    moments = arguments.array(f"{prefix}times of {name}", times)
+    samples = arguments.array(f"{prefix}values of {name}", values)
+    if moments.ndim != 1 or moments.shape != samples.shape or not moments.size:
+        raise ArgumentError(
+            f"{what} has times of shape {moments.shape} and values of shape {samples.shape}; "
+            "two 1-D arrays of the same length are needed"
+        )
+    if not (np.isfinite(moments).all() and np.isfinite(samples).all()):
+        raise ArgumentError(f"{what} has a time or value that is not finite")
+    if (np.diff(moments) < 0).any():
+        i = int(np.flatnonzero(np.diff(moments) < 0)[0])
+        raise ArgumentError(
+            f"{prefix}times of {name} must not decrease: {moments[i]:.17g}, then {moments[i + 1]:.17g}"
+        )
+    return moments, samples
+
+
+def _of_spline(name: str, spline: Any) -> Polynomial | None:
+    """The pieces of a spline of SciPy's, of degree 3 at most, that goes on at its ends; None for others."""
+    of = scipy.interpolate
+    kind = next((each for each in (of.PPoly, of.BSpline) if isinstance(spline, each)), None)
+    if kind is None or type(spline).__call__ is not kind.__call__ or spline.extrapolate is not True:
+        return None
+    if isinstance(spline, of.PPoly):
+        x, c = spline.x, spline.c[::-1]
+    elif spline.c.ndim == 1 and 1 <= spline.k <= 3:
+        x = np.unique(spline.t[spline.k : len(spline.t) - spline.k])
+        c = np.array([spline(x[:-1], j) / math.factorial(j) for j in range(spline.k + 1)])
+    else:
+        return None
+    if c.ndim != 2 or len(c) > 4 or c.dtype != np.float64 or x[0] > x[-1]:
+        return None
+    if not np.isfinite(c).all():
+        raise ArgumentError(f"inputs: {name} is a spline with a coefficient that is not finite")
+    return Polynomial(np.array(x[:-1]), np.ascontiguousarray(c.T), spline)
+
+
+def moved_from(t0: float, derivatives: Sequence[float]) -> list[Polynomial]:
+    """An input and its rates that move from the time t0 on, by what they are then."""
+    at = np.array([t0])
+    return [
+        Polynomial(at, np.array([powers(derivatives[i:])]), float(value))
+        for i, value in enumerate(derivatives)
+    ]
+
+
+def powers(derivatives: Sequence[Any] | Array) -> list[Any]:
+    """The coefficients of the powers 0 to 3 of the time, by a value and its derivatives, numbers or rows of them."""
+    return [*(value / math.factorial(k) for k, value in enumerate(derivatives)), 0.0, 0.0, 0.0][:4]
+
+
+def cubic(t: Any, v: Any) -> Polynomial:
+    """A smooth input through samples: the cubic spline with s(t_i) = v_i, an input of a run or a function of the time.
+
+    Its first two derivatives are continuous, and the third at the second and the last but one sample ("not a knot",
+    SciPy's `CubicSpline`; with two samples the straight line, with three the parabola). Before the first sample and
+    after the last, their values hold. ``(t, v, "cubic")`` among `inputs` is the same.
+
+    t, v : (k,) with k >= 2, the times, which increase, and the values.
+
+    A run takes it as other samples: its steps end at them, and lanes and Taylor's method take it too. Raises
+    `ArgumentError` for other shapes, times that do not increase, and what is not finite.
+
+    >>> import chaplygin as cg
+    >>> push = cg.cubic([0, 1, 2, 3], [0, 1, 8, 27])
+    >>> round(push(1.5), 12)
+    3.375
+    """
+    return _joined("cubic", "cubic", t, v)
