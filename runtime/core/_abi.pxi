@@ -230,7 +230,6 @@ cdef extern from "cg_lanes.h" nogil:
         double *t_old
         double *u
         double *u_time
-        double *u_slope
         double *p
         double *t
         double *h
