@@ -152,6 +152,13 @@ def test_sources_without_rates_are_refused(name: str, source: Any, message: str)
         rated.model.integrate(SPAN, rated.start, rated.numbers, {"u": source})
 
 
+def test_gradients_notice_that_samples_end() -> None:
+    short = {"u": (TIMES[:31], PIVOT.samples[:31], "cubic")}
+    for span in (SPAN, SPAN[::-1]):
+        with pytest.raises(cg.ArgumentError, match=r"u has samples .* to 3, .*from t = 0 to 4"):
+            PIVOT.model.gradient(cg.final("q"), span, PIVOT.start, PIVOT.numbers, short)
+
+
 def test_other_refusals() -> None:
     model, start, numbers = PIVOT.model, PIVOT.start, PIVOT.numbers
     with pytest.raises(cg.ArgumentError, match="u_dot is a number, but u varies; leave u_dot out"):
