@@ -1,7 +1,6 @@
-"""`runtime/core/_abi.pxi`: the parts of the C headers that the Cython binding uses, as declarations for Cython.
+"""`runtime/core/_abi.pxi`: the C headers that the Cython binding uses, as declarations for Cython.
 
-What is declared: each name of a header that occurs in `runtime/core`, of a struct the members that occur there, and the
-types that these need. The headers are read as text: constants, typedefs, structs and prototypes.
+The headers are read as text: constants, typedefs, structs and prototypes. `cg_model.pxi` has the table of a model.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from chaplygin.runtime.interface.files import INCLUDE
 
 MADE = "# Made from the headers of runtime/c by `python -m chaplygin.generated --update`."
 
-_CORE = INCLUDE.parent / "core"
 _ROOTS = ("cg_default.h", "cg_ensemble.h", "cg_adjoint.h", "cg_variational.h", "cg_batch.h", "cg_events.h",
           "cg_quantile.h")  # fmt: skip
 """With the headers that these include, they declare all that the binding uses."""
@@ -27,27 +25,20 @@ _OMITTED = re.compile(
 
 def binding_text() -> str:
     """The contents of `_abi.pxi`."""
-    core = [path for path in _CORE.glob("_*.p[xy][ix]") if path.name != "_abi.pxi"]
-    used = _words(*(path.read_text(encoding="utf-8") for path in core))
-    known = _words((_CORE.parents[1] / "templates" / "cg_model.pxi.in").read_text(encoding="utf-8"))
+    known = _words((INCLUDE.parents[1] / "templates" / "cg_model.pxi.in").read_text(encoding="utf-8"))
     headers: dict[str, str] = {}
     for root in _ROOTS:
         _read(root, headers)
     every: dict[str, tuple[str, str]] = {}
     for header, text in headers.items():
-        for name, declaration in _declared(text, used):
-            every.setdefault(name, (header, declaration))
-    needed, more = set[str](), used & every.keys() - known
-    while more:
-        needed |= more
-        more = _words(*(every[name][1] for name in more)) & every.keys() - needed - known
-    structs = [
-        every[name][1].partition(":")[0] for name in every if name in needed and "struct" in every[name][1]
-    ]
+        for name, declaration in _declared(text):
+            if name not in known:
+                every.setdefault(name, (header, declaration))
+    structs = [text.partition(":")[0] for _, text in every.values() if text.startswith("ctypedef struct")]
     lines = [MADE, "", 'include "../../generated/cg_model.pxi"  # of the modules of models', ""]
     lines += ['cdef extern from "cg_ensemble.h" nogil:', *map(_line, structs)]
     for header in headers:
-        found = [text for name, (home, text) in every.items() if name in needed and home == header]
+        found = [text for home, text in every.values() if home == header]
         if found:
             lines += ["", f'cdef extern from "{header}" nogil:', *map(_line, found)]
     return "\n".join(lines) + "\n"
@@ -55,7 +46,8 @@ def binding_text() -> str:
 
 def _line(text: str) -> str:
     """A declaration in a block, in lines of up to 120 characters."""
-    wide = textwrap.fill(text, 120, initial_indent="    ", subsequent_indent=" " * 12, break_long_words=False)
+    tied = text.replace(") noexcept", ")\u00a0noexcept")  # no line breaks there
+    wide = textwrap.fill(tied, 120, initial_indent="    ", subsequent_indent=" " * 12).replace("\u00a0", " ")
     return wide if "(" in text.partition("\n")[0] else textwrap.indent(text, "    ")
 
 
@@ -73,7 +65,7 @@ def _read(header: str, headers: dict[str, str]) -> None:
         headers[header] = text
 
 
-def _declared(header: str, used: set[str]) -> Iterator[tuple[str, str]]:
+def _declared(header: str) -> Iterator[tuple[str, str]]:
     """The names that a header declares, with their declarations for Cython."""
     for name in re.findall(r"\bCG_\w+", re.sub(r"/\*.*?\*/", "", header, flags=re.S)):
         yield name, f"enum: {name}"
@@ -84,9 +76,8 @@ def _declared(header: str, used: set[str]) -> Iterator[tuple[str, str]]:
             statement = " ".join(text[start : found.start()].split())
             start = found.end()
             if struct := re.fullmatch(r"typedef struct \w+ \{(.*)\} (\w+)", statement):
-                members = [_cython(member) for member in struct[1].split(";")[:-1]]
-                kept = [f"    {member}" for member in members if _name(member) in used]
-                yield struct[2], "\n".join([f"ctypedef struct {struct[2]}:", *(kept or ["    pass"])])
+                members = [f"    {_cython(member)}" for member in struct[1].split(";")[:-1]]
+                yield struct[2], "\n".join([f"ctypedef struct {struct[2]}:", *members])
             elif "(" in statement and not statement.startswith("enum"):
                 made = _cython(statement.partition("{")[0])
                 yield _name(made), made.replace("typedef", "ctypedef", 1)

@@ -3,6 +3,7 @@
 include "../../generated/cg_model.pxi"  # of the modules of models
 
 cdef extern from "cg_ensemble.h" nogil:
+    ctypedef struct cg_lane_method_t
     ctypedef struct cg_signal_t
     ctypedef struct cg_jump_at_t
     ctypedef struct cg_varied_kernels_t
@@ -11,10 +12,13 @@ cdef extern from "cg_ensemble.h" nogil:
     ctypedef struct cg_lanes_run_t
     ctypedef struct cg_rule_t
     ctypedef struct cg_companion_t
+    ctypedef struct cg_cuts_t
+    ctypedef struct cg_guard_t
     ctypedef struct cg_quantity_t
     ctypedef struct cg_observer_t
     ctypedef struct cg_ensemble_t
     ctypedef struct cg_occurrence_t
+    ctypedef struct cg_progress_t
     ctypedef struct cg_shelf_t
     ctypedef struct cg_cursor_t
     ctypedef struct cg_derivative_t
@@ -30,17 +34,42 @@ cdef extern from "cg_ensemble.h" nogil:
     ctypedef struct cg_listener_t
     ctypedef struct cg_detector_memory_t
     ctypedef struct cg_ahead_t
+    ctypedef struct cg_flights_t
     ctypedef struct cg_detector_t
 
 cdef extern from "chaplygin.h" nogil:
+    enum: CG_RESTRICT
+    enum: CG_UNUSED
     enum: CG_ABI_VERSION
+    enum: CG_STATUSES
     enum: CG_OK
+    enum: CG_TERMINAL_EVENT
+    enum: CG_SINGULAR
+    enum: CG_NONFINITE
+    enum: CG_STEP_TOO_SMALL
+    enum: CG_TOO_MANY_STEPS
+    enum: CG_INTERRUPTED
     enum: CG_INPUT_FAILED
     enum: CG_BAD_ARGUMENT
+    enum: CG_ACCUMULATING
     enum: CG_PARADOX
+    enum: CG_TOO_MANY_MODES
+    enum: CG_TANGENT_EVENT
+    enum: CG_RANK_CHANGED
+    enum: CG_UNCLOSED
+    enum: CG_ORDER_MATTERS
+    enum: CG_STATUS_VALUE
+    enum: CG_COORDINATE
     enum: CG_VELOCITY
+    enum: CG_PARAMETER
+    enum: CG_INPUT
     enum: CG_DECLARED
+    enum: CG_OUTPUT
+    enum: CG_REACTION
+    enum: CG_INVARIANT
     enum: CG_RESIDUAL
+    enum: CG_GUARD
+    enum: CG_MODE
     enum: CG_NOT_NEGATIVE
     enum: CG_NOT_POSITIVE
     enum: CG_NOT_ZERO
@@ -50,19 +79,51 @@ cdef extern from "chaplygin.h" nogil:
     enum: CG_ZERO_AT_START
     enum: CG_RATE
     enum: CG_QUATERNION
+    enum: CG_CPU_ANY
+    enum: CG_CPU_AVX2
+    enum: CG_CPU_AVX512
     ctypedef void (*cg_lanes_t)(const double *t, const double *x, const double *p, const double *u, double *out, int32_t
             *status, double *work) noexcept
+    ctypedef struct cg_lane_method_t:
+        cg_method_info_t info
+        void (*prepare)(cg_lanes_run_t *run) noexcept
+        void (*advance)(cg_lanes_run_t *run) noexcept
+        void (*dense)(cg_lanes_run_t *run) noexcept
 
 cdef extern from "cg_default.h" nogil:
+    enum: CG_DEFAULT_H
     const char *cg_default_method(const cg_model_t *model, double rtol, double atol) noexcept
 
+cdef extern from "cg_time.h" nogil:
+    enum: CG_TIME_H
+    enum: CG_TIME
+    enum: CG_TIME_LEAST
+    enum: CG_CLOCK_MEMBERS
+    double cg_time_span(double from_, double to) noexcept
+    int cg_time_valid(double t) noexcept
+
 cdef extern from "cg_run.h" nogil:
+    enum: CG_RUN_H
     enum: CG_RUN_LAYOUT
+    enum: CG_ALIGN
+    enum: CG_BLOCK
+    enum: CG_CURVE
     enum: CG_PAD
+    enum: CG_PADDED
     enum: CG_SIGNAL_CONSTANT
     enum: CG_SIGNAL_CALL
     enum: CG_SIGNAL_POLYNOMIAL
     enum: CG_SIGNAL_MOVING
+    enum: CG_INPUT_MOVES
+    enum: CG_INPUT_CALL
+    enum: CG_PROJECT_NONE
+    enum: CG_PROJECT_CONSTRAINTS
+    enum: CG_PROJECT_ALL
+    enum: CG_STARTS_MODES
+    enum: CG_STARTS_SIDES
+    enum: CG_KINK_GOES_ON
+    enum: CG_KINK_JUMPS
+    enum: CG_KINK_FAINT
     ctypedef struct cg_signal_t:
         int32_t kind
         int32_t n_powers
@@ -72,6 +133,7 @@ cdef extern from "cg_run.h" nogil:
     ctypedef int (*cg_input_fn_t)(void *context, double t, const double *x, double *u) noexcept
     ctypedef struct cg_jump_at_t:
         int32_t starts
+        int32_t asks
         int32_t kink
         int32_t n_blocks
         double t
@@ -79,11 +141,13 @@ cdef extern from "cg_run.h" nogil:
         const double *before
         const double *modes
         const double *u_slope
+        const double *tolerance
         double rtol
         const cg_detector_t *detector
         void *context
         int (*choose)(void *context, const unsigned char *done, const double *x, double *modes) noexcept
         int (*beside)(void *context, double *u, double *u_slope) noexcept
+        void (*tell)(void *context, int32_t cause, double group, const double *before, const double *after, const double *modes) noexcept
     ctypedef int (*cg_jump_t)(const cg_jump_at_t *at, const double *p, double *u, double *x, double *work) noexcept
     ctypedef int (*cg_varied_t)(int32_t blocks, double t, const double *x, const double *p, const double *u, double
             *out, double *work) noexcept
@@ -103,15 +167,19 @@ cdef extern from "cg_run.h" nogil:
         void *input_context
         const cg_signal_t *signals
         const volatile int *stop
+        int (*explicit_step)(cg_run_t *run) noexcept
+        int (*explicit_dense)(cg_run_t *run) noexcept
         cg_jump_t jump
         const cg_varied_kernels_t *varied
         cg_detector_t *detector
         const cg_kernel_entry_t *correction
+        const cg_kernel_entry_t *unmet
         size_t size
         int32_t n
         int32_t n_own
         int32_t n_tangents
         int32_t n_blocks
+        int32_t ld
         int32_t n_u
         int32_t n_stages
         int32_t n_dense
@@ -119,18 +187,27 @@ cdef extern from "cg_run.h" nogil:
         int32_t adaptive
         int32_t implicit
         double *x
+        double *x_old
+        double *x_trial
         double *f
+        double *f_old
         double *k
         double *coef
         double *atol
         double *p
         double *u
         double *u_time
+        double *u_value
         double *u_slope
+        double *u_curve
         cg_signal_t *moving
         double *work
+        double *x_start
         double *moved
         double *jacobian
+        double *matrix
+        double *slope
+        double *fastest
         int32_t *pivots
         double rtol
         double max_step
@@ -141,20 +218,38 @@ cdef extern from "cg_run.h" nogil:
         double t
         double t_old
         double t_end
+        double t_stop
         double direction
         double h
+        double log_old
+        double t_anchor
+        int64_t n_anchor
         int64_t n_steps
+        int64_t n_before
         int64_t n_rejected
+        int64_t n_spent
         int64_t n_rhs
         int64_t n_jac
         int64_t n_lu
+        int32_t have_f
+        int32_t have_dense
+        int32_t input_kind
+        int32_t rejected
         int32_t status
         int32_t recorded
+        int32_t stiff
+        int32_t last_stiff
+        int32_t n_stiff
+        int32_t n_calm
+        int32_t n_wait
 
 cdef extern from "cg_driver.h" nogil:
+    enum: CG_DRIVER_H
     enum: CG_OUTPUT_FULL
     enum: CG_BUDGET_USED
     enum: CG_EVENTS_FULL
+    enum: CG_RUN_TABLE
+    enum: CG_AUTO_EXPLICIT
     const cg_method_t *cg_method_table() noexcept
     int cg_method_find(const cg_model_t *model, const char *name, int32_t flags, cg_method_t *found) noexcept
     size_t cg_run_size(const cg_model_t *model, const char *method) noexcept
@@ -162,14 +257,23 @@ cdef extern from "cg_driver.h" nogil:
     void cg_run_delete(cg_run_t *run) noexcept
     int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char *method, int32_t flags) noexcept
     void cg_run_method(cg_run_t *run, const char *method) noexcept
+    double *cg_run_p(cg_run_t *run) noexcept
+    double *cg_run_u(cg_run_t *run) noexcept
+    double *cg_run_x(cg_run_t *run) noexcept
+    void cg_run_set_tolerances(cg_run_t *run, double rtol, double atol) noexcept
+    void cg_run_set_step(cg_run_t *run, double step) noexcept
+    void cg_run_set_projection(cg_run_t *run, int32_t projection) noexcept
     int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end) noexcept
+    double cg_run_time(const cg_run_t *run) noexcept
     int cg_run_extend(cg_run_t *run, double t_end) noexcept
     void cg_run_inputs_changed(cg_run_t *run) noexcept
+    void cg_run_changed(cg_run_t *run) noexcept
     void cg_run_moved(cg_run_t *run) noexcept
     int cg_run_restore(cg_run_t *run, const void *saved, size_t size) noexcept
     ctypedef struct cg_record_t:
         const double *t_eval
         int64_t n_eval
+        int64_t next_eval
         double *t
         double *y
         int64_t y_row
@@ -184,15 +288,23 @@ cdef extern from "cg_driver.h" nogil:
         int (*watch)(void *context, cg_run_t *run, int stepped) noexcept
         void *watch_context
     int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget) noexcept
+    int cg_run_advance(cg_run_t *run, double t) noexcept
+    int cg_run_interpolate(cg_run_t *run, double t, double *out, int64_t stride) noexcept
+    int cg_record_step(cg_run_t *run, cg_record_t *record) noexcept
     void cg_dense_evaluate(const double *coef, int64_t n_dense, int64_t ld, int64_t n, double theta, double *out,
             int64_t stride) noexcept
+    const char *cg_status_text(int status) noexcept
 
 cdef extern from "cg_lanes.h" nogil:
+    enum: CG_LANES_H
     enum: CG_LANES_LAYOUT
+    enum: CG_MOST_LANES
     enum: CG_RUNNING
+    enum: CG_GROUPS
     ctypedef struct cg_lanes_run_t:
         const cg_model_t *model
         const cg_lane_set_t *set
+        void (*prepare)(cg_lanes_run_t *run) noexcept
         void (*advance)(cg_lanes_run_t *run) noexcept
         void (*dense)(cg_lanes_run_t *run) noexcept
         const cg_signal_t *signals
@@ -207,35 +319,71 @@ cdef extern from "cg_lanes.h" nogil:
         int32_t order
         int32_t adaptive
         const cg_method_info_t *info
+        int32_t input_kind
+        int32_t have_dense
         int32_t calls
+        int32_t any_failed
         int32_t projection
+        uint32_t attention
         double *x
+        double *x_old
+        double *x_trial
         double *f
+        double *f_old
         double *k
         double *coef
         double *work
         double *widest
         double *moved
         double *atol
+        int32_t n_start
         double *start
         double *inside
+        double *u_seen
         int32_t n_observed
+        int32_t watched
+        uint32_t met
         uint32_t counted
+        double *towards
         double *sign
+        double *enabled
         double *end
+        double *scale
         double *samples
         double *index
+        double *stop_kept
+        double *h_kept
+        double *end_kept
+        double *anchor_kept
+        double *count_kept
+        int64_t *landing
+        int64_t *have_end
         cg_detector_t **detector
         cg_run_t *single
         double *t_old
+        int32_t n_carried
+        int32_t same_p
+        int32_t hoisted
+        double *carried
         double *u
         double *u_time
+        double *u_value
+        double *u_curve
         double *p
         double *t
+        double *t_stop
+        double *mark
         double *h
+        double *log_old
+        double *t_anchor
+        double *n_anchor
+        int64_t *n_trials
         int64_t *n_rejected
         int64_t *n_rhs
+        int64_t *rejected
+        int64_t *active
         int64_t *fresh
+        int64_t *unstarted
         int64_t *status
         int64_t *failed
         int64_t *failed_at
@@ -245,6 +393,8 @@ cdef extern from "cg_lanes.h" nogil:
         int64_t max_steps
         double direction
         double t_end
+    cg_lanes_run_t *cg_lanes_group(cg_lanes_run_t *run, unsigned g) noexcept
+    int32_t cg_lanes_p_rows(const cg_lanes_run_t *run) noexcept
     size_t cg_lanes_size(const cg_model_t *model, const cg_lane_set_t *set, const char *method) noexcept
     int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, const cg_lane_set_t *set, const char
             *method) noexcept
@@ -252,8 +402,25 @@ cdef extern from "cg_lanes.h" nogil:
     int cg_widest_lanes() noexcept
 
 cdef extern from "cg_companion.h" nogil:
+    enum: CG_COMPANION_H
+    enum: CG_OBSERVED_INTEGRAL
+    enum: CG_OBSERVED_MAXIMUM
+    enum: CG_OBSERVED_MINIMUM
+    enum: CG_MOST_LOBATTO
+    enum: CG_SURVEY_MEAN
+    enum: CG_SURVEY_BEST
+    enum: CG_SURVEY_PLACE
+    enum: CG_SURVEY_BOUND
+    enum: CG_SURVEYED
+    ctypedef void (*cg_interpolate_t)(const double *theta, const double *coef, int32_t n_dense, int32_t ld, double
+            *x) noexcept
     ctypedef struct cg_rule_t:
+        int32_t n_nodes
+        double nodes[2]
         double weights[2]
+        double slope[2]
+    ctypedef void (*cg_survey_t)(const cg_rule_t *rule, const int32_t *kinds, const double *samples, double
+            *found) noexcept
     ctypedef struct cg_companion_t:
         uint32_t abi_version
         uint32_t struct_size
@@ -263,9 +430,26 @@ cdef extern from "cg_companion.h" nogil:
         int32_t n_guards
         const int32_t *guards
         int32_t n_work
+        int32_t reserved
         cg_lanes_t values
+        cg_interpolate_t interpolate
+        cg_survey_t survey
+
+cdef extern from "cg_corners.h" nogil:
+    enum: CG_CORNERS_H
+    enum: CG_MOST_CUTS
+    ctypedef struct cg_cuts_t:
+        int32_t n
+        double lo[2]
+        double hi[2]
+    ctypedef struct cg_guard_t:
+        int (*value)(void *context, double theta, double *g) noexcept
+        void *context
+    int cg_cuts_add(cg_cuts_t *cuts, const cg_guard_t *guard, double first, double last) noexcept
+    void cg_cuts_order(cg_cuts_t *cuts) noexcept
 
 cdef extern from "cg_observe.h" nogil:
+    enum: CG_OBSERVE_H
     ctypedef struct cg_quantity_t:
         cg_kernel_t kernel
         int32_t index
@@ -284,6 +468,8 @@ cdef extern from "cg_observe.h" nogil:
         double *out
         double *samples
         double *whole
+        cg_cuts_t *cuts
+        double *from_ "from"
         double *to
         double *length
         double *theta
@@ -295,8 +481,12 @@ cdef extern from "cg_observe.h" nogil:
     size_t cg_observer_size(const cg_model_t *model, const cg_companion_t *companion, int32_t n_values) noexcept
     int cg_observer_init(cg_observer_t *observer, const cg_model_t *model, const cg_companion_t *companion, const
             cg_quantity_t *quantities, const int32_t *kinds, int32_t n_values, int32_t order) noexcept
+    void cg_observer_begin(cg_observer_t *observer, int32_t lane) noexcept
+    int cg_observe_run(void *observer, cg_run_t *run, int stepped) noexcept
+    void cg_observe_lanes(cg_observer_t *observer, cg_lanes_run_t *run) noexcept
 
 cdef extern from "cg_ensemble.h" nogil:
+    enum: CG_ENSEMBLE_H
     enum: CG_SHELVES
     ctypedef struct cg_ensemble_t:
         double t0, t_end
@@ -326,6 +516,10 @@ cdef extern from "cg_ensemble.h" nogil:
         double t
         int64_t trajectory
         int64_t event
+    ctypedef struct cg_progress_t:
+        int64_t trajectory[2]
+        int64_t reached[2]
+        double *slot[2]
     ctypedef struct cg_shelf_t:
         int64_t first
         uint32_t taken
@@ -340,6 +534,7 @@ cdef extern from "cg_ensemble.h" nogil:
         int32_t n_shelves
         int32_t begun
         cg_record_t record
+        cg_progress_t progress[2]
         cg_shelf_t shelves[2]
     int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *cursor, int64_t budget) noexcept
     int64_t cg_shelf_size(const cg_lanes_run_t *run, int64_t n_eval) noexcept
@@ -348,6 +543,7 @@ cdef extern from "cg_ensemble.h" nogil:
             *cursor, int64_t budget) noexcept
 
 cdef extern from "cg_derivatives.h" nogil:
+    enum: CG_DERIVATIVES_H
     ctypedef int (*cg_differential_t)(double t, const double *x, const double *p, const double *u, const double *v,
             double *value, double *found, double *work) noexcept
     ctypedef struct cg_derivative_t:
@@ -371,17 +567,21 @@ cdef extern from "cg_derivatives.h" nogil:
         const char *digest
         const cg_derivatives_t *derivatives
         int32_t n_hoisted
+        int32_t n_terms
         int (*hoist)(const double *p, double *q) noexcept
         int (*rhs)(double t, const double *x, const double *p, const double *q, const double *u, const double *v, double *found, double *work) noexcept
         int (*parameters)(const double *p, const double *terms, double *found, double *work) noexcept
     const cg_derivative_t *cg_derivative(const cg_derivatives_t *derivatives, const char *kernel) noexcept
 
 cdef extern from "cg_adjoint.h" nogil:
+    enum: CG_ADJOINT_H
     enum: CG_LEAST_SLOTS
     ctypedef struct cg_tableau_t:
         const char *method
         int32_t n_stages
         const double *a
+        const double *b
+        const double *c
     const cg_tableau_t *cg_tableau(const char *method) noexcept
     ctypedef struct cg_trail_t:
         double *t
@@ -391,6 +591,7 @@ cdef extern from "cg_adjoint.h" nogil:
         double *slopes
         int64_t n_slopes
         int32_t n_stages
+        int32_t reserved
         double *x
         int64_t *at
         int64_t n_slots
@@ -418,6 +619,7 @@ cdef extern from "cg_adjoint.h" nogil:
         double *gradient
         double *integral
         double *work
+        const cg_kernel_entry_t *move
         double rtol
         int64_t step
         int64_t stop
@@ -432,6 +634,7 @@ cdef extern from "cg_adjoint.h" nogil:
     int cg_adjoint_end(cg_adjoint_t *adjoint) noexcept
 
 cdef extern from "cg_variational.h" nogil:
+    enum: CG_VARIATIONAL_H
     ctypedef struct cg_variational_t:
         uint32_t abi_version
         uint32_t struct_size
@@ -446,10 +649,14 @@ cdef extern from "cg_variational.h" nogil:
         int32_t n_end
 
 cdef extern from "cg_batch.h" nogil:
+    enum: CG_BATCH_H
     enum: CG_BATCH_X
+    enum: CG_BATCH_F
     enum: CG_BATCH_P
     enum: CG_BATCH_U
     enum: CG_BATCH_T
+    enum: CG_BATCH_STEP
+    enum: CG_BATCH_LOG_OLD
     enum: CG_BATCH_FRESH
     enum: CG_BATCH_STATUS
     enum: CG_BATCH_PARTS
@@ -476,22 +683,57 @@ cdef extern from "cg_batch.h" nogil:
             int64_t last, double *out, int64_t stride) noexcept
 
 cdef extern from "cg_events.h" nogil:
+    enum: CG_EVENTS_H
     enum: CG_WATCH_KINKS
     enum: CG_LOG_FIELDS
     enum: CG_LOG_FAILURES
+    enum: CG_KINK_PASSES
+    enum: CG_KINK_PAUSE
+    enum: CG_KINKS_QUICK
+    enum: CG_QUICK
+    enum: CG_PARADOX_STOP
+    enum: CG_PARADOX_KEEP
+    enum: CG_PARADOX_STICK
+    enum: CG_CONTACT_SLIP
+    enum: CG_CONTACT_BREAK
+    enum: CG_CONTACT_NORMAL
+    enum: CG_CONTACT_OBSERVED
+    enum: CG_CONTACT_LIMIT
     enum: CG_LOG_HEAD
+    enum: CG_LOG_START
+    enum: CG_WATCH_NEW
+    enum: CG_WATCH_AGAIN
+    enum: CG_WATCH_MODES
     enum: CG_WATCH_READY
+    enum: CG_WATCH_BEGUN
     enum: CG_SOLUTIONS
+    enum: CG_MOST_CONTACTS
     ctypedef int (*cg_event_fn_t)(void *context, int32_t index, double t, const double *x, double *value) noexcept
     ctypedef struct cg_detector_memory_t:
         int32_t begun
+        int32_t stuck
+        int32_t reserved
+        int64_t rounds
+        int32_t crowded
+        int32_t quick
+        int32_t pause
+        double longest
+        double t_event
         double direction
     ctypedef struct cg_ahead_t:
         double side
         double size
         double time
+        int32_t bends
         int32_t settled
+        int32_t rested
         int32_t jumps
+    ctypedef struct cg_flights_t:
+        double t
+        double gap
+        double ratio
+        double before
+        int64_t round
     ctypedef struct cg_detector_t:
         cg_event_fn_t fn
         void *fn_context
@@ -502,38 +744,64 @@ cdef extern from "cg_events.h" nogil:
         int32_t n
         int32_t n_inputs
         int32_t n_guards
+        int32_t n_functions
         int32_t n_contacts
         int32_t n_modes
         int32_t n_consistency
+        int32_t first_contact
         int32_t n_observed
         int32_t log_row
+        int32_t have_end
+        int32_t logs_fields
+        int32_t goes_on
+        int32_t n_instants
         size_t size
         double *direction
         double *limit
         double *sign
         double *kept
+        double *noise
         double *before
+        double *turned
         double *count
+        double *sign_new
+        double *active
+        double *root
         double *cursor
+        double *fired
+        double *fires
+        double *scale
         double *samples
         double *end
         double *values
         double *x
+        double *x_jump
         double *f
+        double *flow
+        double *tolerance
         double *guards
         double *contacts
         double *ahead
         double *modes
+        double *present
         double *chosen
         double *free
         double *solutions
+        double *forces
         cg_ahead_t *leaving
+        cg_flights_t *flights
         double *residuals
+        int32_t pending
         int32_t n_solutions
         int32_t contact
+        int32_t verdict
         int32_t again
         int32_t cause
         int32_t follows
+        int32_t watches_kinks
+        double quiet
+        double anchor
+        int64_t n_anchor
         cg_detector_memory_t memory
         double *done
         cg_kernel_t when
@@ -545,4 +813,11 @@ cdef extern from "cg_events.h" nogil:
     int cg_detector_restore(cg_detector_t *detector, const void *from_, size_t size) noexcept
 
 cdef extern from "cg_quantile.h" nogil:
+    enum: CG_QUANTILE_H
+    enum: CG_LAW_UNIFORM
+    enum: CG_LAW_NORMAL
+    enum: CG_LAW_LOGNORMAL
+    enum: CG_LAW_EXPONENTIAL
+    enum: CG_LAW_WEIBULL
+    enum: CG_LAW_TABLE
     int cg_quantile(int law, const double *a, int64_t n_a, const double *u, double *out, int64_t n) noexcept
