@@ -29,7 +29,9 @@ class Prefixed:
         self._asked = {*_ASKED, f"{model.upper()}_IMPLEMENTATION"}
 
     def name(self, word: str) -> str:
-        """The name for a word of C, which may be the same."""
+        """The name for a word of C, which may be the same; that of the file `cg_runtime.c` is."""
+        if word == "cg_runtime":
+            return word
         if word.startswith(("CG_", "CHAPLYGIN_", f"{self.model.upper()}_")) and word not in self._asked:
             return self.prefix.upper() + word
         return self.prefix + word if word.startswith("cg_") or word in self._own else word

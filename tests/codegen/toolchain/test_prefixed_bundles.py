@@ -75,13 +75,8 @@ def test_three_bundles_in_one_program_each_run_their_own_code(
             given = "".join(f"run.parameters()[{name.upper()}_P_{k}] = {v};" for k, v in p.items())
             text = CPP.format(key=key, name=name, set=given)
         else:
-            how = {
-                "method": "rk4",
-                "end": "0.25",
-                "header": f"{key}/{name}.h",
-                "set": "run->first_step = 1e-3;",
-            }
-            text = side(name, f"{key}_x", p, **how) + C.format(key=key)
+            how = {"method": "rk4", "end": "0.25", "set": "run->first_step = 1e-3;"}
+            text = side(name, f"{key}_x", p, header=f"{key}/{name}.h", **how) + C.format(key=key)
         for word in ("cg_", "CG_", f"{name}_model", f"{name.upper()}_", "chaplygin::") * together:
             text = re.sub(rf"\b{word}", f"{key.upper() if word.isupper() else key}_{word}", text)
         texts[key], lines = text, f'{lines}    printf("%.17g %s\\n", {key}_x(), {key}_said());\n'
@@ -107,36 +102,34 @@ def test_three_bundles_in_one_program_each_run_their_own_code(
         assert said == f"{key}: {SAID}"
 
 
-@pytest.mark.parametrize("how", ["make", "cmake", "rustc"])
+TOLD = {
+    "rustc": ("example.rs", r"^//! +(make .*)$", "example"),
+    "cc": ("README.md", r"^ {4}(cc .*)$", "a.out"),
+}
+"""The files that say how to build their example, where they say it, and what is built."""
+
+
+@pytest.mark.parametrize("how", ["make", "cmake", "rustc", "cc"])
 def test_a_bundle_with_a_prefix_is_built_and_installed_as_its_files_say(how: str, tmp_path: Path) -> None:
     """x = cos 2. Bundles of one model with other prefixes are installed into the same folder."""
     need(how)
-    prefix = tmp_path / "installed"
+    prefix, model = tmp_path / "installed", cg.example("harmonic_oscillator").system.compile()
     for key in "ab":
         folder = tmp_path / key
-        given = {"initial": [1, 0], "parameters": {"m": 1, "k": 4}}
-        model = cg.example("harmonic_oscillator").system.compile()
-        model.export_c(folder, ("dop853",), prefix=f"{key}_", **given)
-        if how == "rustc":
-            said = re.search(r"^//! +(make .*)$", (folder / "example.rs").read_text(), re.MULTILINE)
-            assert said is not None
-            called(["sh", "-c", said[1]], folder)
-            program = folder / "example"
+        model.export_c(folder, ("dop853",), prefix=f"{key}_", initial=[1, 0], parameters={"m": 1, "k": 4})
+        if how in TOLD:
+            file, command, made = TOLD[how]
+            (said,) = re.findall(command, (folder / file).read_text(), re.MULTILINE)
+            called(["sh", "-c", said], folder)
+            program = folder / made
         else:
             build = f"cmake -B build && cmake --build build && cmake --install build --prefix {prefix}"
             called(["sh", "-c", f"make install PREFIX={prefix}" if how == "make" else build], folder)
-            find = [
-                "env",
-                f"PKG_CONFIG_PATH={prefix}/lib/pkgconfig",
-                need("pkg-config"),
-                "--cflags",
-                "--libs",
-            ]
-            flags = called([*find, f"{key}_harmonic_oscillator"], folder).split()
+            find = [need("pkg-config"), "--cflags", "--libs", f"{key}_harmonic_oscillator"]
+            flags = called(["env", f"PKG_CONFIG_PATH={prefix}/lib/pkgconfig", *find], folder).split()
             assert f"-I{prefix}/" in flags[0].replace("lib/pkgconfig/../../", "")
             (tmp_path / f"{key}.c").write_text((folder / "example.c").read_text())
             program = tmp_path / f"program_{key}"
             called([need("gcc"), f"{key}.c", *flags, f"-Wl,-rpath,{prefix}/lib", "-o", program], tmp_path)
-        found = re.search(r"x = (\S+)", called([program], tmp_path))
-        assert found is not None
-        assert float(found[1]) == pytest.approx(math.cos(2), abs=1e-8)
+        (x,) = re.findall(r"x = (\S+)", called([program], tmp_path))
+        assert float(x) == pytest.approx(math.cos(2), abs=1e-8)
