@@ -113,27 +113,20 @@ def wheel() -> cg.Body:
 
 
 SUBJECTS: dict[str, Callable[[], Any]] = {
-    "model": spring,
-    "system": system,
-    "equations": lambda: system().equations(),
-    "program": lambda: system().equations().program,
+    "model": spring, "system": system, "body": wheel, "grid": lambda: cg.grid({"x": [1, 2]}),
+    "equations": lambda: system().equations(), "program": lambda: system().equations().program,
     "solution": lambda: spring().integrate((0, 1), START, NUMBERS, dense_output=True),
     "ensemble": lambda: cg.ensemble(spring(), SPAN, START, NUMBERS, n=3),
     "study": lambda: cg.study(spring(), SPAN, START, NUMBERS, n=3, collect={"end": cg.final("x")}),
-    "stepper": lambda: spring().stepper(START, NUMBERS),
-    "batch": lambda: spring().batch(START, NUMBERS, n=3),
-    "fit": lambda: cg.fit(spring(), DATA, **FITTED),
+    "stepper": lambda: spring().stepper(START, NUMBERS), "batch": lambda: spring().batch(START, NUMBERS, n=3),
+    "fit": lambda: cg.fit(spring(), DATA, **FITTED), "residuals": lambda: cg.residuals(spring(), DATA, **FITTED),
     "rare event": lambda: cg.rare_event(spring(), SPAN, "x", 100, DRAWN, NUMBERS, above=2, seed=1),
     "response": lambda: cg.response(spring(), SPAN, "x", DRAWN, NUMBERS),
-    "residuals": lambda: cg.residuals(spring(), DATA, **FITTED),
     "objective": lambda: spring().objective(cg.final("x"), SPAN, **FITTED),
-    "grid": lambda: cg.grid({"x": [1, 2]}),
-    "body": wheel,
     "link": lambda: cg.joint.revolute(None, "y", name="arm", mass=1, center=(0, 0, -1)),
-    "Env": lambda: environment("Env"),
-    "VectorEnv": lambda: environment("VectorEnv"),
+    "Env": lambda: environment("Env"), "VectorEnv": lambda: environment("VectorEnv"),
     "linear": lambda: cart().linearize({"x": 0, "x_dot": 0}, NUMBERS),
-}
+}  # fmt: skip
 """Objects whose public methods are called."""
 CHANGING = {"stepper", "batch", "Env", "VectorEnv"}
 _once = functools.cache(lambda name: SUBJECTS[name]())
@@ -237,18 +230,12 @@ def _found() -> Iterator[tuple[str, Callable[[], Callable[..., Any]]]]:
         yield f"{name}[]", lambda name=name: lambda key: subject(name)[key]
     for group in SUBJECTS:
         for name in dir(type(subject(group))):
-            call = f"{group}.{name}"
-            if (
-                not name.startswith("_")
-                and call not in INSIDE
-                and callable(getattr(subject(group), name, None))
-            ):
-                yield (
-                    call,
-                    lambda group=group, name=name: getattr(
-                        closed() if name == "consistent" else subject(group), name
-                    ),
-                )
+            call, of = (
+                f"{group}.{name}",
+                closed if name == "consistent" else functools.partial(subject, group),
+            )
+            if name[0] != "_" and call not in INSIDE and callable(getattr(subject(group), name, None)):
+                yield call, lambda of=of, name=name: getattr(of(), name)
 
 
 @functools.cache
@@ -267,59 +254,36 @@ def calls() -> dict[str, tuple[Callable[[], Callable[..., Any]], dict[str, inspe
 BOUNDED = "np.array(5); Decimal('0.5'); Fraction(1, 3); sp.sqrt(2); True; 0; -1"
 REAL = f"{BOUNDED}; 10**30; 10**400; inf"
 EMPTY = "np.empty((2, 0)); ''; []; set(); {}"
-LEGAL: tuple[tuple[str, str, str], ...] = (
-    (
-        "reward terminated what slip normal mu angle expr effort couple coefficient stiffness rest "
-        "rest_length pitch mass g force arm kinetic potential",
-        f"{REAL}; cg.coordinates('x'); zeta; sp.Function('zeta')(sp.Symbol('t'))",
-        "an expression; its system refuses what is not declared",
-    ),
-    (
-        "rtol atol t t0 t_eval max_step first_step step dt level memory tolerance step_size stop_time above below p0 "
-        "relative absolute period interval transient seed max_steps tau n which max_episode_steps number i",
-        REAL,
-        "a number of any type",
-    ),
-    (
-        "y p u dy initial parameters inputs guess state source actions "
-        "action values t t_eval atol observations x point",
-        "np.array([1.0, 2.0]); sp.Matrix([1, 2]); np.empty((2, 0)); np.array(5); np.array([[nan], [1.0]]); []; {}; "
-        "set(); (i for i in 'xy')",
-        "an array, as a vector of the model's order or as columns",
-    ),
-    (
-        "name names joint key free keep sensitivities by event what prefix summary source path folder file out over "
-        "quantity prescribed base friction",
-        "'nonsense'; 'é'; zeta; cg.coordinates('x'); sp.Function('zeta')(sp.Symbol('t')); 'x' * 100_000; '\\ud800'; "
-        "Path('x'); Path.cwd(); {'x'}; set(); np.array(['x', 'y'])",
-        "a name or a path like any other",
-    ),
+LEGAL = (
+    ("reward terminated what slip normal mu angle expr effort couple coefficient stiffness rest rest_length pitch mass "
+     "g force arm kinetic potential", f"{REAL}; cg.coordinates('x'); zeta; sp.Function('zeta')(sp.Symbol('t'))",
+     "an expression; its system refuses what is not declared"),
+    ("rtol atol t t0 t_eval max_step first_step step dt level memory tolerance step_size stop_time above below p0 "
+     "relative absolute period interval transient seed max_steps tau n which max_episode_steps number i", REAL,
+     "a number of any type"),
+    ("y p u dy initial parameters inputs guess state source actions action values t t_eval atol observations x point",
+     "np.array([1.0, 2.0]); sp.Matrix([1, 2]); np.empty((2, 0)); np.array(5); np.array([[nan], [1.0]]); []; {}; set(); "
+     "(i for i in 'xy')", "an array, as a vector of the model's order or as columns"),
+    ("name names joint key free keep sensitivities by event what prefix summary source path folder file out over "
+     "quantity prescribed base friction", "'nonsense'; 'é'; zeta; cg.coordinates('x'); sp.Function('zeta')"
+     "(sp.Symbol('t')); 'x' * 100_000; '\\ud800'; Path('x'); Path.cwd(); {'x'}; set(); np.array(['x', 'y'])",
+     "a name or a path like any other"),
     ("parent first second body on axes of", "cg.Body('other'); None", "a body"),
     ("model", "spring()", "a model"),
     ("entry what loss until", "cg.final('x')", "an entry of collect"),
     ("methods platforms events keep kept interactions contacts bodies", "set()", "no entries, in no order"),
-    (
-        "u terminated axis constraints holonomic bodies interactions contacts events parameters potential",
-        "None",
-        "nothing",
-    ),
+    ("u terminated axis constraints holonomic bodies interactions contacts events parameters potential", "None",
+     "nothing"),
     ("initial state", "subject('solution')", "a run goes on from the end of another"),
     ("t_span", "np.array([1.0, 2.0])", "a pair"),
     ("seed", "[None]", "as Gymnasium's vector environments take it"),
     ("what", "sp.true", "a condition is 1 or 0"),
     ("summary source", "''", "no text"),
     ("direction terminal", "0", "0 and 1 as in SciPy"),
-    (
-        "options kwargs default",
-        "; ".join(VALUES),
-        "not read: the arguments of Gymnasium's base class and of Mapping.get",
-    ),
-    (
-        "positive integer kinks wait force motors inlined reject with_time simplify reproducible single_header",
-        "True",
-        "a switch",
-    ),
-)
+    ("options kwargs default", "; ".join(VALUES), "not read: arguments of Gymnasium's base class and of Mapping.get"),
+    ("positive integer kinks wait force motors inlined reject with_time simplify reproducible single_header", "True",
+     "a switch"),
+)  # fmt: skip
 """Arguments and values that are taken although a name says otherwise at first sight, and why."""
 
 

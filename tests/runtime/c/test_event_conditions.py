@@ -160,17 +160,14 @@ def ball() -> Model:
 BOUNCY, HEIGHT = np.linspace(0.5, 1, 9), np.linspace(1, 3, 9)
 
 
-@pytest.mark.parametrize(
-    ("how", "varied"),
-    [
-        ({"lanes": 1}, {}),
-        ({"lanes": 2, "threads": 2, "chunk": 2}, {}),
-        ({"lanes": 4}, {}),
-        ({"lanes": 8}, {"method": "tsit5"}),
-        ({}, {"method": "rk4", "first_step": 0.01}),
-        ({}, {"sensitivities": ["e"]}),
-    ],
-)
+WAYS: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
+    "alone": ({"lanes": 1}, {}), "threads": ({"lanes": 2, "threads": 2, "chunk": 2}, {}), "4": ({"lanes": 4}, {}),
+    "8": ({"lanes": 8}, {"method": "tsit5"}), "varied": ({}, {"sensitivities": ["e"]}),
+    "rk4": ({}, {"method": "rk4", "first_step": 0.01}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("how", "varied"), WAYS.values(), ids=WAYS)
 def test_ensembles_go_on_from_the_events_that_ended_their_trajectories(how: Any, varied: Any) -> None:
     """The flights of balls, bit for bit those of single runs; each takes e times as long as the one before."""
     many = cg.ensemble(
