@@ -114,38 +114,28 @@ def test_other_calls_that_begin_a_run_take_them_too() -> None:
     assert spring.lyapunov((0, 10), first).values == pytest.approx([0, 0], abs=0.2)
 
 
-def test_results_of_another_model_are_refused_by_name() -> None:
-    run = spring.integrate((0, 1), {"x": 1, "x_dot": 0}, {"m": 1, "k": 4})
-    text = r"initial is the Solution of harmonic_oscillator \(lagrange\), and this model is double_pendulum"
-    with pytest.raises(ArgumentError, match=text + r" .*by name: theta1, theta2"):
-        double.integrate((0, 1), run)
+def test_what_cannot_begin_a_run_is_refused_by_name() -> None:
+    """Results of other models, runs that failed, points that are not the end of a run, and inputs that have moved."""
+    start, short = ({"x": 1, "x_dot": 0}, {"m": 1, "k": 4}), spring.integrate
+    x, pivot, run = cg.coordinates("x"), SYSTEMS["pivot"], short((0, 1), *start)
     rest = pushed().equilibrium({"x": 0}, NUMBERS)
-    with pytest.raises(
-        ArgumentError, match=r"initial is the SteadyState of pushed \(lagrange\), and this model is"
-    ):
-        spring.linearize(rest)
-    x = cg.coordinates("x")
     other = cg.System("pushed", coordinates=[x], kinetic=cg.rate(x) ** 2).compile()
-    with pytest.raises(
-        ArgumentError, match=r"initial is the SteadyState of another model pushed \(lagrange\)"
-    ):
-        other.integrate((0, 1), rest)
-    empty = spring.integrate((0, 1), {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, t_eval=[])
-    with pytest.raises(ArgumentError, match=r"a run without points \(t_eval is empty\)"):
-        spring.integrate((0, 1), empty)
-    with pytest.raises(ArgumentError, match="parameters: unknown c; known names are m, k"):
-        spring.integrate((0, 1), run, {"c": 1.0})
-
-
-def test_points_that_are_not_the_end_of_a_run_are_refused() -> None:
-    start = {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}
-    early = spring.integrate((0, 2), *start, t_eval=[0, 1.5])
-    with pytest.raises(ArgumentError, match=r"a run to t = 2, of which t_eval keeps no point after t = 1\.5"):
-        spring.integrate((2, 4), early)
-    failed = spring.integrate((0, 20), *start, max_steps=5)
-    with pytest.raises(ArgumentError, match=r"the limit on the number of steps .*; give sol\.y\[:, -1\]"):
-        spring.integrate((20, 30), failed)
-    pivot = SYSTEMS["pivot"]
+    empty, early = short((0, 1), *start, t_eval=[]), short((0, 2), *start, t_eval=[0, 1.5])
+    failed = short((0, 20), *start, max_steps=5)
     moved = pivot.model.integrate((0, 1), pivot.start, pivot.numbers, {"u": 0.1, "u_dot": 1})
-    with pytest.raises(ArgumentError, match=r"inputs: u has moved with its rates .* give it anew"):
-        cg.ensemble(pivot.model, (1, 2), moved, n=2)
+    ours = r"initial is the SteadyState of pushed \(lagrange\), and this model is"
+    theirs = r"initial is the Solution of harmonic_oscillator \(lagrange\), and this model is double_pendulum"
+    cases: list[tuple[Any, str]] = [
+        (lambda: double.integrate((0, 1), run), theirs + r" .*by name: theta1, theta2"),
+        (lambda: spring.linearize(rest), ours),
+        (lambda: spring.batch(rest, n=2), ours),
+        (lambda: other.integrate((0, 1), rest), r"the SteadyState of another model pushed \(lagrange\)"),
+        (lambda: short((0, 1), empty), r"a run without points \(t_eval is empty\)"),
+        (lambda: short((0, 1), run, {"c": 1.0}), "parameters: unknown c; known names are m, k"),
+        (lambda: short((2, 4), early), r"a run to t = 2, of which t_eval keeps no point after t = 1\.5"),
+        (lambda: short((20, 30), failed), r"the limit on the number of steps .*; give sol\.y\[:, -1\]"),
+        (lambda: cg.ensemble(pivot.model, (1, 2), moved, n=2), "u has moved with its rates .* give it anew"),
+    ]
+    for call, message in cases:
+        with pytest.raises(ArgumentError, match=message):
+            call()
