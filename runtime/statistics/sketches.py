@@ -82,8 +82,8 @@ class Moments:
 class Counts:
     """How many numbers lie in each cell; a cell has the same sign, exponent and leading `bits` bits of the mantissa.
 
-    So a cell is narrower than 2^-bits of its numbers. Zero has a cell of its own; other numbers below 2^(1 - bits) of the
-    smallest normal one are in the first. `keys`, in increasing order of the numbers, and `counts` (m,).
+    So a cell is narrower than 2^-bits of its numbers. Zero has a cell of its own; other numbers below 2^(1 - bits) of
+    the smallest normal one are in the first. `keys`, in increasing order of the numbers, and `counts` (m,).
     """
 
     bits: int
