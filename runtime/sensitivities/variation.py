@@ -140,8 +140,11 @@ class Variation:
 
     @classmethod
     def of(cls, model: Any, count: int, control: bool) -> Variation:
-        """The variation of a model, made once for each number of tangents."""
-        known = derivatives(model).variations
+        """The variation of a model, made once for each number of tangents.
+
+        With kinks tangents control in any case: the error of the state does not show that the Jacobian jumps.
+        """
+        known, control = derivatives(model).variations, control or bool(model.kinks)
         if (count, control) not in known:
             known[count, control] = cls(model, count, control)
         found: Variation = known[count, control]
