@@ -259,13 +259,13 @@ static int cg_adjoint_transposed(cg_adjoint_t *a, const cg_parts_t *parts, doubl
  * are those before the kink, in the time and the state. */
 static void cg_adjoint_before_kink(const cg_adjoint_t *a, const cg_taken_t *step, const double *slope, double *t, double *y)
 {
-    const double beside = 1e-6; /* as in cg_variational_inline.h */
+    const double beside = 1e-12, beyond = 4096.0 * cg_step_smallest(*t); /* further than a step that ends at a kink goes beyond it */
     double size = 1.0, rate = 0.0;
     for (int32_t m = 0; m < a->run->n_own; m++) {
         size = fmax(size, fabs(y[m]));
         rate = fmax(rate, fabs(slope[m]));
     }
-    const double moment = copysign(fmin(beside * size / fmax(rate, 1e-300), 0.01 * fabs(step->h)), step->h);
+    const double moment = copysign(fmin(fmax(beyond, beside * size / fmax(rate, 1e-300)), 0.01 * fabs(step->h)), step->h);
     cg_adjoint_add_weighted(y, -moment, slope, a->run->n_own);
     *t -= moment;
 }
