@@ -48,20 +48,23 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const cg_control_t control,
         }
         if (status == CG_OK) {
             const double square = error(run, plan.h);
-            if (square <= 1.0) {
+            const int fits = square <= 1.0;
+            if (fits || (run->accepts != CG_ACCEPTS_FIT && square < HUGE_VAL)) {
                 if (!control.end_first) {
                     status = CG_FN(rhs)(run, plan.t_new, run->x_trial, run->f_old);
                 }
                 if (status == CG_OK && cg_step_finite(run->x_trial, n) && cg_step_finite(run->f_old, n)) {
                     const double log_new = cg_step_log2(square);
-                    factor = cg_control_grow(&control, log_new, run->log_old, run->rejected);
+                    factor = fits ? cg_control_grow(&control, log_new, run->log_old, run->rejected)
+                                  : cg_control_shrink(&control, log_new);
                     /* A step shortened by t_stop says little about the longer one that was planned. */
-                    run->h = plan.close ? cg_larger(run->h, plan.length * factor) : plan.length * factor;
-                    if (!plan.close) {
+                    run->h = plan.close && fits ? cg_larger(run->h, plan.length * factor) : plan.length * factor;
+                    if (!plan.close && fits) {
                         run->log_old = cg_larger(log_new, CG_LEAST_LOG);
                     }
                     CG_FN(accept)(run, plan.t_new);
                     run->rejected = 0;
+                    run->accepts = fits ? run->accepts : CG_ACCEPTED_UNFIT;
                     return CG_OK;
                 }
                 status = status == CG_OK ? CG_NONFINITE : status;

@@ -215,9 +215,10 @@ static int cg_driver_prepare(cg_run_t *run)
 static int cg_driver_step_with_events(cg_run_t *run)
 {
     cg_detector_before_step(run);
-    int status = cg_run_step(run);
+    int32_t ends_at;
+    int status = cg_detector_step(run, &ends_at);
     if (status == CG_OK) {
-        status = cg_detector_after_step(run);
+        status = cg_detector_after_step(run, ends_at);
     }
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#define CG_LANDED 16.0 /* of cg_step_smallest: a step that goes on so far beyond a kink ends at it */
 #define CG_POWER 64.0 /* how much more visible a guard that leaves zero at the start is at twice the time: a sixth power */
 
 /* ---- the start ---- */
@@ -212,20 +213,8 @@ static int cg_events_rests(const cg_run_t *run, int32_t index)
                                          : index < run->model->n_events && detector->sign[index] == 0.0;
 }
 
-/* What the kink `index` is at a fraction theta of the step. */
-static int cg_events_kink(cg_run_t *run, int32_t index, double theta, int *is)
-{
-    cg_detector_t *const detector = run->detector;
-    const double t = theta < 1.0 ? run->t_old + theta * (run->t - run->t_old) : run->t;
-    memcpy(detector->x, theta < 1.0 ? run->x_old : run->x, sizeof(double) * (size_t)run->ld);
-    if (run->jump != NULL && theta > 0.0 && theta < 1.0) {
-        cg_dense_evaluate(run->coef, run->n_dense, run->ld, run->n, theta, detector->x, 1);
-    }
-    return cg_jump_kink(run, index, t, detector->x, is);
-}
-
-/* Stores the first crossing of one quantity that counts in detector->root. past: of kinks, only jumps count. */
-static int cg_events_first(cg_run_t *run, int32_t index, int past, double upto)
+/* Stores the first crossing of one quantity that counts in detector->root. */
+static int cg_events_first(cg_run_t *run, int32_t index, double upto)
 {
     cg_detector_t *const detector = run->detector;
     const int contact = index >= detector->first_contact;
@@ -240,12 +229,8 @@ static int cg_events_first(cg_run_t *run, int32_t index, int past, double upto)
         return cg_events_from_rest(run, index, upto);
     }
     for (;;) {
-        int status = cg_events_next(run, index, upto), is = CG_KINK_JUMPS;
-        if (status == CG_OK && detector->root[index] <= 1.0 && past && cg_detector_is_kink(run, index)) {
-            status = cg_events_kink(run, index, detector->root[index], &is);
-        }
-        if (status != CG_OK || detector->root[index] > 1.0
-            || (detector->direction[index] * detector->sign_new[index] <= 0.0 && is == CG_KINK_JUMPS)) {
+        const int status = cg_events_next(run, index, upto);
+        if (status != CG_OK || detector->root[index] > 1.0 || detector->direction[index] * detector->sign_new[index] <= 0.0) {
             return status;
         }
         detector->sign_new[index] = -detector->sign_new[index]; /* a crossing in the other direction */
@@ -254,27 +239,26 @@ static int cg_events_first(cg_run_t *run, int32_t index, int past, double upto)
 }
 
 /* The earliest crossing that counts, or -1. Updates sign_new up to it. past: kinks are left out, and their sides are not
- * known any more; but not jumps of a run with derivatives. */
+ * known any more. */
 static int cg_events_earliest(cg_run_t *run, int past, int32_t *index, double *theta)
 {
     cg_detector_t *const detector = run->detector;
-    const int none = past && run->jump == NULL;
     for (int32_t i = 0; i < detector->n_observed; i++) {
         detector->root[i] = 2.0;
         detector->cursor[i] = 0.0;
-        detector->sign_new[i] = none && cg_detector_is_kink(run, i) ? 0.0 : detector->sign[i];
+        detector->sign_new[i] = past && cg_detector_is_kink(run, i) ? 0.0 : detector->sign[i];
     }
     double best = 2.0, leaves = 2.0; /* crossings after the earliest one do not matter */
     for (int32_t i = 0; i < detector->n_observed; i++) {
-        if (detector->active[i] == 0.0 || (none && cg_detector_is_kink(run, i))) {
+        if (detector->active[i] == 0.0 || (past && cg_detector_is_kink(run, i))) {
             continue;
         }
-        const int status = cg_events_first(run, i, past, cg_smaller(best + 2.0 * CG_SAME_TIME, 1.0));
+        const int status = cg_events_first(run, i, cg_smaller(best + 2.0 * CG_SAME_TIME, 1.0));
         if (status != CG_OK) {
             return status;
         }
         /* a kink at rest is released by another one in the step, or was at its start, to an order that is not seen there */
-        double *const first = detector->root[i] == 0.0 && cg_detector_is_kink(run, i) && cg_events_rests(run, i) ? &leaves : &best;
+        double *const first = cg_detector_is_kink(run, i) && cg_events_rests(run, i) ? &leaves : &best;
         *first = cg_smaller(*first, detector->root[i]);
     }
     best = best > 1.0 ? leaves : best;
@@ -458,93 +442,85 @@ static int cg_events_land(cg_run_t *run, int32_t *index, double theta, int *land
     return status;
 }
 
-/* A kink at whose zero a step ends that goes on to cross it, or -1: with derivatives, the step is made again to end before. */
-static int cg_events_ends_at_kink(cg_run_t *run, int32_t *index)
+/* Of the kinks behind which the step has ended the one that a straight motion meets first, or -1, and about where, as a fraction of
+ * the step. One that rests at its start is released by another one. */
+static int cg_events_straight_on(cg_run_t *run, int32_t *kink, double *theta)
 {
     cg_detector_t *const detector = run->detector;
-    const double *const end = detector->samples + (ptrdiff_t)(CG_NODES - 1) * detector->n_observed;
-    const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
-    int status = CG_OK;
-    *index = -1;
-    for (int32_t i = run->model->n_events; i < detector->n_guards && run->jump != NULL && *index < 0 && status == CG_OK; i++) {
-        double side = 0.0;
-        if (detector->active[i] != 0.0 && end[i] == 0.0 && detector->sign_new[i] != 0.0) {
-            status = cg_sides_of_kink(run, i, &side);
-            memcpy(detector->end, detector->samples, bytes); /* the step may be searched again, from its start */
-        }
-        if (side != 0.0 && side == -detector->sign_new[i]) {
-            detector->root[i] = 1.0;
-            *index = i;
+    const int32_t first = run->model->n_events;
+    const double length = run->t - run->t_old, least = cg_smaller(4.0 * cg_step_smallest(run->t_old) / fabs(length), 1.0);
+    for (int32_t i = 0; i < run->n; i++) {
+        detector->x[i] = cg_fma(length, run->f_old[i], run->x_old[i]);
+    }
+    int status = cg_detector_evaluate(run, run->t, detector->x, first, detector->root);
+    status = status == CG_OK ? cg_detector_evaluate(run, run->t_old, run->x_old, first, detector->samples) : status;
+    status = status == CG_OK ? cg_detector_evaluate(run, run->t, run->x, first, detector->values) : status;
+    *kink = -1;
+    for (int32_t i = first; i < detector->n_guards && status == CG_OK; i++) {
+        const double side = detector->sign[i], beyond = -detector->root[i] * side, from = fabs(detector->samples[i]);
+        const double part = beyond > 0.0 ? cg_larger(least, from / (from + beyond)) : 1.0;
+        if (detector->active[i] != 0.0 && detector->values[i] * side < 0.0 && !cg_events_rests(run, i)
+            && (*kink < 0 || part < *theta)) {
+            *kink = i;
+            *theta = part;
         }
     }
     return status;
 }
 
-/* A kink is located, in a step that the method has accepted up to `end`. */
-static int cg_events_at_kink(cg_run_t *run, int32_t index, double end)
+/* A step that the method rejects and that ends behind a kink is repeated up to that; others are made shorter. */
+int cg_detector_step(cg_run_t *run, int32_t *ends_at)
 {
-    cg_detector_memory_t *const memory = &run->detector->memory;
-    int is;
-    const int status = cg_events_kink(run, index, 1.0, &is);
-    if (is == CG_KINK_JUMPS) {
-        return status;
+    cg_detector_t *const detector = run->detector;
+    for (;;) {
+        double theta = 1.0;
+        *ends_at = -1;
+        run->accepts = detector->watches_kinks && detector->memory.pause == 0;
+        int status = cg_run_step(run), landed = 0;
+        if (status != CG_OK || run->accepts != CG_ACCEPTED_UNFIT) {
+            return status;
+        }
+        const double length = fabs(run->t - run->t_old);
+        memcpy(detector->sign_new, detector->sign, sizeof(double) * (size_t)detector->n_observed);
+        status = cg_events_straight_on(run, ends_at, &theta);
+        if (status == CG_OK && *ends_at >= 0) {
+            status = cg_locate_kink(run, *ends_at, theta, &landed);
+            run->h = cg_larger(run->h, fabs(run->t - run->t_old)); /* the method may go on as it came */
+            *ends_at = landed ? *ends_at : -1;
+            return status;
+        }
+        if (status != CG_OK && status != CG_NONFINITE && status != CG_SINGULAR) {
+            return status;
+        }
+        cg_detector_take_back(run);
+        run->rejected = 1;
+        if (length <= cg_step_smallest(run->t) || cg_steps_spent(run)) {
+            return cg_steps_spent(run) ? CG_TOO_MANY_STEPS : CG_STEP_TOO_SMALL;
+        }
     }
-    memory->quick = fabs(run->t - run->t_old) < CG_QUICK * fabs(end - run->t_old) ? memory->quick + 1 : 0;
-    if (memory->quick >= CG_KINKS_QUICK || cg_goes_back(run, index)) {
-        memory->pause = CG_KINK_PAUSE;
-    }
-    return status;
 }
 
-int cg_detector_after_step(cg_run_t *run)
+int cg_detector_after_step(cg_run_t *run, int32_t ends_at)
 {
     cg_detector_t *const detector = run->detector;
     const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
     const double end = run->t;
-    double length = 0.0;
+    double length = 0.0, theta;
     int32_t index = -1;
-    int past = 0, kink = 0;
-    for (int passes = 0;; passes++) {
-        double theta;
-        int landed = 1;
-        int status = cg_detector_sample(run);
-        if (status == CG_OK) {
-            status = cg_events_earliest(run, past, &index, &theta);
-        }
-        if (status == CG_OK && index < 0) {
-            status = cg_events_ends_at_kink(run, &index);
-            theta = 1.0;
-        }
+    int past = 0, landed = 0, status;
+    while (!landed) {
+        status = cg_detector_sample(run);
+        status = status == CG_OK ? cg_events_earliest(run, past, &index, &theta) : status;
         if (status != CG_OK) {
             return status;
         }
-        kink = index >= 0 && cg_detector_is_kink(run, index);
-        const int many = passes >= CG_KINK_PASSES || cg_steps_spent(run);
-        int is = past ? CG_KINK_JUMPS : CG_KINK_GOES_ON;
-        if (kink && !past) {
-            status = cg_events_kink(run, index, theta, &is);
-        }
-        if (status == CG_OK && kink && many && is == CG_KINK_JUMPS) {
-            cg_detector_take_back(run);
-            return cg_steps_spent(run) ? CG_TOO_MANY_STEPS : CG_ACCUMULATING;
-        }
-        if (status == CG_OK && kink && is != CG_KINK_JUMPS && (many || is == CG_KINK_FAINT || detector->memory.pause > 0)) {
+        if (index >= 0 && cg_detector_is_kink(run, index) && detector->memory.pause > 0) {
             past = 1;
-            passes = 0;
             detector->memory.pause = CG_KINK_PAUSE;
-            status = run->t == end ? CG_OK : cg_step_to(run, end);
-            if (status != CG_OK) {
-                return status;
-            }
             continue;
         }
-        if (status != CG_OK) {
-            return status;
-        }
         if (index < 0) {
-            if (!past && detector->memory.pause > 0) {
-                detector->memory.pause--;
-            }
+            detector->memory.pause -= !past && detector->memory.pause > 0;
             memcpy(detector->sign, detector->sign_new, bytes);
             for (int32_t i = 0; i < run->model->n_events; i++) {
                 detector->kept[i] = detector->sign[i] == 0.0 ? detector->kept[i] : 0.0;
@@ -556,26 +532,30 @@ int cg_detector_after_step(cg_run_t *run)
         length = fabs(run->t - run->t_old);
         cg_events_sides_at(run, theta, length);
         cg_events_fire(run, theta, length);
+        landed = index == ends_at && run->t == end && (1.0 - theta) * length <= CG_LANDED * cg_step_smallest(end);
         if (theta * length < 2.0 * cg_step_smallest(run->t_old)) {
+            landed = 1;
             status = cg_events_at_start(run, index);
-        } else {
+        } else if (!landed) {
             status = cg_events_land(run, &index, theta, &landed);
-            kink = cg_detector_is_kink(run, index);
+        }
+        if (status == CG_OK && !landed && cg_steps_spent(run)) {
+            cg_detector_take_back(run);
+            status = CG_TOO_MANY_STEPS;
         }
         if (status != CG_OK) {
             return status;
         }
-        if (landed) {
-            break;
-        }
-        if (!kink && cg_steps_spent(run)) {
-            cg_detector_take_back(run);
-            return CG_TOO_MANY_STEPS;
-        }
-        memset(detector->fired, 0, bytes); /* the shorter step is searched from its start */
+        memset(detector->fired, 0, landed ? 0 : bytes); /* a shorter step is searched from its start */
     }
-    const int status = kink ? cg_events_at_kink(run, index, end) : CG_OK;
-    return status == CG_OK ? cg_events_arrived(run, length) : status;
+    int slides = cg_detector_is_kink(run, index) && cg_goes_back(run, index), is = CG_KINK_GOES_ON;
+    detector->memory.pause = slides && run->jump == NULL ? CG_KINK_PAUSE : detector->memory.pause;
+    status = cg_events_arrived(run, length);
+    for (int32_t i = 0; i < detector->n_observed; i++) { /* what else happens may end that */
+        slides = slides && (detector->fired[i] == 0.0 || cg_detector_is_kink(run, i));
+    }
+    status = status == CG_OK && slides ? cg_jump_kink(run, index, run->t, run->x, &is) : status;
+    return status == CG_OK && is == CG_KINK_JUMPS ? CG_ACCUMULATING : status;
 }
 
 int cg_detector_arrive(cg_run_t *run, int32_t index, double goal, double end)
@@ -593,7 +573,7 @@ int cg_detector_arrive(cg_run_t *run, int32_t index, double goal, double end)
         return CG_TOO_MANY_STEPS;
     }
     if (status != CG_OK || !landed) {
-        return status != CG_OK ? status : cg_detector_after_step(run);
+        return status != CG_OK ? status : cg_detector_after_step(run, -1);
     }
     detector->fired[index] = 1.0;
     return cg_events_arrived(run, fabs(end - run->t_old));

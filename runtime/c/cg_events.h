@@ -63,14 +63,13 @@ enum cg_detector_flags {
     CG_LOG_FAILURES = 4 /* where tangents have no derivative, the log says so, and the run goes on */
 };
 
-/* A kink is located by repeating the step up to it. Where the motion slides along it, since the equations of each side lead
- * back to the other, that would be without end. So a step with a kink is accepted as the method has taken it, and its kinks
- * are not found, if the method has shortened it CG_KINK_PASSES times on the way to a kink, and until there have been
- * CG_KINK_PAUSE steps without a kink after that, after a kink behind which the motion goes straight back, and after
- * CG_KINKS_QUICK in a row that each left less of their step than CG_QUICK. In a run with derivatives, which change where the
- * field jumps, kinks at which it jumps accumulate instead, as events do, and only the others are passed. */
-enum { CG_KINK_PASSES = 4, CG_KINK_PAUSE = 8, CG_KINKS_QUICK = 10 };
-#define CG_QUICK 0.01
+/* A kink is located by repeating the step up to it. A step that the method rejects and that ends behind a kink is not made shorter
+ * by its error, which a jump of the field or, with derivatives, of its Jacobian keeps above the tolerance, but repeated up to there.
+ * Where the motion slides along a kink, since the equations of each side lead back to the other, that would be without end: after
+ * a kink behind which the motion goes straight back, steps are accepted as the method takes them, and their kinks are not found,
+ * until there have been CG_KINK_PAUSE without one. In a run with derivatives, which change where the field jumps, such kinks
+ * accumulate instead, as events do. */
+enum { CG_KINK_PAUSE = 8 };
 
 /* What to do if several contact modes fit; if none fits, the run always stops. */
 enum cg_paradox_rule {
@@ -117,7 +116,6 @@ typedef struct cg_detector_memory {
     int32_t reserved;
     int64_t rounds;    /* in which something has been handled */
     int32_t crowded;   /* other quantities in a row close together */
-    int32_t quick;     /* kinks in a row, each soon after the start of its step */
     int32_t pause;     /* steps without a kink that are left before kinks are located again */
     double longest;    /* the longest time between two events */
     cg_time_t t_event; /* time of the last event, or of the start */

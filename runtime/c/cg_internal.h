@@ -103,9 +103,10 @@ int cg_locate_behind_start(cg_run_t *run, int32_t index, int *landed);
  * its sign again, a fraction of the step, or 2. */
 int cg_only_touches(cg_run_t *run, int32_t index, double *back);
 int cg_goes_back(cg_run_t *run, int32_t index); /* whether the motion behind this kink, where the step ends, leads back */
-int cg_step_to(cg_run_t *run, double t_new); /* repeats the step up to t_new; the method may require a shorter one: see run->t */
 int cg_steps_spent(const cg_run_t *run);     /* whether max_steps is reached */
-int cg_detector_after_step(cg_run_t *run);            /* finds events; may shorten or take back the step */
+/* A step, and the kink up to which it was repeated, or -1. */
+int cg_detector_step(cg_run_t *run, int32_t *ends_at);
+int cg_detector_after_step(cg_run_t *run, int32_t ends_at); /* finds events in it; may shorten or take it back */
 /* The last step, to `end`, was repeated up to a crossing of the quantity `index`, the only one in it, at the time `goal`; the
  * method may have made it shorter. */
 int cg_detector_arrive(cg_run_t *run, int32_t index, double goal, double end);

@@ -354,8 +354,7 @@ static int cg_kink_is(const cg_jump_at_t *at, const double *p, const double *u, 
 #ifdef CG_MODEL_FROZEN
     static const unsigned char none[CG_CAUSES] = {0};
     static const double nothing[CG_MODEL_N] = {0.0};
-    const cg_crossed_t crossed = cg_guard(at->kink);
-    double sides[CG_SIDED], jump[CG_MODEL_N], noise[CG_MODEL_N], slack;
+    double sides[CG_SIDED], jump[CG_MODEL_N], noise[CG_MODEL_N];
     cg_instant_t now;
     int carries = 0;
     memset(&now, 0, sizeof now);
@@ -366,12 +365,10 @@ static int cg_kink_is(const cg_jump_at_t *at, const double *p, const double *u, 
     status = status == CG_OK ? cg_kink_carries(at, sides, u, &carries, work) : status;
     status = status == CG_OK ? cg_kink_jump(at->kink, at->t, at->before, sides, u, jump, work) : status;
     status = status == CG_OK ? cg_kink_noise(&now, at->kink, none, at->before, u, noise) : status;
-    status = status == CG_OK ? cg_slack(&crossed, at->t, at->before, sides, u, at->tolerance, &slack, work) : status;
     if (status != CG_OK) {
         return status;
     }
-    return carries || cg_differ(jump, nothing, noise) ? CG_KINK_JUMPS
-        : at->detector->scale[at->kink] <= slack ? CG_KINK_FAINT : CG_KINK_GOES_ON;
+    return carries || cg_differ(jump, nothing, noise) ? CG_KINK_JUMPS : CG_KINK_GOES_ON;
 #else
     (void)at, (void)p, (void)u, (void)work;
     return CG_KINK_JUMPS;

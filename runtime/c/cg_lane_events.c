@@ -232,7 +232,7 @@ static int cg_lane_events_meet_one(cg_lanes_run_t *run, int32_t lane)
     }
     cg_lane_events_rows(run, lane, run->coef, single->coef, run->n_dense, 0);
     single->have_dense = 1;
-    return cg_detector_after_step(single);
+    return cg_detector_after_step(single, -1);
 }
 
 void cg_lane_events_meet(cg_lanes_run_t *run, cg_cursor_t *cursor, const cg_progress_t *progress)

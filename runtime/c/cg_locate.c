@@ -15,11 +15,13 @@ void cg_detector_take_back(cg_run_t *run)
 
 int cg_steps_spent(const cg_run_t *run) { return run->n_steps + run->n_rejected - run->n_spent >= run->max_steps; }
 
-int cg_step_to(cg_run_t *run, double t_new)
+/* Repeats the step up to t_new, or up to where the method accepts it (enum cg_accepts): see run->t. */
+static int cg_locate_step(cg_run_t *run, double t_new, int32_t accepts)
 {
     const double t_stop = run->t_stop, h = run->h;
     cg_detector_take_back(run);
     run->t_stop = t_new;
+    run->accepts = accepts;
     if (run->adaptive) {
         run->h = fabs(t_new - run->t);
     }
@@ -37,13 +39,20 @@ static int cg_locate_at_end(cg_run_t *run, int32_t index, double *g)
     return status;
 }
 
-/* Repeats the step to t and evaluates the quantity there. *landed is 0 if the method shortened the step. */
+/* Repeats the step to t and evaluates the quantity there. *landed is 0 if the method shortened the step. Beyond a kink, or as far as
+ * the numbers at t resolve, the error of the step may be large. */
 static int cg_locate_land(cg_run_t *run, int32_t index, double t, double *g, int *landed)
 {
-    int status = t == run->t ? CG_OK : cg_step_to(run, t);
+    const int kink = cg_detector_is_kink(run, index);
+    int status = t == run->t ? CG_OK : cg_locate_step(run, t, kink ? CG_ACCEPTS_ALL : CG_ACCEPTS_FIT);
     *landed = run->t == t;
     if (status == CG_OK && *landed) {
         status = cg_locate_at_end(run, index, g);
+    }
+    if (status == CG_OK && run->accepts == CG_ACCEPTED_UNFIT && *g * run->detector->sign_new[index] > 0.0
+        && fabs(t - run->t_old) > 16.0 * cg_step_smallest(t)) {
+        status = cg_locate_step(run, t, CG_ACCEPTS_FIT);
+        *landed = run->t == t;
     }
     return status;
 }
@@ -247,67 +256,37 @@ int cg_goes_back(cg_run_t *run, int32_t index)
         && (ahead.g - here.g) * after < 0.0;
 }
 
-/* With derivatives, a step that ends at a jump or just behind it ends just before, so that no stage is beyond: on the surface
- * itself a right-hand side has the value of neither side. */
-static int cg_locate_step_before(cg_run_t *run, int32_t index, double after, int *landed)
-{
-    const double zero = run->t, length = fabs(zero - run->t_old);
-    double back = cg_step_smallest(zero), g = 0.0;
-    int status = cg_locate_at_end(run, index, &g);
-    for (int trial = 0; trial < 6 && status == CG_OK && *landed && g * after >= 0.0 && back < 1e-3 * length; trial++) {
-        status = cg_locate_land(run, index, zero - run->direction * back, &g, landed);
-        back *= 2.0;
-    }
-    return status;
-}
-
 /* The interpolant of a step across a jump of the right-hand side is wrong before the jump as well. So the kink is
  * approached by steps that end before it, half of the way, then 99 %, with the zero extrapolated each time. */
 int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed)
 {
     const double begin = run->t_old, after = -run->detector->sign_new[index];
     const double smallest = cg_step_smallest(begin);
-    double zero = begin + theta * (run->t - begin), part = 0.5, t = zero, g = 0.0, g_near = HUGE_VAL;
-    int status = CG_OK;
-    for (int trial = 0; trial < 60; trial++) {
+    double zero = begin + theta * (run->t - begin), part = 0.5, t = zero, g = 0.0;
+    double before = cg_step_smallest(zero);
+    int status = CG_OK, last = 0;
+    for (int trial = 0; trial < 60 && status == CG_OK; trial++) {
         if (cg_steps_spent(run)) {
             *landed = 0;
             return CG_OK;
         }
         t = begin + part * (zero - begin);
-        if (fabs(t - begin) < 2.0 * smallest || fabs(zero - t) < smallest) {
-            t = zero;
+        last = part == 1.0 || fabs(t - begin) < 4.0 * smallest || fabs(zero - t) < smallest;
+        if (last) {
+            t = fabs(zero - begin) > 8.0 * smallest + before ? zero - run->direction * before : zero;
         }
         status = cg_locate_land(run, index, t, &g, landed);
-        if (status != CG_OK || !*landed) {
-            return status;
-        }
-        if (t == zero) {
+        if (status != CG_OK || !*landed || (last && (g * after < 0.0 || t == zero))) {
             break;
         }
         if (g * after >= 0.0) { /* already beyond it */
             zero = t;
+            before = last ? 2.0 * before : before;
             continue;
         }
         status = cg_locate_carry_on(run, index, &zero);
-        if (status != CG_OK) {
-            return status;
-        }
-        if (run->direction * (zero - run->t_stop) > 0.0) {
-            zero = run->t_stop;
-        }
-        g_near = g;
+        zero = run->direction * (zero - run->t_stop) > 0.0 ? run->t_stop : zero;
         part = part < 0.9 ? 0.99 : 1.0;
-    }
-    if (fabs(g) > 1e-3 * fabs(g_near) && fabs(zero - begin) > 1e3 * smallest) {
-        /* still wrong: accept the step to 99 % and search for the kink again from there */
-        *landed = 0;
-        return cg_step_to(run, begin + 0.99 * (zero - begin));
-    }
-    int is;
-    status = cg_jump_kink(run, index, run->t, run->x, &is);
-    if (status == CG_OK && is == CG_KINK_JUMPS) {
-        status = cg_locate_step_before(run, index, after, landed);
     }
     return status == CG_OK && *landed ? cg_locate_step_over(run, index, after) : status;
 }

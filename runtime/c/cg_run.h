@@ -22,7 +22,7 @@ extern "C" {
 
 /* Part of every method compiled into a model: one from another version of this header is not used. Increase it with
  * every change of cg_run_t or of the meaning of its members. */
-#define CG_RUN_LAYOUT 26
+#define CG_RUN_LAYOUT 27
 
 #define CG_ALIGN 64u /* of every block, in bytes */
 
@@ -109,9 +109,11 @@ typedef struct cg_jump_at {
     void (*tell)(void *context, int32_t cause, double group, const double *before, const double *after, const double *modes);
 } cg_jump_at_t;
 
-/* A kink: the field goes on as it was, or jumps there; CG_KINK_FAINT: it goes on, and its guard was within what the tolerance
- * of the state tells all over the last step. */
-enum cg_kink_is { CG_KINK_GOES_ON = 0, CG_KINK_JUMPS = 1, CG_KINK_FAINT = 2 };
+/* Steps of a method that controls them: those whose error is within the tolerances, or all, the last of which was not within. */
+enum cg_accepts { CG_ACCEPTS_FIT = 0, CG_ACCEPTS_ALL = 1, CG_ACCEPTED_UNFIT = 2 };
+
+/* A kink: the field goes on as it was, or jumps there. */
+enum cg_kink_is { CG_KINK_GOES_ON = 0, CG_KINK_JUMPS = 1 };
 
 /* What a state that contains derivatives of others needs there, after resets and the choice of modes: changes x. u is left
  * as it was. CG_TANGENT_EVENT: the motion only touches the zero of a quantity, so far as the tolerance of the state
@@ -224,6 +226,7 @@ typedef struct cg_run {
     int32_t have_dense;
     int32_t input_kind; /* bits of enum cg_input_kind */
     int32_t rejected;   /* the previous step was rejected at least once */
+    int32_t accepts;    /* enum cg_accepts */
     int32_t status;     /* CG_OK, or what ended the run: an error or CG_TERMINAL_EVENT */
     int32_t recorded;   /* everything up to t is in the caller's record */
 

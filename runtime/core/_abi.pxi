@@ -121,9 +121,11 @@ cdef extern from "cg_run.h" nogil:
     enum: CG_PROJECT_ALL
     enum: CG_STARTS_MODES
     enum: CG_STARTS_SIDES
+    enum: CG_ACCEPTS_FIT
+    enum: CG_ACCEPTS_ALL
+    enum: CG_ACCEPTED_UNFIT
     enum: CG_KINK_GOES_ON
     enum: CG_KINK_JUMPS
-    enum: CG_KINK_FAINT
     ctypedef struct cg_signal_t:
         int32_t kind
         int32_t n_powers
@@ -235,6 +237,7 @@ cdef extern from "cg_run.h" nogil:
         int32_t have_dense
         int32_t input_kind
         int32_t rejected
+        int32_t accepts
         int32_t status
         int32_t recorded
         int32_t stiff
@@ -687,10 +690,7 @@ cdef extern from "cg_events.h" nogil:
     enum: CG_WATCH_KINKS
     enum: CG_LOG_FIELDS
     enum: CG_LOG_FAILURES
-    enum: CG_KINK_PASSES
     enum: CG_KINK_PAUSE
-    enum: CG_KINKS_QUICK
-    enum: CG_QUICK
     enum: CG_PARADOX_STOP
     enum: CG_PARADOX_KEEP
     enum: CG_PARADOX_STICK
@@ -715,7 +715,6 @@ cdef extern from "cg_events.h" nogil:
         int32_t reserved
         int64_t rounds
         int32_t crowded
-        int32_t quick
         int32_t pause
         double longest
         double t_event
