@@ -32,12 +32,12 @@ from sympy.codegen import ast
 import chaplygin as cg
 from chaplygin.codegen.emit.python_backend import python_kernel
 from chaplygin.codegen.emit.single_precision import single_precision
-from chaplygin.codegen.emit.sympy_ast import assignments
 from chaplygin.codegen.emit.write_folder import headers_of
 from chaplygin.codegen.graph.evaluate import evaluate
 from chaplygin.codegen.lower.derivatives import with_derivatives
 from chaplygin.codegen.lower.lowered import Lowered
 from chaplygin.codegen.plan.plan import Program, plan
+from chaplygin.codegen.plan.sympy_ast import assignments
 from chaplygin.runtime.interface.files import INCLUDE
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
