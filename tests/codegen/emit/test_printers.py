@@ -37,7 +37,6 @@ from chaplygin.codegen.graph.evaluate import evaluate
 from chaplygin.codegen.lower.derivatives import with_derivatives
 from chaplygin.codegen.lower.lowered import Lowered
 from chaplygin.codegen.plan.plan import Program, plan
-from chaplygin.codegen.plan.sympy_ast import assignments
 from chaplygin.runtime.interface.files import INCLUDE
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
@@ -86,7 +85,7 @@ def by_sympy(program: Program, kernel: str, given: Sequence[float], count: int) 
         called = sp.lambdify(list(e.free_symbols), e, modules=[{"fma": lambda a, b, c: a * b + c}, "math"])
         return called(*(names[str(s)] for s in e.free_symbols))
 
-    for line in assignments(program, kernel).args:
+    for line in program.to_sympy(kernel).args:
         if isinstance(line, ast.Declaration):
             known[str(line.variable.symbol)] = value(line.variable.value)
         elif isinstance(line, ast.Assignment):
