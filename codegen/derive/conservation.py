@@ -58,21 +58,24 @@ def conserved(
     dynamic = {i for i in alive if found[i] in solved}
     kept: set[int] = set()
     for some, given in ((dynamic, needed), (found.keys() - dynamic, [])):
-        moving = _moving_near(eqs, [found[i] for i in sorted(some)], given)
+        near = eqs.points(given, 3) if some else []
+        moving = _moving_at(eqs, [found[i] for i in sorted(some)], given, near)
         left = [i for i, moves in zip(sorted(some), moving, strict=True) if proved[i] or not moves]
         if left:
-            examination = Examination(eqs, [found[i] for i in left], given, said)
+            examination = Examination(eqs, [found[i] for i in left], given, said, near)
             still = examination.vanishing([proved[i] for i in left])
             good = [i for i, holds in zip(left, still, strict=True) if holds]
             kept |= {i for i in good if examination.is_continuous(nodes[i])}
     return [i in kept for i in range(len(nodes))]
 
 
-def _moving_near(eqs: EquationNodes, slopes: Sequence[Node], needed: Sequence[Node]) -> list[bool]:
-    """Which of the derivatives differ from zero, by floats, at points near the example, whatever their branch."""
+def _moving_at(
+    eqs: EquationNodes, slopes: Sequence[Node], needed: Sequence[Node], points: Sequence[dict[str, float]]
+) -> list[bool]:
+    """Which of the derivatives differ from zero, by floats, at one of the points, whatever its branch."""
     moving = [False] * len(slopes)
     k = _unknowns(eqs, needed)
-    for point in eqs.points(needed, 3) if slopes else ():
+    for point in points:
         with suppress(*FAILURES):
             found = along(eqs.graph, slopes, needed, k, point, False, 1.0)
             moving = [m or abs(v) > _ROUNDING * size for m, (v, size) in zip(moving, found, strict=True)]
@@ -134,12 +137,17 @@ def _solved(eqs: EquationNodes, free: Sequence[Node]) -> list[Node]:
 
 
 class Examination:
-    """Numerical check of derivatives along the flow, on every branch."""
+    """Numerical check of derivatives along the flow, on every branch; `near` are the first points of `vanishing`."""
 
     def __init__(
-        self, eqs: EquationNodes, slopes: Sequence[Node], needed: Sequence[Node], said: set[str] | None = None
+        self,
+        eqs: EquationNodes,
+        slopes: Sequence[Node],
+        needed: Sequence[Node],
+        said: set[str] | None = None,
+        near: Sequence[dict[str, float]] = (),
     ) -> None:
-        self.eqs, self.slopes, self.needed = eqs, slopes, needed
+        self.eqs, self.slopes, self.needed, self.near = eqs, slopes, needed, near
         self.unknown = _unknowns(eqs, needed)
         self.roots = (*slopes, *needed, *eqs.completing)
         self.said = set() if said is None else said
@@ -148,9 +156,8 @@ class Examination:
     @cached_property
     def points(self) -> list[dict[str, float]]:
         """Points near the example, then far ones."""
-        eqs, needed = self.eqs, self.needed
-        near = eqs.points(needed, 3)
-        return [*near, *wide_points(eqs.system.nodes, needed, 12, eqs.graph, eqs.complete)]
+        eqs = self.eqs
+        return [*self.near, *wide_points(eqs.system.nodes, self.needed, 12, eqs.graph, eqs.complete)]
 
     def vanishing(self, proved: Sequence[bool]) -> list[bool]:
         """Which of the derivatives vanish on every branch."""

@@ -49,24 +49,25 @@ def _degree(g: Graph, root: Node, variables: Sequence[Node]) -> Fraction | None:
     """The degree of a node that is plainly homogeneous in the variables, by its sums and products; else None."""
     degree: dict[Node, Fraction | None] = dict.fromkeys(variables, Fraction(1))
     for n in g.reachable([root]):
-        if n in degree:
-            continue
-        op, found = g.op[n], [degree[a] for a in g.args[n]]
-        known = [d for d in found if d is not None]
-        exponent = g.constant_value(g.args[n][1]) if op == "pow" else None
-        if len(known) < len(found):
-            degree[n] = None
-        elif not any(known):
-            degree[n] = Fraction(0)
-        elif op in ("mul", "div"):
-            degree[n] = known[0] + known[1] if op == "mul" else known[0] - known[1]
-        elif op == "pow" and exponent is not None:
-            degree[n] = known[0] * exponent
-        elif op in ("add", "sub", "neg"):
-            degree[n] = known[0] if known[0] == known[-1] else None
-        else:
-            degree[n] = None
+        if n not in degree:
+            found = [degree[a] for a in g.args[n]]
+            known = [d for d in found if d is not None]
+            degree[n] = _combined(g, n, known) if len(known) == len(found) else None
     return degree[root]
+
+
+def _combined(g: Graph, node: Node, degrees: Sequence[Fraction]) -> Fraction | None:
+    """The degree of a node by those of its operands."""
+    op, exponent = g.op[node], g.constant_value(g.args[node][-1]) if g.args[node] else None
+    if not any(degrees):
+        return Fraction(0)
+    if op == "mul":
+        return degrees[0] + degrees[1]
+    if op == "div":
+        return degrees[0] - degrees[1]
+    if op == "pow" and exponent is not None:
+        return degrees[0] * exponent
+    return degrees[0] if op in ("add", "sub", "neg") and degrees[0] == degrees[-1] else None
 
 
 def power(eqs: EquationNodes, accelerations: Sequence[Node]) -> Node:

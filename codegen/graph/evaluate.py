@@ -179,7 +179,7 @@ def digits_to_see(g: Graph, roots: Sequence[Node], values: Mapping[str, Any], sh
 
     With that many extra digits no term is lost next to another. Call it at a working precision of at least 60 digits.
     """
-    scale = _scales(g, found := _values(g, roots, values, True, shrink), None)
+    scale = _rough_scales(g, found := _values(g, roots, values, True, shrink), None)
     limit = mpf(10) ** -30
     sizes = [abs(v) for n, v in found.items() if not isinstance(v, bool) and abs(v) > limit * scale[n]]
     if not sizes:
@@ -202,16 +202,16 @@ def evaluate_with_scale(
     `sizes` are the scales of variables that were themselves computed.
     """
     found = _values(g, roots, values, precise, shrink)
-    scale = _scales(g, found, sizes)
+    scale = (_rough_scales if precise else _scales)(g, found, sizes)
     return [(found[r], scale[r]) for r in roots]
 
 
-def _scales(g: Graph, found: Mapping[Node, Any], sizes: Mapping[str, Any] | None) -> dict[Node, Any]:
-    """The scale of each value: the size of the terms that contribute to it, in floats where these hold all values."""
+def _rough_scales(g: Graph, found: Mapping[Node, Any], sizes: Mapping[str, Any] | None) -> dict[Node, Any]:
+    """The scales of values of mpmath, in floats where these hold all values: that is quicker."""
     try:
-        return _scaled(g, _as_floats(found), sizes)
+        return _scales(g, _as_floats(found), sizes)
     except (ArithmeticError, ValueError):
-        return _scaled(g, found, sizes)
+        return _scales(g, found, sizes)
 
 
 def _as_floats(found: Mapping[Node, Any]) -> dict[Node, Any]:
@@ -225,7 +225,8 @@ def _as_floats(found: Mapping[Node, Any]) -> dict[Node, Any]:
     return floats
 
 
-def _scaled(g: Graph, found: Mapping[Node, Any], sizes: Mapping[str, Any] | None) -> dict[Node, Any]:
+def _scales(g: Graph, found: Mapping[Node, Any], sizes: Mapping[str, Any] | None) -> dict[Node, Any]:
+    """The scale of each value: the size of the terms that contribute to it."""
     scale: dict[Node, Any] = {}
     for node in sorted(found):
         args = g.args[node]
@@ -275,20 +276,16 @@ def _computed(
     nan = mpf("nan") if precise else math.nan
     result: dict[Node, Any] = {}
     reason: Exception = ArithmeticError("a value is not a number")
-    op_of, args_of = g.op, g.args
     for node in g.order(roots):
-        args = args_of[node]
+        args = g.args[node]
         if not args:
             result[node] = _leaf(g, node, values, precise)
             continue
         try:
-            if len(args) == 2:
-                value = functions[op_of[node]](result[args[0]], result[args[1]])
-            else:
-                value = functions[op_of[node]](*[result[a] for a in args])
+            value = functions[g.op[node]](*[result[a] for a in args])
         except (ArithmeticError, ValueError) as error:
             value, reason = nan, error
-        result[node] = value if analytic or not isinstance(value, (complex, mpc)) else nan
+        result[node] = nan if isinstance(value, (complex, mpc)) and not analytic else value
     # Where a variable is an array, checking for NaN is left to the caller.
     if any((result[root] != result[root]) is True for root in roots):
         raise reason

@@ -27,8 +27,8 @@ from .points import sample
 
 ANGLES = {"atan", "atan2"}
 """Angles: atan2 jumps where x < 0 and y changes sign, atan where its argument passes through infinity."""
-Point = dict[str, Any]
-Roots = Callable[[Node], list[Point]]
+Roots = Callable[[Node], list[dict[str, Any]]]
+"""The zeros of a node, found once for each; see `_roots`."""
 _MOST_ROOTS = 12
 _ROUNDING = 1e-13
 """A jump below this fraction of the terms is the rounding of constants such as 0.01, which no float equals exactly."""
@@ -56,12 +56,8 @@ def jump(g: Graph, node: Node, system: SystemNodes) -> Sequence[Condition] | Non
             if g.symbols([border]) <= {p.name for p in system.parameters}:
                 continue  # no motion passes it
             beside = {n: s for n, s in (ours | theirs).items() if n != border}
-            if can_border(g, border, beside) and not _same(
-                g,
-                one.nodes[0],
-                other.nodes[0],
-                _zeros(g, roots, border, [one.nodes[0], other.nodes[0]], system),
-            ):
+            (a,), (b,) = one.nodes, other.nodes
+            if can_border(g, border, beside) and not _same(g, a, b, _zeros(g, roots, border, [a, b], system)):
                 return [*beside.items(), (border, 1)]
         if any(_angle_jumps(g, roots, branch.nodes[0], system) for branch in found):
             return ()
@@ -103,9 +99,8 @@ def _same(g: Graph, one: Node, other: Node, points: Sequence[Mapping[str, Any]])
     looked = False
     with mp.workdps(2 * DIGITS):
         for point in points:
-            with suppress(
-                *FAILURES
-            ):  # floats can show that they agree, not that they differ: sqrt(1e-16) is 1e-8
+            # Floats can show that they agree, but not that they differ: sqrt(1e-16) is 1e-8.
+            with suppress(*FAILURES):
                 if agree({name: float(v) for name, v in point.items()}, False, _ROUNDING / 10):
                     looked = True
                     continue
@@ -118,7 +113,9 @@ def _same(g: Graph, one: Node, other: Node, points: Sequence[Mapping[str, Any]])
     return looked
 
 
-def _zeros(g: Graph, roots: Roots, node: Node, beside: Sequence[Node], system: SystemNodes) -> list[Point]:
+def _zeros(
+    g: Graph, roots: Roots, node: Node, beside: Sequence[Node], system: SystemNodes
+) -> list[dict[str, Any]]:
     """Generic points at which a node is zero to many digits, with values for the symbols of the nodes `beside` too."""
     draw = random.Random(70_001)
     base = sample(system, 1)
@@ -127,11 +124,11 @@ def _zeros(g: Graph, roots: Roots, node: Node, beside: Sequence[Node], system: S
     return [{**{n: mpf(v) for n, v in a.items()}, **r} for a, r in zip(around, roots(node), strict=False)]
 
 
-def _roots(g: Graph, node: Node, system: SystemNodes) -> list[Point]:
+def _roots(g: Graph, node: Node, system: SystemNodes) -> list[dict[str, Any]]:
     """Generic values of the variables of a node at which it is zero to many digits."""
     names = sorted(g.symbols([node]))
     draw = random.Random(70_003)
-    found: list[Point] = []
+    found: list[dict[str, Any]] = []
     for start, end in _crossings(
         g, node, names, {**dict.fromkeys(names, 0.5), **sample(system, 1)}, draw, system
     ):
