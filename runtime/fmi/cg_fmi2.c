@@ -176,7 +176,7 @@ CG_CALL(fmi2CancelStep, (void *instance),
         CG_FMU_SIMULATION, CG_FMU_ANY, cg_fmu_say(fmu, CG_FMU_ERROR, "%s: steps are not asynchronous", __func__))
 
 /* Steps are never pending, so only two of the questions have an answer. */
-#define CG_UNANSWERED cg_fmu_say(fmu, CG_FMU_DISCARD, "%s: there is no such status", __func__)
+#define CG_UNANSWERED cg_fmu_say(fmu, CG_FMU_DISCARD, "%s: no such status", __func__)
 #define CG_NO_STATUS(name, type)                                                                                      \
     CG_CALL(name, (void *instance, const fmi2StatusKind s, type *value), CG_FMU_SIMULATION, CG_FMU_ANY,               \
             ((void)s, (void)value, CG_UNANSWERED))

@@ -48,7 +48,7 @@ int cg_fmu_require(const cg_fmu_t *fmu, int kind, int phases, const char *functi
 
 int cg_fmu_none(const cg_fmu_t *fmu, size_t n, const char *function)
 {
-    return n == 0 ? CG_FMU_OK : cg_fmu_say(fmu, CG_FMU_ERROR, "%s: there is no such variable", function);
+    return n == 0 ? CG_FMU_OK : cg_fmu_say(fmu, CG_FMU_ERROR, "%s: no such variable", function);
 }
 
 int cg_fmu_failed(const cg_fmu_t *fmu, int status, const char *where)

@@ -119,7 +119,7 @@ int cg_fmu_save(cg_fmu_t *fmu, void **saved)
     const cg_detector_t *const detector = fmu->detector;
     cg_fmu_state_t *const state = into != NULL && into->size == size ? into : cg_fmu_state_room(fmu, size);
     if (state == NULL) {
-        return cg_fmu_say(fmu, CG_FMU_ERROR, "there is no memory for a saved state");
+        return cg_fmu_say(fmu, CG_FMU_ERROR, "not enough memory to save the state");
     }
     if (into != NULL && into != state) {
         cg_fmu_state_drop(fmu, into);
