@@ -169,9 +169,8 @@ class _Bundle:
             tangents, upper = np.linalg.qr(moved)
             growth = np.log(np.abs(np.diag(upper)))
             spread, most = float(growth.max() - growth.min()), np.log(1e14)
-            if not np.isfinite(growth).all() or (
-                self.beside and spread > most
-            ):  # at an event, however short the part
+            # Tangents can be lost at an event, however short the part.
+            if not np.isfinite(growth).all() or (self.beside and spread > most):
                 kept = int((growth > growth.max() - most).sum())
                 how = (
                     f"give n={kept} or fewer"

@@ -358,9 +358,8 @@ class _Search:
             value, slopes = tangents.at_events(time + later, y)
             felt = np.column_stack([value, slopes[:, 1:] * sizes])
             scale = np.abs(slopes * units).max(axis=1, keepdims=True, initial=0.0)
-            return np.concatenate(
-                [rates, felt / np.where(scale > 0, scale, 1.0)]
-            )  # conditions have no slopes
+            scale[~(scale > 0)] = 1.0  # conditions have no slopes
+            return np.concatenate([rates, felt / scale])
 
         before, after = (np.array([both(time, later) for time in times]) for later in (0.0, period))
         off = np.abs(after - before)

@@ -62,10 +62,8 @@ class EnsembleData(Continued):
         return self.y if self.t_eval is None else self.y[:, -1], self._start.table(), self._inputs
 
     def _past(self) -> Array:
-        past, clock = (
-            np.zeros((len(self.model.events), len(self))),
-            np.maximum(np.abs(self.t), abs(self.t_span[0])),
-        )
+        past = np.zeros((len(self.model.events), len(self)))
+        clock = np.maximum(np.abs(self.t), abs(self.t_span[0]))
         if self._events is not None:
             j, event = self._events[:, :2].astype(np.int64).T
             last = np.full(len(self), np.nan)

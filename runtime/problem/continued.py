@@ -34,7 +34,9 @@ class Continued:
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         """It has more than numbers."""
-        raise TypeError(f"{type(self).__name__} is no array; give it as initial, or its numbers by name")
+        raise TypeError(
+            f"a {type(self).__name__} is not an array; pass it as initial=, or its numbers by name"
+        )
 
 
 def past_of(initial: Any) -> Any:

@@ -104,9 +104,9 @@ class Polynomial:
 
     def _check_smooth(self, names: Sequence[str], found: Sequence[Polynomial], sampled: bool) -> None:
         row, order, degree = found[-1], len(found) - 1, self.rows.shape[1] - 1
-        t = np.unique(self.times)[
-            row.ends : -1 if row.ends else None
-        ]  # rates of samples may jump there: `within`
+        t = np.unique(self.times)
+        if row.ends:  # rates of samples may jump at the first and the last: `within`
+            t = t[1:-1]
         before = row.at(t, side="left")
         jumps = np.abs(before - row.at(t)) > _SMOOTH * (np.abs(before) + np.abs(row.rows[:, 0]).max())
         if jumps.any():
