@@ -10,15 +10,15 @@ import test_c_rooms as c_files
 import test_rooms as rooms
 
 BUDGETS = {
-    "lines of codegen": (28_200, 1000),
-    "lines of runtime": (28_100, 1000),
-    "lines of C": (20_400, 1000),
-    "lines of src": (5_500, 1000),
-    "lines of systems": (4_900, 1000),
-    "mentions of Any": (2_520, 50),
-    "named thresholds in C": (90, 5),
-    "C functions of a complexity over 15": (42, 5),
-    "C functions with more than 8 arguments": (15, 5),
+    "lines of codegen": (28_000, 1000),
+    "lines of runtime": (27_800, 1000),
+    "lines of C": (19_800, 1000),
+    "lines of src": (5_200, 1000),
+    "lines of systems": (4_500, 1000),
+    "mentions of Any": (2_510, 50),
+    "named thresholds in C": (88, 5),
+    "C functions of a complexity over 15": (38, 5),
+    "C functions with more than 8 arguments": (14, 5),
     "Python functions with more than 8 arguments": (25, 5),
 }
 """(the most, the step)."""
