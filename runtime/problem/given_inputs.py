@@ -173,9 +173,9 @@ def entries_named(names: tuple[str, ...], flags: Sequence[int], values: Any) -> 
     return own if own and hasattr(values, "__len__") and len(values) == len(own) else names
 
 
-def is_function(spec: Any) -> bool:
+def is_function(name: str, spec: Any) -> bool:
     """Whether the entry of an input is a function that only Python evaluates."""
-    return callable(spec) and polynomial("", spec) is None
+    return callable(spec) and polynomial(name, spec) is None
 
 
 def _order(names: tuple[str, ...]) -> str:

@@ -47,7 +47,7 @@ def observer_of(job: StudyJob) -> Observer | None:
     model = job.model
     how = job.options.checked(model)
     controls = specs(job.given["inputs"], model.inputs, job.count, model._input_flags)
-    apart = one_at_a_time(model, how, any(map(is_function, controls)))
+    apart = one_at_a_time(model, how, any(map(is_function, model.inputs, controls)))
     width = lane_set(model, how.method, job.lanes, job.count, apart)[1]
     try:
         return Observer.of(model, [(found.kind, found.what) for _, found in wanted.values()], width)

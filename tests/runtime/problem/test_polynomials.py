@@ -140,8 +140,15 @@ def test_other_splines_are_functions() -> None:
             cg.ensemble(spring(), (0, 3), START, NUMBERS, n=4, inputs={"F": source}, lanes=4)
     with pytest.raises(ArgumentError, match=r"F at t = .* nan"):
         spring().integrate(SPAN, START, NUMBERS, {"F": bounded})
-    with pytest.raises(ArgumentError, match="F is a spline with a coefficient that is not finite"):
-        spring().integrate(SPAN, START, NUMBERS, {"F": interpolate.PPoly([[1.0, math.nan]], [0, 1, 2])})
+    wrong, reason = (
+        {"F": interpolate.PPoly([[1.0, math.nan]], [0, 1, 2])},
+        "F is a spline with a coefficient that is",
+    )
+    with pytest.raises(ArgumentError, match=f"{reason} not finite"):
+        spring().integrate(SPAN, START, NUMBERS, wrong)
+    observed = {"work": cg.moments(cg.integral("x**2"))}
+    with pytest.raises(ArgumentError, match=f"{reason} not finite"):
+        cg.study(spring(), SPAN, START, NUMBERS, inputs=wrong, n=3, collect=observed)
 
 
 @pytest.mark.parametrize("seed", range(20))
