@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import platform
 import subprocess
 import sys
 import textwrap
 import threading
+import tracemalloc
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -306,35 +306,26 @@ def test_a_long_start_is_read_in_c(kept: bool) -> None:
             cg.ensemble(m, (0, 1), given, numbers, {"tau": 0.0})
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="counts pages given back by glibc")
 def test_an_ensemble_uses_the_pages_of_the_one_before() -> None:
-    """In a process of its own: results of 14.8 MB are 3,600 pages, which are not touched for the first time again.
+    """Results are one piece of memory and most of what a call frees: pages are not touched for the first time again.
 
-    They are most of what is freed: glibc gives back the end of its heap if that is twice as large as its largest piece.
-    What imports have left in the heap can change that, as where they have just compiled their modules: the best of up
-    to six processes counts.
+    glibc gives back the end of its heap once that is twice as large as the largest piece freed before (mallopt(3)).
     """
-    program = """
-        import resource
-        import numpy as np
-        import chaplygin as cg
-        from chaplygin.generated.chaplygin_sleigh import model
-
-        start = {name: np.zeros(100_000) for name in model.states}
-        faults = []
-        for _ in range(5):
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-            at = np.linspace(0, 1e-3, 3)
-            cg.ensemble(model, (0, 1e-3), start, dict.fromkeys(model.parameters, 1.0), t_eval=at, threads=1, lanes=1)
-            faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
-        print(min(faults[2:]))
-    """
-
-    def faults() -> int:
-        command = [sys.executable, "-c", textwrap.dedent(program)]
-        return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-
-    assert any(faults() < 200 for _ in range(6))
+    m, count = model("sleigh"), 100_000
+    start, numbers = {name: np.zeros(count) for name in m.states}, dict.fromkeys(m.parameters, 1.0)
+    given = {"t_eval": np.linspace(0, 1e-3, 3), "threads": 1, "lanes": 1}
+    cg.ensemble(m, (0, 1e-3), start, numbers, **given)
+    tracemalloc.start()
+    try:
+        ens = cg.ensemble(m, (0, 1e-3), start, numbers, **given)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    pieces = [ens.y, ens.nfev, ens.n_steps, ens.status]
+    while any(piece.base is not None for piece in pieces):
+        pieces = [piece if piece.base is None else piece.base for piece in pieces]
+    assert all(piece is pieces[0] for piece in pieces)
+    assert pieces[0].nbytes < peak < 2 * pieces[0].nbytes
 
 
 def test_a_start_is_copied(compiled: Any) -> None:
