@@ -61,7 +61,7 @@ class ModelCore(KernelCore):
         dense_output: bool = False,
         events: Any = None,
         sensitivities: Any = None,
-        sensitivity_control: bool = False,
+        sensitivity_control: bool = True,
         **options: Unpack[RunKeywords],
     ) -> Solution: ...
     def _carry(
@@ -91,7 +91,16 @@ class StepperCore:
 
     _alone: Guard
 
-    def __init__(self, *arguments: Any) -> None: ...
+    def __init__(
+        self,
+        model: ModelCore,
+        t0: float,
+        x0: Array,
+        p: Array,
+        inputs: Inputs,
+        options: RunOptions,
+        past: tuple[float, ...] = (),
+    ) -> None: ...
     def advance(self, t: float) -> Array: ...
     def advance_by(self, dt: float) -> Array: ...
     def set_inputs(self, values: Any = None, /, **named: Any) -> None: ...
