@@ -17,6 +17,7 @@ import pytest
 from chaplygin.runtime import core
 from chaplygin.runtime.core import _core
 from chaplygin.runtime.interface.base_model import BaseModel
+from chaplygin.runtime.problem.option_table import RunKeywords
 from chaplygin.runtime.steppers.base import BaseStepper
 
 FOLDER = Path(core.__file__).parent
@@ -37,11 +38,16 @@ FUNCTIONS = [
 
 
 def taken(signature: inspect.Signature) -> list[tuple[Any, ...]]:
-    """The arguments but `self`: names and defaults, and whether by name alone; names of `*` and `**` do not count."""
-    rest = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    found = [p for p in signature.parameters.values() if p.name != "self"]
+    """The arguments but `self` and `**options`, which some signatures write out: names, whether by name, defaults."""
+    found = [
+        p
+        for p in signature.parameters.values()
+        if p.name != "self" and p.kind is not p.VAR_KEYWORD
+        if not (p.kind is p.KEYWORD_ONLY and p.name in RunKeywords.__annotations__)
+    ]
     return [
-        (p.kind, None) if p.kind in rest else (p.name, p.kind is p.KEYWORD_ONLY, p.default) for p in found
+        ("*", None) if p.kind is p.VAR_POSITIONAL else (p.name, p.kind is p.KEYWORD_ONLY, p.default)
+        for p in found
     ]
 
 
