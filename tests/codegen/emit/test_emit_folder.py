@@ -13,6 +13,7 @@ from dense_chain import dense_chain
 from integrations import need
 from runtime_models import needs_core
 from test_emit import every_function
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.cli import main
@@ -181,12 +182,8 @@ def test_addresses_have_every_kernel_of_the_model() -> None:
     z = cg.coordinates("z")
     g = cg.parameters("g")
     rate = cg.rate(z)
-    ball = cg.System(
-        "ball",
-        coordinates=[z],
-        kinetic=rate**2 / 2,
-        potential=g * z,
-        events=[cg.Event(z - 2, name="floor", reset={rate: -rate / 4})],
+    ball = unit_masses(
+        "ball", [z], potential=g * z, events=[cg.Event(z - 2, name="floor", reset={rate: -rate / 4})]
     )
     model = ball.compile()
     assert model.kernels == {"rhs": 2, "jvp": 2, "jacobian": 4, "outputs": 2, "guards": 1, "reset": 2}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sympy as sp
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.errors import FormError
@@ -308,13 +309,7 @@ def test_multipliers_give_motion_and_reactions() -> None:
 def test_whittaker_keeps_and_reports_holonomic_equations() -> None:
     """A particle on a sphere, reduced: the motion of the full equations, with |r|^2 - 1 as a residual."""
     x, y, z = cg.coordinates("x y z")
-    system = cg.System(
-        "bead_on_sphere",
-        coordinates=[x, y, z],
-        kinetic=(cg.rate(x) ** 2 + cg.rate(y) ** 2 + cg.rate(z) ** 2) / 2,
-        potential=9.81 * z,
-        holonomic=[x**2 + y**2 + z**2 - 1],
-    )
+    system = unit_masses("bead_on_sphere", [x, y, z], potential=9.81 * z, holonomic=[x**2 + y**2 + z**2 - 1])
     start = {"x": 0.48, "y": 0.36, "z": -0.8, "x_dot": 0.6, "y_dot": -0.8, "z_dot": 0.0}
     full = system.compile("maggi").integrate((0, 0.1), start, {}, **TIGHT)
     reduced = system.compile("whittaker", along=x)

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import sympy as sp
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.codegen.derive.invariants import find
@@ -165,9 +166,7 @@ CASES = {
 
 def equations(one: Case, name: str, form: str = "lagrange") -> Any:
     forces = {v: q for v, q in zip((xd, yd), one.forces, strict=True) if q != 0}
-    system = cg.System(
-        name, coordinates=[x, y], kinetic=(xd**2 + yd**2) / 2, potential=one.potential, forces=forces
-    )
+    system = unit_masses(name, [x, y], potential=one.potential, forces=forces)
     return system.equations(form)
 
 
@@ -340,7 +339,7 @@ def test_a_branch_that_is_not_found_is_said() -> None:
     never = If((x, sp.sin(x) > 2), (1, True))
     with pytest.warns(cg.errors.BranchWarning, match=r"kinematics\[z\].*sin\(x\) - 2 > 0.*points were tried"):
         carriage("never", never)
-    system = cg.System("never", coordinates=[x, y], kinetic=(xd**2 + yd**2) / 2, potential=never)
+    system = unit_masses("never", [x, y], potential=never)
     with pytest.warns(cg.errors.BranchWarning, match=r"potential.*sin\(x\) - 2 > 0.*not reported") as said:
         assert {i.name for i in find(system.equations("lagrange").nodes)} == {PY}
     assert len(said) == 1
@@ -351,9 +350,7 @@ def test_conditions_that_exclude_each_other_by_the_sign_of_a_parameter(sign: int
     """A dead zone: x > play and x < -play together hold nowhere, and the energy is an integral."""
     play = cg.parameters("play", positive=sign > 0, negative=sign < 0)
     ends = ((x - sign * play) ** 2, x > sign * play), ((x + sign * play) ** 2, x < -sign * play)
-    system = cg.System(
-        "dead_zone", coordinates=[x, y], kinetic=(xd**2 + yd**2) / 2, potential=If(*ends, (0, True))
-    )
+    system = unit_masses("dead_zone", [x, y], potential=If(*ends, (0, True)))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert {i.name for i in find(system.equations("lagrange").nodes)} == {E, PY}
@@ -361,7 +358,7 @@ def test_conditions_that_exclude_each_other_by_the_sign_of_a_parameter(sign: int
 
 def test_more_branches_than_are_tried_are_said() -> None:
     walls = sum(sp.Max(0, i * x + y - i * i) ** 2 for i in range(1, 13))
-    system = cg.System("walls", coordinates=[x, y], kinetic=(xd**2 + yd**2) / 2, potential=walls)
+    system = unit_masses("walls", [x, y], potential=walls)
     with pytest.warns(cg.errors.BranchWarning, match="more than 64"):
         assert {i.name: i.status for i in find(system.equations("lagrange").nodes)} == {E: "proved"}
 
@@ -439,26 +436,13 @@ def test_a_reset_that_works_far_away_only() -> None:
     """A wall that damps where x > 80 keeps no energy; one that reflects keeps it."""
     for factor, kept in ((1, True), (If((half, x > 80), (1, True)), False)):
         wall = cg.Event(y, direction=-1, reset={yd: -factor * yd})
-        system = cg.System(
-            "wall",
-            coordinates=[x, y],
-            kinetic=(xd**2 + yd**2) / 2,
-            potential=y,
-            events=[wall],
-            example={y: 1},
-        )
+        system = unit_masses("wall", [x, y], potential=y, events=[wall], example={y: 1})
         assert (E in {i.name for i in find(system.equations("lagrange").nodes)}) is kept
 
 
 def test_an_affine_part_far_away_does_work() -> None:
     """A belt that moves only beyond x = 70: the power of its reaction is in the audit."""
-    belt = cg.System(
-        "belt",
-        coordinates=[x, y],
-        kinetic=(xd**2 + yd**2) / 2,
-        constraints=[yd - sp.Max(0, x - 70)],
-        example={x: 1, y: 0},
-    )
+    belt = unit_masses("belt", [x, y], constraints=[yd - sp.Max(0, x - 70)], example={x: 1, y: 0})
     eqs = belt.equations("maggi")
     assert E not in {i.name for i in find(eqs.nodes)}
     kernel = eqs.program.kernels["outputs"]

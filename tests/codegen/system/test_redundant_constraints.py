@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from scipy.integrate import quad, solve_ivp
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.api.equations import Equations
@@ -154,8 +155,7 @@ def held_twice(after: Any = 0, **more: Any) -> cg.System:
 
 def test_independent_constraints_are_not_called_redundant() -> None:
     x, y = cg.coordinates("x y")
-    kinetic = (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2
-    circle = cg.System("circle", coordinates=[x, y], kinetic=kinetic, holonomic=[x**2 + y**2 - 1])
+    circle = unit_masses("circle", [x, y], holonomic=[x**2 + y**2 - 1])
     sol = circle.compile("multipliers").integrate((0, 1), {"x": 1, "y": 0, "x_dot": 0, "y_dot": 1})
     assert sol.message == "reached the end of the interval, t = 1"
 
@@ -181,13 +181,7 @@ def test_independent_constraints_are_solved_as_before() -> None:
     from chaplygin.codegen.emit.targets import emit
 
     x, y = cg.coordinates("x y")
-    system = cg.System(
-        "circle",
-        coordinates=[x, y],
-        kinetic=(cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
-        holonomic=[x**2 + y**2 - 1],
-        example={x: 0.6, y: 0.8},
-    )
+    system = unit_masses("circle", [x, y], holonomic=[x**2 + y**2 - 1], example={x: 0.6, y: 0.8})
     assert system.redundancy == 0
     files = emit(system.equations("multipliers").program).files
     assert "cg_rank" not in files["circle_lanes.c"]
@@ -203,13 +197,7 @@ def test_a_part_of_a_long_kernel_that_factors_is_not_repeated_for_wide_angles() 
     from chaplygin.codegen.emit.targets import emit
 
     w, x, z = cg.coordinates("w x z")
-    system = cg.System(
-        "held_twice",
-        coordinates=[w, x, z],
-        kinetic=sum(cg.rate(q) ** 2 for q in (w, x, z)) / 2,
-        potential=sp.cos(w) + z,
-        holonomic=[z, z * (1 + x)],
-    )
+    system = unit_masses("held_twice", [w, x, z], potential=sp.cos(w) + z, holonomic=[z, z * (1 + x)])
     program = lowered(
         system.equations("multipliers").nodes, options=LoweringOptions(longest_function=0, piece=8)
     )
@@ -260,19 +248,17 @@ def test_what_redundant_constraints_exclude_is_said() -> None:
 def test_as_many_independent_constraints_as_velocities_are_refused() -> None:
     """Three equations of rank two, where they hold, for two coordinates."""
     x, y = cg.coordinates("x y")
-    kinetic = (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2
     with pytest.raises(DeclarationError, match="3 constraints leave none of the 2 velocities free"):
-        cg.System("locked", coordinates=[x, y], kinetic=kinetic, holonomic=[x, y, x * y])
+        unit_masses("locked", [x, y], holonomic=[x, y, x * y])
 
 
 @cache
 def crossing() -> Any:
     """A particle on two cylinders of radius 1, whose ellipses y = z and y = -z cross at x = 1."""
     x, y, z = cg.coordinates("x y z")
-    return cg.System(
+    return unit_masses(
         "crossing",
-        coordinates=[x, y, z],
-        kinetic=sum(cg.rate(q) ** 2 for q in (x, y, z)) / 2,
+        [x, y, z],
         holonomic=[(x**2 + y**2 - 1) / 2, (x**2 + z**2 - 1) / 2],
         example={x: 0.6, y: 0.8, z: 0.8},
     )

@@ -16,6 +16,7 @@ import sympy as sp
 from fmpy.fmi1 import FMICallException
 from fmpy.validation import validate_fmu
 from fmus import Fmu, begin, states
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.codegen.methods.pairs.dop853 import PAIR
@@ -222,11 +223,9 @@ def test_the_models_own_method_can_be_chosen(valley: Fmu) -> None:
 def test_tuning_must_keep_the_constraints(tmp_path: Path) -> None:
     x, y = cg.coordinates("x y")
     length = cg.parameters("l", positive=True)
-    rates = cg.rate(x) ** 2 + cg.rate(y) ** 2
-    system = cg.System(
-        "on_circle", coordinates=[x, y], kinetic=rates / 2, potential=y, holonomic=[x**2 + y**2 - length**2],
-        example={x: 1, y: 0, length: 1},
-    )  # fmt: skip
+    system = unit_masses(
+        "on_circle", [x, y], potential=y, holonomic=[x**2 + y**2 - length**2], example={x: 1, y: 0, length: 1}
+    )
     model = system.compile("multipliers")
     start = {"x": 0.6, "y": -0.8, "x_dot": 0.0, "y_dot": 0.0}
     path = model.export_fmu(tmp_path / "c.fmu", "2.0", initial=start, parameters={"l": 1})
@@ -249,13 +248,12 @@ def test_events_on_the_slip_of_a_block_that_sticks(
 ) -> None:
     """y counts them: one where each slip ends, wherever an importer finds the slip and the guard to be zero."""
     x, y = cg.coordinates("x y")
-    v, w = cg.rate(x), cg.rate(y)
+    v = cg.rate(x)
     slip, t = v - belt, cg.time
     force = sp.Rational(13, 10) * sp.cos(7 * t / 3) + sp.Rational(3, 10) * sp.cos(13 * t / 10)
-    system = cg.System(
+    system = unit_masses(
         "slips",
-        coordinates=[x, y],
-        kinetic=(v**2 + w**2) / 2,
+        [x, y],
         potential=x**2,
         forces={v: force},
         contacts=[cg.Coulomb("floor", slip=slip, normal=1, mu=0.6 + 0.5 * sp.exp(-20 * slip**2))],
@@ -278,10 +276,9 @@ def test_a_guard_that_jumps_where_a_slip_ends_occurs_with_it(tmp_path: Path) -> 
     x, n = cg.coordinates("x n")
     v = cg.rate(x)
     turns = cg.Event(v + sp.sign(v), reset={v: -v, n: n + 1})
-    system = cg.System(
+    system = unit_masses(
         "turns",
-        coordinates=[x, n],
-        kinetic=(v**2 + cg.rate(n) ** 2) / 2,
+        [x, n],
         potential=x**2 / 2,
         contacts=[cg.Coulomb("floor", slip=v, normal=1, mu=0.6)],
         events=[turns],

@@ -12,6 +12,7 @@ import sympy as sp
 from runtime_models import needs_core
 from scipy import optimize
 from steady_models import HOOP, hoop, on_rails, two_oscillators
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.generated.double_pendulum import model as pendulum
@@ -138,13 +139,7 @@ def test_wrong_arguments_are_named(bead: Any, change: dict[str, Any], message: s
 
 def test_equations_with_the_time_are_refused() -> None:
     x = cg.coordinates("x")
-    driven = cg.System(
-        "driven",
-        coordinates=[x],
-        kinetic=cg.rate(x) ** 2 / 2,
-        potential=x**2 / 2,
-        forces={cg.rate(x): 1 + cg.time},
-    )
+    driven = unit_masses("driven", [x], potential=x**2 / 2, forces={cg.rate(x): 1 + cg.time})
     with pytest.raises(cg.ArgumentError, match=r"d\(x_dot\)/dt depends on the time"):
         driven.compile().equilibrium({"x": 1})
 
@@ -155,7 +150,7 @@ def shaken() -> Any:
     phi, (g, a, c) = cg.coordinates("phi"), cg.parameters("g a c")
     rate = cg.rate(phi)
     push = (g - a * sp.cos(30 * cg.time)) * sp.sin(phi) - c * rate
-    return cg.System("shaken", coordinates=[phi], kinetic=rate**2 / 2, forces={rate: push}).compile()
+    return unit_masses("shaken", [phi], forces={rate: push}).compile()
 
 
 @pytest.mark.parametrize("t", [0.0, 0.05, 1.3])
@@ -185,7 +180,7 @@ def test_a_rest_of_a_moment_is_refused() -> None:
     """x'' = 1 - cos(t) - x: at t = 0 neither the rate nor its derivative by the time shows it."""
     x = cg.coordinates("x")
     push = 1 - sp.cos(cg.time) - x
-    model = cg.System("pushed_later", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, forces={cg.rate(x): push})
+    model = unit_masses("pushed_later", [x], forces={cg.rate(x): push})
     with pytest.raises(
         cg.ArgumentError, match=r"d\(x_dot\)/dt depends on the time, so the state rests for a moment"
     ):
@@ -286,7 +281,7 @@ def test_a_branch_point_at_a_point_of_the_branch(step: float) -> None:
     """The upright position of x'' = a x - x^3 - x' loses its stability at a = 0."""
     x, a = cg.coordinates("x"), cg.parameters("a")
     rate = cg.rate(x)
-    fork = cg.System("fork", coordinates=[x], kinetic=rate**2 / 2, forces={rate: a * x - x**3 - rate})
+    fork = unit_masses("fork", [x], forces={rate: a * x - x**3 - rate})
     (point,) = fork.compile().equilibrium({"x": 0}, {"a": -1}).continuation("a", 1.0, step=step).special
     assert point.kind == "branch point"
     assert abs(point.value) < 1e-14

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from runtime_models import needs_core
+from unit_masses import unit_masses
 
 import chaplygin as cg
 
@@ -35,13 +36,7 @@ def compiled(what: str) -> Any:
     forces = {u: VAN_DER_POL + drive * sp.cos(cg.time), w: mu * (1 - y**2) * w - x / 3}
     if law == "fed":
         forces = {u: force, w: other}
-    return cg.System(
-        "fed_oscillators",
-        coordinates=[x, y],
-        kinetic=(u**2 + w**2) / 2,
-        potential=(x**2 + 2 * y**2) / 2,
-        forces=forces,
-    ).compile()
+    return unit_masses("fed_oscillators", [x, y], potential=(x**2 + 2 * y**2) / 2, forces=forces).compile()
 
 
 def laws(m: float, d: float) -> dict[str, Any]:

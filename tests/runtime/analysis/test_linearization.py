@@ -15,6 +15,7 @@ from scipy.linalg import block_diag
 from scipy.optimize import brentq
 from steady_models import HOOP, TORUS, hoop, on_rails, torus
 from sympy_oracle import name_of
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.generated.rolling_disk import model as disk
@@ -231,7 +232,7 @@ def test_a_kink_has_no_linear_equations() -> None:
     x, drag, dry, stop = (cg.coordinates("x"), *cg.parameters("drag dry stop"))
     v = cg.rate(x)
     force = -drag * v * sp.Abs(v) - dry * sp.sign(v) - stop * sp.Max(0, x)
-    system = cg.System("kinks", coordinates=[x], kinetic=v**2 / 2, potential=2 * x**2, forces={v: force})
+    system = unit_masses("kinks", [x], potential=2 * x**2, forces={v: force})
     model, still = system.compile(), {"x": 0, "x_dot": 0}
     numbers = {"drag": 1, "dry": 0, "stop": 0}
     np.testing.assert_allclose(model.linearize(still, numbers).A, [[0, 1], [-4, 0]], atol=1e-15)
@@ -246,8 +247,7 @@ def test_a_kink_has_no_linear_equations() -> None:
 def test_the_symbolic_point_by_names() -> None:
     """A pendulum at rest below: A = [[0, 1], [-k, 0]]."""
     q, k = cg.coordinates("q"), cg.parameters("k", positive=True)
-    kinetic = cg.rate(q) ** 2 / 2
-    equations = cg.System("pendulum", coordinates=[q], kinetic=kinetic, potential=-k * sp.cos(q)).equations()
+    equations = unit_masses("pendulum", [q], potential=-k * sp.cos(q)).equations()
     found = equations.linearize({"q": 0, "q_dot": 0}).A
     assert found == sp.Matrix([[0, 1], [-k, 0]])
     with pytest.raises(cg.ArgumentError, match="linearize: point: unknown q_dt; did you mean q_dot"):
@@ -336,12 +336,8 @@ def test_a_small_well_rests_at_its_bottom(unit: float) -> None:
     """V = (x^2 - a^2)^2 / 4 a^2 rests at 0 and a, with A = 1 and -2; the output |x - b| has a kink at b alone."""
     x = cg.coordinates("x")
     a, b = cg.parameters("a b", positive=True)
-    well = cg.System(
-        "small_well",
-        coordinates=[x],
-        kinetic=cg.rate(x) ** 2 / 2,
-        potential=(x**2 - a**2) ** 2 / (4 * a**2),
-        outputs={"bent": sp.Abs(x - b)},
+    well = unit_masses(
+        "small_well", [x], potential=(x**2 - a**2) ** 2 / (4 * a**2), outputs={"bent": sp.Abs(x - b)}
     ).compile("lagrange")
     numbers = {"a": unit, "b": 1.5 * unit}
     for at, slope in ((0.0, 1.0), (1.0, -2.0)):
@@ -397,9 +393,7 @@ def test_outputs_at_kinks_are_refused() -> None:
     v = cg.rate(x)
 
     def linear(**outputs: Any) -> Any:
-        system = cg.System(
-            "shown", coordinates=[x], kinetic=v**2 / 2, potential=k * x**2 / 2, outputs=outputs
-        )
+        system = unit_masses("shown", [x], potential=k * x**2 / 2, outputs=outputs)
         return system.compile().linearize({"x": 0.0, "x_dot": 0.0}, {"k": 1.0})
 
     for kink in (sp.Abs(x), sp.Max(2 * x, v), sp.sign(x), sp.Piecewise((x, x > 0), (2 * x, True))):
@@ -416,9 +410,7 @@ def test_a_pendulum_that_moves_is_not_at_rest_after_any_number_of_turns(turns: i
     """d2x/dt2 = -sin x + u rests at x = 2 pi n without u, and moves with rates of the size 1 wherever it does not."""
     x, u = cg.coordinates("x"), cg.inputs("u")
     v = cg.rate(x)
-    pendulum = cg.System(
-        "turns", coordinates=[x], kinetic=v**2 / 2, potential=-sp.cos(x), forces={v: u}
-    ).compile("lagrange")
+    pendulum = unit_masses("turns", [x], potential=-sp.cos(x), forces={v: u}).compile("lagrange")
     down = 2 * np.pi * turns
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -433,10 +425,7 @@ def test_a_pendulum_that_moves_is_not_at_rest_after_any_number_of_turns(turns: i
 def test_a_wheel_that_turns_is_not_at_rest_at_any_angle(angle: float) -> None:
     """Nothing depends on the angle of a free wheel, so that it is not a unit for rates."""
     x, y = cg.coordinates("x y")
-    v, w = cg.rate(x), cg.rate(y)
-    wheel = cg.System(
-        "wheel_by_a_spring", coordinates=[x, y], kinetic=(v**2 + w**2) / 2, potential=(x - 1) ** 2 / 2
-    ).compile("lagrange")
+    wheel = unit_masses("wheel_by_a_spring", [x, y], potential=(x - 1) ** 2 / 2).compile("lagrange")
     rest = {"x": 1.0, "y": angle, "x_dot": 0.0, "y_dot": 0.0}
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -11,6 +11,7 @@ import sympy as sp
 from runtime_models import needs_core
 from scipy.integrate import solve_ivp
 from scipy.special import ellipk
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.runtime.analysis.lyapunov import generic
@@ -28,7 +29,7 @@ def hill() -> Any:
     """x'' = ((mu + a cos t)^2 - a sin t) x, solved by exp(mu t + a sin t)."""
     x, (mu, a) = cg.coordinates("x"), cg.parameters("mu a")
     stiffness = (mu + a * sp.cos(cg.time)) ** 2 - a * sp.sin(cg.time)
-    system = cg.System("hill", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, potential=-stiffness * x**2 / 2)
+    system = unit_masses("hill", [x], potential=-stiffness * x**2 / 2)
     return system.compile()
 
 
@@ -48,8 +49,7 @@ def test_multipliers_of_a_linear_orbit() -> None:
     """Two springs of frequencies 1 and sqrt(2); along x the multipliers across are exp(+-2 pi i sqrt(2))."""
     x, y = cg.coordinates("x y")
     k = cg.parameters("k")
-    rates = cg.rate(x) ** 2 + cg.rate(y) ** 2
-    system = cg.System("springs", coordinates=[x, y], kinetic=rates / 2, potential=(x**2 + k * y**2) / 2)
+    system = unit_masses("springs", [x, y], potential=(x**2 + k * y**2) / 2)
     model = system.compile()
     orbit = model.periodic({"x": 1.2, "y": 0.0, "x_dot": 0.3, "y_dot": 0.0}, 6.0, {"k": 2})
     assert abs(orbit.period - 2 * np.pi) < 1e-10
@@ -83,10 +83,7 @@ def test_directions_off_a_constraint_have_no_multipliers() -> None:
     """A spherical pendulum in x, y, z: small swings in a plane, with a neighbour that swings across it."""
     x, y, z = cg.coordinates("x y z")
     g, r = cg.parameters("g r", positive=True)
-    system = cg.System(
-        "spherical", coordinates=[x, y, z], kinetic=sum(cg.rate(q) ** 2 for q in (x, y, z)) / 2, potential=g * z,
-        holonomic=[x**2 + y**2 + z**2 - r**2],
-    )  # fmt: skip
+    system = unit_masses("spherical", [x, y, z], potential=g * z, holonomic=[x**2 + y**2 + z**2 - r**2])
     model = system.compile("multipliers")
     angle = 0.8
     start = {"x": np.sin(angle), "y": 0.0, "z": -np.cos(angle), "x_dot": 0.0, "y_dot": 0.0, "z_dot": 0.0}
@@ -255,10 +252,7 @@ def test_kovalevskayas_top_is_integrable() -> None:
 
 def test_a_saddle_has_the_exponents_of_its_linear_equations() -> None:
     x, k, c = cg.coordinates("x"), *cg.parameters("k c")
-    system = cg.System(
-        "saddle", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, potential=-k * x**2 / 2,
-        forces={cg.rate(x): -c * cg.rate(x)},
-    )  # fmt: skip
+    system = unit_masses("saddle", [x], potential=-k * x**2 / 2, forces={cg.rate(x): -c * cg.rate(x)})
     found = system.compile().lyapunov((0, 400), {"x": 0, "x_dot": 0}, {"k": 2, "c": 1}, transient=20)
     np.testing.assert_allclose(found.values, [1, -2], atol=1e-8)
     assert found.dimension == pytest.approx(1.5)
@@ -312,14 +306,12 @@ def test_periods_that_are_none_are_refused() -> None:
     angle, drive = cg.coordinates("angle"), cg.parameters("drive")
     rate = cg.rate(angle)
     push = drive * sp.cos(3 * cg.time) - rate / 10
-    system = cg.System(
-        "driven", coordinates=[angle], kinetic=rate**2 / 2, forces={rate: push - sp.sin(angle)}
-    )
+    system = unit_masses("driven", [angle], forces={rate: push - sp.sin(angle)})
     with pytest.raises(
         cg.ArgumentError, match=r"do not repeat themselves after it.*give the period of what drives"
     ):
         system.compile().periodic({"angle": 0, "angle_dot": 0}, 2.0, {"drive": 0.1})
-    free = cg.System("pendulum", coordinates=[angle], kinetic=rate**2 / 2, potential=-sp.cos(angle)).compile()
+    free = unit_masses("pendulum", [angle], potential=-sp.cos(angle)).compile()
     with pytest.raises(cg.ArgumentError, match=r"the period shrank from 1\.5 to .*by turns="):
         free.periodic({"angle": 0, "angle_dot": 5.0}, 1.5)
 

@@ -12,6 +12,7 @@ import pytest
 import sympy as sp
 from mpmath import mp
 from scipy.optimize import brentq
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.systems import block_on_belt, brick_on_incline
@@ -234,13 +235,7 @@ def test_friction_opposes_the_slip_whatever_the_sign_of_the_load() -> None:
     spring, mu = cg.parameters("spring mu", positive=True)
     load = cg.parameters("load")
     sole = cg.Coulomb("sole", slip=cg.rate(z), normal=load, mu=mu)
-    block = cg.System(
-        "block",
-        coordinates=[z],
-        kinetic=cg.rate(z) ** 2 / 2,
-        potential=spring * z**2 / 2,
-        contacts=[sole],
-    ).compile()
+    block = unit_masses("block", [z], potential=spring * z**2 / 2, contacts=[sole]).compile()
     start, given = {"z": 1, "z_dot": 0}, {"spring": 20, "mu": 0.3}
     right, turned = (block.integrate((0, 3), start, given | {"load": s * 9.81}) for s in (1, -1))
     assert len(right.modes) == 4
@@ -269,12 +264,8 @@ def test_a_force_that_jumps_with_the_slip_holds_it_too(written: str) -> None:
     jump, form = JUMPS[written]
     c, mu = cg.parameters("c mu", positive=True)
     floor = cg.Coulomb("floor", slip=V, normal=1, mu=mu)
-    model = cg.System(
-        "held",
-        coordinates=[cg.coordinates("x")],
-        kinetic=V**2 / 2,
-        forces={V: sp.sin(cg.time) - c * jump},
-        contacts=[floor],
+    model = unit_masses(
+        "held", [cg.coordinates("x")], forces={V: sp.sin(cg.time) - c * jump}, contacts=[floor]
     ).compile(form)
 
     def closed(limit: float, end: float) -> float:
@@ -394,10 +385,9 @@ def test_what_a_slip_changes_by_any_function_of_its_sign_holds_it(jumps: str) ->
         load, resistance = bent, (mu * c * sp.E, mu * c / sp.E)
     else:
         coefficient, resistance = mu + bent, (mu + c * sp.E, mu + c / sp.E)
-    model = cg.System(
+    model = unit_masses(
         "uneven",
-        coordinates=[x],
-        kinetic=v**2 / 2,
+        [x],
         forces={v: f + force},
         contacts=[cg.Coulomb("floor", slip=v, normal=load, mu=coefficient)],
     ).compile()
@@ -425,10 +415,9 @@ def test_a_load_of_multipliers_may_not_jump_with_a_slip() -> None:
     x, y = cg.coordinates("x y")
     mu = cg.parameters("mu")
     load = cg.multiplier(1) + sp.sign(cg.rate(x))
-    system = cg.System(
+    system = unit_masses(
         "slider",
-        coordinates=[x, y],
-        kinetic=(cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
+        [x, y],
         potential=y,
         holonomic=[y],
         contacts=[cg.Coulomb("floor", slip=cg.rate(x), normal=load, mu=mu)],
@@ -444,12 +433,8 @@ def test_a_contact_that_drives_its_slip_at_the_start_is_refused() -> None:
     x = cg.coordinates("x")
     v = cg.rate(x)
     c, mu, load = cg.parameters("c mu N")
-    model = cg.System(
-        "driven",
-        coordinates=[x],
-        kinetic=v**2 / 2,
-        forces={v: -c * sp.sign(v)},
-        contacts=[cg.Coulomb("belt", slip=v, normal=load, mu=mu)],
+    model = unit_masses(
+        "driven", [x], forces={v: -c * sp.sign(v)}, contacts=[cg.Coulomb("belt", slip=v, normal=load, mu=mu)]
     ).compile()
     start, driven = (
         {"x": 0, "x_dot": 0.3},
@@ -478,10 +463,9 @@ def test_a_slip_at_rest_has_no_sign_where_it_acts_on_others(c: float) -> None:
     x, z = cg.coordinates("x z")
     v, w = cg.rate(x), cg.rate(z)
     f, push, mu = cg.parameters("F c mu")
-    model = cg.System(
+    model = unit_masses(
         "pushed",
-        coordinates=[x, z],
-        kinetic=(v**2 + w**2) / 2,
+        [x, z],
         forces={v: f - x / 3, w: push * sp.sign(v)},
         contacts=[cg.Coulomb("a", slip=v, normal=1, mu=2), cg.Coulomb("b", slip=w, normal=1, mu=mu)],
     ).compile()

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from runtime_models import needs_core
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.runtime import Model
@@ -36,9 +37,7 @@ def built(guard: str, reset: str, potential: Any, direction: int = 0) -> Model:
     event = cg.Event(
         JUMPS[guard], direction=direction, reset={V: RESETS.get(reset) or sp.sympify(reset) * V}, name="e"
     )
-    return cg.System(
-        "jumping", coordinates=[X], kinetic=V**2 / 2, potential=potential, events=[event]
-    ).compile()
+    return unit_masses("jumping", [X], potential=potential, events=[event]).compile()
 
 
 def spring(guard: str, reset: str, direction: int = 0) -> Model:
@@ -104,7 +103,7 @@ def test_a_ball_over_a_floor_with_a_jump_comes_to_rest(e: str, direction: int, m
 def test_a_reset_that_changes_the_velocity_counts() -> None:
     """x'' = -10 from v = 1: v is zero every 0.1, and 0.1 from where it is after a reset, which adds 1."""
     event = cg.Event(JUMPS["v + sign(v)"], direction=-1, reset={V: 1 - V / 2}, name="e")
-    model = cg.System("again", coordinates=[X], kinetic=V**2 / 2, potential=10 * X, events=[event]).compile()
+    model = unit_masses("again", [X], potential=10 * X, events=[event]).compile()
     sol = model.integrate((0, 1.05), [0.0, 1.0])
     assert sol.status == 0
     assert sol.t_events[0] == pytest.approx(0.1 * np.arange(1, 11), abs=1e-11)
@@ -114,10 +113,9 @@ def test_a_reset_that_changes_the_velocity_counts() -> None:
 def test_the_end_of_a_slip_is_one_event(force: float) -> None:
     """Friction of 1 brakes a mass from x' = 1; it then sticks, or is pulled back by the rest of the force."""
     F = cg.inputs("F")
-    model = cg.System(
+    model = unit_masses(
         "braked",
-        coordinates=[X],
-        kinetic=V**2 / 2,
+        [X],
         forces={V: F},
         contacts=[cg.Coulomb("floor", slip=V, normal=1, mu=1)],
         events=[cg.Event(JUMPS["v + sign(v)"], reset={V: -V / 2}, name="e")],
@@ -141,9 +139,7 @@ def test_steppers_have_the_same_events(case: str, way: str) -> None:
         else (JUMPS["x + sign(x)"], -V / 2, 10 * X)
     )
     event = cg.Event(guard, reset={V: reset}, name="e")
-    model = cg.System(
-        "stepped", coordinates=[X], kinetic=V**2 / 2, potential=potential, forces={V: F}, events=[event]
-    ).compile()
+    model = unit_masses("stepped", [X], potential=potential, forces={V: F}, events=[event]).compile()
     start, end = ([1.0, 0.3], 5.0) if case == "spring" else ([1.0, 0.0], 1.2)
     sol = model.integrate((0, end), start, inputs={"F": 0.0})
     run = model.stepper(start, inputs={"F": 0.0})
@@ -181,15 +177,10 @@ def test_lanes_have_the_bits_of_single_runs(case: str) -> None:
 def test_flights_that_do_not_shrink_have_no_limit() -> None:
     """A sawtooth of slope 1 whose fourth tooth ends at rest under a force: the motion goes straight on, at t = 4."""
     k = cg.coordinates("k")
-    w = cg.rate(k)
     last = k * (k - 1) * (k - 2) / 6
     tooth = cg.Event(X - 1, reset={X: last, V: V * (1 - last), k: k + 1}, name="tooth")
-    model = cg.System(
-        "sawtooth",
-        coordinates=[X, k],
-        kinetic=V**2 / 2 + w**2 / 2,
-        forces={V: k * (k - 1) * (k - 2) * (k - 3)},
-        events=[tooth],
+    model = unit_masses(
+        "sawtooth", [X, k], forces={V: k * (k - 1) * (k - 2) * (k - 3)}, events=[tooth]
     ).compile()
     sol = model.integrate((0, 9), [0.0, 0.0, 1.0, 0.0], method="rk4", step=0.25)
     assert sol.t_events[0] == pytest.approx([1, 2, 3, 4], abs=1e-12)

@@ -14,6 +14,7 @@ from guard_reference import Guard, Problem, follow
 from runtime_models import needs_core
 from scipy import stats
 from scipy.optimize import brentq
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.errors import KernelError
@@ -32,7 +33,7 @@ def ball(direction: int = -1, terminal: bool = False) -> Model:
     y, e = cg.coordinates("y"), cg.parameters("e")
     w = cg.rate(y)
     hit = cg.Event(y, direction=direction, terminal=terminal, reset={w: -e * w}, name="hit")
-    return cg.System("ball", coordinates=[y], kinetic=w**2 / 2, potential=G * y, events=[hit]).compile()
+    return unit_masses("ball", [y], potential=G * y, events=[hit]).compile()
 
 
 @functools.cache
@@ -41,7 +42,7 @@ def stopped(direction: int = 1, terminal: bool = False, speed: float = 0.0) -> M
     x, F = cg.coordinates("x"), cg.inputs("F")
     v = cg.rate(x)
     stop = cg.Event(x - 1, direction=direction, terminal=terminal, reset={v: speed}, name="stop")
-    return cg.System("stopped", coordinates=[x], kinetic=v**2 / 2, forces={v: F}, events=[stop]).compile()
+    return unit_masses("stopped", [x], forces={v: F}, events=[stop]).compile()
 
 
 def advance(run: Any, t: float) -> list[tuple[float, str]]:
@@ -161,7 +162,7 @@ def over_sine() -> Model:
     y, A, W = cg.coordinates("y"), *cg.parameters("A W")
     w, ground = cg.rate(y), A * sp.sin(W * cg.time)
     hit = cg.Event(y - ground, direction=-1, reset={w: sp.diff(ground, cg.time)}, name="hit")
-    return cg.System("over_sine", coordinates=[y], kinetic=w**2 / 2, potential=G * y, events=[hit]).compile()
+    return unit_masses("over_sine", [y], potential=G * y, events=[hit]).compile()
 
 
 def test_a_ground_that_falls_away_lets_the_mass_fly_on() -> None:
@@ -193,13 +194,7 @@ def over_spring() -> Model:
     y, z, e, k = *cg.coordinates("y z"), *cg.parameters("e k")
     w, s = cg.rate(y), cg.rate(z)
     hit = cg.Event(y - z, direction=-1, reset={w: s - e * (w - s)}, name="hit")
-    return cg.System(
-        "over_spring",
-        coordinates=[y, z],
-        kinetic=(w**2 + s**2) / 2,
-        potential=G * y + k * z**2 / 2,
-        events=[hit],
-    ).compile()
+    return unit_masses("over_spring", [y, z], potential=G * y + k * z**2 / 2, events=[hit]).compile()
 
 
 @pytest.mark.sample(6)
@@ -300,7 +295,7 @@ def test_a_mark_on_which_a_mass_rests_from_the_start_has_no_side(
     x, load = cg.coordinates("x"), cg.inputs("load")
     v = cg.rate(x)
     mark = cg.Event(x - 1, direction=direction, reset={v: -v} if resets else None, name="mark")
-    system = cg.System("marked", coordinates=[x], kinetic=v**2 / 2, forces={v: load}, events=[mark])
+    system = unit_masses("marked", [x], forces={v: load}, events=[mark])
     sol = system.compile().integrate((0, 4), {"x": 1, "x_dot": 0}, inputs={"load": ([0, 1], [0, force])})
     assert sol.status == 0
     assert not len(sol.t_events[0])
@@ -328,10 +323,9 @@ def block() -> Model:
     """A block with friction, a load, and a stop at x = 1."""
     x, F, f = cg.coordinates("x"), cg.inputs("F"), cg.parameters("f")
     v = cg.rate(x)
-    return cg.System(
+    return unit_masses(
         "block",
-        coordinates=[x],
-        kinetic=v**2 / 2,
+        [x],
         forces={v: F},
         contacts=[cg.Coulomb("table", slip=v, normal=1, mu=f)],
         events=[cg.Event(x - 1, direction=1, reset={v: 0}, name="stop")],
@@ -368,11 +362,10 @@ def stopped_beside_a_kink() -> Model:
     """A block on a rough floor, pushed by u + sign(z)/100, beside a mass that stops where y falls through 0."""
     x, y, z = cg.coordinates("x y z")
     u = cg.inputs("u")
-    slip, v, w = cg.rate(x), cg.rate(y), cg.rate(z)
-    return cg.System(
+    slip, v = cg.rate(x), cg.rate(y)
+    return unit_masses(
         "stopped_beside_a_kink",
-        coordinates=[x, y, z],
-        kinetic=(slip**2 + v**2 + w**2) / 2,
+        [x, y, z],
         forces={slip: u + sp.sign(z - 2) / 100},
         contacts=[cg.Coulomb("floor", slip=slip, normal=1, mu=sp.Rational(3, 10))],
         events=[cg.Event(y, direction=-1, reset={v: 0}, name="stops")],
@@ -454,10 +447,9 @@ def walls() -> Model:
     """A mass between a wall at 0 and one that comes nearer."""
     x, z, e1, e2 = *cg.coordinates("x z"), *cg.parameters("e1 e2")
     v, w = cg.rate(x), cg.rate(z)
-    return cg.System(
+    return unit_masses(
         "walls",
-        coordinates=[x, z],
-        kinetic=(v**2 + w**2) / 2,
+        [x, z],
         events=[
             cg.Event(x, direction=-1, reset={v: -e1 * v}, name="left"),
             cg.Event(z - x, direction=-1, reset={v: w - e2 * (v - w)}, name="right"),
@@ -490,7 +482,7 @@ def relay(direction: int = 1) -> Model:
         cg.Event(u, direction=-1, reset={w: w - 100}, name="down"),
     ]
     chosen = events if direction == 0 else [events[(1 - direction) // 2]]
-    return cg.System("relay", coordinates=[x], kinetic=w**2 / 2, events=chosen).compile()
+    return unit_masses("relay", [x], events=chosen).compile()
 
 
 VALUES = [-1.0, 1.0, 2.0, -3.0, 0.5, -0.5]
@@ -555,9 +547,8 @@ def test_a_state_that_the_caller_sets_begins_anew() -> None:
 def test_a_jump_of_a_sample_that_changes_no_side_is_no_event(jump: float) -> None:
     """The guard stays below zero, and would not in a polynomial through its values before and after the jump."""
     x, u = cg.coordinates("x"), cg.inputs("u")
-    v = cg.rate(x)
     near = cg.Event(x + u - 1, name="near")
-    model = cg.System("near", coordinates=[x], kinetic=v**2 / 2, potential=x**2 / 2, events=[near]).compile()
+    model = unit_masses("near", [x], potential=x**2 / 2, events=[near]).compile()
     samples = {"u": ([0.0, jump, jump + 0.1], [-4.0, 1 - 1e-3 - math.cos(jump), -4.0])}
     for method in ("dop853", "tsit5", "vern9", "rodas5p"):
         sol = model.integrate((0, 2), [1.0, 0.0], inputs=samples, method=method)
@@ -579,7 +570,7 @@ def test_a_run_that_goes_on_after_its_terminal_event_does_not_fall_through_the_f
     y = cg.coordinates("y")
     w = cg.rate(y)
     floor = cg.Event(y, direction=-1, terminal=True, reset={w: 0}, name="floor")
-    system = cg.System("lander", coordinates=[y], kinetic=w**2 / 2, potential=G * y, events=[floor])
+    system = unit_masses("lander", [y], potential=G * y, events=[floor])
     run = system.compile().stepper([1.0, 0.0])
     for _ in range(2):
         assert run.advance(3.0) == pytest.approx([0.0, 0.0], abs=1e-15)
@@ -620,7 +611,7 @@ def test_impacts_accumulate_with_sensitivities_too(e: float) -> None:
     y, factor = cg.coordinates("y"), cg.parameters("e")
     w = cg.rate(y)
     bounce = cg.Event(y, direction=-1, reset={w: -factor * w})
-    model = cg.System("fading", coordinates=[y], kinetic=w**2 / 2, potential=G * y, events=[bounce]).compile()
+    model = unit_masses("fading", [y], potential=G * y, events=[bounce]).compile()
     sol = model.integrate((0, 30), [1.0, 0.0], {"e": e}, sensitivities=["e"])
     fall = math.sqrt(2 / G)
     assert (sol.status, sol.t_reached) == (-9, pytest.approx(fall * (1 + e) / (1 - e), abs=1e-6))
@@ -632,9 +623,7 @@ def test_an_odd_power_crosses_zero_once(power: str, direction: int) -> None:
     """x = sin(t + phase) is zero at multiples of pi; the rounding error of x there is not a second crossing."""
     x = cg.coordinates("x")
     event = cg.Event(x**3 if power == "x**3" else x * sp.Abs(x), direction=direction, name="zero")
-    system = cg.System(
-        "odd", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, potential=x**2 / 2, events=[event]
-    )
+    system = unit_masses("odd", [x], potential=x**2 / 2, events=[event])
     model = system.compile()
     for phase in np.linspace(0.1, 1.5, 40):
         start = {"x": np.sin(phase), "x_dot": np.cos(phase)}
@@ -672,9 +661,7 @@ def test_a_guard_that_is_zero_before_it_leaves_occurs_where_it_leaves(kind: str)
     v, b = cg.rate(x), cg.parameters("b")
     guard = made({"t": cg.time - 1 - b, "x": x - b, "v": v - b})
     event = cg.Event(guard, direction=-1 if kind == "falls" else 1, reset={v: v + sp.Rational(1, 3)})
-    model = cg.System(
-        "kicked", coordinates=[x], kinetic=v**2 / 2, potential=x**2 / 2, events=[event]
-    ).compile()
+    model = unit_masses("kicked", [x], potential=x**2 / 2, events=[event]).compile()
     start = {"x": -1.0, "x_dot": 0.0}
     for value in np.linspace(0.05, 0.95, 6):
         t, given = when(value), {"b": value}
@@ -708,7 +695,7 @@ def test_a_guard_within_rounding_of_zero_still_arrives_after_the_reset_of_anothe
     ]
     bounce = cg.Event(x, direction=-1, reset={v: -v}, name="bounce")
     late = cg.Event(y - 1000, direction=direction, name="late", **does)
-    model = cg.System("late", coordinates=[x, y], kinetic=(v**2 + w**2) / 2, events=[bounce, late]).compile()
+    model = unit_masses("late", [x, y], events=[bounce, late]).compile()
     sol = model.integrate((0, 1), [0.5, 1000.5 + 2e-12, -1.0, -1.0], max_step=0.01)
     assert sol.status == (1 if kind == "terminal" else 0)
     assert [len(t) for t in sol.t_events] == [1, 1]
@@ -728,7 +715,7 @@ def test_a_guard_that_another_event_turns_back_at_zero_only_touches_it(kind: str
     ]
     turns = cg.Event(y, reset={v: -v}, name="turns")
     falls = cg.Event(x, direction=-1, name="falls", **does)
-    model = cg.System("met", coordinates=[x, y], kinetic=(v**2 + w**2) / 2, events=[turns, falls]).compile()
+    model = unit_masses("met", [x, y], events=[turns, falls]).compile()
     rng = np.random.default_rng(5)
     for t, a, b in rng.uniform(0.3, 1.0, (20, 3)):
         sol = model.integrate((0, 2), [-a * t, -b * t, a, b], max_step=rng.choice([0.05, 0.1, 0.3, 2.0]))
@@ -755,7 +742,7 @@ def test_a_guard_that_stops_within_rounding_of_zero_occurs_when_it_is_pushed_thr
     ]
     if between:
         events.append(cg.Event(x - 0.1, direction=1, reset={v: 2 * v}, name="other"))
-    model = cg.System("pushed", coordinates=[x, y], kinetic=(v**2 + w**2) / 2, events=events).compile()
+    model = unit_masses("pushed", [x, y], events=events).compile()
     sol = model.integrate((0, 1), [0.5, 1000.5 + 2e-12, -1.0, -1.0], max_step=0.01)
     at = 0.65 if between else 0.7
     assert sol.status == (1 if kind == "terminal" else 0)
@@ -768,10 +755,9 @@ def test_a_guard_that_crosses_where_a_kink_is_crosses_no_more_than_once() -> Non
     """x - z falls through zero where x, and the x + y of a kink, do; the reset of another event turns it there."""
     x, y, z = cg.coordinates("x y z")
     v, w, u = cg.rate(x), cg.rate(y), cg.rate(z)
-    model = cg.System(
+    model = unit_masses(
         "once",
-        coordinates=[x, y, z],
-        kinetic=(v**2 + w**2 + u**2) / 2,
+        [x, y, z],
         forces={u: sp.sign(x + y) / 2, w: sp.sign(x + y) / 3},
         events=[cg.Event(x, reset={v: -v / 2}, name="kicks"), cg.Event(x - z, name="logs")],
     ).compile()
@@ -793,10 +779,9 @@ def test_a_guard_that_leaves_a_kink_with_the_value_of_a_rounding_error_has_not_j
     side = sp.sign(x + y + 3 * z / 4 - c)
     falls = cg.Event(x - d, direction=-1, name="falls")
     kicks = cg.Event(z - x - e, reset={v: -3 * v / 4, u: 2 * u}, name="kicks")
-    model = cg.System(
+    model = unit_masses(
         "left",
-        coordinates=[x, y, z],
-        kinetic=(v**2 + w**2 + u**2) / 2,
+        [x, y, z],
         forces={w: -sp.Rational(7, 12) * side, u: sp.Rational(5, 6) + sp.Rational(3, 2) * side},
         events=[falls, kicks],
     ).compile()

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from unit_masses import unit_masses
 
 import chaplygin as cg
 
@@ -24,10 +25,9 @@ def falling(guard: str) -> Any:
     force, mu = cg.parameters("F mu")
     v, w = cg.rate(x), cg.rate(y)
     push = {"y": sp.sign(y), "w": sp.sign(w), "branch": sp.Piecewise((0, y >= 0), (-1, True))}[guard]
-    return cg.System(
+    return unit_masses(
         f"on_kink_{guard}",
-        coordinates=[x, y],
-        kinetic=(v**2 + w**2) / 2,
+        [x, y],
         potential=y,
         forces={v: force * push},
         contacts=[cg.Coulomb("c", slip=v, normal=1, mu=mu)],
@@ -69,11 +69,10 @@ def crossing() -> Any:
     """A block, m = N = 1, mu = 0.3, pushed by 0.1, and by 2 F more where y > b; a reset at t = c leads to y = b."""
     x, y = cg.coordinates("x y")
     force, b, c = cg.parameters("F b c")
-    v, w = cg.rate(x), cg.rate(y)
-    return cg.System(
+    v = cg.rate(x)
+    return unit_masses(
         "crossing",
-        coordinates=[x, y],
-        kinetic=(v**2 + w**2) / 2,
+        [x, y],
         forces={v: force * (1 + sp.sign(y - b)) + sp.Rational(1, 10)},
         contacts=[cg.Coulomb("floor", slip=v, normal=1, mu=sp.Rational(3, 10))],
         events=[cg.Event(cg.time - c, reset={y: b}, name="lift")],
@@ -123,11 +122,10 @@ def crossing_inside() -> Any:
     """As `crossing`, where y > sign(z); the reset, from z = -1 to 1, moves this kink onto the state."""
     x, y, z = cg.coordinates("x y z")
     force, c = cg.parameters("F c")
-    v, w, q = cg.rate(x), cg.rate(y), cg.rate(z)
-    return cg.System(
+    v = cg.rate(x)
+    return unit_masses(
         "crossing_inside",
-        coordinates=[x, y, z],
-        kinetic=(v**2 + w**2 + q**2) / 2,
+        [x, y, z],
         forces={v: force * (1 + sp.sign(y - sp.sign(z))) + sp.Rational(1, 10)},
         contacts=[cg.Coulomb("floor", slip=v, normal=1, mu=sp.Rational(3, 10))],
         events=[cg.Event(cg.time - c, reset={y: 1, z: 1}, name="lift")],
@@ -165,9 +163,7 @@ def test_a_rest_within_the_least_number_of_a_kink(speed: float, given: dict[str,
     x = cg.coordinates("x")
     g = cg.parameters("g")
     v = cg.rate(x)
-    model = cg.System(
-        "resting", coordinates=[x], kinetic=v**2 / 2, potential=x**2 / 2, forces={v: g - v - sp.Max(v, 0)}
-    ).compile()
+    model = unit_masses("resting", [x], potential=x**2 / 2, forces={v: g - v - sp.Max(v, 0)}).compile()
     run = model.integrate((0, 9), {"x": 0.5, "x_dot": speed}, {"g": 0.5}, **given)
     assert run.status == 0, run.message
     assert run.y[:, -1] == pytest.approx([0.5, 0.0], abs=1e-15)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from runtime_models import needs_core
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.runtime import Model
@@ -30,14 +31,8 @@ def bead() -> Model:
         cg.Event(y - 1, direction=1, reset={v: -v, w: -w}, name="ceiling"),
         cg.Event(y - 1 + sp.Rational(1, 10**5), name="near"),
     ]
-    system = cg.System(
-        "bead",
-        coordinates=[x, y],
-        kinetic=(v**2 + w**2) / 2,
-        potential=y,
-        holonomic=[x**2 + y**2 - 1],
-        forces={v: force},
-        events=events,
+    system = unit_masses(
+        "bead", [x, y], potential=y, holonomic=[x**2 + y**2 - 1], forces={v: force}, events=events
     )
     return system.compile("multipliers")
 
@@ -46,14 +41,7 @@ def bead() -> Model:
 def angle() -> Model:
     force = (c * sp.cos(th) - c * sp.cos(th) * om / 5) * sp.cos(th)
     near = cg.Event(sp.cos(th) - 1 + sp.Rational(1, 10**5), name="near")
-    system = cg.System(
-        "angle",
-        coordinates=[th],
-        kinetic=om**2 / 2,
-        potential=sp.cos(th),
-        forces={om: force},
-        events=[near],
-    )
+    system = unit_masses("angle", [th], potential=sp.cos(th), forces={om: force}, events=[near])
     return system.compile()
 
 

@@ -13,6 +13,7 @@ import pytest
 import sympy as sp
 from scipy import stats
 from scipy.optimize import curve_fit, least_squares
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.errors import ArgumentError, KernelError
@@ -193,12 +194,8 @@ def test_wrong_data_and_names_are_named() -> None:
 def test_a_run_that_ends_before_its_last_sample_is_refused() -> None:
     """A stone from a height of 1 is on the ground at t = 0.45."""
     h, g = cg.coordinates("h"), cg.parameters("g", positive=True)
-    stone = cg.System(
-        "stone",
-        coordinates=[h],
-        kinetic=cg.rate(h) ** 2 / 2,
-        potential=g * h,
-        events=[cg.Event(h, direction=-1, terminal=True, name="ground")],
+    stone = unit_masses(
+        "stone", [h], potential=g * h, events=[cg.Event(h, direction=-1, terminal=True, name="ground")]
     ).compile("lagrange")
     given = {"initial": {"h": 1.0, "h_dot": 0.0}, "parameters": {"g": 9.81}}
     times = np.array([0.1, 0.2, 0.3, 0.5, 0.6])
@@ -298,7 +295,7 @@ def test_a_fit_that_comes_to_where_nothing_moves(guess: float, true: float) -> N
     x, u = cg.coordinates("x"), cg.inputs("u")
     v = cg.rate(x)
     floor = cg.Coulomb("floor", slip=v, normal=10, mu=sp.Rational(3, 10))
-    system = cg.System("block", coordinates=[x], kinetic=v**2 / 2, forces={v: u}, contacts=[floor])
+    system = unit_masses("block", [x], forces={v: u}, contacts=[floor])
     model = system.compile("lagrange")
     times = np.linspace(0.25, 2, 8)
     data = {"x": (times, max(true - 3, 0) * times**2 / 2)}

@@ -9,6 +9,7 @@ import pytest
 import sympy as sp
 from runtime_models import needs_core
 from scipy.optimize import minimize
+from unit_masses import unit_masses
 
 import chaplygin as cg
 
@@ -23,10 +24,9 @@ def ball() -> Any:
     z, n = cg.coordinates("z n")
     g, e, h = cg.parameters("g e h", positive=True)
     v = cg.rate(z)
-    return cg.System(
+    return unit_masses(
         "bouncing",
-        coordinates=[z, n],
-        kinetic=v**2 / 2 + cg.rate(n) ** 2 / 2,
+        [z, n],
         potential=g * z,
         events=[
             cg.Event(z, direction=-1, reset={v: -e * v, n: n + 1 + g * cg.time}, name="floor"),
@@ -164,14 +164,7 @@ def test_a_reset_that_changes_nothing_yet() -> None:
     n = cg.parameters("n")
     v = cg.rate(x)
     push = cg.Event(cg.time - b, reset={v: v + n}, name="push")
-    model = cg.System(
-        "pushed",
-        coordinates=[x],
-        kinetic=v**2 / 2,
-        potential=k * x**2 / 2,
-        forces={v: -c * v},
-        events=[push],
-    ).compile()
+    model = unit_masses("pushed", [x], potential=k * x**2 / 2, forces={v: -c * v}, events=[push]).compile()
     numbers = {"k": 4.0, "c": 0.1, "b": 1.0, "n": 0.0}
     w, s = np.sqrt(4 - 0.05**2), 2.0
     exact = np.exp(-0.05 * s) * np.sin(w * s) / w
@@ -243,9 +236,7 @@ def test_a_jump_of_the_force() -> None:
     """x'' = -k sign(x) from x0 with u: against forward sensitivities and the complex step."""
     x = cg.coordinates("x")
     k = cg.parameters("k", positive=True)
-    model = cg.System(
-        "valley", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, potential=k * sp.Abs(x)
-    ).compile()
+    model = unit_masses("valley", [x], potential=k * sp.Abs(x)).compile()
     t, u, k0 = 2.0, 1.5, 2.0
 
     def exact(x0: Any, u: Any, k: Any) -> Any:

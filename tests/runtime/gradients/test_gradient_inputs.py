@@ -10,6 +10,7 @@ import pytest
 from driven_wall import INPUTS, NAMES, NUMBERS, START, differences, system
 from runtime_models import needs_core
 from scipy.optimize import Bounds, minimize
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.errors import ArgumentError
@@ -126,12 +127,8 @@ def test_a_function_is_not_asked_about_the_time_before_the_start() -> None:
     x, u = cg.coordinates("x"), cg.inputs("u")
     mu = cg.parameters("mu", positive=True)
     v = cg.rate(x)
-    block = cg.System(
-        "pushed_block",
-        coordinates=[x],
-        kinetic=v**2 / 2,
-        forces={v: u},
-        contacts=[cg.Coulomb("floor", slip=v, normal=10, mu=mu)],
+    block = unit_masses(
+        "pushed_block", [x], forces={v: u}, contacts=[cg.Coulomb("floor", slip=v, normal=10, mu=mu)]
     ).compile()
     given = (0, 2), {"x": 0.0, "x_dot": 20.0}, {"mu": 0.3}, {"u": lambda t: 8 * math.sqrt(t)}
     assert block.gradient(cg.final("x"), *given, by=["mu"], **TIGHT)["mu"] == pytest.approx(-20.0, abs=1e-8)

@@ -16,6 +16,7 @@ import pytest
 import sympy as sp
 from lane_models import torque_sleigh
 from runtime_models import needs_core
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError, Model, load_model
@@ -51,7 +52,7 @@ def cart() -> Model:
     """x'' = F: moved by a constant force, x = x0 + v0 t + F t^2/2."""
     position, force = cg.coordinates("x"), cg.inputs("F")
     rate = cg.rate(position)
-    return cg.System("cart", coordinates=[position], kinetic=rate**2 / 2, forces={rate: force}).compile()
+    return unit_masses("cart", [position], forces={rate: force}).compile()
 
 
 CART: dict[str, Any] = {
@@ -171,13 +172,7 @@ def test_a_failed_integration_truncates() -> None:
     """x'' = x^3 grows beyond all bounds in a time of about 2/x0."""
     position, force = cg.coordinates("x"), cg.inputs("F")
     rate = cg.rate(position)
-    system = cg.System(
-        "bursting",
-        coordinates=[position],
-        kinetic=rate**2 / 2,
-        potential=-(position**4) / 4,
-        forces={rate: force},
-    )
+    system = unit_masses("bursting", [position], potential=-(position**4) / 4, forces={rate: force})
     task = {**CART, "initial": {"x": (0.1, 8), "x_dot": 0}, "dt": 1.0}
     envs = chaplygin.gym.VectorEnv(system.compile(), 20, **task)
     starts = envs.reset(seed=2)[0][:, 0]
@@ -197,7 +192,7 @@ def test_a_failed_integration_truncates() -> None:
 def test_spaces_have_declared_bounds() -> None:
     position, (push, pull) = cg.coordinates("r", nonnegative=True), cg.inputs("push pull", nonnegative=True)
     rate = cg.rate(position)
-    system = cg.System("slider", coordinates=[position], kinetic=rate**2 / 2, forces={rate: push - pull})
+    system = unit_masses("slider", [position], forces={rate: push - pull})
     env = chaplygin.gym.Env(
         system.compile(),
         dt=0.1,
@@ -315,9 +310,7 @@ def test_what_no_batch_takes_is_refused_when_the_environment_is_made() -> None:
     position, force = cg.coordinates("x"), cg.inputs("F")
     rate = cg.rate(position)
     floor = cg.Event(position, direction=-1, reset={rate: -rate}, name="floor")
-    system = cg.System(
-        "pushed", coordinates=[position], kinetic=rate**2 / 2, forces={rate: force}, events=[floor]
-    )
+    system = unit_masses("pushed", [position], forces={rate: force}, events=[floor])
     with pytest.raises(ArgumentError, match="no batch of pushed: pushed has events"):
         chaplygin.gym.VectorEnv(system.compile(), 2, **task)
     for wrong, words in (
@@ -395,10 +388,9 @@ def test_a_single_environment_runs_events_and_contacts() -> None:
     """A block on a rough floor, pushed by F: x'' = F - sgn v; at x = 2 it meets a wall and its episode ends."""
     position, force = cg.coordinates("x"), cg.inputs("F")
     rate = cg.rate(position)
-    block = cg.System(
+    block = unit_masses(
         "pushed_block",
-        coordinates=[position],
-        kinetic=rate**2 / 2,
+        [position],
         forces={rate: force},
         contacts=[cg.Coulomb("sole", slip=rate, normal=10, mu=sp.Rational(1, 10))],
         events=[cg.Event(position - 2, name="wall", terminal=True)],

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from runtime_models import needs_core
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.api.python_model import python_model
@@ -84,13 +85,7 @@ def test_a_slip_within_the_tolerances_is_not(t: float, options: dict[str, Any]) 
 def test_without_a_projection_only_the_message_tells() -> None:
     """A pendulum in x and y that nothing holds on its circle, also in pure Python."""
     x, y = cg.coordinates("x y")
-    system = cg.System(
-        "loose",
-        coordinates=[x, y],
-        kinetic=(cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
-        potential=10 * y,
-        holonomic=[x**2 + y**2 - 1],
-    )
+    system = unit_masses("loose", [x, y], potential=10 * y, holonomic=[x**2 + y**2 - 1])
     equations = system.equations("multipliers")
     for model in (equations.compile(), python_model(equations.program, quiet=True)):
         with warnings.catch_warnings():

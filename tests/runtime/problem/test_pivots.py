@@ -12,6 +12,7 @@ import warnings
 import numpy as np
 import pytest
 import sympy as sp
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.codegen.graph.evaluate import evaluate, evaluate_many
@@ -247,13 +248,7 @@ def test_a_start_without_a_pivot_is_refused() -> None:
 def test_whittakers_form_says_so_too() -> None:
     """h does not follow from a kept velocity that vanishes together with the pivot; it seemed to be missing."""
     x, y, c = cg.coordinates("x y c")
-    loop = cg.System(
-        "loop",
-        coordinates=[x, y, c],
-        kinetic=sum(cg.rate(q) ** 2 for q in (x, y, c)) / 2,
-        holonomic=[x**2 + y**2 - 1],
-        kept=[cg.rate(x), cg.rate(c)],
-    )
+    loop = unit_masses("loop", [x, y, c], holonomic=[x**2 + y**2 - 1], kept=[cg.rate(x), cg.rate(c)])
     model = loop.compile("whittaker", along="c")
     start = {"x": 1, "y": 0, "x_dot": 0, "y_dot": 1, "c_dot": 1}
     with pytest.raises(cg.ArgumentError, match=r"^initial: .* \(x_dot_prime\) .* at c = 0; keep others"):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from runtime_models import model, needs_core
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.api.python_model import python_model
@@ -451,12 +452,8 @@ def test_a_restart_at_another_time_is_a_start_like_any_other() -> None:
     """The end of a run on a moving circle does not lie on that circle at t = 0."""
     x, y = cg.coordinates("x y")
     r = 1 + cg.time / 10
-    system = cg.System(
-        "growing_circle",
-        coordinates=[x, y],
-        kinetic=(cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
-        holonomic=[x**2 + y**2 - r**2],
-        example={x: 0.6, y: -0.8, cg.time: 0},
+    system = unit_masses(
+        "growing_circle", [x, y], holonomic=[x**2 + y**2 - r**2], example={x: 0.6, y: -0.8, cg.time: 0}
     )
     model = system.compile("maggi")
     velocity = next(name for name in model.states if name.endswith("_dot"))

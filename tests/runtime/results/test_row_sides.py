@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from unit_masses import unit_masses
 
 import chaplygin as cg
 
@@ -20,9 +21,7 @@ def block() -> Any:
     x, mu, u = cg.coordinates("x"), cg.parameters("mu"), cg.inputs("u")
     v = cg.rate(x)
     contact = cg.Coulomb("c", slip=v, normal=1, mu=mu)
-    return cg.System(
-        "row_block", coordinates=[x], kinetic=v**2 / 2, forces={v: u}, contacts=[contact]
-    ).compile()
+    return unit_masses("row_block", [x], forces={v: u}, contacts=[contact]).compile()
 
 
 @cache
@@ -30,12 +29,11 @@ def fall(branches: str) -> Any:
     """A block that is pushed by what depends on the sign of a height y, while y falls with the acceleration 1."""
     x, y = cg.coordinates("x y")
     mu = cg.parameters("mu")
-    v, w = cg.rate(x), cg.rate(y)
+    v = cg.rate(x)
     force = {"sign": sp.sign(y) - 1, "piecewise": 2 * sp.Piecewise((0, y >= 0), (-1, True))}[branches]
-    return cg.System(
+    return unit_masses(
         f"row_{branches}",
-        coordinates=[x, y],
-        kinetic=(v**2 + w**2) / 2,
+        [x, y],
         potential=y,
         forces={v: force},
         contacts=[cg.Coulomb("c", slip=v, normal=1, mu=mu)],
@@ -127,10 +125,9 @@ def test_a_reset_at_a_jump_of_an_input_has_the_input_of_each_side() -> None:
     """v = t reaches 1 at t = 1, where the input jumps from 3 to 7 and a reset stops the motion."""
     x, u = cg.coordinates("x"), cg.inputs("u")
     v = cg.rate(x)
-    stopped = cg.System(
+    stopped = unit_masses(
         "row_stop",
-        coordinates=[x],
-        kinetic=v**2 / 2,
+        [x],
         forces={v: 1},
         outputs={"doubled": 2 * u},
         events=[cg.Event(v - 1, direction=1, reset={v: 0}, name="stop")],

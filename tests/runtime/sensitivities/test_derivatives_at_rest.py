@@ -14,6 +14,7 @@ import pytest
 import sympy as sp
 from runtime_models import needs_core
 from scipy.linalg import expm
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.generated.double_pendulum import model as double_pendulum
@@ -121,13 +122,7 @@ def test_a_drive_whose_amplitude_is_zero() -> None:
     """x'' = -x + p sin 9 t at rest with p = 0: no state and no other derivative sees the drive."""
     x, p = cg.coordinates("x"), cg.parameters("p")
     v = cg.rate(x)
-    system = cg.System(
-        "undriven",
-        coordinates=[x],
-        kinetic=v**2 / 2,
-        potential=x**2 / 2,
-        forces={v: p * sp.sin(9 * cg.time)},
-    )
+    system = unit_masses("undriven", [x], potential=x**2 / 2, forces={v: p * sp.sin(9 * cg.time)})
     model = system.compile("lagrange")
     exact = (9 * np.sin(20.0) - np.sin(180.0)) / 80
     start = {"x": 0, "x_dot": 0}, {"p": 0}

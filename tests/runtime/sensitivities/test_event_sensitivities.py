@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from runtime_models import needs_core
+from unit_masses import unit_masses
 
 import chaplygin as cg
 
@@ -118,10 +119,9 @@ def ball() -> Any:
     z, n = cg.coordinates("z n")
     g, e = cg.parameters("g e", positive=True)
     v = cg.rate(z)
-    system = cg.System(
+    system = unit_masses(
         "ball",
-        coordinates=[z, n],
-        kinetic=v**2 / 2 + cg.rate(n) ** 2 / 2,
+        [z, n],
         potential=g * z,
         events=[
             cg.Event(z, direction=-1, reset={v: -e * v, n: n + 1 + cg.time}, name="floor"),
@@ -250,10 +250,9 @@ def chased() -> Any:
     u, (b, c) = cg.inputs("u"), cg.parameters("b c")
     v = cg.rate(x)
     meets = cg.Event(x - u, direction=-1, reset={v: b * u + v, n: n + u**2 + cg.time}, name="meets")
-    return cg.System(
+    return unit_masses(
         "chased",
-        coordinates=[x, n],
-        kinetic=(v**2 + cg.rate(n) ** 2) / 2,
+        [x, n],
         events=[meets, cg.Event(x - u - c, direction=1, terminal=True, name="ahead")],
         outputs={"lead": x + u**2},
     ).compile()
@@ -305,12 +304,7 @@ def test_events_and_resets_that_read_an_input_with_a_slope(chased: Any) -> None:
 def test_a_kink_at_an_input_with_a_slope() -> None:
     """x'' = k sign(x - u): u passes x, which goes the same way, more slowly."""
     x, k = cg.coordinates("x"), cg.parameters("k")
-    model = cg.System(
-        "passed",
-        coordinates=[x],
-        kinetic=cg.rate(x) ** 2 / 2,
-        forces={cg.rate(x): k * sp.sign(x - cg.inputs("u"))},
-    ).compile()
+    model = unit_masses("passed", [x], forces={cg.rate(x): k * sp.sign(x - cg.inputs("u"))}).compile()
     a, v, s, t = symbols = sp.symbols("a v s t")
     met = (2 - v - sp.sqrt((2 - v) ** 2 - 2 * s * (a + 1))) / s
     end = 2 * met - 1 + (v + s * met) * (t - met) - s * (t - met) ** 2 / 2

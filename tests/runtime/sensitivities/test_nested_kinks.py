@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from runtime_models import needs_core
+from unit_masses import unit_masses
 
 import chaplygin as cg
 
@@ -67,13 +68,8 @@ def check(
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", list(FORCES))
 def test_a_kink_inside_a_kink(name: str) -> None:
-    system = cg.System(
-        "nested",
-        coordinates=[x],
-        kinetic=v**2 / 2,
-        potential=x**2 / 2,
-        forces={v: FORCES[name]},
-        example={k: 0.7, c: 0.5},
+    system = unit_masses(
+        "nested", [x], potential=x**2 / 2, forces={v: FORCES[name]}, example={k: 0.7, c: 0.5}
     )
     model = system.compile()
     for by in NUMBERS:
@@ -85,7 +81,7 @@ def test_a_kink_inside_a_kink(name: str) -> None:
 @pytest.mark.parametrize("force", [FORCES["one that follows another"], k * PULSE], ids=["nested", "alone"])
 def test_a_push_that_turns_around(force: Any) -> None:
     """x'' is k, then -k from t* = pi - c on: dx/dc = -2 k (t - t*). Tight steps end at t* with hardly any length."""
-    model = cg.System("pushed", coordinates=[x], kinetic=v**2 / 2, forces={v: force}).compile()
+    model = unit_masses("pushed", [x], forces={v: force}).compile()
     start = (0, 4), {"x": 0, "x_dot": 0}, {"k": 0.7, "c": 0.5}
     sol = model.integrate(*start, sensitivities=["c", "k"], **EXACT)
     switched = np.pi - 0.5
@@ -117,9 +113,7 @@ def test_an_event_whose_guard_jumps_with_a_kink_inside(name: str) -> None:
     guard, direction, after = GUARDS[name]
     event = cg.Event(guard, direction=direction, reset={v: after}, name="kicked")
     force = k * sp.cos(T) / 7 - c * v / 5 + (sp.sign(x - c / 2) / 3 if name.startswith("one") else 0)
-    model = cg.System(
-        "carried", coordinates=[x], kinetic=v**2 / 2, potential=x**2 / 2, forces={v: force}, events=[event]
-    ).compile()
+    model = unit_masses("carried", [x], potential=x**2 / 2, forces={v: force}, events=[event]).compile()
     start = (0, 5), {s: NUMBERS[s] for s in model.states}, {p: NUMBERS[p] for p in model.parameters}
     tight = {"rtol": 1e-11, "atol": 1e-11}
 
@@ -149,7 +143,7 @@ def test_an_event_whose_guard_jumps_with_a_kink_inside(name: str) -> None:
 def test_a_wall_that_is_a_jump_of_a_guard(terminal: bool) -> None:
     """x = v t up to x = c, at t* = c / v, then c - k (v t - c); the slope of the guard by v is far from that."""
     event = cg.Event(sp.sign(x - c) + v / 2, direction=1, reset={v: -k * v}, terminal=terminal, name="wall")
-    model = cg.System("walled", coordinates=[x], kinetic=v**2 / 2, forces={v: 0}, events=[event]).compile()
+    model = unit_masses("walled", [x], forces={v: 0}, events=[event]).compile()
     start = (0, 2), {"x": 0, "x_dot": 0.9}, {"k": 0.7, "c": 0.5}
     names = ["x_dot", "k", "c"]
     sol = model.integrate(*start, sensitivities=names)
@@ -165,7 +159,7 @@ def test_a_wall_that_is_a_jump_of_a_guard(terminal: bool) -> None:
 def test_many_jumps_of_a_guard_in_a_step() -> None:
     """Kinks that go on may be passed, but not those that carry an event: v grows by k at each of 40 pulses."""
     event = cg.Event(sp.sign(sp.sin(20 * sp.pi * (T + c / 10))) - HALF, direction=1, reset={v: v + k})
-    model = cg.System("pulses", coordinates=[x], kinetic=v**2 / 2, forces={v: 0}, events=[event]).compile()
+    model = unit_masses("pulses", [x], forces={v: 0}, events=[event]).compile()
     start = (0, 4), {"x": 0, "x_dot": 1}, {"k": 0.7, "c": 0.5}
     sol = model.integrate(*start, sensitivities=["k", "c"])
     times = 0.1 * np.arange(1, 41) - 0.05
@@ -180,9 +174,7 @@ def test_a_reset_that_moves_the_state_over_a_kink_inside_a_guard() -> None:
     """No crossing of the guard: x = t up to c, then c + (1 + k) (t - c), to the end. It had ended at c."""
     kick = cg.Event(T - c, reset={v: v + k})
     fast = cg.Event(sp.sign(v - sp.Rational(6, 5)) + x / 10, direction=1, terminal=True)
-    model = cg.System(
-        "kicked", coordinates=[x], kinetic=v**2 / 2, forces={v: 0}, events=[kick, fast]
-    ).compile()
+    model = unit_masses("kicked", [x], forces={v: 0}, events=[kick, fast]).compile()
     start = (0, 2), {"x": 0, "x_dot": 1}, {"k": 0.7, "c": 0.5}
     sol = model.integrate(*start, sensitivities=["k", "c"])
     assert (sol.status, model.integrate(*start).status) == (0, 0)
@@ -193,13 +185,7 @@ def test_a_reset_that_moves_the_state_over_a_kink_inside_a_guard() -> None:
 
 def struck(name: str, *events: cg.Event) -> Any:
     """x'' = k sign(y), with events."""
-    return cg.System(
-        name,
-        coordinates=[x, y],
-        kinetic=(v**2 + w**2) / 2,
-        forces={v: k * sp.sign(y)},
-        events=events,
-    ).compile()
+    return unit_masses(name, [x, y], forces={v: k * sp.sign(y)}, events=events).compile()
 
 
 HITS = cg.Event(x - 4 * sp.sign(y), reset={v: 5}, name="hits")

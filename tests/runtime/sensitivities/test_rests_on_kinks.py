@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from runtime_models import needs_core
+from unit_masses import unit_masses
 
 import chaplygin as cg
 
@@ -78,12 +79,7 @@ def test_derivatives_of_a_rest_on_a_kink(kind: str, more: str, seed: int) -> Non
 def test_a_kink_without_a_jump_beside_one_with() -> None:
     """Quadratic drag on the way up and down, and a thrust that ends at x = b, crossed while x swings around it."""
     b = cg.parameters("b")
-    system = cg.System(
-        "beside",
-        coordinates=[x],
-        kinetic=v**2 / 2,
-        forces={v: -k * (x - b) - c * sp.sign(x - b) - a * v * sp.Abs(v)},
-    )
+    system = unit_masses("beside", [x], forces={v: -k * (x - b) - c * sp.sign(x - b) - a * v * sp.Abs(v)})
     model = system.compile()
     start, numbers = {"x": 1.0, "x_dot": 0.0}, {"k": 2.0, "c": 0.2, "a": 0.4, "b": 0.3}
     exact: dict[str, Any] = {"method": "vern9", "rtol": 1e-13, "atol": 1e-13, "kinks": True}

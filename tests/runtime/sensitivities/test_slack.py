@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from runtime_models import needs_core
+from unit_masses import unit_masses
 
 import chaplygin as cg
 
@@ -23,18 +24,14 @@ METHODS = ("dop853", "vern9", "vern7", "tsit5")
 def slack() -> Any:
     x, (k, L) = cg.coordinates("x"), cg.parameters("k L", positive=True)
     potential = k * sp.Max(0, sp.Abs(x) - L) ** 2 / 2
-    return cg.System("slack", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, potential=potential).compile(
-        "lagrange"
-    )
+    return unit_masses("slack", [x], potential=potential).compile("lagrange")
 
 
 @cache
 def switched() -> Any:
     x, k = cg.coordinates("x"), cg.parameters("k", positive=True)
     v = cg.rate(x)
-    return cg.System("switched", coordinates=[x], kinetic=v**2 / 2, forces={v: -k * sp.sign(x)}).compile(
-        "lagrange"
-    )
+    return unit_masses("switched", [x], forces={v: -k * sp.sign(x)}).compile("lagrange")
 
 
 def place(k: float, L: Any) -> Any:
@@ -55,7 +52,7 @@ def slope(k: float) -> float:
 def pushed() -> Any:
     x, k = cg.coordinates("x"), cg.parameters("k", positive=True)
     v = cg.rate(x)
-    return cg.System("pushed", coordinates=[x], kinetic=v**2 / 2, forces={v: -k}).compile("lagrange")
+    return unit_masses("pushed", [x], forces={v: -k}).compile("lagrange")
 
 
 def near(k: float, rtol: float) -> float:
@@ -127,7 +124,7 @@ def test_a_slide_ends_at_once(rtol: float, method: str) -> None:
     x, (k, c) = cg.coordinates("x"), cg.parameters("k c", positive=True)
     v = cg.rate(x)
     forces = {v: -k * sp.sign(x + c * v)}
-    model = cg.System("slides", coordinates=[x], kinetic=v**2 / 2, forces=forces).compile("lagrange")
+    model = unit_masses("slides", [x], forces=forces).compile("lagrange")
     how: dict[str, Any] = {"method": method, "rtol": rtol, "atol": rtol, "max_steps": 200}
     sol = model.integrate((0, 2), {"x": 1, "x_dot": 0}, {"k": 2, "c": 1}, sensitivities=["k"], **how)
     assert sol.status == -9
@@ -140,7 +137,7 @@ def test_a_terminal_event_where_a_force_jumps(method: str) -> None:
     x, k = cg.coordinates("x"), cg.parameters("k", positive=True)
     v = cg.rate(x)
     stop = cg.Event(v, terminal=True, name="stop")
-    system = cg.System("stops", coordinates=[x], kinetic=v**2 / 2, forces={v: -k * sp.sign(v)}, events=[stop])
+    system = unit_masses("stops", [x], forces={v: -k * sp.sign(v)}, events=[stop])
     for rtol in (1e-6, 1e-8, 1e-10):
         sol = system.compile().integrate(
             (0, 9), {"x": 0, "x_dot": 2}, {"k": 0.5}, sensitivities=["k"], method=method, rtol=rtol, atol=rtol

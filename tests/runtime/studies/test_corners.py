@@ -13,6 +13,7 @@ import sympy as sp
 from runtime_models import needs_core
 from scipy import integrate
 from test_observed import METHODS
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.runtime import Model
@@ -34,13 +35,7 @@ T = 10.3
 @functools.cache
 def oscillator() -> Model:
     """x'' = -x."""
-    return cg.System(
-        "corners_oscillator",
-        coordinates=[x],
-        kinetic=v**2 / 2,
-        potential=x**2 / 2,
-        outputs={"above": x - level},
-    ).compile()
+    return unit_masses("corners_oscillator", [x], potential=x**2 / 2, outputs={"above": x - level}).compile()
 
 
 def swing(collect: dict[str, Any], t1: float = T, at: Any = PHASES, c: float = 0.3, **options: Any) -> Study:

@@ -13,6 +13,7 @@ import pytest
 import sympy as sp
 from runtime_models import needs_core
 from scipy import stats
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.errors import ChaplyginError
@@ -34,13 +35,7 @@ def particle() -> Model:
     """x = x0 - t, with the root of x as an output; `ends` ends the run at x = -1/4."""
     x = cg.coordinates("x")
     ends = cg.Event(x + sp.Rational(1, 4), name="ends", terminal=True)
-    return cg.System(
-        "rooted",
-        coordinates=[x],
-        kinetic=cg.rate(x) ** 2 / 2,
-        outputs={"root": sp.sqrt(x), "inverse": 1 / x},
-        events=[ends],
-    ).compile()
+    return unit_masses("rooted", [x], outputs={"root": sp.sqrt(x), "inverse": 1 / x}, events=[ends]).compile()
 
 
 def study(collect: dict[str, Any], speed: float = 0.0, n: int = N, **options: Any) -> Study:
