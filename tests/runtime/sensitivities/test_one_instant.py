@@ -6,7 +6,7 @@ status -15.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Set
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from runtime_models import needs_core
+from unit_masses import unit_masses
 
 import chaplygin as cg
 
@@ -29,301 +30,124 @@ EXACT: dict[str, Any] = {"method": "vern9", "rtol": 1e-13, "atol": 1e-13}
 
 
 class Case(NamedTuple):
-    """A system, its numbers made of random ones between 0 and 1, what it is differentiated by, and which quantity."""
+    """Masses of 1, by their numbers: which quantity is differentiated by what, until when, and what acts on them.
 
-    system: dict[str, Any]
-    numbers: Callable[[Any], dict[str, float]]
-    by: list[str]
+    A pair of numbers is a range, of which one is taken at random; a name has the number of that name.
+    """
+
     quantity: str
-    t1: float = 3.0
+    by: str
+    t1: float
+    numbers: dict[str, Any]
+    acts: dict[str, Any]
 
 
-def drawn(low: float, high: float, r: float) -> float:
-    return low + (high - low) * r
+def foot(name: str, slip: Any = v, normal: float = 1, mu: Any = mu) -> cg.Coulomb:
+    return cg.Coulomb(name, slip=slip, normal=normal, mu=mu)
 
 
+SPRING = {"potential": k * x**2 / 2}
+SPRINGS = {"potential": k * (x**2 + y**2) / 2 + c * (x - y) ** 2}
+SWUNG = {"x": 0.0, "x_dot": (1, 2), "k": (3, 5)}
+CROSSING = {"x": 0.0, "x_dot": (1, 2), "y": 0.0, "y_dot": "x_dot", "z": 0.0, "z_dot": 0.0, "k": 0.3, "e": (0.2, 0.8),
+            "b": (0.4, 0.8), "c": "b"}  # fmt: skip
 CASES: dict[str, Case] = {
     "three feet with one slip": Case(
-        {
-            "coordinates": [x],
-            "kinetic": v**2 / 2,
-            "potential": k * x**2 / 2,
-            "contacts": [cg.Coulomb(f"foot_{i}", slip=v, normal=1 + i, mu=mu) for i in range(3)],
-        },
-        lambda r: {"x": drawn(1, 2, r[0]), "x_dot": 0.0, "k": drawn(3, 5, r[1]), "mu": drawn(0.02, 0.06, r[2])},
-        ["k", "mu", "x"],
-        "x",
+        "x", "k mu x", 3, {"x": (1, 2), "x_dot": 0.0, "k": (3, 5), "mu": (0.02, 0.06)},
+        {**SPRING, "contacts": [foot(f"foot_{i}", normal=1 + i) for i in range(3)]},
     ),
     "two equal blocks with a spring between": Case(
-        {
-            "coordinates": [x, y],
-            "kinetic": MOVING,
-            "potential": k * (x**2 + y**2) / 2 + c * (x - y) ** 2,
-            "contacts": [
-                cg.Coulomb(name, slip=slip, normal=1, mu=m)
-                for name, slip, m in (("a", v, mu), ("b", w, mu * (1 + nu)))
-            ],
-        },
-        lambda r: {
-            "x": 1.0, "x_dot": 0.0, "y": 1.0, "y_dot": 0.0, "k": drawn(3, 5, r[0]), "c": drawn(0.2, 2, r[1]),
-            "mu": drawn(0.1, 0.3, r[2]), "nu": 0.0,
-        },
-        ["k", "mu", "x", "nu"],
-        "y",
+        "y", "k mu x nu", 3,
+        {"x": 1.0, "x_dot": 0.0, "y": 1.0, "y_dot": 0.0, "k": (3, 5), "c": (0.2, 2), "mu": (0.1, 0.3), "nu": 0.0},
+        {**SPRINGS, "contacts": [foot("a"), foot("b", w, mu=mu * (1 + nu))]},
     ),
     "two symmetric stops": Case(
-        {
-            "coordinates": [x, y],
-            "kinetic": MOVING,
-            "potential": k * (x**2 + y**2) / 2 + c * (x - y) ** 2,
-            "events": [
-                cg.Event(x - b, direction=1, reset={v: -e * v}, name="first"),
-                cg.Event(y - b - n, direction=1, reset={w: -e * w}, name="second"),
-            ],
-        },
-        lambda r: {
-            "x": 0.0, "x_dot": 2.0, "y": 0.0, "y_dot": 2.0, "k": drawn(3, 5, r[0]), "c": drawn(0.2, 2, r[1]),
-            "b": drawn(0.4, 0.6, r[2]), "e": 0.8, "n": 0.0,
-        },
-        ["k", "b", "e", "n", "x_dot"],
-        "x",
-        1.5,
+        "x", "k b e n x_dot", 1.5,
+        {"x": 0.0, "x_dot": 2.0, "y": 0.0, "y_dot": 2.0, "k": (3, 5), "c": (0.2, 2), "b": (0.4, 0.6), "e": 0.8, "n": 0},
+        {**SPRINGS, "events": [cg.Event(x - b, direction=1, reset={v: -e * v}, name="first"),
+                               cg.Event(y - b - n, direction=1, reset={w: -e * w}, name="second")]},
     ),
     "three kinks on one surface": Case(
-        {
-            "coordinates": [x],
-            "kinetic": v**2 / 2,
-            "forces": {v: -k * sp.sign(x - b) - c * sp.sign(3 * x - 3 * b) - sp.Piecewise((e, x > b), (0, True))},
-        },
-        lambda r: {
-            "x": 0.0, "x_dot": drawn(1, 2, r[0]), "b": drawn(0.3, 0.6, r[1]), "k": 0.3, "c": drawn(0.1, 0.4, r[2]),
-            "e": 0.2,
-        },
-        ["k", "b", "c", "e", "x"],
-        "x",
-        2.0,
+        "x", "k b c e x", 2, {"x": 0.0, "x_dot": (1, 2), "b": (0.3, 0.6), "k": 0.3, "c": (0.1, 0.4), "e": 0.2},
+        {"forces": {v: -k * sp.sign(x - b) - c * sp.sign(3 * x - 3 * b) - sp.Piecewise((e, x > b), (0, True))}},
     ),
     "a thrust that ends, and a push then": Case(
-        {
-            "coordinates": [x],
-            "kinetic": v**2 / 2,
-            "potential": k * x**2 / 2,
-            "forces": {v: sp.Piecewise((c, b > T), (0, True)) + sp.Piecewise((e, T / b < 1), (0, True))},
-            "events": [cg.Event(T - b, reset={v: v + n}, name="push")],
-        },
-        lambda r: {
-            "x": 0.0, "x_dot": drawn(0, 1, r[0]), "b": drawn(0.8, 1.2, r[1]), "k": 3.0, "c": drawn(0.5, 2, r[2]),
-            "e": 0.4, "n": drawn(-1, 1, r[3]),
-        },
-        ["k", "b", "c", "n"],
-        "x",
+        "x", "k b c n", 3,
+        {"x": 0.0, "x_dot": (0, 1), "b": (0.8, 1.2), "k": 3.0, "c": (0.5, 2), "e": 0.4, "n": (-1, 1)},
+        {**SPRING, "forces": {v: sp.Piecewise((c, b > T), (0, True)) + sp.Piecewise((e, T / b < 1), (0, True))},
+         "events": [cg.Event(T - b, reset={v: v + n}, name="push")]},
     ),
     "the end where sign(v) jumps": Case(
-        {
-            "coordinates": [x],
-            "kinetic": v**2 / 2,
-            "forces": {v: -k * sp.sign(v) - c * v},
-            "events": [cg.Event(v, terminal=True, reset={x: x * (1 + e)}, name="stop")],
-        },
-        lambda r: {
-            "x": 0.5, "x_dot": drawn(1, 2, r[0]), "k": drawn(0.3, 0.6, r[1]), "c": drawn(0.1, 0.4, r[2]), "e": 0.3,
-        },
-        ["k", "c", "e", "x_dot"],
-        "x",
-        20.0,
+        "x", "k c e x_dot", 20, {"x": 0.5, "x_dot": (1, 2), "k": (0.3, 0.6), "c": (0.1, 0.4), "e": 0.3},
+        {"forces": {v: -k * sp.sign(v) - c * v},
+         "events": [cg.Event(v, terminal=True, reset={x: x * (1 + e)}, name="stop")]},
     ),
     "the end in a stop that leaves it at rest": Case(
-        {
-            "coordinates": [x, y],
-            "kinetic": MOVING,
-            "potential": k * (x**2 + y**2) / 2,
-            "forces": {v: c},
-            "events": [cg.Event(x - b, reset={v: 0}, name="stop"), cg.Event(3 * x - 3 * b, terminal=True, name="end")],
-        },
-        lambda r: {
-            "x": 0.0, "x_dot": drawn(2, 3, r[0]), "y": 0.5, "y_dot": drawn(-1, 1, r[1]), "k": drawn(0.8, 1, r[2]),
-            "c": drawn(1.2, 2, r[3]), "b": 0.7,
-        },
-        ["k", "c", "b", "x_dot", "y"],
-        "y",
+        "y", "k c b x_dot y", 3,
+        {"x": 0.0, "x_dot": (2, 3), "y": 0.5, "y_dot": (-1, 1), "k": (0.8, 1), "c": (1.2, 2), "b": 0.7},
+        {"potential": k * (x**2 + y**2) / 2, "forces": {v: c},
+         "events": [cg.Event(x - b, reset={v: 0}, name="stop"), cg.Event(3 * x - 3 * b, terminal=True, name="end")]},
     ),
     "a wall that pushes and bounces": Case(
-        {
-            "coordinates": [x],
-            "kinetic": v**2 / 2,
-            "forces": {v: -1 - k * sp.sign(x)},
-            "events": [cg.Event(x, direction=-1, reset={v: -e * v}, name="wall")],
-        },
-        lambda r: {"x": drawn(0.5, 1, r[0]), "x_dot": 0.0, "k": drawn(0.1, 0.5, r[1]), "e": drawn(0.6, 0.9, r[2])},
-        ["k", "e", "x"],
-        "x",
-        2.0,
+        "x", "k e x", 2, {"x": (0.5, 1), "x_dot": 0.0, "k": (0.1, 0.5), "e": (0.6, 0.9)},
+        {"forces": {v: -1 - k * sp.sign(x)}, "events": [cg.Event(x, direction=-1, reset={v: -e * v}, name="wall")]},
     ),
     "two kinks of a third motion": Case(
-        {
-            "coordinates": [x, y, z],
-            "kinetic": MOVING + u**2 / 2,
-            "forces": {u: -k * sp.sign(x - b) * (1 + e * sp.sign(y - c))},
-        },
-        lambda r: {
-            "x": 0.0, "x_dot": 1 + r[0], "y": 0.0, "y_dot": 1 + r[0], "z": 0.0, "z_dot": 0.0, "k": 0.3,
-            "e": drawn(0.2, 0.8, r[1]), "b": drawn(0.4, 0.8, r[2]), "c": drawn(0.4, 0.8, r[2]),
-        },
-        ["k", "b", "c", "e"],
-        "z",
-        2.0,
+        "z", "k b c e", 2, CROSSING, {"forces": {u: -k * sp.sign(x - b) * (1 + e * sp.sign(y - c))}},
     ),
     "two sums of jumps": Case(
-        {
-            "coordinates": [x, y, z],
-            "kinetic": MOVING + u**2 / 2,
-            "forces": {u: -k * sp.sign(x - b) + e * sp.sign(y - c)},
-        },
-        lambda r: {
-            "x": 0.0, "x_dot": 1 + r[0], "y": 0.0, "y_dot": 1 + r[0], "z": 0.0, "z_dot": 0.0, "k": 0.3,
-            "e": drawn(0.2, 0.8, r[1]), "b": drawn(0.4, 0.8, r[2]), "c": drawn(0.4, 0.8, r[2]),
-        },
-        ["k", "b", "c", "e"],
-        "z",
-        2.0,
+        "z", "k b c e", 2, CROSSING, {"forces": {u: -k * sp.sign(x - b) + e * sp.sign(y - c)}},
     ),
     "resets in an order": Case(
-        {
-            "coordinates": [x, y],
-            "kinetic": MOVING,
-            "events": [
-                cg.Event(x - b, reset={w: (1 + e) * w}, name="first"),
-                cg.Event(T - c, reset={w: w + k}, name="second"),
-            ],
-        },
-        lambda r: {
-            "x": 0.0, "x_dot": 1.0, "y": 0.0, "y_dot": r[0], "b": 0.5 + r[1], "c": 0.5 + r[1], "e": 0.5, "k": r[2],
-        },
-        ["b", "c", "e", "k"],
-        "y",
-        2.0,
+        "y", "b c e k", 2,
+        {"x": 0.0, "x_dot": 1.0, "y": 0.0, "y_dot": (0, 1), "b": (0.5, 1.5), "c": "b", "e": 0.5, "k": (0, 1)},
+        {"events": [cg.Event(x - b, reset={w: (1 + e) * w}, name="first"),
+                    cg.Event(T - c, reset={w: w + k}, name="second")]},
     ),
     "an event whose quantity jumps": Case(
-        {
-            "coordinates": [x],
-            "kinetic": v**2 / 2,
-            "potential": k * x**2 / 2,
-            "events": [cg.Event(x - b + sp.sign(x - b), direction=1, reset={v: -e * v}, name="stop")],
-        },
-        lambda r: {
-            "x": 0.0, "x_dot": 2.0, "k": drawn(3, 5, r[0]), "b": drawn(0.4, 0.6, r[1]), "e": drawn(0.6, 0.9, r[2]),
-        },
-        ["k", "b", "e", "x_dot"],
-        "x",
-        1.0,
+        "x", "k b e x_dot", 1, {"x": 0.0, "x_dot": 2.0, "k": (3, 5), "b": (0.4, 0.6), "e": (0.6, 0.9)},
+        {**SPRING, "events": [cg.Event(x - b + sp.sign(x - b), direction=1, reset={v: -e * v}, name="stop")]},
     ),
     "a block that ends where it stops": Case(
-        {
-            "coordinates": [x],
-            "kinetic": v**2 / 2,
-            "potential": k * x**2 / 2,
-            "contacts": [cg.Coulomb("floor", slip=v, normal=1, mu=mu)],
-            "events": [cg.Event(v, direction=-1, reset={x: x + e * T}, name="top")],
-        },
-        lambda r: {"x": 0.1, "x_dot": drawn(1, 2, r[0]), "k": drawn(3, 5, r[1]), "mu": drawn(0.1, 0.3, r[2]), "e": 0.1},
-        ["k", "mu", "e", "x_dot"],
-        "x",
-        2.0,
+        "x", "k mu e x_dot", 2, {"x": 0.1, "x_dot": (1, 2), "k": (3, 5), "mu": (0.1, 0.3), "e": 0.1},
+        {**SPRING, "contacts": [foot("floor")],
+         "events": [cg.Event(v, direction=-1, reset={x: x + e * T}, name="top")]},
     ),
     "two blocks that stop together by chance": Case(
-        {
-            "coordinates": [x, y],
-            "kinetic": MOVING,
-            "potential": c * x * y,
-            "contacts": [
-                cg.Coulomb("a", slip=v, normal=1, mu=mu),
-                cg.Coulomb("b", slip=w, normal=1, mu=k * mu),
-            ],
-        },
-        lambda r: {
-            "x": 0.0, "x_dot": 1.0, "y": 0.0, "y_dot": 1.0, "k": 1.0, "c": drawn(0.1, 0.3, r[0]),
-            "mu": drawn(0.3, 0.6, r[2]),
-        },
-        ["k", "mu", "c"],
-        "x",
-        4.0,
+        "x", "k mu c", 4,
+        {"x": 0.0, "x_dot": 1.0, "y": 0.0, "y_dot": 1.0, "k": 1.0, "c": (0.1, 0.3), "mu": (0.3, 0.6)},
+        {"potential": c * x * y, "contacts": [foot("a"), foot("b", w, mu=k * mu)]},
     ),
     "a force that jumps over the limit of a floor": Case(
-        {
-            "coordinates": [x, y],
-            "kinetic": MOVING,
-            "forces": {v: k * (1 + sp.sign(y - b)) + e},
-            "contacts": [cg.Coulomb("floor", slip=v, normal=1, mu=mu)],
-        },
-        lambda r: {
-            "x": 0.0, "x_dot": 0.0, "y": 0.0, "y_dot": drawn(1, 2, r[0]), "k": drawn(0.3, 0.6, r[1]), "e": 0.1,
-            "mu": drawn(0.2, 0.4, r[2]), "b": drawn(0.5, 1, r[3]),
-        },
-        ["k", "e", "mu", "b", "y_dot"],
-        "x",
-        2.0,
+        "x", "k e mu b y_dot", 2,
+        {"x": 0.0, "x_dot": 0.0, "y": 0.0, "y_dot": (1, 2), "k": (0.3, 0.6), "e": 0.1, "mu": (0.2, 0.4), "b": (0.5, 1)},
+        {"forces": {v: k * (1 + sp.sign(y - b)) + e}, "contacts": [foot("floor")]},
     ),
     "a stop that tears off what stuck": Case(
-        {
-            "coordinates": [x, y],
-            "kinetic": MOVING + v * w / 3,
-            "potential": x**2 / 2,
-            "forces": {v: -k * sp.sign(v), w: -e},
-            "contacts": [cg.Coulomb("floor", slip=w, normal=1, mu=mu)],
-        },
-        lambda r: {
-            "x": 0.1 * r[0], "x_dot": drawn(1.3, 1.6, r[1]), "y": 0.0, "y_dot": 0.0, "k": drawn(0.5, 0.7, r[2]),
-            "e": drawn(0.4, 0.43, r[3]), "mu": 0.2,
-        },
-        ["k", "e", "mu", "x_dot"],
-        "y",
-        2.0,
+        "y", "k e mu x_dot", 2,
+        {"x": (0, 0.1), "x_dot": (1.3, 1.6), "y": 0.0, "y_dot": 0.0, "k": (0.5, 0.7), "e": (0.4, 0.43), "mu": 0.2},
+        {"kinetic": MOVING + v * w / 3, "potential": x**2 / 2, "forces": {v: -k * sp.sign(v), w: -e},
+         "contacts": [foot("floor", w)]},
     ),
     "a brake that lets go, with friction": Case(
-        {
-            "coordinates": [x],
-            "kinetic": v**2 / 2,
-            "forces": {v: -k - c * sp.sign(v)},
-            "events": [cg.Event(x - b, direction=1, reset={v: 0}, name="brake")],
-        },
-        lambda r: {
-            "x": 0.0, "x_dot": drawn(2, 3, r[0]), "k": drawn(0.8, 1, r[1]), "c": drawn(0.2, 0.6, r[2]),
-            "b": drawn(0.4, 0.8, r[3]),
-        },
-        ["k", "c", "b", "x_dot"],
-        "x",
-        2.0,
+        "x", "k c b x_dot", 2, {"x": 0.0, "x_dot": (2, 3), "k": (0.8, 1), "c": (0.2, 0.6), "b": (0.4, 0.8)},
+        {"forces": {v: -k - c * sp.sign(v)}, "events": [cg.Event(x - b, direction=1, reset={v: 0}, name="brake")]},
     ),
     "an event at the start": Case(
-        {
-            "coordinates": [x],
-            "kinetic": v**2 / 2,
-            "potential": k * x**2 / 2,
-            "events": [cg.Event(x - n, direction=1, reset={v: e * v}, name="gate")],
-        },
-        lambda r: {"x": 0.0, "x_dot": drawn(1, 2, r[0]), "k": drawn(3, 5, r[1]), "e": drawn(0.5, 2, r[2]), "n": 0.0},
-        ["k", "e", "x_dot", "n", "x"],
-        "x",
-        1.0,
+        "x", "k e x_dot n x", 1, {**SWUNG, "e": (0.5, 2), "n": 0.0},
+        {**SPRING, "events": [cg.Event(x - n, direction=1, reset={v: e * v}, name="gate")]},
     ),
     "an end at the start": Case(
-        {
-            "coordinates": [x],
-            "kinetic": v**2 / 2,
-            "potential": k * x**2 / 2,
-            "events": [cg.Event(x - n, direction=1, terminal=True, reset={v: e * v + k}, name="gate")],
-        },
-        lambda r: {"x": 0.0, "x_dot": drawn(1, 2, r[0]), "k": drawn(3, 5, r[1]), "e": drawn(0.5, 2, r[2]), "n": 0.0},
-        ["k", "e", "x_dot", "n", "x"],
-        "x_dot",
-        1.0,
+        "x_dot", "k e x_dot n x", 1, {**SWUNG, "e": (0.5, 2), "n": 0.0},
+        {**SPRING, "events": [cg.Event(x - n, direction=1, terminal=True, reset={v: e * v + k}, name="gate")]},
     ),
 }  # fmt: skip
 
 
 @cache
 def model_of(name: str) -> Any:
-    return cg.System("instant", **CASES[name].system).compile()
+    case = CASES[name]
+    return unit_masses("instant", [q for q in (x, y, z) if q.name in case.numbers], **case.acts).compile()
 
 
 def differences(name: str, model: Any, numbers: dict[str, float], by: str) -> tuple[float, float]:
@@ -351,10 +175,12 @@ def split(model: Any, numbers: dict[str, float]) -> tuple[dict[str, float], dict
 @pytest.mark.parametrize("name", list(CASES))
 def test_several_things_at_one_instant(name: str, seed: int) -> None:
     case, model = CASES[name], model_of(name)
-    numbers = case.numbers(np.random.default_rng(seed).uniform(size=4))
+    rng, numbers = np.random.default_rng(seed), {}
+    for key, given in case.numbers.items():
+        numbers[key] = rng.uniform(*given) if isinstance(given, tuple) else numbers.get(given, given)
     start = split(model, numbers)
     t1, quantity = case.t1, case.quantity
-    for by in case.by:
+    for by in case.by.split():
         left, right = differences(name, model, numbers, by)
         least = 1e-6 * max(1.0, abs(left))
         sol = model.integrate((0, t1), *start, sensitivities=[by], rtol=1e-11, atol=1e-11)
@@ -376,9 +202,7 @@ def test_several_things_at_one_instant(name: str, seed: int) -> None:
 def test_derivatives_at_an_event_where_a_force_jumps() -> None:
     """The stop of test "the end where sign(v) jumps": v^2 = u^2 - 2 k x, so it stops at t = u / k, x = u^2 / 2 k."""
     stop = cg.Event(v, terminal=True, name="stop")
-    system = cg.System(
-        "stopped", coordinates=[x], kinetic=v**2 / 2, forces={v: -k * sp.sign(v)}, events=[stop]
-    )
+    system = unit_masses("stopped", [x], forces={v: -k * sp.sign(v)}, events=[stop])
     model = system.compile()
     sol = model.integrate((0, 9), {"x": 0, "x_dot": 2}, {"k": 0.5}, sensitivities=["k", "x_dot"], **EXACT)
     assert sol.status == 1
@@ -438,14 +262,7 @@ def test_drag_of_a_block_that_sticks() -> None:
 def two_feet() -> Any:
     """A block on two feet, with the friction mu and 2 mu, and a spring."""
     contacts = [cg.Coulomb("a", slip=v, normal=1, mu=mu), cg.Coulomb("b", slip=v, normal=2, mu=mu)]
-    system = cg.System(
-        "two_feet",
-        coordinates=[x],
-        kinetic=v**2 / 2,
-        potential=k * x**2 / 2,
-        forces={v: n},
-        contacts=contacts,
-    )
+    system = unit_masses("two_feet", [x], potential=k * x**2 / 2, forces={v: n}, contacts=contacts)
     return system.compile()
 
 
@@ -524,9 +341,7 @@ PUSH = cg.Event(DRIVE - b, direction=1, reset={v: v + e * x}, name="push")
 )
 def test_an_input_jumps_over_a_surface_at_its_own_time(force: Any, events: list[Any]) -> None:
     """The surface is reached when the input jumps, whatever the state and the parameters are."""
-    system = cg.System(
-        "driven", coordinates=[x], kinetic=v**2 / 2, potential=k * x**2 / 2, forces={v: force}, events=events
-    )
+    system = unit_masses("driven", [x], potential=k * x**2 / 2, forces={v: force}, events=events)
     model = system.compile()
     numbers = {"k": 2.0, "b": 0.5, "c": 0.3, "e": 0.7}
     numbers = {name: numbers[name] for name in model.parameters}
@@ -554,7 +369,7 @@ def carried(direction: int, last: bool) -> Any:
     gate = cg.Event(x - b, direction=1, reset={x: x + c}, name="gate")
     wall = cg.Event(x - n, direction=direction, reset={v: -e * v}, name="wall")
     events = [gate, wall] if last else [wall, gate]
-    system = cg.System("carried", coordinates=[x], kinetic=v**2 / 2, forces={v: -k}, events=events)
+    system = unit_masses("carried", [x], forces={v: -k}, events=events)
     return system.compile()
 
 
@@ -618,7 +433,7 @@ def test_derivatives_of_a_start_on_the_guard_of_an_event(
     direction: int, speed: float, restitution: float
 ) -> None:
     gate = cg.Event(x - n, direction=direction, reset={v: e * v}, name="gate")
-    system = cg.System("gate", coordinates=[x], kinetic=v**2 / 2, potential=k * x**2 / 2, events=[gate])
+    system = unit_masses("gate", [x], potential=k * x**2 / 2, events=[gate])
     numbers = {"k": 3.0, "e": restitution, "n": 0.0}
     matters = direction * speed >= 0 and restitution != 1.0
     start = {"x": 0.0, "x_dot": speed}
@@ -665,9 +480,7 @@ def struck(turns_first: bool) -> Any:
     hits = cg.Event(x - 4 * sp.sign(y), reset={v: 5}, name="hits")
     turns = cg.Event(y, reset={v: -v}, name="turns")
     events = [turns, hits] if turns_first else [hits, turns]
-    return cg.System(
-        "struck", coordinates=[x, y], kinetic=MOVING, forces={v: k * sp.sign(y)}, events=events
-    ).compile()
+    return unit_masses("struck", [x, y], forces={v: k * sp.sign(y)}, events=events).compile()
 
 
 @pytest.mark.sample(2)
