@@ -30,8 +30,11 @@ gc.set_threshold(
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of a test marked `sample(n)`, all but n cases are slow, always the same; slow tests have a longer time limit.
 
-    A test marked `integration` is skipped without what it needs; a case that is named after clang needs clang.
+    A test marked `integration` is skipped without what it needs; a case that is named after clang needs clang, and the
+    tests of the runtime need it compiled.
     """
+    from runtime_models import needs_core
+
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("sample"):
@@ -43,6 +46,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.slow)
     limit = float(config.getini("timeout") or 0) if config.pluginmanager.hasplugin("timeout") else 0.0
     for item in items:
+        if HERE / "runtime" in item.path.parents:
+            item.add_marker(needs_core)
         if limit and item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(6 * limit))
         given = item.callspec.params.values() if hasattr(item, "callspec") else ()

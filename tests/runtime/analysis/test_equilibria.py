@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from scipy import optimize
 from steady_models import HOOP, hoop, on_rails, two_oscillators
 from unit_masses import unit_masses
@@ -17,8 +16,6 @@ from unit_masses import unit_masses
 import chaplygin as cg
 from chaplygin.generated.double_pendulum import model as pendulum
 from chaplygin.generated.rolling_disk import model as disk
-
-pytestmark = needs_core
 
 DISK = {"m": 2.0, "R": 0.5, "A": 0.125, "B": 0.25, "g": 9.81}
 PENDULUM = {"m1": 1.0, "m2": 0.7, "l1": 1.0, "l2": 0.6, "g": 9.81}

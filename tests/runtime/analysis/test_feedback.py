@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from unit_masses import unit_masses
 
 import chaplygin as cg
-
-pytestmark = needs_core
 
 x, y = cg.coordinates("x y")
 force, other = cg.inputs("force other")

@@ -9,13 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from scipy.integrate import solve_ivp
 
 import chaplygin as cg
 from chaplygin.runtime import Model
-
-pytestmark = needs_core
 
 
 @functools.cache

@@ -10,7 +10,6 @@ import numpy as np
 import published_bicycle
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from scipy.linalg import block_diag
 from scipy.optimize import brentq
 from steady_models import HOOP, TORUS, hoop, on_rails, torus
@@ -20,8 +19,6 @@ from unit_masses import unit_masses
 import chaplygin as cg
 from chaplygin.generated.rolling_disk import model as disk
 from chaplygin.runtime.analysis.linearization import stability
-
-pytestmark = needs_core
 
 DISK = {"m": 2.0, "R": 0.5, "A": 0.125, "B": 0.25, "g": 9.81}
 UPRIGHT = dict.fromkeys(disk.states, 0.0)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import rattleback
 import sympy as sp
-from runtime_models import needs_core
 from scipy.integrate import solve_ivp
 from scipy.special import ellipk
 from unit_masses import unit_masses
@@ -17,9 +16,6 @@ import chaplygin as cg
 from chaplygin.runtime.analysis.lyapunov import generic
 from chaplygin.runtime.analysis.tangents import Tangents
 from chaplygin.runtime.problem.options import RunOptions
-
-pytestmark = needs_core
-
 
 # ---- periodic motions ----
 

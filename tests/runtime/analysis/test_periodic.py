@@ -9,14 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from scipy.integrate import solve_ivp
 from scipy.special import mathieu_a
 
 import chaplygin as cg
 from chaplygin.runtime import Model
-
-pytestmark = needs_core
 
 x, y = cg.coordinates("x y")
 u, w = cg.rate(x), cg.rate(y)

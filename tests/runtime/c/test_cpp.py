@@ -11,11 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from integrations import need
-from runtime_models import needs_core
 
 import chaplygin as cg
-
-pytestmark = needs_core
 
 STEPS = Path(__file__).parents[2] / "c" / "hosts" / "steps.cpp"
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import sympy as sp
 from numpy.typing import NDArray
-from runtime_models import needs_core
 from scipy.integrate import solve_ivp
 
 import chaplygin as cg
@@ -83,12 +82,10 @@ def worst(model: Any, expected: NDArray[np.float64], method: str, tolerance: flo
     return float(np.abs(ends - expected).max() / tolerance)
 
 
-@needs_core
 @pytest.mark.parametrize("tolerance", [1e-5, 1e-7, 1e-9])
 def test_steep_forces_are_seen(rough: Any, expected: Any, tolerance: float) -> None:
     assert worst(rough, expected, "vern9", tolerance) < 200
 
 
-@needs_core
 def test_an_estimate_that_is_blind_to_the_end_of_a_step_misses_them(rough: Any, expected: Any) -> None:
     assert worst(rough, expected, "blind", 1e-9) > 1e5

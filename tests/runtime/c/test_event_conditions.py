@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
 from chaplygin.errors import ArgumentError, DeclarationError
 from chaplygin.runtime import Model
-
-pytestmark = needs_core
 
 PRECISE = {"rtol": 1e-11, "atol": 1e-11}
 

@@ -15,7 +15,6 @@ import pytest
 import sympy as sp
 from hybrid_systems import CALLED, IMPLICIT, METHODS, Hybrid, N, built, driven_case, hybrid
 from lane_models import Case, assert_single, bits
-from runtime_models import needs_core
 from scipy.interpolate import CubicSpline
 from test_lanes import LANES
 
@@ -24,7 +23,6 @@ from chaplygin.errors import ArgumentError, KernelError
 from chaplygin.runtime.problem.given_inputs import parse
 
 pytestmark = [
-    needs_core,
     pytest.mark.skipif(os.name == "nt", reason="lanes need the vector types of GCC or Clang"),
     pytest.mark.skipif(not LANES, reason="this CPU has no lanes"),
 ]

@@ -11,13 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.runtime import Model
-
-pytestmark = needs_core
 
 X = cg.coordinates("x")
 V = cg.rate(X)

@@ -14,11 +14,9 @@ import pytest
 import sympy as sp
 from hybrid_systems import CALLED, built
 from lane_models import assert_same, bits
-from runtime_models import needs_core
 
 import chaplygin as cg
 
-pytestmark = needs_core
 SYSTEMS = 30
 STARTS = 67  # of each: 2010 in all
 FEW = {"max_steps": 100}

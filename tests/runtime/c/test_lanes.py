@@ -17,7 +17,7 @@ import pytest
 from c_runtime import ROOT, RUNTIME
 from integrations import need, without_a_compiler
 from lane_models import Case, N, assert_same, assert_single, bits, case, perils, shipped
-from runtime_models import ctrl_c_at_progress, needs_core
+from runtime_models import ctrl_c_at_progress
 from test_c_lanes import flags_of
 
 import chaplygin as cg
@@ -44,7 +44,6 @@ IN_ALL_WIDTHS = ("chaplygin_sleigh", "sleigh with numbers", "sleigh with steps",
 """The other cases compile only the widest lanes by default, because each set takes seconds."""
 
 pytestmark = [
-    needs_core,
     pytest.mark.skipif(os.name == "nt", reason="lanes need the vector types of GCC or Clang"),
 ]
 

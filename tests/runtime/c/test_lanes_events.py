@@ -13,7 +13,6 @@ import sympy as sp
 from c_runtime import BASE, RUNTIME, SOURCES, STRICT, run
 from integrations import need
 from lane_models import assert_same
-from runtime_models import needs_core
 from scipy import special
 from test_lanes import LANES
 
@@ -22,7 +21,6 @@ from chaplygin.codegen.emit.targets import emit
 from chaplygin.runtime import Model
 
 pytestmark = [
-    needs_core,
     pytest.mark.skipif(os.name == "nt", reason="lanes need the vector types of GCC or Clang"),
     pytest.mark.skipif(not LANES, reason="this CPU has no lanes"),
 ]

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import sympy as sp
 from oracle_rodas5p import OracleModel
-from runtime_models import needs_core
 
 import chaplygin as cg
 from chaplygin.api.python_model import python_kernels
@@ -108,7 +107,7 @@ def model(kind: str) -> Any:
 
 
 KINDS = ("compiled", "pure Python")
-BOTH = [pytest.param("compiled", marks=needs_core), "pure Python"]
+BOTH = ["compiled", "pure Python"]
 
 
 def same(a: float, b: float) -> bool:
@@ -137,7 +136,6 @@ def test_the_right_hand_side_and_its_columns(kind: str) -> None:
             assert same(1e9 * wide[1, j], expected[j]), (name, x)
 
 
-@needs_core
 @pytest.mark.parametrize("lanes", [1, 2, 8])
 @pytest.mark.sample(1)
 def test_lanes_stop_where_the_force_is_not_defined_and_only_there(lanes: int) -> None:
@@ -169,7 +167,6 @@ def test_derivatives_of_choices_between_undefined_values_are_undefined(kind: str
             assert slope == 0.0 if constant else math.isnan(slope), name
 
 
-@needs_core
 @pytest.mark.parametrize("method", ["rk4", "dop853", "tsit5", "vern7", "vern9", "rodas5p"])
 def test_a_run_in_pure_python_ends_as_the_compiled_one_where_a_force_is_not_defined(method: str) -> None:
     undefined = float(list(cases()).index("Max(0, sqrt)"))

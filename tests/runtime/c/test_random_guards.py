@@ -15,14 +15,11 @@ import pytest
 from guard_reference import Problem, first_sign, sparse
 from lane_models import bits
 from random_guards import CLEAR, SEEDS, Case, case, resolved
-from runtime_models import needs_core
 from test_lanes import LANES
 
 import chaplygin as cg
 from chaplygin.errors import KernelError
 from chaplygin.runtime import ArgumentError
-
-pytestmark = needs_core
 
 NEAR = 1e-6  # of times and states
 SEEN = 1e-8  # a guard further from zero than this is on that side

@@ -18,11 +18,8 @@ import sympy as sp
 from c_bundles import STRICT, called
 from fmus import Fmu, begin
 from integrations import need
-from runtime_models import needs_core
 
 import chaplygin as cg
-
-pytestmark = needs_core
 
 START = {"x": 0.3, "x_dot": 0, "up": 0, "up_dot": 0, "down": 0, "down_dot": 0}
 PERIOD = 0.25

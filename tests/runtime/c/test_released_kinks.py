@@ -12,11 +12,8 @@ from typing import Any, NamedTuple
 
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 
 import chaplygin as cg
-
-pytestmark = needs_core
 
 x = cg.coordinates("x")
 v = cg.rate(x)

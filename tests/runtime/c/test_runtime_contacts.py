@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import BLOCK, hybrid, needs_core
+from runtime_models import BLOCK, hybrid
 from scipy.optimize import brentq
 
 import chaplygin as cg
 from chaplygin.api.ensemble import ensemble
 from chaplygin.runtime import ArgumentError, KernelError
-
-pytestmark = needs_core
 
 ROD = {"F": 0.0, "mu": 0.5, "a": 1.0, "b": 0.5, "rate": 0.0}
 

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import BLOCK, ctrl_c_after, hybrid, model, needs_core
+from runtime_models import BLOCK, ctrl_c_after, hybrid, model
 from scipy.integrate import solve_ivp
 
 from chaplygin.api.ensemble import ensemble
 from chaplygin.runtime import ArgumentError
-
-pytestmark = needs_core
 
 SPRING = {"w": 1.0, "level": 0.5, "stop": 0.0}
 TOP = [1.0, 0.0]

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import sympy as sp
 from guard_reference import Guard, Problem, follow
-from runtime_models import needs_core
 from scipy import stats
 from scipy.optimize import brentq
 from unit_masses import unit_masses
@@ -19,8 +18,6 @@ from unit_masses import unit_masses
 import chaplygin as cg
 from chaplygin.errors import KernelError
 from chaplygin.runtime import Model
-
-pytestmark = needs_core
 
 G = 9.81
 FALL = math.sqrt(2 / G)

@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 
 import chaplygin as cg
 from chaplygin.runtime import Model
-
-pytestmark = needs_core
 
 T = cg.time
 x, y = cg.coordinates("x y")

@@ -16,7 +16,7 @@ from fused import fma
 from integrations import need
 from oracle_rodas5p import OracleModel
 from order_conditions import Tree, density, trees
-from runtime_models import model as hand_written, needs_core
+from runtime_models import model as hand_written
 
 import chaplygin as cg
 from chaplygin.api.python_model import python_kernels
@@ -188,7 +188,6 @@ def relaxation(time: float, rate: float) -> tuple[float, float]:
     return float(x), float(x / (1 - x**2))
 
 
-@needs_core
 @pytest.mark.parametrize("method", METHODS)
 def test_van_der_pol(method: str) -> None:
     rate, times = 1e6, [0.5, 1.0, 2.0]
@@ -219,7 +218,6 @@ def fall(stiffness: float, method: str, tolerance: float) -> Any:
     )
 
 
-@needs_core
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-8])
 def test_a_compliant_spring_costs_little_more_when_it_is_stiff(method: str, tolerance: float) -> None:
@@ -243,7 +241,6 @@ def test_a_compliant_spring_costs_little_more_when_it_is_stiff(method: str, tole
         )
 
 
-@needs_core
 @pytest.mark.parametrize("method", METHODS)
 def test_a_compliant_floor_costs_little_more_when_it_is_stiff(method: str) -> None:
     soft = fall(0.1, method, 1e-6)
@@ -256,7 +253,6 @@ def test_a_compliant_floor_costs_little_more_when_it_is_stiff(method: str) -> No
         assert abs(sol["x_dot"][-1]) < 1e-9
 
 
-@needs_core
 def test_the_explicit_method_alone_pays_for_stiffness() -> None:
     """Otherwise the tests above would prove nothing."""
     assert spring(1e-3, "dop853", 1e-6).nfev > 25 * spring(1e-3, "auto", 1e-6).nfev
@@ -267,7 +263,6 @@ def test_the_explicit_method_alone_pays_for_stiffness() -> None:
 MOTIONS = ["heavy_top", "chaplygin_sleigh", "rotating_particle", "euler_rigid_body"]
 
 
-@needs_core
 @pytest.mark.parametrize("name", MOTIONS)
 @pytest.mark.parametrize("method", METHODS)
 def test_reference_motions(name: str, method: str) -> None:
@@ -284,7 +279,6 @@ def test_reference_motions(name: str, method: str) -> None:
         assert error <= 1e-10 * max(1.0, abs(wanted[entry])), entry
 
 
-@needs_core
 @pytest.mark.parametrize("span", [(0.0, 2.0), (2.0, 0.5)])
 @pytest.mark.parametrize(
     "force", [0.5, ([0.4, 1.0, 1.6], [1.0, -1.0, 0.5]), ([0, 1, 1, 2], [0, 1, 2, 3], "linear")]
@@ -310,7 +304,6 @@ def test_rodas5p_in_plain_python_gives_the_same_bits(span: Any, force: Any) -> N
     assert np.array_equal(ours.sol(inside), theirs.sol(inside))
 
 
-@needs_core
 def test_a_function_as_input() -> None:
     """A heavy spring, pulled: q'' = sin(t) - 4 q from rest, the spring partly an input."""
     for pull in (lambda t, y: np.sin(t), lambda t, y: np.sin(t) - y[0]):
@@ -343,7 +336,6 @@ def under_feedback(name: str) -> Any:
     return cg.System("mass", coordinates=[x], kinetic=v**2 / 2, forces={v: force}).compile()
 
 
-@needs_core
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-8])
@@ -369,7 +361,6 @@ def test_feedback_as_an_input_takes_the_steps_of_a_declared_law(
         assert given.n_steps < explicit.n_steps / 15
 
 
-@needs_core
 @pytest.mark.parametrize("method", METHODS)
 def test_feedback_in_steppers_and_ensembles(method: str) -> None:
     model, law = under_feedback(""), {"u": LAWS["stiff"][0]}
@@ -391,7 +382,6 @@ def test_feedback_in_steppers_and_ensembles(method: str) -> None:
     assert np.array_equal(run.advance(6.0), there)
 
 
-@needs_core
 def test_feedback_is_called_where_the_motion_goes_and_functions_of_the_time_once_more() -> None:
     calls: list[float] = []
 
@@ -412,7 +402,6 @@ def test_feedback_is_called_where_the_motion_goes_and_functions_of_the_time_once
     assert len(calls) <= sol.nfev + sol.njev + 1
 
 
-@needs_core
 @pytest.mark.parametrize("scalar", ["double", "float"])
 def test_feedback_in_a_c_bundle(tmp_path: Path, scalar: str) -> None:
     under_feedback("").export_c(tmp_path, METHODS, initial={"x": 0.5, "x_dot": 0}, scalar=scalar)
@@ -465,7 +454,6 @@ int main(void)
 """
 
 
-@needs_core
 def test_steppers_continue_bit_for_bit() -> None:
     for method in METHODS:
         run = compiled("van_der_pol").stepper({"x": 2.0, "x_dot": 0.0}, {"mu": 1e3}, method=method, rtol=1e-7)
@@ -476,7 +464,6 @@ def test_steppers_continue_bit_for_bit() -> None:
         assert np.array_equal(ahead, [run.advance(t) for t in (806.9, 808.0, 1200.0)])
 
 
-@needs_core
 def test_ensembles_take_them() -> None:
     stiffness = 10.0 ** -np.arange(1, 6)
     for method in METHODS:
@@ -488,7 +475,6 @@ def test_ensembles_take_them() -> None:
         assert ens["x"] == pytest.approx(-9.81 * stiffness**2, rel=1e-3)
 
 
-@needs_core
 def test_the_audit_takes_them() -> None:
     for method in METHODS:
         sol = compiled("spring").integrate(
@@ -497,7 +483,6 @@ def test_the_audit_takes_them() -> None:
         assert sol.audit().passed
 
 
-@needs_core
 def test_a_model_without_a_jacobian_is_refused_by_name() -> None:
     for method in METHODS:
         with pytest.raises(

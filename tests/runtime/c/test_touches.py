@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.runtime import Model
-
-pytestmark = needs_core
 
 x, y, th = cg.coordinates("x y th")
 v, w, om = cg.rate(x), cg.rate(y), cg.rate(th)

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 
 import chaplygin as cg
 from chaplygin.api.python_model import python_model
 
-pytestmark = needs_core
 START = {"x": 1.0, "x_dot": np.sqrt(20.0)}
 TIMES = [None, [], [0.0, 0.1, 0.15, 1.0], np.linspace(0, 1, 101), [0.1], [0.0]]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lane_models import N, case
-from runtime_models import EVENTS, model, needs_core
+from runtime_models import EVENTS, model
 from test_runtime_python import kernels
 
 import chaplygin as cg
@@ -17,8 +17,6 @@ from chaplygin.runtime.ensembles.job import EnsembleJob, Results
 from chaplygin.runtime.model import lanes as lanes_of
 from chaplygin.runtime.problem.given_inputs import parse
 from chaplygin.runtime.problem.options import RunOptions
-
-pytestmark = needs_core
 
 START, PARAMETERS, INPUTS = [1.0, 0.0], [1.0, 4.0], [0.0]
 WRONG = [

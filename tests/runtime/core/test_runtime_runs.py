@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import model, needs_core
+from runtime_models import model
 from scipy.integrate import solve_ivp
 
 from chaplygin.runtime import ArgumentError, KernelError
-
-pytestmark = needs_core
 
 ADAPTIVE = ["dop853", "tsit5", "vern7", "vern9"]
 SPRING = {"m": 1.0, "k": 4.0}

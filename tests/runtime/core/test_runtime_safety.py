@@ -14,13 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import ctrl_c_after, model, needs_core
+from runtime_models import ctrl_c_after, model
 
 import chaplygin as cg
 from chaplygin.errors import BusyError
 from chaplygin.runtime import ArgumentError, KernelError, MissingExtraError
-
-pytestmark = needs_core
 
 NAMES = {"y": ("phi", "x", "y", "omega", "v"), "p": ("m", "a", "J"), "u": ("tau",)}
 NOT_FINITE = (float("nan"), float("inf"), -float("inf"), np.float64("nan"), np.float32("inf"))

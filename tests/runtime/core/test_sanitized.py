@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import needs_core
 from test_runtime_safety import bad_span, bad_time, bad_vector, good
 
 from chaplygin.runtime import ArgumentError
@@ -46,7 +45,6 @@ def attempt(rng: random.Random, model: Any) -> Callable[[], Any]:
     )
 
 
-@needs_core
 def test_two_thousand_bad_arguments_for_a_shipped_module() -> None:
     model: Any = pytest.importorskip("chaplygin.generated.chaplygin_sleigh").model
     rng = random.Random(7)

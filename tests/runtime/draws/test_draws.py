@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import sympy as sp
 from numpy.random import Generator, Philox
-from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
@@ -19,8 +18,6 @@ from chaplygin.errors import ArgumentError
 from chaplygin.runtime.draws import distributions as laws
 from chaplygin.runtime.draws.joint import factor
 from chaplygin.runtime.draws.uniforms import SAMPLING, Uniforms
-
-pytestmark = needs_core
 
 N = 500
 FIXED = {"phi": 0, "x": 0, "y": 0, "omega": 1, "v": 1}

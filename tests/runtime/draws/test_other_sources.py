@@ -7,14 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.random import Generator, Philox
-from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
 from chaplygin.errors import ArgumentError
 from chaplygin.generated.harmonic_oscillator import model
-
-pytestmark = needs_core
 
 DATA = np.concatenate(
     [np.random.default_rng(1).normal(1, 0.1, 60), np.random.default_rng(2).normal(4, 0.3, 20)]

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from lane_models import bits, torque_sleigh
-from runtime_models import ctrl_c_after, needs_core
+from runtime_models import ctrl_c_after
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError, Batch, Model
@@ -30,8 +30,6 @@ if core_available():
 WIDTHS = [lanes for lanes in (1, 2, 4, 8) if lanes <= WIDEST]
 N = 37  # two blocks and a part of one
 NUMBERS = {"m": 1.0, "a": 0.2, "J": 0.5}
-
-pytestmark = needs_core
 
 
 @functools.cache

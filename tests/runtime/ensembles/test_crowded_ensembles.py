@@ -16,14 +16,12 @@ from c_runtime import BASE, SANITIZERS, SOURCES, STRICT, run, runtime_objects
 from hybrid_systems import CALLED, KINDS, built, hybrid
 from integrations import need
 from lane_models import Case, assert_same, assert_single, bits
-from runtime_models import needs_core
 from test_lanes import LANES
 
 import chaplygin as cg
 from chaplygin.codegen.emit.targets import emit
 
 pytestmark = [
-    needs_core,
     pytest.mark.skipif(os.name == "nt", reason="lanes need the vector types of GCC or Clang"),
     pytest.mark.skipif(not LANES, reason="this CPU has no lanes"),
 ]

@@ -9,13 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from lane_models import N, assert_same, assert_single, bits, case, shipped
-from runtime_models import needs_core
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError
 from chaplygin.runtime.ensembles import progress, start as ensemble_start
-
-pytestmark = needs_core
 
 
 def test_more_trajectories_than_one_block_of_parameters() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lane_models import assert_same, shipped
-from runtime_models import hybrid, model, needs_core
+from runtime_models import hybrid, model
 from test_runtime_python import kernels
 
 import chaplygin as cg
@@ -22,8 +22,6 @@ from chaplygin.runtime import PythonModel
 from chaplygin.runtime.ensembles import executors
 from chaplygin.runtime.ensembles.job import EnsembleJob, EnsemblePart, Results
 from chaplygin.runtime.problem.options import RunOptions
-
-pytestmark = needs_core
 
 N = 13
 CUTS = (0, 5, 6, N)

@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import BLOCK, ctrl_c_after, hybrid, model, needs_core
+from runtime_models import BLOCK, ctrl_c_after, hybrid, model
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError, MissingExtraError
 from chaplygin.runtime.interface import tables
-
-pytestmark = needs_core
 
 BALL = {"g": 9.81, "e": 0.7, "floor": 0.0}
 START = {"phi": 0.0, "x": 0.0, "y": 0.0, "omega": np.linspace(-1, 1, 5), "v": 1.0}

@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
-
-pytestmark = needs_core
 
 TIGHT: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-11, "method": "vern9"}
 TIMES = np.linspace(0, 3, 4)

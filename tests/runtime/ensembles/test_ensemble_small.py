@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lane_models import N, assert_same, assert_single, case, shipped
-from runtime_models import ctrl_c_after, hybrid, model, needs_core
+from runtime_models import ctrl_c_after, hybrid, model
 
 import chaplygin as cg
 from chaplygin.errors import ArgumentError
@@ -31,8 +31,6 @@ if core_available():
     from chaplygin.runtime.core._core import widest_lanes
 
     WIDEST = widest_lanes()
-
-pytestmark = needs_core
 
 SLEIGH = {"phi": 0.0, "x": 0.0, "y": 0.0, "omega": 1.0, "v": 1.0}
 

@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import ctrl_c_at_progress, model, needs_core
+from runtime_models import ctrl_c_at_progress, model
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError
 from chaplygin.runtime.ensembles.progress import Progress
-
-pytestmark = needs_core
 
 N = 37
 OMEGA = np.linspace(-2, 2, N)

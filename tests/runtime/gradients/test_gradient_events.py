@@ -7,13 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from scipy.optimize import minimize
 from unit_masses import unit_masses
 
 import chaplygin as cg
-
-pytestmark = needs_core
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-12, "method": "vern9"}
 

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from driven_wall import INPUTS, NAMES, NUMBERS, START, differences, system
-from runtime_models import needs_core
 from scipy.optimize import Bounds, minimize
 from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.errors import ArgumentError
 
-pytestmark = needs_core
 TIGHT = {"rtol": 1e-11, "atol": 1e-12}
 RUN = (0, 5), START, NUMBERS
 kinds = pytest.mark.parametrize("kind", list(INPUTS))

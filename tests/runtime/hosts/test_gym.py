@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 import sympy as sp
 from lane_models import torque_sleigh
-from runtime_models import needs_core
 from unit_masses import unit_masses
 
 import chaplygin as cg
@@ -26,8 +25,6 @@ gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 import chaplygin.gym  # noqa: E402
-
-pytestmark = needs_core
 
 phi, x, y = cg.coordinates("phi x y")
 omega, v, w = cg.velocities("omega v w")

@@ -12,12 +12,9 @@ import pytest
 import sympy as sp
 from dense_chain import dense_chain
 from host_models import SLEIGH, pushed_model, sleigh_model
-from runtime_models import needs_core
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError, MissingExtraError
-
-pytestmark = needs_core
 
 A, B, K = (SLEIGH.parameters[name] for name in "abk")
 NONE = np.empty(0)

@@ -9,13 +9,10 @@ from typing import Any
 import pytest
 import sympy as sp
 from host_models import SLEIGH, pushed_model, sleigh_model
-from runtime_models import needs_core
 from scipy.integrate import nquad, quad
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError
-
-pytestmark = needs_core
 
 A, B, K = (SLEIGH.parameters[name] for name in "abk")
 

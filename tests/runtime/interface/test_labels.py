@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import needs_core
 
 import chaplygin as cg
 
-pytestmark = needs_core
 pd = pytest.importorskip("pandas")
 xr = pytest.importorskip("xarray")
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 
 import chaplygin as cg
 from chaplygin.errors import ArgumentError, ChaplyginError
@@ -78,7 +77,6 @@ def test_what_cannot_be_shown() -> None:
         assert len(short(np.zeros(10**7))) <= 60
 
 
-@needs_core
 def test_messages_about_huge_arguments() -> None:
     huge = [Counted()] * 10**5
     calls: list[Any] = [

@@ -7,12 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from runtime_models import needs_core
 
 from chaplygin.runtime import LoadError
 from chaplygin.runtime.model.builder import builder
 
-pytestmark = needs_core
 ROOT = Path(__file__).resolve().parents[3]
 
 

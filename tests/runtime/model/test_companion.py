@@ -16,7 +16,6 @@ import sympy as sp
 from c_runtime import STRICT
 from integrations import need
 from lane_models import torque_sleigh
-from runtime_models import needs_core
 from test_batch import NUMBERS, WIDTHS, N, starts
 
 import chaplygin as cg
@@ -24,8 +23,6 @@ from chaplygin.codegen.emit.c_expressions import companion_file
 from chaplygin.codegen.lower.expressions import companion, fingerprint
 from chaplygin.codegen.plan.plan import plan
 from chaplygin.runtime import ArgumentError, Batch, Model, load_model
-
-pytestmark = needs_core
 
 phi, x, y = cg.coordinates("phi x y")
 omega, v, w = cg.velocities("omega v w")

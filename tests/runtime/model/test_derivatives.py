@@ -16,7 +16,6 @@ import sympy as sp
 from dense_chain import dense_chain
 from integrations import need
 from mpmath import mp
-from runtime_models import needs_core
 
 import chaplygin as cg
 from chaplygin.codegen.emit.c_derivatives import derivatives_file
@@ -25,7 +24,6 @@ from chaplygin.codegen.plan.plan import plan
 from chaplygin.runtime.interface.files import INCLUDE
 from chaplygin.runtime.model.derivatives import derivatives
 
-pytestmark = needs_core
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror", "-Wno-psabi"]
 
 

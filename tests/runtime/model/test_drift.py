@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import needs_core
 from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.api.python_model import python_model
 
-pytestmark = needs_core
 RING = cg.example("rolling_ring")
 
 

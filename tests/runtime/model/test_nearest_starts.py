@@ -14,13 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from test_singular_mass import two_mass_skate
 
 import chaplygin as cg
 from chaplygin.runtime.model.nearest import Closure, NearestState
-
-pytestmark = needs_core
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-13}
 

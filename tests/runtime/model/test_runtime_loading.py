@@ -15,14 +15,12 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from hand_written import extension_module, key_of, sources
-from runtime_models import library, model, needs_core
+from runtime_models import library, model
 
 import chaplygin as cg
 from chaplygin.codegen.toolchain.library import build
 from chaplygin.runtime import LoadError
 from chaplygin.runtime.interface.checksum import seal
-
-pytestmark = needs_core
 
 SIZES = (
     "n_states n_parameters n_inputs n_outputs n_invariants n_guards n_modes n_declared n_events n_contacts "

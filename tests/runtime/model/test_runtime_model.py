@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import capsule, library, model, needs_core
+from runtime_models import capsule, library, model
 
 import chaplygin as cg
 from chaplygin.api.python_model import python_model
 from chaplygin.runtime import ArgumentError, KernelError, LoadError, Model
-
-pytestmark = needs_core
 
 Y = np.array([0.3, -1.2])
 P = np.array([2.0, 5.0])

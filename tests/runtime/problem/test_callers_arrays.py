@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import model, needs_core
+from runtime_models import model
 
 import chaplygin as cg
 from chaplygin.runtime.ensembles import start as ensemble_start
-
-pytestmark = needs_core
 
 NUMBERS = {"m": 1.0, "k": 4.0}
 SPAN = (0.0, 3.0)

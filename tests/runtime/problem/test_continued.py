@@ -8,15 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from rated_systems import SYSTEMS
-from runtime_models import needs_core
 
 import chaplygin as cg
 from chaplygin.api.python_model import python_model
 from chaplygin.errors import ArgumentError
 from chaplygin.generated.double_pendulum import model as double
 from chaplygin.generated.harmonic_oscillator import model as spring
-
-pytestmark = needs_core
 
 
 @functools.cache

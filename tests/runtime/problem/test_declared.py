@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 
 import chaplygin as cg
 from chaplygin.api.python_model import python_model
 from chaplygin.errors import ArgumentError, ConsistencyWarning
-
-pytestmark = needs_core
 
 BACKENDS = ("compiled", "pure-Python")
 P = {"m": 1.0, "a": 0.2, "J": 0.5}

@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 import scipy.stats
 from rated_systems import SPAN, SYSTEMS, TIMES, TOLERANCES, of_sine, sine, told
-from runtime_models import needs_core
 from scipy.integrate import solve_ivp
 from scipy.interpolate import BPoly, CubicSpline, PPoly, make_interp_spline
 
 import chaplygin as cg
 
-pytestmark = needs_core
 PIVOT = SYSTEMS["pivot"]
 
 

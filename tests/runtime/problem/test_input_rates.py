@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from rated_systems import SPAN, SYSTEMS, TIMES, TOLERANCES, of_sine, sine, told
-from runtime_models import needs_core
 from scipy.integrate import solve_ivp
 from scipy.interpolate import Akima1DInterpolator, PPoly, make_interp_spline
 
 import chaplygin as cg
 from chaplygin.runtime.problem.input_rates import differences
 
-pytestmark = needs_core
 PIVOT = SYSTEMS["pivot"]
 CUBIC = (TIMES, PIVOT.samples, "cubic")
 

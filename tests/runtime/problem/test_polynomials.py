@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import scipy.stats
 from rated_systems import SYSTEMS
-from runtime_models import needs_core
 from scipy import interpolate
 from scipy.integrate import solve_ivp
 
@@ -21,7 +20,6 @@ from chaplygin.errors import ArgumentError
 from chaplygin.runtime.problem.polynomials import Polynomial
 from chaplygin.runtime.studies.manifest import StudyFolderError
 
-pytestmark = needs_core
 TIMES = np.array([-0.5, 0.0, 0.4, 1.0, 1.7, 2.0, 3.1])
 VALUES = np.array([0.3, -0.2, 0.9, 0.4, -0.7, 0.1, 0.5])
 START, NUMBERS, SPAN = {"x": 0.3, "x_dot": -0.2}, {"k": 4.0}, (0.0, 4.0)

@@ -16,7 +16,7 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 import pytest
 from documents import ROOT
-from runtime_models import hybrid, model, needs_core
+from runtime_models import hybrid, model
 from test_runtime_python import kernels
 
 import chaplygin as cg
@@ -24,8 +24,6 @@ from chaplygin.cli.parser import parser
 from chaplygin.runtime import PythonModel
 from chaplygin.runtime.problem.option_table import OPTIONS, Option, RunKeywords, defaults_of, explained
 from chaplygin.runtime.problem.options import DEFAULTS, RunOptions
-
-pytestmark = needs_core
 
 START, PARAMETERS, INPUTS = [1.0, 0.0], [1.0, 4.0], [0.0]
 SINGLE = ("integrate", "stepper", "batch")

@@ -12,14 +12,12 @@ import pytest
 import scipy.optimize
 import scipy.stats
 from rated_systems import SPAN, SYSTEMS, TIMES, TOLERANCES, Rated, U, of_sine, sine, told
-from runtime_models import needs_core
 from scipy.integrate import simpson, solve_ivp
 from scipy.interpolate import CubicSpline
 
 import chaplygin as cg
 from chaplygin.api.python_model import PythonModel, python_kernels
 
-pytestmark = needs_core
 PIVOT = SYSTEMS["pivot"]
 CUBIC = (TIMES, PIVOT.samples, "cubic")
 METHODS = ("tsit5", "vern7", "vern9", "dop853", "rodas5p", "auto", "rk4")

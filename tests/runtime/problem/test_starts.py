@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import model, needs_core
+from runtime_models import model
 from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.api.python_model import python_model
 from chaplygin.errors import ArgumentError, ConsistencyWarning
 from chaplygin.runtime.problem.consistency import STRETCH
-
-pytestmark = needs_core
 
 BACKENDS = ("compiled", "pure-Python")
 

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import hybrid, needs_core
+from runtime_models import hybrid
 from test_runtime_python import kernels
 
 import chaplygin as cg
 from chaplygin.generated.harmonic_oscillator import model as oscillator
 from chaplygin.runtime import PythonModel
 
-pytestmark = needs_core
 START, NUMBERS = {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}
 TIMES = np.linspace(0.0, 10.0, 333)
 BALL = {"g": 9.81, "e": 0.5, "floor": 0.0}

@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import needs_core
 
 import chaplygin as cg
 from chaplygin.api.python_model import python_model
 from chaplygin.generated.harmonic_oscillator import model
 
-pytestmark = needs_core
 pyplot = pytest.importorskip("matplotlib.pyplot")
 
 

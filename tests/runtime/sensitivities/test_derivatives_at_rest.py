@@ -12,14 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from scipy.linalg import expm
 from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.generated.double_pendulum import model as double_pendulum
-
-pytestmark = needs_core
 
 SPAN = (0.0, 30.0)
 HELD: Any = {"x": 0.5, "x_dot": 0.0}, {"m": 1.0, "k": 4.0, "c": 0.05}, {"u": 2.0}

@@ -12,13 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from scipy.integrate import solve_ivp
 
 import chaplygin as cg
 from chaplygin.errors import KernelError
-
-pytestmark = needs_core
 
 SIZES = {"a": 1.0, "b": 2.5, "c": 2.0, "d": 2.4, "m": 1.0, "g": 9.81}
 NAMES = ["a", "c", "g", "q1", "q3_dot"]

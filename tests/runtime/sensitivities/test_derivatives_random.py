@@ -15,13 +15,10 @@ import numpy as np
 import pytest
 import sympy as sp
 from random_systems import KINDS, Draw, Reference, declare
-from runtime_models import needs_core
 from scipy.linalg import expm
 
 import chaplygin as cg
 from chaplygin.runtime.model.nearest import Nearest
-
-pytestmark = needs_core
 
 Numbers = Mapping[str, Any]
 EXACT: dict[str, Any] = {"rtol": 1e-13, "atol": 1e-13, "method": "vern9"}

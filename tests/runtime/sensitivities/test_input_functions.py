@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from runtime_models import needs_core
 
 import chaplygin as cg
-
-pytestmark = needs_core
 
 x, u = cg.coordinates("x"), cg.inputs("u")
 a, n = cg.parameters("a n")

@@ -13,12 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from unit_masses import unit_masses
 
 import chaplygin as cg
-
-pytestmark = needs_core
 
 T = cg.time
 x, y, z = cg.coordinates("x y z")

@@ -13,12 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from unit_masses import unit_masses
 
 import chaplygin as cg
-
-pytestmark = needs_core
 
 x, z = cg.coordinates("x z")
 v, u = cg.rate(x), cg.rate(z)

@@ -10,11 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 
 import chaplygin as cg
-
-pytestmark = needs_core
 
 x, u = cg.coordinates("x"), cg.inputs("u")
 b, n = cg.parameters("b n")

@@ -9,12 +9,9 @@ import numpy as np
 import pytest
 import sympy as sp
 from driven_wall import INPUTS, NAMES, NUMBERS, START, differences, system
-from runtime_models import needs_core
 from scipy.integrate import solve_ivp
 
 import chaplygin as cg
-
-pytestmark = needs_core
 
 TIGHT = {"rtol": 1e-11, "atol": 1e-11, "method": "vern9"}
 TIMES = np.linspace(0, 3, 7)

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from integrations import brought
-from runtime_models import needs_core
 
 from chaplygin.systems import example
 
-pytestmark = [needs_core, pytest.mark.integration("casadi")]
+pytestmark = pytest.mark.integration("casadi")
 ca = pytest.importorskip("casadi", reason=brought("casadi"))
 TIMES = np.linspace(0, 2, 5)
 

@@ -9,12 +9,9 @@ import mpmath
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from unit_masses import unit_masses
 
 import chaplygin as cg
-
-pytestmark = needs_core
 
 END, START, HALF = 7.3, {"x": 0, "x_dot": 1}, 0.5
 METHODS = ("dop853", "vern9", "vern7", "tsit5")

@@ -8,11 +8,8 @@ from typing import Any
 import mpmath
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 
 import chaplygin as cg
-
-pytestmark = needs_core
 
 x, y, q = cg.coordinates("x y q")
 v, w, u = cg.rate(x), cg.rate(y), cg.rate(q)

@@ -18,13 +18,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import model, needs_core
+from runtime_models import model
 from test_runtime_python import kernels
 
 import chaplygin as cg
 from chaplygin.runtime import PythonModel
-
-pytestmark = needs_core
 
 Action = Callable[[], Any]
 SECONDS = 0.5

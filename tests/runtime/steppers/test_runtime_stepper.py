@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import BLOCK, hybrid, model, needs_core
+from runtime_models import BLOCK, hybrid, model
 from test_runtime_python import kernels
 
 import chaplygin as cg
 from chaplygin.errors import BusyError
 from chaplygin.runtime import ArgumentError, KernelError, Model, PythonModel
 from chaplygin.runtime.problem import given_inputs
-
-pytestmark = needs_core
 
 TIGHT = {"rtol": 1e-11, "atol": 1e-11}
 

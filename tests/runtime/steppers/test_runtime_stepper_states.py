@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import BLOCK, hybrid, model, needs_core
+from runtime_models import BLOCK, hybrid, model
 from scipy.integrate import solve_ivp
 from test_runtime_python import kernels
 from test_runtime_stepper import TIGHT, swing
@@ -16,8 +16,6 @@ import chaplygin as cg
 from chaplygin.api.python_model import python_model
 from chaplygin.runtime import ArgumentError, KernelError, PythonModel, Stepper
 from chaplygin.runtime.steppers.base import BaseStepper
-
-pytestmark = needs_core
 
 
 @pytest.fixture(params=["compiled", "pure-Python"])

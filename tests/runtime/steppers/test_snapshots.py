@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import needs_core
 
 import chaplygin as cg
 from chaplygin.api.python_model import python_model
 from chaplygin.generated.harmonic_oscillator import model as spring
 
-pytestmark = needs_core
 START, NUMBERS = {"x": 1.0, "x_dot": 0.0}, {"m": 1.0, "k": 4.0}
 OTHERS: list[Any] = [
     None,

@@ -22,7 +22,6 @@ import pytest
 import sympy as sp
 from cluster_models import BLOCK, N, Push, T, bits, driven, study
 from integrations import without_a_compiler
-from runtime_models import needs_core
 
 import chaplygin as cg
 from chaplygin.errors import ArgumentError
@@ -35,7 +34,7 @@ from chaplygin.runtime.studies.pickling import WorkerError, pack, unpack
 from chaplygin.runtime.studies.run import FailedTrajectoryError, run_study as run
 from chaplygin.runtime.studies.schedule import AHEAD, WAITING, Schedule
 
-pytestmark = [needs_core, pytest.mark.skipif(os.name == "nt", reason="needs signals")]
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs signals")
 
 HERE = str(Path(__file__).parents[2] / "support")
 DOCS = Path(__file__).parents[3] / "docs"

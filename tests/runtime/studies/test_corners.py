@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from scipy import integrate
 from test_observed import METHODS
 from unit_masses import unit_masses
@@ -18,8 +17,6 @@ from unit_masses import unit_masses
 import chaplygin as cg
 from chaplygin.runtime import Model
 from chaplygin.runtime.studies.study import Study
-
-pytestmark = needs_core
 
 x = cg.coordinates("x")
 level = cg.parameters("level")

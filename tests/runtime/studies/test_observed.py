@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from scipy import integrate, optimize, stats
 
 import chaplygin as cg
@@ -23,8 +22,6 @@ from chaplygin.runtime import Model, load_model
 from chaplygin.runtime.ensembles.observer import KINDS
 from chaplygin.runtime.studies.job import StudyJob
 from chaplygin.runtime.studies.study import Study
-
-pytestmark = needs_core
 
 TIGHT: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-13}
 x = cg.coordinates("x")

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
@@ -22,8 +21,6 @@ from chaplygin.runtime import Model
 from chaplygin.runtime.statistics.sketches import BLOCK, CHUNK
 from chaplygin.runtime.studies.manifest import StudyFolderError
 from chaplygin.runtime.studies.precision import decisions, pieces
-
-pytestmark = needs_core
 
 x = sp.Symbol("x")
 MOST = 2_000_000

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from scipy import stats
 from scipy.integrate import quad
 
@@ -22,8 +21,6 @@ from chaplygin.errors import ArgumentError
 from chaplygin.generated.harmonic_oscillator import model as oscillator
 from chaplygin.runtime import Model
 from chaplygin.runtime.studies.failures import ways
-
-pytestmark = needs_core
 
 START = {"x": stats.norm(0, 1), "x_dot": stats.norm(0, 1)}
 UNIT = {"m": 1, "k": 1}

@@ -9,15 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
 from chaplygin.api.python_model import python_model
 from chaplygin.errors import ArgumentError
 from chaplygin.generated.harmonic_oscillator import model as oscillator
-
-pytestmark = needs_core
 
 START = {"x": stats.norm(1, 0.3), "x_dot": stats.norm(0, 0.4)}
 UNIT = {"m": 1, "k": 1}

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import sympy as sp
 from hypothesis import example, given, settings, strategies as st
-from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
@@ -21,8 +20,6 @@ from chaplygin.runtime import Model
 from chaplygin.runtime.statistics.results import MomentsResult, Probability, Quantiles
 from chaplygin.runtime.statistics.sketches import BLOCK, Counts, Moments
 from chaplygin.runtime.studies.study import Study
-
-pytestmark = needs_core
 
 N = 2 * BLOCK + 123
 TIMES = np.array([0.0, 0.3, 1.0])

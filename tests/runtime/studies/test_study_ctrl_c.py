@@ -17,15 +17,12 @@ import numpy as np
 import pytest
 import sympy as sp
 from cluster_models import BLOCK, N, T, bits, study
-from runtime_models import ctrl_c_after, ctrl_c_heard, needs_core, press_ctrl_c
+from runtime_models import ctrl_c_after, ctrl_c_heard, press_ctrl_c
 from scipy import stats
 
 import chaplygin as cg
 from chaplygin.runtime.statistics.sketches import CHUNK
 from chaplygin.runtime.studies.stop import LEAVE, Stop
-
-pytestmark = needs_core
-
 
 STARTED, RETURNED = threading.Event(), threading.Event()
 """Whether the trajectory 0 of `Sleepy` has begun, and whether nothing waits for a study."""

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
@@ -25,8 +24,6 @@ from chaplygin.runtime.studies.folder import Chunks
 from chaplygin.runtime.studies.manifest import FORMAT, StudyFolderError, digest, read_manifest
 from chaplygin.runtime.studies.packing import pack, unpack
 from chaplygin.runtime.studies.study import Study
-
-pytestmark = needs_core
 
 N = 2 * BLOCK + 100
 MANIFEST = "study.json"

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from scipy import stats
 from unit_masses import unit_masses
 
@@ -21,8 +20,6 @@ from chaplygin.runtime import Model
 from chaplygin.runtime.statistics.part import UNDEFINED
 from chaplygin.runtime.statistics.sketches import BLOCK
 from chaplygin.runtime.studies.study import Study
-
-pytestmark = needs_core
 
 N = BLOCK + 200
 TIMES = [0.25, 0.5, 1.0]

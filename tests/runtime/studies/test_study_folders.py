@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
@@ -24,8 +23,6 @@ from chaplygin.runtime.statistics.sketches import CHUNK, Counts, Moments
 from chaplygin.runtime.studies.manifest import StudyFolderError
 from chaplygin.runtime.studies.packing import pack, unpack
 from chaplygin.runtime.studies.study import Study
-
-pytestmark = needs_core
 
 N = 3 * CHUNK + 100
 

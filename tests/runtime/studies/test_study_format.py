@@ -13,15 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
 from chaplygin.generated.harmonic_oscillator import model
 from chaplygin.runtime.studies.folder import Chunks
 from chaplygin.runtime.studies.manifest import MANIFEST, digest, read_manifest
-
-pytestmark = needs_core
 
 KEPT = Path(__file__).resolve().parents[2] / "data" / "studies"
 N = 40

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
@@ -21,8 +20,6 @@ from chaplygin.runtime.statistics.sketches import BLOCK
 from chaplygin.runtime.studies.study import Study
 
 pytest.importorskip("matplotlib")
-pytestmark = needs_core
-
 N = 2 * BLOCK + 123
 TIMES = np.array([0.0, 0.3, 1.0])
 EDGES = np.linspace(0.2, 1.2, 11)

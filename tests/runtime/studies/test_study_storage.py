@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
@@ -18,8 +17,6 @@ from chaplygin.errors import ArgumentError, MissingExtraError
 from chaplygin.generated.harmonic_oscillator import model
 from chaplygin.runtime.statistics.sketches import BLOCK, CHUNK
 from chaplygin.runtime.studies.study import Study
-
-pytestmark = needs_core
 
 N = CHUNK + 2 * BLOCK + 7
 TIMES = np.array([1.0, 2.0])
