@@ -66,16 +66,11 @@ SPREAD = (
 )
 """Files whose tests, independent and long, are distributed one by one by `--dist loadfile`."""
 
-FIRST = (
-    "test_benchmarks.py",
-    "test_c_core.py",
-    "test_c_lanes.py",
-    "test_cluster.py",
-    "test_crowded_ensembles.py",
-    "test_derivatives_in_loops.py",
-    "test_feedback.py",
-    "test_nearest_starts.py",
-    "test_sundials.py",
+FIRST = tuple(
+    """
+test_benchmarks.py test_c_core.py test_c_lanes.py test_cluster.py test_crowded_ensembles.py
+test_derivatives_in_loops.py test_feedback.py test_nearest_starts.py test_sundials.py
+""".split()
 )
 """Files that are distributed first: their tests are few, but long.
 

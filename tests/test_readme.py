@@ -24,27 +24,12 @@ from chaplygin.cli import main
 from chaplygin.cli.parser import parser
 from chaplygin.codegen.forms.choose import forms
 
-PAGES = (
-    "README.md",
-    "CONTRIBUTING.md",
-    "bench/README.md",
-    "bench/RESULTS.md",
-    "docs/abi.md",
-    "docs/c_bundle.md",
-    "docs/README.md",
-    "docs/conventions.md",
-    "docs/declare.md",
-    "docs/embedding.md",
-    "docs/fmu.md",
-    "docs/forms.md",
-    "docs/from_sympy.md",
-    "docs/gym.md",
-    "docs/limits.md",
-    "docs/linearization.md",
-    "docs/runs.md",
-    "docs/urdf.md",
-    "docs/painleve_klein.md",  # its code runs in test_painleve_klein.py
-)
+PAGES = """
+README.md CONTRIBUTING.md bench/README.md bench/RESULTS.md docs/abi.md docs/c_bundle.md docs/README.md
+docs/conventions.md docs/declare.md docs/embedding.md docs/fmu.md docs/forms.md docs/from_sympy.md
+docs/gym.md docs/limits.md docs/linearization.md docs/runs.md docs/urdf.md docs/painleve_klein.md
+""".split()
+"""The code of the last one runs in test_painleve_klein.py."""
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler called cc")
 

@@ -16,42 +16,14 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ORDER = (
-    "src/chaplygin",
-    "runtime/interface",
-    "codegen/methods",
-    "codegen/graph",
-    "codegen/identities",
-    "codegen/symbols",
-    "codegen/mechanics",
-    "codegen/declare",
-    "codegen/system",
-    "codegen/importers",
-    "codegen/derive",
-    "codegen/forms",
-    "codegen/views",
-    "codegen/lower",
-    "codegen/plan",
-    "codegen/emit",
-    "codegen/toolchain",
-    "runtime/problem",
-    "runtime/results",
-    "runtime/core",
-    "runtime/model",
-    "runtime/sensitivities",
-    "runtime/steppers",
-    "runtime/draws",
-    "runtime/statistics",
-    "runtime/ensembles",
-    "runtime/studies",
-    "runtime/gradients",
-    "runtime/analysis",
-    "runtime/hosts",
-    "src/chaplygin/api",
-    "systems",
-    "generated",
-    "src/chaplygin/cli",
-)
+ORDER = """
+src/chaplygin runtime/interface
+codegen/methods codegen/graph codegen/identities codegen/symbols codegen/mechanics codegen/declare codegen/system
+codegen/importers codegen/derive codegen/forms codegen/views codegen/lower codegen/plan codegen/emit codegen/toolchain
+runtime/problem runtime/results runtime/core runtime/model runtime/sensitivities runtime/steppers runtime/draws
+runtime/statistics runtime/ensembles runtime/studies runtime/gradients runtime/analysis runtime/hosts
+src/chaplygin/api systems generated src/chaplygin/cli
+""".split()
 """The rooms from the bottom up, as docs/architecture.md shows them."""
 
 FACES = {
@@ -220,22 +192,13 @@ def test_methods_are_numbers_and_need_nothing_of_the_package() -> None:
                     assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names, file
 
 
-IN_FUNCTIONS = {
-    "src/chaplygin/__init__.py": {"ast"},
-}
+IN_FUNCTIONS = {"src/chaplygin/__init__.py": {"ast"}}
 """What is imported in functions: what `import chaplygin` leaves for later."""
-BY_NAME = {
-    "codegen/forms/choose.py",
-    "runtime/model/builder.py",
-    "runtime/model/loading.py",
-    "runtime/studies/pickling.py",
-    "src/chaplygin/__init__.py",
-    "src/chaplygin/_lazy.py",
-    "src/chaplygin/_moved.py",
-    "src/chaplygin/cli/__init__.py",
-    "src/chaplygin/errors.py",
-    "systems/__init__.py",
-}
+BY_NAME = """
+codegen/forms/choose.py runtime/model/builder.py runtime/model/loading.py runtime/studies/pickling.py
+src/chaplygin/__init__.py src/chaplygin/_lazy.py src/chaplygin/_moved.py src/chaplygin/cli/__init__.py
+src/chaplygin/errors.py systems/__init__.py
+""".split()
 """Files whose functions import modules by name: what is chosen at run time, the door to the toolchain, `optional`."""
 
 

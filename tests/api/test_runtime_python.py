@@ -93,17 +93,7 @@ def test_events_and_contacts_are_not_ignored_without_a_compiler(
 @needs_core
 def test_the_same_face_and_numbers(pure: PythonModel) -> None:
     m = model("oscillator")
-    for name in (
-        "name",
-        "form",
-        "states",
-        "parameters",
-        "inputs",
-        "outputs",
-        "invariants",
-        "units",
-        "example",
-    ):
+    for name in "name form states parameters inputs outputs invariants units example".split():
         assert getattr(pure, name) == getattr(m, name)
     rng = np.random.default_rng(3)
     y, p, u, dy = (

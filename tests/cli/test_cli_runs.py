@@ -95,20 +95,7 @@ def test_run_without_a_closed_form_is_checked_by_a_tighter_one(capsys: Captured)
 
 
 def test_run_with_settings(capsys: Captured) -> None:
-    arguments = (
-        "--method",
-        "rk4",
-        "--step",
-        "0.001",
-        "--set",
-        "k=2",
-        "--set",
-        "m=2",
-        "--set",
-        "x=3",
-        "--set",
-        "x_dot=0",
-    )
+    arguments = "--method rk4 --step 0.001 --set k=2 --set m=2 --set x=3 --set x_dot=0".split()
     text = output(capsys, "run", "harmonic_oscillator", "--t-end", "6.283185307179586", *arguments)
     assert number_after(text, "x", 1) == pytest.approx(3, abs=1e-10)
     assert abs(number_after(text, "x", 3)) < 1e-10

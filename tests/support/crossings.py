@@ -167,18 +167,7 @@ class Feature:
     change: Change
 
 
-FORMS = (
-    "lagrange",
-    "poincare",
-    "multipliers",
-    "maggi",
-    "nonholonomic",
-    "hamel",
-    "chetaev",
-    "recursive",
-    "routh",
-    "whittaker",
-)
+FORMS = "lagrange poincare multipliers maggi nonholonomic hamel chetaev recursive routh whittaker".split()
 METHODS = ("tsit5", "vern7", "vern9", "dop853", "rk4", "taylor", "rodas5p", "auto")
 FEATURES = {
     f.name: f

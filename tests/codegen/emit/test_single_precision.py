@@ -410,15 +410,6 @@ def test_thresholds_have_the_same_names_in_both_precisions() -> None:
     for folder in ("", "float"):
         text = (INCLUDE / folder / "cg_precision.h").read_text(encoding="utf-8")
         smallest = EPSILON if folder else 2.0**-52
-        for name in (
-            "CG_PIVOT",
-            "CG_SAME_TIME",
-            "CG_FOLLOWED",
-            "CG_SIDE",
-            "CG_TIE",
-            "CG_MARGIN",
-            "CG_NOISE",
-            "CG_AT_REST",
-        ):
+        for name in "CG_PIVOT CG_SAME_TIME CG_FOLLOWED CG_SIDE CG_TIE CG_MARGIN CG_NOISE CG_AT_REST".split():
             value = float(re.search(rf"#define {name} ([\de.-]+)", text)[1])  # type: ignore[index]
             assert value > smallest

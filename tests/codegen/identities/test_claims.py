@@ -32,25 +32,9 @@ w1, w2, w3 = cg.velocities("w1 w2 w3")
 mass = cg.parameters("mass")
 half, far = sp.Rational(1, 2), 10**4
 If = sp.Piecewise
-NAMES = [
-    *(
-        "a",
-        "b",
-        "s",
-        "zz",
-        "well",
-        "q7",
-        "Step",
-        "far_away",
-        "probe",
-        "particle",
-        "xyzzy",
-        "M1",
-        "k_9",
-        "alpha",
-    ),
-    *("one", "SYSTEM", "orbit2", "heavy", "planar_mass", "the_last_of_twenty"),
-]
+NAMES = """
+a b s zz well q7 Step far_away probe particle xyzzy M1 k_9 alpha one SYSTEM orbit2 heavy planar_mass the_last_of_twenty
+""".split()
 
 
 @dataclass(frozen=True)

@@ -221,14 +221,7 @@ def test_a_thousand_misuses_of_every_system(name: str, version: str, tmp_path: P
 def misuse(fmu: Fmu, folder: Path) -> None:
     """Compile the FMU with a program that misuses it, under sanitizers, and run it."""
     program = HARNESSES / f"misuse{fmu.version[0]}.c"
-    command = [
-        "gcc",
-        "-std=c99",
-        "-g",
-        "-fsanitize=address,undefined",
-        "-fno-sanitize-recover=undefined",
-        "-I.",
-    ]
+    command = "gcc -std=c99 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -I.".split()
     command += [os.fspath(program), *listed_sources(fmu), "-o", os.fspath(folder / "misuse"), "-lm"]
     done = subprocess.run(command, cwd=Path(fmu.folder) / "sources", capture_output=True, text=True)
     if "cannot find" in done.stderr:
