@@ -74,6 +74,9 @@ class _Values:
         return [*solves, *(v for pair in self.pairs for v in pair), *self.outputs]
 
 
+_Choice = tuple[Expansion, Arrangement, _Values]
+
+
 class _Search:
     """The search for the sums to expand."""
 
@@ -86,10 +89,12 @@ class _Search:
         self.left = budget
         self.tried: dict[frozenset[Node], float] = {}
         self.factored: dict[tuple[tuple[Term, ...], ...], float] = {}
-        self.arranged: dict[frozenset[Node], Arrangement] = {}
+        self.arranged: dict[frozenset[Node], _Choice] = {}
         """The simple choices until they are factored."""
         self.last: Expansion | None = None
         self.least, self.size = math.inf, math.inf
+        self.found: _Choice | None = None
+        """That of the least cost."""
         uses: dict[Node, list[Node]] = {n: [] for n in self.order}
         for n in self.order:
             for a in g.args[n]:
@@ -114,7 +119,7 @@ class _Search:
                         self.single.append(n)
         self.joined = frozenset(joined)
 
-    def best(self) -> tuple[Expansion, Arrangement, _Values]:
+    def best(self) -> _Choice:
         spread = frozenset(self.single)
         if self.left < 3 * len(self.order):
             return self.arrangement(spread)
@@ -133,31 +138,31 @@ class _Search:
                 for other in (spread | group, spread - group):
                     if self.left > 0 and other != spread and self.cost(other) < self.cost(spread):
                         spread, improved = other, True
-        return self.arrangement(spread)
+        return self.found or self.arrangement(spread)
 
     def length(self, spread: frozenset[Node]) -> float:
         """The operations of a choice before factoring."""
         try:
-            found = self.arranged[spread] = self.arrangement(spread)[1]
+            found = self.arranged[spread] = self.arrangement(spread)
         except TooManyTerms:
             return math.inf
-        return found.size()
+        return found[1].size()
 
     def cost(self, spread: frozenset[Node], longest: float | None = None) -> float:
         found = self.tried.get(spread)
         if found is None:
             self.left -= len(self.order)
             try:
-                known = self.arranged.pop(spread, None)
-                arrangement = known or self.arrangement(spread)[1]
-                found = self._cost(arrangement, self.options.worth if longest is None else longest)
+                choice = self.arranged.pop(spread, None) or self.arrangement(spread)
+                found = self._cost(choice, self.options.worth if longest is None else longest)
             except TooManyTerms:
                 found = math.inf
             self.tried[spread] = found
         return found
 
-    def _cost(self, arrangement: Arrangement, longest: float) -> float:
-        """The cost of an arrangement; infinite if it is too long before factoring to be worth factoring."""
+    def _cost(self, choice: _Choice, longest: float) -> float:
+        """The cost of a choice; infinite if it is too long before factoring to be worth factoring."""
+        arrangement = choice[1]
         size = arrangement.size()
         if size > longest * self.size:
             return math.inf
@@ -166,10 +171,10 @@ class _Search:
         if cost is None:
             cost = self.factored[key] = arrangement.cost()
         if cost < self.least:
-            self.least, self.size = cost, size
+            self.least, self.size, self.found = cost, size, choice
         return cost
 
-    def arrangement(self, spread: frozenset[Node]) -> tuple[Expansion, Arrangement, _Values]:
+    def arrangement(self, spread: frozenset[Node]) -> _Choice:
         limit = self.options.growth * len(self.order) + 100
         expansion = Expansion(self.atoms, self.order, self.joined, spread, limit, self.last)
         self.last = expansion
