@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import random
@@ -485,7 +486,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], list[Any]]:
     monkeypatch.setattr(factor.Factoring, "__init__", factoring)
     monkeypatch.setattr(terms.Expansion, "_terms", terms_of)
     search = _Search(eqs.nodes.graph, replace(kernel, beforehand=parameters), 12_000)
-    search.best()
+    assert search.best()[1].factoring.sums
     return expanded, [search, factored]
 
 
@@ -519,7 +520,8 @@ def test_sums_of_terms_that_share_nothing_are_found_where_they_occur_again() -> 
     assert factor.Factoring([inner[:2], first], 7).cost() == 4  # ((a + b) - c) d + x, where a + b is known
 
 
-def test_a_long_sum_is_not_written_out_in_every_result(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("n", [12, 25])
+def test_a_long_sum_is_not_written_out_in_every_result(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
     """The force on a carriage is in the acceleration of each of its n pendulums: n sums of n terms if expanded."""
     longest: list[int] = []
     make = factor.Factoring.__init__
@@ -529,9 +531,29 @@ def test_a_long_sum_is_not_written_out_in_every_result(monkeypatch: pytest.Monke
         make(self, sums, *rest)
 
     monkeypatch.setattr(factor.Factoring, "__init__", factoring)
-    n = 25
-    assert comb(n).equations("lagrange").program.operations() < 30 * n
-    assert max(longest) < n * n
+    lowered = lower(comb(n).equations("lagrange").nodes)
+    planned = plan(replace(lowered, kernels={"rhs": lowered.kernels["rhs"]}))
+    assert planned.operations() < 30 * n
+    assert max(longest) < 12 * n
+
+
+def test_planning_makes_no_cycles_that_python_would_have_to_search_for() -> None:
+    eqs = cg.example("heavy_top").system.equations("poincare")
+    program, searching = lower(eqs.nodes), []
+    gc.collect()
+    plan(program, watch=lambda *_: searching.append(gc.isenabled()))
+    assert not any(searching)
+    assert gc.isenabled()
+    assert gc.collect() == 0
+
+
+def test_python_searches_for_cycles_again_where_planning_fails() -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        plan(lower(cg.example("harmonic_oscillator").system.equations("lagrange").nodes), watch=fail)
+    assert gc.isenabled()
 
 
 def test_an_expansion_like_another_is_what_it_would_be_alone() -> None:
