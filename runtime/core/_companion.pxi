@@ -17,29 +17,13 @@ def companion_columns(ModelCore model, uintptr_t companion, t, y, list p, u):
             and len(u) - model.n_inputs in (0, model.model.n_modes) and {u.shape[1], *[len(row) for row in p]} <= {1, count}):
         raise ArgumentError("the columns of a companion have inconsistent shapes")
     out = np.empty((expressions.n_values, count))
-    rows = [*(row for row in y), *p, *(row for row in u), t]
-    cdef int64_t n_rows = len(rows), n_states = model.n_states, n_parameters = model.n_parameters
-    cdef int64_t size = n_rows + expressions.n_values + expressions.n_work
-    cdef const double **place = <const double **> calloc(n_rows + 1, sizeof(double *))
-    cdef int64_t *stride = <int64_t *> calloc(n_rows + 1, sizeof(int64_t))
-    cdef double *given = <double *> calloc(size + 1, sizeof(double))
-    cdef double *found = given + n_rows
+    cdef _Columns column = _Columns(y, p, [*u, t], expressions.n_values + expressions.n_work)
+    cdef double *found = column.out
     cdef double *target = <double *> cnp.PyArray_DATA(out)
-    try:
-        if place is NULL or stride is NULL or given is NULL:
-            raise MemoryError
-        for i in range(n_rows):
-            place[i], stride[i] = <const double *> cnp.PyArray_DATA(rows[i]), _way(rows[i], 0)
-        with nogil:
-            for j in range(count):
-                for i in range(n_rows):
-                    given[i] = place[i][j * stride[i]]
-                expressions.values(given + n_rows - 1, given, given + n_states, given + n_states + n_parameters,
-                                   found, &status, found + expressions.n_values)
-                for i in range(expressions.n_values):
-                    target[i * count + j] = found[i] if status == CG_OK else NAN
-    finally:
-        free(place)
-        free(stride)
-        free(given)
+    with nogil:
+        for j in range(count):
+            column.take(j)
+            expressions.values(found - 1, column.x, column.p, column.u, found, &status, found + expressions.n_values)
+            for i in range(expressions.n_values):
+                target[i * count + j] = found[i] if status == CG_OK else NAN
     return out

@@ -150,6 +150,60 @@ cdef object _entry(value, tuple names, Py_ssize_t k):
     return None if found is NULL else <object> found
 
 
+cdef class _Columns:
+    """Trajectories of an ensemble, one at a time: state, parameters, inputs, then room for results and work.
+
+    Each is a table (k, N) or (k, 1), or a list of rows (N,) or (1,), of float64.
+    """
+
+    cdef const double **rows  # of those that vary: where they are,
+    cdef int64_t *ways        # their strides,
+    cdef double **places      # and where their numbers go
+    cdef int64_t n_varied
+    cdef double *x
+    cdef double *p
+    cdef double *u
+    cdef double *out
+    cdef tuple tables
+
+    def __cinit__(self, x, p, u, int64_t room):
+        cdef int64_t n = len(x) + len(p) + len(u)
+        self.tables = x, p, u  # kept alive
+        self.x = <double *> calloc(n + room + 1, sizeof(double))
+        self.rows = <const double **> calloc(3 * n + 1, sizeof(void *))
+        if self.rows is NULL or self.x is NULL:
+            raise MemoryError
+        self.ways, self.places = <int64_t *> (self.rows + n), <double **> (self.rows + 2 * n)
+        self.p = self._add(x, self.x)
+        self.u = self._add(p, self.p)
+        self.out = self._add(u, self.u)
+
+    def __dealloc__(self):
+        free(self.rows)
+        free(self.x)
+
+    cdef double *_add(self, table, double *place) except NULL:
+        """Let the next rows go to `place`. Returns the place behind them."""
+        cdef Py_ssize_t k, n = len(table)
+        cdef bint listed = type(table) is list
+        cdef int64_t way = 0 if listed else _way(table, 1)
+        for k in range(n):
+            row = (<list> table)[k] if listed else table
+            if cnp.PyArray_SIZE(row) == 0:
+                continue
+            self.rows[self.n_varied] = <const double *> (
+                cnp.PyArray_BYTES(row) + (0 if listed else k * cnp.PyArray_STRIDE(row, 0)))
+            self.ways[self.n_varied], self.places[self.n_varied] = _way(row, 0) if listed else way, place + k
+            place[k] = self.rows[self.n_varied][0]
+            self.n_varied += self.ways[self.n_varied] != 0
+        return place + n
+
+    cdef void take(self, int64_t j) noexcept nogil:
+        cdef int64_t k
+        for k in range(self.n_varied):
+            self.places[k][0] = self.rows[k][j * self.ways[k]]
+
+
 cdef class StartCore(KernelCore):
     """The starts of runs and ensembles from plain arguments; `InitialStates` is the slow path."""
 
@@ -210,47 +264,26 @@ cdef class StartCore(KernelCore):
             return False
         return m.consistency is NULL or _is_consistent(m, t0, x, p, u, atol, self.out, self.work)
 
-    def _inconsistent(self, double t0, const double[:, :] x0, list p, const double[:, :] u, double atol):
+    def _inconsistent(self, double t0, x0, list p, u, double atol):
         """Numbers of the trajectories of an ensemble that do not start on their constraints to within `atol`.
 
         x0 (n, N), p a row (1,) or (N,) for each parameter, u (nu, 1) or (nu, N).
         """
-        cdef Py_ssize_t count = x0.shape[1], i, j
+        cdef Py_ssize_t count = cnp.PyArray_DIM(x0, 1), j
         cdef const cg_model_t *m = self.model
+        cdef bint any_wrong = False
         if m.consistency is NULL or count == 0:
             return np.empty(0, dtype=np.intp)
         found = np.zeros(count, dtype=np.uint8)
         cdef unsigned char[:] wrong = found
-        cdef const double **rows = <const double **> calloc(m.n_parameters + 1, sizeof(double *))
-        cdef int64_t *strides = <int64_t *> calloc(m.n_parameters + 1, sizeof(int64_t))
-        cdef double *block = <double *> calloc(m.n_states + m.n_parameters + m.n_inputs + m.n_modes
-                                               + 3 * m.n_consistency + m.n_work + 1, sizeof(double))
-        cdef double *ps
-        cdef double *us
-        cdef double *out
-        try:
-            if rows is NULL or strides is NULL or block is NULL:
-                raise MemoryError
-            for i in range(m.n_parameters):
-                rows[i], strides[i] = <const double *> cnp.PyArray_DATA(p[i]), _way(p[i], 0)
-            ps = block + m.n_states
-            us = ps + m.n_parameters
-            out = us + m.n_inputs + m.n_modes
-            with nogil:
-                for j in range(count):
-                    for i in range(m.n_states):
-                        block[i] = x0[i, j]
-                    for i in range(m.n_parameters):
-                        ps[i] = rows[i][j * strides[i]]
-                    if j == 0 or u.shape[1] > 1:
-                        for i in range(m.n_inputs):
-                            us[i] = u[i, j]
-                    wrong[j] = not _is_consistent(m, t0, block, ps, us, atol, out, out + 3 * m.n_consistency)
-        finally:
-            free(rows)
-            free(strides)
-            free(block)
-        return np.flatnonzero(found)
+        cdef _Columns column = _Columns(x0, p, u, m.n_modes + 3 * m.n_consistency + m.n_work)
+        cdef double *out = column.out + m.n_modes
+        with nogil:
+            for j in range(count):
+                column.take(j)
+                wrong[j] = not _is_consistent(m, t0, column.x, column.p, column.u, atol, out, out + 3 * m.n_consistency)
+                any_wrong = any_wrong or wrong[j]
+        return np.flatnonzero(found) if any_wrong else np.empty(0, dtype=np.intp)
 
     def _plain_start(self, double t0, initial, parameters, u, Py_ssize_t count, target, bint copied_states,
                      bint copied_parameters):
@@ -320,42 +353,19 @@ cdef class StartCore(KernelCore):
         right = len(found) == len(given) and self._outputs_agree(t0, target, parameters, u, np.array(places, np.intp), given)
         return found if right else None
 
-    cdef bint _outputs_agree(self, double t0, const double[:, :] x0, list p, const double[:, :] u,
-                             const Py_ssize_t[:] places, const double[:, :] given) except -1:
+    cdef bint _outputs_agree(self, double t0, x0, list p, u, const Py_ssize_t[:] places, const double[:, :] given) except -1:
         """Whether some outputs of the trajectories of an ensemble have the values `given` (k, N)."""
         cdef const cg_model_t *m = self.model
-        cdef Py_ssize_t count = x0.shape[1], i, j
+        cdef Py_ssize_t i, j
         cdef bint right = True
-        cdef const double **rows = <const double **> calloc(m.n_parameters + 1, sizeof(double *))
-        cdef int64_t *strides = <int64_t *> calloc(m.n_parameters + 1, sizeof(int64_t))
-        cdef double *block = <double *> calloc(m.n_states + m.n_parameters + m.n_inputs + m.n_outputs + m.n_work + 1,
-                                               sizeof(double))
-        cdef double *ps
-        cdef double *us
-        cdef double *out
-        try:
-            if rows is NULL or strides is NULL or block is NULL:
-                raise MemoryError
-            for i in range(m.n_parameters):
-                rows[i], strides[i] = <const double *> cnp.PyArray_DATA(p[i]), _way(p[i], 0)
-            ps = block + m.n_states
-            us = ps + m.n_parameters
-            out = us + m.n_inputs
-            with nogil:
-                for j in range(count):
-                    for i in range(m.n_states):
-                        block[i] = x0[i, j]
-                    for i in range(m.n_parameters):
-                        ps[i] = rows[i][j * strides[i]]
-                    for i in range(m.n_inputs):
-                        us[i] = u[i, j if u.shape[1] > 1 else 0]
-                    right = m.outputs_fn(t0, block, ps, us, out, out + m.n_outputs) >= 0
-                    for i in range(places.shape[0]):
-                        right = right and _agrees(given[i, j], out[places[i]])
-                    if not right:
-                        break
-        finally:
-            free(rows)
-            free(strides)
-            free(block)
+        cdef _Columns column = _Columns(x0, p, u, m.n_outputs + m.n_work)
+        with nogil:
+            for j in range(given.shape[1]):
+                column.take(j)
+                right = right and m.outputs_fn(t0, column.x, column.p, column.u, column.out,
+                                               column.out + m.n_outputs) >= 0
+                for i in range(places.shape[0]):
+                    right = right and _agrees(given[i, j], column.out[places[i]])
+                if not right:
+                    break
         return right
