@@ -163,7 +163,7 @@ cdef class ModelCore(StartCore):
             if not (_vector(parameters, self.parameters, self.n_parameters, self.p, &p)
                     and _vector(inputs, self.inputs, self.n_inputs, self.u, &u)
                     and self._start(t0, initial, p, u, &x0) and self._contacts_right(t0, x0, p, u)
-                    and self._start_right(t0, x0, p, u, _smallest(run.atol, self.n_states))):
+                    and self._start_right(t0, x0, p, u, run.rtol, _smallest(run.atol, self.n_states))):
                 start, vector, controls = self._prepare(t0, initial, parameters, inputs, self._accuracy(keywords))
                 past = past_of(initial)
                 controls = controls.ready(method, t0, t1)
@@ -259,7 +259,8 @@ cdef class ModelCore(StartCore):
         if pivots.KERNEL in self._entries:
             pivots.report(self, solution.t, solution.y, solution._p, solution._u(), solution.status)
         if (self.model.consistency is not NULL and self.jump is NULL and status >= 0
-                and _drifted(self.model, run, _smallest(run.atol, self.n_states), self.out, self.work)):
+                and _off(self.model, run.t, run.x, run.p, run.u, run.rtol, _smallest(run.atol, self.n_states), self.out,
+                         self.work) > 0):
             solution._report_drift()
         return solution
 

@@ -12,17 +12,17 @@ cdef enum:
     LOOKED_AT = CG_RATE | CG_NOT_NEGATIVE | CG_NOT_POSITIVE | CG_NOT_ZERO | CG_INTEGER | CG_EVEN | CG_ODD
 
 
-cdef bint _is_consistent(const cg_model_t *m, double t, const double *x, const double *p, const double *u, double atol,
-                         double *out, double *work) noexcept nogil:
-    """Whether every residual is zero to within `atol`; if not, the tolerances of the run decide, in consistency.py."""
+cdef int _off(const cg_model_t *m, double t, const double *x, const double *p, const double *u, double rtol, double atol,
+              double *out, double *work) noexcept nogil:
+    """1: a residual is not zero to within these tolerances; consistency.py looks closer. -1: it cannot be computed."""
     cdef int32_t i
     if m.consistency(t, x, p, u, out, work) < 0:
-        return False
-    for i in range(m.n_consistency):
-        if not fabs(out[3 * i]) <= WARNING_LIMIT * max(
-                out[3 * i + 1], SCALE_FLOOR * min(atol, LARGEST_USED_ATOL) * out[3 * i + 2]):
-            return False
-    return True
+        return -1
+    for i in range(0, 3 * m.n_consistency, 3):
+        if not fabs(out[i]) <= max(WARNING_LIMIT * max(out[i + 1], SCALE_FLOOR * min(atol, LARGEST_USED_ATOL) * out[i + 2]),
+                                   EXPECTED_ERRORS * max(rtol * out[i + 1], atol * out[i + 2])):
+            return 1
+    return 0
 
 
 cdef bint _has_unit_quaternions(const cg_model_t *m, const double *x) noexcept:
@@ -35,18 +35,6 @@ cdef bint _has_unit_quaternions(const cg_model_t *m, const double *x) noexcept:
             if not fabs(square - 1.0) <= WARNING_LIMIT * (square + 1.0):
                 return False
     return True
-
-
-cdef bint _drifted(const cg_model_t *m, const cg_run_t *run, double atol, double *out, double *work) noexcept nogil:
-    """Whether the end of a run may be off a constraint by more than its tolerances explain; consistency.py decides."""
-    cdef int32_t i
-    if m.consistency(run.t, run.x, run.p, run.u, out, work) < 0:
-        return False
-    for i in range(m.n_consistency):
-        if not fabs(out[3 * i]) <= max(WARNING_LIMIT * out[3 * i + 1],
-                                       EXPECTED_ERRORS * max(run.rtol * out[3 * i + 1], atol * out[3 * i + 2])):
-            return True
-    return False
 
 
 cdef bint _agrees(double given, double found) noexcept nogil:
@@ -254,7 +242,8 @@ cdef class StartCore(KernelCore):
                 return False
         return True
 
-    cdef bint _start_right(self, double t0, const double *x, const double *p, const double *u, double atol):
+    cdef bint _start_right(self, double t0, const double *x, const double *p, const double *u, double rtol,
+                           double atol):
         """Whether the start of a run satisfies constraints and assumptions; if not, the slow path reports it."""
         cdef const cg_model_t *m = self.model
         if self.assuming and not (_as_assumed(m.states, x, m.n_states) and _as_assumed(m.parameters, p, m.n_parameters)
@@ -262,7 +251,7 @@ cdef class StartCore(KernelCore):
             return False
         if self.turning and not _has_unit_quaternions(m, x):
             return False
-        return m.consistency is NULL or _is_consistent(m, t0, x, p, u, atol, self.out, self.work)
+        return m.consistency is NULL or _off(m, t0, x, p, u, rtol, atol, self.out, self.work) == 0
 
     def _inconsistent(self, double t0, x0, list p, u, double atol):
         """Numbers of the trajectories of an ensemble that do not start on their constraints to within `atol`.
@@ -281,7 +270,7 @@ cdef class StartCore(KernelCore):
         with nogil:
             for j in range(count):
                 column.take(j)
-                wrong[j] = not _is_consistent(m, t0, column.x, column.p, column.u, atol, out, out + 3 * m.n_consistency)
+                wrong[j] = _off(m, t0, column.x, column.p, column.u, 0.0, atol, out, out + 3 * m.n_consistency) != 0
                 any_wrong = any_wrong or wrong[j]
         return np.flatnonzero(found) if any_wrong else np.empty(0, dtype=np.intp)
 

@@ -223,7 +223,7 @@ cdef class StepperCore:
         else:
             plain = _vector(values, model.parameters, model.n_parameters, model.p, &p)
         if not (plain and model._contacts_right(self.run.t, x, p, self.run.u) and model._start_right(
-                self.run.t, x, p, self.run.u, _smallest(self.run.atol, model.n_states))):
+                self.run.t, x, p, self.run.u, self.run.rtol, _smallest(self.run.atol, model.n_states))):
             return False
         if states:
             memcpy(self.run.x, x, model.n_states * sizeof(double))
