@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import random
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +28,25 @@ gc.set_threshold(
 )  # SymPy keeps many small objects: looking through them takes a twentieth of the time
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Without slow tests, FMUs are compiled without optimisation, in a third of the time: their bits are the same."""
+    from chaplygin.codegen.toolchain import fmu
+
+    def soon(compiled: Callable[..., Any], *given: Any) -> Any:
+        return compiled(
+            *(tuple("-O0" if f == "-O3" else f for f in g) if isinstance(g, tuple) else g for g in given)
+        )
+
+    if "not slow" in config.option.markexpr:
+        fmu.compile_object = functools.partial(soon, fmu.compile_object)
+        fmu.compile_library = functools.partial(soon, fmu.compile_library)
+
+
 @pytest.hookimpl(tryfirst=True)  # before slow tests are deselected
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of a test marked `sample(n)`, all but n cases are slow, always the same; slow tests have a longer time limit.
+
+    The n are taken from those that are not slow by themselves.
 
     A test marked `integration` is skipped without what it needs; a case that is named after clang needs clang, and the
     tests of the runtime need it compiled.
@@ -37,7 +55,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("sample"):
+        if item.get_closest_marker("sample") and not item.get_closest_marker("slow"):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for name, every in cases.items():
         name = "tests/" + name.rpartition("/")[2]  # the same cases in whatever folder the file is
