@@ -84,30 +84,23 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], P
     return program
 
 
-LONG = [
-    *(("sanitized-inlined", test) for test in TESTS),
-    *(("gcc-native", test) for test in TESTS),
-    *((name, "test_accuracy") for name in ("sanitized", "clang-inlined", "gcc-inlined")),
-    *((name, "test_crossing") for name in ("sanitized", "clang-inlined")),
-]
+QUICK = [("gcc-inlined", "test_events"), ("gcc-inlined", "test_loop")]
 
 
 @pytest.mark.parametrize(
     ("configuration", "test"),
     [
-        pytest.param(*pair, id="-".join(pair), marks=pytest.mark.slow if pair in LONG else ())
+        pytest.param(*pair, id="-".join(pair), marks=() if pair in QUICK else pytest.mark.slow)
         for pair in itertools.product(CONFIGURATIONS, TESTS)
     ],
 )
-@pytest.mark.sample(2)
 def test_program(programs: Callable[[str, str], Path], configuration: str, test: str) -> None:
     assert ": 0 failed" in run([str(programs(configuration, test))])
 
 
 @pytest.mark.parametrize(
-    "test", [pytest.param(test, marks=pytest.mark.slow if test == "test_events" else ()) for test in TESTS]
+    "test", [pytest.param(test, marks=() if test == "test_loop" else pytest.mark.slow) for test in TESTS]
 )
-@pytest.mark.sample(2)
 def test_valgrind(programs: Callable[[str, str], Path], test: str) -> None:
     options = ["-q", "--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=all"]
     assert ": 0 failed" in run([need("valgrind"), *options, str(programs("gcc-inlined", test))])
