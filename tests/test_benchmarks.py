@@ -17,7 +17,7 @@ pytestmark = [
 ]
 BENCH = Path(__file__).resolve().parent.parent / "bench"
 FILES = sorted(path.name for path in BENCH.glob("bench_*.py"))
-TOGETHER = 5
+TOGETHER = 10
 """Processes for the quick runs: what they import, and the models that they share, are most of the time."""
 
 

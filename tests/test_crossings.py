@@ -35,7 +35,7 @@ def test_every_pair_of_features_is_in_the_table() -> None:
 SAMPLE = [
     pair
     for i, pair in enumerate(pair for name in NAMES for pair in pairs(name))
-    if i % 11 == 0 and not set(pair) & set(SHIPPED) and "taylor" not in pair
+    if i % 33 == 0 and not set(pair) & set(SHIPPED) and "taylor" not in pair
 ]
 
 

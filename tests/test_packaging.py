@@ -265,6 +265,7 @@ double product(double a, double b) { return a * b; }
 @pytest.mark.skipif(os.name != "posix", reason="flags of gcc and clang")
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("flags", LOOSE)
+@pytest.mark.sample(3)
 def test_flags_of_the_environment_change_no_value(
     compiler: str, flags: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

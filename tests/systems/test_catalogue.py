@@ -102,7 +102,7 @@ def test_accelerations_are_those_of_sympy(case: str, form: str) -> None:
 
 
 @pytest.mark.parametrize(("case", "form"), CASES_AND_FORMS)
-@pytest.mark.sample(10)
+@pytest.mark.sample(3)
 def test_jacobian_and_jvp_are_derivatives_of_the_rhs(case: str, form: str) -> None:
     model = compiled(case, form)
     rng = np.random.default_rng(13)
@@ -224,6 +224,7 @@ def test_long_chain_as_in_textbooks(dense: bool) -> None:
 
 
 @pytest.mark.parametrize("n", [1, 5, 20])
+@pytest.mark.sample(1)
 def test_small_oscillations_of_the_chain_are_zeros_of_laguerre(n: int) -> None:
     model = cg.example("n_link_pendulum", n=n).system.compile("lagrange")
     values = {"m": 1.3, "l": 0.7, "g": 9.81}

@@ -75,6 +75,7 @@ EULER_CASES = {
 
 @pytest.mark.parametrize("t", [-3.1, 4.7])
 @pytest.mark.parametrize("case", EULER_CASES)
+@pytest.mark.sample(3)
 def test_euler_closed_form_solves_the_equations(case: str, t: float) -> None:
     moments, w = EULER_CASES[case]
     q = np.array([0.4, -0.2, 0.8, 0.1])
@@ -165,6 +166,7 @@ def test_sleigh_by_kane_is_sleigh_by_multipliers() -> None:
     [(("m",) * 4, ("l",) * 4), (("m1", "m2"), ("l1", "l2"))],
     ids=["chain of 4", "double"],
 )
+@pytest.mark.sample(1)
 def test_chain_by_kane_is_chain_by_lagrange(masses: tuple[str, ...], lengths: tuple[str, ...]) -> None:
     kane, lagrange = oracles.chain_by_kane(masses, lengths), oracles.chain_by_lagrange(masses, lengths)
     assert (kane.states, kane.parameters) == (lagrange.states, lagrange.parameters)

@@ -262,7 +262,7 @@ def shipped(name: str) -> cg.Model:
 
 @pytest.mark.parametrize("method", ["rk4", "tsit5", "dop853", "vern7"])
 @pytest.mark.parametrize("name", ["heavy_top", "chaplygin_sleigh"])
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_end_states_are_those_of_double_precision(compiled: Compiled, name: str, method: str) -> None:
     """Over the catalogue's time span, at the same tolerances, in units of the largest component."""
     entry, model = cg.example(name), shipped(name)

@@ -298,6 +298,7 @@ def with_every_kernel(texts: Sources) -> Sources:
 
 
 @pytest.mark.parametrize("full", [True, False])
+@pytest.mark.sample(1)
 def test_other_cython_code_can_cimport_the_kernels(tmp_path: Path, full: bool) -> None:
     path = extension_module(with_every_kernel(sources()) if full else sources(), tmp_path)
     calls = [f"{name}(0.0, x, p, NULL, out, NULL), out[0], out[1]" for name in ALIKE]

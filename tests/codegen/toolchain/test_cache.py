@@ -572,7 +572,7 @@ READERS: dict[str, Callable[[Any, Path], object]] = {
 
 
 @pytest.mark.parametrize("end", READERS)
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_a_digit_in_any_file_is_refused_and_the_entry_is_made_again(end: str, folder: Path) -> None:
     x, c = cg.coordinates("x"), cg.parameters("c", positive=True)
     system = cg.System(

@@ -60,6 +60,7 @@ def test_co_simulation_reaches_the_states_of_integrate(fmu: Fmu) -> None:
 
 
 @pytest.mark.parametrize("fmu", CASES, indirect=True)
+@pytest.mark.sample(2)
 def test_model_exchange_reaches_them_with_the_importers_integrator(fmu: Fmu) -> None:
     result, ours = fmu.simulated("ModelExchange", T_END, 1e-10), reference(fmu)
     for name in fmu.model.states:
@@ -79,6 +80,7 @@ def test_co_simulation_is_bit_for_bit_a_stepper_advanced_to_the_same_points(fmu:
 
 
 @pytest.mark.parametrize("fmu", CASES, indirect=True)
+@pytest.mark.sample(4)
 def test_model_exchange_gives_the_models_derivatives_outputs_and_indicators(fmu: Fmu) -> None:
     model, example, random = fmu.model, fmu.example, np.random.default_rng(5)
     p = [example.parameters[name] for name in model.parameters]

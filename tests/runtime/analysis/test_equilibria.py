@@ -285,6 +285,7 @@ def test_a_branch_point_at_a_point_of_the_branch(step: float) -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.25, 0.5), (0.5, 1.0)], ids=["disk", "hoop"])
+@pytest.mark.sample(1)
 def test_where_upright_rolling_loses_its_stability(a: float, b: float) -> None:
     """At omega^2 = m g R A / (B (B + m R^2)), along a state that is held."""
     numbers = DISK | {"A": a * 0.5, "B": b * 0.5}
@@ -373,7 +374,7 @@ UNITS = [(1.0, 1.0), (1e-6, 1e-6), (1e-3, 1e3), (1e3, 1e-3), (1e6, 1.0)]
 
 
 @pytest.mark.parametrize(("metres", "seconds"), UNITS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_hanging_chains_in_x_and_y(metres: float, seconds: float) -> None:
     """Of one to three masses, from 25 guesses each: on the rods and off them, and where the chain hangs already.
 
@@ -415,7 +416,7 @@ BARS = np.array([1.0, 2.2, 1.4])
 
 
 @pytest.mark.parametrize(("metres", "seconds"), UNITS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_a_hanging_four_bar_of_three_rods(metres: float, seconds: float) -> None:
     """Rods with coordinates x, y, angle each; from 25 guesses it hangs where its weight's potential is least."""
     from scipy.optimize import minimize_scalar
@@ -574,7 +575,7 @@ def test_a_form_without_the_time_is_refused_before_its_arguments(ask: Any) -> No
 
 @pytest.mark.parametrize("seconds", [1e-6, 1e-3, 1.0, 1e3, 1e6])
 @pytest.mark.parametrize("metres", [1e-6, 1e-3, 1.0, 1e3, 1e6])
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 def test_units_decide_neither_on_isolation_nor_on_stability(metres: float, seconds: float) -> None:
     """A pendulum on a sprung cart that is pushed, with and without damping, down and up, in other units."""
     model = sprung_cart()

@@ -53,6 +53,7 @@ def alone() -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("m", [0.5, 1.0, -1.0])
+@pytest.mark.sample(1)
 def test_van_der_pol_by_its_input(m: float) -> None:
     """Its period is solved for, since the function does not depend on the time, nor the law where its drive is zero.
 
@@ -120,6 +121,7 @@ WITH_INPUTS = {
 
 
 @pytest.mark.parametrize("kind", WITH_INPUTS)
+@pytest.mark.sample(1)
 def test_a_law_that_parameters_and_other_inputs_multiply_or_add_to(kind: str) -> None:
     """The changes of an input along the tangents count wherever the equations have it with constants alone."""
     load, numbers = WITH_INPUTS[kind]
@@ -150,6 +152,7 @@ KINKED = {
 
 
 @pytest.mark.parametrize("kind", [pytest.param("clipped", marks=pytest.mark.slow), "one-sided", "quadratic"])
+@pytest.mark.sample(1)
 def test_laws_with_kinks(kind: str) -> None:
     """Exponents and multipliers are those of the declared law.
 

@@ -73,7 +73,7 @@ def compare(name: str, method: str, widths: Sequence[int | None]) -> None:
 @pytest.mark.parametrize(
     "name", [name if name in IN_ALL_WIDTHS else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
 )
-@pytest.mark.sample(9)
+@pytest.mark.sample(4)
 def test_every_trajectory_is_the_single_run(name: str, method: str) -> None:
     compare(name, method, LANES if name in IN_ALL_WIDTHS else LANES[-1:])
 
@@ -139,6 +139,7 @@ def test_a_chain_whose_equations_are_solved_by_a_loop(t_eval: Any) -> None:
         pytest.param("sleigh with lines", LANES[:-1], marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.sample(12)
 def test_options(name: str, widths: list[int], span: tuple[float, float], options: dict[str, Any]) -> None:
     given = case(name)
     limited = "max_steps" in options
@@ -307,7 +308,7 @@ PERILS = {  # what differs from the others, and how the run ends
 
 @pytest.mark.parametrize("shift", range(3))
 @pytest.mark.parametrize("t_eval", [None, np.linspace(0, 2, 11)])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_failures_disturb_no_neighbour(t_eval: Any, shift: int) -> None:
     model, n = perils(), 24
     random = np.random.default_rng(shift)

@@ -102,7 +102,7 @@ def expected(name: str) -> ref.Reference:
     [(1, "-ffp-contract=off"), (1, FUSED), (8, FUSED)],
     ids=["plain", "fused", "fused-8"],
 )
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 def test_errors_are_below_two_ulp(build: Build, name: str, lanes: int, contract: str) -> None:
     """20,000 arguments against mpmath. Without contraction lanes have the scalar's bits (see below), so are skipped."""
     call = build("gcc", lanes, "native" if contract == FUSED else "", contract)
@@ -149,6 +149,7 @@ def test_bits_are_the_same(build: Build, compiler: str, lanes: int, level: str) 
 
 
 @pytest.mark.parametrize("contract", ["-ffp-contract=off", FUSED])
+@pytest.mark.sample(1)
 def test_sine_and_cosine_alone_have_the_bits_of_both(build: Build, contract: str) -> None:
     for lanes in (1, 8):
         call = build("gcc", lanes, "native" if contract == FUSED else "", contract)

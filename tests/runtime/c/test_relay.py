@@ -191,6 +191,7 @@ def test_snapshots_keep_the_sides(relay: Any, values: Sequence[float], kind: str
 
 
 @each
+@pytest.mark.sample(4)
 def test_co_simulation(fmu: Fmu, values: Sequence[float]) -> None:
     with fmu.instance("CoSimulation") as instance:
         assert stepped(instance, fmu, values) == counted(values)
@@ -235,6 +236,7 @@ def access(instance: Any, fmu: Fmu) -> tuple[Any, Any]:
 
 @each
 @pytest.mark.parametrize("event_mode", [False, True], ids=["jumps in Event Mode", "jumps in a step"])
+@pytest.mark.sample(6)
 def test_model_exchange(fmu: Fmu, values: Sequence[float], event_mode: bool) -> None:
     seen: Counts = []
     with fmu.instance("ModelExchange") as instance:
@@ -275,6 +277,7 @@ def euler(instance: Any, fmu: Fmu, h: float) -> None:
 
 
 @each
+@pytest.mark.sample(3)
 def test_a_c_bundle_whose_runs_are_saved_and_restored(program: Path, values: Sequence[float]) -> None:
     text = called([program, "-1", *map(str, values)], program.parent)
     assert [tuple(map(float, line.split())) for line in text.splitlines()] == [(0, 0), *counted(values)]

@@ -70,7 +70,7 @@ def how(method: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("lanes", WIDTHS)
 @pytest.mark.parametrize("method", ["rk4", "dop853", "tsit5", "vern9"])
-@pytest.mark.sample(6)
+@pytest.mark.sample(2)
 def test_runs_are_those_of_steppers(method: str, lanes: int) -> None:
     """With inputs that change before some steps, durations that differ, and a step of no duration."""
     batch = sleighs(lanes=lanes, **how(method))

@@ -78,6 +78,7 @@ def by_scipy(source: Any, span: tuple[float, float], start: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.sample(6)
 def test_every_run_takes_them_without_calls(name: str) -> None:
     given, source = SOURCES[name]
     expected = by_scipy(source or given, SPAN, START)

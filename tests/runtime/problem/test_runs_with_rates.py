@@ -130,7 +130,7 @@ def test_friction_on_a_belt_with_a_driven_speed() -> None:
 # ---- many runs ----
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("method", ["dop853", "rk4"])
 def test_the_same_bits_in_lanes_and_threads(rated: Rated, method: str) -> None:
     given = {"u": (TIMES, rated.samples, "cubic")}
@@ -146,6 +146,7 @@ def test_the_same_bits_in_lanes_and_threads(rated: Rated, method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["dop853", "rk4"])
+@pytest.mark.sample(1)
 def test_numbers_with_rates_in_an_ensemble(method: str) -> None:
     options = {"method": method, **({"step": 0.01} if method == "rk4" else TOLERANCES)}
     second = np.array([0.5, 1.1, 0.7, -0.3, 0.2])
@@ -298,6 +299,7 @@ def test_batches(method: str) -> None:
         batch.set_inputs([0.4, 0.0])
 
 
+@pytest.mark.sample(1)
 def test_a_batch_and_a_stepper_are_told_the_derivatives_at_samples(rated: Rated) -> None:
     """Between them u is the parabola, or for a model without u'' the line, that they tell."""
     order = len(rated.model.inputs) - 1

@@ -158,6 +158,7 @@ def corrupted(name: str, share: float = 1e-3) -> Any:
 
 
 @pytest.mark.parametrize("name", RUNS)
+@pytest.mark.sample(6)
 def test_a_wrong_force_fails(name: str) -> None:
     model = corrupted(name)
     check = run(model, name, (0.0, 2.0), rtol=1e-8, atol=1e-8).audit()

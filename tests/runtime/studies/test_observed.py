@@ -315,6 +315,7 @@ def test_the_same_bits_in_any_lanes_and_threads(method: str) -> None:
 
 
 @pytest.mark.parametrize("lanes", [1, 8])
+@pytest.mark.sample(1)
 def test_states_and_steps_are_those_of_a_run_that_is_not_observed(lanes: int) -> None:
     """The interpolant alone adds calls of the right-hand side: three for each step of dop853."""
     for more in ({}, {"path": cg.series("x", times=[0.5, 1.7])}):

@@ -218,6 +218,7 @@ INTERSECTIONS = {  # conditions at the end, and their probabilities
 
 @pytest.mark.filterwarnings("ignore:the interval rests:RuntimeWarning")
 @pytest.mark.parametrize("name", ["independent", "correlated negatively, in other units"])
+@pytest.mark.sample(1)
 def test_intersections(name: str) -> None:
     """Steps that followed the share taken gave four fifths of the first; a tenth of the second was typical."""
     condition, exact = INTERSECTIONS[name]
