@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from pathlib import Path
@@ -60,6 +61,19 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@functools.cache
+def compiled(folder: Path, key: str, compiler: str, level: str) -> list[Path]:
+    """The objects of a bundle."""
+    sources = [f"{BUNDLES[key][0]}.c", "cg_runtime.c"][: 1 + (key != "b")]
+    objects = [folder / f"{key}_{source}_{compiler}{level}.o" for source in sources]
+    for source, made in zip(sources, objects, strict=True):
+        called(
+            [need(compiler), "-std=c99", *STRICT, *BITS, level, "-c", f"{key}/{source}", "-o", made], folder
+        )
+    return objects
+
+
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("together", [False, True], ids=["apart", "in one file"])
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "g++", "clang++"])
@@ -80,10 +94,7 @@ def test_three_bundles_in_one_program_each_run_their_own_code(
         for word in ("cg_", "CG_", f"{name}_model", f"{name.upper()}_", "chaplygin::") * together:
             text = re.sub(rf"\b{word}", f"{key.upper() if word.isupper() else key}_{word}", text)
         texts[key], lines = text, f'{lines}    printf("%.17g %s\\n", {key}_x(), {key}_said());\n'
-        for source in (f"{name}.c", "cg_runtime.c")[: 1 + (key != "b")]:
-            libraries.append(tmp_path / f"{key}_{source}.o")
-            own = [need(c), "-std=c99", *STRICT, *BITS, level, "-c", f"{key}/{source}", "-o", libraries[-1]]
-            called(own, bundles)
+        libraries += compiled(bundles, key, c, level)
     main = f"int main(void)\n{{\n{lines}    return 0;\n}}\n"
     declared = "".join(f"double {key}_x(void);\nconst char *{key}_said(void);\n" for key in BUNDLES)
     files = {"main": "".join(texts.values()) + main} if together else {**texts, "main": declared + main}
