@@ -92,8 +92,8 @@ def check(seed: int | None, n: int, folder: Path, widths: list[int]) -> int:
     return sum(len(found.t) for found in alone.t_events.values())
 
 
-def test_a_thousand_balls_bounce_beside_one_another(tmp_path: Path) -> None:
-    assert check(None, 1000, tmp_path, LANES[:1]) > 100_000
+def test_balls_bounce_beside_one_another(tmp_path: Path) -> None:
+    assert check(None, 300, tmp_path, LANES[:1]) > 30_000
 
 
 @pytest.mark.slow
