@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from c_runtime import STRICT
+from c_runtime import STRICT, run
 from integrations import need
 from lane_models import torque_sleigh
 from test_batch import NUMBERS, WIDTHS, N, starts
@@ -193,17 +193,11 @@ wanted = [e for e, _ in EXPRESSIONS.values()]
 program = companion(torque_sleigh()._equations(), wanted, fingerprint(wanted))
 print(companion_file(plan(program), "model", "command"))
 """
-    texts = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
-            check=True,
-            capture_output=True,
-        ).stdout
-        for seed in "0123"
-    }
+    path = os.pathsep.join(sys.path)
+    command = [sys.executable, "-c", program]
+    texts = {run(command, PYTHONHASHSEED=seed, PYTHONPATH=path) for seed in "0123"}
     assert len(texts) == 1
-    assert b"torque_sleigh_values_lanes" in texts.pop()
+    assert "torque_sleigh_values_lanes" in texts.pop()
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
