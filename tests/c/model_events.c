@@ -7,9 +7,6 @@
     double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p, const double *CG_RESTRICT u,           \
         double *CG_RESTRICT out, double *CG_RESTRICT work
 #define UNUSED (void)t, (void)x, (void)p, (void)u, (void)work
-#define HEAD(name_)                                                                                            \
-    .abi_version = CG_ABI_VERSION, .struct_size = sizeof(cg_model_t), .name = name_, .form = "by hand",        \
-    .digest = name_, .generator = "", .scalar = "float64", .independent = "t"
 #define KERNEL(model_, name_, length_) {#name_, "", CG_TAKES_STATE, length_, (cg_function_t)model_##_##name_}
 #define END {NULL, NULL, 0, 0, NULL}
 #define PARAMETER(name_, value_) {name_, "", "", value_, CG_PARAMETER, 0}
@@ -84,9 +81,6 @@ static int spring_guards(ARGUMENTS)
 #define CG_MODEL_RHS spring_rhs
 #define CG_MODEL_OPERATIONS 5
 #include "cg_inline.h"
-#define METHODS cg_inline_methods
-#else
-#define METHODS NULL
 #endif
 
 static const cg_variable_t spring_states[] = {STATE("x", 1.0, CG_COORDINATE), STATE("v", 0.0, CG_VELOCITY)};

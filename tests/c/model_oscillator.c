@@ -17,9 +17,6 @@ static int oscillator_rhs(double t, const double *CG_RESTRICT x, const double *C
 #define CG_MODEL_RHS oscillator_rhs
 #define CG_MODEL_OPERATIONS 5
 #include "cg_inline.h"
-#define METHODS cg_inline_methods
-#else
-#define METHODS NULL
 #endif
 
 static const cg_variable_t oscillator_states[] = {
@@ -30,13 +27,7 @@ static const cg_variable_t oscillator_parameters[] = {{"omega", "1/s", "", 1.0, 
 static const cg_variable_t oscillator_inputs[] = {{"tau", "N/kg", "", 0.0, CG_INPUT, 0}};
 
 const cg_model_t oscillator_model = {
-    .abi_version = CG_ABI_VERSION,
-    .struct_size = sizeof(cg_model_t),
-    .name = "oscillator",
-    .form = "by hand",
-    .digest = "",
-    .generator = "",
-    .scalar = "float64",
+    HEAD("oscillator"),
     .n_states = 2,
     .n_coordinates = 1,
     .n_parameters = 1,

@@ -43,9 +43,6 @@ static int probe_rhs(double t, const double *CG_RESTRICT x, const double *CG_RES
 #define CG_MODEL_RHS probe_rhs
 #define CG_MODEL_OPERATIONS 5
 #include "cg_inline.h"
-#define METHODS cg_inline_methods
-#else
-#define METHODS NULL
 #endif
 
 static const cg_variable_t probe_states[] = {{"x", "", "", 1.0, CG_COORDINATE, 0}};
@@ -53,13 +50,7 @@ static const cg_variable_t probe_parameters[] = {{"kind", "", "", 0.0, CG_PARAME
                                                  {"threshold", "", "", 1.0, CG_PARAMETER, 0}};
 
 const cg_model_t probe_model = {
-    .abi_version = CG_ABI_VERSION,
-    .struct_size = sizeof(cg_model_t),
-    .name = "probe",
-    .form = "by hand",
-    .digest = "",
-    .generator = "",
-    .scalar = "float64",
+    HEAD("probe"),
     .n_states = 1,
     .n_coordinates = 1,
     .n_parameters = 2,

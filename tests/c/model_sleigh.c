@@ -27,9 +27,6 @@ static int sleigh_rhs(double t, const double *CG_RESTRICT x, const double *CG_RE
 #define CG_MODEL_RHS sleigh_rhs
 #define CG_MODEL_OPERATIONS 20
 #include "cg_inline.h"
-#define METHODS cg_inline_methods
-#else
-#define METHODS NULL
 #endif
 
 static const cg_variable_t sleigh_states[] = {
@@ -42,13 +39,7 @@ static const cg_variable_t sleigh_parameters[] = {
 };
 
 const cg_model_t sleigh_model = {
-    .abi_version = CG_ABI_VERSION,
-    .struct_size = sizeof(cg_model_t),
-    .name = "sleigh",
-    .form = "by hand",
-    .digest = "",
-    .generator = "",
-    .scalar = "float64",
+    HEAD("sleigh"),
     .n_states = 5,
     .n_coordinates = 3,
     .n_parameters = 3,

@@ -93,13 +93,7 @@ static const cg_variable_t stiff_parameters[] = {{"kind", "", "", 0.0, CG_PARAME
 static const cg_variable_t stiff_inputs[] = {{"u", "", "", 0.0, CG_INPUT, 0}};
 
 const cg_model_t stiff_model = {
-    .abi_version = CG_ABI_VERSION,
-    .struct_size = sizeof(cg_model_t),
-    .name = "stiff",
-    .form = "by hand",
-    .digest = "",
-    .generator = "",
-    .scalar = "float64",
+    HEAD("stiff"),
     .n_states = 2,
     .n_coordinates = 1,
     .n_parameters = 2,

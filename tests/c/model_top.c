@@ -29,9 +29,6 @@ static int top_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTR
 #define CG_MODEL_RHS top_rhs
 #define CG_MODEL_OPERATIONS 75
 #include "cg_inline.h"
-#define METHODS cg_inline_methods
-#else
-#define METHODS NULL
 #endif
 
 static const cg_variable_t top_states[] = {
@@ -48,13 +45,7 @@ static const cg_variable_t top_parameters[] = {
 };
 
 const cg_model_t top_model = {
-    .abi_version = CG_ABI_VERSION,
-    .struct_size = sizeof(cg_model_t),
-    .name = "top",
-    .form = "by hand",
-    .digest = "",
-    .generator = "",
-    .scalar = "float64",
+    HEAD("top"),
     .n_states = 7,
     .n_coordinates = 4,
     .n_parameters = 8,

@@ -6,6 +6,15 @@
 
 #include <stddef.h>
 
+#define HEAD(name_)                                                                                            \
+    .abi_version = CG_ABI_VERSION, .struct_size = sizeof(cg_model_t), .name = name_, .form = "by hand",        \
+    .digest = name_, .generator = "", .scalar = "float64", .independent = "t"
+#ifdef CHAPLYGIN_INLINE_METHODS /* each model then includes cg_inline.h */
+#define METHODS cg_inline_methods
+#else
+#define METHODS NULL
+#endif
+
 extern const cg_model_t oscillator_model;
 extern const cg_model_t top_model;
 extern const cg_model_t sleigh_model;
