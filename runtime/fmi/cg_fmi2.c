@@ -64,15 +64,8 @@ fmi2Component fmi2Instantiate(fmi2String instanceName, fmi2Type fmuType, fmi2Str
 
 void fmi2FreeInstance(void *instance) { cg_fmu_delete(instance); }
 
-fmi2Status fmi2SetDebugLogging(void *instance, fmi2Boolean loggingOn, size_t nCategories,
-                               const fmi2String categories[])
-{
-    CG_REQUIRE(CG_FMU_EITHER, CG_FMU_ANY)
-    (void)nCategories;
-    (void)categories;
-    fmu->logging = loggingOn != fmi2False;
-    return fmi2OK;
-}
+CG_CALL(fmi2SetDebugLogging, (void *instance, fmi2Boolean loggingOn, size_t nCategories, const fmi2String categories[]),
+        CG_FMU_EITHER, CG_FMU_ANY, ((void)nCategories, (void)categories, fmu->logging = loggingOn != fmi2False, CG_FMU_OK))
 
 CG_CALL(fmi2SetupExperiment, (void *instance, fmi2Boolean toleranceDefined, fmi2Real tolerance, fmi2Real startTime,
         fmi2Boolean stopTimeDefined, fmi2Real stopTime), CG_FMU_EITHER, CG_FMU_INSTANTIATED,

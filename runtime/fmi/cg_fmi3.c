@@ -115,41 +115,22 @@ fmi3Instance fmi3InstantiateScheduledExecution(
 
 void fmi3FreeInstance(void *instance) { cg_fmu_delete(instance); }
 
-fmi3Status fmi3SetDebugLogging(void *instance, fmi3Boolean loggingOn, size_t nCategories,
-                               const fmi3String categories[])
-{
-    CG_REQUIRE(CG_FMU_EITHER, CG_FMU_ANY)
-    (void)nCategories;
-    (void)categories;
-    fmu->logging = loggingOn;
-    return fmi3OK;
-}
+CG_CALL(fmi3SetDebugLogging, (void *instance, fmi3Boolean loggingOn, size_t nCategories, const fmi3String categories[]),
+        CG_FMU_EITHER, CG_FMU_ANY, ((void)nCategories, (void)categories, fmu->logging = loggingOn, CG_FMU_OK))
 
 /* ---- modes ---- */
 
-fmi3Status fmi3EnterInitializationMode(void *instance, fmi3Boolean toleranceDefined, fmi3Float64 tolerance,
-                                       fmi3Float64 startTime, fmi3Boolean stopTimeDefined, fmi3Float64 stopTime)
-{
-    CG_REQUIRE(CG_FMU_EITHER, CG_FMU_INSTANTIATED)
-    const int status = cg_fmu_setup(fmu, toleranceDefined, tolerance, startTime, stopTimeDefined, stopTime);
-    if (status == CG_FMU_OK) {
-        fmu->memory.phase = CG_FMU_INITIALIZING;
-    }
-    return (fmi3Status)status;
-}
-
+CG_CALL(fmi3EnterInitializationMode, (void *instance, fmi3Boolean toleranceDefined, fmi3Float64 tolerance,
+        fmi3Float64 startTime, fmi3Boolean stopTimeDefined, fmi3Float64 stopTime), CG_FMU_EITHER, CG_FMU_INSTANTIATED,
+        cg_fmu_setup(fmu, toleranceDefined, tolerance, startTime, stopTimeDefined, stopTime) != CG_FMU_OK
+            ? CG_FMU_ERROR : (fmu->memory.phase = CG_FMU_INITIALIZING, CG_FMU_OK))
 CG_CALL(fmi3ExitInitializationMode, (void *instance), CG_FMU_EITHER, CG_FMU_INITIALIZING,
         cg_fmu_start(fmu, fmu->co_simulation && !fmu->event_mode ? CG_FMU_STEP : CG_FMU_EVENT))
 
-fmi3Status fmi3EnterEventMode(void *instance)
-{
-    CG_REQUIRE(CG_FMU_EITHER, CG_FMU_CONTINUOUS | CG_FMU_STEP)
-    if (fmu->co_simulation && !fmu->event_mode) {
-        return (fmi3Status)cg_fmu_say(fmu, CG_FMU_ERROR, "the instance was created without Event Mode");
-    }
-    fmu->memory.phase = CG_FMU_EVENT;
-    return fmi3OK;
-}
+CG_CALL(fmi3EnterEventMode, (void *instance), CG_FMU_EITHER, CG_FMU_CONTINUOUS | CG_FMU_STEP,
+        fmu->co_simulation && !fmu->event_mode
+            ? cg_fmu_say(fmu, CG_FMU_ERROR, "the instance was created without Event Mode")
+            : (fmu->memory.phase = CG_FMU_EVENT, CG_FMU_OK))
 
 CG_MODE(fmi3EnterContinuousTimeMode, CG_FMU_EXCHANGE, CG_FMU_EVENT, CG_FMU_CONTINUOUS)
 CG_MODE(fmi3EnterStepMode, CG_FMU_SIMULATION, CG_FMU_EVENT, CG_FMU_STEP)

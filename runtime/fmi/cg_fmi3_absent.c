@@ -8,10 +8,8 @@
 static fmi3Status cg_fmi3_absent_say(fmi3Instance instance, size_t n, const char *function)
 {
     const cg_fmu_t *const fmu = instance;
-    if (cg_fmu_require(fmu, CG_FMU_EITHER, CG_FMU_ANY, function) != CG_FMU_OK) {
-        return fmi3Error;
-    }
-    return (fmi3Status)cg_fmu_none(fmu, n, function);
+    const int status = cg_fmu_require(fmu, CG_FMU_EITHER, CG_FMU_ANY, function);
+    return (fmi3Status)(status == CG_FMU_OK ? cg_fmu_none(fmu, n, function) : status);
 }
 
 /* A function that fails if it is asked for n > 0 variables. At the end, `(void)` of each argument that is not used. */

@@ -66,8 +66,8 @@ static int cg_fmu_arrays(cg_fmu_t *fmu)
 {
     const cg_model_t *const model = cg_fmu_type.model;
     const size_t indicators = (size_t)fmu->count[CG_FMU_INDICATOR], known = (size_t)fmu->n_known;
-    const int32_t lengths[4] = {model->n_outputs, model->n_invariants, model->n_guards + 5 * model->n_contacts,
-                                3 * model->n_consistency};
+    const int32_t lengths[4] = {model->n_outputs, model->n_invariants, 3 * model->n_consistency,
+                                model->n_guards + 5 * model->n_contacts + model->n_modes};
     size_t most = known; /* no less than the number of states */
     for (int i = 0; i < 4; i++) {
         most = (size_t)lengths[i] > most ? (size_t)lengths[i] : most;
@@ -218,9 +218,9 @@ static int cg_fmu_configure(cg_fmu_t *fmu)
 int cg_fmu_start(cg_fmu_t *fmu, int next)
 {
     const double *p;
-    int status = cg_fmu_consistent(fmu);
+    int status = cg_fmu_configure(fmu);
     if (status == CG_FMU_OK) {
-        status = cg_fmu_configure(fmu);
+        status = cg_fmu_consistent(fmu);
     }
     if (status != CG_FMU_OK) {
         return status;

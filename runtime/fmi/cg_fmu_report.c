@@ -1,15 +1,14 @@
 /* cg_fmu_report.c: what an instance tells its importer: messages, refusals and failures; see cg_fmu.h. */
 #include "cg_fmu.h"
+#include "cg_precision.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
-/* Residuals at the start, as fractions of their terms: as in chaplygin/runtime/problem/consistency.py. */
-#define CG_FMU_WARN 1e-8
-#define CG_FMU_REFUSE 1e-4
-#define CG_FMU_REFUSE_LENGTH 0.1
-#define CG_FMU_FLOOR 1e8
+#define CG_FMU_WARN 1e-8  /* of the magnitudes of its terms, a residual that causes a warning */
+#define CG_FMU_LOOSE 1e-3 /* the tolerance of a run that has none */
 
 int cg_fmu_say(const cg_fmu_t *fmu, int status, const char *format, ...)
 {
@@ -59,27 +58,46 @@ int cg_fmu_failed(const cg_fmu_t *fmu, int status, const char *where)
                       cg_status_text(status));
 }
 
-/* An error if the length of a joint's quaternion is far from 1. */
-static int cg_fmu_report_unit(const cg_fmu_t *fmu)
+/* A residual {value, size of its terms, of its change with the states} by the tolerances of the run, as in
+ * chaplygin/runtime/problem/consistency.py: nothing, a warning or an error. loose: nothing moves the state back. */
+static int cg_fmu_report_off(const cg_fmu_t *fmu, const double *row, int loose)
 {
-    const cg_variable_t *const states = fmu->model.states;
-    for (int32_t i = 0; i < fmu->model.n_states - 3; i++) {
-        if (!(states[i].flags & CG_QUATERNION)) {
-            continue;
-        }
-        const double *const q = fmu->run->x + i;
-        const double square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
-        const double share = fabs(square - 1.0) / (square + 1.0);
-        if (share <= CG_FMU_WARN) {
-            continue;
-        }
-        const int fatal = !(share <= CG_FMU_REFUSE_LENGTH);
-        const int status = cg_fmu_say(fmu, fatal ? CG_FMU_ERROR : CG_FMU_WARNING,
-                                      "%s, %s, %s, %s must be a quaternion of length 1, and its length is %.12g",
-                                      states[i].name, states[i + 1].name, states[i + 2].name, states[i + 3].name,
-                                      sqrt(square));
-        if (fatal) {
-            return status;
+    const double off = fabs(row[0]), atol = fmu->memory.solver[CG_FMU_ATOL], least = fmin(atol, CG_ATOL);
+    const double size = fmax(row[1], CG_LEAST_TERMS * least * row[2]);
+    const double tolerance = fmax(fmu->memory.solver[CG_FMU_RTOL] * row[1], atol * row[2]);
+    const double most = loose ? fmax(tolerance, CG_FMU_LOOSE * fmax(row[1], least / CG_ATOL * row[2])) : tolerance;
+    return off <= fmax(CG_FMU_WARN * size, 10.0 * tolerance) ? CG_FMU_OK
+        : off <= fmax(CG_REFUSED * size, 100.0 * most) ? CG_FMU_WARNING : CG_FMU_ERROR;
+}
+
+/* The length of a joint's quaternion q, which no step moves back. */
+static int cg_fmu_report_unit(const cg_fmu_t *fmu, const cg_variable_t *name, const double *q)
+{
+    const double square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+    const double row[3] = {square - 1.0, square + 1.0, square + 1.0};
+    const int off = name->flags & CG_QUATERNION ? cg_fmu_report_off(fmu, row, 1) : CG_FMU_OK;
+    static const char *const format = "%s, %s, %s, %s must be a quaternion of length 1, and its length is %.12g";
+    return off == CG_FMU_OK ? off : cg_fmu_say(fmu, off, format, name->name, name[1].name, name[2].name, name[3].name,
+                                               sqrt(square));
+}
+
+/* Whether each contact, all of them slipping forwards, holds its slip. */
+static int cg_fmu_report_friction(const cg_fmu_t *fmu, const cg_model_t *model)
+{
+    const cg_run_t *const run = fmu->run;
+    double *const modes = run->u + model->n_inputs, *const row = fmu->value, *const kept = row + 5 * model->n_contacts;
+    memcpy(kept, modes, sizeof(double) * (size_t)model->n_modes);
+    for (int32_t i = 0; i < model->n_modes; i++) {
+        modes[i] = 1.0;
+    }
+    const int status = model->contacts_fn(run->t, run->x, run->p, run->u, row, run->work);
+    memcpy(modes, kept, sizeof(double) * (size_t)model->n_modes);
+    for (int32_t i = 0; i < model->n_contacts && status == CG_OK; i++) {
+        const double force = row[5 * i + 1], normal = row[5 * i + 4];
+        const double mu = (model->contacts[i].sign < 0 || normal > 0.0 ? -force : force) / fabs(normal);
+        if (mu < 0.0 || row[5 * i + 2] < 0.0) {
+            return cg_fmu_say(fmu, CG_FMU_ERROR, "contact %s: mu = %g is negative, or less than what drives its slip",
+                              model->contacts[i].name, mu);
         }
     }
     return CG_FMU_OK;
@@ -89,33 +107,26 @@ int cg_fmu_consistent(cg_fmu_t *fmu)
 {
     const cg_model_t *const model = &fmu->model;
     cg_run_t *const run = fmu->run;
-    if (cg_fmu_report_unit(fmu) != CG_FMU_OK) {
-        return CG_FMU_ERROR;
+    const int loose = !fmu->co_simulation || (!run->adaptive && run->correction == NULL);
+    int worst = model->n_contacts == 0 ? CG_FMU_OK : cg_fmu_report_friction(fmu, cg_fmu_type.model);
+    for (int32_t i = 0; i < model->n_states - 3 && worst < CG_FMU_ERROR; i++) {
+        worst = cg_fmu_report_unit(fmu, model->states + i, run->x + i);
     }
-    if (model->consistency == NULL) {
-        return CG_FMU_OK;
-    }
-    int status = model->consistency(run->t, run->x, run->p, run->u, fmu->value, run->work);
+    const int checked = worst < CG_FMU_ERROR && model->consistency != NULL;
+    const int status = checked ? model->consistency(run->t, run->x, run->p, run->u, fmu->value, run->work) : CG_OK;
     if (status != CG_OK) {
         return cg_fmu_failed(fmu, status, "the constraints");
     }
+    static const char *const format = "the state is off a constraint: %s = %g, which should be 0";
     const double *row = fmu->value;
-    for (int32_t i = 0; i < model->n_invariants; i++) {
+    for (int32_t i = 0; i < model->n_invariants && worst < CG_FMU_ERROR; i++) {
         const cg_variable_t *const found = &model->invariants[i];
-        if (!(found->flags & CG_ZERO_AT_START)) {
-            continue;
+        if (found->flags & CG_ZERO_AT_START) {
+            const int off = cg_fmu_report_off(fmu, row, loose);
+            const int said = found->kind == CG_RESIDUAL ? off : CG_FMU_WARNING;
+            worst = off == CG_FMU_OK ? off : cg_fmu_say(fmu, said, format, found->name, row[0]);
+            row += 3;
         }
-        const double least = CG_FMU_FLOOR * CG_FMU_DEFAULT_TOLERANCE * row[2];
-        const double share = fabs(row[0]) / (row[1] > least ? row[1] : least);
-        if (row[0] != 0.0 && !(share <= CG_FMU_WARN)) {
-            const int fatal = found->kind == CG_RESIDUAL && !(share <= CG_FMU_REFUSE);
-            status = cg_fmu_say(fmu, fatal ? CG_FMU_ERROR : CG_FMU_WARNING,
-                                "the state is off a constraint: %s = %g, which should be 0", found->name, row[0]);
-            if (fatal) {
-                return status;
-            }
-        }
-        row += 3;
     }
-    return CG_FMU_OK;
+    return worst == CG_FMU_ERROR ? worst : CG_FMU_OK;
 }

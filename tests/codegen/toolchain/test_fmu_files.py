@@ -9,8 +9,10 @@ import re
 import shutil
 import subprocess
 import sys
+import warnings
 import xml.etree.ElementTree as ET
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -267,7 +269,9 @@ def test_wrong_calls_give_errors_that_name_the_entry(block: Fmu, capfd: Any) -> 
         instance.doStep(0.5, 0.5)
 
 
-def test_a_start_off_a_constraint_is_refused(capfd: Any, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def on_circle(tmp_path_factory: Any) -> Fmu:
+    """A point on a circle, whose coordinates are both states."""
     x, y = cg.coordinates("x y")
     m, length = cg.parameters("m l", positive=True)
     rates = cg.rate(x) ** 2 + cg.rate(y) ** 2
@@ -275,11 +279,16 @@ def test_a_start_off_a_constraint_is_refused(capfd: Any, tmp_path: Path) -> None
         "on_circle", coordinates=[x, y], kinetic=m * rates / 2, potential=m * y, holonomic=[x**2 + y**2 - length**2],
         example={x: 1, y: 0, m: 1, length: 1},
     )  # fmt: skip
-    model = system.compile("multipliers")
+    model, folder = system.compile("multipliers"), tmp_path_factory.mktemp("circle")
     start = {"x": 0.6, "y": -0.8, "x_dot": 0.0, "y_dot": 0.0}
-    path = model.export_fmu(tmp_path / "c.fmu", "2.0", initial=start, parameters={"m": 1, "l": 1})
-    fmpy.extract(os.fspath(path), os.fspath(tmp_path / "c"))
-    fmu = Fmu(None, model, os.fspath(path), os.fspath(tmp_path / "c"), "2.0")
+    given = {"initial": start, "parameters": {"m": 1, "l": 1}}
+    path = model.export_fmu(folder / "c.fmu", "2.0", **given)
+    fmpy.extract(os.fspath(path), os.fspath(folder / "c"))
+    return Fmu(given, model, os.fspath(path), os.fspath(folder / "c"), "2.0")
+
+
+def test_a_start_off_a_constraint_is_refused(on_circle: Fmu, capfd: Any) -> None:
+    fmu, model = on_circle, on_circle.model
     with fmu.instance("CoSimulation", start=False) as instance:
         instance.setReal(fmu.references(["x"]), [0.7])
         refused(
@@ -317,6 +326,48 @@ def test_a_quaternion_of_a_joint_has_length_1_at_the_start(capfd: Any, tmp_path:
         instance.setReal(fmu.references(["bob_q0"]), [1.02])
         instance.exitInitializationMode()
         assert said + "1.02" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["CoSimulation", "ModelExchange"])
+def test_friction_that_drives_its_slip_is_refused(kind: str, capfd: Any, tmp_path: Path) -> None:
+    x, mu = cg.coordinates("x"), cg.parameters("mu")
+    floor = cg.Coulomb("floor", slip=cg.rate(x), normal=10, mu=mu)
+    model = cg.System("slid", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, contacts=[floor]).compile()
+    start = {"initial": {"x": 0.0, "x_dot": 1.0}, "parameters": {"mu": 0.3}}
+    path = model.export_fmu(tmp_path / "s.fmu", "2.0", **start)
+    fmpy.extract(os.fspath(path), os.fspath(tmp_path / "s"))
+    fmu = Fmu(None, model, os.fspath(path), os.fspath(tmp_path / "s"), "2.0")
+    with fmu.instance(kind, start=False) as instance:
+        instance.setReal(fmu.references(["mu"]), [-0.3])
+        refused(fmu, capfd, r"contact floor: mu = -0\.3 is negative", begin, instance, "2.0")
+        instance.setReal(fmu.references(["mu"]), [0.0])
+        instance.exitInitializationMode()
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "off"), [(1e-3, 1e-3), (1e-3, 1e-2), (1e-3, 0.3), (1e-9, 1e-3), (1e-9, 1e-6)]
+)
+def test_a_start_is_as_near_to_its_constraints_as_the_tolerance_explains(
+    tolerance: float, off: float, on_circle: Fmu, capfd: Any
+) -> None:
+    """10 tolerances are not worth a word and 100 are refused, of the terms of x^2 + y^2 - l^2 or of their change."""
+    x, y = 0.6 + off, 0.8
+    residual, terms, slopes = x * x + y * y - 1, x * x + y * y + 1, 2 * x + 2 * y
+    allowed = tolerance * max(terms, slopes)
+    refuses = residual > max(1e-4 * terms, 100 * allowed)
+    warns = residual > max(1e-8 * terms, 10 * allowed)
+    with on_circle.instance("CoSimulation", start=False) as instance:
+        instance.setReal(on_circle.references(["x"]), [x])
+        if refuses:
+            refused(on_circle, capfd, "the state is off a constraint", begin, instance, "2.0", tolerance)
+        else:
+            begin(instance, "2.0", tolerance)
+            assert ("off a constraint" in capfd.readouterr().out) == warns
+    given = on_circle.example["initial"] | {"x": x}, on_circle.example["parameters"]
+    told = pytest.warns(cg.ConsistencyWarning) if warns else nullcontext()
+    with warnings.catch_warnings(), pytest.raises(cg.ArgumentError) if refuses else told:
+        warnings.simplefilter("error" if not warns else "always", cg.ConsistencyWarning)
+        on_circle.model.integrate((0, 1e-3), *given, rtol=tolerance, atol=tolerance)
 
 
 # ---- refusals in Python ----
