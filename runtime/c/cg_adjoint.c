@@ -287,7 +287,7 @@ static int cg_adjoint_back(cg_adjoint_t *a, const cg_parts_t *parts, const cg_ta
             }
         }
         if (some || more > 0) {
-            status = cg_adjoint_noted(a, cg_run_inputs(a->run, t, parts->y), "rhs", t);
+            status = cg_adjoint_noted(a, cg_evaluate_run_inputs(a->run, t, parts->y), "rhs", t);
         }
         if (some && status == CG_OK) {
             status = cg_adjoint_transposed(a, parts, t, l);
@@ -315,7 +315,7 @@ static int cg_adjoint_back_to_unmoved(cg_adjoint_t *a, const cg_parts_t *parts, 
     const double t = step->t + step->h;
     int status = CG_OK;
     cg_adjoint_advance(a, step, a->tableau->b, a->tableau->n_stages, parts->y);
-    status = cg_run_inputs(a->run, t, parts->y);
+    status = cg_evaluate_run_inputs(a->run, t, parts->y);
     for (int32_t i = 1; i < count && status == CG_OK; i++) {
         double *const y = parts->y + (ptrdiff_t)i * run->n_own;
         status = ((cg_kernel_t)a->move->function)(t, y - run->n_own, run->p, run->u, y, parts->rest);
@@ -349,7 +349,7 @@ static int cg_adjoint_take_back(cg_adjoint_t *a)
         step.x = run->x_old;
     }
     if (run->signals != NULL) {
-        cg_run_segment(run, step.t);
+        cg_driver_segment(run, step.t);
     }
     if (status == CG_OK && trail->n_moved[k] > 0) {
         status = cg_adjoint_back_to_unmoved(a, &parts, &step, trail->n_moved[k]);

@@ -15,10 +15,10 @@ enum { CG_PROBES = 18 };         /* times, each CG_FURTHER times the one before 
 #define CG_MOMENTS 1e4           /* the same before the first step, in moments */
 #define CG_LOCATED_OFF 1e3       /* of its rounding error: by so much a kink may be off zero where it is located */
 
-int cg_detector_later(cg_run_t *run, int32_t only, double *moment)
+int cg_ahead_later(cg_run_t *run, int32_t only, double *moment)
 {
     cg_detector_t *const detector = run->detector;
-    int status = cg_run_derivative(run);
+    int status = cg_evaluate_derivative(run);
     if (status != CG_OK) {
         return status;
     }
@@ -28,7 +28,7 @@ int cg_detector_later(cg_run_t *run, int32_t only, double *moment)
         detector->x[i] = run->x[i] + *moment * run->f[i];
     }
     status = cg_detector_evaluate(run, run->t + *moment, detector->x, only, detector->values);
-    const int back = cg_run_inputs(run, run->t, run->x);
+    const int back = cg_evaluate_run_inputs(run, run->t, run->x);
     return status != CG_OK ? status : back;
 }
 
@@ -87,7 +87,7 @@ static void cg_ahead_rounding_of_time(cg_run_t *run, int32_t first)
     cg_detector_t *const detector = run->detector;
     double *const noise = detector->noise, moment = 1.0;
     const int32_t n = cg_ahead_guards(run);
-    if (n > first && cg_detector_later(run, 0, &moment) != CG_OK) { /* a failure is that of the next step */
+    if (n > first && cg_ahead_later(run, 0, &moment) != CG_OK) { /* a failure is that of the next step */
         memcpy(detector->values, detector->end, sizeof(double) * (size_t)n);
     }
     for (int32_t i = first; i < n; i++) {
@@ -117,7 +117,7 @@ static int cg_ahead_flow(cg_run_t *run, double s, double *guards)
         for (int32_t i = 0; i < run->n && stage > 0; i++) {
             x[i] = run->x[i] + part[stage] * s * k[i];
         }
-        status = stage > 0 ? cg_run_probe(run, run->t + part[stage] * s, x, k) : CG_OK;
+        status = stage > 0 ? cg_evaluate_probe(run, run->t + part[stage] * s, x, k) : CG_OK;
         for (int32_t i = 0; i < run->n; i++) {
             sum[i] += weight[stage] * k[i];
         }
@@ -125,7 +125,7 @@ static int cg_ahead_flow(cg_run_t *run, double s, double *guards)
     for (int32_t i = 0; i < run->n; i++) {
         x[i] = run->x[i] + s / 6.0 * sum[i];
     }
-    status = status == CG_OK ? cg_run_inputs(run, run->t + s, x) : status;
+    status = status == CG_OK ? cg_evaluate_run_inputs(run, run->t + s, x) : status;
     return status != CG_OK ? status : cg_detector_guards_by_side(run, cg_time_of_model(run, run->t + s), x, guards);
 }
 
@@ -195,7 +195,7 @@ int cg_ahead_look(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     const int32_t n = cg_ahead_guards(run);
-    const int status = cg_run_derivative(run);
+    const int status = cg_evaluate_derivative(run);
     if (status != CG_OK) {
         return status;
     }
@@ -217,7 +217,7 @@ int cg_ahead_look(cg_run_t *run)
             cg_ahead_see(&detector->leaving[i], s, detector->guards[i], detector->noise[i], detector->kept[i]);
         }
     }
-    return cg_run_inputs(run, run->t, run->x);
+    return cg_evaluate_run_inputs(run, run->t, run->x);
 }
 
 /* ---- contacts on kinks ---- */
@@ -247,7 +247,7 @@ static int cg_ahead_on_kinks(cg_run_t *run, double *on)
 static double cg_ahead_leaves(cg_run_t *run, const double *on)
 {
     cg_detector_t *const detector = run->detector;
-    if (cg_run_derivative(run) != CG_OK) {
+    if (cg_evaluate_derivative(run) != CG_OK) {
         return 0.0;
     }
     memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
@@ -296,7 +296,7 @@ static int cg_ahead_choose_between(cg_run_t *run, double *ahead)
     }
     *ahead = memcmp(modes, kept, bytes) != 0 ? s : 0.0;
     memcpy(detector->free, free, places);
-    return cg_run_inputs(run, run->t, run->x);
+    return cg_evaluate_run_inputs(run, run->t, run->x);
 }
 
 int cg_ahead_choose_modes(cg_run_t *run, double *ahead)
@@ -317,9 +317,9 @@ int cg_ahead_leave(cg_run_t *run, double ahead)
 {
     cg_detector_t *const detector = run->detector;
     const double t = run->t + run->direction * ahead;
-    int status = cg_run_derivative(run);
+    int status = cg_evaluate_derivative(run);
     status = status == CG_OK ? cg_ahead_flow(run, run->direction * ahead, detector->guards) : status;
-    status = status == CG_OK ? cg_run_probe(run, t, detector->flow, run->f) : status;
+    status = status == CG_OK ? cg_evaluate_probe(run, t, detector->flow, run->f) : status;
     status = status == CG_OK ? cg_detector_evaluate(run, t, detector->flow, -1, detector->values) : status;
     for (int32_t i = run->model->n_events; i < detector->n_observed && status == CG_OK; i++) {
         const int kink = i < detector->n_guards;
@@ -334,6 +334,6 @@ int cg_ahead_leave(cg_run_t *run, double ahead)
         memcpy(run->x, detector->flow, sizeof(double) * (size_t)run->n_own);
         detector->have_end = 1;
     }
-    const int back = cg_run_inputs(run, run->t, run->x);
+    const int back = cg_evaluate_run_inputs(run, run->t, run->x);
     return status != CG_OK ? status : back;
 }

@@ -74,7 +74,7 @@ void cg_batch_start(const cg_batch_t *batch, cg_run_t *run, int64_t column)
     const cg_model_t *const model = batch->model;
     int status = cg_batch_column_begin(batch, run, column, *cg_batch_at(batch, CG_BATCH_T, column));
     if (status == CG_OK && model->n_hoisted > 0) {
-        status = cg_run_hoist(run);
+        status = cg_evaluate_run_hoist(run);
         cg_gather(cg_batch_at(batch, CG_BATCH_P, column), batch->stride, run->p, 1,
                   model->n_parameters + model->n_hoisted);
     }
@@ -198,8 +198,8 @@ static void cg_batch_inputs_load(cg_lanes_run_t *run)
     for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
         for (int32_t lane = 0; run->signals[i].kind == CG_SIGNAL_MOVING && lane < run->lanes; lane++) {
             cg_segment_t segment;
-            cg_signal_moving(run->model, i, run->t[lane], run->u + lane, run->lanes, &segment);
-            cg_lane_put_segment(run, lane, i, &segment);
+            cg_evaluate_moving(run->model, i, run->t[lane], run->u + lane, run->lanes, &segment);
+            cg_lanes_put_segment(run, lane, i, &segment);
         }
     }
 }
@@ -249,7 +249,7 @@ static int cg_batch_columns_serve(const cg_batch_t *batch, cg_lanes_run_t *run, 
     }
     for (int32_t lane = 0; lane < run->lanes; lane++) {
         if (attention >> lane & 1u && run->active[lane]) {
-            int64_t status = cg_lane_status(run, lane, (int)run->status[lane]);
+            int64_t status = cg_lanes_status(run, lane, (int)run->status[lane]);
             const int there = run->t[lane] == run->t_stop[lane];
             if (status == CG_OK && !there && run->n_trials[lane] >= most) {
                 status = CG_TOO_MANY_STEPS;
@@ -262,7 +262,7 @@ static int cg_batch_columns_serve(const cg_batch_t *batch, cg_lanes_run_t *run, 
     const int32_t occupied = cg_lanes_occupied(run);
     for (int32_t lane = 0; occupied >= 0 && lane < run->lanes; lane++) {
         if (attention >> lane & 1u && !run->active[lane]) {
-            cg_lane_imitate(run, lane, occupied);
+            cg_lanes_imitate(run, lane, occupied);
         }
     }
     return occupied >= 0;

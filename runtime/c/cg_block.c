@@ -26,7 +26,7 @@ static size_t cg_block_layout(cg_run_t *run, char *base, const cg_model_t *model
     run->u_value = cg_take(base, &offset, run->n_u);
     run->u_slope = cg_take(base, &offset, run->n_u);
     run->u_curve = cg_take(base, &offset, CG_CURVE * run->n_u);
-    const size_t rated = (size_t)(cg_signal_rated(model) ? model->n_inputs : 0);
+    const size_t rated = (size_t)(cg_evaluate_rated(model) ? model->n_inputs : 0);
     run->moving = (cg_signal_t *)cg_take_bytes(base, &offset, sizeof(cg_signal_t) * rated);
     run->work = cg_take(base, &offset, model->n_work);
     run->x_start = cg_take(base, &offset, run->ld);
@@ -44,7 +44,7 @@ static size_t cg_block_layout(cg_run_t *run, char *base, const cg_model_t *model
 static void cg_block_put_moving(cg_run_t *run)
 {
     const cg_model_t *const model = run->model;
-    for (int32_t i = 0; cg_signal_rated(model) && i < model->n_inputs; i++) {
+    for (int32_t i = 0; cg_evaluate_rated(model) && i < model->n_inputs; i++) {
         const int has_rate = i + 1 < model->n_inputs && model->inputs[i + 1].flags & CG_RATE;
         memset(&run->moving[i], 0, sizeof run->moving[i]);
         run->moving[i].kind = has_rate || model->inputs[i].flags & CG_RATE ? CG_SIGNAL_MOVING : CG_SIGNAL_CONSTANT;
@@ -142,7 +142,7 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
         run->u[i] = example == example ? example : 0.0; /* NaN: none is declared */
     }
     cg_block_put_moving(run);
-    run->signals = cg_signal_rated(model) ? run->moving : NULL;
+    run->signals = cg_evaluate_rated(model) ? run->moving : NULL;
     run->rtol = CG_RTOL;
     run->max_step = HUGE_VAL;
     run->max_steps = INT64_MAX;

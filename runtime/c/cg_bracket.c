@@ -308,7 +308,7 @@ static double cg_bracket_beside_jump(const cg_run_t *run, int32_t index)
     return (-detector->noise[index] - since) / fabs(run->t - run->t_old);
 }
 
-int cg_detector_bracket(cg_run_t *run, int32_t index, double upto)
+int cg_bracket_find(cg_run_t *run, int32_t index, double upto)
 {
     cg_detector_t *const detector = run->detector;
     const double length = fabs(run->t - run->t_old);

@@ -193,7 +193,7 @@ static int cg_corners_piece(cg_cuts_t *cuts, const cg_guard_t *guard, double a, 
     return CG_OK;
 }
 
-int cg_cuts_add(cg_cuts_t *cuts, const cg_guard_t *guard, double first, double last)
+int cg_corners_add(cg_cuts_t *cuts, const cg_guard_t *guard, double first, double last)
 {
     double v[CG_NODES];
     int left = CG_MOST_SAMPLES;
@@ -208,7 +208,7 @@ int cg_cuts_add(cg_cuts_t *cuts, const cg_guard_t *guard, double first, double l
     return cg_corners_piece(cuts, guard, 0.0, 1.0, v, 0, &left);
 }
 
-void cg_cuts_order(cg_cuts_t *cuts)
+void cg_corners_order(cg_cuts_t *cuts)
 {
     for (int32_t i = 1; i < cuts->n; i++) {
         const double lo = cuts->lo[i], hi = cuts->hi[i];

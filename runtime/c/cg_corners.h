@@ -26,9 +26,9 @@ typedef struct cg_guard {
 } cg_guard_t;
 
 /* Adds the sign changes of a guard, with the values `first` and `last` at the ends of the step. */
-int cg_cuts_add(cg_cuts_t *cuts, const cg_guard_t *guard, double first, double last);
+int cg_corners_add(cg_cuts_t *cuts, const cg_guard_t *guard, double first, double last);
 
 /* Sorts the cuts, and joins those that overlap. */
-void cg_cuts_order(cg_cuts_t *cuts);
+void cg_corners_order(cg_cuts_t *cuts);
 
 #endif /* CG_CORNERS_H */

@@ -89,7 +89,7 @@ static int cg_correct_state(cg_run_t *run)
     return CG_UNCLOSED;
 }
 
-int cg_run_moved_back(cg_run_t *run, double t, const double *x, double *out)
+int cg_correct_moved_back(cg_run_t *run, double t, const double *x, double *out)
 {
     const int status = cg_correct_kernel(run, cg_time_of_model(run, t), x, out);
     for (int32_t i = 0; i < run->n_own; i++) {
@@ -98,7 +98,7 @@ int cg_run_moved_back(cg_run_t *run, double t, const double *x, double *out)
     return status;
 }
 
-int cg_run_left(cg_run_t *run, const double *before, double *residuals)
+int cg_correct_left(cg_run_t *run, const double *before, double *residuals)
 {
     const cg_model_t *const model = run->model;
     const int32_t n = model->consistency == NULL ? 0 : model->n_consistency;
@@ -121,8 +121,8 @@ int cg_run_left(cg_run_t *run, const double *before, double *residuals)
     return status;
 }
 
-int cg_failure(const cg_model_t *model, int status, double t, const double *x, const double *p, const double *u,
-               double *work)
+int cg_correct_failure(const cg_model_t *model, int status, double t, const double *x, const double *p, const double *u,
+                       double *work)
 {
     const cg_kernel_entry_t *const entry = cg_kernel(model, "rank");
     const double lost = status == CG_UNCLOSED ? CG_RANK_UNCLOSED : CG_RANK_LOST;
@@ -135,7 +135,7 @@ int cg_failure(const cg_model_t *model, int status, double t, const double *x, c
     return found == CG_OK && !(smallest > lost) ? CG_RANK_CHANGED : status; /* NaN: several are lost */
 }
 
-void cg_run_take_back(cg_run_t *run)
+void cg_correct_take_back(cg_run_t *run)
 {
     double *const x = run->x;
     double *const f = run->f;
@@ -149,12 +149,12 @@ void cg_run_take_back(cg_run_t *run)
     run->n_rejected++;
 }
 
-int cg_run_step(cg_run_t *run)
+int cg_correct_run_step(cg_run_t *run)
 {
     for (;;) {
         int status = run->step(run);
         if (status == CG_OK) {
-            status = cg_run_correct(run);
+            status = cg_correct_run(run);
         }
         if (status != CG_UNCLOSED) {
             return status;
@@ -162,30 +162,30 @@ int cg_run_step(cg_run_t *run)
         const double length = fabs(run->t - run->t_old);
         if (!run->adaptive || length <= cg_step_located(run->t_old)) {
             const double t = cg_time_of_model(run, run->t);
-            status = cg_failure(run->model, status, t, run->x, run->p, run->u, run->work);
-            cg_run_take_back(run);
+            status = cg_correct_failure(run->model, status, t, run->x, run->p, run->u, run->work);
+            cg_correct_take_back(run);
             return status;
         }
-        cg_run_take_back(run);
+        cg_correct_take_back(run);
         run->h = CG_SHRINK_UNCLOSED * length;
         run->rejected = 1;
     }
 }
 
-int cg_run_correct(cg_run_t *run)
+int cg_correct_run(cg_run_t *run)
 {
     run->n_corrections = 0;
     if (run->correction == NULL) {
         return CG_OK;
     }
-    int status = cg_run_inputs(run, run->t, run->x);
+    int status = cg_evaluate_run_inputs(run, run->t, run->x);
     if (status != CG_OK) {
         return status;
     }
     status = cg_correct_state(run);
     if (status == CG_OK && run->n_corrections > 0) {
         run->have_dense = 0;
-        status = cg_run_probe(run, run->t, run->x, run->f);
+        status = cg_evaluate_probe(run, run->t, run->x, run->f);
     }
     return status == CG_SINGULAR || status == CG_NONFINITE ? CG_UNCLOSED : status;
 }

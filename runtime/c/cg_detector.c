@@ -228,7 +228,7 @@ int cg_detector_guards(cg_run_t *run, double t, const double *x, int32_t only, d
     cg_detector_t *const detector = run->detector;
     const int32_t first_function = detector->n_guards;
     const double model_t = cg_time_of_model(run, t);
-    int status = cg_run_inputs(run, t, x);
+    int status = cg_evaluate_run_inputs(run, t, x);
     if (status == CG_OK && detector->n_guards > 0 && only < detector->n_guards) {
         status = run->model->guards_fn(model_t, x, run->p, run->u, detector->guards, run->work);
         memcpy(values, detector->guards, sizeof(double) * (size_t)detector->n_guards);

@@ -26,7 +26,7 @@ static void cg_driver_put_segment(cg_run_t *run, int32_t i, const cg_segment_t *
     }
 }
 
-cg_time_t cg_run_segment(cg_run_t *run, cg_time_t t)
+cg_time_t cg_driver_segment(cg_run_t *run, cg_time_t t)
 {
     cg_time_t t_stop = run->t_end;
     run->input_kind = 0;
@@ -40,7 +40,7 @@ cg_time_t cg_run_segment(cg_run_t *run, cg_time_t t)
             run->input_kind |= CG_INPUT_MOVES; /* it goes on as it was set */
         } else if (signal->kind == CG_SIGNAL_POLYNOMIAL) {
             cg_segment_t segment;
-            t_stop = cg_signal_segment(signal, t, run->direction, t_stop, &segment);
+            t_stop = cg_evaluate_segment(signal, t, run->direction, t_stop, &segment);
             cg_driver_put_segment(run, i, &segment);
             run->u[i] = run->u_value[i];
             cg_driver_forget_point(run);
@@ -55,7 +55,7 @@ static void cg_driver_take_moving(cg_run_t *run)
     for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
         if (run->signals[i].kind == CG_SIGNAL_MOVING) {
             cg_segment_t segment;
-            cg_signal_moving(run->model, i, cg_time_outside(run, run->t), run->u, 1, &segment);
+            cg_evaluate_moving(run->model, i, cg_time_outside(run, run->t), run->u, 1, &segment);
             cg_driver_put_segment(run, i, &segment);
         }
     }
@@ -65,14 +65,14 @@ static void cg_driver_take_moving(cg_run_t *run)
 static void cg_driver_enter_segment(cg_run_t *run)
 {
     cg_time_rebase(run);
-    cg_time_stop_at(run, cg_run_segment(run, cg_time_outside(run, run->t)));
+    cg_time_stop_at(run, cg_driver_segment(run, cg_time_outside(run, run->t)));
     run->t_anchor = run->t;
     run->n_anchor = 0;
 }
 
 /* ---- start ---- */
 
-int cg_options_valid(const cg_run_t *run)
+int cg_driver_options_valid(const cg_run_t *run)
 {
     int valid = run->rtol >= 0.0 && run->rtol < HUGE_VAL && run->max_step > 0.0 && run->first_step >= 0.0
         && run->first_step < HUGE_VAL && run->max_steps > 0 && run->projection >= CG_PROJECT_NONE
@@ -114,7 +114,7 @@ static void cg_driver_forget_steps(cg_run_t *run)
 int cg_run_start(cg_run_t *run, cg_time_t t0, const double *x0, cg_time_t t_end)
 {
     run->status = CG_OK;
-    if (!cg_options_valid(run)) {
+    if (!cg_driver_options_valid(run)) {
         return run->status = CG_BAD_ARGUMENT;
     }
     for (int32_t i = 0; i < run->n; i++) {
@@ -204,9 +204,9 @@ static int cg_driver_prepare(cg_run_t *run)
     } else {
         cg_time_rebase(run);
     }
-    int status = cg_run_derivative(run);
+    int status = cg_evaluate_derivative(run);
     if (status == CG_OK && run->h == 0.0) {
-        run->h = cg_run_first(run, cg_smaller(fabs(cg_time_inside(run, run->t_end) - run->t), run->max_step));
+        run->h = cg_evaluate_run_first(run, cg_smaller(fabs(cg_time_inside(run, run->t_end) - run->t), run->max_step));
     }
     return status;
 }
@@ -214,11 +214,11 @@ static int cg_driver_prepare(cg_run_t *run)
 /* A step, and the event in it, if any. */
 static int cg_driver_step_with_events(cg_run_t *run)
 {
-    cg_detector_before_step(run);
+    cg_events_before_step(run);
     int32_t ends_at;
-    int status = cg_detector_step(run, &ends_at);
+    int status = cg_events_step(run, &ends_at);
     if (status == CG_OK) {
-        status = cg_detector_after_step(run, ends_at);
+        status = cg_events_after_step(run, ends_at);
     }
     return status;
 }
@@ -238,7 +238,7 @@ static int cg_driver_loop(cg_run_t *run, cg_record_t *record, int64_t budget)
     for (;;) {
         int status = CG_OK;
         if (CG_RARE(detector != NULL) && detector->memory.begun < CG_WATCH_READY) {
-            status = cg_detector_begin(run);
+            status = cg_events_begin(run);
             if (status != CG_OK) {
                 return status > 0 ? status : (run->status = status);
             }
@@ -253,7 +253,7 @@ static int cg_driver_loop(cg_run_t *run, cg_record_t *record, int64_t budget)
             run->recorded = 1;
         }
         if (CG_RARE(detector != NULL) && detector->pending) {
-            status = cg_detector_handle(run, record);
+            status = cg_event_handling_now(run, record);
             if (status != CG_OK) {
                 return status;
             }
@@ -269,16 +269,17 @@ static int cg_driver_loop(cg_run_t *run, cg_record_t *record, int64_t budget)
         }
         status = cg_driver_prepare(run);
         if (status == CG_OK) {
-            status = CG_RARE(detector != NULL) ? cg_driver_step_with_events(run) : cg_run_step(run);
+            status = CG_RARE(detector != NULL) ? cg_driver_step_with_events(run) : cg_correct_run_step(run);
         }
         if (status != CG_OK) {
             if (status == CG_INTERRUPTED) {
                 return status;
             }
-            /* where a step does not close it has been asked: see cg_run_step */
-            if (status != CG_UNCLOSED && status != CG_INPUT_FAILED && cg_run_inputs(run, run->t, run->x) == CG_OK) {
+            /* where a step does not close it has been asked: see cg_correct_run_step */
+            if (status != CG_UNCLOSED && status != CG_INPUT_FAILED
+                && cg_evaluate_run_inputs(run, run->t, run->x) == CG_OK) {
                 const double t = cg_time_of_model(run, run->t);
-                status = cg_failure(run->model, status, t, run->x, run->p, run->u, run->work);
+                status = cg_correct_failure(run->model, status, t, run->x, run->p, run->u, run->work);
             }
             return run->status = status;
         }
@@ -290,7 +291,7 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
 {
     const int status = cg_driver_loop(run, record, budget);
     if (run->input_kind & CG_INPUT_MOVES) { /* for a caller who changes some of them, and for the rest to go on from there */
-        const int found = cg_run_inputs(run, run->t, run->x);
+        const int found = cg_evaluate_run_inputs(run, run->t, run->x);
         return status < 0 || found == CG_OK ? status : (run->status = found);
     }
     return status;

@@ -83,7 +83,7 @@ static void cg_ensemble_begin(const cg_ensemble_t *ensemble, cg_run_t *run, cg_r
     cg_ensemble_go_on(ensemble, j, run->model, run->detector);
 }
 
-int cg_cursor_keep(cg_cursor_t *cursor, const cg_run_t *run, int64_t j)
+int cg_ensemble_keep(cg_cursor_t *cursor, const cg_run_t *run, int64_t j)
 {
     cg_detector_t *const detector = run->detector;
     if (detector == NULL || detector->log == NULL) {
@@ -105,7 +105,7 @@ int cg_cursor_keep(cg_cursor_t *cursor, const cg_run_t *run, int64_t j)
 
 int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *cursor, int64_t budget)
 {
-    if (!cg_ensemble_valid(ensemble) || !cg_options_valid(run)) {
+    if (!cg_ensemble_valid(ensemble) || !cg_driver_options_valid(run)) {
         return CG_BAD_ARGUMENT;
     }
     while (cursor->next < cursor->last) {
@@ -119,7 +119,7 @@ int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *c
             cg_ensemble_begin(ensemble, run, &cursor->record, cursor->next);
             cursor->begun = 1;
         }
-        if (cg_cursor_keep(cursor, run, cursor->next) != CG_OK) {
+        if (cg_ensemble_keep(cursor, run, cursor->next) != CG_OK) {
             return CG_EVENTS_FULL;
         }
         const int64_t before = run->n_steps + run->n_rejected;
@@ -129,7 +129,7 @@ int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *c
             const int64_t used = run->n_steps + run->n_rejected - before;
             budget = used < budget ? budget - used : 0;
         }
-        if (cg_cursor_keep(cursor, run, cursor->next) != CG_OK) {
+        if (cg_ensemble_keep(cursor, run, cursor->next) != CG_OK) {
             return CG_EVENTS_FULL; /* a run that has ended reports its status again */
         }
         if (status == CG_BUDGET_USED || status == CG_INTERRUPTED) {

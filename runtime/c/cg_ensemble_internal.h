@@ -23,7 +23,7 @@ void cg_ensemble_end(const cg_ensemble_t *ensemble, int64_t j, const cg_outcome_
 
 /* Moves the model's events in trajectory j from the log of a run's detector to a cursor, where that keeps them.
  * CG_EVENTS_FULL: they do not fit, and nothing is changed. */
-int cg_cursor_keep(cg_cursor_t *cursor, const cg_run_t *run, int64_t j);
+int cg_ensemble_keep(cg_cursor_t *cursor, const cg_run_t *run, int64_t j);
 
 /* Writes what an observer has found along trajectory j, which is in a lane. */
 void cg_ensemble_observed(const cg_ensemble_t *ensemble, int64_t j, const cg_observer_t *observer, int32_t lane);

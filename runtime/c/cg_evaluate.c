@@ -39,7 +39,7 @@ static int64_t cg_evaluate_samples_before(const cg_signal_t *signal, cg_time_t t
     return low;
 }
 
-int cg_signal_rated(const cg_model_t *model)
+int cg_evaluate_rated(const cg_model_t *model)
 {
     for (int32_t i = 0; i < model->n_inputs; i++) {
         if (model->inputs[i].flags & CG_RATE) {
@@ -49,8 +49,8 @@ int cg_signal_rated(const cg_model_t *model)
     return 0;
 }
 
-cg_time_t cg_signal_segment(const cg_signal_t *signal, cg_time_t t, double direction, cg_time_t t_stop,
-                            cg_segment_t *segment)
+cg_time_t cg_evaluate_segment(const cg_signal_t *signal, cg_time_t t, double direction, cg_time_t t_stop,
+                              cg_segment_t *segment)
 {
     const int64_t after = cg_evaluate_samples_before(signal, t, direction);
     const int64_t before = after > 0 ? after - 1 : 0;
@@ -62,8 +62,8 @@ cg_time_t cg_signal_segment(const cg_signal_t *signal, cg_time_t t, double direc
     return inside ? signal->t[knot] : t_stop;
 }
 
-void cg_signal_moving(const cg_model_t *model, int32_t i, cg_time_t t, const double *u, ptrdiff_t apart,
-                      cg_segment_t *segment)
+void cg_evaluate_moving(const cg_model_t *model, int32_t i, cg_time_t t, const double *u, ptrdiff_t apart,
+                        cg_segment_t *segment)
 {
     double factor = 1.0;
     memset(segment, 0, sizeof *segment);
@@ -75,7 +75,7 @@ void cg_signal_moving(const cg_model_t *model, int32_t i, cg_time_t t, const dou
     }
 }
 
-int cg_run_hoist(cg_run_t *run)
+int cg_evaluate_run_hoist(cg_run_t *run)
 {
     double *const q = run->p + run->model->n_parameters;
     if (run->varied != NULL) {
@@ -84,10 +84,10 @@ int cg_run_hoist(cg_run_t *run)
     return run->model->hoist == NULL ? CG_OK : run->model->hoist(run->p, q);
 }
 
-int cg_run_project(cg_run_t *run, double *out)
+int cg_evaluate_project(cg_run_t *run, double *out)
 {
     const double t = cg_time_of_model(run, run->t);
-    const int status = cg_run_inputs(run, run->t, run->x);
+    const int status = cg_evaluate_run_inputs(run, run->t, run->x);
     if (status != CG_OK) {
         return status;
     }
@@ -95,14 +95,14 @@ int cg_run_project(cg_run_t *run, double *out)
                                : run->varied->project(run->n_blocks, t, run->x, run->p, run->u, out, run->work);
 }
 
-int cg_run_reset(cg_run_t *run, int32_t event, double *out)
+int cg_evaluate_reset(cg_run_t *run, int32_t event, double *out)
 {
     const double t = cg_time_of_model(run, run->t);
     return run->varied == NULL ? run->model->reset(event, t, run->x, run->p, run->u, out, run->work)
                                : run->varied->reset(run->n_blocks, event, t, run->x, run->p, run->u, out, run->work);
 }
 
-int cg_run_probe(cg_run_t *run, double t, const double *x, double *out)
+int cg_evaluate_probe(cg_run_t *run, double t, const double *x, double *out)
 {
     const int status = cg_evaluate_rhs(run, t, x, out);
     return status != CG_OK ? status : cg_step_finite(out, run->n) ? CG_OK : CG_NONFINITE;
@@ -111,12 +111,12 @@ int cg_run_probe(cg_run_t *run, double t, const double *x, double *out)
 /* Computes what depends on the parameters alone; a failure counts as the first call of the right-hand side. */
 static int cg_evaluate_hoist(cg_run_t *run)
 {
-    const int status = cg_run_hoist(run);
+    const int status = cg_evaluate_run_hoist(run);
     run->n_rhs += status != CG_OK;
     return status;
 }
 
-int cg_run_inputs(cg_run_t *run, double t, const double *x)
+int cg_evaluate_run_inputs(cg_run_t *run, double t, const double *x)
 {
     return run->input_kind != 0 ? cg_evaluate_inputs(run, t, x) : CG_OK;
 }
@@ -153,7 +153,7 @@ static int cg_evaluate_slope(cg_run_t *run, int32_t i, double apart, double *fou
     return status;
 }
 
-int cg_run_input_slopes(cg_run_t *run, double past)
+int cg_evaluate_input_slopes(cg_run_t *run, double past)
 {
     const double future = fabs(cg_time_inside(run, run->t_end) - run->t);
     const double wanted = CG_SLOPE_STEP * run->h, side = 4.0 * wanted <= past || past >= future ? 1.0 : -1.0;
@@ -167,17 +167,17 @@ int cg_run_input_slopes(cg_run_t *run, double past)
     return status;
 }
 
-int cg_run_derivative(cg_run_t *run)
+int cg_evaluate_derivative(cg_run_t *run)
 {
     int status = CG_OK;
     if (!run->have_f) {
         status = cg_evaluate_hoist(run);
         if (status == CG_OK) {
-            status = cg_run_probe(run, run->t, run->x, run->f);
+            status = cg_evaluate_probe(run, run->t, run->x, run->f);
         }
         run->have_f = status == CG_OK;
     }
     return status;
 }
 
-double cg_run_first(const cg_run_t *run, double longest) { return cg_evaluate_first(run, longest); }
+double cg_evaluate_run_first(const cg_run_t *run, double longest) { return cg_evaluate_first(run, longest); }

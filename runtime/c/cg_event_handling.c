@@ -88,7 +88,7 @@ static int cg_event_handling_kinks_alone(cg_run_t *run)
 
 /* They are judged as far before run->t as rounding allows, where a step has led there; the motion does not come to what fires at
  * a start or follows from others. */
-int cg_detector_conditions(cg_run_t *run)
+int cg_event_handling_conditions(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     double *const holds = detector->fires, size = 0.0, speed = 0.0;
@@ -99,7 +99,7 @@ int cg_detector_conditions(cg_run_t *run)
     if (detector->when == NULL || !any) {
         return CG_OK;
     }
-    int status = detector->follows ? CG_OK : cg_run_derivative(run);
+    int status = detector->follows ? CG_OK : cg_evaluate_derivative(run);
     for (int32_t i = 0; i < run->n_own && !detector->follows; i++) {
         size = cg_larger(size, fabs(run->x[i]));
         speed = cg_larger(speed, fabs(run->f[i]));
@@ -110,12 +110,12 @@ int cg_detector_conditions(cg_run_t *run)
         detector->x[i] = run->x[i] - (since > 0.0 ? run->direction * since * run->f[i] : 0.0);
     }
     const double t = run->t - run->direction * since;
-    status = status == CG_OK ? cg_run_inputs(run, t, detector->x) : status;
+    status = status == CG_OK ? cg_evaluate_run_inputs(run, t, detector->x) : status;
     status = status == CG_OK ? detector->when(cg_time_of_model(run, t), detector->x, run->p, run->u, holds, run->work) : status;
     for (int32_t i = 0; i < run->model->n_events && status == CG_OK; i++) {
         detector->fired[i] = holds[i] != 0.0 ? detector->fired[i] : 0.0;
     }
-    const int back = cg_run_inputs(run, run->t, run->x);
+    const int back = cg_evaluate_run_inputs(run, run->t, run->x);
     return status != CG_OK ? status : back;
 }
 
@@ -127,7 +127,7 @@ static int cg_event_handling_apply(cg_run_t *run, int32_t index, int *reset)
     if (index >= model->n_events || !model->events[index].has_reset) {
         return CG_OK;
     }
-    int status = cg_run_reset(run, index, detector->x_jump);
+    int status = cg_evaluate_reset(run, index, detector->x_jump);
     if (status != CG_OK || !cg_step_finite(detector->x_jump, run->n)) {
         return status != CG_OK ? status : CG_NONFINITE;
     }
@@ -174,8 +174,8 @@ static int cg_event_handling_turns(cg_run_t *run, int32_t index)
     int status = cg_detector_evaluate(run, run->t, run->x, index, detector->values);
     const double g = detector->values[index];
     const double from = fabs(g) <= cg_detector_least(run, index, fabs(run->t - run->t_old)) ? g : 0.0;
-    status = status == CG_OK ? cg_detector_later(run, index, &moment) : status;
-    const int back = cg_run_inputs(run, run->t, run->moved); /* the next reset sees the inputs as this one did */
+    status = status == CG_OK ? cg_ahead_later(run, index, &moment) : status;
+    const int back = cg_evaluate_run_inputs(run, run->t, run->moved); /* the next reset sees the same inputs */
     return status == CG_OK && back == CG_OK && (detector->values[index] - from) * detector->sign[index] < 0.0;
 }
 
@@ -190,7 +190,7 @@ static int cg_event_handling_goes_straight_back(cg_run_t *run)
             continue;
         }
         if (i >= run->model->n_events || detector->limit[i] > 0.0 || detector->kept[i] == 0.0
-            || detector->flights[i].round != detector->memory.rounds || !cg_detector_occurred(run, i, run->t)) {
+            || detector->flights[i].round != detector->memory.rounds || !cg_sides_occurred(run, i, run->t)) {
             return 0;
         }
         found = i;
@@ -209,7 +209,7 @@ static int cg_event_handling_instant(cg_run_t *run, const cg_record_t *record)
         cg_event_handling_go_to_limit(run);
         return CG_ACCUMULATING;
     }
-    int status = cg_run_inputs(run, run->t, run->x), reset = 0, terminal = 0, several = 0;
+    int status = cg_evaluate_run_inputs(run, run->t, run->x), reset = 0, terminal = 0, several = 0;
     for (int32_t i = 0; i < run->model->n_events; i++) {
         several += detector->fired[i] != 0.0 && run->model->events[i].has_reset;
     }
@@ -231,7 +231,7 @@ static int cg_event_handling_instant(cg_run_t *run, const cg_record_t *record)
         }
     }
     if (status == CG_OK && reset) {
-        status = cg_run_left(run, run->moved, detector->residuals);
+        status = cg_correct_left(run, run->moved, detector->residuals);
         for (int64_t row = first; row < detector->n_log && status == CG_UNCLOSED; row++) {
             double *const logged = detector->log + row * detector->log_row;
             logged[3] = logged[1] < (double)run->model->n_events && run->model->events[(int32_t)logged[1]].has_reset ? 1.0 : 0.0;
@@ -245,12 +245,12 @@ static int cg_event_handling_instant(cg_run_t *run, const cg_record_t *record)
         status = cg_event_handling_count(run);
     }
     if (status == CG_OK) {
-        status = cg_detector_sides(run, reset ? CG_SIDES_RESET : CG_SIDES_MODES);
+        status = cg_sides_find(run, reset ? CG_SIDES_RESET : CG_SIDES_MODES);
     }
     detector->follows = 0;
     status = status == CG_ACCUMULATING && terminal ? CG_OK : status; /* what would follow does not matter */
     if (status == CG_OK && run->jump != NULL) {
-        status = cg_detector_jump(run);
+        status = cg_jump_event(run);
         status = status == CG_TANGENT_EVENT ? cg_event_handling_tangent_or_limit(run) : status;
     }
     detector->have_end = 0;
@@ -284,13 +284,13 @@ static int cg_event_handling_instant(cg_run_t *run, const cg_record_t *record)
     return status;
 }
 
-int cg_detector_handle(cg_run_t *run, cg_record_t *record)
+int cg_event_handling_now(cg_run_t *run, cg_record_t *record)
 {
     cg_detector_t *const detector = run->detector;
     while (detector->pending) {
         if (detector->pending == 1) {
             int64_t rows = 0;
-            detector->verdict = cg_detector_conditions(run);
+            detector->verdict = cg_event_handling_conditions(run);
             for (int32_t i = 0; i < detector->n_observed; i++) {
                 rows += detector->fired[i] != 0.0;
             }
@@ -311,7 +311,7 @@ int cg_detector_handle(cg_run_t *run, cg_record_t *record)
         }
         detector->pending = 0;
         if (detector->verdict == CG_OK) {
-            cg_detector_go_on(detector);
+            cg_sides_go_on(detector);
         }
     }
     run->status = detector->verdict;

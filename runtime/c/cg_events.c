@@ -9,7 +9,7 @@
 
 /* ---- the start ---- */
 
-int cg_detector_begin(cg_run_t *run)
+int cg_events_begin(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     cg_detector_memory_t *const memory = &detector->memory;
@@ -33,18 +33,18 @@ int cg_detector_begin(cg_run_t *run)
             status = cg_ahead_choose_modes(run, &ahead);
         }
         if (status == CG_OK && run->jump != NULL) {
-            status = cg_detector_jump_start(run, CG_STARTS_MODES);
+            status = cg_jump_start(run, CG_STARTS_MODES);
         }
         run->have_f = 0;
     }
     if (status == CG_OK) {
         cg_modes_activate(run);
-        status = cg_detector_sides(run, fresh ? CG_SIDES_START : CG_SIDES_MODES);
+        status = cg_sides_find(run, fresh ? CG_SIDES_START : CG_SIDES_MODES);
         if (status == CG_OK && fresh && run->jump != NULL) {
-            status = cg_detector_jump_start(run, CG_STARTS_SIDES);
+            status = cg_jump_start(run, CG_STARTS_SIDES);
         }
         if (status == CG_OK) {
-            cg_detector_go_on(detector);
+            cg_sides_go_on(detector);
         }
     }
     detector->have_end = 0;
@@ -66,7 +66,7 @@ int cg_detector_begin(cg_run_t *run)
 
 /* ---- after a step ---- */
 
-void cg_detector_before_step(cg_run_t *run)
+void cg_events_before_step(cg_run_t *run)
 {
     run->detector->anchor = run->t_anchor;
     run->detector->n_anchor = run->n_anchor;
@@ -90,7 +90,7 @@ static int cg_events_from_rest(cg_run_t *run, int32_t index, double upto)
         detector->sign_new[index] = 1.0;
         return CG_OK;
     }
-    const int status = cg_detector_bracket(run, index, upto);
+    const int status = cg_bracket_find(run, index, upto);
     const int dips = detector->sign_new[index] < 0.0;
     detector->sign_new[index] = 1.0;
     if (status != CG_OK || !dips) {
@@ -104,7 +104,7 @@ static int cg_events_from_rest(cg_run_t *run, int32_t index, double upto)
         return CG_OK;
     }
     detector->cursor[index] = detector->root[index];
-    return cg_detector_bracket(run, index, upto);
+    return cg_bracket_find(run, index, upto);
 }
 
 /* The first place at which a guard that has been at zero is visible, and the last before it: fractions of the step, in
@@ -174,14 +174,14 @@ static int cg_events_from_zero(cg_run_t *run, int32_t index, int *goes_on)
         detector->cursor[index] = upto < cg_nodes[1] || side == 0.0 ? 0.0 : upto;
         return status;
     }
-    if (from > 0.0 && !kink && !cg_detector_occurred(run, index, run->t_old)) {
+    if (from > 0.0 && !kink && !cg_sides_occurred(run, index, run->t_old)) {
         status = cg_events_end_of_rest(run, index, from, &upto);
     } else {
         upto = 0.0;
     }
     detector->sign_new[index] = kept;
     detector->root[index] = upto;
-    *goes_on = kink && status == CG_OK && cg_only_touches(run, index, &upto);
+    *goes_on = kink && status == CG_OK && cg_touch_only(run, index, &upto);
     detector->cursor[index] = *goes_on ? upto : 0.0;
     return status;
 }
@@ -191,15 +191,15 @@ static int cg_events_next(cg_run_t *run, int32_t index, double upto)
 {
     cg_detector_t *const detector = run->detector;
     const double begin = detector->cursor[index];
-    int status = cg_detector_bracket(run, index, upto);
+    int status = cg_bracket_find(run, index, upto);
     double back;
-    while (status == CG_OK && detector->root[index] <= 1.0 && cg_only_touches(run, index, &back)) {
+    while (status == CG_OK && detector->root[index] <= 1.0 && cg_touch_only(run, index, &back)) {
         detector->root[index] = 2.0;
         if (back > 1.0) {
             break;
         }
         detector->cursor[index] = back;
-        status = cg_detector_bracket(run, index, upto);
+        status = cg_bracket_find(run, index, upto);
     }
     detector->cursor[index] = begin;
     return status;
@@ -398,7 +398,7 @@ static int cg_events_at_start(cg_run_t *run, int32_t index)
         status = cg_locate_behind_start(run, index, &behind);
     }
     if (status == CG_OK && !behind) {
-        cg_detector_take_back(run);
+        cg_locate_take_back(run);
         memcpy(run->x_old, run->x, sizeof(double) * (size_t)run->ld);
         run->have_f = 1;
     }
@@ -469,14 +469,14 @@ static int cg_events_straight_on(cg_run_t *run, int32_t *kink, double *theta)
 }
 
 /* A step that the method rejects and that ends behind a kink is repeated up to that; others are made shorter. */
-int cg_detector_step(cg_run_t *run, int32_t *ends_at)
+int cg_events_step(cg_run_t *run, int32_t *ends_at)
 {
     cg_detector_t *const detector = run->detector;
     for (;;) {
         double theta = 1.0;
         *ends_at = -1;
         run->accepts = detector->watches_kinks && detector->memory.pause == 0;
-        int status = cg_run_step(run), landed = 0;
+        int status = cg_correct_run_step(run), landed = 0;
         if (status != CG_OK || run->accepts != CG_ACCEPTED_UNFIT) {
             return status;
         }
@@ -492,15 +492,15 @@ int cg_detector_step(cg_run_t *run, int32_t *ends_at)
         if (status != CG_OK && status != CG_NONFINITE && status != CG_SINGULAR) {
             return status;
         }
-        cg_detector_take_back(run);
+        cg_locate_take_back(run);
         run->rejected = 1;
-        if (length <= cg_step_smallest(run->t) || cg_steps_spent(run)) {
-            return cg_steps_spent(run) ? CG_TOO_MANY_STEPS : CG_STEP_TOO_SMALL;
+        if (length <= cg_step_smallest(run->t) || cg_locate_spent(run)) {
+            return cg_locate_spent(run) ? CG_TOO_MANY_STEPS : CG_STEP_TOO_SMALL;
         }
     }
 }
 
-int cg_detector_after_step(cg_run_t *run, int32_t ends_at)
+int cg_events_after_step(cg_run_t *run, int32_t ends_at)
 {
     cg_detector_t *const detector = run->detector;
     const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
@@ -539,8 +539,8 @@ int cg_detector_after_step(cg_run_t *run, int32_t ends_at)
         } else if (!landed) {
             status = cg_events_land(run, &index, theta, &landed);
         }
-        if (status == CG_OK && !landed && cg_steps_spent(run)) {
-            cg_detector_take_back(run);
+        if (status == CG_OK && !landed && cg_locate_spent(run)) {
+            cg_locate_take_back(run);
             status = CG_TOO_MANY_STEPS;
         }
         if (status != CG_OK) {
@@ -548,7 +548,7 @@ int cg_detector_after_step(cg_run_t *run, int32_t ends_at)
         }
         memset(detector->fired, 0, landed ? 0 : bytes); /* a shorter step is searched from its start */
     }
-    int slides = cg_detector_is_kink(run, index) && cg_goes_back(run, index), is = CG_KINK_GOES_ON;
+    int slides = cg_detector_is_kink(run, index) && cg_locate_goes_back(run, index), is = CG_KINK_GOES_ON;
     detector->memory.pause = slides && run->jump == NULL ? CG_KINK_PAUSE : detector->memory.pause;
     status = cg_events_arrived(run, length);
     for (int32_t i = 0; i < detector->n_observed; i++) { /* what else happens may end that */
@@ -558,7 +558,7 @@ int cg_detector_after_step(cg_run_t *run, int32_t ends_at)
     return status == CG_OK && is == CG_KINK_JUMPS ? CG_ACCUMULATING : status;
 }
 
-int cg_detector_arrive(cg_run_t *run, int32_t index, double goal, double end)
+int cg_events_arrive(cg_run_t *run, int32_t index, double goal, double end)
 {
     cg_detector_t *const detector = run->detector;
     const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
@@ -568,12 +568,12 @@ int cg_detector_arrive(cg_run_t *run, int32_t index, double goal, double end)
         status = cg_locate(run, index, goal, end, &landed);
         memset(detector->fired, 0, bytes);
     }
-    if (status == CG_OK && !landed && cg_steps_spent(run)) {
-        cg_detector_take_back(run);
+    if (status == CG_OK && !landed && cg_locate_spent(run)) {
+        cg_locate_take_back(run);
         return CG_TOO_MANY_STEPS;
     }
     if (status != CG_OK || !landed) {
-        return status != CG_OK ? status : cg_detector_after_step(run, -1);
+        return status != CG_OK ? status : cg_events_after_step(run, -1);
     }
     detector->fired[index] = 1.0;
     return cg_events_arrived(run, fabs(end - run->t_old));

@@ -44,7 +44,7 @@ static int cg_held_look(cg_run_t *run, int look, double t)
         const double turns = CG_GOLDEN * (double)(1 + i + look * run->n_own); /* no two have the same fraction */
         x[i] += CG_LOOK * (0.5 + turns - (double)(int64_t)turns) * (fabs(x[i]) + (i < n ? place : speed));
     }
-    int status = cg_run_inputs(run, t, x);
+    int status = cg_evaluate_run_inputs(run, t, x);
     status = status == CG_OK ? model->project(cg_time_of_model(run, t), x, run->p, run->u, sticks, run->work) : status;
     return status != CG_OK ? status : cg_step_finite(sticks, run->n_own) ? CG_OK : CG_NONFINITE;
 }
@@ -108,7 +108,7 @@ static int cg_held_sides(cg_run_t *run, int32_t contact, double *sides)
     for (int32_t i = 0; i < n; i++) {
         sides[i] = status == CG_OK && fabs(sides[i]) == (double)CG_LOOKS ? sides[i] / (double)CG_LOOKS : 0.0;
     }
-    const int back = cg_run_inputs(run, run->t, run->x);
+    const int back = cg_evaluate_run_inputs(run, run->t, run->x);
     return status == CG_OK ? back : status;
 }
 
@@ -183,5 +183,5 @@ void cg_held_activate(cg_run_t *run)
     if (released) {
         cg_held_release(run, was);
     }
-    cg_run_inputs(run, run->t, run->x);
+    cg_evaluate_run_inputs(run, run->t, run->x);
 }

@@ -66,7 +66,7 @@ static double cg_jump_input(const cg_run_t *run, int32_t i, double side, double 
 {
     const double moment = side * run->direction * cg_step_smallest(run->t);
     cg_segment_t at;
-    cg_signal_segment(&run->signals[i], cg_time_outside(run, run->t + moment), run->direction, run->t_end, &at);
+    cg_evaluate_segment(&run->signals[i], cg_time_outside(run, run->t + moment), run->direction, run->t_end, &at);
     const double s = cg_time_span(at.time, cg_time_outside(run, run->t)), *const c = at.c + 1;
     *slope = c[0] + s * (2.0 * c[1] + s * (3.0 * c[2]));
     return cg_curve_at(at.c[0], c, 1, s);
@@ -103,7 +103,7 @@ static int cg_jump_moment(cg_run_t *run, double *moment)
     int status = CG_OK;
     *moment = run->direction * cg_larger(CG_MOMENT_OF_RATE * run->h, CG_RESOLVED * cg_step_smallest(run->t));
     if (run->h == 0.0) {
-        status = cg_run_derivative(run);
+        status = cg_evaluate_derivative(run);
         memcpy(run->detector->f, run->f, sizeof(double) * (size_t)run->n);
         *moment = cg_detector_moment(run);
     }
@@ -139,12 +139,12 @@ int cg_jump_kink(cg_run_t *run, int32_t kink, double t, const double *x, int *is
     cg_jump_here(run, t, x, &at);
     at.asks = 1;
     at.kink = kink;
-    const int status = cg_run_inputs(run, t, x);
+    const int status = cg_evaluate_run_inputs(run, t, x);
     *is = status == CG_OK ? run->jump(&at, run->p, run->u, run->x, run->work) : status;
     return *is < 0 ? *is : CG_OK;
 }
 
-int cg_detector_jump_start(cg_run_t *run, int32_t known)
+int cg_jump_start(cg_run_t *run, int32_t known)
 {
     cg_jump_at_t at;
     cg_jump_here(run, run->t, run->x, &at);
@@ -152,7 +152,7 @@ int cg_detector_jump_start(cg_run_t *run, int32_t known)
     return run->jump(&at, run->p, run->u, run->x, run->work);
 }
 
-int cg_detector_jump(cg_run_t *run)
+int cg_jump_event(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     cg_jump_at_t at;
@@ -160,7 +160,7 @@ int cg_detector_jump(cg_run_t *run)
     at.choose = cg_jump_choose;
     at.beside = cg_jump_beside;
     at.tell = detector->logs_fields ? cg_jump_tell : NULL;
-    int status = cg_run_input_slopes(run, detector->quiet);
+    int status = cg_evaluate_input_slopes(run, detector->quiet);
     if (status == CG_OK) {
         status = cg_jump_moment(run, &at.moment);
     }

@@ -181,7 +181,7 @@ int cg_lane_events_begin(const cg_ensemble_t *ensemble, int64_t j, cg_lanes_run_
     cg_ensemble_go_on(ensemble, j, run->model, detector);
     detector->n_log = 0;
     run->have_end[lane] = run->landing[lane] = 0;
-    const int status = cg_detector_begin(cg_lane_events_take_out(run, lane));
+    const int status = cg_events_begin(cg_lane_events_take_out(run, lane));
     cg_lane_events_put_back(run, lane, status);
     return status;
 }
@@ -196,9 +196,9 @@ static int cg_lane_events_handle_single(cg_run_t *single, cg_cursor_t *cursor, i
     const int64_t capacity = detector->log_capacity, room = cursor->event_capacity - cursor->n_events;
     detector->n_log = 0;
     detector->log_capacity = cursor->events != NULL && room < capacity ? room : capacity;
-    const int status = cg_detector_handle(single, NULL);
+    const int status = cg_event_handling_now(single, NULL);
     detector->log_capacity = capacity;
-    const int kept = cg_cursor_keep(cursor, single, trajectory);
+    const int kept = cg_ensemble_keep(cursor, single, trajectory);
     return status == CG_OK ? kept : status;
 }
 
@@ -219,7 +219,7 @@ static int cg_lane_events_meet_one(cg_lanes_run_t *run, int32_t lane)
     const double goal = run->t_stop[lane];
     cg_run_t *const single = cg_lane_events_take_out(run, lane);
     cg_lane_events_rows(run, lane, run->k, single->k, single->n_stages, 0);
-    cg_detector_before_step(single);
+    cg_events_before_step(single);
     if (!run->adaptive) {
         single->detector->anchor = run->anchor_kept[lane];
         single->detector->n_anchor = (int64_t)run->count_kept[lane];
@@ -228,11 +228,11 @@ static int cg_lane_events_meet_one(cg_lanes_run_t *run, int32_t lane)
         run->landing[lane] = 0;
         single->t_stop = run->stop_kept[lane];
         single->h = run->h_kept[lane];
-        return cg_detector_arrive(single, (int32_t)run->index[lane], goal, run->end_kept[lane]);
+        return cg_events_arrive(single, (int32_t)run->index[lane], goal, run->end_kept[lane]);
     }
     cg_lane_events_rows(run, lane, run->coef, single->coef, run->n_dense, 0);
     single->have_dense = 1;
-    return cg_detector_after_step(single, -1);
+    return cg_events_after_step(single, -1);
 }
 
 void cg_lane_events_meet(cg_lanes_run_t *run, cg_cursor_t *cursor, const cg_progress_t *progress)

@@ -12,7 +12,7 @@
 #include <emmintrin.h>
 #endif
 
-void cg_lanes_interpolant(cg_lanes_run_t *run)
+void cg_lane_record_interpolant(cg_lanes_run_t *run)
 {
     if (!run->have_dense) { /* the right-hand side is not called again before the next trial */
         memset(run->failed, 0, sizeof *run->failed * (size_t)run->lanes);
@@ -57,8 +57,8 @@ static double *cg_lane_record_shelf_at(const cg_ensemble_t *ensemble, const cg_l
     return cursor->shelf + s * cg_shelf_size(run, ensemble->n_eval);
 }
 
-void cg_shelf_take(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_cursor_t *cursor, int64_t first,
-                   int32_t count, cg_progress_t *progress)
+void cg_lane_record_shelf_take(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_cursor_t *cursor,
+                               int64_t first, int32_t count, cg_progress_t *progress)
 {
     const int n_shelves = cursor->n_shelves < CG_SHELVES ? cursor->n_shelves : CG_SHELVES;
     const int usable = cursor->shelf != NULL && ensemble->t_eval != NULL && ensemble->y_row == 1;
@@ -119,8 +119,8 @@ static void cg_lane_record_shelf_write(const cg_ensemble_t *ensemble, const cg_l
 #endif
 }
 
-void cg_shelf_end(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_cursor_t *cursor,
-                  const cg_progress_t *progress, int32_t lane)
+void cg_lane_record_shelf_end(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_cursor_t *cursor,
+                              const cg_progress_t *progress, int32_t lane)
 {
     const double nan = HUGE_VAL - HUGE_VAL;
     const int64_t place = progress->slot[lane] - cursor->shelf;
@@ -207,14 +207,14 @@ static int cg_lane_record_passed(const cg_ensemble_t *ensemble, const cg_lanes_r
     return m < ensemble->n_eval && run->direction * (ensemble->t_eval[m] - run->t[lane]) < 0.0;
 }
 
-void cg_lanes_record(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, uint32_t due, cg_progress_t *progress)
+void cg_lane_record_all(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, uint32_t due, cg_progress_t *progress)
 {
     uint32_t inside = 0u;
     for (int32_t lane = 0; lane < run->lanes; lane++) {
         inside |= due >> lane & 1u && cg_lane_record_passed(ensemble, run, progress, lane) ? 1u << lane : 0u;
     }
     if (inside != 0u) {
-        cg_lanes_interpolant(run);
+        cg_lane_record_interpolant(run);
         due &= ~cg_lane_record_count_calls(run, inside & ~run->counted, ensemble->observer[0] != NULL);
     }
     for (int32_t lane = 0; lane < run->lanes; lane++) {

@@ -34,7 +34,7 @@ typedef struct cg_group {
     cg_progress_t *progress; /* in the cursor */
 } cg_group_t;
 
-void cg_lane_put_segment(cg_lanes_run_t *run, int32_t lane, int32_t i, const cg_segment_t *segment)
+void cg_lanes_put_segment(cg_lanes_run_t *run, int32_t lane, int32_t i, const cg_segment_t *segment)
 {
     const int64_t lanes = run->lanes, at = i * lanes + lane;
     run->u_time[at] = segment->time;
@@ -53,14 +53,14 @@ static void cg_lanes_segment(cg_lanes_run_t *run, int32_t lane)
         const cg_signal_t *const signal = &run->signals[i];
         if (signal->kind == CG_SIGNAL_POLYNOMIAL) {
             cg_segment_t segment;
-            run->t_stop[lane] = cg_signal_segment(signal, run->t[lane], run->direction, run->t_stop[lane], &segment);
-            cg_lane_put_segment(run, lane, i, &segment);
+            run->t_stop[lane] = cg_evaluate_segment(signal, run->t[lane], run->direction, run->t_stop[lane], &segment);
+            cg_lanes_put_segment(run, lane, i, &segment);
             run->u[(int64_t)i * lanes + lane] = segment.c[0];
             run->fresh[lane] = -1;
         } else if (signal->kind == CG_SIGNAL_MOVING && run->n_trials[lane] == 0) { /* a trajectory begins */
             cg_segment_t segment;
-            cg_signal_moving(run->model, i, run->t[lane], run->u + lane, lanes, &segment);
-            cg_lane_put_segment(run, lane, i, &segment);
+            cg_evaluate_moving(run->model, i, run->t[lane], run->u + lane, lanes, &segment);
+            cg_lanes_put_segment(run, lane, i, &segment);
         }
     }
     run->t_anchor[lane] = run->t[lane];
@@ -70,7 +70,7 @@ static void cg_lanes_segment(cg_lanes_run_t *run, int32_t lane)
     }
 }
 
-int cg_lane_status(const cg_lanes_run_t *run, int32_t lane, int status)
+int cg_lanes_status(const cg_lanes_run_t *run, int32_t lane, int status)
 {
     const int32_t n_p = run->model->n_parameters;
     double *const x = run->moved, *const p = x + run->n, *const u = p + n_p;
@@ -82,7 +82,7 @@ int cg_lane_status(const cg_lanes_run_t *run, int32_t lane, int status)
     cg_gather(x, 1, (unclosed ? run->x_old : run->x) + lane, run->lanes, run->n);
     cg_gather(p, 1, run->p + lane, run->lanes, n_p);
     cg_lane_inputs(run, lane, t, u, 1);
-    return cg_failure(run->model, status, t, x, p, u, u + run->n_u);
+    return cg_correct_failure(run->model, status, t, x, p, u, u + run->n_u);
 }
 
 /* Writes the end of the lane's trajectory and leaves the lane empty. */
@@ -90,10 +90,10 @@ static void cg_lanes_end(cg_group_t *group, int32_t lane, int status)
 {
     cg_lanes_run_t *const run = group->run;
     cg_progress_t *const progress = group->progress;
-    cg_outcome_t outcome = {cg_lane_status(run, lane, status), run->t[lane], run->n_rhs[lane],
+    cg_outcome_t outcome = {cg_lanes_status(run, lane, status), run->t[lane], run->n_rhs[lane],
                             run->n_trials[lane] - run->n_rejected[lane], progress->reached[lane]};
     if (progress->slot[lane] != NULL) {
-        cg_shelf_end(group->ensemble, run, group->queue->cursor, progress, lane);
+        cg_lane_record_shelf_end(group->ensemble, run, group->queue->cursor, progress, lane);
         outcome.n_rows = group->ensemble->n_eval;
     }
     cg_ensemble_end(group->ensemble, progress->trajectory[lane], &outcome, run->n, run->x + lane, run->lanes);
@@ -137,7 +137,7 @@ static void cg_lanes_group_load(cg_group_t *group, int64_t first, int32_t count)
                            model->n_inputs, count);
     }
     run->set->begin(run, ensemble->t0);
-    cg_shelf_take(ensemble, run, group->queue->cursor, first, count, group->progress);
+    cg_lane_record_shelf_take(ensemble, run, group->queue->cursor, first, count, group->progress);
     for (int64_t at = (int64_t)model->n_inputs * run->lanes; run->watched && at < (int64_t)run->n_u * run->lanes; at++) {
         run->u[at] = 0.0;
     }
@@ -155,7 +155,7 @@ static void cg_lanes_group_load(cg_group_t *group, int64_t first, int32_t count)
         }
     }
     if (ensemble->t_eval != NULL) {
-        cg_lanes_record(ensemble, run, regular, group->progress);
+        cg_lane_record_all(ensemble, run, regular, group->progress);
     }
     for (int32_t lane = 0; lane < count; lane++) {
         if (run->watched && run->status[lane] == CG_OK) { /* what occurs at the start, if there is room for it */
@@ -228,7 +228,7 @@ int32_t cg_lanes_occupied(const cg_lanes_run_t *run)
     return lane < run->lanes ? lane : -1;
 }
 
-void cg_lane_imitate(cg_lanes_run_t *run, int32_t lane, int32_t from)
+void cg_lanes_imitate(cg_lanes_run_t *run, int32_t lane, int32_t from)
 {
     cg_lanes_copy(run, lane, run, from);
     run->active[lane] = run->fresh[lane] = run->unstarted[lane] = 0;
@@ -252,7 +252,7 @@ static void cg_lanes_queue_begin(cg_queue_t *queue)
     }
     for (int32_t lane = 0; lane < run->lanes; lane++) {
         if (!run->active[lane]) {
-            cg_lane_imitate(run, lane, from);
+            cg_lanes_imitate(run, lane, from);
         }
     }
     run->attention = 0u;
@@ -330,7 +330,7 @@ static void cg_lanes_attend(cg_group_t *group, int32_t lane)
 
 int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options)
 {
-    if (!cg_options_valid(options) || options->stop == NULL) {
+    if (!cg_driver_options_valid(options) || options->stop == NULL) {
         return CG_BAD_ARGUMENT;
     }
     for (int32_t i = 0; options->signals != NULL && i < run->model->n_inputs; i++) {
@@ -387,7 +387,7 @@ static void cg_lanes_group_record(cg_group_t *group, uint32_t attention)
     for (int32_t lane = 0; lane < run->lanes; lane++) {
         due |= run->active[lane] && run->status[lane] == CG_OK ? attention & 1u << lane : 0u;
     }
-    cg_lanes_record(group->ensemble, group->run, due, group->progress);
+    cg_lane_record_all(group->ensemble, group->run, due, group->progress);
 }
 
 /* Serves the lanes of a group, of which some need it, until none does, or this call is to end. CG_EVENTS_FULL: those that need it are served again,
@@ -422,7 +422,7 @@ static int cg_lanes_group_serve(cg_group_t *group)
         }
         const int32_t occupied = cg_lanes_occupied(run);
         for (uint32_t left = occupied >= 0 ? empty : 0u; left != 0u; left &= left - 1u) {
-            cg_lane_imitate(run, cg_lanes_lowest(left), occupied);
+            cg_lanes_imitate(run, cg_lanes_lowest(left), occupied);
         }
         if (fresh != 0) {
             run->prepare(run);

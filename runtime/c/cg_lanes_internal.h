@@ -7,19 +7,19 @@
 
 /* The interpolant over the last step of every lane, if it is not known. Then run->calls, failed and failed_at are about
  * it until the next trial. */
-void cg_lanes_interpolant(cg_lanes_run_t *run);
+void cg_lane_record_interpolant(cg_lanes_run_t *run);
 
 /* Records the requested times that the lanes in `due` have reached, and sets when they need service again. As for one
  * trajectory, calls made for the interpolant are counted, and one that fails ends the trajectory: it gets a status. */
-void cg_lanes_record(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, uint32_t due, cg_progress_t *progress);
+void cg_lane_record_all(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, uint32_t due, cg_progress_t *progress);
 
 /* Finds a shelf for the trajectories of a group, `count` of them from `first` on. Without one they are written
  * to y, one number at a time. */
-void cg_shelf_take(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_cursor_t *cursor, int64_t first,
-                   int32_t count, cg_progress_t *progress);
+void cg_lane_record_shelf_take(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_cursor_t *cursor,
+                               int64_t first, int32_t count, cg_progress_t *progress);
 /* The trajectory of a lane with a slot has ended: its states are written once those of its shelf have all ended. */
-void cg_shelf_end(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_cursor_t *cursor,
-                  const cg_progress_t *progress, int32_t lane);
+void cg_lane_record_shelf_end(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_cursor_t *cursor,
+                              const cg_progress_t *progress, int32_t lane);
 
 /* The inputs of a lane at time t, and its modes: to u, `apart` from one another. */
 static inline void cg_lane_inputs(const cg_lanes_run_t *run, int32_t lane, double t, double *u, ptrdiff_t apart)
@@ -33,9 +33,9 @@ static inline void cg_lane_inputs(const cg_lanes_run_t *run, int32_t lane, doubl
 }
 
 /* The status of a lane's trajectory, as cg_drive has it; run->moved holds its numbers for the scalar kernel. */
-int cg_lane_status(const cg_lanes_run_t *run, int32_t lane, int status);
+int cg_lanes_status(const cg_lanes_run_t *run, int32_t lane, int status);
 /* Input i of a lane follows a segment from now on. */
-void cg_lane_put_segment(cg_lanes_run_t *run, int32_t lane, int32_t i, const cg_segment_t *segment);
+void cg_lanes_put_segment(cg_lanes_run_t *run, int32_t lane, int32_t i, const cg_segment_t *segment);
 /* Sets the options of a group from those of a run. CG_BAD_ARGUMENT, CG_UNSUPPORTED: see cg_ensemble_lanes. */
 int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options);
 
@@ -54,6 +54,6 @@ int cg_lane_events_handle(cg_lanes_run_t *run, int32_t lane, cg_cursor_t *cursor
 int32_t cg_lanes_occupied(const cg_lanes_run_t *run); /* the first lane with a trajectory, or -1 */
 
 /* Gives an empty lane the state of a busy one, so that nothing in it traps, loops or is slow. */
-void cg_lane_imitate(cg_lanes_run_t *run, int32_t lane, int32_t from);
+void cg_lanes_imitate(cg_lanes_run_t *run, int32_t lane, int32_t from);
 
 #endif /* CG_LANES_INTERNAL_H */

@@ -6,26 +6,26 @@
 
 enum { TRIALS = 8 };
 
-void cg_detector_take_back(cg_run_t *run)
+void cg_locate_take_back(cg_run_t *run)
 {
-    cg_run_take_back(run);
+    cg_correct_take_back(run);
     run->t_anchor = run->detector->anchor;
     run->n_anchor = run->detector->n_anchor;
 }
 
-int cg_steps_spent(const cg_run_t *run) { return run->n_steps + run->n_rejected - run->n_spent >= run->max_steps; }
+int cg_locate_spent(const cg_run_t *run) { return run->n_steps + run->n_rejected - run->n_spent >= run->max_steps; }
 
 /* Repeats the step up to t_new, or up to where the method accepts it (enum cg_accepts): see run->t. */
 static int cg_locate_step(cg_run_t *run, double t_new, int32_t accepts)
 {
     const double t_stop = run->t_stop, h = run->h;
-    cg_detector_take_back(run);
+    cg_locate_take_back(run);
     run->t_stop = t_new;
     run->accepts = accepts;
     if (run->adaptive) {
         run->h = fabs(t_new - run->t);
     }
-    const int status = cg_run_step(run);
+    const int status = cg_correct_run_step(run);
     run->t_stop = t_stop;
     run->h = h;
     return status;
@@ -247,11 +247,11 @@ int cg_locate_behind_start(cg_run_t *run, int32_t index, int *landed)
     return status;
 }
 
-int cg_goes_back(cg_run_t *run, int32_t index)
+int cg_locate_goes_back(cg_run_t *run, int32_t index)
 {
     const double after = -run->detector->sign_new[index];
     cg_tangent_t here, ahead;
-    return cg_run_derivative(run) == CG_OK && cg_locate_on_tangent(run, index, run->t, &here) == CG_OK
+    return cg_evaluate_derivative(run) == CG_OK && cg_locate_on_tangent(run, index, run->t, &here) == CG_OK
         && cg_locate_on_tangent(run, index, run->t + run->direction * CG_MOMENT_OF_STEP * run->h, &ahead) == CG_OK
         && (ahead.g - here.g) * after < 0.0;
 }
@@ -266,7 +266,7 @@ int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed)
     double before = cg_step_smallest(zero);
     int status = CG_OK, last = 0;
     for (int trial = 0; trial < 60 && status == CG_OK; trial++) {
-        if (cg_steps_spent(run)) {
+        if (cg_locate_spent(run)) {
             *landed = 0;
             return CG_OK;
         }

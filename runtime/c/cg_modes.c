@@ -42,7 +42,7 @@ static int cg_modes_project_within(cg_run_t *run, double most)
     if (!sticks || run->model->project == NULL) {
         return CG_OK;
     }
-    const int status = cg_run_project(run, detector->x_jump);
+    const int status = cg_evaluate_project(run, detector->x_jump);
     double moved = 0.0;
     for (int32_t i = run->model->n_coordinates; i < run->n_own && status == CG_OK; i++) {
         moved = cg_larger(moved, fabs(detector->x_jump[i] - run->x[i]));
@@ -64,7 +64,7 @@ int cg_modes_free(cg_run_t *run, int fresh)
     cg_detector_t *const detector = run->detector;
     double *const modes = run->u + detector->n_inputs;
     double size = 0.0, slip = 0.0;
-    int status = cg_run_inputs(run, run->t, run->x);
+    int status = cg_evaluate_run_inputs(run, run->t, run->x);
     if (status == CG_OK) {
         status = cg_modes_call(run, run->t, run->x, detector->contacts);
     }
@@ -218,14 +218,14 @@ static int cg_modes_fits(cg_choice_t *choice)
     if (!unsure) {
         return 1;
     }
-    if (cg_run_probe(run, run->t, run->x, detector->f) != CG_OK) {
+    if (cg_evaluate_probe(run, run->t, run->x, detector->f) != CG_OK) {
         return 0;
     }
     const double moment = cg_detector_moment(run);
     for (int32_t i = 0; i < run->n; i++) {
         detector->x[i] = run->x[i] + moment * detector->f[i];
     }
-    int fits = cg_run_inputs(run, run->t + moment, detector->x) == CG_OK
+    int fits = cg_evaluate_run_inputs(run, run->t + moment, detector->x) == CG_OK
         && cg_modes_call(run, run->t + moment, detector->x, detector->ahead) == CG_OK;
     for (int32_t which = 0; which < 2 * n && fits; which++) {
         double ignored;
@@ -237,7 +237,7 @@ static int cg_modes_fits(cg_choice_t *choice)
         const int slips = which < n && choice->modes[which] != 0.0;
         fits = slips ? change > CG_NOISE * size[which] : change >= -CG_NOISE * size[which];
     }
-    return cg_run_inputs(run, run->t, run->x) == CG_OK && fits;
+    return cg_evaluate_run_inputs(run, run->t, run->x) == CG_OK && fits;
 }
 
 /* Stores the combination in choice->modes, unless it is the same motion as a stored one: the same directions and the

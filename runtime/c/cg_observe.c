@@ -418,12 +418,12 @@ static int cg_observe_cut(const cg_observed_step_t *step, int32_t first, int32_t
             const cg_guard_t guard = {cg_observe_guard_value, &place};
             const double *const samples = observer->samples + place.row * lanes + lane;
             const int status = cg_observe_guard_is_far(observer, samples)
-                ? CG_OK : cg_cuts_add(cuts, &guard, samples[0], samples[last * row]);
+                ? CG_OK : cg_corners_add(cuts, &guard, samples[0], samples[last * row]);
             if (status != CG_OK) {
                 return status;
             }
         }
-        cg_cuts_order(cuts);
+        cg_corners_order(cuts);
         *most = cuts->n > *most ? cuts->n : *most;
     }
     return CG_OK;
@@ -558,7 +558,7 @@ static int cg_observe_named(cg_observer_t *observer, const cg_run_t *run, double
 static int cg_observe_at(cg_observer_t *observer, cg_run_t *run, double t, const double *x, double *out)
 {
     const double model_t = cg_time_of_model(run, t);
-    const int status = cg_run_inputs(run, t, x);
+    const int status = cg_evaluate_run_inputs(run, t, x);
     if (status != CG_OK) {
         return status;
     }
@@ -646,7 +646,7 @@ void cg_observe_lanes(cg_observer_t *observer, cg_lanes_run_t *run)
     if (!some) {
         return;
     }
-    cg_lanes_interpolant(run);
+    cg_lane_record_interpolant(run);
     for (int32_t lane = 0; lane < run->lanes; lane++) {
         observer->status[lane] = observer->counted[lane] && run->failed[lane] ? CG_SINGULAR : CG_OK;
         run->n_rhs[lane] += !observer->counted[lane] ? 0 : run->failed[lane] ? run->failed_at[lane] : run->calls;

@@ -35,7 +35,7 @@ static double cg_sides_kept(const cg_run_t *run, int32_t i, int start)
     return direction == 0.0 ? 0.0 : cg_sides_had(detector, i);
 }
 
-int cg_detector_occurred(const cg_run_t *run, int32_t index, double t)
+int cg_sides_occurred(const cg_run_t *run, int32_t index, double t)
 {
     const double since = fabs(cg_time_span(run->detector->flights[index].t, cg_time_outside(run, t)));
     return run->detector->count[index] > 0.0 && since <= 2.0 * cg_step_smallest(t);
@@ -48,7 +48,7 @@ static int cg_sides_far(const cg_run_t *run, int32_t i)
     const cg_detector_t *const detector = run->detector;
     const double least = cg_larger(detector->noise[i], CG_SIDE * detector->scale[i]);
     const int far = detector->active[i] != 0.0 && fabs(detector->end[i]) > least && fabs(detector->before[i]) > least;
-    return !far ? -1 : detector->fired[i] != 0.0 || cg_detector_occurred(run, i, run->t) ? CG_LATE : 0;
+    return !far ? -1 : detector->fired[i] != 0.0 || cg_sides_occurred(run, i, run->t) ? CG_LATE : 0;
 }
 
 /* After a reset: the guards that jump over zero where the state is now, or not much further off if they have just occurred. Their
@@ -79,7 +79,7 @@ static int cg_sides_of_jumps(cg_run_t *run)
         cg_surface_distances(run, run->t, run->x, detector->end);
         cg_surface_distances(run, run->t, run->moved, detector->before);
     }
-    return cg_run_inputs(run, run->t, run->x);
+    return cg_evaluate_run_inputs(run, run->t, run->x);
 }
 
 /* Guards that jump have their values again. One of which nothing could be seen has the side of its value. */
@@ -125,7 +125,7 @@ static int cg_sides_by_value(cg_run_t *run, int start)
         const double g = detector->end[i], before = detector->before[i], moved = fabs(g - before);
         const int fired = !start && detector->fired[i] != 0.0;
         const double latest = cg_larger(CG_SIDE * detector->scale[i], (jumps ? (double)(1 << CG_LATE) : 8.0) * detector->noise[i]);
-        const int at_once = fired || (!start && cg_detector_occurred(run, i, run->t));
+        const int at_once = fired || (!start && cg_sides_occurred(run, i, run->t));
         const double late = at_once ? cg_smaller(4.0 * fabs(before), latest) : 0.0;
         const double least = cg_larger(detector->noise[i], late);
         const int zero = fabs(g) <= least;
@@ -163,7 +163,7 @@ static int cg_sides_by_slope(cg_run_t *run, int *unsure)
         return CG_OK;
     }
     double moment;
-    const int status = cg_detector_later(run, -1, &moment);
+    const int status = cg_ahead_later(run, -1, &moment);
     for (int32_t i = run->model->n_events; i < detector->first_contact && status == CG_OK; i++) {
         const double change = detector->values[i] - detector->end[i];
         if (detector->active[i] != 0.0 && detector->sign[i] == 0.0 && change != 0.0) {
@@ -191,7 +191,7 @@ static void cg_sides_on_constraints(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     const int32_t first = run->model->n_events, end = cg_ahead_guards(run);
-    if (run->correction == NULL || first == end || cg_run_moved_back(run, run->t, run->x, detector->x) != CG_OK
+    if (run->correction == NULL || first == end || cg_correct_moved_back(run, run->t, run->x, detector->x) != CG_OK
         || cg_detector_guards_by_side(run, cg_time_of_model(run, run->t), detector->x, detector->guards) != CG_OK
         || !cg_step_finite(detector->guards, end)) {
         return;
@@ -293,22 +293,22 @@ static int cg_sides_turning(cg_run_t *run, int32_t index)
     double *const f = detector->flow, moment;
     if (detector->leaving[index].jumps) {
         const int turns = cg_surface_turns(run, index);
-        return cg_run_inputs(run, run->t, run->x) != CG_OK || turns;
+        return cg_evaluate_run_inputs(run, run->t, run->x) != CG_OK || turns;
     }
     if (detector->leaving[index].rested || detector->end[index] != detector->before[index]) {
         return 1;
     }
-    if (cg_detector_later(run, index, &moment) != CG_OK) {
+    if (cg_ahead_later(run, index, &moment) != CG_OK) {
         return 1;
     }
     const double after = detector->values[index] - detector->end[index];
-    int status = cg_run_probe(run, run->t, run->moved, f);
+    int status = cg_evaluate_probe(run, run->t, run->moved, f);
     for (int32_t i = 0; i < run->n; i++) {
         detector->x[i] = run->moved[i] + moment * f[i];
     }
     status = status == CG_OK ? cg_detector_evaluate(run, run->t + moment, detector->x, index, detector->values) : status;
     const double before = detector->values[index] - detector->before[index];
-    const int back = cg_run_inputs(run, run->t, run->x);
+    const int back = cg_evaluate_run_inputs(run, run->t, run->x);
     return status != CG_OK || back != CG_OK || fabs(after - before) > CG_SIDE * cg_larger(fabs(after), fabs(before));
 }
 
@@ -382,7 +382,7 @@ static int cg_sides_guards_before(cg_run_t *run)
     return status;
 }
 
-int cg_detector_sides(cg_run_t *run, int instant)
+int cg_sides_find(cg_run_t *run, int instant)
 {
     cg_detector_t *const detector = run->detector;
     const int fresh = instant != CG_SIDES_MODES, start = instant == CG_SIDES_START;
@@ -417,7 +417,7 @@ int cg_detector_sides(cg_run_t *run, int instant)
     return status;
 }
 
-void cg_detector_go_on(cg_detector_t *detector)
+void cg_sides_go_on(cg_detector_t *detector)
 {
     const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
     if (detector->again) {

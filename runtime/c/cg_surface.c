@@ -27,7 +27,7 @@ static int cg_surface_beside(cg_run_t *run, double t, const double *x, int way, 
         y[i] += way < 4 ? moment * f[i] : off * (CG_ZERO / CG_MOMENT) * (shaken[i] - x[i]);
     }
     const double then = way < 4 ? t + moment : t;
-    const int status = cg_run_inputs(run, then, y);
+    const int status = cg_evaluate_run_inputs(run, then, y);
     return status != CG_OK ? status : cg_detector_guards_by_side(run, cg_time_of_model(run, then), y, guards);
 }
 
@@ -64,7 +64,7 @@ static int cg_surface_doublings(cg_run_t *run, double t, const double *x, int32_
 void cg_surface_begin(cg_run_t *run, int late)
 {
     double *const f = run->detector->x_jump;
-    if (!late || cg_run_probe(run, run->t, run->moved, f) != CG_OK) {
+    if (!late || cg_evaluate_probe(run, run->t, run->moved, f) != CG_OK) {
         memset(f, 0, sizeof(double) * (size_t)run->ld);
     }
 }

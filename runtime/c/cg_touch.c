@@ -30,8 +30,8 @@ static int cg_touch_beyond(cg_run_t *run, int32_t index, double theta, double si
     cg_detector_t *const detector = run->detector;
     double *const x = detector->x_jump;
     const double t = run->t_old + theta * (run->t - run->t_old);
-    int status = cg_run_inputs(run, t, x);
-    status = status == CG_OK ? cg_run_moved_back(run, t, x, detector->x) : status;
+    int status = cg_evaluate_run_inputs(run, t, x);
+    status = status == CG_OK ? cg_correct_moved_back(run, t, x, detector->x) : status;
     memcpy(x, detector->x, sizeof(double) * (size_t)run->n_own);
     status = status == CG_OK ? cg_detector_evaluate(run, t, x, index, detector->values) : status;
     *beyond = -sign * detector->values[index];
@@ -68,7 +68,7 @@ static int cg_touch_excursion(cg_run_t *run, int32_t index, double theta, double
     return status;
 }
 
-int cg_only_touches(cg_run_t *run, int32_t index, double *back)
+int cg_touch_only(cg_run_t *run, int32_t index, double *back)
 {
     cg_detector_t *const detector = run->detector;
     const double theta = detector->root[index], sign = detector->sign_new[index];

@@ -78,7 +78,7 @@ static void cg_trail_go_to(const cg_adjoint_t *a, const double *x, int64_t step)
 /* The derivative at the beginning of a step; the parameters are those of the run, so nothing else is computed anew. */
 static int cg_trail_slope_here(cg_run_t *run)
 {
-    const int status = run->have_f ? CG_OK : cg_run_probe(run, run->t, run->x, run->f);
+    const int status = run->have_f ? CG_OK : cg_evaluate_probe(run, run->t, run->x, run->f);
     run->have_f = status == CG_OK;
     return status;
 }
@@ -90,7 +90,7 @@ int cg_trail_repeat(cg_adjoint_t *a, int64_t step)
     while (stop > 0 && a->stops[stop - 1] > step) stop--;
     const int64_t first = stop > 0 ? a->stops[stop - 1] : 0;
     if (run->signals != NULL) {
-        cg_run_segment(run, run->t);
+        cg_driver_segment(run, run->t);
     }
     const int status = cg_trail_slope_here(run);
     if (status != CG_OK) {
@@ -113,7 +113,7 @@ int cg_trail_repeat(cg_adjoint_t *a, int64_t step)
     a->trail->n_repeated++;
     const int taken = run->step(run);
     run->rtol = a->rtol; /* which decides how often its end is moved */
-    return taken == CG_OK ? cg_run_correct(run) : taken;
+    return taken == CG_OK ? cg_correct_run(run) : taken;
 }
 
 /* C(n, k), at most `most`. */

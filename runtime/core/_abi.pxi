@@ -448,8 +448,8 @@ cdef extern from "cg_corners.h" nogil:
     ctypedef struct cg_guard_t:
         int (*value)(void *context, double theta, double *g) noexcept
         void *context
-    int cg_cuts_add(cg_cuts_t *cuts, const cg_guard_t *guard, double first, double last) noexcept
-    void cg_cuts_order(cg_cuts_t *cuts) noexcept
+    int cg_corners_add(cg_cuts_t *cuts, const cg_guard_t *guard, double first, double last) noexcept
+    void cg_corners_order(cg_cuts_t *cuts) noexcept
 
 cdef extern from "cg_observe.h" nogil:
     enum: CG_OBSERVE_H

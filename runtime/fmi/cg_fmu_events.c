@@ -93,7 +93,7 @@ static int cg_fmu_events_thaw(cg_fmu_t *fmu)
 
 int cg_fmu_begin_events(cg_fmu_t *fmu)
 {
-    int status = cg_detector_begin(fmu->run);
+    int status = cg_events_begin(fmu->run);
     if (status == CG_OK) {
         fmu->detector->memory.begun = CG_WATCH_BEGUN; /* what is set after the initialization is a change */
     }
@@ -125,7 +125,7 @@ static int cg_fmu_events_ahead(cg_fmu_t *fmu)
         zeros += fmu->value[i] == 0.0;
     }
     double moment;
-    const int status = zeros > 0 ? cg_detector_later(fmu->run, -1, &moment) : CG_OK;
+    const int status = zeros > 0 ? cg_ahead_later(fmu->run, -1, &moment) : CG_OK;
     if (zeros > 0 && status == CG_OK) {
         memcpy(fmu->weight, detector->values, sizeof(double) * (size_t)detector->n_observed);
     }
@@ -243,10 +243,10 @@ static int cg_fmu_events_handle(cg_fmu_t *fmu)
     cg_detector_t *const detector = fmu->detector;
     detector->log = NULL;
     detector->pending = 1;
-    if (cg_detector_conditions(fmu->run) == CG_OK) { /* a failure is that of what follows */
+    if (cg_event_handling_conditions(fmu->run) == CG_OK) { /* a failure is that of what follows */
         cg_fmu_events_tell(fmu);
     }
-    const int status = cg_detector_handle(fmu->run, NULL);
+    const int status = cg_event_handling_now(fmu->run, NULL);
     if (status == CG_ACCUMULATING && detector->cause >= 0) {
         cg_fmu_say(fmu, CG_FMU_WARNING, "%s at t = %.17g: %s", fmu->model.guards[detector->cause].name, fmu->run->t,
                    cg_status_text(status));

@@ -374,7 +374,7 @@ int cg_fmu_derivatives(cg_fmu_t *fmu, double *out, size_t n)
     const double *p;
     int status = cg_fmu_sides(fmu, &p);
     if (status == CG_OK) {
-        status = cg_run_probe(fmu->run, fmu->run->t, fmu->run->x, out);
+        status = cg_evaluate_probe(fmu->run, fmu->run->t, fmu->run->x, out);
     }
     return status == CG_OK ? CG_FMU_OK : cg_fmu_failed(fmu, status, "the derivatives");
 }

@@ -172,7 +172,7 @@ class Integrator:
     def _failure(
         self, kernels: PythonKernels, record: Record, p: list[float], u: list[float], status: int
     ) -> int:
-        """The status of a run that failed, as cg_failure in cg_correct.c has it."""
+        """The status of a run that failed, as cg_correct_failure in cg_correct.c has it."""
         rank = kernels.python.get("rank")
         if rank is None or status not in (SINGULAR, NONFINITE, STEP_TOO_SMALL, UNCLOSED):
             return status

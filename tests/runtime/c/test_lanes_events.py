@@ -224,7 +224,7 @@ def test_contacts_are_located_beside_one_another(tmp_path: Path) -> None:
     command = [need("gcc"), *BASE, "-Wno-psabi", "-O1", f"-I{tmp_path}"]
     run([*command, "-DCG_LANES=4", "-c", str(tmp_path / "painleve_klein_lanes.c"), "-o", str(lanes)])
     sources = [str(SOURCES / "lanes" / "count_contacts.c"), str(tmp_path / "painleve_klein_core.c")]
-    wrapped = ["-Wl,--wrap=cg_detector_after_step", "-Wl,--wrap=cg_detector_arrive"]
+    wrapped = ["-Wl,--wrap=cg_events_after_step", "-Wl,--wrap=cg_events_arrive"]
     run(
         [
             *command,
