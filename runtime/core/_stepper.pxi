@@ -111,8 +111,7 @@ cdef class StepperCore:
             causes = event_record.causes.tolist()
             self.events = [(float(row[0]), event_record.name(i)) for row, i in zip(event_record.rows, causes) if i >= 0]
         if status < 0:
-            why = None if event_record is None else event_record.why(status)
-            text = message_of(status, self.run.t, self.model, why)
+            text = message_of(status, self.run.t, self.model, event_record)
             raise KernelError(f"{self.model.name} {text}", status)
         return _copy(self.run.x, self.model.n_states)
 

@@ -159,8 +159,7 @@ def backward(
     stops = sign * np.unique(sign * times)
     trail = steps(start, names, options, stops, memory)
     if trail.status < 0:
-        why = None if trail.record is None else trail.record.why(trail.status)
-        text = message_of(trail.status, trail.t, model, why)
+        text = message_of(trail.status, trail.t, model, trail.record)
         raise KernelError(f"gradient: the run of {model.name} {text}", trail.status)
     if pivots.KERNEL in model.kernels:
         pivots.report(model, *trail.points, start.p, np.zeros((len(model.inputs), 1)), 0)

@@ -63,15 +63,16 @@ def _meaning(status: int, model: Any) -> str:
     return ("" if model.independent == "t" else _AT_A_BRANCH.get(status, "")) + text
 
 
-def message_of(status: int, t: float, model: Any = None, found: object = None) -> str:
-    """How a run of a model ended, and when; `found` replaces the status's text.
+def message_of(status: int, t: float, model: Any = None, record: Any = None) -> str:
+    """How a run of a model ended, and when; its record of events may know more than the status.
 
     >>> message_of(-4, 2.5)
     'stopped at t = 2.5: the limit on the number of steps was reached; raise max_steps or loosen rtol and atol'
     """
     if status == 0:
         return f"reached the end of the interval, t = {t:.17g}"
-    return f"stopped at t = {t:.17g}: {_meaning(status, model) if found is None else found}"
+    why = None if record is None else record.why(status)
+    return f"stopped at t = {t:.17g}: {_meaning(status, model) if why is None else why}"
 
 
 def accumulating(event: str) -> str:

@@ -95,8 +95,7 @@ class RunData(Continued):
         With redundant constraints also which multipliers were computed, where the velocities kept as states do not
         determine the others, and a constraint that the run has left by more than its tolerances explain.
         """
-        why = None if self._event_record is None else self._event_record.why(self.status)
-        end = message_of(self.status, self.t_reached, self.model, why)
+        end = message_of(self.status, self.t_reached, self.model, self._event_record)
         if self.model.has_redundant_constraints:
             end += "; constraints are redundant: their multipliers are those of least norm"
         if pivots.KERNEL in self.model._entries and self.status != SINGULAR:
