@@ -29,6 +29,13 @@ def structure_functions(g: Graph, system: CheckedSystem) -> Structure:
     A function with the same rational value at several points is replaced by that constant if they can be shown to be
     equal; any other is simplified where that is quick.
     """
+    known: Structure | None = g.found.get(system)
+    if known is None:
+        known = g.found[system] = _structure_functions(g, system)
+    return known
+
+
+def _structure_functions(g: Graph, system: CheckedSystem) -> Structure:
     fields = system.nodes.fields
     brackets = fields.brackets(g)
     if not brackets:

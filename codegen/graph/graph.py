@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from chaplygin.errors import RangeError
 
@@ -52,6 +53,8 @@ class Graph:
         self.signs: dict[Node, int] = {}
         """Variables that are declared as not negative, 1, or not positive, -1."""
         self._orders: dict[tuple[Node, ...], list[Node]] = {}
+        self.found: dict[object, Any] = {}
+        """What takes long to find, in nodes of this graph; copies know it too."""
         self.zero: Node = self.const(0)
         self.one = self.const(1)
         self.minus_one = self.const(-1)
@@ -66,7 +69,7 @@ class Graph:
         other.op, other.args = self.op.copy(), self.args.copy()
         other.value, other._index = self.value.copy(), self._index.copy()
         other._constants, other._orders = self._constants.copy(), {}
-        other.signs = self.signs.copy()
+        other.signs, other.found = self.signs.copy(), self.found.copy()
         other.zero, other.one, other.minus_one, other.two = self.zero, self.one, self.minus_one, self.two
         return other
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +15,11 @@ from small_systems import SMALL
 import chaplygin as cg
 from chaplygin.api.equations import Equations
 from chaplygin.api.python_model import python_model
+from chaplygin.codegen.derive import structure
 from chaplygin.codegen.derive.power import painleve_function, power
 from chaplygin.codegen.graph.differentiate import forward
 from chaplygin.codegen.graph.evaluate import evaluate
+from chaplygin.codegen.lower.lower import lower
 
 T = cg.time
 Q1, Q2, Q3 = cg.coordinates("q1 q2 q3")
@@ -234,3 +237,18 @@ def test_kinetic_energy_of_the_second_degree_is_seen_without_values(
     nodes = cg.example(name).system.equations().nodes
     monkeypatch.setattr("chaplygin.codegen.derive.power.vanish_everywhere", evaluated)
     assert painleve_function(nodes)[2]
+
+
+def test_structure_functions_are_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The equations, the constraint forces and the power that drives feed in need the same ones."""
+    pairs: list[int] = []
+    recognised = structure.recognised
+
+    def counted(*arguments: Any) -> Any:
+        pairs.append(len(arguments[2]))
+        return recognised(*arguments)
+
+    monkeypatch.setattr(structure, "recognised", counted)
+    assert lower(curved(**AFFINE).equations("maggi").nodes).kernels
+    assert pairs == [3] * len(pairs)
+    assert 0 < len(pairs) <= 6  # [X_a, X_b] for 0 <= a < b <= 3, each with three components
