@@ -9,8 +9,7 @@ The divisor that saves most is extracted, until none saves anything. Nothing is 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Sequence
 from itertools import combinations, count
 from typing import NewType
 
@@ -32,47 +31,26 @@ def multiplications(count: int) -> int:
     return count - 1 if count > 1 else 0
 
 
-def divided(a: Literals, b: Literals) -> tuple[Literals, Literals, Literals]:
-    """The common factors of two terms, and the remaining factors of each."""
-    shared, left, right = [], [], list(b)
-    for factor in a:
-        if factor in right:
-            right.remove(factor)
-            shared.append(factor)
-        else:
-            left.append(factor)
-    return tuple(shared), tuple(left), tuple(right)
-
-
 def split(a: Literals, b: Literals) -> Split:
     """Two terms as base*u and base*v in a definite order: (base, u, v, turned, gain, cost).
 
     `turned` tells whether the order is (b, a); `gain` is what base*(u + v) saves, not counting the cost of u + v;
     `cost` is the cost of u + v.
     """
-    base, u, v = divided(a, b) if not set(a).isdisjoint(b) else ((), a, b)
+    shared, left, right = [], [], [*b]
+    for factor in a:
+        if factor in right:
+            right.remove(factor)
+            shared.append(factor)
+        else:
+            left.append(factor)
+    base, u, v = tuple(shared), tuple(left), tuple(right)
     turned = v < u
     if turned:
         u, v = v, u
-    n = len(base)
-    gain = multiplications(n + len(u)) + multiplications(n + len(v)) + 1 - n
-    return base, u, v, turned, gain, multiplications(len(u)) + multiplications(len(v)) + 1
-
-
-def pairs(literals: Literals) -> tuple[Pair, ...]:
-    """The distinct pairs of factors of a term."""
-    return tuple(dict.fromkeys(combinations(literals, 2)))
-
-
-class Tables:
-    """Pairs of literals in terms, and splits of two terms: pure functions, cached because similar sums recur.
-
-    `most_common`: see `LoweringOptions.common`.
-    """
-
-    def __init__(self, most_common: int = DEFAULT.common) -> None:
-        self.most_common = most_common
-        self.pairs, self.split = cache(pairs), cache(split)
+    factors = len(u) + len(v) - 1
+    gain = len(base) + factors + (not a) + (not b)
+    return base, u, v, turned, gain, factors + (not u) + (not v)
 
 
 class _Sum:
@@ -95,13 +73,18 @@ class _Sum:
 
 
 class _Kind(dict["_Sum", dict[int, None]]):
-    """The numbers of the terms with the same factors, by their sums; `twice`: whether there have been two at once."""
+    """The numbers of the terms with the same factors, by their sums; `twice`: whether there have been two at once.
 
-    __slots__ = ("literals", "twice")
+    `products` are those of two of the factors, `divisors` the sums of all of them and others.
+    """
+
+    __slots__ = ("divisors", "literals", "products", "twice")
 
     def __init__(self, literals: Literals) -> None:
         self.literals = literals
         self.twice = False
+        self.products: list[_Product] = []
+        self.divisors: dict[_Divisor, None] = {}
 
 
 class _Term:
@@ -134,13 +117,15 @@ class _Term:
 class _Divisor:
     """A sum of two terms, and the pairs of terms where it occurs: common factor, its sign, and saving there.
 
-    `bound` is the saving if no two pairs shared a term; `queued` is its saving as currently entered in the queue.
+    `kinds` are those of its two terms. `bound` is the saving if no two pairs shared a term; `queued` is its saving as
+    currently entered in the queue.
     """
 
-    __slots__ = ("bound", "key", "once", "places", "queued")
+    __slots__ = ("bound", "key", "kinds", "once", "places", "queued")
 
-    def __init__(self, key: Key, once: int) -> None:
+    def __init__(self, key: Key, kinds: tuple[_Kind, _Kind], once: int) -> None:
         self.key = key
+        self.kinds = kinds
         self.once = once
         self.bound = -once
         self.queued = 0
@@ -189,27 +174,27 @@ class Factoring:
 
     Two terms without a common factor save something only if their sum occurs again. So such pairs are entered only if
     both terms occur twice, or if their sum is a divisor already: long sums of terms that have nothing in common take
-    linear time.
+    linear time. `common`: see `LoweringOptions.common`.
     """
 
-    def __init__(self, sums: Sequence[Sequence[Term]], first: Literal, tables: Tables | None = None) -> None:
+    def __init__(self, sums: Sequence[Sequence[Term]], first: Literal, common: int = DEFAULT.common) -> None:
         self.sums: list[_Sum] = []
         self.terms: dict[int, _Term] = {}
         self.products: dict[Literal, Pair] = {}
         self.sum_of: dict[Literal, int] = {}
-        self._tables = tables or Tables()
+        self._common = common
         self._numbers, self._literals = count(), count(first)
         self._kinds: dict[Literals, _Kind] = {}
         self._pairs: dict[Pair, _Product] = {}
         self._divisors: dict[Key, _Divisor] = {}
-        self._partners: dict[Literals, dict[Key, None]] = {}
-        """The divisors that consist of these factors and others."""
         self._queue: list[tuple[int, int, Pair | Key, _Product | _Divisor]] = []
         self._grown: dict[_Product | _Divisor, None] = {}
         """Products and divisors that may save more than their entry in the queue states."""
         for terms in sums:
             self._new_sum(terms)
         self._run()
+        for kind in self._kinds.values():  # no cycles are left
+            kind.divisors.clear()
 
     def result(self, sum_number: int) -> list[Term]:
         found = (self.terms[n] for n in self.sums[sum_number].terms)
@@ -233,13 +218,14 @@ class Factoring:
     def _add(self, home: _Sum, sign: int, literals: Literals) -> None:
         """Add a term to a sum, to the products in it, and to the divisors that it is a place of with others."""
         number = next(self._numbers)
-        kind = self._kinds.get(literals)
-        if kind is None:
-            kind = self._kinds[literals] = _Kind(literals)
+        kind = self._kind(literals)
         term = self.terms[number] = _Term(home, sign, kind)
-        for pair in self._tables.pairs(literals):
-            self._hold(pair, number)
-        near = home.near(literals, self._tables.most_common)
+        if not kind.products:
+            kind.products = [self._product(pair) for pair in dict.fromkeys(combinations(literals, 2))]
+        for product in kind.products:
+            product.holders[number] = None
+            self._grown[product] = None
+        near = home.near(literals, self._common)
         term.enter(number)
         for other in near:
             self._enter(other, number)
@@ -252,21 +238,24 @@ class Factoring:
         for other in self._known_partners(term):
             self._enter(other, number)
 
-    def _hold(self, pair: Pair, number: int) -> None:
-        """Enter a term among those that contain a product."""
+    def _kind(self, literals: Literals) -> _Kind:
+        kind = self._kinds.get(literals)
+        if kind is None:
+            kind = self._kinds[literals] = _Kind(literals)
+        return kind
+
+    def _product(self, pair: Pair) -> _Product:
         product = self._pairs.get(pair)
         if product is None:
             product = self._pairs[pair] = _Product(pair)
-        else:
-            self._grown[product] = None
-        product.holders[number] = None
+        return product
 
     def _enter(self, other: int, number: int) -> None:
         """Enter two terms of a sum, in the order of their numbers, among the places of their divisor."""
         first, second = self.terms[other], self.terms[number]
         if other in second.mates:
             return
-        base, u, v, turned, gain, once = self._tables.split(first.kind.literals, second.kind.literals)
+        base, u, v, turned, gain, once = split(first.kind.literals, second.kind.literals)
         key = (u, v, first.sign * second.sign)
         divisor = self._divisors.get(key) or self._new_divisor(key, once)
         divisor.places[other, number] = (base, second.sign if turned else first.sign, gain)
@@ -275,12 +264,13 @@ class Factoring:
             self._grown[divisor] = None
         second.mates[other] = first.mates[number] = divisor
         if base and len(divisor.places) == 1:
-            self._enter_whole(key)
+            self._enter_whole(divisor)
 
     def _new_divisor(self, key: Key, once: int) -> _Divisor:
-        for part in key[:2]:
-            self._partners.setdefault(part, {})[key] = None
-        divisor = self._divisors[key] = _Divisor(key, once)
+        kinds = self._kind(key[0]), self._kind(key[1])
+        divisor = self._divisors[key] = _Divisor(key, kinds, once)
+        for kind in kinds:
+            kind.divisors[divisor] = None
         return divisor
 
     def _enter_apart(self, number: int) -> None:
@@ -292,35 +282,30 @@ class Factoring:
             if other != number and kind.twice and own.isdisjoint(kind.literals):
                 self._enter(min(other, number), max(other, number))
 
-    def _within(self, literals: Literals) -> Mapping[_Sum, Mapping[int, None]]:
-        """The terms with these factors, by their sums."""
-        return self._kinds.get(literals, {})
-
-    def _enter_whole(self, key: Key) -> None:
-        """Enter the pairs of terms that are the sum u + sign * v themselves."""
-        u, v, sign = key
-        of_u, of_v = self._within(u), self._within(v)
+    def _enter_whole(self, divisor: _Divisor) -> None:
+        """Enter the pairs of terms that are the divisor themselves."""
+        of_u, of_v = divisor.kinds
         for home in of_u if len(of_u) <= len(of_v) else of_v:
             for one in of_u.get(home, ()):
                 for other in of_v.get(home, ()):
-                    if one != other and self.terms[one].sign * self.terms[other].sign == sign:
+                    if one != other and self.terms[one].sign * self.terms[other].sign == divisor.key[2]:
                         self._enter(min(one, other), max(one, other))
 
     def _known_partners(self, term: _Term) -> list[int]:
         """The terms without a factor of this one whose sum with it is a divisor."""
-        literals = term.kind.literals
+        kind, home, sign = term.kind, term.home, term.sign
         return [
             other
-            for u, v, relative in self._partners.get(literals, ())
-            for other in self._within(v if u == literals else u).get(term.home, ())
-            if self.terms[other] is not term and self.terms[other].sign * term.sign == relative
+            for divisor in kind.divisors
+            for other in divisor.kinds[divisor.kinds[0] is kind].get(home, ())
+            if self.terms[other] is not term and self.terms[other].sign * sign == divisor.key[2]
         ]
 
     def _remove(self, number: int) -> _Term:
         """Take a term out of everything."""
         term = self.terms.pop(number)
-        for pair in self._tables.pairs(term.kind.literals):
-            del self._pairs[pair].holders[number]
+        for product in term.kind.products:
+            del product.holders[number]
         for other, divisor in term.mates.items():
             place = (number, other) if number < other else (other, number)
             divisor.bound -= divisor.places.pop(place)[2]
@@ -331,14 +316,14 @@ class Factoring:
     # -- the choice -----------------------------------------------------------------------------------------------
     def _promise(self, subject: _Product | _Divisor, saved: int) -> None:
         """Queue a product or divisor by its saving or an upper bound, which is computed again when its turn comes."""
-        if saved > subject.queued:
-            subject.queued = saved
-            heapq.heappush(self._queue, (-saved, isinstance(subject, _Divisor), subject.key, subject))
+        subject.queued = saved
+        heapq.heappush(self._queue, (-saved, isinstance(subject, _Divisor), subject.key, subject))
 
     def _run(self) -> None:
         while True:
             for subject in self._grown:
-                self._promise(subject, subject.bound)
+                if subject.bound > subject.queued:
+                    self._promise(subject, subject.bound)
             self._grown.clear()
             if not self._queue:
                 return
@@ -348,7 +333,8 @@ class Factoring:
             subject.queued = 0
             saved = subject.saved()
             if saved != -promised:  # the tables have changed, or it was an upper bound
-                self._promise(subject, saved)
+                if saved > 0:
+                    self._promise(subject, saved)
             elif isinstance(subject, _Divisor):
                 self._extract_sum(subject)
             else:

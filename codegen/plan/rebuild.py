@@ -60,7 +60,7 @@ class Arrangement:
 
     @cached_property
     def factoring(self) -> Factoring:
-        return Factoring(self.sums, Literal(len(self.literals)), self.atoms.tables)
+        return Factoring(self.sums, Literal(len(self.literals)), self.atoms.most_common)
 
     def _terms(self, value: Frozen, queue: list[Frozen]) -> tuple[Term, ...]:
         """A value's terms in literals; the arguments of their atoms join the queue."""

@@ -16,7 +16,6 @@ from typing import NewType
 
 from ..graph.graph import Graph, Node
 from ..lower.options import DEFAULT
-from .factor import Tables
 
 Atom = NewType("Atom", int)
 """The number of an atom among those of a graph."""
@@ -123,7 +122,7 @@ class Atoms:
         self.contents: list[Content] = []
         self.fixed: list[bool] = []
         """Whether an atom depends on parameters alone."""
-        self.tables = Tables(most_common)
+        self.most_common = most_common
         self._grouped: dict[Frozen, list[Group]] = {}
         self._index: dict[Content, Atom] = {}
         self._marks: list[int] = []
