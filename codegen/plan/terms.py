@@ -68,10 +68,17 @@ def freeze(terms: Terms) -> Frozen:
     return tuple(sorted(terms.items()))
 
 
+def times(a: Number, b: Number) -> Number:
+    """a b, where one of them is nearly always 1."""
+    return b if a == 1 else a if b == 1 else a * b
+
+
 def accumulate(terms: Terms, m: Monomial, c: Number) -> None:
     """Add a term, which may cancel another."""
-    value = terms.get(m, 0) + c
-    if value:
+    known = terms.get(m)
+    if known is None:
+        terms[m] = c
+    elif value := known + c:
         terms[m] = value
     else:
         del terms[m]
@@ -178,7 +185,7 @@ class Atoms:
             found = self._grouped[value] = []
             for state, parts in groups.items():
                 sign = 1 if parts[0][1] > 0 else -1
-                found.append((sign, tuple((m, sign * c) for m, c in parts), state))
+                found.append((sign, tuple((m, c if sign > 0 else -c) for m, c in parts), state))
         return found
 
     def exact(self, m: Monomial) -> bool:
@@ -223,7 +230,7 @@ class Atoms:
             if not isinstance(content, Whole) or n != 1 or not self._may_cancel(atom, content, m, marks):
                 continue
             rest = product(m, ((atom, -1),))
-            parts = [(product(rest, inner), c * d) for inner, d in content.terms]
+            parts = [(product(rest, inner), times(c, d)) for inner, d in content.terms]
             if sum(terms.get(inner) == -d for inner, d in parts) * 2 < len(parts):
                 continue
             opened = {k: v for k, v in terms.items() if k != m}
@@ -330,9 +337,8 @@ class Expansion:
             return {((self.atoms.leaf(node), 1),): 1}
         if op in ("add", "sub", "neg"):
             total = dict(self.factor(args[0])) if op != "neg" else {}
-            sign = 1 if op == "add" else -1
             for m, c in self.factor(args[-1]).items():
-                accumulate(total, m, sign * c)
+                accumulate(total, m, c if op == "add" else -c)
             return self.without_squares(total)
         if op in ("mul", "div"):
             a, b = self.factor(args[0]), self.factor(args[1])
@@ -341,7 +347,7 @@ class Expansion:
                 b = {inverse(m): quotient(1, c)}
             elif len(a) > 1 and len(b) > 1:
                 b, a = self._one(b), self._one(a)
-            return {product(m, n): c * d for m, c in a.items() for n, d in b.items()}
+            return {product(m, n): times(c, d) for m, c in a.items() for n, d in b.items()}
         if op == "tan" and args[0] in self.angles:
             angle = self.frozen(args[0])
             sine, cosine = self.atoms.call("sin", [angle]), self.atoms.call("cos", [angle])
@@ -373,15 +379,16 @@ class Expansion:
         """The sine and cosine of a state-dependent angle whose squares, times a monomial, have equal coefficients."""
         atoms = self.atoms
         squares = [(m, a) for m in terms for a, n in m if n == 2 and atoms.op(a) == "sin"]
-        if not squares:
-            return None
         coefficients: dict[Monomial, list[tuple[Monomial, Number]]] = {}  # in parameters alone, by the rest
-        for m, c in terms.items():
-            fixed, rest = atoms.split(m)
-            coefficients.setdefault(rest, []).append((fixed, c))
         for m, sine in squares:
             cosine = atoms.call("cos", atoms.arguments(sine))
-            _, state = atoms.split(product(m, ((sine, -2),)))
+            rest = product(m, ((sine, -2),))
+            if terms.get(product(rest, ((cosine, 2),))) != terms[m]:
+                continue
+            if not coefficients:
+                for (fixed, state), c in ((atoms.split(m), c) for m, c in terms.items()):
+                    coefficients.setdefault(state, []).append((fixed, c))
+            _, state = atoms.split(rest)
             factors = sorted(coefficients.get(product(state, ((sine, 2),)), ()))
             # no factors: the angle depends on parameters alone, and its sine is one itself
             if factors and factors == sorted(coefficients.get(product(state, ((cosine, 2),)), ())):

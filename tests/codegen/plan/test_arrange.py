@@ -281,6 +281,17 @@ def test_the_squares_of_sine_and_cosine() -> None:
     assert counts(g, b) == {"mul": 2, "sin": 1, "cos": 1}
 
 
+def test_squares_that_cannot_be_joined_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """a sin(x)^2 + b sin(y)^2 + 2 b cos(y)^2: no cosine of x, and not as much of that of y as of its sine."""
+    monkeypatch.setattr(terms.Atoms, "split", None)
+    g = Graph()
+    a, b, x, y = map(g.symbol, "abxy")
+    squares = [g.integer_power(g.call(f, v), 2) for f, v in (("sin", x), ("sin", y), ("cos", y))]
+    root = g.dot([a, b, g.mul(g.two, b)], squares)
+    order = g.reachable([root])
+    assert len(terms.Expansion(terms.Atoms(g, [a, b]), order, order).terms[root]) == 3
+
+
 @pytest.mark.parametrize("before", ["a", ""])
 def test_squares_of_what_is_fixed(before: str) -> None:
     """Sines of parameters and of numbers: the search for pairs of squares must skip them and terminate."""
