@@ -264,11 +264,8 @@ static int cg_events_earliest(cg_run_t *run, int past, int32_t *index, double *t
     best = best > 1.0 ? leaves : best;
     *index = -1;
     *theta = best;
-    for (int32_t i = 0; i < detector->n_observed && best <= 1.0; i++) {
-        if (detector->root[i] == best) {
-            *index = i;
-            return CG_OK;
-        }
+    for (int32_t i = detector->n_observed - 1; i >= 0 && best <= 1.0; i--) {
+        *index = detector->root[i] == best ? i : *index;
     }
     return CG_OK;
 }
@@ -292,33 +289,39 @@ static void cg_events_sides_at(cg_run_t *run, double theta, double length)
     }
 }
 
-/* Whether the step has ended behind a zero of something that does not occur there yet. It differs from the interpolant by its
- * error, so slips stop at the same time; and a kink takes with it what jumps as the force does. */
-static int cg_events_behind(const cg_run_t *run, int32_t i, int jumps, double length)
+/* Whether what is observed occurs where the step has ended: it is behind its zero, or at it to rounding, and the motion before,
+ * continued to `ahead`, carries it across; to rounding, `same` of that is one time. NULL: no kink occurs. The end differs from the
+ * interpolant by its error, so slips stop at the same time; and a kink takes with it what jumps as the force does. */
+static int cg_events_occurs(const cg_run_t *run, int32_t i, const double *ahead, double same, double length)
 {
     const cg_detector_t *const detector = run->detector;
-    const double beyond = detector->sign[i] != 0.0 ? -detector->values[i] * detector->sign_new[i] : -1.0;
-    const int jumped = jumps && beyond > cg_detector_least(run, i, length);
+    const double side = detector->sign[i] != 0.0 ? detector->sign_new[i] : 0.0;
+    const double beyond = side != 0.0 ? -side * detector->values[i] : -1.0;
+    const int jumped = ahead != NULL && beyond > cg_detector_least(run, i, length);
     if (i < detector->first_contact) {
-        return i < run->model->n_events && jumped && detector->direction[i] * detector->sign_new[i] <= 0.0;
+        const double later = same > 0.0 ? -side * ahead[i] : 0.0, late = same * (later - beyond);
+        const double least = i < run->model->n_events ? cg_larger(late, detector->noise[i]) : late;
+        return (jumped || (later > 0.0 && -beyond <= least)) && detector->direction[i] * side <= 0.0;
     }
     const int32_t place = i - detector->first_contact;
     const int slips = run->u[detector->n_inputs + place / CG_CONTACT_OBSERVED] != 0.0;
     return jumped || (slips && place % CG_CONTACT_OBSERVED == CG_CONTACT_SLIP && beyond >= 0.0);
 }
 
-/* The kink behind which the step has ended, or -1. */
-static int cg_events_passed_kink(cg_run_t *run, int32_t *kink)
+/* Whether the motion goes over a kink where the step has ended: to *kink, which is -1 before. */
+static int cg_events_meets_kink(cg_run_t *run, int32_t *kink)
 {
-    const cg_detector_t *const detector = run->detector;
-    const int32_t first = run->model->n_events;
-    *kink = -1;
-    if (first >= detector->n_guards) {
-        return CG_OK;
-    }
-    const int status = cg_detector_evaluate(run, run->t, run->x, first, detector->values);
-    for (int32_t i = first; i < detector->n_guards && *kink < 0 && status == CG_OK; i++) {
-        *kink = detector->active[i] != 0.0 && detector->values[i] * detector->sign_new[i] < 0.0 ? i : -1;
+    cg_detector_t *const detector = run->detector;
+    int status = CG_OK;
+    for (int32_t i = run->model->n_events; i < cg_ahead_guards(run) && *kink < 0 && status == CG_OK; i++) {
+        double side, fired = detector->fired[i];
+        if (detector->active[i] != 0.0 && detector->sign_new[i] != 0.0 && !cg_events_rests(run, i)) {
+            detector->fired[i] = 1.0; /* what occurs there is off by an error of the time */
+            status = cg_sides_of_kink(run, i, &side);
+            *kink = side == -detector->sign_new[i] ? i : -1;
+            detector->fired[i] = fired;
+            memcpy(detector->end, detector->samples, sizeof(double) * (size_t)detector->n_observed); /* for another search */
+        }
     }
     return status;
 }
@@ -332,7 +335,7 @@ static int cg_events_add_kinks(cg_run_t *run, double length)
     double *const was = detector->samples; /* with the kinks inside on their sides before */
     int status = cg_detector_evaluate(run, run->t, run->x, -1, was);
     memcpy(detector->end, was, sizeof(double) * (size_t)detector->n_guards);
-    cg_ahead_rounding(run, run->model->n_events);
+    cg_ahead_rounding(run, 0);
     for (int32_t i = run->model->n_events; i < detector->n_guards && status == CG_OK; i++) {
         status = cg_detector_evaluate(run, run->t, run->x, i, detector->values);
         if (detector->sign[i] == 0.0 && detector->fired[i] == 0.0) { /* what the longer step showed was behind its end */
@@ -360,17 +363,28 @@ static int cg_events_add_kinks(cg_run_t *run, double length)
 static int cg_events_add_others(cg_run_t *run, double length)
 {
     cg_detector_t *const detector = run->detector;
+    double *const ahead = detector->samples, *const rests = ahead + detector->n_observed; /* noise of events: still needed */
+    memcpy(rests, detector->noise, sizeof *rests * (size_t)run->model->n_events);
     int status = detector->watches_kinks ? cg_events_add_kinks(run, length) : CG_OK, jumps = 0;
     for (int32_t i = run->model->n_events; i < detector->n_guards; i++) {
         jumps = jumps || detector->fired[i] != 0.0;
     }
+    const double step = fabs(run->t - run->t_old), rounding = CG_LANDED * cg_step_smallest(run->t) / step;
+    const double part = cg_larger(CG_TAIL, rounding), same = step > 0.0 ? (CG_SAME_TIME + rounding) / part : 0.0;
+    if (status == CG_OK && jumps && step > 0.0) {
+        status = run->have_dense ? CG_OK : run->dense(run);
+        status = status == CG_OK ? cg_detector_inside(run, 1.0 + part, -1, ahead) : status;
+    }
     if (status == CG_OK && (jumps || detector->n_contacts > 0)) {
         status = cg_detector_evaluate(run, run->t, run->x, jumps ? -1 : detector->first_contact, detector->values);
         for (int32_t i = jumps ? 0 : detector->first_contact; i < detector->n_observed && status == CG_OK; i++) {
-            detector->fired[i] = cg_events_behind(run, i, jumps, length) ? 1.0 : detector->fired[i];
+            const int kink = cg_detector_is_kink(run, i), stays = kink || step == 0.0 || i >= detector->first_contact;
+            const int occurs = !kink && cg_events_occurs(run, i, jumps ? ahead : NULL, same, length);
+            detector->fired[i] = occurs || (stays && detector->fired[i] != 0.0) ? 1.0 : 0.0;
         }
-        cg_held_arrive(run);
     }
+    memcpy(detector->noise, rests, sizeof *rests * (size_t)run->model->n_events);
+    cg_held_arrive(run); /* which needs the place of the samples */
     return status;
 }
 
@@ -405,36 +419,19 @@ static int cg_events_at_start(cg_run_t *run, int32_t index)
     return status;
 }
 
-/* What crosses zero at one time with a fraction theta of the step, which began the search with this length, occurs. */
-static void cg_events_fire(const cg_run_t *run, double theta, double length)
-{
-    cg_detector_t *const detector = run->detector;
-    const double same = cg_events_same(run, length);
-    for (int32_t i = 0; i < detector->n_observed; i++) {
-        detector->fired[i] = theta <= 1.0 && detector->root[i] <= theta + same ? 1.0 : 0.0;
-    }
-}
-
-/* Ends the step at the zero of `index`, near a fraction theta of it. If it has jumped over zero together with a kink, it is
- * there that it jumps, which the interpolant of a step across the jump tells too late: then `index` becomes the kink. */
+/* Ends the step at the zero of `index`, near a fraction theta of it. If it meets a kink there, the interpolant of a step across
+ * that tells its zero too late, and `index` becomes the kink. */
 static int cg_events_land(cg_run_t *run, int32_t *index, double theta, int *landed)
 {
     cg_detector_t *const detector = run->detector;
-    const double length = fabs(run->t - run->t_old);
     int32_t kink = -1;
     if (cg_detector_is_kink(run, *index)) {
         return cg_locate_kink(run, *index, theta, landed);
     }
     int status = cg_locate(run, *index, run->t_old + theta * (run->t - run->t_old), run->t, landed);
-    if (status == CG_OK && *landed) {
-        status = cg_detector_evaluate(run, run->t, run->x, *index, detector->values);
-    }
-    if (status == CG_OK && *landed && fabs(detector->values[*index]) > cg_detector_least(run, *index, length)) {
-        status = cg_events_passed_kink(run, &kink);
-    }
+    status = status == CG_OK && *landed ? cg_events_meets_kink(run, &kink) : status;
     if (status == CG_OK && kink >= 0) {
-        cg_events_fire(run, detector->root[kink], length);
-        detector->fired[*index] = 0.0; /* unless it is behind its zero there */
+        memset(detector->fired, 0, sizeof(double) * (size_t)detector->n_observed);
         detector->fired[kink] = 1.0;
         *index = kink;
         status = cg_locate_kink(run, kink, 1.0, landed);
@@ -531,7 +528,9 @@ int cg_events_after_step(cg_run_t *run, int32_t ends_at)
         }
         length = fabs(run->t - run->t_old);
         cg_events_sides_at(run, theta, length);
-        cg_events_fire(run, theta, length);
+        for (int32_t i = 0; i < detector->n_observed; i++) { /* what crosses zero at one time with it */
+            detector->fired[i] = detector->root[i] <= theta + cg_events_same(run, length) ? 1.0 : 0.0;
+        }
         landed = index == ends_at && run->t == end && (1.0 - theta) * length <= CG_LANDED * cg_step_smallest(end);
         if (theta * length < 2.0 * cg_step_smallest(run->t_old)) {
             landed = 1;

@@ -24,6 +24,8 @@
  *     until that is visible, its sign is rounding, and it is on the side to which the flow takes it (cg_surface.c).
  *   - A kink that rests at zero to rounding, as where x stops at a limit, leaves it with the kink that releases it, by the flow after
  *     that; else at the start of the step in which it is seen to have left.
+ *   - What is zero where a kink is crossed, to the rounding of state and time, and is carried across by the motion before, occurs
+ *     with the kink, and nothing else does.
  *   - A guard that vanishes where contacts stick is not observed meanwhile, and has no side when they slip (cg_held.c).
  *   - A jump over zero in a reset is not a crossing; a jump over zero caused by an input is, at the beginning of the step
  *     after it. Inputs that are set before the first step belong to the start.

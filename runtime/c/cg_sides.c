@@ -156,7 +156,7 @@ static int cg_sides_by_slope(cg_run_t *run, int *unsure)
         const double rounding = i < detector->n_guards ? detector->noise[i] : 0.0;
         const double least = detector->fired[i] != 0.0 ? CG_SIDE * detector->scale[i] : rounding;
         const int known = detector->active[i] != 0.0 && fabs(detector->end[i]) > least;
-        detector->sign[i] = !known ? 0.0 : detector->end[i] > 0.0 ? 1.0 : -1.0;
+        detector->sign[i] = known ? copysign(1.0, detector->end[i]) : 0.0;
         *unsure = *unsure || (detector->active[i] != 0.0 && !known);
     }
     if (!*unsure) {
