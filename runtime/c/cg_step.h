@@ -104,16 +104,13 @@ static CG_INLINE cg_real_t cg_step_smallest(cg_real_t t)
     return 4.0 * DBL_EPSILON * cg_larger_size(t, cg_splat(CG_TIME_LEAST / DBL_EPSILON));
 }
 
-#define CG_CREPT 1.25 /* smallest steps: the length of one, whose end is rounded */
-#define CG_CREEPS 16.0 /* smallest steps: the longest trial after one */
-
 /* Whether a run only creeps: a trial of this length, the first after a step as short as allowed, fails, and so it does at that
  * length, since its error, with this square, falls no faster. A large state may not change in so short a step, and then time alone
  * would go on, without end. */
 static CG_INLINE cg_mask_t cg_step_creeps(cg_real_t t, cg_real_t t_old, cg_real_t length, cg_real_t square)
 {
-    const cg_real_t smallest = cg_step_smallest(t), last = cg_abs(t - t_old), part = smallest / length;
-    return cg_lt(cg_splat(0.0), last) & cg_le(last, CG_CREPT * smallest) & cg_le(length, CG_CREEPS * smallest)
+    const cg_real_t smallest = cg_step_smallest(t), last = cg_abs(t - t_old), part = smallest / length; /* ends are rounded */
+    return cg_lt(cg_splat(0.0), last) & cg_le(last, 1.25 * smallest) & cg_le(length, 16.0 * smallest)
         & cg_not(cg_le(square * (part * part), cg_splat(1.0)));
 }
 
