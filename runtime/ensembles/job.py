@@ -239,7 +239,7 @@ class EnsemblePart:
         )
         self.tangents: EnsembleTangents | None = None
         if job.sensitivities is None:
-            self.core = model._ensemble_core(self)
+            self.core = core.EnsembleCore(model, self)
         else:
             self.tangents = EnsembleTangents(self, whole)
             self.core = self.tangents.core

@@ -16,7 +16,7 @@ from ..draws.distributions import is_distribution, law
 from ..interface import arguments
 from ..interface.arguments import Array, positive
 from ..interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO, assumption
-from ..interface.base_model import BaseModel
+from ..model.derivatives import require_compiled
 from ..model.lanes import one_at_a_time
 from ..problem.given_inputs import parse
 from ..problem.input_rates import rated
@@ -56,10 +56,7 @@ class Episodes:
         options: dict[str, Any],
         one: bool = False,
     ) -> None:
-        if not isinstance(model, BaseModel):
-            raise ArgumentError(
-                f"an environment needs a model, not {type(model).__name__}: compile the system first"
-            )
+        require_compiled("an environment", model)
         self.model: Any = model
         self.n = n
         self.dt = arguments.number("dt", dt)

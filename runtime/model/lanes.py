@@ -39,8 +39,6 @@ def one_at_a_time(
 
     `events`: events do not keep them apart. `starts`: the lanes have their states at the start.
     """
-    if not hasattr(model, "lane_sets"):
-        return f"{model.name} is a pure-Python model"
     if model.hybrid and not events:
         return f"{model.name} has events or contacts"
     if functions:

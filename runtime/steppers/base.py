@@ -1,4 +1,4 @@
-"""Shared by compiled and pure-Python steppers: names, and states and parameters that change during a run."""
+"""Shared by steppers with and without sensitivities: names, and states and parameters that change during a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class BaseStepper:
-    """Base of `Stepper` and `PythonStepper`."""
+    """Base of `Stepper`."""
 
     model: Any
     _options: RunOptions

@@ -42,7 +42,7 @@ class Sealed:
         """Raise `ArgumentError` if the memory that was copied had other contents than that of this build."""
         if self.layout != layout:
             raise ArgumentError(
-                "the snapshot was saved by another version of chaplygin or in pure Python; its runs have other contents"
+                "the snapshot was saved by another version of chaplygin; its runs have other contents"
             )
 
 

@@ -19,7 +19,6 @@ import numpy as np
 from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
-from ..model.compiled_model import CompiledModel
 from ..model.expressions import Expression
 from ..statistics.views import View
 from .chunk import Chunk
@@ -71,7 +70,7 @@ class Collector(ABC):
         if name is not None:
             self._check(entry, model, name)
             return name
-        if not isinstance(model, CompiledModel) or not hasattr(what, "free_symbols"):
+        if not hasattr(what, "free_symbols"):
             raise ArgumentError(f"{entry}: {arguments.short(what)} is not a quantity of {model.name}")
         for symbol in sorted(what.free_symbols, key=str):
             self._check_modes(entry, model, str(symbol))

@@ -19,8 +19,7 @@ from ..ensembles.executors import Threads
 from ..ensembles.job import arrays
 from ..interface import arguments
 from ..interface.arguments import Array
-from ..interface.base_model import BaseModel
-from ..model.compiled_model import CompiledModel
+from ..model.derivatives import require_compiled
 from ..problem.options import RunOptions, of_call, shown
 from .chunk import Chunk
 from .collect import final
@@ -176,8 +175,7 @@ def of_model(
 
     Joint distributions are not refused.
     """
-    if not isinstance(model, BaseModel):
-        raise ArgumentError(f"a model is needed, not {type(model).__name__}: compile the system first")
+    require_compiled("a response", model)
     options = options.ready(model)
     rest, plan = split(model, dict(given), seed, "random", False)
     if plan is None or not plan.sources:
@@ -205,4 +203,4 @@ def of_model(
         job = StudyJob.of(model, t_span, 1, rest, None, options, lanes, {called: entry})
     except ArgumentError as error:
         raise ArgumentError(str(error).removeprefix("collect: ")) from None
-    return Response(job, plan, Threads(threads if isinstance(model, CompiledModel) else 1))
+    return Response(job, plan, Threads(threads))

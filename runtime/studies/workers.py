@@ -15,7 +15,6 @@ from chaplygin.errors import ArgumentError, warn_caller
 
 from ..ensembles.executors import cores, number_of_threads
 from ..interface import arguments
-from ..model.compiled_model import CompiledModel
 from ..statistics.part import Part
 from .begun import Begun
 from .crashes import StoppedError, Without, guarded
@@ -225,8 +224,7 @@ def workers_of(job: StudyJob, threads: Any, workers: Any) -> Iterator[Workers]:
 
 def _chosen(job: StudyJob, threads: Any, workers: Any) -> Workers:
     if workers is None:
-        wanted = cores() if threads is None else number_of_threads("threads", threads)
-        size = wanted if isinstance(job.model, CompiledModel) else 1  # pure Python holds the GIL
+        size = cores() if threads is None else number_of_threads("threads", threads)
         return Workers(job, ThreadPoolExecutor(size, thread_name_prefix="chaplygin"), size)
     if threads is not None:
         raise ArgumentError("threads are those of this process; with workers leave them out")

@@ -1,10 +1,8 @@
-"""The pure-Python backend has the compiled model's interface, warns, and gives the same numbers."""
+"""The pure-Python backend has the kernels and `integrate` of a compiled model, warns, and gives the same numbers."""
 
 from __future__ import annotations
 
 import gc
-import os
-import time
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from oracle_rodas5p import OracleModel
-from runtime_models import ctrl_c_heard, model, needs_core, press_ctrl_c
+from runtime_models import model, needs_core
 
 import chaplygin as cg
 from chaplygin.api.python_model import python_model
@@ -125,18 +123,14 @@ def test_the_same_face_and_numbers(pure: PythonModel) -> None:
         lambda t, y: np.sin(t) - y[1],
     ],
 )
-@pytest.mark.parametrize("options", [{"method": "rk4", "step": 0.01}, {"rtol": 1e-11, "atol": 1e-11}])
-def test_runs_agree_with_the_compiled_model(
-    pure: PythonModel, span: Any, force: Any, options: dict[str, Any]
-) -> None:
+def test_runs_agree_with_the_compiled_model(pure: PythonModel, span: Any, force: Any) -> None:
     times = np.linspace(*span, 13)
     given = ({"q": 1.0, "v": 0.2}, {"m": 1.0, "k": 4.0}, {"F": force})
-    ours = pure.integrate(span, *given, t_eval=times, dense_output=True, **options)
-    theirs = model("oscillator").integrate(span, *given, t_eval=times, dense_output=True, **options)
-    tolerance = 1e-12 if "step" in options else 1e-8
-    assert ours.y == pytest.approx(theirs.y, abs=tolerance)
-    assert ours["energy"] == pytest.approx(theirs["energy"], abs=10 * tolerance)
-    assert ours["pull"] == pytest.approx(theirs["pull"], abs=10 * tolerance)
+    options: dict[str, Any] = {"t_eval": times, "dense_output": True, "rtol": 1e-11, "atol": 1e-11}
+    ours, theirs = (m.integrate(span, *given, **options) for m in (pure, model("oscillator")))
+    assert ours.y == pytest.approx(theirs.y, abs=1e-8)
+    assert ours["energy"] == pytest.approx(theirs["energy"], abs=1e-7)
+    assert ours["pull"] == pytest.approx(theirs["pull"], abs=1e-7)
     inside = np.linspace(*span, 29)[1:-1]
     assert ours.sol(inside) == pytest.approx(theirs.sol(inside), abs=1e-7)
 
@@ -201,18 +195,6 @@ def test_scipys_solvers_against_the_closed_form(pure: PythonModel, method: str, 
     assert (sol.njev > 0) == (sol.nlu > 0) == (method in ("radau", "bdf"))
 
 
-def test_implicit_solvers_use_the_jacobian_if_there_is_one(pure: PythonModel) -> None:
-    given = ((0.0, 1.0), [1.0, 0.0], [1.0, 4.0], [0.0])
-    bare = kernels()
-    del bare.python["jacobian"]
-    without = PythonModel(bare, quiet=True)
-    for method in ("radau", "bdf"):
-        exact, differences = (m.integrate(*given, method=method, rtol=1e-7) for m in (pure, without))
-        assert exact["q"][-1] == pytest.approx(np.cos(2), abs=1e-5)
-        assert differences["q"][-1] == pytest.approx(np.cos(2), abs=1e-5)
-        assert exact.nfev < differences.nfev
-
-
 @pytest.mark.parametrize("method", SOLVERS)
 def test_failures_of_every_method(pure: PythonModel, method: str) -> None:
     singular = pure.integrate((0, 1), [1.0, 0.0], [0.0, 1.0], [0.0], method=method)
@@ -225,18 +207,25 @@ def test_failures_of_every_method(pure: PythonModel, method: str) -> None:
 
 
 def test_failures_keep_what_is_computed(pure: PythonModel) -> None:
-    sol = pure.integrate((0, 1), [1.0, 0.0], [0.0, 1.0], [0.0], method="rk4", step=0.1)
-    assert (sol.status, sol.t.tolist()) == (-1, [0.0])
-    assert "singular" in sol.message
-    limited = pure.integrate((0, 1), [1.0, 0.0], [1.0, 4.0], [0.0], max_steps=2)
-    assert limited.status == -4
-    assert len(limited.t) == 3
+    given = [1.0, 0.0], [1.0, 4.0], [0.0]
+    limited = pure.integrate((0, 1), *given, max_steps=2)
+    assert "steps" in limited.message
     assert limited["q"] == pytest.approx(np.cos(2 * limited.t), abs=1e-8)
+    times = [0.0, limited.t[1] / 2, 0.9]
+    found = pure.integrate((0, 1), *given, t_eval=times, max_steps=2)
+    assert found.t.tolist() == [*times[:2], limited.t_reached]
+    assert found["q"] == pytest.approx(np.cos(2 * found.t), abs=1e-8)
     with pytest.raises(KernelError, match="singular"):
         pure.rhs(0, [1, 0], [0, 1], [0])
-    for options in ({"method": "rk4", "step": 0.1}, {}):  # the doubles at 1e16 are 2 apart
-        late = pure.integrate((1e16, 1e16 + 100), [1.0, 0.0], [1.0, 4.0], [0.0], events=None, **options)
-        assert (late.status, late.t.tolist()) == (-3, [1e16])
+
+
+def test_a_run_of_no_length_and_no_times(pure: PythonModel) -> None:
+    for options in ({}, {"t_eval": [1.0]}, {"t_eval": []}):
+        sol = pure.integrate((1, 1), [1.0, 0.0], [1.0, 4.0], [0.0], dense_output=True, **options)
+        assert sol.success
+        assert sol.y.shape == (2, len(sol.t)) == (2, len(options.get("t_eval", [1.0])))
+        assert sol.sol(1.0).tolist() == [1.0, 0.0]
+    assert pure.integrate((0, 1), [1.0, 0.0], [1.0, 4.0], [0.0], t_eval=[]).y.shape == (2, 0)
 
 
 def test_errors_are_named_as_for_compiled_models(pure: PythonModel) -> None:
@@ -244,12 +233,10 @@ def test_errors_are_named_as_for_compiled_models(pure: PythonModel) -> None:
         pure.integrate((0, 1), [1, 0], {"m": 1}, [0.0])
     with pytest.raises(ArgumentError, match="unknown method 'vern6'"):
         pure.integrate((0, 1), [1, 0], [1, 1], [0.0], method="vern6")
-    with pytest.raises(ArgumentError, match=r"are rk4, dop853, rk45, rk23, radau, bdf$"):
+    with pytest.raises(ArgumentError, match=r"are dop853, rk45, rk23, radau, bdf$"):
         pure.integrate((0, 1), [1, 0], [1, 1], [0.0], method="tsit5")
     with pytest.raises(ArgumentError, match="did you mean 'dop853'"):
         pure.integrate((0, 1), [1, 0], [1, 1], [0.0], method="DOP853")
-    with pytest.raises(ArgumentError, match="does not support events or kinks"):
-        pure.integrate((0, 1), [1, 0], [1, 1], [0.0], events=[lambda t, y: y[0]])
     with pytest.raises(ArgumentError, match="y: v = nan"):
         pure.rhs(0, [1, np.nan], [1, 1], [0])
     for error in (ValueError("sensor"), ZeroDivisionError("sensor"), KeyError("sensor")):
@@ -261,81 +248,37 @@ def test_errors_are_named_as_for_compiled_models(pure: PythonModel) -> None:
             pure.integrate((0, 1), [1, 0], [1, 1], {"F": broken})
 
 
-def test_stepper_of_a_python_model(pure: PythonModel) -> None:
-    run = pure.stepper([1.0, 0.0], {"m": 1.0, "k": 4.0}, [0.0], rtol=1e-11, atol=1e-11)
-    assert run.advance(0.5) == pytest.approx([np.cos(1), -2 * np.sin(1)], abs=1e-9)
-    snapshot = run.save()
-    run.set_inputs(F=4.0)  # a new equilibrium: q = 1
-    away = run.advance(1.0)
-    assert away[0] == pytest.approx(1 + (np.cos(1) - 1) * np.cos(1) - np.sin(1) * np.sin(1), abs=1e-9)
-    run.restore(snapshot)
-    assert run.t == 0.5
-    assert run.advance(1.0) == pytest.approx([np.cos(2), -2 * np.sin(2)], abs=1e-9)
-    with pytest.raises(ArgumentError, match="save"):
-        run.restore(None)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="unknown G"):
-        run.set_inputs(G=1.0)
-    with pytest.raises(ArgumentError, match="rtol"):
-        pure.stepper([1, 0], [1, 4], [0], rtol=-1.0)
-    failing = pure.stepper([1.0, 0.0], [0.0, 4.0], [0.0])
-    with pytest.raises(KernelError, match="singular"):
-        failing.advance(1.0)
+def test_what_needs_a_compiler_is_refused_by_name(pure: PythonModel) -> None:
+    given = [1, 0], [1, 1], [0.0]
+    calls: dict[str, Any] = {
+        "events": lambda: pure.integrate((0, 1), *given, events=[lambda t, y: y[0]]),
+        "kinks": lambda: pure.integrate((0, 1), *given, kinks=True),
+        "stepper": lambda: pure.stepper(*given),
+        "batch": lambda: pure.batch(*given, n=2),
+        "ensemble": lambda: pure.ensemble((0, 1), *given, n=2),
+        "study": lambda: cg.study(pure, (0, 1), *given, n=2, collect={"q": cg.final("q")}),
+        "a response": lambda: cg.response(pure, (0, 1), "q", *given),
+    }
+    for name, call in calls.items():
+        with pytest.raises(
+            ArgumentError, match=f"^{name}: oscillator runs in pure Python, .*install a C compiler"
+        ):
+            call()
 
 
-def test_ensembles_of_pure_python_models(pure: PythonModel) -> None:
-    q0 = np.linspace(0, 1, 4)
-    ens = cg.ensemble(
-        pure, (0, 1), initial={"q": q0, "v": 0.0}, parameters=[1.0, 4.0], inputs=[0.0], t_eval=[0.5, 1.0]
-    )
-    assert ens["q"] == pytest.approx(np.outer(np.cos([1.0, 2.0]), q0), abs=1e-8)
-    assert ens["energy"] == pytest.approx(np.array([2 * q0**2] * 2), abs=1e-8)
-    assert ens.rerun(2).success
-
-
-@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
-def test_ctrl_c_keeps_what_an_ensemble_has_finished(pure: PythonModel) -> None:
-    n, calls = 9, []
-
-    def force(t: float, y: Any) -> float:
-        """Send Ctrl-C in the fourth trajectory."""
-        calls.append(t)
-        if len(calls) == at:
-            press_ctrl_c()
-        return 0.0
-
-    at = 0
-    pure.integrate((0, 50), [1.0, 0.0], [1.0, 4.0], [force])
-    at = 7 * len(calls) // 2
-    calls.clear()
-    with ctrl_c_heard(), pytest.warns(RuntimeWarning, match=f"interrupted: 3 of {n}"):
-        ens = cg.ensemble(pure, (0, 50), [1.0, 0.0], [1.0, 4.0], [force], n=n)
-    assert ens.interrupted
-    done = ens.status == 0
-    assert done.tolist() == [True] * 3 + [False] * 6
-    assert ens.y[0, done] == pytest.approx(np.full(3, np.cos(100)), abs=1e-6)
-    assert np.isnan(ens.y[:, ~done]).all()
-    assert set(ens.status[~done]) == {-5}
-
-
-@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
-def test_ctrl_c_ends_a_study_after_the_trajectory_under_way(pure: PythonModel) -> None:
-    starts: list[float] = []
-
-    def force(t: float, y: Any) -> float:
-        """Send Ctrl-C in the fourth trajectory, and wait until it is heard."""
-        if t == 0:
-            starts.append(y[0])
-            if y[0] == 3 and starts.count(3) == 1:
-                press_ctrl_c()
-                time.sleep(0.2)
-        return 0.0
-
-    with ctrl_c_heard(), pytest.warns(RuntimeWarning, match="interrupted: 4 of 9"):
-        found = cg.study(
-            pure, (0, 1), {"q": np.arange(9.0), "v": 0.0}, [1.0, 4.0], [force], collect={"q": cg.final("q")}
-        )
-    assert found.finished.tolist() == [0, 1, 2, 3]
-    assert found.results["q"]["q"][:4] == pytest.approx(np.arange(4) * np.cos(2), abs=1e-8)
+def test_steps_are_not_moved_back_onto_constraints() -> None:
+    """A mass on the unit circle at constant speed 2, which is at (cos 2t, sin 2t)."""
+    x, y = cg.coordinates("x y")
+    kinetic = (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2
+    circle = cg.System("circle", coordinates=[x, y], kinetic=kinetic, holonomic=[x**2 + y**2 - 1])
+    pure = python_model(circle.equations("multipliers").program, quiet=True)
+    for project in ("constraints", "all"):
+        with pytest.raises(
+            ArgumentError, match=rf"^project='{project}' \(project=None runs without\): circle runs"
+        ):
+            pure.integrate((0, 1), [1, 0, 0, 2], project=project)
+    sol = pure.integrate((0, 1), [1, 0, 0, 2], project=None, rtol=1e-10, atol=1e-10)
+    assert sol.y[:2] == pytest.approx(np.array([np.cos(2 * sol.t), np.sin(2 * sol.t)]), abs=1e-8)
 
 
 def test_a_solution_outlives_its_python_model(pure: PythonModel) -> None:

@@ -188,3 +188,14 @@ def test_a_closed_or_full_stdout() -> None:
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "cannot write the output" in done.stderr
+
+
+@pytest.mark.filterwarnings("ignore::chaplygin.errors.PurePythonWarning")
+def test_without_a_compiler_a_run_works_and_an_ensemble_says_what_it_needs(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CHAPLYGIN_CACHE", str(tmp_path))
+    monkeypatch.setenv("CC", "no-such-compiler")
+    assert "audit of energy against power: passed" in output(capsys, "run", "chaplygin_sleigh")
+    told = refusal(capsys, "ensemble", "chaplygin_sleigh", "-n", "2")
+    assert "ensemble: chaplygin_sleigh runs in pure Python" in told

@@ -8,23 +8,16 @@ from __future__ import annotations
 
 import math
 import struct
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from fused import fma
 from numpy.typing import NDArray
+from oracle_runs import Function, Integrator, Record, Settings, Vector
 
-from chaplygin.api.python_methods import (
-    EPSILON,
-    Function,
-    Integrator,
-    Record,
-    Settings,
-    Vector,
-    smallest_step,
-    status_of,
-)
+from chaplygin.api.python_model import status_of
 from chaplygin.codegen.methods.pair import Control
 from chaplygin.runtime.interface.statuses import NONFINITE, OK, SINGULAR, STEP_TOO_SMALL, TOO_MANY_STEPS
 
@@ -32,6 +25,7 @@ Array = NDArray[np.float64]
 
 __all__ = ["Controlled", "finite", "larger", "reciprocal"]
 
+EPSILON, TINY = sys.float_info.epsilon, sys.float_info.min
 LEAST_LOG, SHRINK_FAILED, ATOL_FLOOR = math.log2(1e-8), 0.2, 1e-150
 SHORTENED = (SINGULAR, NONFINITE, STEP_TOO_SMALL)  # failures that a shorter step may avoid
 
@@ -161,6 +155,11 @@ class Controlled(Integrator):
             self.rejected = True
             if length <= least:
                 return status, t, [], x, f
+
+
+def smallest_step(t: float) -> float:
+    """The smallest step, as in cg_step_smallest."""
+    return 4.0 * max(abs(t) * EPSILON, TINY)
 
 
 def plan(

@@ -9,8 +9,8 @@ import numpy as np
 from fused import fma
 from numpy.typing import NDArray
 from oracle_control import Controlled, larger, reciprocal
+from oracle_runs import Function, Settings, Vector
 
-from chaplygin.api.python_methods import Function, Settings, Vector
 from chaplygin.codegen.methods.pair import Pair
 
 Array = NDArray[np.float64]

@@ -12,12 +12,12 @@ from fused import fma
 from numpy.typing import NDArray
 from oracle_control import Controlled, finite, larger, reciprocal
 from oracle_pairs import PairIntegrator
+from oracle_runs import Function, Integrator, Settings, SteppedModel, Vector
 
-from chaplygin.api.python_methods import METHODS, Function, Integrator, Settings, Vector
 from chaplygin.codegen.methods import PAIRS
 from chaplygin.codegen.methods.rodas5p import RODAS5P
 from chaplygin.errors import KernelError
-from chaplygin.runtime import Method, PythonModel
+from chaplygin.runtime import Method
 from chaplygin.runtime.interface.statuses import STEP_TOO_SMALL
 
 Array = NDArray[np.float64]
@@ -150,11 +150,10 @@ def _interpolant(x: Vector, y: Vector, k: Matrix) -> Array:
     return np.array(rows)
 
 
-class OracleModel(PythonModel):
+class OracleModel(SteppedModel):
     """A pure-Python model that runs with the methods of the compiled runtime, to the same bits."""
 
     methods: ClassVar = {
-        **METHODS,
         **{name: Method(name, pair.summary, pair.order) for name, pair in PAIRS.items()},
         "rodas5p": Method("rodas5p", "implicit", RODAS5P.order, implicit=True),
     }
@@ -163,4 +162,4 @@ class OracleModel(PythonModel):
     def _integrator(method: str, settings: Settings) -> Integrator:
         if method in PAIRS:
             return PairIntegrator(PAIRS[method], settings)
-        return Rodas5p(settings) if method == "rodas5p" else PythonModel._integrator(method, settings)
+        return Rodas5p(settings)

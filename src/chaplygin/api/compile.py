@@ -42,8 +42,8 @@ def compile_system(
     it faster and changes no bit of the results. `wait=True` compiles those that runs take by default here, and others
     before their first run; so does `reproducible=False`.
 
-    If no compiler is found, the pure-Python backend is returned with a warning; it has no events, contacts or methods
-    of the model's own, so a model with these raises BuildError.
+    If no compiler is found, a `PythonModel` is returned with a warning: kernels and `integrate` with SciPy's methods. A
+    model with events, contacts or methods of its own raises BuildError.
 
     Raises FormError, BuildError, CacheError and ArgumentError.
     """

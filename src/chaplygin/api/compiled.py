@@ -86,7 +86,7 @@ def loaded(
 
         warn_caller(
             f"{str(error).rstrip('.')}. The model {system.name!r} runs in pure Python instead, about a hundred times "
-            "slower.",
+            "slower, and with `integrate` alone.",
             PurePythonWarning,
         )
         return api.PythonModel(api.python_kernels(program()), quiet=True)

@@ -13,8 +13,7 @@ from chaplygin.runtime.ensembles.executors import Executor, Threads
 from chaplygin.runtime.ensembles.job import EnsembleJob, number_of_trajectories
 from chaplygin.runtime.ensembles.progress import Progress
 from chaplygin.runtime.interface import arguments
-from chaplygin.runtime.interface.base_model import BaseModel
-from chaplygin.runtime.model.compiled_model import CompiledModel
+from chaplygin.runtime.model.derivatives import require_compiled
 from chaplygin.runtime.problem import pivots
 from chaplygin.runtime.problem.options import of_call, shown
 
@@ -82,8 +81,7 @@ def ensemble(
     >>> ens.failed
     array([], dtype=int64)
     """
-    if not isinstance(model, BaseModel):
-        raise ArgumentError(f"ensemble needs a model, not {type(model).__name__}: compile the system first")
+    require_compiled("ensemble", model)
     for name in options:
         if name in OF_STUDIES:
             raise ArgumentError(
@@ -101,10 +99,10 @@ def ensemble(
         sensitivities=sensitivities, sensitivity_control=sensitivity_control,
     )  # fmt: skip
     bar = Progress(job.count, None if progress is None else arguments.boolean("progress", progress))
-    return _run(job, _executor(model, executor, threads, chunk), bar)
+    return _run(job, _executor(executor, threads, chunk), bar)
 
 
-def _executor(model: BaseModel, given: Executor | None, threads: Any, chunk: Any) -> Executor:
+def _executor(given: Executor | None, threads: Any, chunk: Any) -> Executor:
     """What runs the trajectories: what is given, or threads."""
     if given is not None:
         if threads is not None or chunk is not None:
@@ -112,10 +110,7 @@ def _executor(model: BaseModel, given: Executor | None, threads: Any, chunk: Any
         if isinstance(given, type) or not callable(getattr(given, "run", None)):
             raise ArgumentError(f"executor = {arguments.short(given)} must have a method run(part, report)")
         return given
-    found = Threads(threads, chunk)
-    if not isinstance(model, CompiledModel):
-        found.threads = 1  # pure Python holds the GIL
-    return found
+    return Threads(threads, chunk)
 
 
 def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chaplygin.errors import LoadError
-from chaplygin.runtime import core, steppers
+from chaplygin.runtime import steppers
 from chaplygin.runtime.model.compiled_model import require_core
 from chaplygin.runtime.model.loading import (
     Library,
@@ -23,9 +23,6 @@ from chaplygin.runtime.model.loading import (
 from .model_analysis import ModelAnalysis
 from .model_exports import ModelExports
 from .model_runs import ModelRuns
-
-if TYPE_CHECKING:
-    from chaplygin.runtime.ensembles.job import EnsemblePart
 
 
 class Model(ModelAnalysis, ModelExports, ModelRuns):
@@ -64,9 +61,6 @@ class Model(ModelAnalysis, ModelExports, ModelRuns):
 
     def _stepper(self, *given: Any) -> steppers.Stepper:
         return steppers.Stepper(self, *given)
-
-    def _ensemble_core(self, part: EnsemblePart) -> core.EnsembleCore:
-        return core.EnsembleCore(self, part)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a model as the path of its module: the file must exist when it is unpickled."""

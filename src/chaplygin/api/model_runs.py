@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from chaplygin.runtime.ensembles.batch import Batch
     from chaplygin.runtime.ensembles.ensemble import Ensemble
-    from chaplygin.runtime.ensembles.job import EnsemblePart
     from chaplygin.runtime.problem.option_table import RunKeywords
     from chaplygin.runtime.steppers.stepper import Stepper
     from chaplygin.runtime.studies.study import Study
@@ -28,11 +27,7 @@ notebook = later("chaplygin.runtime.results.notebook")
 
 
 class ModelRuns(InitialStates):
-    """The methods of `Model` and `PythonModel` that begin runs, however kernels are called."""
-
-    def _ensemble_core(self, part: EnsemblePart) -> Any:
-        """What runs the trajectories of a part of an ensemble; see `EnsemblePart`."""
-        raise NotImplementedError
+    """The methods of `Model` that begin runs; a `PythonModel` has `consistent` of them."""
 
     def consistent(
         self, initial: Any, parameters: Any, inputs: Any = None, *, keep: Sequence[str] = (), t: float = 0.0

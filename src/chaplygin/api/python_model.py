@@ -1,18 +1,17 @@
-"""The pure-Python backend of a compiled model: the same interface over plain Python functions.
+"""The pure-Python backend of a compiled model: its kernels as plain Python functions, integrated by SciPy.
 
-It is the test oracle for the compiled kernels, the baseline of the benchmarks, and the fallback, with a loud warning,
-when there is no compiler.
+It is the test oracle for the compiled kernels, and the fallback, with a loud warning, when there is no compiler.
 """
 
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from chaplygin._lazy import later
 from chaplygin.codegen.emit.python_backend import (
     Function,
     Kernels,
@@ -22,27 +21,50 @@ from chaplygin.codegen.emit.python_backend import (
     python_kernel,
 )
 from chaplygin.codegen.plan.plan import Program
-from chaplygin.errors import ArgumentError, PurePythonWarning, warn_caller
+from chaplygin.errors import ArgumentError, KernelError, PurePythonWarning, optional, warn_caller
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.interface.arguments import Array
 from chaplygin.runtime.interface.assumptions import ZERO_AT_START
-from chaplygin.runtime.interface.statuses import UNSUPPORTED, kernel_failed
+from chaplygin.runtime.interface.description import Method
+from chaplygin.runtime.interface.statuses import (
+    NONFINITE,
+    OK,
+    SINGULAR,
+    STEP_TOO_SMALL,
+    TOO_MANY_STEPS,
+    UNSUPPORTED,
+    kernel_failed,
+)
 from chaplygin.runtime.model.derivatives import require_compiled
 from chaplygin.runtime.problem import pivots
-from chaplygin.runtime.problem.consistency import Accepted, Accuracy, held
+from chaplygin.runtime.problem.consistency import Accuracy
+from chaplygin.runtime.problem.inputs import Inputs
 from chaplygin.runtime.problem.options import DEFAULTS, corrects, of_call, shown
+from chaplygin.runtime.results.dense import Dense
 from chaplygin.runtime.results.run_data import Problem
 from chaplygin.runtime.results.solution import Solution
 
 from .model_runs import ModelRuns
-from .python_methods import METHODS, Integrator, Record, Rk4, Settings, Solver, status_of
-from .python_stepper import PythonStepper
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from chaplygin.runtime.ensembles.job import EnsemblePart
     from chaplygin.runtime.problem.option_table import RunKeywords
+
+scipy = later("scipy")
+
+SOLVERS = {"dop853": "DOP853", "rk45": "RK45", "rk23": "RK23", "radau": "Radau", "bdf": "BDF"}
+METHODS = {
+    method.name: method
+    for method in (
+        Method("dop853", "SciPy's, order 8", 8),
+        Method("rk45", "SciPy's, order 5", 5),
+        Method("rk23", "SciPy's, order 3, for loose tolerances", 3),
+        Method("radau", "SciPy's, order 5, implicit, for stiff systems", 5, implicit=True),
+        Method("bdf", "SciPy's, orders 1 to 5, implicit, for stiff systems", 5, implicit=True),
+    )
+}
+"""The methods of a pure-Python model, which are classes of `scipy.integrate`."""
 
 
 def _compiled(name: str) -> Callable[..., NoReturn]:
@@ -58,10 +80,10 @@ def _compiled(name: str) -> Callable[..., NoReturn]:
 
 
 class PythonModel(ModelRuns):
-    """A pure-Python model with the interface of `Model`. Issues a PurePythonWarning unless ``quiet=True``.
+    """The kernels of a model in pure Python, and `integrate`. Issues a PurePythonWarning unless ``quiet=True``.
 
-    Its methods are "rk4", in plain Python, and SciPy's solvers "dop853" (the default), "rk45", "rk23", and "radau" and
-    "bdf" for stiff systems.
+    Its methods are SciPy's solvers "dop853" (the default), "rk45", "rk23", and "radau" and "bdf" for stiff systems. The
+    rest of `Model` (events, corrections of constraints, steppers, ensembles, ...) needs a C compiler, and says so.
     """
 
     methods = METHODS
@@ -101,6 +123,8 @@ class PythonModel(ModelRuns):
         )
 
     export_fmu = export_c
+    stepper = _compiled("stepper")
+    batch = _compiled("batch")
     gradient = _compiled("gradient")
     objective = _compiled("objective")
     linearize = _compiled("linearize")
@@ -156,94 +180,125 @@ class PythonModel(ModelRuns):
         sensitivities: Any = None,
         **options: Unpack[RunKeywords],
     ) -> Solution:
-        """Integrate over t_span; arguments and result are as for `Model.integrate`, but there are no sensitivities."""
-        if sensitivities is not None:
-            require_compiled("sensitivities", self)
+        """Integrate over t_span; arguments and result are as for `Model.integrate`.
+
+        Raises `ArgumentError` for what only compiled models have: `events`, `kinks`, `sensitivities`, and a `project`
+        that moves the steps of this model back onto its constraints.
+        """
         how = of_call(PythonModel.integrate, options).checked(self)
-        if events is not None or how.kinks:
-            raise ArgumentError(
-                f"{self.name} runs in pure Python, which does not support events or kinks: compile it, or search sol.y"
-            )
+        for name, asked in (
+            ("sensitivities", sensitivities is not None),
+            ("events", events is not None),
+            ("kinks", how.kinks),
+            (f"project={how.project!r} (project=None runs without)", corrects(self, how.project)),
+        ):
+            if asked:
+                require_compiled(name, self)
         dense = arguments.boolean("dense_output", dense_output)
         t0, t1 = arguments.span(t_span)
         moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
-        steps = how.steps(self.methods[how.method].adaptive)
-        relative, absolute = how.tolerances(self.states)
         x0, p, controls = self._prepare(t0, initial, parameters, inputs, Accuracy.of(self, how))
-        controls = controls.ready(how.method, t0, t1)
-        settings = Settings(
-            relative, absolute, steps.largest, steps.first, dense, corrects(self, how.project)
-        )
-        run = self._integrator(how.method, settings)
-        record = Record(t0, x0, moments, 1.0 if t1 >= t0 else -1.0)
-        status = run.run(self.functions, record, p, controls, t1, steps.limit)
-        if status < 0:
-            record.fail()
-        y = np.array(record.y).reshape(-1, len(x0)).T
-        sol = run.dense(t0, x0) if dense else None
         problem = Problem((t0, t1), x0, moments, how, None)
-        solution = Solution(
-            self, np.array(record.t), y, status, record.at, p, controls, run.nfev, run.n_steps, run.n_rejected, sol,
-            problem, run.njev, run.nlu, end=record.last,
-        )  # fmt: skip
+        solution = self._run(problem, p, controls.ready(how.method, t0, t1), dense)
         pivots.report(self, solution.t, solution.y, solution._p, solution._u(), solution.status)
         solution._report_drift()
         return solution
 
-    @staticmethod
-    def _integrator(method: str, settings: Settings) -> Integrator:
-        return Solver(METHODS[method], settings) if METHODS[method].adaptive else Rk4(settings)
+    def _run(self, problem: Problem, p: Array, inputs: Inputs, dense: bool) -> Solution:
+        """Take the steps of a run, and its states at the times that it returns."""
+        (t0, t1), x0, moments, how = problem[:4]
+        limit, status = how.steps(adaptive=True).limit, OK
+        times, states, pieces = [t0], [x0], []
+        solvers: list[Any] = []
+        try:
+            with np.errstate(all="ignore"):
+                for solver in _steps(self, problem, p, inputs):
+                    if solver not in solvers[-1:]:
+                        solvers.append(solver)
+                    if solver.t_old is None:
+                        continue
+                    times.append(float(solver.t))
+                    states.append(solver.y.copy())
+                    pieces.append(solver.dense_output())
+                    if len(pieces) == limit and solver.t != t1:
+                        raise _Stopped(TOO_MANY_STEPS)
+        except _Stopped as stopped:
+            status = stopped.status
+        sol: Any = Dense(np.empty((0, 2)), np.empty((0, 1, len(x0))), t0, x0)
+        if pieces:
+            sol = scipy.integrate.OdeSolution(np.array(times), pieces)
+        t, y, last = np.array(times), np.array(states).T, times[-1]
+        if moments is not None:
+            t = moments[(t1 - t0) * (last - moments) >= 0]
+            y = np.array([states[-1] if at == last else sol(at) for at in t]).reshape(-1, len(x0)).T
+            if status != OK and last not in t:
+                t, y = np.append(t, last), np.column_stack([y, states[-1]])
+        nfev, njev, nlu = (sum(getattr(s, name) for s in solvers) for name in ("nfev", "njev", "nlu"))
+        return Solution(
+            self, t, y, status, last, p, inputs, nfev, len(pieces), 0, sol if dense else None, problem, njev, nlu,
+            end=states[-1],
+        )  # fmt: skip
 
-    def _stepper(self, *given: Any) -> Any:
-        return PythonStepper(self, *given)
 
-    def _ensemble_core(self, part: EnsemblePart) -> PythonEnsemble:
-        return PythonEnsemble(part)
+class _Stopped(Exception):
+    """A run has failed with a status; errors of input functions are not of this class, and are passed on."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
 
 
-class PythonEnsemble:
-    """Runs the trajectories of a part of an ensemble, one after another; see `EnsemblePart`."""
+def _steps(model: PythonModel, problem: Problem, p: Array, inputs: Inputs) -> Iterator[Any]:
+    """SciPy's solvers of a run at its start and after every step, one from each time of an input's samples to the next.
 
-    lanes, error = 1, None
+    Raises `_Stopped` where a step fails.
+    """
+    (at, t1), x, _, how = problem[:4]
+    solver_class = getattr(
+        optional("scipy.integrate", f"a pure-Python run with {how.method}", "scipy"), SOLVERS[how.method]
+    )
+    steps, (rtol, atol) = how.steps(adaptive=True), how.tolerances(model.states)
+    options = {"rtol": rtol, "atol": atol, "max_step": steps.largest}
+    first, parameters, last, later = steps.first, p.tolist(), x, at
 
-    def __init__(self, part: EnsemblePart) -> None:
-        self.part, self.done, self._stopped = part, 0, threading.Event()
-
-    def stop(self) -> None:
-        self._stopped.set()
-
-    def run(self, pieces: list[tuple[int, int]], attend: Callable[..., int] | None = None) -> None:
-        """Integrate the pieces (first, last), starting with the last one of the list."""
-        while pieces:
-            for j in range(*pieces.pop()):
-                if self._stopped.is_set():
-                    return
-                self._integrate(j)
-                if attend is not None:
-                    attend()
-
-    def _integrate(self, j: int) -> None:
-        part, result, job = self.part, self.part.results, self.part.job
-        x0, p = part.start.of(j)
-        times = job.t_eval
-        if times is not None and result.end is not None and (not len(times) or times[-1] != job.t_span[1]):
-            times = np.append(times, job.t_span[1])
-        with held():  # what is said of all trajectories, the ensemble says
-            sol = job.model.integrate(
-                job.t_span, Accepted(x0), p, part.inputs.column(j), t_eval=times, **vars(job.options)
+    def called(kernel: str, t: float, x: Array) -> Array:
+        u = inputs.at(np.array([t]), x.copy(), np.array([t == later]))[:, 0]
+        try:
+            return np.array(
+                model.functions.python[kernel](float(t), x.tolist(), parameters, u.tolist()), float
             )
-        result.y[:, :, j] = np.nan
-        if job.t_eval is None:
-            result.y[:, 0, j] = sol.y[:, -1]
-        else:
-            within = min(len(sol.t), len(job.t_eval))
-            reached = int((sol.t[:within] == job.t_eval[:within]).sum())  # and where it failed
-            result.y[:, :reached, j] = sol.y[:, :reached]
-        if result.end is not None:
-            result.end[:, j] = sol.y[:, -1] if sol.success else np.nan
-        result.t[j], result.nfev[j], result.n_steps[j] = sol.t_reached, sol.nfev, sol.n_steps
-        result.status[j] = sol.status  # written last: a status marks a trajectory as finished
-        self.done += 1
+        except (ArithmeticError, ValueError) as error:
+            raise _Stopped(status_of(error)) from error
+
+    def derivative(t: float, x: Array) -> Array:
+        nonlocal last
+        last = called("rhs", t, x)
+        return last
+
+    if METHODS[how.method].implicit:
+        options["jac"] = lambda t, x: called("jacobian", t, x).reshape(len(x), len(x))
+    sign = 1.0 if t1 >= at else -1.0
+    knots = {t1, *(float(t) for signal in inputs.signals.values() for t in signal.times)}
+    ends = (t for t in knots if 0 < sign * (t - at) <= sign * (t1 - at))
+    for end in sorted(ends, key=lambda t: sign * t):
+        later = max(at, end)  # there the samples before it count
+        if not np.isfinite(derivative(at, x)).all():
+            raise _Stopped(NONFINITE)  # SciPy would search for a first step forever
+        options["first_step"] = min(first, abs(end - at)) or None
+        solver = solver_class(derivative, at, x, end, **options)
+        yield solver
+        while solver.status == "running":
+            solver.step()
+            if solver.status == "failed" or not np.isfinite(solver.y).all():
+                raise _Stopped(STEP_TOO_SMALL if np.isfinite(last).all() else NONFINITE)
+            yield solver
+        at, x, first = float(solver.t), solver.y, float(abs(solver.h_abs))
+
+
+def status_of(error: Exception) -> int:
+    """The status code for a Python exception of a kernel."""
+    if isinstance(error, KernelError):
+        return error.status
+    return NONFINITE if isinstance(error, (ValueError, OverflowError, FloatingPointError)) else SINGULAR
 
 
 def python_kernels(program: Program, fma: Function | None = None) -> Kernels:

@@ -9,7 +9,7 @@ from chaplygin.errors import ArgumentError
 from chaplygin.runtime.draws.arguments import split
 from chaplygin.runtime.ensembles.job import number_of_trajectories
 from chaplygin.runtime.interface import arguments
-from chaplygin.runtime.interface.base_model import BaseModel
+from chaplygin.runtime.model.derivatives import require_compiled
 from chaplygin.runtime.problem.options import of_call, shown
 from chaplygin.runtime.studies.collector import Collector
 from chaplygin.runtime.studies.job import StudyJob
@@ -88,8 +88,7 @@ def study(
     >>> round(found.results["spread"].mean["x"], 3)    # cos 20
     0.408
     """
-    if not isinstance(model, BaseModel):
-        raise ArgumentError(f"study needs a model, not {type(model).__name__}: compile the system first")
+    require_compiled("study", model)
     for name in options:
         if name in OF_ENSEMBLES:
             raise ArgumentError(f"{name}= belongs to cg.ensemble(...): {OF_ENSEMBLES[name]}")

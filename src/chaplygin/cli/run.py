@@ -15,6 +15,7 @@ import numpy as np
 import chaplygin as cg
 from chaplygin.errors import ChaplyginError, FormError
 from chaplygin.runtime.model import lanes
+from chaplygin.runtime.model.derivatives import require_compiled
 from chaplygin.runtime.problem.option_table import OPTIONS
 from chaplygin.runtime.problem.options import RunOptions
 from chaplygin.runtime.results.plotting import check_file, plane_of
@@ -285,6 +286,7 @@ def ensemble(arguments: Namespace) -> int:
     if count < 1:
         raise SubjectError(f"-n {count}: must be at least 1")
     found, model, options, axis, preparation = prepared(arguments)
+    require_compiled("ensemble", model)
     t0, t_end = options["t_span"]
     if t_end == t0:
         raise SubjectError(f"--t-end {t_end:g}: the trajectories start there; give a different end")

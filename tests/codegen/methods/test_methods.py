@@ -17,10 +17,10 @@ from fused import fma
 from integrations import need
 from oracle_pairs import PairIntegrator
 from oracle_rodas5p import OracleModel
+from oracle_runs import Integrator, Settings
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.api.python_methods import Integrator, Settings
 from chaplygin.api.python_model import python_kernels
 from chaplygin.codegen.emit import method_headers
 from chaplygin.codegen.emit.targets import emit

@@ -13,7 +13,6 @@ import sympy as sp
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.api.python_model import python_model
 from chaplygin.codegen.symbols.symbols import ASSUMPTIONS, DeclarationError, assumed
 from chaplygin.errors import ArgumentError
 from chaplygin.runtime.interface import assumptions
@@ -99,12 +98,9 @@ WRONG = [
 ]
 
 
-@pytest.fixture(scope="module", params=["compiled", "pure-Python"])
-def model(request: pytest.FixtureRequest) -> Any:
-    system = oscillator()
-    if request.param == "pure-Python":
-        return python_model(system.equations("lagrange").program, quiet=True)
-    return system.compile("lagrange")
+@pytest.fixture(scope="module")
+def model() -> Any:
+    return oscillator().compile("lagrange")
 
 
 @pytest.mark.parametrize(("kind", "name", "value", "message"), WRONG)

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from lane_models import N, case
 from runtime_models import EVENTS, model
-from test_runtime_python import kernels
 
 import chaplygin as cg
-from chaplygin.runtime import ArgumentError, Model, PythonModel
+from chaplygin.runtime import ArgumentError
 from chaplygin.runtime.ensembles.job import EnsembleJob, Results
 from chaplygin.runtime.model import lanes as lanes_of
 from chaplygin.runtime.problem.given_inputs import parse
@@ -28,10 +27,10 @@ WRONG = [
 ]
 
 
-@pytest.fixture(params=["compiled", "pure-Python"])
-def oscillator(request: pytest.FixtureRequest) -> Any:
-    """The oscillator of runtime_models.c, which has no kinks, events or contacts, and its pure-Python form."""
-    return model("oscillator") if request.param == "compiled" else PythonModel(kernels(), quiet=True)
+@pytest.fixture
+def oscillator() -> Any:
+    """The oscillator of runtime_models.c, which has no kinks, events or contacts."""
+    return model("oscillator")
 
 
 @pytest.mark.parametrize(("options", "says"), WRONG)
@@ -83,8 +82,7 @@ def test_options_of_ensembles(oscillator: Any, options: dict[str, Any], says: st
 def test_any_array_gives_the_number_of_trajectories(oscillator: Any, given: dict[str, Any]) -> None:
     given = {"parameters": PARAMETERS, "inputs": INPUTS} | given
     assert len(cg.ensemble(oscillator, (0, 1), **given)) == 3
-    if isinstance(oscillator, Model):  # there are no batches in pure Python
-        assert len(oscillator.batch(**given)) == 3
+    assert len(oscillator.batch(**given)) == 3
 
 
 def test_spans_and_interpolants(oscillator: Any) -> None:
@@ -157,12 +155,6 @@ def test_kinks_of_a_model_without_any_leave_the_lanes() -> None:
     given = case("chaplygin_sleigh")
     assert not given.model.kinks
     assert cg.ensemble(given.model, (0, 0.1), *given, n=N, lanes=2, kinks=True).success
-
-
-def test_a_python_model_has_no_lanes() -> None:
-    pure = PythonModel(kernels(), quiet=True)
-    with pytest.raises(ArgumentError, match="lanes = 2: oscillator is a pure-Python model"):
-        cg.ensemble(pure, (0, 1), START, PARAMETERS, INPUTS, n=2, lanes=2)
 
 
 def test_reproducible_is_a_boolean() -> None:

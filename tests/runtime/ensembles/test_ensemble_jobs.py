@@ -15,10 +15,8 @@ import numpy as np
 import pytest
 from lane_models import assert_same, shipped
 from runtime_models import hybrid, model
-from test_runtime_python import kernels
 
 import chaplygin as cg
-from chaplygin.runtime import PythonModel
 from chaplygin.runtime.ensembles import executors
 from chaplygin.runtime.ensembles.job import EnsembleJob, EnsemblePart, Results
 from chaplygin.runtime.problem.options import RunOptions
@@ -137,13 +135,6 @@ def test_starts_that_are_computed_have_the_same_bits_in_any_range(name: str, for
     parts = cg.ensemble(m, (0.0, 1.0), start, entry.parameters, n=N, executor=Pieces((1, 2, 0)))
     assert_same(whole, parts)
     assert all(np.array_equal(whole.parameters[n], parts.parameters[n]) for n in m.parameters)
-
-
-def test_a_pure_python_model_runs_as_a_job() -> None:
-    m = PythonModel(kernels(), quiet=True)
-    given = [[1.0, 0.0], np.array([np.ones(N), np.linspace(1, 4, N)]), [0.0]]
-    whole = cg.ensemble(m, (0, 1), *given, n=N)
-    assert_same(whole, cg.ensemble(m, (0, 1), *given, n=N, executor=Pieces((0, 1, 2))))
 
 
 def test_two_processes_run_the_halves_of_a_pickled_job() -> None:

@@ -49,12 +49,14 @@ def test_a_run_goes_on_from_a_run(u: Any, pure: bool) -> None:
     expected = model.integrate((3, 7), end, NUMBERS, {"u": u})
     found = model.integrate((3, 7), first)
     assert found.y.tobytes() == expected.y.tobytes()
-    many = cg.ensemble(model, (3, 7), first, {"c": [0.5, 1.0]})
-    assert many.y[:, 0].tobytes() == expected.y[:, -1].tobytes()
-    assert many.y[:, 1].tobytes() == model.integrate((3, 7), first, {"c": 1.0}).y[:, -1].tobytes()
     again = model.integrate((7, 8), found)
     assert again.parameters == NUMBERS
     assert again["u"].tobytes() == model.integrate((7, 8), found.y[:, -1], NUMBERS, {"u": u})["u"].tobytes()
+    if pure:
+        return
+    many = cg.ensemble(model, (3, 7), first, {"c": [0.5, 1.0]})
+    assert many.y[:, 0].tobytes() == expected.y[:, -1].tobytes()
+    assert many.y[:, 1].tobytes() == model.integrate((3, 7), first, {"c": 1.0}).y[:, -1].tobytes()
 
 
 def test_what_is_given_replaces_what_it_ran_with() -> None:

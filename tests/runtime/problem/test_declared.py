@@ -47,7 +47,7 @@ def sleigh(nonlinear: bool = False) -> cg.System:
     return cg.System(name, **given, parametrization=beta, example={a: 0.2, phi: 0.1, first: 1.5, second: 0.5})
 
 
-def model_of(system: cg.System, form: str, backend: str, **options: Any) -> Any:
+def model_of(system: cg.System, form: str, backend: str = "compiled", **options: Any) -> Any:
     if backend == "pure-Python":
         return python_model(system.equations(form, **options).program, quiet=True)
     return system.compile(form, **options)
@@ -59,10 +59,9 @@ def quiet(call: Any) -> Any:
         return call()
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("form", ["maggi", "nonholonomic", "hamel"])
-def test_a_parametrization_takes_declared_velocities(form: str, backend: str) -> None:
-    model = model_of(sleigh(), form, backend)
+def test_a_parametrization_takes_declared_velocities(form: str) -> None:
+    model = model_of(sleigh(), form)
     wanted = [SOLVED[name] for name in model.states]
     for given in ({"omega": 1.0, "v": 2.0, "w": 0.0}, {"omega": 1.0, "v": 2.0}, {"omega": 1.0, "th2": 0.91}):
         sol = quiet(lambda given=given: model.integrate((0.0, 0.5), {**PLACE, **given}, P))
@@ -95,9 +94,8 @@ def test_what_does_not_fit_is_refused(backend: str) -> None:
         model.integrate((0.0, 0.5), {"x": 0.0, "y": 0.0, "omega": 1.0, "v": 2.0}, P)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_ensembles_take_declared_velocities(backend: str) -> None:
-    model = model_of(sleigh(), "maggi", backend)
+def test_ensembles_take_declared_velocities() -> None:
+    model = model_of(sleigh(), "maggi")
     omega, a = np.linspace(-2.0, 3.0, 7), np.linspace(0.1, 0.4, 7)
     given = {**PLACE, "omega": omega, "v": 2.0, "w": 0.0}
     ens = quiet(
@@ -115,9 +113,8 @@ def test_ensembles_take_declared_velocities(backend: str) -> None:
         cg.ensemble(model, (0.0, 0.5), initial={**given, "w": wrong}, parameters=P)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_nonlinear_parametrization_is_solved_near_the_example(backend: str) -> None:
-    model = model_of(sleigh(nonlinear=True), "maggi", backend)
+def test_a_nonlinear_parametrization_is_solved_near_the_example() -> None:
+    model = model_of(sleigh(nonlinear=True), "maggi")
     at = {**PLACE, "omega": 2.0 * np.sin(0.7), "v": 2.0 * np.cos(0.7)}
     sol = quiet(lambda: model.integrate((0.0, 0.5), at, P))
     r, s = (float(sol[name][0]) for name in ("th1", "th2"))

@@ -167,7 +167,7 @@ def test_in_pure_python() -> None:
     with pytest.warns(ConsistencyWarning, match=OFF.format(r"1\.02")):
         model.integrate((0, 1), y | {"bob_q2": 1.02})
     with pytest.raises(cg.ArgumentError, match="all zero"):
-        model.stepper(y)
+        model.integrate((0, 1), y)
 
 
 def test_episodes_are_judged() -> None:

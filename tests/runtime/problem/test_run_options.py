@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 from documents import ROOT
 from runtime_models import hybrid, model
-from test_runtime_python import kernels
 
 import chaplygin as cg
 from chaplygin.cli.parser import parser
@@ -28,13 +27,13 @@ from chaplygin.runtime.problem.options import DEFAULTS, RunOptions
 START, PARAMETERS, INPUTS = [1.0, 0.0], [1.0, 4.0], [0.0]
 SINGLE = ("integrate", "stepper", "batch")
 RUNS = {name: getattr(cg.Model, name) for name in (*SINGLE, "gradient", "objective", "lyapunov", "periodic")}
-RUNS |= {f"python {name}": getattr(PythonModel, name) for name in SINGLE}
+RUNS["python"] = PythonModel.integrate
 RUNS |= {name: getattr(cg, name) for name in ("ensemble", "study", "response", "rare_event")}
 
 
-@pytest.fixture(params=["compiled", "pure-Python"])
-def oscillator(request: pytest.FixtureRequest) -> Any:
-    return model("oscillator") if request.param == "compiled" else PythonModel(kernels(), quiet=True)
+@pytest.fixture
+def oscillator() -> Any:
+    return model("oscillator")
 
 
 def calls(oscillator: Any) -> dict[str, Any]:
@@ -227,14 +226,11 @@ system = cg.example("harmonic_oscillator").system
 model, pure = system.compile(wait=True), python_model(system.equations().program, quiet=True)
 given = {"x": 1.0, "x_dot": 0.0}, {"m": 1.0, "k": 4.0}
 for m in (model, pure):
-    for function in (m.integrate, m.stepper, cg.ensemble, cg.study):
+    for function in (m.integrate, model.stepper, cg.ensemble, cg.study):
         assert inspect.signature(function).parameters["margin"].default == 0.5
         assert "    margin: distance from a wall" in inspect.getdoc(function)
     right, sol = m.integrate((0, 1), *given), m.integrate((0, 1), *given, margin=0.25)
     assert np.array_equal(sol.y, right.y) and np.array_equal(sol._repeat().y, right.y)
-    m.stepper(*given, margin=0.25).advance(1)
-    ens = cg.ensemble(m, (0, 1), *given, n=2, margin=0.25)
-    assert np.array_equal(ens.rerun(0, margin=0.75).y, right.y)
     try:
         m.integrate((0, 1), *given, margins=0.25)
     except TypeError as error:
@@ -242,6 +238,9 @@ for m in (model, pure):
     else:
         raise AssertionError
     assert right.options.margin == 0.5 and sol.options.margin == 0.25
+model.stepper(*given, margin=0.25).advance(1)
+ens = cg.ensemble(model, (0, 1), *given, n=2, margin=0.25)
+assert np.array_equal(ens.rerun(0, margin=0.75).y, model.integrate((0, 1), *given).y)
 told = io.StringIO()
 with contextlib.suppress(SystemExit), contextlib.redirect_stdout(told):
     cli.main(["run", "--help"])

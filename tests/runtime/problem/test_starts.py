@@ -18,8 +18,6 @@ from chaplygin.api.python_model import python_model
 from chaplygin.errors import ArgumentError, ConsistencyWarning
 from chaplygin.runtime.problem.consistency import STRETCH
 
-BACKENDS = ("compiled", "pure-Python")
-
 
 def pendulum() -> cg.System:
     """A point on the unit circle, in Cartesian coordinates."""
@@ -39,9 +37,7 @@ def sleigh() -> cg.System:
     return cg.example("chaplygin_sleigh").system
 
 
-def compiled(system: cg.System, form: str, backend: str) -> Any:
-    if backend == "pure-Python":
-        return python_model(system.equations(form).program, quiet=True)
+def compiled(system: cg.System, form: str) -> Any:
     return system.compile(form)
 
 
@@ -84,10 +80,9 @@ def quiet(call: Any) -> Any:
         return call()
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("form", ["maggi", "multipliers"])
-def test_a_start_off_a_holonomic_equation_is_refused(form: str, backend: str) -> None:
-    model = compiled(pendulum(), form, backend)
+def test_a_start_off_a_holonomic_equation_is_refused(form: str) -> None:
+    model = compiled(pendulum(), form)
     names = [n for n in model.states if n in start(0.6, -0.9)]
     good = {n: v for n, v in start(0.6, -0.8).items() if n in names}
     bad = {n: v for n, v in start(0.6, -0.9).items() if n in names}
@@ -105,9 +100,8 @@ def test_a_start_off_a_holonomic_equation_is_refused(form: str, backend: str) ->
         model.integrate((0.0, 0.1), good, {**P, "r": 1.1})
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_velocities_off_the_constraints_are_refused(backend: str) -> None:
-    model = compiled(sleigh(), "multipliers", backend)
+def test_velocities_off_the_constraints_are_refused() -> None:
+    model = compiled(sleigh(), "multipliers")
     initial = {**cg.example("chaplygin_sleigh").initial, "w": -1.6}
     initial = {name: initial[name] for name in model.states}
     p = cg.example("chaplygin_sleigh").parameters
@@ -118,14 +112,13 @@ def test_velocities_off_the_constraints_are_refused(backend: str) -> None:
     assert quiet(lambda: model.integrate((0.0, 1.0), {**initial, "w": 0.0}, p)).success
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     ("share", "outcome"),
     [(0.0, ""), (5e-9, ""), (2e-8, "warning"), (9e-5, "warning"), (1.1e-4, "error"), (0.3, "error")],
 )
-def test_the_limits_are_shares_of_the_terms(share: float, outcome: str, backend: str) -> None:
+def test_the_limits_are_shares_of_the_terms(share: float, outcome: str) -> None:
     """|r| = s (x^2 + y^2 + 1) with r = x^2 + y^2 - 1: x^2 + y^2 = (1 + s)/(1 - s), in any direction."""
-    model = compiled(pendulum(), "maggi", backend)
+    model = compiled(pendulum(), "maggi")
     size = np.sqrt((1 + share) / (1 - share))
     given = {n: v for n, v in start(0.6 * size, -0.8 * size).items() if n in model.states}
 
@@ -156,23 +149,20 @@ def subtracting() -> cg.System:
 
 
 @functools.cache
-def difference(backend: str) -> Any:
+def difference() -> Any:
     x, y = cg.coordinates("x y")
     equations = subtracting().equations("maggi", independent=[cg.rate(x), cg.rate(y)])
-    return python_model(equations.program, quiet=True) if backend == "pure-Python" else equations.compile()
+    return equations.compile()
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize(
     ("share", "outcome"),
     [(0.0, ""), (5e-9, ""), (2e-8, "warning"), (9e-5, "warning"), (1.1e-4, "error"), (0.3, "error")],
 )
-def test_what_is_given_twice_has_the_same_limits(
-    share: float, outcome: str, many: bool, backend: str
-) -> None:
+def test_what_is_given_twice_has_the_same_limits(share: float, outcome: str, many: bool) -> None:
     """z_dot = 1000 - 1000 is given as well: |z_dot| = s (|z_dot| + 2000)."""
-    found = difference(backend)
+    found = difference()
     off = 2000 * share / (1 - share)
     given: dict[str, Any] = {"x": 0.0, "y": 0.0, "z": 0.0, "x_dot": 1000.0, "y_dot": 1000.0, "z_dot": off}
 
@@ -204,7 +194,7 @@ def test_a_large_ensemble_counts_all_that_is_given_twice() -> None:
     given = {"x": 0.0, "y": 0.0, "z": 0.0, "x_dot": 1000.0, "y_dot": 1000.0, "z_dot": off}
     says = rf"z_dot = 0\.01 contradicts .*\(2 of {n} trajectories; the first is number {STRETCH + 3}\)"
     with pytest.warns(ConsistencyWarning, match=says) as caught:
-        ens = cg.ensemble(difference("compiled"), (0.0, 1e-3), initial=given)
+        ens = cg.ensemble(difference(), (0.0, 1e-3), initial=given)
     assert len(caught) == 1
     assert quiet(lambda: ens.rerun(n - 1)).success
 
@@ -231,7 +221,7 @@ def test_an_energy_given_twice_has_the_same_limits(share: float, outcome: str) -
 
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
 def test_the_limits_do_not_depend_on_the_unit_of_length(unit: float) -> None:
-    model = compiled(pendulum(), "maggi", "compiled")
+    model = compiled(pendulum(), "maggi")
     p = {"m": 1.0, "g": 9.81 * unit, "r": unit}
     for factor, wrong in ((1.0, False), (1.01, True)):
         given = {n: v for n, v in start(0.6 * unit, -0.8 * unit * factor).items() if n in model.states}
@@ -245,7 +235,7 @@ def test_the_limits_do_not_depend_on_the_unit_of_length(unit: float) -> None:
 
 def test_a_residual_of_one_term_is_measured_by_atol() -> None:
     """A residual w is all of its terms, however small: values below `atol` pass as zero."""
-    model = compiled(sleigh(), "multipliers", "compiled")
+    model = compiled(sleigh(), "multipliers")
     entry = cg.example("chaplygin_sleigh")
     given = {name: {**entry.initial, "w": 0.0}[name] for name in model.states}
     quiet(lambda: model.integrate((0.0, 0.1), {**given, "w": 1e-16}, entry.parameters))
@@ -258,9 +248,8 @@ def test_a_residual_of_one_term_is_measured_by_atol() -> None:
         model.integrate((0.0, 0.1), {**given, "w": 1.1}, entry.parameters, atol=1e-2)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_an_ensemble_says_how_many_are_off_and_which_is_the_first(backend: str) -> None:
-    model = compiled(pendulum(), "maggi", backend)
+def test_an_ensemble_says_how_many_are_off_and_which_is_the_first() -> None:
+    model = compiled(pendulum(), "maggi")
     n = 50
     y = np.full(n, -0.8)
     y[[7, 20, 33]] = -0.9, 0.5, 2.0
@@ -292,16 +281,15 @@ def drifting(model: Any, **options: Any) -> tuple[Any, dict[str, Any]]:
     return sol, options
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_the_end_of_a_run_with_fixed_steps_starts_the_next_one(backend: str) -> None:
+def test_the_end_of_a_run_with_fixed_steps_starts_the_next_one() -> None:
     """Its numbers alone count: it is read by another model, which has not made it."""
-    model = compiled(pendulum(), "multipliers", backend)
+    model = compiled(pendulum(), "multipliers")
     sol, options = drifting(model)
     end = sol.y[:, -1].copy()
     by_name = {name: float(sol[name][-1]) for name in model.states}
     other = python_model(pendulum().equations("multipliers").program, quiet=True)
     for given in (end, by_name, end.tolist(), np.nextafter(end, 9.0)):
-        tells(lambda given=given: other.integrate((5.0, 6.0), given, P, **options))
+        tells(lambda given=given: other.integrate((5.0, 6.0), given, P, project=None))
         sol = tells(lambda given=given: model.integrate((5.0, 6.0), given, P, **options))
         assert np.array_equal(sol.y[:, 0], list(given.values()) if isinstance(given, dict) else given)
         tells(lambda given=given: model.stepper(given, P, **options))
@@ -404,7 +392,7 @@ def test_the_limits_are_multiples_of_the_tolerances() -> None:
 
 
 def test_runs_and_audits_repeat_what_was_accepted() -> None:
-    model = compiled(pendulum(), "multipliers", "compiled")
+    model = compiled(pendulum(), "multipliers")
     sol, options = drifting(model)
     again = tells(lambda: model.integrate((5.0, 6.0), sol.y[:, -1], P, **options))
     quiet(lambda: again.sol)
@@ -412,7 +400,7 @@ def test_runs_and_audits_repeat_what_was_accepted() -> None:
 
 
 def test_snapshots_go_on_unchecked() -> None:
-    model = compiled(pendulum(), "multipliers", "compiled")
+    model = compiled(pendulum(), "multipliers")
     given = {n: v for n, v in start(0.6, -0.8, 3.0).items() if n in model.states}
     run = model.stepper(given, P, method="rk4", step=0.1, project=None)
     run.advance(5.0)
@@ -423,9 +411,8 @@ def test_snapshots_go_on_unchecked() -> None:
     run.advance(6.0)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_the_ends_of_an_ensemble_start_the_next_one(backend: str) -> None:
-    model = compiled(pendulum(), "multipliers", backend)
+def test_the_ends_of_an_ensemble_start_the_next_one() -> None:
+    model = compiled(pendulum(), "multipliers")
     speeds = np.linspace(0.5, 4.0, 6)
     given = {"x": 0.6, "y": -0.8, "x_dot": 0.8 * speeds, "y_dot": 0.6 * speeds}
     options: dict[str, Any] = {"method": "rk4", "step": 0.1, "project": None}
@@ -463,10 +450,9 @@ def test_a_restart_at_another_time_is_a_start_like_any_other() -> None:
     quiet(lambda: model.integrate((5.0, 6.0), sol.y[:, -1], method="rk4", step=0.5))
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_quaternion_that_is_not_a_unit_is_warned_about(backend: str) -> None:
+def test_a_quaternion_that_is_not_a_unit_is_warned_about() -> None:
     top = cg.example("heavy_top")
-    model = compiled(top.system, "poincare", backend)
+    model = compiled(top.system, "poincare")
     names = [name for name in model.states if name.startswith("q")]
     good = dict(top.initial)
     norm = sum(good[name] ** 2 for name in names)
@@ -553,8 +539,7 @@ def test_every_velocity_can_be_given_where_contacts_that_stick_are_redundant(for
     assert sol.start == pytest.approx(start)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_velocities_left_out_where_all_are_states(backend: str) -> None:
+def test_velocities_left_out_where_all_are_states() -> None:
     """The message has the call that finds them, and that call finds the motion along the heading."""
     x, y, phi = cg.coordinates("x y phi")
     m = cg.parameters("m", positive=True)
@@ -566,7 +551,7 @@ def test_velocities_left_out_where_all_are_states(backend: str) -> None:
         constraints=[u * sp.sin(phi) - v * sp.cos(phi)],
     )
     given, numbers = {"x": 0, "y": 0, "phi": 0.3, "phi_dot": 1, "x_dot": 2}, {"m": 1}
-    free = compiled(skate, "multipliers", backend)
+    free = compiled(skate, "multipliers")
     with pytest.raises(ArgumentError, match=r"initial: missing y_dot; model\.consistent\(.*\)") as refused:
         free.integrate((0, 1), given, numbers)
     call = str(refused.value).removeprefix("initial: missing y_dot; ").split(" finds ")[0]

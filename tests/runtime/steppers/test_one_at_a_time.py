@@ -19,10 +19,8 @@ from typing import Any
 import numpy as np
 import pytest
 from runtime_models import model
-from test_runtime_python import kernels
 
 import chaplygin as cg
-from chaplygin.runtime import PythonModel
 
 Action = Callable[[], Any]
 SECONDS = 0.5
@@ -142,10 +140,8 @@ def actions_of(run: Any) -> dict[str, Action]:
     }
 
 
-@pytest.mark.parametrize("kind", ["compiled", "pure Python"])
-def test_a_stepper_hammered_from_all_sides(kind: str) -> None:
-    system: Any = model("oscillator") if kind == "compiled" else PythonModel(kernels(), quiet=True)
-    run = system.stepper(START, NUMBERS, {"F": 0.0}, rtol=1e-10, atol=1e-10)
+def test_a_stepper_hammered_from_all_sides() -> None:
+    run = model("oscillator").stepper(START, NUMBERS, {"F": 0.0}, rtol=1e-10, atol=1e-10)
     check(hammer(actions_of(run)))
     run.set_inputs(F=0.0)
     near(energy(*run.advance_by(1.0)), 2.0)

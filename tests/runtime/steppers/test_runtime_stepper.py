@@ -10,20 +10,19 @@ import numpy as np
 import pytest
 import sympy as sp
 from runtime_models import BLOCK, hybrid, model
-from test_runtime_python import kernels
 
 import chaplygin as cg
 from chaplygin.errors import BusyError
-from chaplygin.runtime import ArgumentError, KernelError, Model, PythonModel
+from chaplygin.runtime import ArgumentError, KernelError, Model
 from chaplygin.runtime.problem import given_inputs
 
 TIGHT = {"rtol": 1e-11, "atol": 1e-11}
 
 
-@pytest.fixture(params=["compiled", "pure-Python"])
-def oscillator(request: pytest.FixtureRequest) -> Any:
-    """The oscillator of runtime_models.c, m q'' = F - k q, and its pure-Python form."""
-    return model("oscillator") if request.param == "compiled" else PythonModel(kernels(), quiet=True)
+@pytest.fixture
+def oscillator() -> Any:
+    """The oscillator of runtime_models.c, m q'' = F - k q."""
+    return model("oscillator")
 
 
 @pytest.fixture

@@ -9,20 +9,17 @@ import pytest
 import sympy as sp
 from runtime_models import BLOCK, hybrid, model
 from scipy.integrate import solve_ivp
-from test_runtime_python import kernels
 from test_runtime_stepper import TIGHT, swing
 
 import chaplygin as cg
-from chaplygin.api.python_model import python_model
-from chaplygin.runtime import ArgumentError, KernelError, PythonModel, Stepper
+from chaplygin.runtime import ArgumentError, KernelError, Stepper
 from chaplygin.runtime.steppers.base import BaseStepper
 
 
-@pytest.fixture(params=["compiled", "pure-Python"])
-def run(request: pytest.FixtureRequest) -> Any:
-    """The oscillator of runtime_models.c, or its pure-Python form, in motion."""
-    m: Any = model("oscillator") if request.param == "compiled" else PythonModel(kernels(), quiet=True)
-    return m.stepper([1.0, 0.0], [1.0, 4.0], [0.0], **TIGHT)
+@pytest.fixture
+def run() -> Any:
+    """The oscillator of runtime_models.c in motion."""
+    return model("oscillator").stepper([1.0, 0.0], [1.0, 4.0], [0.0], **TIGHT)
 
 
 def test_parameters_change_at_once(run: Any) -> None:
@@ -148,11 +145,9 @@ def motion(values: dict[str, float], p: dict[str, float], span: float) -> Any:
 
 
 @pytest.mark.parametrize("form", ["lagrange", "chetaev", "routh"])
-@pytest.mark.parametrize("pure", [False, True], ids=["compiled", "pure-Python"])
-def test_declared_velocities_stay_in_every_form(orbit: dict[str, Any], form: str, pure: bool) -> None:
+def test_declared_velocities_stay_in_every_form(orbit: dict[str, Any], form: str) -> None:
     """Momenta and cyclic momenta follow from them: p = M(q) qdot, written by hand."""
-    equations = orbit[form]
-    m = python_model(equations.program, quiet=True) if pure else cg.compile(equations)
+    m = cg.compile(orbit[form])
     m.stepper(START, NUMBERS, **TIGHT).set_parameters(m=3.0)  # p = m r^2 theta_dot: all ones, then 3 and ones
     run = m.stepper(START, NUMBERS, **TIGHT)
     run.advance(0.7)
@@ -182,7 +177,7 @@ def test_declared_velocities_stay_in_every_form(orbit: dict[str, Any], form: str
 
 
 def test_states_of_the_canonical_form(orbit: dict[str, Any]) -> None:
-    run = python_model(orbit["chetaev"].program, quiet=True).stepper(START, NUMBERS)
+    run = cg.compile(orbit["chetaev"]).stepper(START, NUMBERS)
     run.set_state(p_theta_dot=4.0)
     assert run["theta_dot"] == 4.0  # m r^2 = 1
     run.set_state(p_theta_dot=1.0, r=2.0)
@@ -195,7 +190,7 @@ def test_states_of_the_canonical_form(orbit: dict[str, Any]) -> None:
 
 def test_parameters_that_stand_for_velocities(orbit: dict[str, Any]) -> None:
     """If they are given, the states are kept and the velocities follow."""
-    run = python_model(orbit["routh"].program, quiet=True).stepper(START, NUMBERS)
+    run = cg.compile(orbit["routh"]).stepper(START, NUMBERS)
     assert run.parameters["a_psi_dot"] == 1.0  # J psi_dot
     run.set_parameters(a_psi_dot=3.0)
     assert (run["psi_dot"], run["theta_dot"], run["r_dot"]) == (6.0, 1.0, 0.1)
@@ -238,7 +233,7 @@ def test_velocities_that_follow_from_constraints() -> None:
         constraints=[rates[1] * sp.sin(phi) - rates[2] * sp.cos(phi)],
         example={phi: 0.3, x: 0, y: 0, rates[0]: 1, rates[1]: 1, rates[2]: sp.tan(0.3)},
     )
-    m = python_model(skate.equations("maggi", independent=[rates[0], rates[1]]).program, quiet=True)
+    m = cg.compile(skate.equations("maggi", independent=[rates[0], rates[1]]))
     run = m.stepper({"phi": np.pi / 4, "x": 0, "y": 0, "phi_dot": 0.0, "x_dot": 2.0})
     assert run["y_dot"] == pytest.approx(2.0, rel=1e-14)
     run.set_state(x_dot=3.0)
@@ -248,8 +243,7 @@ def test_velocities_that_follow_from_constraints() -> None:
         run.set_state(y_dot=5.0)
 
 
-@pytest.mark.parametrize("pure", [False, True], ids=["compiled", "pure-Python"])
-def test_changes_are_checked_as_starts_are(pure: bool) -> None:
+def test_changes_are_checked_as_starts_are() -> None:
     """A bead on a circle: the assumptions on its symbols, and its constraint."""
     x, y = cg.coordinates("x y")
     m, r = cg.parameters("m r", positive=True)
@@ -262,8 +256,7 @@ def test_changes_are_checked_as_starts_are(pure: bool) -> None:
         holonomic=[x**2 + y**2 - r**2],
         example={x: 0.6, y: 0.8, cg.rate(x): 0.8, cg.rate(y): -0.6, m: 1, r: 1, push: 0},
     )
-    equations = circle.equations("multipliers")
-    model = python_model(equations.program, quiet=True) if pure else cg.compile(equations)
+    model = circle.compile("multipliers")
     run = model.stepper({"x": 0.6, "y": 0.8, "x_dot": 0.8, "y_dot": -0.6}, {"m": 1, "r": 1}, [0.0])
     run.advance(0.1)
     before = run.save()

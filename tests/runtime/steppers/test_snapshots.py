@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import chaplygin as cg
-from chaplygin.api.python_model import python_model
 from chaplygin.generated.harmonic_oscillator import model as spring
 
 START, NUMBERS = {"x": 1.0, "x_dot": 0.0}, {"m": 1.0, "k": 4.0}
@@ -48,18 +47,11 @@ def stepper() -> Any:
     return bouncing().stepper({"y": 10.0, "y_dot": 0.0}, inputs=inputs)
 
 
-def in_python() -> Any:
-    x = cg.coordinates("x")
-    system = cg.System("still", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, potential=x**2)
-    return python_model(system.equations().program, quiet=True).stepper(START, ())
-
-
 RUNS: dict[str, Callable[[], Any]] = {
     "stepper": stepper,
     "method with two parts": lambda: spring.stepper(START, NUMBERS, method="auto"),
     "sensitivities": lambda: spring.stepper(START, NUMBERS, sensitivities=["k"]),
     "batch": lambda: spring.batch({"x": [1.0, 2.0, 3.0], "x_dot": 0.0}, NUMBERS),
-    "pure Python": in_python,
 }
 
 
@@ -138,7 +130,7 @@ def test_damaged_snapshots_are_refused(kind: str, many: tuple[int, int]) -> None
     assert run.y.tobytes() == twin.y.tobytes()
 
 
-@pytest.mark.parametrize("kind", [kind for kind in RUNS if kind != "pure Python"])
+@pytest.mark.parametrize("kind", RUNS)
 def test_copies_of_other_structs_are_refused(kind: str) -> None:
     """As those that a version with other members of cg_run_t has saved, whole and of the same size."""
     run = RUNS[kind]()
@@ -149,15 +141,3 @@ def test_copies_of_other_structs_are_refused(kind: str) -> None:
         with pytest.raises(cg.ArgumentError, match="saved by another version of chaplygin"):
             run.restore(replace(snapshot, layout=layout, seal=None))
     run.restore(snapshot)
-
-
-def test_snapshots_in_pure_python_and_compiled_ones_are_not_of_one_kind() -> None:
-    x = cg.coordinates("x")
-    system = cg.System("both", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, potential=x**2)
-    python = python_model(system.equations().program, quiet=True)
-    compiled = system.compile()
-    for method, said in (("dop853", "or in pure Python"), ("vern9", "another model or method")):
-        runs = python.stepper(START, (), method="dop853"), compiled.stepper(START, (), method=method)
-        for run, other in (runs, runs[::-1]):
-            with pytest.raises(cg.ArgumentError, match=said):
-                run.restore(other.save())

@@ -12,7 +12,6 @@ import sympy as sp
 from scipy import stats
 
 import chaplygin as cg
-from chaplygin.api.python_model import python_model
 from chaplygin.errors import ArgumentError
 from chaplygin.generated.harmonic_oscillator import model as oscillator
 
@@ -111,11 +110,6 @@ def test_salibs_indices() -> None:
     assert spec.analysis.to_df()[0].index.tolist() == ["x_dot", "m"]
 
 
-def test_models_in_pure_python() -> None:
-    python = python_model(cg.example("harmonic_oscillator").system.equations().program, quiet=True)
-    assert cg.response(python, (0, 1), "x", START, UNIT)([[1], [0]]) == pytest.approx([math.cos(1)], rel=1e-7)
-
-
 def test_failed_runs_are_reported() -> None:
     """x'' = x^3 grows beyond all bounds from x = 3 on before t = 2."""
     q, w = cg.coordinates("q"), cg.velocities("w")
@@ -140,7 +134,7 @@ def test_failed_runs_are_reported() -> None:
         ({"what": cg.quantiles("x", 0.5)}, "what: this entry does not give one number for each run"),
         ({"what": cg.series("x", times=[1])}, "what: this entry does not give one number for each run"),
         ({"what": "y"}, "^what: 'y' is not a quantity of harmonic_oscillator"),
-        ({"model": 3}, "a model is needed, not int"),
+        ({"model": 3}, "a response needs a model, not int"),
     ],
 )
 def test_wrong_arguments_are_named(options: dict[str, Any], text: str) -> None:
