@@ -8,7 +8,7 @@ from ..lower.lowered import KernelRow, has_functions
 from ..plan.plan import Program
 from .c_loops import loop_texts
 from .c_tables import members, tables
-from .c_text import ARGUMENTS, banner, definition, function, passed, prototype, taken, wrapped
+from .c_text import ARGUMENTS, banner, c_string, definition, function, passed, prototype, taken, wrapped
 from .function_bodies import Body, Function, body, solver
 from .method_headers import own_methods
 from .node_text import C
@@ -21,7 +21,7 @@ def core_files(program: Program, command: str) -> dict[str, str]:
     `command` is quoted as the command that regenerates them.
     """
     name = program.name
-    bodies = {k: body(program, program.schedule(k)) for k in program.kernels}
+    bodies = {k: body(program, program.schedule(k)) for k in program.schedules}
     functions = [kernel_text(program, k, b) for k, b in bodies.items()]
     n_work = max(b.work for b in bodies.values())
     prototypes = []
@@ -29,8 +29,10 @@ def core_files(program: Program, command: str) -> dict[str, str]:
         prototypes.append(prototype(f"int {name}_{row.name}(", row.takes) + ";")
         if row.takes == "event":
             functions.append(_of_events(program, row))
+        elif row in program.later:
+            functions.append(_later(program, row))
         elif row.name not in program.kernels:
-            functions.append(_looped_jacobian(program))
+            functions.append(looped_jacobian(program))
             n_work += 2 * len(program.states)
     hoisted = program.schedule("rhs").hoisted
     header = {
@@ -42,9 +44,9 @@ def core_files(program: Program, command: str) -> dict[str, str]:
     core = {
         "provenance": provenance("core.c.in", program.digest, command, " * "),
         "name": name,
-        "functions": "cg_math.h" if has_functions(program, program.kernels) else "cg_real.h",
-        "solver": solver(C, program.kernels.values()),
-        "kernels": "\n".join(functions),
+        "functions": "cg_math.h" if has_functions(program, bodies) else "cg_real.h",
+        "solver": solver(C, (program.kernels[k] for k in bodies)),
+        "kernels": "\n".join([*functions, *_names(program.later, name)]),
         "tables": "\n".join(tables(program)),
         "inlined_rhs": f"{name}_rhs_hoisted" if hoisted else f"{name}_rhs",
         "members": members(program, n_work),
@@ -138,9 +140,29 @@ def _of_events(program: Program, row: KernelRow) -> str:
     return "\n".join(lines)
 
 
-def _looped_jacobian(program: Program) -> str:
+def _later(program: Program, row: KernelRow) -> str:
+    """A kernel that is compiled when it is first used, into a library of its own: see `late_kernels.py`."""
+    name, own = f"{program.name}_{row.name}", taken(row.takes)
+    kind, code = f"cg_{'jvp' if row.takes == 'direction' else 'kernel'}_t", f"{name}_code"
+    lines = [
+        f"/* {row.name}: compiled when it is first used */",
+        f"extern {kind} {code};",
+        f"{kind} {code} = NULL;",
+        "",
+    ]
+    end = f"return {code} != NULL ? {code}({passed(program, own)}) : CG_UNSUPPORTED;"
+    return "\n".join([*lines, *function(definition(program, f"int {name}(", own), end=end)])
+
+
+def _names(rows: Sequence[KernelRow], name: str) -> list[str]:
+    """The list of those kernels, for who loads the library."""
+    names = c_string(" ".join(row.name for row in rows))
+    return [f"extern const char {name}_later[];\nconst char {name}_later[] = {names};\n"] if rows else []
+
+
+def looped_jacobian(program: Program, kind: str = "int") -> str:
     name, n = program.name, len(program.states)
-    signature = definition(program, f"int {name}_jacobian(", ["t", "x", "p", "u", "out", "work"])
+    signature = definition(program, f"{kind} {name}_jacobian(", ["t", "x", "p", "u", "out", "work"])
     return f"""/* jacobian: one call of jvp per column */
 {signature}
 {{

@@ -7,10 +7,10 @@ kernels: `kernel` or `unarranged` with a name and what the kernel takes, and lin
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 
 from ..graph.graph import LEAVES, Graph, Node
 from .lowered import Kernel, Solve
+from .lowered_text import read_node
 
 QUANTITIES = ("rhs", "outputs", "invariants", "guards", "contacts")
 """The kernels of what a model computes along a run, which have derivatives in its FMU too."""
@@ -27,19 +27,8 @@ def read_graph(text: str) -> tuple[Graph, dict[str, Kernel], dict[str, Kernel]]:
         if word in _SETS:
             found = _read_kernels(nodes, [[word, *rest], *lines])
             return g, found["kernel"], found["unarranged"]
-        if word in LEAVES:
-            nodes.append(_leaf(g, word, *rest))
-        else:
-            nodes.append(g.same(word, tuple(nodes[int(a)] for a in rest)))
+        nodes.append(read_node(g, word, rest if word in LEAVES else [nodes[int(a)] for a in rest]))
     return g, {}, {}
-
-
-def _leaf(g: Graph, op: str, value: str) -> Node:
-    if op == "const":
-        return g.const(Fraction(value))
-    if op == "bool":
-        return g.boolean(value == "true")
-    return g.named(value) if op == "named" else g.symbol(value)
 
 
 def _read_kernels(nodes: list[Node], lines: list[list[str]]) -> dict[str, dict[str, Kernel]]:

@@ -107,10 +107,12 @@ def initial(d: Dynamics) -> Iterator[Kernel]:
 
 KERNELS: dict[KernelRow, Maker] = {
     KernelRow("rhs", "dx/dt", slot="rhs", effort=1.0): rhs,
-    KernelRow("jvp", "the derivative of rhs along v", "direction", "jvp", 1 / 8): jvp,
-    KernelRow("jacobian", "d(dx_i/dt)/dx_j, row by row", slot="jacobian", effort=1 / 8): jacobian,
-    KernelRow("outputs", "the outputs", slot="outputs_fn", effort=1 / 8): outputs,
-    KernelRow("invariants", "the invariants, then the residuals", slot="invariants_fn", effort=1 / 8): invariants,
+    KernelRow("jvp", "the derivative of rhs along v", "direction", "jvp", 1 / 8, late=True): jvp,
+    KernelRow("jacobian", "d(dx_i/dt)/dx_j, row by row", slot="jacobian", effort=1 / 8,
+              late=True): jacobian,
+    KernelRow("outputs", "the outputs", slot="outputs_fn", effort=1 / 8, late=True): outputs,
+    KernelRow("invariants", "the invariants, then the residuals", slot="invariants_fn", effort=1 / 8,
+              late=True): invariants,
     KernelRow("guards", "the guards of the events, then the kinks of rhs", slot="guards_fn"): event_kernels.guards,
     KernelRow("when", "1 for each event whose condition holds, 0 for the others"): event_kernels.conditions,
     KernelRow("reset", "the state after an event", "event", "reset"): event_kernels.resets,

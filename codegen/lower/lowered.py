@@ -89,7 +89,8 @@ class KernelRow:
     `takes`, one of `TAKES`: "state" for (t, x, p, u); "direction" for a further vector v of the length of x; "declared"
     for the declared coordinates and velocities in the place of x; "event" for the index of an event before t: there are
     kernels `<name>_<index>` for some of the events. `slot` is its member in `cg_model_t`, empty for a kernel that is
-    found by name alone. `effort` is that of its kernels.
+    found by name alone. `effort` is that of its kernels. `late`: a run starts without it, so it is planned and compiled
+    when it is first used.
     """
 
     name: str
@@ -97,6 +98,7 @@ class KernelRow:
     takes: str = "state"
     slot: str = ""
     effort: float = 0.0
+    late: bool = False
 
 
 @dataclass(frozen=True)

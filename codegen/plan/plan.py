@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from chaplygin._lazy import later
 from chaplygin.log import stage
 from chaplygin.runtime.interface.scalars import choice
 
 from ..graph.graph import Graph
-from ..lower.lowered import Kernel, Lowered
+from ..lower.lowered import Kernel, KernelRow, Lowered
 from ..lower.options import DEFAULT, LoweringOptions
 from .loops import looped
 from .part import Part
 from .passes import CUTTING, ORDERING, REWRITING, Pass
 from .statements import Schedule
-from .sympy_ast import assignments
 from .write_statements import number, variable_names
+
+if TYPE_CHECKING:
+    from . import sympy_ast
+else:
+    sympy_ast = later("chaplygin.codegen.plan.sympy_ast")
 
 Watch = Callable[[Pass, Part, Part], None]
 """Sees every pass, with the part before and after it."""
@@ -30,7 +35,8 @@ Watch = Callable[[Pass, Part, Part], None]
 class Program(Lowered):
     """A program whose kernels have gone through the passes, and the statements of each: ready to print.
 
-    The `kernels` are those of the program, rewritten; one that becomes loops is as it was.
+    The `kernels` are those of the program, rewritten; one that becomes loops is as it was, and so is one without a
+    schedule, which is planned later.
     """
 
     schedules: Mapping[str, Schedule] = field(default_factory=dict, repr=False)
@@ -39,6 +45,15 @@ class Program(Lowered):
     def schedule(self, kernel: str) -> Schedule:
         """The statements of one kernel, in the order in which they are printed, or its loops."""
         return self.schedules[choice("kernel", kernel, self.schedules)]
+
+    @property
+    def later(self) -> tuple[KernelRow, ...]:
+        """The rows of kernels without a schedule, which are planned when they are first used."""
+
+        def source(row: KernelRow) -> str:
+            return row.name if row.name in self.kernels else "jvp"  # a Jacobian that loops over it
+
+        return tuple(row for row in self.rows if row.late and source(row) not in self.schedules)
 
     def written_out(self, kernel: str) -> Schedule:
         """The statements of one kernel, without loops over repeated cells."""
@@ -54,7 +69,7 @@ class Program(Lowered):
 
     def to_sympy(self, kernel: str = "rhs") -> Any:
         """One kernel as a `sympy.codegen.ast.CodeBlock` of assignments, as it is emitted."""
-        return assignments(self.graph, self.written_out(kernel))
+        return sympy_ast.assignments(self.graph, self.written_out(kernel))
 
 
 def _unwatched(each: Pass, before: Part, after: Part) -> None:
@@ -73,24 +88,28 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def plan(program: Lowered, options: LoweringOptions = DEFAULT, watch: Watch = _unwatched) -> Program:
-    """The plan of a program. Its graph is extended."""
+def plan(
+    program: Lowered,
+    options: LoweringOptions = DEFAULT,
+    watch: Watch = _unwatched,
+    only: Collection[str] | None = None,
+) -> Program:
+    """The plan of a program, or of those of its kernels that are in `only`. Its graph is extended."""
     g, model = program.graph, f"{program.name}, {program.form}"
     rewritten: dict[str, Part | Schedule] = {}
     schedules: dict[str, Schedule] = {}
     with stage("plan", model), _uncollected():
         for name, kernel in program.kernels.items():
+            if only is not None and name not in only:
+                continue
             with stage("plan", f"{model}: {name}", logging.DEBUG):
                 rewritten[name] = _rewritten(g, _whole(program, kernel, options), options, watch)
         for name, found in rewritten.items():
             schedules[name] = _ordered(g, found, options, watch) if isinstance(found, Part) else found
-    kernels = {
-        name: found.kernel if isinstance(found, Part) else program.kernels[name]
-        for name, found in rewritten.items()
-    }
+    short = {name: found.kernel for name, found in rewritten.items() if isinstance(found, Part)}
     has_kinks = len(program.guards) > len(program.events)
     unarranged = program.unarranged or (program.kernels if has_kinks else {})
-    contents = {**vars(program), "kernels": kernels, "unarranged": unarranged}
+    contents = {**vars(program), "kernels": {**program.kernels, **short}, "unarranged": unarranged}
     return Program(**{**contents, "schedules": schedules, "options": options})
 
 

@@ -80,7 +80,7 @@ def export_fmu(
     compilers = {_here(): cache.cached_compiler()}
     compilers |= {name: cross_compiler(name) for name in platforms if name not in compilers}
     _refuse(target)
-    program = program_of(model)
+    program = program_of(model, emitted=True)
     rows = {kernel: dependencies(program, kernel) for kernel in QUANTITIES}
     texts = _sources(model, program, version, start)
     described = Described(model, version, kind, start, _units(model, version), rows, experiment)

@@ -54,43 +54,73 @@ def build(
         found = cache.lookup(key)
         if found is not None:
             return found
+        _check(sources)
         compiler = cache.cached_compiler()
         own = f"{sources.name}_methods.h" in sources.files
-        level = "-O3" if own else "-O1" if _length(sources) > LARGE else "-O2"
+        length = sum(len(text) for file, text in sources.files.items() if f"{sources.name}_core" in file)
+        level = "-O3" if own else _level(length)
         flags = (*compiler.core_flags(tuned=tuned, reproducible=reproducible, level=level), *_VISIBLE)
         flags += ("-DCHAPLYGIN_INLINE_METHODS",) if own else ()
-        with cache.workspace() as work:
-            library = library_name(sources.name)
-            _Job(sources.name, work, compiler, cache.log_path(key)).library(
-                _write(sources, work), flags, library
-            )
-            facts = {
-                "name": sources.name,
-                "reproducible": reproducible,
-                "tuned": tuned,
-                "inline": inline,
-                "digest": sources.digest,
-                "compiler": compiler.version,
-                "flags": list(flags),
-            }
-            return cache.publish(key, work, library, facts)
+        facts = {
+            "name": sources.name,
+            "reproducible": reproducible,
+            "tuned": tuned,
+            "inline": inline,
+            "digest": sources.digest,
+            "compiler": compiler.version,
+        }
+        texts = {file: text.encode() for file, text in sources.files.items()}
+        cores = sorted(file for file in texts if file.endswith(".c") and not file.endswith("_lanes.c"))
+        return _published(key, facts, compiler, flags, texts, cores, library_name(sources.name))
 
 
-def _write(sources: Sources, folder: Path) -> list[str]:
-    """Write the sources into a folder; return the names of the C files of the core."""
+def build_late(module: Path, kernel: str, texts: Callable[[], Mapping[str, str]]) -> Path:
+    """The library of a kernel that a model has no code for, cached or newly compiled, as the model was.
+
+    Raises as `build_lanes`.
+    """
+    facts = facts_of(module)
+    key = method_key(facts["key"], kernel)
+    with cache.locked(key):
+        found = cache.lookup(key)
+        if found is not None:
+            return found
+        compiler, files = cache.cached_compiler(), {file: text.encode() for file, text in texts().items()}
+        level = _level(sum(map(len, files.values())))
+        flags = compiler.core_flags(tuned=facts["tuned"], reproducible=facts["reproducible"], level=level)
+        library = library_name(facts["name"], kernel)
+        return _published(key, facts, compiler, (*flags, *_VISIBLE), files, sorted(files), library)
+
+
+def _published(
+    key: str,
+    facts: Mapping[str, Any],
+    compiler: Compiler,
+    flags: Sequence[str],
+    texts: Mapping[str, bytes],
+    sources: Sequence[str],
+    library: str,
+) -> Path:
+    """The library of some of the files `texts`, compiled and stored with them under `key`."""
+    with cache.workspace() as work:
+        for file, text in texts.items():
+            (work / file).write_bytes(text)
+        _Job(facts["name"], work, compiler, cache.log_path(key)).library(sources, flags, library)
+        return cache.publish(key, work, library, {**facts, "flags": list(flags)})
+
+
+def _check(sources: Sources) -> None:
+    """Raise ValueError for a file that is not to be written into the folder of a build."""
     for file in sources.files:
         if os.path.basename(file) != file or not file.startswith((sources.name, "cg_")):
             raise ValueError(
                 f"sources: file {file!r} is not a plain file name that begins with {sources.name!r} or 'cg_'"
             )
-    for file, text in sources.files.items():
-        (folder / file).write_bytes(text.encode())
-    return sorted(f for f in sources.files if f.endswith(".c") and not f.endswith("_lanes.c"))
 
 
-def _length(sources: Sources) -> int:
-    """Characters of C in the core."""
-    return sum(len(text) for file, text in sources.files.items() if f"{sources.name}_core" in file)
+def _level(length: int) -> str:
+    """How far kernels of so many characters of C are optimized."""
+    return "-O1" if length > LARGE else "-O2"
 
 
 def build_method(module: Path, method: str) -> Path:
@@ -112,14 +142,10 @@ def build_method(module: Path, method: str) -> Path:
         compiler = cache.cached_compiler()
         flags = compiler.core_flags(tuned=facts["tuned"], reproducible=facts["reproducible"])
         flags += ("-DCHAPLYGIN_INLINE_METHODS", *_ONE_METHOD, *_VISIBLE)
-        with cache.workspace() as work:
-            texts |= _one_method(method)
-            for file, text in texts.items():
-                (work / file).write_bytes(text)
-            library = library_name(name, method)
-            cores = sorted(file for file in texts if file.endswith(".c"))
-            _Job(name, work, compiler, cache.log_path(key)).library(cores, flags, library)
-            return cache.publish(key, work, library, {**facts, "method": method, "flags": list(flags)})
+        texts |= _one_method(method)
+        cores = sorted(file for file in texts if file.endswith(".c"))
+        facts = {**facts, "method": method}
+        return _published(key, facts, compiler, flags, texts, cores, library_name(name, method))
 
 
 def find_lanes(module: Path, lanes: int, method: str) -> Path | None:
@@ -157,12 +183,8 @@ def lane_library(
         flags = (*flags, *compiler.lane_flags, f"-DCG_LANES={lanes}", f"-DCG_EXPORTED={EXPORTED}")
         flags += _ONE_METHOD if "method" in facts else ()
         flags += ("-DCG_WITHOUT_RK4",) if facts.get("method", "rk4") != "rk4" else ()
-        with cache.workspace() as work:
-            for file, text in texts().items():
-                (work / file).write_bytes(text)
-            library = library_name(stem, lanes)
-            _Job(facts["name"], work, compiler, cache.log_path(key)).library([f"{stem}.c"], flags, library)
-            return cache.publish(key, work, library, {**facts, "lanes": lanes, "flags": list(flags)})
+        facts = {**facts, "lanes": lanes}
+        return _published(key, facts, compiler, flags, texts(), [f"{stem}.c"], library_name(stem, lanes))
 
 
 def compile_library(

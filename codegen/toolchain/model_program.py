@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from chaplygin.runtime.interface.base_model import BaseModel
 
 
-def program_of(model: BaseModel) -> Lowered:
-    """The program of a model, with the kernels in its graph file. Raises EmitError if that file is missing."""
-    graph, kernels, unarranged = read_graph(graph_text(model))
+def program_of(model: BaseModel, *, emitted: bool = False) -> Lowered:
+    """The program of a model, with the kernels in its graph file, for which see `graph_text`; raises as that."""
+    graph, kernels, unarranged = read_graph(graph_text(model, emitted=emitted))
 
     def named(names: Sequence[str]) -> tuple[Variable, ...]:
         return tuple(model.variables[name] for name in names)

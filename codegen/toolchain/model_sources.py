@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from chaplygin._lazy import later
 from chaplygin.errors import EmitError
 from chaplygin.runtime.interface.cpu_variants import sources_of
 from chaplygin.runtime.interface.files import DRIVER, INCLUDE
 
 from .beside import texts_beside
+from .late_kernels import lowered_of
 
 if TYPE_CHECKING:
     from chaplygin.runtime.interface.base_model import BaseModel
+
+    from ..emit import targets
+    from ..plan import plan as planning
+else:
+    planning = later("chaplygin.codegen.plan.plan")
+    targets = later("chaplygin.codegen.emit.targets")
 
 
 def module_of(model: BaseModel) -> Path:
@@ -24,28 +33,46 @@ def module_of(model: BaseModel) -> Path:
     return Path(path)
 
 
+@functools.lru_cache(maxsize=1)
+def _whole(module: Path) -> dict[str, str]:
+    """{file name: text} of what `emit` writes of a model, also if some of its kernels have no code yet."""
+    program = lowered_of(module)
+    if program is not None:
+        return dict(targets.emit(planning.plan(program), targets.COMPILED).files)
+    name = module.name.split(".")[0]
+    names = [f"{name}{end}" for end in ("_core.h", "_core.c", "_methods.h", "_graph.txt")]
+    return {name: text.decode() for name, text in texts_beside(module, names.__contains__).items()}
+
+
 def model_sources(model: BaseModel) -> dict[str, str]:
     """{file name: text} of the model's core and of the driver's C files, without the headers of the runtime.
 
-    Needs no SymPy: the sources are beside the model's module. Raises EmitError if they are not, BuildError if one has
-    changed since it was stored in the cache.
+    Those of a shipped model are beside its module and need no SymPy. Raises EmitError if they are not, BuildError if
+    one has changed since it was stored in the cache.
     """
     module = module_of(model)
     names = [f"{model.name}{end}" for end in ("_core.h", "_core.c", "_methods.h")]
-    own = texts_beside(module, names.__contains__)
+    own = _whole(module)
     if names[1] not in own:
         raise EmitError(f"the C sources of {model.name} are not beside its module in {_place(module)}")
     driver = {file: (INCLUDE / file).read_text(encoding="utf-8") for file in DRIVER}
-    return {name: own[name].decode() for name in names if name in own} | driver
+    return {name: own[name] for name in names if name in own} | driver
 
 
-def graph_text(model: BaseModel) -> str:
-    """The text of a model's graph file. Raises EmitError if it is not there, BuildError if it is damaged."""
+def graph_text(model: BaseModel, *, emitted: bool = False) -> str:
+    """The text of a model's graph file: that of its entry in the cache, or as `emit` writes it.
+
+    They differ if some kernels have no code yet: those are there before the search for fewer operations.
+    Raises EmitError if the file is not there, BuildError if it is damaged.
+    """
     module, name = module_of(model), f"{model.name}_graph.txt"
-    found = texts_beside(module, name.__eq__)
+    if emitted:
+        found = _whole(module)
+    else:
+        found = {file: text.decode() for file, text in texts_beside(module, name.__eq__).items()}
     if name not in found:
         raise EmitError(f"{name} is not beside the module of {model.name} in {_place(module)}")
-    return found[name].decode()
+    return found[name]
 
 
 def _place(module: Path) -> str:

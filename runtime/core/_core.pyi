@@ -22,7 +22,6 @@ def interpolated(coef: Array, step: Any, theta: Any) -> Array: ...
 class KernelCore:
     """Without the names that `BaseModel` declares too."""
 
-    capsule: object
     generator: str
     hybrid: bool
     n_states: int
@@ -30,8 +29,11 @@ class KernelCore:
     n_inputs: int
     n_work: int
     _variables: list[tuple[str, str, str, str, float, int]]
+    _later: dict[str, Any]
 
     def __init__(self, capsule: object, *, owner: object = None) -> None: ...
+    @property
+    def capsule(self) -> object: ...
     @property
     def address(self) -> int: ...
     @property

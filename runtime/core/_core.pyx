@@ -132,7 +132,8 @@ cdef class KernelCore:
     cdef double *out            # output of any kernel except the Jacobian
     cdef double *work
     cdef readonly int n_states, n_parameters, n_inputs
-    cdef readonly object capsule, owner
+    cdef object known_capsule
+    cdef readonly object owner
     cdef readonly tuple states, parameters, inputs, outputs, invariants, residuals, declared
     cdef readonly tuple _conserved  # the rows of the kernel `invariants`: first integrals, then residuals
     cdef readonly tuple checked_at_start  # those that must be zero at the start of a run
@@ -149,6 +150,7 @@ cdef class KernelCore:
     cdef readonly list _variables
     cdef bint assuming          # whether there are assumptions about any parameter, input or state
     cdef bint turning           # whether any state begins a quaternion
+    cdef public dict _later     # the kernels without code so far: where it is to be put, see late_kernels.py
     cdef dict places            # the quantity of each name: see _quantities.pxi
     cdef dict settable          # the quantities that a stepper can change
     cdef tuple dependents       # (name, index of the output) of the declared variables that are not states
@@ -170,8 +172,8 @@ cdef class KernelCore:
         self.form, self.digest = m.form.decode(), m.digest.decode()
         self.generator, self.independent = m.generator.decode(), m.independent.decode()
         self._entries = _entries(m)
-        self.capsule, self.owner = capsule, owner
-        self._variables = []
+        self.known_capsule, self.owner = capsule, owner
+        self._variables, self._later = [], {}
         self.states = _names(m.states, m.n_states, self._variables)
         self.parameters = _names(m.parameters, m.n_parameters, self._variables)
         self.inputs = _names(m.inputs, m.n_inputs, self._variables)
@@ -266,13 +268,21 @@ cdef class KernelCore:
         return tuple(_listed(self.compiled, {}))
 
     @property
+    def capsule(self):
+        """The model's `cg_model_t` table, for Cython."""
+        self._complete()
+        return self.known_capsule
+
+    @property
     def address(self):
         """Address of the model's `cg_model_t` table."""
+        self._complete()
         return <uintptr_t> self.code
 
     @property
     def addresses(self):
         """Addresses of the kernels (see chaplygin.h for their arguments), for ctypes, numba and other C code."""
+        self._complete()
         cdef const cg_kernel_entry_t *entry = self.model.kernels
         found = {"hoist": <uintptr_t> self.model.hoist} if self.model.hoist is not NULL else {}
         while entry.name is not NULL:
@@ -309,6 +319,8 @@ cdef class KernelCore:
             return None
         if function is NULL:
             raise kernel_failed(self, kernel, CG_UNSUPPORTED, time, -1)
+        if self._later:
+            self._need(kernel)
         if self.model.n_modes > 0 and us != self.u:  # append the modes, which are zero here, to the inputs
             memcpy(self.u, us, self.n_inputs * sizeof(double))
             us = self.u
@@ -371,6 +383,8 @@ cdef class KernelCore:
         cdef double *vs
         cdef double *outs
         cdef double *work
+        if self._later:
+            self._need(kernel)
         if entry is NULL:
             raise kernel_failed(self, kernel, CG_UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1)
         n_out, n_in = entry.length, m.n_declared if entry.takes == CG_TAKES_DECLARED else m.n_states

@@ -41,6 +41,7 @@ cdef class Integrand:
         cdef bytes name = kernel.encode()
         cdef double[::1] scratch
         cdef integrand_t *own = &self.own
+        model._need(kernel)
         own.entry = cg_kernel(m, name)
         if own.entry is NULL or not 0 <= index < own.entry.length or own.entry.takes != CG_TAKES_STATE:
             raise ArgumentError(f"{model.name} has no entry {index} of a kernel {kernel} of its state")

@@ -39,6 +39,7 @@ cdef class _Observed:
         cdef long kind = place >> KIND_SHIFT
         quantity.index = place & ((1 << KIND_SHIFT) - 1)
         if kind == OUTPUT or kind == CONSERVED:
+            self.model._need("outputs" if kind == OUTPUT else "invariants")
             quantity.kernel = model.outputs_fn if kind == OUTPUT else model.invariants_fn
         elif kind == INPUT:
             quantity.index += model.n_states

@@ -56,7 +56,10 @@ cdef long _place(KernelCore model, object key) except -1:
 cdef int _fill(KernelCore model, str kernel, double t, const double *x, const double *p, const double *u) except -1:
     """Call the kernel "outputs" or "invariants" at one point, writing to model.out."""
     cdef cg_kernel_t function = model.model.outputs_fn if kernel == "outputs" else model.model.invariants_fn
-    cdef int status = CG_UNSUPPORTED if function is NULL else function(t, x, p, u, model.out, model.work)
+    cdef int status
+    if model._later:
+        model._need(kernel)
+    status = CG_UNSUPPORTED if function is NULL else function(t, x, p, u, model.out, model.work)
     if status < 0:
         raise kernel_failed(model, kernel, status, t, -1)
     return 0

@@ -207,6 +207,8 @@ cdef class StartCore(KernelCore):
             entry = PyDict_GetItemWithError(value, self.states[i])
             if entry is NULL or not _number(<object> entry, &self.x[i]):
                 return 0
+        if self._later:
+            self._need("outputs")
         if self.model.outputs_fn(t0, self.x, p, u, self.out, self.work) < 0:
             return 0
         for name, i in self.dependents:
@@ -345,6 +347,7 @@ cdef class StartCore(KernelCore):
     cdef bint _outputs_agree(self, double t0, x0, list p, u, const Py_ssize_t[:] places, const double[:, :] given) except -1:
         """Whether some outputs of the trajectories of an ensemble have the values `given` (k, N)."""
         cdef const cg_model_t *m = self.model
+        self._need("outputs")
         cdef Py_ssize_t i, j
         cdef bint right = True
         cdef _Columns column = _Columns(x0, p, u, m.n_outputs + m.n_work)

@@ -11,6 +11,8 @@ from ..interface.description import Variable
 from ..problem.options import shown
 from ..problem.start import InitialStates
 from .inlining import inline
+from .late_kernels import need
+from .loading import Library
 
 if TYPE_CHECKING:
     from ..core._core import ModelCore
@@ -54,8 +56,18 @@ class CompiledModel(ModelCore, InitialStates):
         super().__init__(capsule, owner=owner)
         self.variables = {entry[0]: Variable(*entry) for entry in reversed(self._variables)}
         self.variables = {name: self.variables[name] for name in dict.fromkeys(e[0] for e in self._variables)}
+        self._library = self  # the model whose kernels this one calls
+        self._later = owner.later(self.name) if isinstance(owner, Library) else {}
         self._companions: dict[Any, Path] = {}
         self._derivatives: Any = None
+
+    def _need(self, *kernels: str) -> None:
+        """Give the model the code of kernels that have none yet; see `late_kernels`."""
+        need(self._library, kernels)
+
+    def _complete(self) -> None:
+        """Give the model the code of all its kernels, for those who call them without asking."""
+        need(self._library, tuple(self._later))
 
     def _inlined(self, method: str, compiling: bool) -> bool:
         """Inline the right-hand side into a method: from the cache, or compiled. Returns whether this is settled."""

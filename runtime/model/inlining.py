@@ -34,6 +34,8 @@ def inline(model: Any, method: str, compiling: bool) -> bool:
     It is settled without one for implicit methods, for models whose right-hand side is too long or that were not
     compiled here, and where the compiler is missing or fails, which is a warning.
     """
+    if model.methods[method].implicit or method in EXPLICIT:
+        model._need("jacobian")
     name = EXPLICIT.get(method, method)
     file = getattr(model.owner, "__file__", None)
     if name in model.inlined or model.methods[name].implicit or file is None:

@@ -36,6 +36,16 @@ class Library:
         except ValueError as error:
             raise LoadError(f"{os.path.basename(path)} does not contain a model: {error}") from error
 
+    def later(self, name: str) -> dict[str, ctypes.c_void_p]:
+        """Where the code of each kernel is to be put that the library of the model `name` does not have yet."""
+        try:
+            names = ctypes.c_char.in_dll(self._loaded, f"{name}_later")
+        except ValueError:
+            return {}
+        kernels = ctypes.string_at(ctypes.addressof(names)).decode().split()
+        places = {kernel: ctypes.c_void_p.in_dll(self._loaded, f"{name}_{kernel}_code") for kernel in kernels}
+        return {kernel: place for kernel, place in places.items() if not place.value}
+
     @property
     def address(self) -> int:
         """That of the table."""

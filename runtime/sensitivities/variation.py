@@ -129,6 +129,7 @@ class Variation:
         found = derivatives(model)
         self.table = core.VariationalTable(model, found.variational(lanes), count, fed)
         self.model = CompiledModel(self.table.capsule, owner=self.table)
+        self.model._library, self.model._later = model, model._later
         self.first: int = self.table.first
         """The index of the first tangent among the states."""
         self.model._carry(

@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from .waiting import doing, waiting
+
 LOGGER = logging.getLogger("chaplygin")
 
 
@@ -17,5 +19,6 @@ LOGGER = logging.getLogger("chaplygin")
 def stage(name: str, subject: str, level: int = logging.INFO) -> Iterator[None]:
     """Tell that a stage is done, and how long it took."""
     begin = time.perf_counter()
-    yield
+    with waiting(), doing(f"{name} {subject}"):
+        yield
     LOGGER.log(level, "%s %s: %.3f s", name, subject, time.perf_counter() - begin)

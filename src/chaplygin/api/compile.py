@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import chaplygin
-from chaplygin.codegen import emit
 from chaplygin.codegen.derive.digest import program_digest
 from chaplygin.codegen.forms.choose import check_options, derive, fitting
 from chaplygin.codegen.system.checked_system import CheckedSystem
-from chaplygin.runtime.interface.arguments import boolean, text
+from chaplygin.runtime.interface.arguments import text
 
-from .compiled import knowing, loaded, own_methods
+from .compiled import How, knowing, loaded, own_methods, started
 
 if TYPE_CHECKING:
     from chaplygin.codegen.lower.sources import Sources
@@ -27,6 +26,7 @@ def compile_system(
     *,
     reproducible: bool = True,
     wait: bool = False,
+    progress: bool | None = None,
     methods: Iterable[Pair | str] = (),
     **options: Any,
 ) -> Any:
@@ -40,15 +40,15 @@ def compile_system(
     The kernels of a model are compiled here and run through the methods of the runtime. A method that has called a
     right-hand side of up to 12 velocities a million times is compiled with it inlined, within 0.2 to 0.5 s; this makes
     it faster and changes no bit of the results. `wait=True` compiles those that runs take by default here, and others
-    before their first run; so does `reproducible=False`.
+    before their first run, and every kernel; so does `reproducible=False` with the methods. A kernel that runs do not
+    start with, such as the outputs, is otherwise compiled when it is first used.
 
     If no compiler is found, a `PythonModel` is returned with a warning: kernels and `integrate` with SciPy's methods. A
     model with events, contacts or methods of its own raises BuildError.
 
     Raises FormError, BuildError, CacheError and ArgumentError.
     """
-    boolean("reproducible", reproducible)
-    boolean("wait", wait)
+    how = How.checked(reproducible, wait, progress)
     own = own_methods(methods)
     chosen = fitting(system) if form is None else text("form", form)
     check_options(chosen, options)
@@ -65,9 +65,9 @@ def compile_system(
         return equations().program.bringing(own)
 
     def sources() -> Sources:
-        return emit.emit(program(), emit.COMPILED)
+        return started(equations()._lowered, own)
 
-    model = loaded(system, digest, program, sources, reproducible, wait, own)
+    model = loaded(system, digest, program, sources, own, how)
     return knowing(model, lambda: equations().nodes)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chaplygin import api
 from chaplygin._lazy import later
-from chaplygin.codegen import toolchain
+from chaplygin.codegen import emit, toolchain
 from chaplygin.codegen.graph.linear import UNROLLED_VELOCITIES
 from chaplygin.codegen.system.checked_system import CheckedSystem
 from chaplygin.codegen.toolchain.cache import lookup, model_key
@@ -24,19 +25,25 @@ from chaplygin.runtime import core
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.model.compiled_model import require_core
 from chaplygin.runtime.model.inlining import DEFAULTS, inline
+from chaplygin.waiting import waiting
 
 from .model import load_model
 
 if TYPE_CHECKING:
     from chaplygin.codegen import methods as pairs
     from chaplygin.codegen.derive.equation_nodes import EquationNodes
+    from chaplygin.codegen.lower import lowered_text as texts
+    from chaplygin.codegen.lower.lowered import Lowered
     from chaplygin.codegen.lower.sources import Sources
     from chaplygin.codegen.methods.pair import Pair
     from chaplygin.codegen.methods.taylor import Taylor
+    from chaplygin.codegen.plan import plan as planning
     from chaplygin.codegen.plan.plan import Program
 
 else:
     pairs = later("chaplygin.codegen.methods")
+    planning = later("chaplygin.codegen.plan.plan")
+    texts = later("chaplygin.codegen.lower.lowered_text")
 
 
 def knowing(model: Any, equations: Callable[[], EquationNodes]) -> Any:
@@ -61,14 +68,60 @@ def own_methods(methods: Iterable[Pair | str]) -> tuple[Pair | Taylor, ...]:
         raise ArgumentError(str(error)) from None
 
 
+class How(NamedTuple):
+    """How a model is compiled, see `System.compile`; raises ArgumentError."""
+
+    reproducible: bool
+    wait: bool
+    progress: bool | None
+
+    @classmethod
+    def checked(cls, reproducible: Any, wait: Any, progress: Any) -> How:
+        boolean = arguments.boolean
+        shown = None if progress is None else boolean("progress", progress)
+        return cls(boolean("reproducible", reproducible), boolean("wait", wait), shown)
+
+
+def started(lowered: Lowered, own: tuple[Pair | Taylor, ...]) -> Sources:
+    """What a model is compiled from: without the kernels that are late, but with the program from which they are made.
+
+    A model with methods of its own is compiled as a whole.
+    """
+    planned = replace(lowered, graph=lowered.graph.copy())
+    if own:
+        return emit.emit(planning.plan(planned).bringing(own), emit.COMPILED)
+    late = {row.name for row in lowered.table if row.late}
+    sources = emit.emit(planning.plan(planned, only=lowered.kernels.keys() - late), emit.COMPILED)
+    return replace(
+        sources, files={**sources.files, f"{lowered.name}_lowered.txt": texts.lowered_text(lowered)}
+    )
+
+
 def loaded(
     system: CheckedSystem,
     digest: str,
     program: Callable[[], Program],
     sources: Callable[[], Sources],
-    reproducible: bool,
-    wait: bool,
     methods: tuple[Pair | Taylor, ...],
+    how: How,
+) -> Any:
+    """The model of this digest, from the cache or built of `sources`."""
+    with waiting(how.progress):
+        model = _loaded(system, digest, program, sources, methods, how.reproducible)
+        if how.wait and not getattr(model, "_eager", True):  # one in pure Python has nothing to wait for
+            model._eager = True
+            model._complete()
+            _inline(model)
+    return model
+
+
+def _loaded(
+    system: CheckedSystem,
+    digest: str,
+    program: Callable[[], Program],
+    sources: Callable[[], Sources],
+    methods: tuple[Pair | Taylor, ...],
+    reproducible: bool,
 ) -> Any:
     inline = len(system.velocities) <= UNROLLED_VELOCITIES  # short enough to benefit
     try:
@@ -91,11 +144,7 @@ def loaded(
         )
         return api.PythonModel(api.python_kernels(program()), quiet=True)
 
-    model = load_model(path)
-    if wait and not model._eager:
-        model._eager = True
-        _inline(model)
-    return model
+    return load_model(path)
 
 
 def _inline(model: Any) -> None:

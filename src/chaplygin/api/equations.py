@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -16,17 +16,21 @@ from chaplygin.codegen.derive.equation_nodes import EquationNodes, Invariant
 from chaplygin.codegen.derive.invariants import find, levels
 from chaplygin.codegen.forms.choose import fitting
 from chaplygin.codegen.graph.graph import Node
+from chaplygin.codegen.lower.lower import lower
+from chaplygin.codegen.lower.lowered_text import lowered_text
+from chaplygin.codegen.plan.plan import plan
 from chaplygin.codegen.views import matrices
 from chaplygin.errors import ArgumentError, SizeWarning, warn_caller
 from chaplygin.runtime.interface.arguments import boolean
 
-from .compiled import knowing, loaded, own_methods
+from .compiled import How, knowing, loaded, own_methods, started
 from .uncompiled import Uncompiled
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from chaplygin import System  # by its public name, since systems make equations
+    from chaplygin.codegen.lower.lowered import Lowered
     from chaplygin.codegen.methods.pair import Pair
     from chaplygin.codegen.plan.plan import Program
     from chaplygin.codegen.views.linearize import LinearEquations
@@ -116,8 +120,14 @@ class Equations(Uncompiled):
 
     @cached_property
     def program(self) -> Program:
+        return plan(replace(self._lowered, graph=self._lowered.graph.copy()))
+
+    @cached_property
+    def _lowered(self) -> Lowered:
+        """The program before its passes, with a graph of its own."""
         self._warn_of_size()
-        return api.lowered(self.nodes, lambda: self._found)
+        lowered = lower(self.nodes, lambda: self._found)
+        return replace(lowered, graph=lowered.graph.copy())
 
     @cached_property
     def _found(self) -> tuple[Invariant, ...]:
@@ -139,10 +149,15 @@ class Equations(Uncompiled):
 
     # -- onward -------------------------------------------------------------------------------------------------
     def compile(
-        self, *, reproducible: bool = True, wait: bool = False, methods: Sequence[Pair | str] = ()
+        self,
+        *,
+        reproducible: bool = True,
+        wait: bool = False,
+        progress: bool | None = None,
+        methods: Sequence[Pair | str] = (),
     ) -> Any:
         """The compiled `Model` of these equations; see `chaplygin.compile`."""
-        return compile(self, reproducible=reproducible, wait=wait, methods=methods)
+        return compile(self, reproducible=reproducible, wait=wait, progress=progress, methods=methods)
 
     def emit(
         self, folder: str | Path, *, force: bool = False, targets: Sequence[str] | None = None
@@ -273,7 +288,12 @@ class Equations(Uncompiled):
 
 
 def compile(
-    equations: Equations, *, reproducible: bool = True, wait: bool = False, methods: Iterable[Pair | str] = ()
+    equations: Equations,
+    *,
+    reproducible: bool = True,
+    wait: bool = False,
+    progress: bool | None = None,
+    methods: Iterable[Pair | str] = (),
 ) -> Any:
     """Return the compiled model of derived equations; see `System.compile`.
 
@@ -284,12 +304,10 @@ def compile(
         raise ArgumentError(
             f"compile needs Equations, not {type(equations).__name__}; for a System call system.compile(form)"
         )
-    boolean("reproducible", reproducible)
-    boolean("wait", wait)
-
-    own = own_methods(methods)
-    program = equations.program.bringing(own)
-    sources = emit.emit(program, emit.COMPILED)
-    digest = hashlib.sha256(repr(sorted(sources.files.items())).encode()).hexdigest()
-    model = loaded(equations.system, digest, lambda: program, lambda: sources, reproducible, wait, own)
+    how, own = How.checked(reproducible, wait, progress), own_methods(methods)
+    lowered = equations._lowered
+    digest = hashlib.sha256(repr((lowered_text(lowered), own)).encode()).hexdigest()
+    model = loaded(
+        equations.system, digest, lambda: equations.program, lambda: started(lowered, own), own, how
+    )
     return knowing(model, lambda: equations.nodes)

@@ -67,6 +67,7 @@ class Model(ModelAnalysis, ModelExports, ModelRuns):
         path = getattr(self.owner, "__file__", None)
         if path is None:
             raise TypeError(f"{self.name} cannot be pickled: it was not loaded from a file")
+        self._complete()
         return load_model, (Path(path),)
 
 

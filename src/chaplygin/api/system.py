@@ -161,6 +161,7 @@ class System(CheckedSystem, Uncompiled):
         *,
         reproducible: bool = True,
         wait: bool = False,
+        progress: bool | None = None,
         events: Sequence[Event] = (),
         methods: Sequence[Pair | str] = (),
         **options: Any,
@@ -173,12 +174,24 @@ class System(CheckedSystem, Uncompiled):
         determine the others wherever the system moves and the declaration keeps none.
 
         `events` are added after those of the system, `methods` to the integration methods of the runtime: pairs, see
-        `chaplygin.Pair`, or "taylor", see docs/taylor.md. The kernels are compiled here; a method with the right-hand
-        side inlined into it is compiled when it has run for long enough, or with `wait=True` before this returns.
+        `chaplygin.Pair`, or "taylor", see docs/taylor.md. The kernels that a run starts with are compiled here; the
+        others (outputs, invariants, Jacobian) when they are first used, and a method with the right-hand side inlined
+        into it when it has run for long enough. With `wait=True` all of them are compiled before this returns.
+
+        After a second, a line on stderr says what is waited for: in a terminal or a notebook alone, always with
+        `progress=True`, never with `progress=False` or with the environment variable CHAPLYGIN_PROGRESS=0.
         """
         more = sequence("events", events)
         system = self.with_events(more) if more else self
-        return compile_system(system, form, reproducible=reproducible, wait=wait, methods=methods, **options)
+        return compile_system(
+            system,
+            form,
+            reproducible=reproducible,
+            wait=wait,
+            progress=progress,
+            methods=methods,
+            **options,
+        )
 
     def emit(
         self,

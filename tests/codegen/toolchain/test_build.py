@@ -28,6 +28,7 @@ from chaplygin.codegen.toolchain.compiler import cpu_features, find_compiler
 from chaplygin.codegen.toolchain.library import build
 from chaplygin.errors import BuildError, NoCompilerError
 from chaplygin.runtime.interface.description import Variable
+from chaplygin.runtime.model.inlining import DEFAULTS
 
 
 @pytest.fixture(autouse=True)
@@ -110,12 +111,21 @@ def test_reproducible_straight_line_code_is_not_fused_by_the_vectoriser() -> Non
 )
 @pytest.mark.sample(1)
 def test_multiply_adds_of_a_model_are_instructions(name: str, size: dict[str, int], own_cache: Path) -> None:
-    chaplygin.example(name, **size).system.compile(reproducible=True, wait=True)
+    model = chaplygin.example(name, **size).system.compile(reproducible=True, wait=True)
     libraries = list(own_cache.glob("*/*.so"))
-    assert len(libraries) == (1 if size == {"n": 20} else 4)  # the kernels and three methods
+    methods = () if size == {"n": 20} else DEFAULTS
+    late = [kernel for kernel in ("jvp", "jacobian", "outputs", "invariants") if kernel in model.kernels]
+    assert {path.stem for path in libraries} == {
+        model.name,
+        *(f"{model.name}_{part}" for part in (*methods, *late)),
+    }
     for path in libraries:
-        (core,) = path.parent.glob("*_core.c")
-        assert "cg_fma(" in core.read_text(encoding="utf-8")
+        core = (
+            next(path.parent.glob("*.c"))
+            if path.stem.endswith(tuple(late))
+            else next(path.parent.glob("*_core.c"))
+        )
+        assert path.stem.endswith(("outputs", "invariants")) or "cg_fma(" in core.read_text(encoding="utf-8")
         names = subprocess.run(
             ["nm", "-D", "-u", str(path)], capture_output=True, text=True, check=True
         ).stdout

@@ -25,7 +25,7 @@ from hand_written import call_rhs, loaded, sources
 import chaplygin as cg
 from chaplygin.codegen.toolchain import cache
 from chaplygin.codegen.toolchain.compiler import Compiler, find_compiler
-from chaplygin.codegen.toolchain.library import build
+from chaplygin.codegen.toolchain.library import build, build_method
 from chaplygin.errors import CacheError
 
 KEY = "d" * 40
@@ -555,7 +555,8 @@ RUN = (0, 1), {"x": [1.0, 2.0], "x_dot": 0.5}, {"c": 3.0}
 READERS: dict[str, Callable[[Any, Path], object]] = {
     "_lanes.c": lambda model, _: cg.ensemble(model, *RUN, lanes=2),
     "_core.h": lambda model, _: cg.ensemble(model, *RUN, lanes=2),
-    "_core.c": lambda model, place: model.export_c(place / "bundle"),
+    "_core.c": lambda model, _: build_method(Path(model.owner.__file__), "dop853"),
+    "_lowered.txt": lambda model, place: model.export_c(place / "bundle"),
     "_graph.txt": lambda model, _: model.gradient(cg.final("x"), (0, 1), {"x": 1.0, "x_dot": 0.5}, RUN[2]),
     "entry.json": lambda model, place: model.export_c(place / "bundle"),
 }

@@ -7,6 +7,7 @@ what is counted does not depend on it.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -40,7 +41,7 @@ import chaplygin as cg
 def work(seed=0):
     example = cg.example("harmonic_oscillator")
     model = example.system.compile()
-    assert model.integrate((0, 1), example.initial, example.parameters).success
+    assert model.integrate((0, 1), example.initial, example.parameters)["energy"][-1] > 0
     for lanes in (None, {WIDEST}):
         ens = cg.ensemble(model, (0, 1), example.initial, example.parameters, n={WORTH}, lanes=lanes)
         assert ens.success
@@ -55,6 +56,18 @@ def child(method):
 
 if __name__ == "__main__":
     child(sys.argv[1]) if len(sys.argv) > 1 else work()
+"""
+
+
+LATE = ("jvp", "jacobian", "outputs", "invariants")
+"""Kernels that are compiled when they are first used."""
+
+SIMPLEST = """
+import chaplygin as cg, sys
+example = cg.example("heavy_top")
+model = example.system.compile()
+sol = model.integrate((0, 1), example.initial, example.parameters, method=sys.argv[1])
+sys.argv[2:] and sol[sys.argv[2]]
 """
 
 
@@ -103,6 +116,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     assert any("harmonic_oscillator_core.c" in line for line in calls)
     assert any("harmonic_oscillator_lanes.c" in line for line in calls) or WIDEST == 1
     assert any("harmonic_oscillator_companion.c" in line for line in calls)
+    assert [kernel for kernel in LATE for line in calls if f"{kernel}.c" in line] == ["invariants"]
     return found
 
 
@@ -124,6 +138,21 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 def test_a_second_process_compiles_nothing(place: Place, command: tuple[str, ...]) -> None:
     place.run(*command)
     assert place.calls() == []
+
+
+def test_a_kernel_is_compiled_when_it_is_first_used(place: Place) -> None:
+    """A run compiles the kernels that it starts with, and nothing in the background; each other one costs one call."""
+    (place.folder / "simplest.py").write_text(textwrap.dedent(SIMPLEST))
+    for arguments, compiled in (
+        (("dop853",), ["heavy_top_core.c"]),
+        (("dop853",), []),
+        (("dop853", "energy"), ["heavy_top_invariants.c", "heavy_top_outputs.c"]),
+        (("rodas5p", "energy"), ["heavy_top_jacobian.c"]),
+        (("auto", "energy"), []),
+    ):
+        place.run("simplest.py", *arguments)
+        calls = place.calls()
+        assert sorted(re.findall(r"-c (\S+)", " ".join(calls))) == compiled
 
 
 def test_what_fmus_share_is_compiled_once(place: Place) -> None:
