@@ -41,7 +41,7 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const cg_control_t control,
             return CG_STEP_TOO_SMALL; /* because max_step is too small */
         }
         int status = trial(run, run->t, plan.h, CG_FN(rhs));
-        double factor = CG_SHRINK_FAILED, failed = HUGE_VAL;
+        double factor = CG_SHRINK_FAILED;
         /* f_old is free: the interpolant of the previous step is no longer needed */
         if (control.end_first && status == CG_OK) {
             status = CG_FN(rhs)(run, plan.t_new, run->x_trial, run->f_old);
@@ -70,7 +70,6 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const cg_control_t control,
                 status = status == CG_OK ? CG_NONFINITE : status;
             } else if (square < HUGE_VAL) {
                 factor = cg_control_shrink(&control, cg_step_log2(square));
-                failed = square;
                 status = CG_STEP_TOO_SMALL;
             } else { /* an error estimate that overflows at a finite state rejects the step */
                 const int finite = cg_step_finite(run->x_trial, n)
@@ -81,8 +80,7 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const cg_control_t control,
         if (status != CG_SINGULAR && status != CG_NONFINITE && status != CG_STEP_TOO_SMALL) {
             return status;
         }
-        const int creeps = !run->rejected && cg_step_creeps(run->t, run->t_old, plan.length, failed);
-        status = CG_FN(shorten)(run, creeps ? smallest : plan.length, factor, status);
+        status = CG_FN(shorten)(run, plan.length, factor, status);
         if (status != CG_OK) {
             return status;
         }

@@ -317,9 +317,7 @@ static CG_COLD void CG_FN(sift)(cg_lanes_run_t *run, const cg_control_t *control
     const cg_mask_t small = CG_FN(choose)(cg_not(passed) & cg_not(failed_inside) & (clear | seen),
                                           CG_FN(code)(CG_STEP_TOO_SMALL), CG_FN(code)(CG_NONFINITE));
     const cg_mask_t reason = CG_FN(choose)(failed & (passed | failed_inside), CG_FN(code)(CG_SINGULAR), small);
-    const cg_real_t error = cg_where(clear, trial->square, cg_splat(HUGE_VAL));
-    const cg_mask_t creeps = cg_not(*CG_TRUTHS(run->rejected)) & cg_step_creeps(CG_T(run), CG_T_OLD(run), plan.length, error);
-    const cg_mask_t over = cg_not(good) & (cg_le(plan.length, smallest) | creeps | refused);
+    const cg_mask_t over = cg_not(good) & (cg_le(plan.length, smallest) | refused);
     const cg_mask_t all_calls = CG_FN(code)(trial->calls) - (control->end_first ? CG_FN(code)(0) : passed);
     const cg_mask_t counted = CG_FN(choose)(failed_inside, *CG_TRUTHS(run->failed_at), all_calls);
     *CG_TRUTHS(run->n_rhs) += counted & cg_not(refused); /* a single trajectory makes no trial in this case */

@@ -104,16 +104,6 @@ static CG_INLINE cg_real_t cg_step_smallest(cg_real_t t)
     return 4.0 * DBL_EPSILON * cg_larger_size(t, cg_splat(CG_TIME_LEAST / DBL_EPSILON));
 }
 
-/* Whether a run only creeps: a trial of this length, the first after a step as short as allowed, fails, and so it does at that
- * length, since its error, with this square, falls no faster. A large state may not change in so short a step, and then time alone
- * would go on, without end. */
-static CG_INLINE cg_mask_t cg_step_creeps(cg_real_t t, cg_real_t t_old, cg_real_t length, cg_real_t square)
-{
-    const cg_real_t smallest = cg_step_smallest(t), last = cg_abs(t - t_old), part = smallest / length; /* ends are rounded */
-    return cg_lt(cg_splat(0.0), last) & cg_le(last, 1.25 * smallest) & cg_le(length, 16.0 * smallest)
-        & cg_not(cg_le(square * (part * part), cg_splat(1.0)));
-}
-
 /* Changes a state by parts of up to CG_MOMENT, all in one direction or in changing ones: what CG_ZERO / CG_MOMENT of that
  * does to a value is rounding error. */
 static CG_INLINE void cg_shake(double *x, int32_t n, int changing)

@@ -247,10 +247,8 @@ static void test_failures(void)
     try_all("failures, limited, backward", 2.0, 0.0, 0, few_steps);
     try_all("failures, tiny steps", 1.0, 3.0, 5, tiny_steps);
     try_all("failures, tiny steps from t = 0", 0.0, 0.3, 5, tiny_limited);
-    for (int powers = 1; powers <= 4; powers += 3) {
-        signal_of_test.n_powers = powers;
-        try_all("failures, sampled input", 0.0, 3.0, 21, sampled);
-    }
+    signal_of_test.n_powers = 1;
+    try_all("failures, sampled input", 0.0, 3.0, 21, sampled);
     /* every kind of end has occurred */
     CHECK(statuses_seen >> -CG_OK & 1 && statuses_seen >> -CG_SINGULAR & 1 && statuses_seen >> -CG_NONFINITE & 1);
     CHECK(statuses_seen >> -CG_STEP_TOO_SMALL & 1 && statuses_seen >> -CG_TOO_MANY_STEPS & 1);
