@@ -254,13 +254,18 @@ def test_a_model_too_large_for_its_form_is_announced_before_it_is_emitted(
 ) -> None:
     system = hanging(80)
     equations = system.equations("lagrange")
-    monkeypatch.setattr("chaplygin.api.lowered", lambda nodes, found: None)
+
+    def stop(*_: Any) -> Any:
+        raise InterruptedError("lowered")
+
+    monkeypatch.setattr("chaplygin.api.equations.lower", stop)
     text = r"lagrange: M and f of 'hanging' have \d\d,\d{3} operations for 80 velocities.*use 'recursive'"
-    with pytest.warns(SizeWarning, match=text):
-        assert equations.program is None
+    with pytest.warns(SizeWarning, match=text), pytest.raises(InterruptedError):
+        _ = equations.program
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert system.equations("recursive").program is None
+        with pytest.raises(InterruptedError):
+            _ = system.equations("recursive").program
 
 
 def test_an_unknown_body_is_named() -> None:

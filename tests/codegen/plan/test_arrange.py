@@ -463,7 +463,7 @@ def test_operations_of_a_large_system_are_counted_without_lowering_it(
     def refuse(*_: Any) -> Any:
         raise AssertionError("operations were counted on a lowered program")
 
-    monkeypatch.setattr("chaplygin.api.lowered", refuse)
+    monkeypatch.setattr("chaplygin.api.equations.lower", refuse)
     n = 60
     eqs = dense_chain(n).system.equations("lagrange")
     size, counts = len(eqs.nodes.graph), eqs.operations

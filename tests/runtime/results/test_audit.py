@@ -11,6 +11,7 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
+from chaplygin.api.program import lowered
 from chaplygin.api.python_model import python_model
 from chaplygin.runtime import ArgumentError
 
@@ -148,12 +149,12 @@ def corrupted(name: str, share: float = 1e-3) -> Any:
     g = eqs.nodes.graph
     i = len(eqs.nodes.force) - 1
     # The other kernels are built first: a conserved energy stays an invariant.
-    right = eqs.program
+    right = lowered(eqs.nodes)
     off = g.mul(g.const(share), g.add(g.one, eqs.nodes.velocity_nodes[i]))
     force = (*eqs.nodes.force[:i], g.add(eqs.nodes.force[i], off))
-    wrong = dataclasses.replace(eqs, nodes=dataclasses.replace(eqs.nodes, force=force))
-    kernels = {**right.kernels, "rhs": wrong.program.kernels["rhs"]}
-    schedules = {**right.schedules, "rhs": wrong.program.schedules["rhs"]}
+    wrong = lowered(dataclasses.replace(eqs.nodes, force=force))  # in the same graph
+    kernels = {**right.kernels, "rhs": wrong.kernels["rhs"]}
+    schedules = {**right.schedules, "rhs": wrong.schedules["rhs"]}
     return python_model(dataclasses.replace(right, kernels=kernels, schedules=schedules), quiet=True)
 
 
