@@ -25,6 +25,7 @@ class Terminal(io.StringIO):
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """Tests write to it by `redirect_stderr`, since pytest has its own stderr for each phase of a test."""
     monkeypatch.setattr(shown, "SECONDS", 0.0)
+    monkeypatch.setattr(shown, "TICK", 0.001)
     monkeypatch.delenv(shown.SILENCE, raising=False)
     return Terminal()
 

@@ -12,6 +12,8 @@ from .errors import MissingExtraError, optional
 
 SECONDS = 1.0
 """How long nothing is shown."""
+TICK = 0.25
+"""Seconds after which it is shown again."""
 SILENCE = "CHAPLYGIN_PROGRESS"
 """The environment variable that, being 0, silences the line."""
 
@@ -74,7 +76,7 @@ def _show(over: threading.Event) -> None:
             bar.set_description_str(text)
         else:
             print(f"\r{text:<{width}}", end="", file=sys.stderr, flush=True)
-        if over.wait(0.25):
+        if over.wait(TICK):
             break
     if bar is not None:
         bar.close()
