@@ -41,7 +41,7 @@ def linearized(
 ) -> LinearEquations:
     """See `Equations.linearize`; `levels` gives the invariants of the coordinates."""
     g = eqs.graph
-    if about not in ("equilibrium", "steady"):
+    if not isinstance(about, str) or about not in ("equilibrium", "steady"):
         raise FormError(f"linearize: about = {short(about)}: give 'equilibrium' or 'steady'")
     if eqs.independent is not None or eqs.friction is not None or eqs.implicit is not None:
         raise FormError(

@@ -25,7 +25,7 @@ def consistent(
     """See `BaseModel.consistent`."""
     if not (model._quaternions or "closure" in model.kernels):
         raise ArgumentError(f"{model.name} has no constraints and no joints with quaternions; keep the start")
-    names = model.declared
+    names, t = model.declared, arguments.number("t", t)
     given = arguments.named("initial", initial)
     if given is None:
         raise ArgumentError(
