@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from chaplygin.errors import BuildError
+from chaplygin.errors import BuildError, LoadError
 
 from ..interface.checksum import open_library
 from ..interface.files import library_name, method_key
@@ -28,23 +28,26 @@ def need(model: Any, kernels: Sequence[str]) -> None:
     else:
         found = [_code(model, kernel) for kernel in wanted]
     for kernel, address in zip(wanted, found, strict=True):
-        place = model._later.pop(kernel, None)
+        place = model._later.get(kernel)
         if place is not None:  # another thread may have been quicker
             place.value = address
+        model._later.pop(kernel, None)  # last: whoever does not find it there calls it
 
 
 def _code(model: Any, kernel: str) -> int:
     """The address of a kernel; its library stays loaded."""
     file = Path(model.owner.__file__)
     path = file.parent.parent / method_key(file.parent.name, kernel) / library_name(model.name, kernel)
-    if not path.is_file():
-        try:
-            path = builder("late_kernels").build_kernel(file, kernel)
-        except FileNotFoundError:
-            raise BuildError(
-                f"{kernel} of {model.name} cannot be compiled: its folder in the cache is gone; compile the model again"
-            ) from None
-    library = open_library(path)
+    try:
+        library = open_library(path) if path.is_file() else None
+    except LoadError:  # damaged: it is compiled again
+        library = None
+    try:
+        library = library or open_library(builder("late_kernels").build_kernel(file, kernel))
+    except FileNotFoundError:
+        raise BuildError(
+            f"{kernel} of {model.name} cannot be compiled: its folder in the cache is gone; compile the model again"
+        ) from None
     found = ctypes.cast(getattr(library, f"{model.name}_{kernel}_alone"), ctypes.c_void_p).value
     assert found is not None
     return found

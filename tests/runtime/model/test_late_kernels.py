@@ -115,6 +115,14 @@ def test_a_failure_is_named_and_can_be_repeated(cache: Path, monkeypatch: pytest
     assert set(model._later) == set(LATE) - {"jacobian"}
 
 
+def test_a_damaged_kernel_is_compiled_again(cache: Path) -> None:
+    example = cg.example("harmonic_oscillator")
+    model = example.system.compile()
+    path = building.build_kernel(Path(model.owner.__file__), "invariants")
+    path.write_bytes(path.read_bytes()[:-200])
+    assert model.integrate((0, 1), *OSCILLATOR)["energy"][-1] == pytest.approx(2.0)
+
+
 def test_who_gets_the_model_needs_no_compiler(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pickle, an address and a capsule have every kernel; a kernel that is cached is found without the generator."""
     example = system("rolling_disk")
