@@ -22,7 +22,7 @@ def late_file(program: Program, kernel: str) -> dict[str, str]:
     if source != kernel:
         functions.append(looped_jacobian(program, "static int"))
         work += 2 * len(program.states)
-    own = taken("direction" if kernel == "jvp" else "state")
+    (own,) = (taken(row.takes) for row in program.rows if row.name == kernel)
     given = f"{passed(program, own[:-1])}, cg_own"
     signature = definition(program, f"int {name}_{kernel}_alone(", own)
     functions += [f"{signature};"]

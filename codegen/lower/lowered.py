@@ -161,6 +161,14 @@ class Lowered:
         """The name of the kernels' first argument in emitted code; "t" may be a state of Whittaker's equations."""
         return "t" if self.independent == "t" else "cg_t"
 
+    def copy(self) -> Self:
+        """The same program with a graph of its own, which can be extended."""
+        return replace(self, graph=self.graph.copy())
+
+    def source(self, kernel: str) -> str:
+        """The kernel from which the code of one is made: a Jacobian too long to unroll loops over `jvp`."""
+        return kernel if kernel in self.kernels else "jvp"
+
     def of(self, row: KernelRow) -> list[Kernel]:
         """The kernels of one row: several for a kernel of events, none if the model does not have it."""
         if row.takes == "event":

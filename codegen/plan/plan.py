@@ -49,11 +49,7 @@ class Program(Lowered):
     @property
     def later(self) -> tuple[KernelRow, ...]:
         """The rows of kernels without a schedule, which are planned when they are first used."""
-
-        def source(row: KernelRow) -> str:
-            return row.name if row.name in self.kernels else "jvp"  # a Jacobian that loops over it
-
-        return tuple(row for row in self.rows if row.late and source(row) not in self.schedules)
+        return tuple(row for row in self.rows if row.late and self.source(row.name) not in self.schedules)
 
     def written_out(self, kernel: str) -> Schedule:
         """The statements of one kernel, without loops over repeated cells."""

@@ -13,7 +13,6 @@ from .library import build_late
 if TYPE_CHECKING:
     from ..emit import late_kernels as emitting
     from ..lower import lowered_text as reading
-    from ..lower.lowered import Lowered
     from ..plan import plan as planning
 else:
     emitting = later("chaplygin.codegen.emit.late_kernels")
@@ -21,27 +20,27 @@ else:
     planning = later("chaplygin.codegen.plan.plan")
 
 
-def lowered_of(module: Path) -> Lowered | None:
-    """The program of a model before its passes, from beside its module; None if all of it was compiled at once.
+def lowered_beside(module: Path) -> str | None:
+    """The program of a model before its passes, as a text; None if all of it was compiled at once.
 
     Raises BuildError for a damaged file.
     """
     name = f"{module.name.split('.')[0]}_lowered.txt"
     found = texts_beside(module, name.__eq__)
-    return reading.read_lowered(found[name].decode()) if found else None
+    return found[name].decode() if found else None
 
 
 def build_kernel(module: Path, kernel: str) -> Path:
-    """The library of a kernel, which defines `<name>_kernel`, cached or newly compiled.
+    """The library of a kernel, which defines `<name>_<kernel>_alone`, cached or newly compiled.
 
     `module` is the path that `build` returned. The kernel is planned alone, so its code does not depend on which were
     used before. Raises as `build_lanes`.
     """
 
     def texts() -> dict[str, str]:
-        program = lowered_of(module)
-        assert program is not None
-        source = kernel if kernel in program.kernels else "jvp"  # a long Jacobian is a loop over it
-        return emitting.late_file(planning.plan(program, only=(source,)), kernel)
+        text = lowered_beside(module)
+        assert text is not None
+        program = reading.read_lowered(text)
+        return emitting.late_file(planning.plan(program, only=(program.source(kernel),)), kernel)
 
     return build_late(module, kernel, texts)

@@ -13,15 +13,17 @@ from chaplygin.runtime.interface.cpu_variants import sources_of
 from chaplygin.runtime.interface.files import DRIVER, INCLUDE
 
 from .beside import texts_beside
-from .late_kernels import lowered_of
+from .late_kernels import lowered_beside
 
 if TYPE_CHECKING:
     from chaplygin.runtime.interface.base_model import BaseModel
 
     from ..emit import targets
+    from ..lower import lowered_text as reading
     from ..plan import plan as planning
 else:
     planning = later("chaplygin.codegen.plan.plan")
+    reading = later("chaplygin.codegen.lower.lowered_text")
     targets = later("chaplygin.codegen.emit.targets")
 
 
@@ -33,15 +35,20 @@ def module_of(model: BaseModel) -> Path:
     return Path(path)
 
 
-@functools.lru_cache(maxsize=1)
-def _whole(module: Path) -> dict[str, str]:
+def _emitted(module: Path) -> dict[str, str]:
     """{file name: text} of what `emit` writes of a model, also if some of its kernels have no code yet."""
-    program = lowered_of(module)
-    if program is not None:
-        return dict(targets.emit(planning.plan(program), targets.COMPILED).files)
+    text = lowered_beside(module)
+    if text is not None:
+        return _planned(text)
     name = module.name.split(".")[0]
     names = [f"{name}{end}" for end in ("_core.h", "_core.c", "_methods.h", "_graph.txt")]
     return {name: text.decode() for name, text in texts_beside(module, names.__contains__).items()}
+
+
+@functools.lru_cache(maxsize=1)
+def _planned(lowered: str) -> dict[str, str]:
+    """The same of the program with this text: one export asks for several of its files."""
+    return dict(targets.emit(planning.plan(reading.read_lowered(lowered)), targets.COMPILED).files)
 
 
 def model_sources(model: BaseModel) -> dict[str, str]:
@@ -52,7 +59,7 @@ def model_sources(model: BaseModel) -> dict[str, str]:
     """
     module = module_of(model)
     names = [f"{model.name}{end}" for end in ("_core.h", "_core.c", "_methods.h")]
-    own = _whole(module)
+    own = _emitted(module)
     if names[1] not in own:
         raise EmitError(f"the C sources of {model.name} are not beside its module in {_place(module)}")
     driver = {file: (INCLUDE / file).read_text(encoding="utf-8") for file in DRIVER}
@@ -67,7 +74,7 @@ def graph_text(model: BaseModel, *, emitted: bool = False) -> str:
     """
     module, name = module_of(model), f"{model.name}_graph.txt"
     if emitted:
-        found = _whole(module)
+        found = _emitted(module)
     else:
         found = {file: text.decode() for file, text in texts_beside(module, name.__eq__).items()}
     if name not in found:

@@ -11,6 +11,7 @@ from chaplygin.codegen.derive.digest import program_digest
 from chaplygin.codegen.forms.choose import check_options, derive, fitting
 from chaplygin.codegen.system.checked_system import CheckedSystem
 from chaplygin.runtime.interface.arguments import text
+from chaplygin.waiting import waiting
 
 from .compiled import How, knowing, loaded, own_methods, started
 
@@ -67,7 +68,8 @@ def compile_system(
     def sources() -> Sources:
         return started(equations()._lowered, own)
 
-    model = loaded(system, digest, program, sources, own, how)
+    with waiting(how.progress):
+        model = loaded(system, digest, program, sources, own, how)
     return knowing(model, lambda: equations().nodes)
 
 

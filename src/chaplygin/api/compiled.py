@@ -25,7 +25,6 @@ from chaplygin.runtime import core
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.model.compiled_model import require_core
 from chaplygin.runtime.model.inlining import DEFAULTS, inline
-from chaplygin.waiting import waiting
 
 from .model import load_model
 
@@ -87,11 +86,10 @@ def started(lowered: Lowered, own: tuple[Pair | Taylor, ...]) -> Sources:
 
     A model with methods of its own is compiled as a whole.
     """
-    planned = replace(lowered, graph=lowered.graph.copy())
     if own:
-        return emit.emit(planning.plan(planned).bringing(own), emit.COMPILED)
+        return emit.emit(planning.plan(lowered.copy()).bringing(own), emit.COMPILED)
     late = {row.name for row in lowered.table if row.late}
-    sources = emit.emit(planning.plan(planned, only=lowered.kernels.keys() - late), emit.COMPILED)
+    sources = emit.emit(planning.plan(lowered.copy(), only=lowered.kernels.keys() - late), emit.COMPILED)
     return replace(
         sources, files={**sources.files, f"{lowered.name}_lowered.txt": texts.lowered_text(lowered)}
     )
@@ -106,30 +104,13 @@ def loaded(
     how: How,
 ) -> Any:
     """The model of this digest, from the cache or built of `sources`."""
-    with waiting(how.progress):
-        model = _loaded(system, digest, program, sources, methods, how.reproducible)
-        if how.wait and not getattr(model, "_eager", True):  # one in pure Python has nothing to wait for
-            model._eager = True
-            model._complete()
-            _inline(model)
-    return model
-
-
-def _loaded(
-    system: CheckedSystem,
-    digest: str,
-    program: Callable[[], Program],
-    sources: Callable[[], Sources],
-    methods: tuple[Pair | Taylor, ...],
-    reproducible: bool,
-) -> Any:
     inline = len(system.velocities) <= UNROLLED_VELOCITIES  # short enough to benefit
     try:
         require_core()
-        key = model_key(digest, reproducible=reproducible, inline=inline)
+        key = model_key(digest, reproducible=how.reproducible, inline=inline)
         path = lookup(key)
         if path is None:
-            path = toolchain.build(sources(), key=key, reproducible=reproducible, inline=inline)
+            path = toolchain.build(sources(), key=key, reproducible=how.reproducible, inline=inline)
     except (NoCompilerError, CoreMissingError) as error:
         if system.events or system.contacts or methods:
             what = "methods of its own" if methods else "events or contacts"
@@ -144,7 +125,12 @@ def _loaded(
         )
         return api.PythonModel(api.python_kernels(program()), quiet=True)
 
-    return load_model(path)
+    model = load_model(path)
+    if how.wait and not model._eager:
+        model._eager = True
+        model._complete()
+        _inline(model)
+    return model
 
 
 def _inline(model: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -22,6 +22,7 @@ from chaplygin.codegen.plan.plan import plan
 from chaplygin.codegen.views import matrices
 from chaplygin.errors import ArgumentError, SizeWarning, warn_caller
 from chaplygin.runtime.interface.arguments import boolean
+from chaplygin.waiting import waiting
 
 from .compiled import How, knowing, loaded, own_methods, started
 from .uncompiled import Uncompiled
@@ -120,14 +121,13 @@ class Equations(Uncompiled):
 
     @cached_property
     def program(self) -> Program:
-        return plan(replace(self._lowered, graph=self._lowered.graph.copy()))
+        return plan(self._lowered.copy())
 
     @cached_property
     def _lowered(self) -> Lowered:
         """The program before its passes, with a graph of its own."""
         self._warn_of_size()
-        lowered = lower(self.nodes, lambda: self._found)
-        return replace(lowered, graph=lowered.graph.copy())
+        return lower(self.nodes, lambda: self._found).copy()
 
     @cached_property
     def _found(self) -> tuple[Invariant, ...]:
@@ -297,7 +297,7 @@ def compile(
 ) -> Any:
     """Return the compiled model of derived equations; see `System.compile`.
 
-    The cache key is computed from the emitted code, so equations that were changed with `dataclasses.replace` are
+    The cache key is computed from the lowered program, so equations that were changed with `dataclasses.replace` are
     compiled as changed.
     """
     if not isinstance(equations, Equations):
@@ -305,9 +305,10 @@ def compile(
             f"compile needs Equations, not {type(equations).__name__}; for a System call system.compile(form)"
         )
     how, own = How.checked(reproducible, wait, progress), own_methods(methods)
-    lowered = equations._lowered
-    digest = hashlib.sha256(repr((lowered_text(lowered), own)).encode()).hexdigest()
-    model = loaded(
-        equations.system, digest, lambda: equations.program, lambda: started(lowered, own), own, how
-    )
+    with waiting(how.progress):
+        lowered = equations._lowered
+        digest = hashlib.sha256(repr((lowered_text(lowered), own)).encode()).hexdigest()
+        model = loaded(
+            equations.system, digest, lambda: equations.program, lambda: started(lowered, own), own, how
+        )
     return knowing(model, lambda: equations.nodes)
