@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from chaplygin.errors import MissingExtraError, optional
+from chaplygin.waiting import on_terminal
 
 SHORT = 0.05  # seconds in which nothing is shown without request, so that nobody asks for the terminal
 
@@ -49,7 +50,7 @@ class Progress:
         if self.active is None:
             if time.monotonic() - self.begin < SHORT:
                 return
-            self._open(sys.stderr is not None and sys.stderr.isatty())  # None under pythonw
+            self._open(on_terminal())
         if not self.active:
             return
         if self.bar is not None:

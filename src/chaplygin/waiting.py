@@ -58,7 +58,12 @@ def doing(what: str) -> Iterator[None]:
 def _asked() -> bool:
     if os.environ.get(SILENCE) == "0":
         return False
-    return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+    return "ipykernel" in sys.modules or on_terminal()
+
+
+def on_terminal() -> bool:
+    """Whether stderr is a terminal; it is None under pythonw."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _show(over: threading.Event) -> None:
