@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from .objective import Objective as Objective
     from .program import (
         derived_counts as derived_counts,
-        lowered as lowered,
         operations_by_pass as operations_by_pass,
     )
     from .python_model import PythonModel as PythonModel, python_kernels as python_kernels
@@ -23,7 +22,6 @@ __getattr__ = face(
         "PythonModel": ".python_model",
         "derived_counts": ".program",
         "export_c": ".c_bundle",
-        "lowered": ".program",
         "operations_by_pass": ".program",
         "python_kernels": ".python_model",
     },

@@ -1,29 +1,18 @@
-"""`Program`: the kernels of a model as users read them."""
+"""The operations of kernels, counted after each pass and without emitting them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import replace
 
-from chaplygin.codegen.derive.equation_nodes import EquationNodes, Invariant
+from chaplygin.codegen.derive.equation_nodes import EquationNodes
 from chaplygin.codegen.lower import kernels
 from chaplygin.codegen.lower.dynamics import Dynamics
 from chaplygin.codegen.lower.lower import lower
-from chaplygin.codegen.lower.options import DEFAULT, LoweringOptions
 from chaplygin.codegen.plan.part import Part, count, counted
 from chaplygin.codegen.plan.passes import CUTTING, ORDERING, REWRITING, Pass
-from chaplygin.codegen.plan.plan import Program, plan
+from chaplygin.codegen.plan.plan import plan
 from chaplygin.codegen.plan.statements import Counts
-
-
-def lowered(
-    eqs: EquationNodes,
-    found: Callable[[], tuple[Invariant, ...]] | None = None,
-    options: LoweringOptions = DEFAULT,
-) -> Program:
-    """The program of equations; `found` gives their invariants if they need not be searched for."""
-    return plan(lower(eqs, found, options), options)
 
 
 def operations_by_pass(eqs: EquationNodes) -> dict[str, dict[Pass | None, int]]:

@@ -1,6 +1,6 @@
 """The pure-Python backend of a compiled model: its kernels as plain Python functions, integrated by SciPy.
 
-It is the test oracle for the compiled kernels, and the fallback, with a loud warning, when there is no compiler.
+Tests compare compiled kernels with it. Where there is no compiler, it runs in their place, with a warning.
 """
 
 from __future__ import annotations

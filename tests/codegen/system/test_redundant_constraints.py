@@ -15,10 +15,11 @@ from unit_masses import unit_masses
 import chaplygin as cg
 from chaplygin.api.equations import Equations
 from chaplygin.api.model import load_model
-from chaplygin.api.program import lowered
 from chaplygin.api.python_model import python_model
 from chaplygin.codegen.emit.targets import COMPILED, emit
+from chaplygin.codegen.lower.lower import lower
 from chaplygin.codegen.lower.options import LoweringOptions
+from chaplygin.codegen.plan.plan import plan
 from chaplygin.codegen.toolchain.cache import model_key
 from chaplygin.codegen.toolchain.library import build
 from chaplygin.errors import DeclarationError, EmitError, FormError
@@ -191,9 +192,8 @@ def test_a_part_of_a_long_kernel_that_factors_is_not_repeated_for_wide_angles() 
 
     w, x, z = cg.coordinates("w x z")
     system = unit_masses("held_twice", [w, x, z], potential=sp.cos(w) + z, holonomic=[z, z * (1 + x)])
-    program = lowered(
-        system.equations("multipliers").nodes, options=LoweringOptions(longest_function=0, piece=8)
-    )
+    options = LoweringOptions(longest_function=0, piece=8)
+    program = plan(lower(system.equations("multipliers").nodes, options=options), options)
     text = emit(program).files["held_twice_lanes.c"]
     functions = re.findall(r"^static .*?^}", text, re.S | re.M)
     (after,) = (f for f in functions if "cg_rank_solve(" in f and "(cg_widest" in f)
@@ -354,7 +354,7 @@ def test_entries_of_matrices_in_loops_are_those_written_out(n: int) -> None:
     equations = bars.system.equations("multipliers")
     if n == 2:  # a small model as a large one
         large = LoweringOptions(longest_of_matrices=0, factoring_share=0)
-        vars(equations)["program"] = lowered(equations.nodes, options=large)
+        vars(equations)["program"] = plan(lower(equations.nodes, options=large), large)
     program = equations.program
     looped = {name for name in program.kernels if program.schedule(name).rolled is not None}
     assert looped >= {"rhs", "outputs", "correction", "rank", "closure"}

@@ -11,8 +11,9 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.api.program import lowered
 from chaplygin.api.python_model import python_model
+from chaplygin.codegen.lower.lower import lower
+from chaplygin.codegen.plan.plan import plan
 from chaplygin.runtime import ArgumentError
 
 T = cg.time
@@ -149,10 +150,10 @@ def corrupted(name: str, share: float = 1e-3) -> Any:
     g = eqs.nodes.graph
     i = len(eqs.nodes.force) - 1
     # The other kernels are built first: a conserved energy stays an invariant.
-    right = lowered(eqs.nodes)
+    right = plan(lower(eqs.nodes))
     off = g.mul(g.const(share), g.add(g.one, eqs.nodes.velocity_nodes[i]))
     force = (*eqs.nodes.force[:i], g.add(eqs.nodes.force[i], off))
-    wrong = lowered(dataclasses.replace(eqs.nodes, force=force))  # in the same graph
+    wrong = plan(lower(dataclasses.replace(eqs.nodes, force=force)))  # in the same graph
     kernels = {**right.kernels, "rhs": wrong.kernels["rhs"]}
     schedules = {**right.schedules, "rhs": wrong.schedules["rhs"]}
     return python_model(dataclasses.replace(right, kernels=kernels, schedules=schedules), quiet=True)
