@@ -40,7 +40,8 @@ cg_time_t cg_driver_segment(cg_run_t *run, cg_time_t t)
             run->input_kind |= CG_INPUT_MOVES; /* it goes on as it was set */
         } else if (signal->kind == CG_SIGNAL_POLYNOMIAL) {
             cg_segment_t segment;
-            t_stop = cg_evaluate_segment(signal, t, run->direction, t_stop, &segment);
+            int64_t before = 0;
+            t_stop = cg_evaluate_segment(signal, run->row, t, run->direction, t_stop, &before, &segment);
             cg_driver_put_segment(run, i, &segment);
             run->u[i] = run->u_value[i];
             cg_driver_forget_point(run);

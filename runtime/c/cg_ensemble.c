@@ -78,6 +78,7 @@ static void cg_ensemble_begin(const cg_ensemble_t *ensemble, cg_run_t *run, cg_r
         cg_gather(run->u, 1, ensemble->u + j * ensemble->u_row, ensemble->u_col, run->model->n_inputs);
     }
     /* run->x_old is free before the first step */
+    run->row = j;
     cg_gather(run->x_old, 1, ensemble->x0 + j * ensemble->x0_row, ensemble->x0_col, run->n);
     cg_run_start(run, ensemble->t0, run->x_old, ensemble->t_end);
     cg_ensemble_go_on(ensemble, j, run->model, run->detector);

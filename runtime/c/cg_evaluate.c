@@ -24,13 +24,23 @@
 #undef CG_N
 #undef CG_FN
 
-/* Number of knots before t in the direction of time: times <= t forward, times < t backward. */
-static int64_t cg_evaluate_samples_before(const cg_signal_t *signal, cg_time_t t, double direction)
+/* Whether knot i is before t in the direction of time: its time is <= t forward, < t backward. */
+static inline int cg_evaluate_is_before(const cg_signal_t *signal, int64_t i, cg_time_t t, double direction)
+{
+    return signal->t[i] < t || (direction > 0.0 && signal->t[i] == t);
+}
+
+/* Number of knots before t; the guess is right if the run has come from one to the next. */
+static int64_t cg_evaluate_knots_before(const cg_signal_t *signal, cg_time_t t, double direction, int64_t guess)
 {
     int64_t low = 0, high = signal->n;
+    if (guess > 0 && guess < high && cg_evaluate_is_before(signal, guess - 1, t, direction)
+        && !cg_evaluate_is_before(signal, guess, t, direction)) {
+        return guess;
+    }
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
-        if (signal->t[middle] < t || (direction > 0.0 && signal->t[middle] == t)) {
+        if (cg_evaluate_is_before(signal, middle, t, direction)) {
             low = middle + 1;
         } else {
             high = middle;
@@ -49,15 +59,47 @@ int cg_evaluate_rated(const cg_model_t *model)
     return 0;
 }
 
-cg_time_t cg_evaluate_segment(const cg_signal_t *signal, cg_time_t t, double direction, cg_time_t t_stop,
-                              cg_segment_t *segment)
+/* The coefficients c of the piece from knot i on, with `value` at it and at the next one, after a time h; 0: it is constant. */
+static void cg_evaluate_join(const double *value, int32_t n, double h, double *c)
 {
-    const int64_t after = cg_evaluate_samples_before(signal, t, direction);
-    const int64_t before = after > 0 ? after - 1 : 0;
+    c[0] = value[0];
+    if (h > 0.0) {
+        const double m = (value[n] - value[0]) / h;
+        c[1] = m;
+        if (n > 1) { /* with slopes */
+            const double twist = (value[1] + value[3] - 2.0 * m) / h;
+            c[1] = value[1];
+            c[2] = (m - value[1]) / h - twist;
+            c[3] = twist / h;
+        }
+    }
+}
+
+cg_time_t cg_evaluate_segment(const cg_signal_t *signal, int64_t row, cg_time_t t, double direction, cg_time_t t_stop,
+                              int64_t *before, cg_segment_t *segment)
+{
+    const int64_t after = cg_evaluate_knots_before(signal, t, direction, *before + (direction > 0.0 ? 1 : -1));
+    const int64_t first = after > 0 ? after - 1 : 0;
     const int64_t knot = direction > 0.0 ? after : after - 1;
+    const int32_t n_given = signal->joined ? signal->n_powers / 2 : signal->n_powers;
+    const double *const value = signal->value + signal->row * row + n_given * first;
+    *before = after;
     memset(segment, 0, sizeof *segment);
-    segment->time = signal->t[before];
-    memcpy(segment->c, signal->value + signal->n_powers * before, sizeof(double) * (size_t)signal->n_powers);
+    segment->time = signal->t[first];
+    if (signal->joined) {
+        const int inner = after > 0 && after < signal->n;
+        cg_evaluate_join(value, n_given, inner ? cg_time_span(signal->t[first], signal->t[after]) : 0.0, segment->c);
+    } else {
+        for (int32_t k = 0; k < n_given; k++) {
+            segment->c[k] = value[k];
+        }
+    }
+    for (int32_t order = 0; order < signal->order; order++) {
+        for (int32_t k = 0; k < CG_CURVE; k++) {
+            segment->c[k] = (double)(k + 1) * segment->c[k + 1];
+        }
+        segment->c[CG_CURVE] = 0.0;
+    }
     const int inside = knot >= 0 && knot < signal->n && direction * cg_time_span(signal->t[knot], t_stop) > 0.0;
     return inside ? signal->t[knot] : t_stop;
 }

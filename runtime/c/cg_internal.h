@@ -22,9 +22,10 @@ static inline double cg_curve_at(double value, const double *curve, ptrdiff_t ap
 
 int cg_evaluate_rated(const cg_model_t *model); /* whether an input is the rate of another one */
 
-/* The segment of a polynomial signal from t on in `direction`, up to the returned time, at most t_stop. */
-cg_time_t cg_evaluate_segment(const cg_signal_t *signal, cg_time_t t, double direction, cg_time_t t_stop,
-                              cg_segment_t *segment);
+/* The segment of a polynomial signal of a trajectory, `row`, from t on in `direction`, up to the returned time, at most t_stop.
+ * *before: how many of its times are before t; it was so of an earlier segment, if that is known. */
+cg_time_t cg_evaluate_segment(const cg_signal_t *signal, int64_t row, cg_time_t t, double direction, cg_time_t t_stop,
+                              int64_t *before, cg_segment_t *segment);
 
 /* The segment from t on of input i, which is MOVING: its value and its rates are in u, `apart` from one another. */
 void cg_evaluate_moving(const cg_model_t *model, int32_t i, cg_time_t t, const double *u, ptrdiff_t apart,

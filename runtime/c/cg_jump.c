@@ -65,8 +65,10 @@ static void cg_jump_tell(void *context, int32_t cause, double group, const doubl
 static double cg_jump_input(const cg_run_t *run, int32_t i, double side, double *slope)
 {
     const double moment = side * run->direction * cg_step_smallest(run->t);
+    const cg_time_t t = cg_time_outside(run, run->t + moment);
+    int64_t before = 0;
     cg_segment_t at;
-    cg_evaluate_segment(&run->signals[i], cg_time_outside(run, run->t + moment), run->direction, run->t_end, &at);
+    cg_evaluate_segment(&run->signals[i], run->row, t, run->direction, run->t_end, &before, &at);
     const double s = cg_time_span(at.time, cg_time_outside(run, run->t)), *const c = at.c + 1;
     *slope = c[0] + s * (2.0 * c[1] + s * (3.0 * c[2]));
     return cg_curve_at(at.c[0], c, 1, s);

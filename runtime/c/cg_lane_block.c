@@ -77,10 +77,10 @@ static void cg_lane_block_layout_carried(cg_lanes_run_t *run, char *base, size_t
 {
     double **const reals[7] = {&run->t, &run->t_stop,   &run->mark,    &run->h,
                                &run->log_old, &run->t_anchor, &run->n_anchor};
-    int64_t **const counts[8] = {&run->n_trials, &run->n_rejected, &run->n_rhs,     &run->rejected,
-                                 &run->active,   &run->fresh,      &run->unstarted, &run->status};
+    int64_t **const counts[9] = {&run->n_trials, &run->n_rejected, &run->n_rhs,  &run->rejected, &run->active,
+                                 &run->fresh,    &run->unstarted,  &run->status, &run->row};
     double **const inputs[3] = {&run->u, &run->u_time, &run->u_value};
-    run->n_carried = 7 + 8 + (3 + CG_CURVE) * run->n_u + cg_lanes_p_rows(run);
+    run->n_carried = 7 + 9 + (4 + CG_CURVE) * run->n_u + cg_lanes_p_rows(run);
     run->carried = cg_take(base, offset, (int64_t)run->n_carried * run->lanes);
     if (base == NULL) {
         return;
@@ -89,14 +89,16 @@ static void cg_lane_block_layout_carried(cg_lanes_run_t *run, char *base, size_t
     for (int i = 0; i < 7; i++, row += run->lanes) {
         *reals[i] = row;
     }
-    for (int i = 0; i < 8; i++, row += run->lanes) {
+    for (int i = 0; i < 9; i++, row += run->lanes) {
         *counts[i] = (int64_t *)(void *)row;
     }
     for (int i = 0; i < 3; i++, row += (int64_t)run->n_u * run->lanes) {
         *inputs[i] = row;
     }
     run->u_curve = row;
-    run->p = row + (int64_t)CG_CURVE * run->n_u * run->lanes;
+    row += (int64_t)CG_CURVE * run->n_u * run->lanes;
+    run->knots = (int64_t *)(void *)row;
+    run->p = row + (int64_t)run->n_u * run->lanes;
 }
 
 static size_t cg_lane_block_layout(cg_lanes_run_t *run, char *base)

@@ -115,6 +115,7 @@ static cg_run_t *cg_lane_events_take_out(cg_lanes_run_t *run, int32_t lane)
     single->rejected = run->rejected[lane] != 0;
     single->have_f = !run->fresh[lane];
     single->have_dense = 0;
+    single->row = run->row[lane];
     single->status = CG_OK;
     return single;
 }

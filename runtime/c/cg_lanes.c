@@ -53,7 +53,8 @@ static void cg_lanes_segment(cg_lanes_run_t *run, int32_t lane)
         const cg_signal_t *const signal = &run->signals[i];
         if (signal->kind == CG_SIGNAL_POLYNOMIAL) {
             cg_segment_t segment;
-            run->t_stop[lane] = cg_evaluate_segment(signal, run->t[lane], run->direction, run->t_stop[lane], &segment);
+            run->t_stop[lane] = cg_evaluate_segment(signal, run->row[lane], run->t[lane], run->direction, run->t_stop[lane],
+                                                    &run->knots[(int64_t)i * lanes + lane], &segment);
             cg_lanes_put_segment(run, lane, i, &segment);
             run->u[(int64_t)i * lanes + lane] = segment.c[0];
             run->fresh[lane] = -1;
@@ -148,6 +149,7 @@ static void cg_lanes_group_load(cg_group_t *group, int64_t first, int32_t count)
         run->active[lane] = lane < count ? -1 : 0;
         if (lane < count && run->status[lane] != CG_NONFINITE) {
             regular |= 1u << lane;
+            run->row[lane] = first + lane;
             cg_lanes_segment(run, lane);
             if (run->watched && run->status[lane] == CG_OK && cg_lane_events_begin(ensemble, first + lane, run, lane) != CG_OK) {
                 regular &= ~(1u << lane);

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define CG_LANES_LAYOUT 14 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
+#define CG_LANES_LAYOUT 15 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
 
 struct cg_detector;
 
@@ -116,6 +116,8 @@ typedef struct cg_lanes_run {
     int64_t *fresh;     /* truth: f must be computed at (t, x) */
     int64_t *unstarted; /* truth: the first step must be chosen */
     int64_t *status;    /* CG_OK, or the error that ended the trajectory */
+    int64_t *row;       /* of the values of its signals: see cg_signal_t */
+    int64_t *knots;     /* [n_u][lanes] how many of an input's times are before that of its segment */
 
     /* [lanes] */
     int64_t *failed;    /* truth: the right-hand side failed in this trial */

@@ -22,7 +22,7 @@ extern "C" {
 
 /* Part of every method compiled into a model: one from another version of this header is not used. Increase it with
  * every change of cg_run_t or of the meaning of its members. */
-#define CG_RUN_LAYOUT 27
+#define CG_RUN_LAYOUT 28
 
 #define CG_ALIGN 64u /* of every block, in bytes */
 
@@ -58,6 +58,10 @@ typedef struct cg_signal {
     int64_t n;           /* times; POLYNOMIAL: at least 1 */
     const cg_time_t *t;  /* n times, not decreasing */
     const double *value; /* [n][n_powers] coefficients of the powers of the time since t, from 0 on */
+    int64_t row;         /* numbers from the coefficients of one trajectory of an ensemble to those of the next; 0: all have the same */
+    int32_t joined;      /* truth: `value` has the lower half of them, a value or a value and a slope at each time. The others lead
+                          * to those at the next time; before the first one and after the last the value is constant */
+    int32_t order;       /* of the derivative of the polynomial that the input is */
 } cg_signal_t;
 
 /* Writes the inputs of kind CG_SIGNAL_CALL to u (length n_inputs + n_modes). Any result except CG_OK ends the run. */
@@ -218,6 +222,7 @@ typedef struct cg_run {
     int64_t n_steps;    /* accepted */
     int64_t n_before;   /* of them before the run was last extended: what a method keeps from step to step is from later ones */
     int64_t n_rejected;
+    int64_t row;     /* of the values of its signals: see cg_signal_t */
     int64_t n_spent; /* trial steps before the present end was set: max_steps counts those after */
     int64_t n_rhs;      /* calls of the right-hand side */
     int64_t n_jac;      /* calls of the Jacobian */

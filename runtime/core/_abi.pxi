@@ -132,6 +132,9 @@ cdef extern from "cg_run.h" nogil:
         int64_t n
         const double *t
         const double *value
+        int64_t row
+        int32_t joined
+        int32_t order
     ctypedef int (*cg_input_fn_t)(void *context, double t, const double *x, double *u) noexcept
     ctypedef struct cg_jump_at_t:
         int32_t starts
@@ -229,6 +232,7 @@ cdef extern from "cg_run.h" nogil:
         int64_t n_steps
         int64_t n_before
         int64_t n_rejected
+        int64_t row
         int64_t n_spent
         int64_t n_rhs
         int64_t n_jac
@@ -388,6 +392,8 @@ cdef extern from "cg_lanes.h" nogil:
         int64_t *fresh
         int64_t *unstarted
         int64_t *status
+        int64_t *row
+        int64_t *knots
         int64_t *failed
         int64_t *failed_at
         double rtol

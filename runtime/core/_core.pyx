@@ -30,6 +30,7 @@ from ..interface.description import KINDS, KernelEntry, Method, TAKES
 from chaplygin.errors import ArgumentError, KernelError, LoadError
 from ..interface.statuses import busy, kernel_failed, message_of
 from ..problem.inputs import Inputs
+from ..problem.sample_rows import SampleRows
 from ..interface.limits import WORTH
 from ..results.dense import Dense
 from ..results.solution import Solution

@@ -2,6 +2,8 @@
 
 cdef enum:
     LARGEST_BLOCK = 4096  # trajectories whose parameters are gathered at once
+    LEAST_BLOCK = 256
+    MOST_SAMPLES = 1 << 18  # of an input of the trajectories of a block
     FIRST_EVENTS = 256
     MOST_SHELF_BYTES = 1 << 22  # of each thread
 
@@ -194,6 +196,7 @@ cdef class _Worker:
     cdef cg_lanes_run_t *group
     cdef cg_observer_t *observer[3]  # of single trajectories, and of two groups of lanes
     cdef _Detector detector
+    cdef _Signals signals       # None, or its own: inputs with samples of each trajectory
     cdef int64_t block          # most trajectories integrated in one call
     cdef double *p              # their parameters
     cdef double *shelf          # room for states at given times of trajectories in lanes
@@ -221,6 +224,10 @@ cdef class _Worker:
         if self.detector is not None:
             self.detector.attach(self.run)
         self.block = LARGEST_BLOCK if core.varied else core.n
+        if core.signals is not None and core.signals.rows:
+            self.signals = _Signals(core.signals.inputs, model.n_states)
+            self.run.signals = self.signals.table
+            self.block = min(self.block, max(LEAST_BLOCK, MOST_SAMPLES // max([len(rows.times) for _, rows in self.signals.rows])))
         self.p = <double *> calloc(model.n_parameters * (min(core.n, self.block) if core.varied else 1) + 1,
                                    sizeof(double))
         if model.model.n_events > 0:
@@ -275,6 +282,8 @@ cdef class _Worker:
         cursor.last, cursor.events, cursor.event_capacity = count, self.events, self.capacity
         cursor.shelf, cursor.n_shelves = self.shelf, self.n_shelves
         core._gather(&job, self.p, first, count)
+        if self.signals is not None:
+            self.signals.read(first, first + count)
         try:
             while True:
                 job.observer[0] = self.observer[0 if self.group is NULL else 1]
@@ -301,6 +310,8 @@ cdef class _Worker:
                 else:
                     break
         finally:
+            if self.signals is not None:
+                self.signals.release()
             if self.group is not NULL:
                 cg_shelves_write(&job, self.group, &cursor)
             if cursor.n_events > 0:

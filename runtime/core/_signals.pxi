@@ -9,18 +9,24 @@ cdef class _Signals:
     cdef object error
     cdef Py_ssize_t n_states
     cdef volatile int *stop  # NULL, or a flag to set when an input function fails
+    cdef readonly list rows  # inputs with samples of each trajectory: the index, and a `SampleRows`
+    cdef list arrays         # what they have read last
 
     def __cinit__(self, inputs, Py_ssize_t n_states):
         cdef Py_ssize_t n = len(inputs.names)
         self.table = <cg_signal_t *> calloc(n + 1, sizeof(cg_signal_t))
         if self.table is NULL:
             raise MemoryError
-        self.inputs, self.n_states = inputs, n_states
+        self.inputs, self.n_states, self.rows = inputs, n_states, []
         for i, signal in inputs.signals.items():
-            times, rows = signal.times, signal.rows
-            self.table[i].kind, self.table[i].n_powers, self.table[i].n = CG_SIGNAL_POLYNOMIAL, rows.shape[1], len(times)
-            self.table[i].t = <const double *> cnp.PyArray_DATA(times)
-            self.table[i].value = <const double *> cnp.PyArray_DATA(rows)
+            self.table[i].n_powers, self.table[i].n = signal.n_powers, len(signal.times)
+            self.table[i].t = <const double *> cnp.PyArray_DATA(signal.times)
+            if isinstance(signal, SampleRows):
+                self.rows.append((i, signal))
+                self.table[i].joined, self.table[i].order = signal.n_powers > 1, signal.order
+            else:
+                self.table[i].kind = CG_SIGNAL_POLYNOMIAL
+                self.table[i].value = <const double *> cnp.PyArray_DATA(signal.rows)
         for i in inputs.functions:
             self.table[i].kind = CG_SIGNAL_CALL
         for rows in inputs.moving:
@@ -29,6 +35,20 @@ cdef class _Signals:
 
     def __dealloc__(self):
         free(self.table)
+
+    cdef int read(self, int64_t first, int64_t last) except -1:
+        """Have the samples of trajectories first <= j < last, which are numbered from 0 then."""
+        self.arrays = [signal.coefficients(first, last) for _, signal in self.rows]
+        for (i, signal), array in zip(self.rows, self.arrays):
+            self.table[i].kind = CG_SIGNAL_POLYNOMIAL
+            self.table[i].value = <const double *> cnp.PyArray_DATA(array)
+            self.table[i].row = array.size // max(last - first, 1)
+        return 0
+
+    cdef int release(self) except -1:
+        for _, signal in self.rows:
+            signal.release()
+        return 0
 
     cdef void attach(self, cg_run_t *run) noexcept:
         run.signals = self.table

@@ -36,10 +36,10 @@ class Ensemble(EnsembleData):
 
     ``ens["v"]``: any declared variable, output, invariant or input, or "t", shaped as ``y[0]``; a SymPy symbol can be
     used in place of its name, and ``names`` lists all names. ``ens.evaluate()``: a dict of all of them.
-    ``ens.rerun(i)``: one trajectory again, as a full `Solution`. ``t_events``: a dict with the times of each event of
-    the model as an `EventTimes`; empty without events. ``ens.sensitivity["x", "m"]``: with ``sensitivities=[...]``
-    dx/dm of each trajectory, an `EnsembleSensitivity`, else None. ``draws``: what was drawn from distributions, arrays
-    (n,) by name (a `Draws`, with their seed), or None.
+    ``ens.rerun(i)``: one trajectory again, as a full `Solution`; ``ens.inputs(i)``: its inputs. ``t_events``: a
+    dict with the times of each event of the model as an `EventTimes`; empty without events. ``ens.sensitivity["x",
+    "m"]``: with ``sensitivities=[...]`` dx/dm of each trajectory, an `EnsembleSensitivity`, else None. ``draws``:
+    what was drawn from distributions, arrays (n,) by name (a `Draws`, with their seed), or None.
     """
 
     def rerun(self, i: int, **changed: Any) -> Solution:
@@ -61,6 +61,10 @@ class Ensemble(EnsembleData):
         begin = self._start.accepted(x0, j) if goes_on else x0
         result: Solution = self.model.integrate(self.t_span, begin, p, controls, **options)
         return result
+
+    def inputs(self, i: int) -> dict[str, Any]:
+        """The inputs of trajectory i by name, as `integrate` takes them: of rows of samples its own."""
+        return self._inputs.column(index_of("inputs", i, len(self))).by_name
 
     def to_xarray(self) -> Any:
         """Everything as an `xarray.Dataset` over the trajectories, with `t_eval` over (t, trajectory).

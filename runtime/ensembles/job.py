@@ -23,6 +23,7 @@ from ..problem.consistency import check_ensemble
 from ..problem.given_inputs import parse
 from ..problem.inputs import Inputs
 from ..problem.options import RunOptions
+from ..problem.sample_rows import are_rows
 from .observer import Observer
 from .start import KEPT, Columns, Start
 
@@ -375,6 +376,8 @@ def arrays(given: Mapping[str, Any]) -> Iterator[tuple[str, NDArray[Any]]]:
     for kind, value in given.items():
         arguments.refuse_dicts(kind, value)
         for what, row in _rows(kind, value):
+            if kind == "inputs" and isinstance(row, tuple) and len(row) > 1 and are_rows(row[1]):
+                yield what, np.empty(len(row[1]))
             if kind == "inputs" and (callable(row) or isinstance(row, tuple)):
                 continue  # a function or samples, shared by all
             found = arguments.unchanged(what, row)

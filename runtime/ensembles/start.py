@@ -18,9 +18,7 @@ from ..interface import arguments
 from ..interface.arguments import Array, wide
 from ..problem.consistency import STRETCH, Accepted, held
 from ..problem.inputs import Inputs
-
-KEPT = 1 << 24
-"""Given arrays up to this many bytes are copied, so that the caller can change them; larger ones are referenced."""
+from ..problem.sample_rows import KEPT as KEPT
 
 
 class Columns:

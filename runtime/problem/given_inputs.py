@@ -6,6 +6,7 @@ An input is one of
 - ``(times, values)`` or ``(times, values, "zoh")``: each value is held until the next sample;
 - ``(times, values, "linear")``: linear interpolation between the samples;
 - ``(times, values, "cubic")``, or `cubic` of the two: a cubic spline;
+- any of these with values (n, times) in an ensemble: a row for each of its n trajectories, see `SampleRows`;
 - a spline of SciPy, of degree 3 at most;
 - another function ``f(t)`` or ``f(t, y)`` that returns a number; y is the state vector. The arguments without a default
   decide which, see `InputFunction`.
@@ -33,7 +34,8 @@ from ..interface.assumptions import RATE, check_row
 from .input_functions import InputFunction, Together
 from .input_rates import followed, of_function, with_rates
 from .inputs import Inputs
-from .polynomials import Polynomial, polynomial
+from .polynomials import Polynomial, polynomial, samples_of
+from .sample_rows import SampleRows, are_rows
 
 
 def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tuple[int, ...] = ()) -> Inputs:
@@ -53,7 +55,7 @@ def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tup
     if isinstance(value, Inputs) and value.names == names:
         return value
     numbers: list[Any] = [0.0] * len(names)
-    signals: dict[int, Polynomial] = {}
+    signals: dict[int, Polynomial | SampleRows] = {}
     functions: dict[int, InputFunction] = {}
     given = specs(value, names, count, flags)
     for rows in followed(flags, [i for i in range(len(names)) if given[i] is not None]):
@@ -61,17 +63,19 @@ def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tup
         for i, each in zip(rows, made):
             if isinstance(each, InputFunction):
                 functions[i] = each
-            elif isinstance(each, Polynomial):
+            elif isinstance(each, (Polynomial, SampleRows)):
                 signals[i] = each
             else:
                 numbers[i] = each
     if count is not None:
         values = arguments.matrix("inputs", dict(zip(names, numbers)), names, count)
+        if any(isinstance(signal, SampleRows) for signal in signals.values()):
+            values = np.broadcast_to(arguments.wide(values), (len(names), count))
     else:
         values = np.array(numbers, dtype=np.float64)
     for i, bits in enumerate(flags):
         if bits and i in signals:
-            check_row("inputs", names[i], bits, signals[i].rows[:, 0])
+            signals[i].check(names[i], bits)
         elif bits and i not in functions:
             check_row("inputs", names[i], bits, values[i])
     _check_rates(names, flags, given, count)
@@ -83,6 +87,8 @@ def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tup
 
 def _made(names: list[str], spec: Any, count: int | None) -> list[Any]:
     """An input and its rates: numbers, polynomials and functions."""
+    if _is_sampled(spec, count) and len(spec) > 1 and are_rows(spec[1]):
+        return list(SampleRows.of(names[0], *samples_of(names[0], spec), count).with_rates(names))
     if _is_sampled(spec, count) or callable(spec):
         found = polynomial(names[0], spec)
         return list(of_function(names, spec) if found is None else found.with_rates(names))

@@ -21,6 +21,7 @@ from ..interface.messages import written
 from .input_functions import InputFunction
 from .input_rates import Derivative, rated, with_rates
 from .polynomials import Polynomial, moved_from, powers
+from .sample_rows import SampleRows
 
 SLOPE_STEP, NARROWER, LEVELS = 8e-3, 1 / 8, 9
 """The distance of differences, as a part of a step, how it shrinks, how often at most; as in cg_evaluate.c."""
@@ -34,7 +35,7 @@ class Inputs:
 
     names: tuple[str, ...]
     values: Array
-    signals: Mapping[int, Polynomial]
+    signals: Mapping[int, Polynomial | SampleRows]
     functions: Mapping[int, InputFunction]
     flags: tuple[int, ...] = ()
     """The assumptions about each input, see `assumptions`, and which are rates; () where no input has any."""
@@ -58,6 +59,11 @@ class Inputs:
         return found
 
     @property
+    def by_name(self) -> dict[str, Any]:
+        """The inputs as a caller gives them, by name; rates that follow are left out."""
+        return {name: spec for name, spec in zip(self.names, self.specs) if spec is not None}
+
+    @property
     def constant(self) -> bool:
         """Whether no input ever changes."""
         return not self.signals and not self.functions
@@ -73,7 +79,7 @@ class Inputs:
         for index, signal in self.signals.items():
             u[index] = signal.at(moments)
             if left is not None and left.any():
-                u[index, left] = signal.at(moments[left], side="left")
+                u[index, left] = signal.at(moments, side="left")[left]
         if self.start is not None:
             for rows in self.moving:
                 u[rows] = _moved(u[rows], moments - self.start)
@@ -122,7 +128,7 @@ class Inputs:
         first, last = sorted((t0, t1))
         for i, signal in self.signals.items():
             if self.flags and self.flags[i] & ~RATE:
-                check_row("inputs", self.names[i], self.flags[i], signal.extremes(first, last))
+                signal.check(self.names[i], self.flags[i], (first, last))
             low, high = signal.within
             if first < low or last > high:
                 raise ArgumentError(
@@ -144,7 +150,7 @@ class Inputs:
         if self.constant or not self.functions:
             u: Array = self.values.copy()
             for index, signal in self.signals.items():
-                u[index] = signal.at(np.array([t0]))[0]
+                u[index] = signal.at(np.full(u[0].size, t0)) if u.ndim == 2 else signal.at(np.array([t0]))[0]
             return u
         if x0.ndim == 1 and self.values.ndim == 2:
             x0 = np.repeat(x0[:, None], self.values.shape[1], axis=1)
@@ -193,7 +199,8 @@ class Inputs:
         plain = self.names, self.values.shape, self.flags, *self.signals, *self.functions
         found = zlib.crc32(self.values.tobytes(), zlib.crc32(written(plain).encode(), first))
         for signal in self.signals.values():
-            found = zlib.crc32(signal.rows.tobytes(), zlib.crc32(signal.times.tobytes(), found))
+            one = signal.column(0)
+            found = zlib.crc32(one.rows.tobytes(), zlib.crc32(one.times.tobytes(), found))
         return found
 
     def suit(self, method: str) -> Inputs:
@@ -205,12 +212,14 @@ class Inputs:
     def part(self, first: int, last: int) -> Inputs:
         """The inputs of the trajectories first <= j < last of an ensemble."""
         values = self.values[:, first:last] if self.values.ndim == 2 else self.values
-        return replace(self, values=values)
+        return replace(self, values=values, signals={i: s.part(first, last) for i, s in self.signals.items()})
 
     def column(self, j: int) -> Inputs:
         """The inputs of trajectory j of an ensemble."""
         values = self.values[:, j].copy() if self.values.ndim == 2 else self.values
-        return Inputs(self.names, values, self.signals, self.functions, self.flags)
+        return Inputs(
+            self.names, values, {i: s.column(j) for i, s in self.signals.items()}, self.functions, self.flags
+        )
 
 
 def _moved(derivatives: Array, s: Array) -> Array:

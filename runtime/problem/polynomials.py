@@ -14,6 +14,7 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
+from ..interface.assumptions import check_row
 from ..interface.messages import short
 
 scipy = later("scipy")
@@ -21,7 +22,7 @@ scipy = later("scipy")
 _SMOOTH = 1e-8
 """Jumps as a part of an input's size that are rounding errors of splines."""
 _ROUNDING = 16 * float(np.finfo(float).eps)
-_KINDS = {"zoh": 1, "linear": 2, "cubic": 4}
+KINDS = {"zoh": 1, "linear": 2, "cubic": 4}
 """How samples are joined: the number of coefficients between two of them."""
 
 
@@ -31,7 +32,7 @@ class Polynomial:
 
     u(t) = sum_j rows[i, j] (t - times[i])^j until the next time, with `times` (k,) not decreasing and `rows` (k, m),
     m <= 4. The first one holds before its time too, the last one ever after; where two times are equal, the later
-    counts.
+    counts. Those of many trajectories at the same times have `rows` (N, k, m).
 
     `given` : what the caller gave; None for a rate that follows from it.
     `ends` : the last time belongs to the piece before it: rates of samples jump there, and more runs end than begin so.
@@ -60,7 +61,20 @@ class Polynomial:
         if self.ends:
             place = np.where(here == self.times[-1], len(self.times) - 2, place)
         place = np.maximum(place, 0)
-        return _values(self.rows[place], t - self.times[place])
+        return _values(self._taken(place), t - self.times[place])
+
+    def _taken(self, place: Any) -> Array:
+        """The coefficients of pieces, of those of many trajectories along the first axis of `place`."""
+        rows: Any = self.rows
+        if rows.ndim == 2:
+            return np.asarray(rows[place])
+        along = np.arange(len(rows)).reshape(-1, *(1,) * (np.ndim(place) - 1))
+        return np.asarray(rows[along, place])
+
+    @property
+    def n_powers(self) -> int:
+        """The coefficients of a piece."""
+        return int(self.rows.shape[-1])
 
     def slopes(self, t: Array, direction: float) -> Array:
         """The derivatives by the time at times t; at one of the `times`, as a run in this direction arrives there."""
@@ -69,8 +83,8 @@ class Polynomial:
     @property
     def rate(self) -> Polynomial:
         """The derivative by the time."""
-        rows = self.rows[:, 1:] * np.arange(1.0, self.rows.shape[1])
-        return replace(self, rows=rows if rows.size else np.zeros((len(rows), 1)), given=None)
+        rows = self.rows[..., 1:] * np.arange(1.0, self.rows.shape[-1])
+        return replace(self, rows=rows if rows.size else np.zeros((*rows.shape[:-1], 1)), given=None)
 
     def extremes(self, low: float, high: float) -> Array:
         """Values between two times, the least and the largest among them; inside of pieces, less by their rounding."""
@@ -87,6 +101,18 @@ class Polynomial:
         found[2:] += np.clip(found[:2].mean(axis=0) - found[2:], -slack, slack)
         return found.ravel()
 
+    def part(self, first: int, last: int) -> Polynomial:
+        """Itself, which all trajectories have."""
+        return self
+
+    def column(self, j: int) -> Polynomial:
+        """Itself, which all trajectories have."""
+        return self
+
+    def check(self, name: str, flags: int, span: tuple[float, float] | None = None) -> None:
+        """Raise ArgumentError if values are not as assumed: samples, or with `span` those between two times."""
+        check_row("inputs", name, flags, self.rows[:, 0] if span is None else self.extremes(*span))
+
     def with_rates(self, names: Sequence[str]) -> list[Polynomial]:
         """An input and its rates, by their names. Raises ArgumentError if one jumps whose rate is needed."""
         sampled = isinstance(self.given, tuple)
@@ -100,15 +126,17 @@ class Polynomial:
     def _within(self) -> tuple[float, float]:
         first, last = self.times[0], self.times[-1]
         jumps = self.slopes(first, -1.0) != 0, self.slopes(last, 1.0) != 0
-        return (float(first) if jumps[0] else -math.inf), (float(last) if jumps[1] else math.inf)
+        return (float(first) if jumps[0].any() else -math.inf), (float(last) if jumps[1].any() else math.inf)
 
     def _check_smooth(self, names: Sequence[str], found: Sequence[Polynomial], sampled: bool) -> None:
-        row, order, degree = found[-1], len(found) - 1, self.rows.shape[1] - 1
+        row, order, degree = found[-1], len(found) - 1, self.rows.shape[-1] - 1
         t = np.unique(self.times)
         if row.ends:  # rates of samples may jump at the first and the last: `within`
             t = t[1:-1]
-        before = row.at(t, side="left")
-        jumps = np.abs(before - row.at(t)) > _SMOOTH * (np.abs(before) + np.abs(row.rows[:, 0]).max())
+        at = t if self.rows.ndim == 2 else t[None]
+        before = row.at(at, side="left")
+        size = np.abs(row.rows[..., 0]).max(axis=-1, keepdims=True)
+        jumps = np.atleast_2d(np.abs(before - row.at(at)) > _SMOOTH * (np.abs(before) + size)).any(axis=0)
         if jumps.any():
             joined = (
                 ("held", "linear")[degree > 0] + " between its samples"
@@ -143,58 +171,66 @@ def polynomial(name: str, given: Any) -> Polynomial | None:
     if isinstance(given, Polynomial):
         return given
     if isinstance(given, (tuple, list)):
-        return _sampled(name, given)
+        times, values, kind = samples_of(name, given)
+        return _joined(f"inputs: {name}", kind, times, values)
     return _of_spline(name, given) if callable(getattr(given, "derivative", None)) else None
 
 
-def _sampled(name: str, given: Sequence[Any]) -> Polynomial:
+def samples_of(name: str, given: Sequence[Any]) -> tuple[Any, Any, str]:
+    """Times, values and kind of samples, of which only the kind is checked."""
     if len(given) not in (2, 3):
         raise ArgumentError(
             f"inputs: {name} has {len(given)} entries; give (times, values) or (times, values, 'linear')"
         )
     kind = given[2] if len(given) == 3 else "zoh"
-    if not isinstance(kind, str) or kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise ArgumentError(
             f"inputs: {name} is sampled with {short(kind)}; give 'zoh', 'linear' or 'cubic', as in "
             "(times, values, 'linear'), or (times, values) alone"
         )
-    return _joined(f"inputs: {name}", kind, given[0], given[1])
+    return given[0], given[1], kind
 
 
 def _joined(what: str, kind: str, times: Any, values: Any) -> Polynomial:
-    """Samples that are held until the next one, or joined by lines or a cubic spline; errors begin with `what`."""
     t, v = _samples(what, times, values)
+    return joined(what, kind, t, v)
+
+
+def joined(what: str, kind: str, t: Array, v: Array) -> Polynomial:
+    """Samples (..., k) that are held, or joined by lines or a cubic spline; errors begin with `what`."""
+    _check_order(what, t)
     if kind == "zoh":
-        return Polynomial(t, v[:, None], (t, v, kind))
-    rows = np.zeros((len(t) + 1, _KINDS[kind]))
-    rows[0, 0], rows[1:, 0] = v[0], v
+        return Polynomial(t, v[..., None], (t, v, kind))
+    rows = np.zeros((*v.shape[:-1], len(t) + 1, KINDS[kind]))
+    rows[..., 0, 0], rows[..., 1:, 0] = v[..., 0], v
+    width = np.diff(t)
     if kind == "linear":
-        width = np.diff(t)
-        np.divide(np.diff(v), width, out=rows[1:-1, 1], where=width > 0)
+        np.divide(np.diff(v), width, out=rows[..., 1:-1, 1], where=width > 0)
     else:
         _check_increasing(what, t)
-        rows[1:-1] = _spline(t, v)
+        slopes, m = spline_slopes(t, v), np.diff(v) / width
+        twist = (slopes[..., :-1] + slopes[..., 1:] - 2 * m) / width
+        bend = (m - slopes[..., :-1]) / width - twist
+        rows[..., 1:-1, 1], rows[..., 1:-1, 2], rows[..., 1:-1, 3] = slopes[..., :-1], bend, twist / width
     return Polynomial(np.concatenate([t[:1], t]), rows, (t, v, kind))
 
 
-def _spline(t: Array, v: Array) -> Array:
-    """The coefficients (k - 1, 4) of the cubic spline "not a knot", in a fifth of the time that SciPy's takes."""
+def spline_slopes(t: Array, v: Array) -> Array:
+    """The slopes (..., k) of cubic splines "not a knot" through v (..., k), in a fifth of the time of SciPy's."""
     h = np.diff(t)
     m = np.diff(v) / h
     if len(t) < 4:  # a parabola through three points, a line through two
-        bend = (m[-1] - m[0]) / (t[-1] - t[0])
-        slopes = np.append(m - h * bend, m[-1] + h[-1] * bend)
-    else:
-        first, last = t[2] - t[0], t[-1] - t[-3]
-        right = np.empty(len(t))
-        right[0] = ((h[0] + 2 * first) * h[1] * m[0] + h[0] ** 2 * m[1]) / first
-        right[1:-1] = 3 * (h[1:] * m[:-1] + h[:-1] * m[1:])
-        right[-1] = (h[-1] ** 2 * m[-2] + (2 * last + h[-1]) * h[-2] * m[-1]) / last
-        diagonal = np.concatenate([h[1:2], 2 * (h[:-1] + h[1:]), h[-2:-1]])
-        below, above = np.append(h[1:], last), np.append(first, h[:-1])
-        slopes = scipy.linalg.lapack.dgtsv(below, diagonal, above, right)[3]
-    twist = (slopes[:-1] + slopes[1:] - 2 * m) / h
-    return np.column_stack([v[:-1], slopes[:-1], (m - slopes[:-1]) / h - twist, twist / h])
+        bend = (m[..., -1:] - m[..., :1]) / (t[-1] - t[0])
+        return np.concatenate([m - h * bend, m[..., -1:] + h[-1] * bend], axis=-1)
+    first, last = t[2] - t[0], t[-1] - t[-3]
+    right = np.empty(v.shape)
+    right[..., 0] = ((h[0] + 2 * first) * h[1] * m[..., 0] + h[0] ** 2 * m[..., 1]) / first
+    right[..., 1:-1] = 3 * (h[1:] * m[..., :-1] + h[:-1] * m[..., 1:])
+    right[..., -1] = (h[-1] ** 2 * m[..., -2] + (2 * last + h[-1]) * h[-2] * m[..., -1]) / last
+    diagonal = np.concatenate([h[1:2], 2 * (h[:-1] + h[1:]), h[-2:-1]])
+    below, above = np.append(h[1:], last), np.append(first, h[:-1])
+    slopes: Array = scipy.linalg.lapack.dgtsv(below, diagonal, above, right.T)[3].T
+    return slopes
 
 
 def _check_increasing(what: str, t: Array) -> None:
@@ -220,12 +256,17 @@ def _samples(what: str, times: Any, values: Any) -> tuple[Array, Array]:
         )
     if not (np.isfinite(moments).all() and np.isfinite(samples).all()):
         raise ArgumentError(f"{what} has a time or value that is not finite")
-    if (np.diff(moments) < 0).any():
-        i = int(np.flatnonzero(np.diff(moments) < 0)[0])
-        raise ArgumentError(
-            f"{prefix}times of {name} must not decrease: {moments[i]:.17g}, then {moments[i + 1]:.17g}"
-        )
     return moments, samples
+
+
+def _check_order(what: str, t: Array) -> None:
+    kind, _, name = what.rpartition(": ")
+    prefix = f"{kind}: " if kind else ""
+    if not np.isfinite(t).all() or not t.size:
+        raise ArgumentError(f"{what} has a time that is not finite" if t.size else f"{what} has no times")
+    if (np.diff(t) < 0).any():
+        i = int(np.flatnonzero(np.diff(t) < 0)[0])
+        raise ArgumentError(f"{prefix}times of {name} must not decrease: {t[i]:.17g}, then {t[i + 1]:.17g}")
 
 
 def _of_spline(name: str, spline: Any) -> Polynomial | None:

@@ -44,7 +44,7 @@ typedef struct samples {
 static inline void set_samples(samples_t *samples, int linear, int64_t n, const double *t, const double *value)
 {
     const int64_t begin = linear; /* what is linear holds before its first sample */
-    const cg_signal_t signal = {CG_SIGNAL_POLYNOMIAL, 1 + linear, n + begin, samples->t, samples->rows};
+    const cg_signal_t signal = {CG_SIGNAL_POLYNOMIAL, 1 + linear, n + begin, samples->t, samples->rows, 0, 0, 0};
     samples->signal = signal;
     samples->t[0] = t[0];
     samples->rows[0] = value[0];

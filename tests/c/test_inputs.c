@@ -84,7 +84,7 @@ static void test_samples(void)
 static void test_dense_output_next_to_a_knot(const char *method)
 {
     /* The interpolant of the step ending at a knot must not use the input after it. */
-    const cg_signal_t signal = {CG_SIGNAL_POLYNOMIAL, 1, 6, knots, samples};
+    const cg_signal_t signal = {CG_SIGNAL_POLYNOMIAL, 1, 6, knots, samples, 0, 0, 0};
     const double x0[2] = {0.4, -0.2};
     double times[60], y[120];
     cg_run_t *const run = make_wave(method, &signal);
@@ -122,7 +122,7 @@ static int drive_call(void *context, double t, const double *x, double *u)
 static void test_call(const char *method)
 {
     /* x'' + w^2 x = cos(r t) from rest: x = (cos r t - cos w t) / (w^2 - r^2) */
-    const cg_signal_t signal = {CG_SIGNAL_CALL, 0, 0, NULL, NULL};
+    const cg_signal_t signal = {CG_SIGNAL_CALL, 0, 0, NULL, NULL, 0, 0, 0};
     const double rest[2] = {0.0, 0.0};
     struct drive drive = {0.7, 0, -1};
     cg_run_t *const run = make_wave(method, &signal);
@@ -189,7 +189,7 @@ static void test_cubic(const char *method)
         memcpy(rows + 4 * j, c, sizeof c);
     }
     rows[8] = 8.0 * s;
-    const cg_signal_t signal = {CG_SIGNAL_POLYNOMIAL, 4, 3, times, rows};
+    const cg_signal_t signal = {CG_SIGNAL_POLYNOMIAL, 4, 3, times, rows, 0, 0, 0};
     cg_run_t *const run = make_wave(method, &signal);
     CHECK(go(run, -2.0, x0, 2.0, NULL) == CG_OK);
     CHECK_NEAR(run->x[0], 8.0, 1e-8);

@@ -79,7 +79,7 @@ static double fixed_error(enum stiff_kind kind, double rate, double t0, double t
 static double driven_error(double h)
 {
     static const double begin = -2.0, values[2] = {-4.0, 2.0};
-    const cg_signal_t signal = {CG_SIGNAL_POLYNOMIAL, 2, 1, &begin, values};
+    const cg_signal_t signal = {CG_SIGNAL_POLYNOMIAL, 2, 1, &begin, values, 0, 0, 0};
     cg_run_t *const run = make_stiff(STIFF_DRIVEN, 0.0, "rodas5p", 1e6);
     const double start[2] = {exp(0.25), exp(0.25)};
     run->signals = &signal;

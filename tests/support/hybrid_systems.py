@@ -296,8 +296,10 @@ def _input(rng: Any, names: Sequence[str], end: float, t0: float) -> tuple[dict[
     if kind == "moving":
         rows = rng.uniform(-0.5, 0.5, (len(names), N)) / [[1], [2], [8]][: len(names)]
         return dict(zip(names, rows, strict=True)), (rows[0], rows[1])
-    curve = CubicSpline(times, values)
-    lines = float(np.interp(t0, times, values)), float("nan")
+    if kind != "spline" and rng.random() < 0.5:  # a row for each trajectory
+        values = values + rng.uniform(-0.3, 0.3, (N, 5))
+    curve = CubicSpline(times, values, axis=-1)
+    lines = np.array([np.interp(t0, times, row) for row in np.atleast_2d(values)]).squeeze(), float("nan")
     if kind in ("held", "linear"):
         return {names[0]: (times, values, "zoh" if kind == "held" else kind)}, lines
     return {names[0]: curve if kind == "spline" else (times, values, kind)}, (curve(t0), curve(t0, 1))

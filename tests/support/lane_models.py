@@ -100,7 +100,7 @@ class Case:
         parts = self.initial, self.parameters, self.inputs
         return tuple(
             {
-                name: float(value[i]) if isinstance(value, np.ndarray) else value
+                name: float(value[i]) if isinstance(value, np.ndarray) else some_rows(value, i)
                 for name, value in part.items()
             }
             for part in parts
@@ -158,6 +158,12 @@ def case(name: str) -> Case:
     # A state on the sphere or on the constraint surface stays consistent only if it is not scattered.
     width = {"rolling_ring": 0.05, "fluid_cavity": 0.1, "kovalevskaya_top": 0.05}.get(name, 0.3)
     return catalogue(name, width)
+
+
+def some_rows(value: Any, which: Any) -> Any:
+    """Of samples that have a row of values for each trajectory these rows; anything else as it is."""
+    rows = isinstance(value, tuple) and np.ndim(value[1]) == 2
+    return (value[0], value[1][which], *value[2:]) if rows else value
 
 
 # ---- comparisons ----

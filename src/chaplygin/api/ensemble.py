@@ -50,11 +50,12 @@ def ensemble(
 ) -> Ensemble:
     """Integrate n trajectories of `model` over `t_span`, each with its own step control.
 
-    `initial`, `parameters`, `inputs`: as in `integrate`, where each entry is a number, the same for all trajectories,
-    an array (n,) with one for each, a frozen distribution or a `gaussian_kde` of `scipy.stats`, a function f(rng) that
-    draws a number (not of inputs), or a SymPy expression of the others; a vector has shape (k,) or (k, n). A list of
-    dicts and ``cg.jointly(...)`` draws quantities together.
-    `n`: the number of trajectories; it can be left out if an array determines it.
+    `initial`, `parameters`, `inputs`: as in `integrate`, where each entry is a number, the same for all
+    trajectories, an array (n,) with one for each, a frozen distribution or a `gaussian_kde` of `scipy.stats`, a
+    function f(rng) that draws a number (not of inputs), or a SymPy expression of the others; a vector has shape
+    (k,) or (k, n). Samples of an input have values (times,) for all trajectories or (n, times), a row for each. A
+    list of dicts and ``cg.jointly(...)`` draws quantities together.
+    `n`: the number of trajectories; it can be left out if an array or rows determine it.
     `t_eval`: times at which states are kept; None keeps those at the end.
     `threads`: the most threads, by default one for each core; a short ensemble uses fewer.
     `chunk`: trajectories that a thread takes at a time.

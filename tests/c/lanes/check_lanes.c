@@ -190,7 +190,7 @@ static void tiny_limited(cg_run_t *run, int adaptive)
 /* The coefficients of a cubic; fewer of them are a line, or held. */
 static const double knots[5] = {-1.0, 0.4, 0.4, 1.25, 7.0};
 static const double levels[20] = {0.0, 0.7, 0.1, 0.2, 1.0, 1.0, -1.0, -0.3, -1.0, 1.8, 0.4, 0.0, 0.5, 0.0, 0.3, -0.1, 0.5};
-static cg_signal_t signal_of_test = {CG_SIGNAL_POLYNOMIAL, 1, 5, knots, levels};
+static cg_signal_t signal_of_test = {CG_SIGNAL_POLYNOMIAL, 1, 5, knots, levels, 0, 0, 0};
 
 static void sampled(cg_run_t *run, int adaptive)
 {

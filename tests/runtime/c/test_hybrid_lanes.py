@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from hybrid_systems import CALLED, IMPLICIT, METHODS, Hybrid, N, built, driven_case, hybrid
-from lane_models import Case, assert_single, bits
+from lane_models import Case, assert_single, bits, some_rows
 from scipy.interpolate import CubicSpline
 from test_lanes import LANES
 
@@ -31,7 +31,7 @@ pytestmark = [
 def picked(case: Case, order: np.ndarray) -> Case:
     """The trajectories of a case in another order."""
     parts = [
-        {k: v[order] if isinstance(v, np.ndarray) else v for k, v in part.items()}
+        {k: v[order] if isinstance(v, np.ndarray) else some_rows(v, order) for k, v in part.items()}
         for part in (case.initial, case.parameters, case.inputs)
     ]
     return dataclasses.replace(case, initial=parts[0], parameters=parts[1], inputs=parts[2])

@@ -438,7 +438,7 @@ static CG_BLOCK(memory, MASS_RUN_SIZE);
 int main(void)
 {
     static const char *const methods[2] = {"rodas5p", "auto"};
-    static const cg_signal_t signal = {CG_SIGNAL_CALL, 0, 0, NULL, NULL};
+    static const cg_signal_t signal = {CG_SIGNAL_CALL, 0, 0, NULL, NULL, 0, 0, 0};
     const double x0[2] = {1.0 / 2.0, 0.0};
     for (int i = 0; i < 2; i++) {
         cg_run_t *const run = (cg_run_t *)(void *)memory;

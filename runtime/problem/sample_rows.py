@@ -1,0 +1,178 @@
+"""Samples of an input with a row of values for each trajectory, which are read where they are, a block at a time."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+from ..interface.arguments import Array
+from ..interface.assumptions import EVEN, INTEGER, ODD, check_row
+from .polynomials import KINDS, Polynomial, joined, spline_slopes
+
+KEPT = 1 << 24
+"""Arrays of a caller up to this many bytes are copied, so that they may change; larger ones are referenced."""
+BLOCK = 1 << 14
+"""Numbers that are read at a time: they stay in the cache."""
+
+
+def are_rows(values: Any) -> bool:
+    """Whether the values of samples have two axes, as a table of rows has; they are not read."""
+    shape = getattr(values, "shape", None)
+    if shape is None and isinstance(values, (list, tuple)) and len(values):
+        shape = np.shape(values[0]) and (len(values), 0)
+    return isinstance(shape, tuple) and len(shape) == 2
+
+
+@dataclass(frozen=True, eq=False)
+class SampleRows:
+    """The input of many trajectories, trajectory j by the samples ``values[j]``; as each of them is a `Polynomial`.
+
+    `times` (k,), `values` (N, k): an array, or whatever gives arrays of its rows, as a table of pandas or xarray does.
+    `order`: how often it is differentiated, as for the rate of an input. `within`: see `Polynomial`.
+    """
+
+    times: Array
+    values: Any
+    kind: str
+    order: int = 0
+    name: str = ""
+    within: tuple[float, float] = (-np.inf, np.inf)
+
+    @classmethod
+    def of(cls, name: str, times: Any, values: Any, kind: str, count: int | None) -> SampleRows:
+        """The samples of input `name` of `count` trajectories, checked. Raises ArgumentError naming a wrong row."""
+        moments = arguments.array(f"inputs: times of {name}", times)
+        along = getattr(times, "dims", None)
+        if along and along[0] in getattr(values, "dims", ()):
+            values = values.transpose(..., along[0])
+        if isinstance(values, (list, tuple)):
+            values = arguments.array(f"inputs: values of {name}", values)
+        n, k = values.shape
+        if count is None:
+            raise ArgumentError(
+                f"inputs: {name} has values of shape {(n, k)}, a row for each of {n} trajectories, and this is one "
+                "run; give one row"
+            )
+        if n != count or moments.shape != (k,):
+            raise ArgumentError(
+                f"inputs: {name} has times of shape {moments.shape} and values of shape {(n, k)}; values of shape "
+                f"({moments.size},), or ({count}, {moments.size}) with a row for each trajectory, are needed"
+            )
+        joined(f"inputs: {name}", kind, moments, np.zeros(k))  # checks the times
+        small = isinstance(values, np.ndarray) and values.nbytes <= KEPT
+        rows = cls(moments, np.array(values) if small else values, kind, name=name)
+        for first, last in rows.blocks():
+            block = rows._read(first, last)
+            finite = np.isfinite(block)
+            if not finite.all():
+                j, i = np.argwhere(~finite)[0]
+                raise ArgumentError(
+                    f"inputs: {name} of trajectory {first + j} is {block[j, i]} at t = {moments[i]:.17g}; it must be "
+                    "finite"
+                )
+        return rows
+
+    @property
+    def given(self) -> Any:
+        """What the caller gave; None for a rate, which follows from it."""
+        return None if self.order else (self.times, self.values, self.kind)
+
+    @property
+    def n_powers(self) -> int:
+        """The coefficients of a piece."""
+        return KINDS[self.kind]
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """Ranges of rows to be read at a time."""
+        count = len(self.values)
+        step = max(1, BLOCK // len(self.times))
+        return ((first, min(first + step, count)) for first in range(0, count, step))
+
+    def _read(self, first: int, last: int) -> Array:
+        """The values of some rows, (last - first, k); contiguous arrays of float64 are not copied."""
+        rows = self.values.iloc if hasattr(type(self.values), "iloc") else self.values
+        try:
+            found = np.ascontiguousarray(rows[first:last], dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(
+                f"inputs: values of {self.name} are not an array of real numbers: {error}"
+            ) from error
+        if found.shape != (last - first, len(self.times)):
+            raise ArgumentError(
+                f"inputs: values of {self.name} from row {first} to {last} have shape {found.shape}; "
+                f"{(last - first, len(self.times))} is needed"
+            )
+        return found
+
+    def coefficients(self, first: int, last: int) -> Array:
+        """What C reads of rows, see `cg_signal_t`: the values, or (last - first, k, 2) with the slopes of splines."""
+        values = self._read(first, last)
+        if self.kind != "cubic":
+            return values
+        found = np.empty((*values.shape, 2))
+        found[..., 0] = values
+        for begin, end in self.part(first, last).blocks():
+            found[begin:end, :, 1] = spline_slopes(self.times, values[begin:end])
+        return found
+
+    def release(self) -> None:
+        """Give back the memory into which rows of a file were mapped."""
+        pages: Any = getattr(self.values, "_mmap", None)
+        if getattr(self.values, "mode", None) in ("r", "r+") and hasattr(mmap, "MADV_DONTNEED"):
+            pages.madvise(mmap.MADV_DONTNEED)
+
+    def block(self, first: int, last: int) -> Polynomial:
+        """The polynomials of some rows."""
+        return self._of(self._read(first, last))
+
+    def column(self, j: int) -> Polynomial:
+        """The polynomial of trajectory j, as a single run has it."""
+        return self._of(self._read(j, j + 1)[0])
+
+    def _of(self, values: Array) -> Polynomial:
+        found = replace(joined("", self.kind, self.times, values), name=self.name, within=self.within)
+        for _ in range(self.order):
+            found = replace(found.rate, ends=True)
+        return found
+
+    def part(self, first: int, last: int) -> SampleRows:
+        """The samples of trajectories first <= j < last."""
+        rows = self.values.iloc if hasattr(type(self.values), "iloc") else self.values
+        return replace(self, values=rows[first:last])
+
+    def at(self, t: Array, of: Array | None = None, side: Any = "right") -> Array:
+        """Values at times t (N,), one of each trajectory; see `Polynomial.at`."""
+        found = np.empty(len(t))
+        for first, last in self.blocks():
+            place = None if of is None else of[first:last]
+            found[first:last] = self.block(first, last).at(t[first:last], place, side)
+        return found
+
+    def slopes(self, t: Array, direction: float) -> Array:
+        """The derivatives by the time at times t (N,); see `Polynomial.slopes`."""
+        return replace(self, order=self.order + 1).at(t, side="left" if direction > 0 else "right")
+
+    def with_rates(self, names: Sequence[str]) -> list[SampleRows]:
+        """An input and its rates, by their names. Raises ArgumentError if one jumps whose rate is needed."""
+        within = self.within
+        for first, last in self.blocks() if len(names) > 1 else ():
+            given = replace(self.block(first, last), given=(self.times, None, self.kind))
+            low, high = given.with_rates(names)[0].within
+            within = max(within[0], low), min(within[1], high)
+        return [replace(self, order=i, name=names[0], within=within) for i in range(len(names))]
+
+    def check(self, name: str, flags: int, span: tuple[float, float] | None = None) -> None:
+        """Raise ArgumentError if values are not as assumed: samples, or with `span` those between two times."""
+        if span is None:
+            for first, last in self.blocks():
+                check_row("inputs", name, flags, self.block(first, last).rows[..., 0].ravel())
+        elif self.n_powers > 2 or flags & (INTEGER | EVEN | ODD):
+            for j in range(len(self.values)):
+                self.column(j).check(name, flags, span)
