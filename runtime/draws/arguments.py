@@ -11,6 +11,7 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments, labels
 from ..problem.continued import all_continued
+from .choice import is_chosen
 from .derived import names_by_kind
 from .distributions import is_distribution
 from .draws import Plan, seed_of
@@ -131,7 +132,12 @@ def _drawn(kind: str, entry: Any) -> bool:
     """Whether an entry is drawn; functions among the inputs are those of the time."""
     if type(entry) in _PLAIN:
         return False
-    return is_distribution(entry) or is_kernels(entry) or (kind != "inputs" and is_function(entry))
+    return (
+        is_distribution(entry)
+        or is_kernels(entry)
+        or is_chosen(entry)
+        or (kind != "inputs" and is_function(entry))
+    )
 
 
 def _follows(entry: Any) -> bool:

@@ -16,6 +16,8 @@ from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE, assumption, holds
 from ..model.compiled_model import core_available
+from ..problem.sample_rows import SampleRows
+from .choice import Pick, is_chosen
 from .derived import in_order
 from .distributions import Compiled, InSciPy, Steps, law
 from .functions import Function, is_function
@@ -94,11 +96,13 @@ class Plan:
                 if name not in model.variables:
                     raise arguments.unknown_entry(kind, [name], tuple(model.variables))
             what = f"{kind}: {names[0]}"
-            made: Drawing | None = (
-                joint.laws(kind, compiled) if joint else several_of(what, value, 1, compiled)
-            )
-            made = law(what, value, compiled) if made is None else made
             flags = tuple(model.variables[name].flags for name in names)
+            if is_chosen(value):
+                made: Drawing | None = Pick.of(names[0], value)
+                flags = (0,)  # of the number of a row
+            else:
+                made = joint.laws(kind, compiled) if joint else several_of(what, value, 1, compiled)
+            made = law(what, value, compiled) if made is None else made
             self.sources.append(_Source(kind, names, flags, value, made))
         self.dimensions = sum(source.law.dimensions for source in self.sources)
         if self.reject and self.sampling != "random":
@@ -129,14 +133,15 @@ class Plan:
         self, rest: dict[str, Any], table: Array, first: int = 0, redrawn: int = 0
     ) -> tuple[dict[str, Any], Draws]:
         """The arguments of trajectories from `first` on with the drawn numbers `table`, a row for each of `names`."""
-        found: dict[str, dict[str, Array]] = {}
+        found: dict[str, dict[str, Array | SampleRows]] = {}
         draws = {}
         rows = iter(table)
         for source in self.sources:
             for name, flags in zip(source.names, source.flags):
                 row = next(rows)
                 self._check(source, name, flags, row, first)
-                found.setdefault(source.kind, {})[name] = draws[name] = row
+                chosen = source.law.taken(row) if isinstance(source.law, Pick) else row
+                draws[name], found.setdefault(source.kind, {})[name] = row, chosen
         given = {kind: {**value, **found[kind]} if kind in found else value for kind, value in rest.items()}
         for each in self.derived:
             row = each.values(self.model, given, table.shape[1])
@@ -288,6 +293,7 @@ _TAGS: dict[type, str] = {
     Rows: "rows",
     Kernels: "kernels",
     Function: "function",
+    Pick: "choice",
 }
 """What the manifests of studies call the laws."""
 
@@ -301,6 +307,8 @@ def _described(value: Any) -> Any:
         return [list(value.shape), few]
     if isinstance(value, tuple):
         return [_described(each) for each in value]
+    if isinstance(value, SampleRows):
+        return value.digest()
     if is_dataclass(value):
         inner = {field.name: _described(getattr(value, field.name)) for field in fields(value)}
         return {"law": _TAGS[type(value)], **inner}

@@ -14,6 +14,7 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.messages import listed
+from .choice import Pick
 from .distributions import HIGHEST, LOWEST, NORMAL, Compiled, InSciPy, Law, is_distribution, law
 from .functions import Function, is_function
 
@@ -199,7 +200,7 @@ class Kernels:
         return np.array([at + _sum(row, z) for at, row in zip(self.points[:, place], self.factor)])
 
 
-Drawing = Law | Normals | Copula | Samples | Rows | Kernels | Function
+Drawing = Law | Normals | Copula | Samples | Rows | Kernels | Function | Pick
 """What turns uniform numbers into draws."""
 
 

@@ -23,7 +23,7 @@ from ..problem.consistency import check_ensemble
 from ..problem.given_inputs import parse
 from ..problem.inputs import Inputs
 from ..problem.options import RunOptions
-from ..problem.sample_rows import are_rows
+from ..problem.sample_rows import SampleRows, are_rows, by_rows
 from .observer import Observer
 from .start import KEPT, Columns, Start
 
@@ -377,8 +377,8 @@ def arrays(given: Mapping[str, Any]) -> Iterator[tuple[str, NDArray[Any]]]:
         arguments.refuse_dicts(kind, value)
         for what, row in _rows(kind, value):
             if kind == "inputs" and isinstance(row, tuple) and len(row) > 1 and are_rows(row[1]):
-                yield what, np.empty(len(row[1]))
-            if kind == "inputs" and (callable(row) or isinstance(row, tuple)):
+                yield what, np.empty(len(by_rows(row[0], row[1])))
+            if kind == "inputs" and (callable(row) or isinstance(row, (tuple, SampleRows))):
                 continue  # a function or samples, shared by all
             found = arguments.unchanged(what, row)
             if found.ndim:

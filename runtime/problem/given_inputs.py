@@ -34,8 +34,8 @@ from ..interface.assumptions import RATE, check_row
 from .input_functions import InputFunction, Together
 from .input_rates import followed, of_function, with_rates
 from .inputs import Inputs
-from .polynomials import Polynomial, polynomial, samples_of
-from .sample_rows import SampleRows, are_rows
+from .polynomials import Polynomial, polynomial
+from .sample_rows import SampleRows
 
 
 def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tuple[int, ...] = ()) -> Inputs:
@@ -87,8 +87,9 @@ def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tup
 
 def _made(names: list[str], spec: Any, count: int | None) -> list[Any]:
     """An input and its rates: numbers, polynomials and functions."""
-    if _is_sampled(spec, count) and len(spec) > 1 and are_rows(spec[1]):
-        return list(SampleRows.of(names[0], *samples_of(names[0], spec), count).with_rates(names))
+    rows = SampleRows.given_as(names[0], spec, count) if _is_sampled(spec, count) else None
+    if rows is not None:
+        return list(rows.with_rates(names))
     if _is_sampled(spec, count) or callable(spec):
         found = polynomial(names[0], spec)
         return list(of_function(names, spec) if found is None else found.with_rates(names))
@@ -104,7 +105,7 @@ def _number(name: str, spec: Any) -> float:
 
 def _is_sampled(spec: Any, count: int | None) -> bool:
     """Whether an entry has samples; in an ensemble, of `count`, a list has a number for each trajectory."""
-    return isinstance(spec, tuple) or (count is None and isinstance(spec, list))
+    return isinstance(spec, (tuple, SampleRows)) or (count is None and isinstance(spec, list))
 
 
 _KIND = {True: "is a number", False: "varies"}

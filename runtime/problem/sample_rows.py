@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import mmap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,15 +15,17 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.assumptions import EVEN, INTEGER, ODD, check_row
-from .polynomials import KINDS, Polynomial, joined, spline_slopes
+from .polynomials import KINDS, Polynomial, joined, samples_of, spline_slopes
 
 KEPT = 1 << 24
 """Arrays of a caller up to this many bytes are copied, so that they may change; larger ones are referenced."""
 BLOCK = 1 << 14
 """Numbers that are read at a time: they stay in the cache."""
+RELEASED = 256
+"""Blocks after which the memory of a mapped file is given back: 32 MB."""
 
 
-def are_rows(values: Any) -> bool:
+def are_rows(values: object) -> bool:
     """Whether the values of samples have two axes, as a table of rows has; they are not read."""
     shape = getattr(values, "shape", None)
     if shape is None and isinstance(values, (list, tuple)) and len(values):
@@ -30,12 +33,19 @@ def are_rows(values: Any) -> bool:
     return isinstance(shape, tuple) and len(shape) == 2
 
 
+def by_rows(times: object, values: Any) -> Any:
+    """The values of samples with a row for each trajectory; of arrays with named axes that of the times is the last."""
+    along = getattr(times, "dims", None)
+    return values.transpose(..., along[0]) if along and along[0] in getattr(values, "dims", ()) else values
+
+
 @dataclass(frozen=True, eq=False)
 class SampleRows:
     """The input of many trajectories, trajectory j by the samples ``values[j]``; as each of them is a `Polynomial`.
 
     `times` (k,), `values` (N, k): an array, or whatever gives arrays of its rows, as a table of pandas or xarray does.
-    `order`: how often it is differentiated, as for the rate of an input. `within`: see `Polynomial`.
+    `order`: how often it is differentiated, as for the rate of an input. `within`: see `Polynomial`. `which` (n,): the
+    rows that n trajectories have; None for one after the other.
     """
 
     times: Array
@@ -44,14 +54,23 @@ class SampleRows:
     order: int = 0
     name: str = ""
     within: tuple[float, float] = (-np.inf, np.inf)
+    which: Array | None = None
+
+    @classmethod
+    def given_as(cls, name: str, spec: object, count: int | None) -> SampleRows | None:
+        """The samples of `count` trajectories that are given, or of any number of them for 0, if they have rows."""
+        if isinstance(spec, SampleRows):
+            if len(spec) != count:
+                raise ArgumentError(f"inputs: {name} has {len(spec)} rows; {count} are needed")
+            return spec
+        if not isinstance(spec, (tuple, list)) or len(spec) < 2 or not are_rows(spec[1]):
+            return None
+        return cls.of(name, *samples_of(name, spec), count)
 
     @classmethod
     def of(cls, name: str, times: Any, values: Any, kind: str, count: int | None) -> SampleRows:
         """The samples of input `name` of `count` trajectories, checked. Raises ArgumentError naming a wrong row."""
-        moments = arguments.array(f"inputs: times of {name}", times)
-        along = getattr(times, "dims", None)
-        if along and along[0] in getattr(values, "dims", ()):
-            values = values.transpose(..., along[0])
+        moments, values = arguments.array(f"inputs: times of {name}", times), by_rows(times, values)
         if isinstance(values, (list, tuple)):
             values = arguments.array(f"inputs: values of {name}", values)
         n, k = values.shape
@@ -60,10 +79,10 @@ class SampleRows:
                 f"inputs: {name} has values of shape {(n, k)}, a row for each of {n} trajectories, and this is one "
                 "run; give one row"
             )
-        if n != count or moments.shape != (k,):
+        if n != (count or n) or moments.shape != (k,):
             raise ArgumentError(
                 f"inputs: {name} has times of shape {moments.shape} and values of shape {(n, k)}; values of shape "
-                f"({moments.size},), or ({count}, {moments.size}) with a row for each trajectory, are needed"
+                f"({moments.size},), or ({count or n}, {moments.size}) with a row for each trajectory, are needed"
             )
         joined(f"inputs: {name}", kind, moments, np.zeros(k))  # checks the times
         small = isinstance(values, np.ndarray) and values.nbytes <= KEPT
@@ -82,24 +101,48 @@ class SampleRows:
     @property
     def given(self) -> Any:
         """What the caller gave; None for a rate, which follows from it."""
-        return None if self.order else (self.times, self.values, self.kind)
+        return (
+            self if self.which is not None else None if self.order else (self.times, self.values, self.kind)
+        )
 
     @property
     def n_powers(self) -> int:
         """The coefficients of a piece."""
         return KINDS[self.kind]
 
+    def __len__(self) -> int:
+        return len(self.values) if self.which is None else len(self.which)
+
     def blocks(self) -> Iterator[tuple[int, int]]:
-        """Ranges of rows to be read at a time."""
-        count = len(self.values)
+        """Ranges of trajectories whose rows are read at a time; what a file has mapped into memory is given back."""
         step = max(1, BLOCK // len(self.times))
-        return ((first, min(first + step, count)) for first in range(0, count, step))
+        for i, first in enumerate(range(0, len(self), step)):
+            yield first, min(first + step, len(self))
+            if i % RELEASED == RELEASED - 1:
+                self.release()
+        self.release()
+
+    def digest(self) -> str:
+        """What it is, for a manifest: equal for equal samples, whatever has them."""
+        found = hashlib.sha256(self.times.tobytes())
+        for first, last in self.blocks():
+            found.update(self._read(first, last).tobytes())
+        return f"{self.kind} {(len(self), len(self.times))} {found.hexdigest()[:16]}"
+
+    def _rows(self, first: int, last: int) -> Any:
+        """The rows of some trajectories, as whatever has them gives them."""
+        rows = self.values.iloc if hasattr(type(self.values), "iloc") else self.values
+        if self.which is None:
+            return rows[first:last]
+        places = self.which[first:last].astype(np.int64)
+        if isinstance(rows, np.ndarray) or rows is not self.values:
+            return rows[places]
+        return [np.asarray(rows[i : i + 1])[0] for i in places.tolist()]
 
     def _read(self, first: int, last: int) -> Array:
-        """The values of some rows, (last - first, k); contiguous arrays of float64 are not copied."""
-        rows = self.values.iloc if hasattr(type(self.values), "iloc") else self.values
+        """The values of some trajectories, (last - first, k); contiguous arrays of float64 are not copied."""
         try:
-            found = np.ascontiguousarray(rows[first:last], dtype=np.float64)
+            found = np.ascontiguousarray(self._rows(first, last), dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ArgumentError(
                 f"inputs: values of {self.name} are not an array of real numbers: {error}"
@@ -144,10 +187,11 @@ class SampleRows:
 
     def part(self, first: int, last: int) -> SampleRows:
         """The samples of trajectories first <= j < last."""
-        rows = self.values.iloc if hasattr(type(self.values), "iloc") else self.values
-        return replace(self, values=rows[first:last])
+        if self.which is not None:
+            return replace(self, which=self.which[first:last])
+        return replace(self, values=self._rows(first, last))
 
-    def at(self, t: Array, of: Array | None = None, side: Any = "right") -> Array:
+    def at(self, t: Array, of: Array | None = None, side: str = "right") -> Array:
         """Values at times t (N,), one of each trajectory; see `Polynomial.at`."""
         found = np.empty(len(t))
         for first, last in self.blocks():
@@ -174,5 +218,5 @@ class SampleRows:
             for first, last in self.blocks():
                 check_row("inputs", name, flags, self.block(first, last).rows[..., 0].ravel())
         elif self.n_powers > 2 or flags & (INTEGER | EVEN | ODD):
-            for j in range(len(self.values)):
+            for j in range(len(self)):
                 self.column(j).check(name, flags, span)

@@ -9,6 +9,7 @@ from chaplygin.errors import ArgumentError
 
 from ..ensembles.start import Columns
 from ..problem.given_inputs import specs
+from ..problem.sample_rows import SampleRows
 
 
 class Given:
@@ -23,7 +24,9 @@ class Given:
             found = specs(inputs, model.inputs, count, model._input_flags)
             inputs = {name: each for name, each in zip(model.inputs, found) if each is not None}
         self.signals = {
-            name: each for name, each in inputs.items() if callable(each) or isinstance(each, tuple)
+            name: SampleRows.given_as(name, each, count) or each
+            for name, each in inputs.items()
+            if callable(each) or isinstance(each, tuple)
         }
         numbers = {name: each for name, each in inputs.items() if name not in self.signals}
         self.columns = {
@@ -44,7 +47,11 @@ class Given:
         found: dict[str, Any] = {
             kind: columns and columns.part(first, last) for kind, columns in self.columns.items()
         }
-        return {**found, "inputs": {**found["inputs"], **self.signals}}
+        signals = {
+            name: each.part(first, last) if isinstance(each, SampleRows) else each
+            for name, each in self.signals.items()
+        }
+        return {**found, "inputs": {**found["inputs"], **signals}}
 
 
 def _misfit(kind: str, columns: Columns, count: int) -> str:

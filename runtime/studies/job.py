@@ -23,6 +23,7 @@ from ..model.lanes import lane_set, one_at_a_time
 from ..problem.consistency import held
 from ..problem.given_inputs import is_function, specs
 from ..problem.options import RunOptions
+from ..problem.sample_rows import SampleRows
 from ..statistics.part import Part
 from ..statistics.sketches import BLOCK
 from .arguments import Given
@@ -243,7 +244,11 @@ def _cut_first(value: Any) -> Any:
     """An argument of one trajectory without the axis of trajectories."""
     if isinstance(value, Mapping):
         return {
-            name: entry.ravel()[0] if isinstance(entry, np.ndarray) else entry
+            name: entry.ravel()[0]
+            if isinstance(entry, np.ndarray)
+            else entry.column(0).given
+            if isinstance(entry, SampleRows)
+            else entry
             for name, entry in value.items()
         }
     return value[:, 0] if isinstance(value, np.ndarray) and value.ndim == 2 else value

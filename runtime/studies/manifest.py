@@ -23,6 +23,7 @@ from chaplygin.errors import ArgumentError, ChaplyginError
 from ..interface import arguments
 from ..problem.options import DEFAULTS, RunOptions
 from ..problem.polynomials import polynomial
+from ..problem.sample_rows import SampleRows
 from .collect import TAGS
 from .collector import Collector
 from .precision import Precision
@@ -244,6 +245,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {arguments.plain_name(name): _plain(entry) for name, entry in value.items()}
     if isinstance(value, tuple):
+        rows = SampleRows.given_as("", value, 0)
+        if rows is not None:
+            return rows.digest()
         return [_plain(entry) for entry in value]
     if callable(value):
         pieces = polynomial("", value)

@@ -133,6 +133,14 @@ def test_rows_are_read_from_whatever_has_them(
         assert bits(ens["F"]) == bits(ensemble(ROWS, kind)["F"])
 
 
+def test_an_array_with_named_axes_tells_the_number_of_trajectories(tmp_path: Path) -> None:
+    table, t = of_xarray(tmp_path)
+    for values, more in ((table, {}), (cg.choice(table), {"n": N, "seed": 1})):
+        ens = cg.ensemble(spring(), SPAN, START, {"k": 2}, {"F": (t, values)}, **more)
+        assert len(ens) == N
+        assert bits(ens.inputs(3)["F"][1]) == bits(ROWS[int(ens.draws["F"][3]) if ens.draws else 3])
+
+
 def test_blocks_of_trajectories_have_the_same_bits() -> None:
     n = 3000  # more than one block of either
     values = np.random.default_rng(5).standard_normal((n, 200)).astype(np.float32)
