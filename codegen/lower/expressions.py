@@ -165,7 +165,7 @@ def _node(g: Graph, known: dict[str, Node], expression: sp.Basic) -> Node:
     except KeyError as missing:
         name = str(missing.args[0])
         raise ArgumentError(
-            f"{short(expression)}: {name!r} is not a quantity of the model; it has {', '.join(known)}"
+            f"{short(expression)}: {short(name)} is not a quantity of the model; it has {', '.join(known)}"
             f"{nearest(name, list(known))}"
         ) from None
     except (UnsupportedExpression, ArithmeticError, RangeError) as error:

@@ -165,10 +165,6 @@ class Lowered:
         """The same program with a graph of its own, which can be extended."""
         return replace(self, graph=self.graph.copy())
 
-    def source(self, kernel: str) -> str:
-        """The kernel from which the code of one is made: a Jacobian too long to unroll loops over `jvp`."""
-        return kernel if kernel in self.kernels else "jvp"
-
     def of(self, row: KernelRow) -> list[Kernel]:
         """The kernels of one row: several for a kernel of events, none if the model does not have it."""
         if row.takes == "event":
@@ -208,3 +204,8 @@ def has_functions(program: Lowered, kernels: Iterable[str]) -> bool:
     for name in kernels:
         roots += program.kernels[name].roots()
     return any(is_call(g.op[n]) for n in g.reachable(roots))
+
+
+def coded_from(program: Lowered, kernel: str) -> str:
+    """The kernel from which the code of one is made: a Jacobian too long to unroll loops over `jvp`."""
+    return kernel if kernel in program.kernels else "jvp"

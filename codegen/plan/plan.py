@@ -14,7 +14,7 @@ from chaplygin.log import stage
 from chaplygin.runtime.interface.scalars import choice
 
 from ..graph.graph import Graph
-from ..lower.lowered import Kernel, KernelRow, Lowered
+from ..lower.lowered import Kernel, KernelRow, Lowered, coded_from
 from ..lower.options import DEFAULT, LoweringOptions
 from .loops import looped
 from .part import Part
@@ -49,7 +49,9 @@ class Program(Lowered):
     @property
     def later(self) -> tuple[KernelRow, ...]:
         """The rows of kernels without a schedule, which are planned when they are first used."""
-        return tuple(row for row in self.rows if row.late and self.source(row.name) not in self.schedules)
+        return tuple(
+            row for row in self.rows if row.late and coded_from(self, row.name) not in self.schedules
+        )
 
     def written_out(self, kernel: str) -> Schedule:
         """The statements of one kernel, without loops over repeated cells."""

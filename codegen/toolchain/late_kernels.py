@@ -12,10 +12,11 @@ from .library import build_late
 
 if TYPE_CHECKING:
     from ..emit import late_kernels as emitting
-    from ..lower import lowered_text as reading
+    from ..lower import lowered as lowering, lowered_text as reading
     from ..plan import plan as planning
 else:
     emitting = later("chaplygin.codegen.emit.late_kernels")
+    lowering = later("chaplygin.codegen.lower.lowered")
     reading = later("chaplygin.codegen.lower.lowered_text")
     planning = later("chaplygin.codegen.plan.plan")
 
@@ -41,6 +42,8 @@ def build_kernel(module: Path, kernel: str) -> Path:
         text = lowered_beside(module)
         assert text is not None
         program = reading.read_lowered(text)
-        return emitting.late_file(planning.plan(program, only=(program.source(kernel),)), kernel)
+        return emitting.late_file(
+            planning.plan(program, only=(lowering.coded_from(program, kernel),)), kernel
+        )
 
     return build_late(module, kernel, texts)

@@ -163,7 +163,7 @@ class BaseModel:
         found = self.variables.get(arguments.text("name", name))
         if found is None:
             raise ArgumentError(
-                f"{name!r} is not a quantity of {self.name}; it has {', '.join(self.variables)}"
+                f"{arguments.short(name)} is not a quantity of {self.name}; it has {', '.join(self.variables)}"
             )
         entries = {"units": found.unit, "long_name": found.description, "kind": found.kind}
         return {key: value for key, value in entries.items() if value}

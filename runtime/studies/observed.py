@@ -49,12 +49,13 @@ class Observed:
 
     def bound(self, entry: str, model: Any) -> Observed:
         """With its argument checked for a model; an expression is checked when it is compiled."""
-        require_compiled(f"{entry}: {self}", model)
+        entry = f"{entry}: {arguments.short(self)}"
+        require_compiled(entry, model)
         name = arguments.name_of(self.what)
         if name is not None:
             if model._equations is None and name not in (*model.quantities, "t"):
                 raise ArgumentError(
-                    f"{entry}: {self}: {name!r} is not a quantity of {model.name}, which was loaded without its "
+                    f"{entry}: {arguments.short(name)} is not a quantity of {model.name}, which was loaded without its "
                     f"declaration; it has {', '.join(model.quantities)}{arguments.nearest(name, model.quantities)}"
                 )
             return Observed(self.kind, name)

@@ -276,7 +276,7 @@ LEGAL = (
      "nothing"),
     ("initial state", "subject('solution')", "a run goes on from the end of another"),
     ("t_span", "np.array([1.0, 2.0])", "a pair"),
-    ("seed", "[None]", "as Gymnasium's vector environments take it"),
+    ("seed", "[None]; None", "as Gymnasium's vector environments take it"),
     ("what", "sp.true", "a condition is 1 or 0"),
     ("summary source", "''", "no text"),
     ("direction terminal", "0", "0 and 1 as in SciPy"),
