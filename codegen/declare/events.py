@@ -71,7 +71,7 @@ class Event:
     when: Any = None
 
     def __post_init__(self) -> None:
-        where = f"Event {self.name!r}" if self.name is not None else f"Event({self.expr!s:.40})"
+        where = f"Event {short(self.name)}" if self.name is not None else f"Event({short(self.expr)})"
         if self.name is not None:
             check_name(self.name, "event")
         if type(self.direction) is not int or self.direction not in (-1, 0, 1):

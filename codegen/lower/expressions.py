@@ -65,7 +65,8 @@ def fingerprint(expressions: Sequence[sp.Basic]) -> str:
     g = Graph()
     nodes = [_node(g, {name: g.symbol(name) for name in _names(e)}, e) for e in expressions]
     number, lines = numbered(g, nodes)
-    return hashlib.sha256("\n".join([*lines, *(str(number[n]) for n in nodes)]).encode()).hexdigest()
+    text = "\n".join([*lines, *(str(number[n]) for n in nodes)])
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def companion(eqs: EquationNodes, expressions: Sequence[sp.Basic], digest: str) -> Lowered:

@@ -173,7 +173,7 @@ def turn(axis: int | str | Sequence[Expression], angle: Expression) -> Any:
         axis = [int(i == axis) for i in (1, 2, 3)]
     if isinstance(axis, str):
         if axis not in AXES:
-            raise DeclarationError(f'turn: axis is {axis!r}; give "x", "y", "z" or a unit vector')
+            raise DeclarationError(f'turn: axis is {short(axis)}; give "x", "y", "z" or a unit vector')
         axis = AXES[axis]
     n, angle = vector("turn", "axis", axis), values.scalar("turn: angle", angle)
     c, s = sp.cos(angle), sp.sin(angle)

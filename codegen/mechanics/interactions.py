@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Union
 
 import sympy as sp
 
+from chaplygin.runtime.interface.messages import short
+
 from ..graph.vectors import Vector, minus, times, transpose
 from ..identities.unused_variables import dropped
 from ..symbols.symbols import AXES, Coordinate, DeclarationError
@@ -262,7 +264,7 @@ class Motor(Interaction):
             raise DeclarationError(f"Motor: first and second are the same body {second.name!r}")
         if isinstance(axis, str):
             if axis not in AXES:
-                raise DeclarationError(f'Motor: axis is {axis!r}; give "x", "y", "z" or a vector')
+                raise DeclarationError(f'Motor: axis is {short(axis)}; give "x", "y", "z" or a vector')
             axis = AXES[axis]
         self.axis, self.couple = vector("Motor", "axis", axis), scalar("Motor", "couple", couple, moving=True)
         self.bodies = tuple(b for b in (self.first, self.second) if b is not None)

@@ -330,7 +330,7 @@ def ball(
     if angles is None:
         motion.attitude()
         return _link(parent, name, motion, **link)
-    listed = angles if isinstance(angles, Sequence) else ()
+    listed = angles if isinstance(angles, Sequence) and len(angles) == 3 else ()
     axes = [_direction(name, f"angles[{i}]", axis) for i, axis in enumerate(listed)]
     if len(axes) != 3 or any(a.cross(b).is_zero_matrix for a, b in pairwise(axes)):
         raise DeclarationError(

@@ -80,10 +80,10 @@ def _check_arguments(
 ) -> None:
     """Check the numbers of forms and symbols, the kinds of symbols, and the velocities that the forms contain."""
     n = len(coordinates)
-    if len(velocities) != n or len(forms) > n:
+    if len(velocities) != n or not 0 < len(forms) <= n:
         raise DeclarationError(
             f"fields_from_forms: {len(forms)} forms, {n} coordinates, {len(velocities)} velocities; give one velocity "
-            "per coordinate and at most as many forms"
+            "per coordinate, and one form or more, at most as many"
         )
     kinds = ((coordinates, Coordinate, "coordinates"), (velocities, Velocity, "velocities"))
     for symbols, kind, _ in kinds:

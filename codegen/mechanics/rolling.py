@@ -19,7 +19,7 @@ from ..identities.rank import generic_rank
 from ..identities.rational import vanishes
 from ..identities.unused_variables import dropped
 from ..symbols.symbols import Coordinate, DeclarationError, as_assumed, rate
-from ..symbols.values import mapping, scalar, sequence
+from ..symbols.values import mapping, require_coordinates, scalar, sequence
 from .bodies import Body, moves, vector
 from .joint import Link
 from .screws import Flow
@@ -92,8 +92,10 @@ def rolling(
     joints = {
         x: e for link in _carriers([body, on]) if isinstance(link, Link) for x, e in link.kinematics.items()
     }
-    rows = mapping(f"{where}: kinematics", kinematics).items()
-    stated = {x: scalar(f"{where}: kinematics[{x}]", e) for x, e in rows}
+    rows = mapping(f"{where}: kinematics", kinematics)
+    if rows:
+        require_coordinates(rows, f"{where}: kinematics")
+    stated = {x: scalar(f"{where}: kinematics[{x}]", e) for x, e in rows.items()}
     own = {x: rate(x) for x in names} if kinematics is None else stated
     flow, symbols = Flow.apart(used, {**own, **joints, **stated})
     g, spot = flow.graph, flow.nodes(place)

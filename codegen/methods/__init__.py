@@ -26,7 +26,7 @@ def own(methods: Iterable[Pair | str], taken: Iterable[str]) -> tuple[Pair | Tay
     """The methods that a model brings: pairs with names of their own, and "taylor". Raises TypeError and ValueError."""
     names, found = set(taken), []
     for i, given in enumerate(methods):
-        method = TAYLOR if given == TAYLOR.name else given
+        method = TAYLOR if isinstance(given, str) and given == TAYLOR.name else given
         if not isinstance(method, (Pair, Taylor)):
             what = repr(given[:60]) if isinstance(given, str) else f"a {type(given).__name__}"
             raise TypeError(f"methods[{i}] is {what}; a Pair or {TAYLOR.name!r} is needed")

@@ -298,7 +298,8 @@ def rate(of: Any) -> Any:
     if isinstance(of, Input):
         return rate_of(of, of.order + 1)
     raise DeclarationError(
-        f"rate({of!r}): the argument must be a coordinate created with coordinates(), or an input created with inputs()"
+        f"rate({short(of)}): the argument must be a coordinate created with coordinates(), or an input created with "
+        "inputs()"
     )
 
 

@@ -78,8 +78,8 @@ def scalar(where: Entry | str, value: Any) -> Any:
         or getattr(result, "is_Matrix", False)
     ):
         raise DeclarationError(f"{where} is {type(result).__name__}; give a scalar SymPy expression")
-    if result is sp.nan:
-        raise DeclarationError(f"{where} is nan; give a finite value")
+    if result in (sp.nan, sp.oo, -sp.oo, sp.zoo):
+        raise DeclarationError(f"{where} is {result}; give a finite value")
     if result.is_number and result.is_finite and result.is_real is False:
         raise DeclarationError(f"{where} = {short(result)} is not real; give a real expression")
     return result

@@ -9,12 +9,12 @@ import os
 import platform
 import sys
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chaplygin.errors import ArgumentError, EmitError
-from chaplygin.runtime.interface.arguments import choice, nearest, path as as_path
+from chaplygin.runtime.interface.arguments import choice, entries, nearest, path as as_path
 from chaplygin.runtime.interface.assumptions import RATE
 from chaplygin.runtime.interface.files import DRIVER, INCLUDE
 from chaplygin.runtime.interface.messages import short
@@ -69,8 +69,7 @@ def export_fmu(
             f"export_fmu: {model.name} needs the derivatives of inputs ({', '.join(rated)}), which a simulator sets by "
             f"fmi2SetRealInputDerivatives: give version='2.0' and kind='co-simulation' (this is {version}, {kind})"
         )
-    several = isinstance(platforms, Iterable) and not isinstance(platforms, str)
-    platforms = tuple(platforms) if several else (platforms,)  # type: ignore[assignment]
+    platforms = entries("export_fmu: platforms", platforms, f"a list of {', '.join(PLATFORMS)}")
     for name in platforms:
         if not isinstance(name, str) or name not in PLATFORMS:
             hint = nearest(str(name), tuple(PLATFORMS))

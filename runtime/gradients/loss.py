@@ -185,7 +185,7 @@ def _at_event(label: str, function: Function | None, entry: AtEvent, model: Comp
     name = arguments.plain_name(entry.event)
     if name not in model.events:
         raise ArgumentError(
-            f"{label}: {model.name} has no event {name!r}; "
+            f"{label}: {model.name} has no event {arguments.short(name)}; "
             + (f"its events are {', '.join(model.events)}" if model.events else "it has no events")
         )
     which = arguments.number(f"{label}: which", entry.which)

@@ -86,9 +86,8 @@ def file_of(path: str | os.PathLike[str]) -> Path:
         file.stat()
     except (OSError, TypeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise LoadError(
-            f"no compiled model at {short(path) if len(str(path)) > 1000 else path}: {reason}"
-        ) from error
+        plain = isinstance(path, (str, os.PathLike)) and len(str(path)) <= 1000
+        raise LoadError(f"no compiled model at {path if plain else short(path)}: {reason}") from error
     if not file.is_file():
         raise LoadError(f"no compiled model at {file}: it is not a file")
     return file

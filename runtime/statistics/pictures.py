@@ -190,10 +190,12 @@ class Pictures:
             return ArgumentError(f"{where}: there is nothing to draw, since no trajectory has ended")
         there = ", ".join(self._subject.views) or "none"
         if not self._subject.collected:
-            return ArgumentError(
-                f"{where}: {'nothing' if what is None else repr(arguments.plain_name(what)) + ' is nothing that'} "
-                f"{wanted}; there are {there}"
+            shown = (
+                "nothing"
+                if what is None
+                else f"{arguments.short(arguments.plain_name(what))} is nothing that"
             )
+            return ArgumentError(f"{where}: {shown} {wanted}; there are {there}")
         which = (
             "no entry"
             if what is None

@@ -84,7 +84,8 @@ def ways(event: Any, above: Any, below: Any) -> tuple[Any, tuple[Way, ...]]:
     if isinstance(event, Collector) and len(event.names) != 1:
         raise ArgumentError(f"event: {', '.join(event.names)} must be one quantity")
     side, sign, level = ("above", 1, above) if below is None else ("below", -1, below)
-    return event, (Way(f"{side} {level}", (Bound(0, sign, arguments.number(side, level)),)),)
+    bound = Bound(0, sign, arguments.number(side, level))
+    return event, (Way(f"{side} {level}", (bound,)),)
 
 
 def _along(event: Condition) -> tuple[list[Observed], tuple[Way, ...]]:

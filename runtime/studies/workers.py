@@ -245,6 +245,6 @@ def _chosen(job: StudyJob, threads: Any, workers: Any) -> Workers:
 def _of_dask(workers: Any) -> bool:
     """Whether this is a client of Dask, without importing it."""
     return any(
-        each.__module__.partition(".")[0] == "distributed" and each.__name__ == "Client"
+        str(each.__module__).partition(".")[0] == "distributed" and each.__name__ == "Client"
         for each in type(workers).__mro__
     )

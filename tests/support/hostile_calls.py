@@ -259,30 +259,35 @@ LEGAL = (
      "g force arm kinetic potential", f"{REAL}; cg.coordinates('x'); zeta; sp.Function('zeta')(sp.Symbol('t'))",
      "an expression; its system refuses what is not declared"),
     ("rtol atol t t0 t_eval max_step first_step step dt level memory tolerance step_size stop_time above below p0 "
-     "relative absolute period interval transient seed max_steps tau n which max_episode_steps number i", REAL,
-     "a number of any type"),
+     "relative absolute period interval transient seed max_steps tau n which max_episode_steps number i times at run q "
+     "where", REAL, "a number of any type"),
     ("y p u dy initial parameters inputs guess state source actions action values t t_eval atol observations x point",
      "np.array([1.0, 2.0]); sp.Matrix([1, 2]); np.empty((2, 0)); np.array(5); np.array([[nan], [1.0]]); []; {}; set(); "
      "(i for i in 'xy')", "an array, as a vector of the model's order or as columns"),
-    ("name names joint key free keep sensitivities by event what prefix summary source path folder file out over "
+    ("name names joint key free keep sensitivities by event entry what prefix summary source path folder file out over "
      "quantity prescribed base friction", "'nonsense'; 'é'; zeta; cg.coordinates('x'); sp.Function('zeta')"
      "(sp.Symbol('t')); 'x' * 100_000; '\\ud800'; Path('x'); Path.cwd(); {'x'}; set(); np.array(['x', 'y'])",
      "a name or a path like any other"),
-    ("parent first second body on axes of", "cg.Body('other'); None", "a body"),
+    ("parent first second body on axes of against", "cg.Body('other'); None", "a body"),
     ("model", "spring()", "a model"),
-    ("entry what loss until", "cg.final('x')", "an entry of collect"),
+    ("entry what loss until event", "cg.final('x')", "an entry of collect"),
     ("methods platforms events keep kept interactions contacts bodies", "set()", "no entries, in no order"),
-    ("u terminated axis constraints holonomic bodies interactions contacts events parameters potential", "None",
+    ("u inputs terminated axis constraints holonomic bodies interactions contacts events parameters potential", "None",
      "nothing"),
-    ("initial state", "subject('solution')", "a run goes on from the end of another"),
+    ("initial state guess", "subject('solution')", "a run goes on from the end of another"),
     ("t_span", "np.array([1.0, 2.0])", "a pair"),
     ("seed", "[None]; None", "as Gymnasium's vector environments take it"),
-    ("what", "sp.true", "a condition is 1 or 0"),
-    ("summary source", "''", "no text"),
-    ("direction terminal", "0", "0 and 1 as in SciPy"),
+    ("what reward condition terminated", "sp.true", "a condition is 1 or 0"),
+    ("what", "[]", "no quantities"),
+    ("observations of", "{'x'}; cg.coordinates('x')", "one quantity"),
+    ("when", "sp.Symbol('zeta', real=True) > 1; sp.Eq(zeta, 1)", "as an expression"),
+    ("summary source prefix folder", "''", "no text, or this folder"),
+    ("action", "[nan]", "the episode fails"),
+    ("max_episode_steps", "None", "no limit"),
+    ("direction terminal", "0; -1", "0, 1 and -1 as in SciPy"),
     ("options kwargs default", "; ".join(VALUES), "not read: arguments of Gymnasium's base class and of Mapping.get"),
-    ("positive integer kinks wait force motors inlined reject with_time simplify reproducible single_header", "True",
-     "a switch"),
+    ("positive integer kinks wait force motors inlined reject with_time simplify reproducible single_header progress "
+     "dense_output sensitivity_control", "True", "a switch"),
 )  # fmt: skip
 """Arguments and values that are taken although a name says otherwise at first sight, and why."""
 
@@ -347,7 +352,7 @@ def attempt(call: str, word: str = "", value: str = "None") -> str | None:
         except FileNotFoundError:
             return None  # of from_urdf, as documented
         except Exception as error:
-            if value == "int" and word in ("function", "source"):
+            if value == "int" and (word in ("function", "source", "events") or call in ("Env", "VectorEnv")):
                 return None  # what the user's function raises is its own
             return f"{type(error).__name__}: {error}"
     return "accepted"

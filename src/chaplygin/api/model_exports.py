@@ -43,7 +43,7 @@ class ModelExports(CompiledModel):
         inputs: Any = None,
         stop_time: float | None = None,
         step_size: float | None = None,
-        tolerance: float = 1e-9,
+        tolerance: float | None = 1e-9,
     ) -> Path:
         """Write this model as an FMU, a component for other simulators, and return its path.
 
