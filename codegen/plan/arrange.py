@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 
 from ..graph.graph import Graph, Node
@@ -17,9 +18,7 @@ from ..lower.options import DEFAULT, LoweringOptions
 from .factor import Term
 from .part import Part
 from .rebuild import Arrangement, Builder, weight
-from .terms import Atoms, Expansion, Frozen, TooManyTerms, checked_pairs
-
-_SUMS = ("add", "sub", "neg")
+from .terms import SUMS, Atoms, Expansion, Frozen, TooManyTerms, checked_pairs
 
 
 def arrange(g: Graph, part: Part, options: LoweringOptions) -> Part:
@@ -110,8 +109,8 @@ class _Search:
             if g.op[n] in ("mul", "div"):
                 if once:  # a product with a sum that is expanded
                     joined.add(n)
-            elif g.op[n] in _SUMS and self.atoms.may_spread(whole.terms[n]):
-                if once and g.op[uses[n][0]] in _SUMS:
+            elif g.op[n] in SUMS and self.atoms.may_spread(whole.terms[n]):
+                if once and g.op[uses[n][0]] in SUMS:
                     joined.add(n)
                 elif n not in fixed:
                     self.candidates.append(n)
@@ -142,37 +141,26 @@ class _Search:
 
     def length(self, spread: frozenset[Node]) -> float:
         """The operations of a choice before factoring."""
-        try:
-            found = self.arranged[spread] = self.arrangement(spread)
-        except TooManyTerms:
-            return math.inf
-        return found[1].size()
+        with suppress(TooManyTerms):
+            self.arranged[spread] = self.arrangement(spread)
+            return self.arranged[spread][1].size()
+        return math.inf
 
     def cost(self, spread: frozenset[Node], longest: float | None = None) -> float:
+        """The cost of a choice; infinite if it is too long before factoring to be worth factoring."""
         found = self.tried.get(spread)
         if found is None:
             self.left -= len(self.order)
-            try:
+            found = math.inf
+            with suppress(TooManyTerms):
                 choice = self.arranged.pop(spread, None) or self.arrangement(spread)
-                found = self._cost(choice, self.options.worth if longest is None else longest)
-            except TooManyTerms:
-                found = math.inf
+                size, key = choice[1].size(), tuple(choice[1].sums)
+                if size <= (self.options.worth if longest is None else longest) * self.size:
+                    found = self.factored[key] = self.factored.get(key) or choice[1].cost()
+                    if found < self.least:
+                        self.least, self.size, self.found = found, size, choice
             self.tried[spread] = found
         return found
-
-    def _cost(self, choice: _Choice, longest: float) -> float:
-        """The cost of a choice; infinite if it is too long before factoring to be worth factoring."""
-        arrangement = choice[1]
-        size = arrangement.size()
-        if size > longest * self.size:
-            return math.inf
-        key = tuple(arrangement.sums)
-        cost = self.factored.get(key)
-        if cost is None:
-            cost = self.factored[key] = arrangement.cost()
-        if cost < self.least:
-            self.least, self.size, self.found = cost, size, choice
-        return cost
 
     def arrangement(self, spread: frozenset[Node]) -> _Choice:
         limit = self.options.growth * len(self.order) + 100
@@ -193,7 +181,7 @@ class _Search:
             n = stack.pop()
             if n in candidates:
                 found[n] = None
-            elif g.op[n] in (*_SUMS, "mul", "div"):
+            elif g.op[n] in (*SUMS, "mul", "div"):
                 stack.extend(g.args[n])
         return list(found)
 

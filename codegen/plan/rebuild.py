@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import CONDITIONS, Graph, Node
@@ -15,11 +16,10 @@ from .terms import Atom, Atoms, Call, Frozen, Leaf, Monomial, Number, common, fr
 
 _LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 13, "neg": 1, "select": 2, **dict.fromkeys(CONDITIONS, 1)}
 """In cycles on current processors, as in `Function.latency`."""
-_UNIT: Frozen = (((), 1),)
+_UNIT = Frozen([((), 1)])
 
 
-@dataclass(frozen=True)
-class Coefficient:
+class Coefficient(NamedTuple):
     """The coefficient of a term: a number, or an expression in parameters alone."""
 
     terms: Frozen
@@ -310,7 +310,7 @@ class Builder:
         for literal in self._flat(literals):
             content = self._content(literal)
             if turned and isinstance(content, Coefficient):
-                above.append(self._fixed(tuple((m, -c) for m, c in content.terms)))
+                above.append(self._fixed(Frozen((m, -c) for m, c in content.terms)))
                 turned = False
             elif isinstance(content, Factor) and content.inverse and self.uses[literal] == 1:
                 below.append(self.made[_Atom(content.atom)])
@@ -331,15 +331,8 @@ class Builder:
     def _note(self, node: Node) -> Node:
         """Record when a node's value is ready, in cycles after the state; parameters are ready before it."""
         g = self.graph
-        stack = [node]
-        while stack:
-            n = stack[-1]
+        for n in g.reachable([node], stop=self.ready):
             if n in self.ready:
-                stack.pop()
-                continue
-            missing = [a for a in g.args[n] if a not in self.ready]
-            if missing:
-                stack += missing
                 continue
             if g.op[n] in ("const", "named") or n in self.atoms.parameters:
                 self.ready[n] = -1
@@ -348,7 +341,6 @@ class Builder:
             else:
                 op, start = g.op[n], max(self.ready[a] for a in g.args[n])
                 self.ready[n] = -1 if start < 0 else start + latency(op)
-            stack.pop()
         return node
 
     def _when(self, node: Node) -> int:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from random import Random
-from typing import NewType
+from typing import NamedTuple, NewType
 
 from ..graph.graph import Graph, Node
 from ..lower.options import DEFAULT
@@ -24,36 +24,44 @@ Monomial = tuple[tuple[Atom, int], ...]
 Number = int | Fraction
 """An exact coefficient; an integer is much faster than a fraction of the same value."""
 Terms = dict[Monomial, Number]
-Frozen = tuple[tuple[Monomial, Number], ...]
 
+SUMS = ("add", "sub", "neg")
 _ONE: Monomial = ()
+
+
+class Frozen(tuple[tuple[Monomial, Number], ...]):
+    """Terms in order, which remember their hash: that of fractions takes long."""
+
+    @cached_property
+    def _hash(self) -> int:
+        return super().__hash__()
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 def quotient(a: Number, b: Number) -> Number:
     """a / b, exactly."""
     if b in (1, -1):
-        return a * b
+        return a if b == 1 else -a
     value = Fraction(a) / b
     return value.numerator if value.denominator == 1 else value
 
 
-@dataclass(frozen=True)
-class Leaf:
+class Leaf(NamedTuple):
     """A variable or a named constant."""
 
     node: Node
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """A function, a comparison or a selection."""
 
     op: str
     arguments: tuple[Frozen, ...]
 
 
-@dataclass(frozen=True)
-class Whole:
+class Whole(NamedTuple):
     """A sum that is kept whole."""
 
     terms: Frozen
@@ -65,7 +73,7 @@ Group = tuple[int, Frozen, Monomial]
 
 
 def freeze(terms: Terms) -> Frozen:
-    return tuple(sorted(terms.items()))
+    return Frozen(sorted(terms.items()))
 
 
 def times(a: Number, b: Number) -> Number:
@@ -131,6 +139,8 @@ class Atoms:
         """Whether an atom depends on parameters alone."""
         self.most_common = most_common
         self._grouped: dict[Frozen, list[Group]] = {}
+        self._split: dict[Monomial, tuple[Monomial, Monomial]] = {}
+        self._squares: dict[Monomial, list[tuple[Atom, Monomial]]] = {}
         self._index: dict[Content, Atom] = {}
         self._marks: list[int] = []
         self._draw = Random(0)
@@ -172,7 +182,21 @@ class Atoms:
 
     def split(self, m: Monomial) -> tuple[Monomial, Monomial]:
         """The part that depends on parameters alone, and the rest."""
-        return tuple(f for f in m if self.fixed[f[0]]), tuple(f for f in m if not self.fixed[f[0]])
+        found = self._split.get(m)
+        if found is None:
+            fixed = tuple(f for f in m if self.fixed[f[0]])
+            found = self._split[m] = fixed, tuple(f for f in m if not self.fixed[f[0]]) if fixed else m
+        return found
+
+    def squares(self, m: Monomial) -> list[tuple[Atom, Monomial]]:
+        """The sines of the state that a monomial has squared, each with the monomial that has the cosine squared."""
+        found = self._squares.get(m)
+        if found is None:
+            found = self._squares[m] = []
+            for sine in [a for a, n in m if n == 2 and self.op(a) == "sin" and not self.fixed[a]]:
+                cosine = self.call("cos", self.arguments(sine))
+                found.append((sine, product(product(m, ((sine, -2),)), ((cosine, 2),))))
+        return found
 
     def grouped(self, value: Frozen) -> list[Group]:
         """A value's terms, grouped by the factors that depend on the state."""
@@ -185,7 +209,7 @@ class Atoms:
             found = self._grouped[value] = []
             for state, parts in groups.items():
                 sign = 1 if parts[0][1] > 0 else -1
-                found.append((sign, tuple((m, c if sign > 0 else -c) for m, c in parts), state))
+                found.append((sign, Frozen((m, c if sign > 0 else -c) for m, c in parts), state))
         return found
 
     def exact(self, m: Monomial) -> bool:
@@ -250,9 +274,10 @@ class Atoms:
         inner = {product(m, below): c for m, c in terms.items()}
         items = freeze(inner)
         scale = items[0][1]
-        if any(abs(c) != abs(scale) for _, c in items):
+        opposite = -scale
+        if any(c != scale and c != opposite for _, c in items):
             scale = 1 if scale > 0 else -1
-        rest = tuple((m, quotient(c, scale)) for m, c in items)
+        rest = Frozen((m, quotient(c, scale)) for m, c in items)
         return scale, product(outside, ((self.sum(rest), 1),))
 
 
@@ -335,11 +360,13 @@ class Expansion:
             return {_ONE: constant.numerator if constant.denominator == 1 else constant}
         if not args:
             return {((self.atoms.leaf(node), 1),): 1}
-        if op in ("add", "sub", "neg"):
-            total = dict(self.factor(args[0])) if op != "neg" else {}
-            for m, c in self.factor(args[-1]).items():
+        if op in SUMS:
+            parts = [self.factor(a) for a in args]
+            total = dict(parts[0]) if op != "neg" else {}
+            for m, c in parts[-1].items():
                 accumulate(total, m, c if op == "add" else -c)
-            return self.without_squares(total)
+            known = max((p for a, p in zip(args, parts, strict=True) if g.op[a] in SUMS), key=len, default=())
+            return self.without_squares(total, [m for p in parts if p is not known for m in p])
         if op in ("mul", "div"):
             a, b = self.factor(args[0]), self.factor(args[1])
             if op == "div":
@@ -360,39 +387,36 @@ class Expansion:
         c, m = self.atoms.factored(terms)
         return {m: c}
 
-    def without_squares(self, terms: Terms) -> Terms:
-        """k sin^2 a + k cos^2 a = k, where the coefficients of both squares are equal."""
+    def without_squares(self, terms: Terms, new: Iterable[Monomial]) -> Terms:
+        """k sin^2 a + k cos^2 a = k, where the coefficients of both squares are equal, as `new` terms can make them."""
+        if not any(n == 2 and self.atoms.op(a) in ("sin", "cos") for m in new for a, n in m):
+            return terms
         while (found := self._pair_of_squares(terms)) is not None:
-            sine, cosine, state, factors = found
-            gone = {product(fixed, product(state, ((a, 2),))) for fixed, _ in factors for a in (sine, cosine)}
+            gone, made = found
             terms = {m: c for m, c in terms.items() if m not in gone}
-            for fixed, c in factors:
-                m = product(fixed, state)
+            for m, c in made.items():
                 value = terms.pop(m, 0) + c
                 if value:
                     terms[m] = value
         return terms
 
-    def _pair_of_squares(
-        self, terms: Terms
-    ) -> tuple[Atom, Atom, Monomial, list[tuple[Monomial, Number]]] | None:
-        """The sine and cosine of a state-dependent angle whose squares, times a monomial, have equal coefficients."""
+    def _pair_of_squares(self, terms: Terms) -> tuple[set[Monomial], Terms] | None:
+        """Terms that have equal coefficients with the square of a sine and with that of its cosine, and their sum."""
         atoms = self.atoms
-        squares = [(m, a) for m in terms for a, n in m if n == 2 and atoms.op(a) == "sin"]
         coefficients: dict[Monomial, list[tuple[Monomial, Number]]] = {}  # in parameters alone, by the rest
-        for m, sine in squares:
-            cosine = atoms.call("cos", atoms.arguments(sine))
-            rest = product(m, ((sine, -2),))
-            if terms.get(product(rest, ((cosine, 2),))) != terms[m]:
-                continue
-            if not coefficients:
-                for (fixed, state), c in ((atoms.split(m), c) for m, c in terms.items()):
-                    coefficients.setdefault(state, []).append((fixed, c))
-            _, state = atoms.split(rest)
-            factors = sorted(coefficients.get(product(state, ((sine, 2),)), ()))
-            # no factors: the angle depends on parameters alone, and its sine is one itself
-            if factors and factors == sorted(coefficients.get(product(state, ((cosine, 2),)), ())):
-                return sine, cosine, state, factors
+        for one, value in terms.items():
+            for sine, other in atoms.squares(one):
+                if terms.get(other) != value:
+                    continue
+                if not coefficients:
+                    for (fixed, state), c in ((atoms.split(m), c) for m, c in terms.items()):
+                        coefficients.setdefault(state, []).append((fixed, c))
+                squares = atoms.split(one)[1], atoms.split(other)[1]
+                factors, others = (sorted(coefficients[square]) for square in squares)
+                if factors == others:
+                    bare = product(squares[0], ((sine, -2),))
+                    gone = {product(fixed, square) for fixed, _ in factors for square in squares}
+                    return gone, {product(fixed, bare): c for fixed, c in factors}
         return None
 
 
@@ -403,23 +427,23 @@ def checked_pairs(atoms: Atoms, pivot: Terms, limit: Terms) -> list[tuple[Frozen
     be hoisted). A pair of constants that never holds is omitted.
     """
     if len(pivot) == 0:
-        return [((), freeze(limit))]
+        return [(Frozen(), freeze(limit))]
     c, m = atoms.factored(pivot)
     if not limit:
-        return [(((((atom, 1),), 1),), ()) for atom, n in m if n > 0]
+        return [(Frozen([(((atom, 1),), 1)]), Frozen()) for atom, n in m if n > 0]
     scale = _scale(atoms, limit)
     if scale is None:
         return [(freeze(pivot), freeze(limit))]
     share, (d, n) = scale
     shared = common([m, n])
     kept, other = product(m, inverse(shared)), product(n, inverse(shared))
-    pairs: list[tuple[Frozen, Frozen]] = [(((((a, 1),), 1),), ()) for a, power in shared if power > 0]
+    pairs = [(Frozen([(((a, 1),), 1)]), Frozen()) for a, power in shared if power > 0]
     ratio = quotient(d, c)
     bound = share * (ratio if ratio > 0 else -ratio)
     if not kept and not other and bound < 1:
         return pairs
-    size = ((atoms.call("abs", [((other, 1),)]), 1),) if other else _ONE
-    return [*pairs, (((kept, 1),), ((size, bound),))]
+    size = ((atoms.call("abs", [Frozen([(other, 1)])]), 1),) if other else _ONE
+    return [*pairs, (Frozen([(kept, 1)]), Frozen([(size, bound)]))]
 
 
 def _scale(atoms: Atoms, limit: Terms) -> tuple[Number, tuple[Number, Monomial]] | None:

@@ -292,6 +292,26 @@ def test_squares_that_cannot_be_joined_are_not_compared(monkeypatch: pytest.Monk
     assert len(terms.Expansion(terms.Atoms(g, [a, b]), order, order).terms[root]) == 3
 
 
+def test_squares_are_sought_where_a_new_term_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """a sin(x)^2 + b0 y0 + ... + b19 y19 + a cos(x)^2: at the first sum, at the last, and where these are joined."""
+    sought: list[int] = []
+    search = terms.Expansion._pair_of_squares
+
+    def counted(expansion: terms.Expansion, among: terms.Terms) -> Any:
+        sought.append(len(among))
+        return search(expansion, among)
+
+    monkeypatch.setattr(terms.Expansion, "_pair_of_squares", counted)
+    g = Graph()
+    a, x = map(g.symbol, "ax")
+    sine, cosine = (g.mul(a, g.integer_power(g.call(f, x), 2)) for f in ("sin", "cos"))
+    root = g.sum([sine, *(g.mul(g.symbol(f"b{i}"), g.symbol(f"y{i}")) for i in range(20)), cosine])
+    order = g.reachable([root])
+    found = terms.Expansion(terms.Atoms(g, []), order, order).terms[root]
+    assert [m for m in found if len(m) == 1] == [((0, 1),)]  # a itself
+    assert sought == [2, 22, 21]
+
+
 @pytest.mark.parametrize("before", ["a", ""])
 def test_squares_of_what_is_fixed(before: str) -> None:
     """Sines of parameters and of numbers: the search for pairs of squares must skip them and terminate."""
