@@ -17,7 +17,7 @@ import numpy as np
 from mpmath import mp
 
 from ..graph.differentiate import forward
-from ..graph.evaluate import evaluate_many, evaluate_with_scale, has_exponentials, shrinking
+from ..graph.evaluate import evaluate_many, evaluate_with_scale, exponentials, shrinking
 from ..graph.graph import Graph, Node
 from ..graph.linear import solve_definite
 from ..identities.branches import Branch, branches
@@ -59,7 +59,8 @@ def conserved(
     kept: set[int] = set()
     for some, given in ((dynamic, needed), (found.keys() - dynamic, [])):
         near = eqs.points(given, 3) if some else []
-        moving = _moving_at(eqs, [found[i] for i in sorted(some)], given, near)
+        some_slopes = [found[i] for i in sorted(some)]
+        moving = _not_small(*along(g, some_slopes, given, _unknowns(eqs, given), near, [1.0] * len(near)))
         left = [i for i, moves in zip(sorted(some), moving, strict=True) if proved[i] or not moves]
         if left:
             examination = Examination(eqs, [found[i] for i in left], given, said, near)
@@ -69,17 +70,9 @@ def conserved(
     return [i in kept for i in range(len(nodes))]
 
 
-def _moving_at(
-    eqs: EquationNodes, slopes: Sequence[Node], needed: Sequence[Node], points: Sequence[dict[str, float]]
-) -> list[bool]:
-    """Which of the derivatives differ from zero, by floats, at one of the points, whatever its branch."""
-    moving = [False] * len(slopes)
-    k = _unknowns(eqs, needed)
-    for point in points:
-        with suppress(*FAILURES):
-            found = along(eqs.graph, slopes, needed, k, point, False, 1.0)
-            moving = [m or abs(v) > _ROUNDING * size for m, (v, size) in zip(moving, found, strict=True)]
-    return moving
+def _not_small(values: Any, sizes: Any) -> list[bool]:
+    """Which of the values (n, N) are not zero at one of the points; one that is not finite proves nothing."""
+    return list(map(bool, (np.isfinite(values) & (np.abs(values) > _ROUNDING * sizes)).any(axis=1)))
 
 
 def _unknowns(eqs: EquationNodes, needed: Sequence[Node]) -> int:
@@ -208,29 +201,27 @@ class Examination:
         Where all that are left are `sure` by a theorem, the second is left out for a large system.
         """
         g, k = self.graph, self.unknown
-        moving = [False] * len(slopes)
+        moving: list[bool]
 
-        def look(point: dict[str, Any], shrink: float, limit: Any, precise: bool = True) -> bool:
+        def look(point: dict[str, Any], shrink: float, limit: Any) -> bool:
             left = [i for i, bad in enumerate(moving) if not bad]
-            at = self.eqs.completed(g, completing, point, precise, shrink)
-            for i, (value, size) in zip(
-                left, along(g, [slopes[i] for i in left], needed, k, at, precise, shrink), strict=True
-            ):
-                # A non-finite float proves nothing; in the precise check every value must be finite.
-                moving[i] = not abs(value) <= limit * size if precise else abs(value) > limit * size
+            at = self.eqs.completed(g, completing, point, True, shrink)
+            found = along_precisely(g, [slopes[i] for i in left], needed, k, at, shrink)
+            for i, (value, size) in zip(left, found, strict=True):
+                moving[i] = not abs(value) <= limit * size
             return True
 
         roots = [*slopes, *needed, *completing]
         # Accelerations are solved for at each point; a number in their place shows the sizes of their factors.
         points = [{**p, **{f"{_ACCELERATION}{i}": 0.7 for i in range(k)}} for p in self.points]
         large = k >= _MANY_VELOCITIES
+        found = self._along(slopes, needed, completing, points[:1] if large else points)
         if large:  # the sizes of terms grow with every body of a chain, beyond all values
-            moving = self._plainly_moving(slopes, needed, completing, points[0], sure)
-        for point in () if large else points:
-            try:
-                look(point, shrinking(g, roots, point), _ROUNDING, False)
-            except FAILURES:
-                continue
+            sizes = np.abs(found[0])
+            plainly = (sizes > 1e-6 * sizes.max(initial=0.0)).any(axis=1)
+            moving = [bool(p) and not s for p, s in zip(plainly, sure or [False] * len(slopes), strict=True)]
+        else:
+            moving = _not_small(*found)
         if large and sure and all(a or b for a, b in zip(moving, sure, strict=True)):
             return moving
         # One near point, then a far one; with many velocities the second costs more than it is worth.
@@ -239,61 +230,31 @@ class Examination:
             return [True] * len(slopes)
         return moving
 
-    def _plainly_moving(
+    def _along(
         self,
         slopes: Sequence[Node],
         needed: Sequence[Node],
         completing: Sequence[Node],
-        point: Mapping[str, Any],
-        sure: Sequence[bool],
-    ) -> list[bool]:
-        """Which of the derivatives are not small next to the largest of them, except those that vanish by a theorem."""
-        try:
-            at = self.eqs.completed(self.graph, completing, point, False, 1.0)
-            found = along(self.graph, slopes, needed, self.unknown, at, False, 1.0)
-        except FAILURES:
-            return [False] * len(slopes)
-        largest = max(abs(value) for value, _ in found)
-        known = sure or [False] * len(slopes)
-        return [not s and abs(value) > 1e-6 * largest for (value, _), s in zip(found, known, strict=True)]
+        points: Sequence[Mapping[str, float]],
+    ) -> tuple[Any, Any]:
+        """Derivatives (n, N) at those of the points that can be completed, and the sizes of their terms, by floats."""
+        g, roots = self.graph, [*slopes, *needed, *completing]
+        exponential = exponentials(g, roots)
+        places, shrinks = [], []
+        for point in points:
+            with suppress(*FAILURES):
+                shrink = shrinking(g, roots, point) if exponential else 1.0
+                at = self.eqs.completed(g, completing, point, False, shrink)
+                places.append({name: float(v) for name, v in at.items()})
+                shrinks.append(shrink)
+        return along(g, slopes, needed, self.unknown, places, shrinks)
 
-    def rows(self, points: Sequence[Mapping[str, Any]]) -> Iterator[list[list[float]]]:
+    def rows(self, points: Sequence[Mapping[str, float]]) -> Iterator[list[list[float]]]:
         """A row of derivatives at every point at which they are defined: as they are, then on each branch."""
-        yield self._rows_at(points)
         g = self.graph
-        exponential = has_exponentials(g, self.roots)
+        yield _finite(along(g, self.slopes, self.needed, self.unknown, points, [1.0] * len(points)))
         for branch in branches(g, self.roots) or [Branch((), self.roots)]:
-            found = []
-            slopes, needed, completing = self._parts(branch.nodes)
-            for p in points:
-                point = {**p, **{f"{_ACCELERATION}{i}": 0.7 for i in range(self.unknown)}}
-                try:
-                    shrink = shrinking(g, branch.nodes, point) if exponential else 1.0
-                    at = self.eqs.completed(g, completing, point, False, shrink)
-                    values = along(g, slopes, needed, self.unknown, at, False, shrink)
-                    found.append([float(v) for v, _ in values])
-                except FAILURES:
-                    continue
-            yield found
-
-    def _rows_at(self, points: Sequence[Mapping[str, Any]]) -> list[list[float]]:
-        """A row of derivatives at every point, each on the branch that it lies on."""
-        g, k = self.graph, self.unknown
-        at = {name: np.array([p[name] for p in points]) for name in points[0]}
-        values = np.array(evaluate_many(g, self.needed, at)).reshape(len(self.needed), len(points))
-        usable = np.isfinite(values).all(axis=0)
-        at = {name: v[usable] for name, v in at.items()}
-        values = values[:, usable]
-        acceleration = values[len(values) - k :].T
-        if len(values) > k:
-            matrices = np.moveaxis(np.array(_square(list(values), k)), 2, 0)
-            try:
-                acceleration = np.linalg.solve(matrices, acceleration[..., None])[..., 0]
-            except np.linalg.LinAlgError:
-                return []
-        at |= {f"{_ACCELERATION}{i}": a for i, a in enumerate(acceleration.T)}
-        rows = np.array(evaluate_many(g, self.slopes, at)).T
-        return [list(map(float, row)) for row in rows if np.isfinite(row).all()]
+            yield _finite(self._along(*self._parts(branch.nodes), points))
 
     def is_continuous(self, node: Node) -> bool:
         """Whether a node has equal values on both sides of every border between branches."""
@@ -314,39 +275,62 @@ class Examination:
             warn_unreached(self.eqs.system.nodes, self.graph, conditions, self.eqs.symbols, tried, outcome)
 
 
+@np.errstate(all="ignore")
 def along(
-    g: Any,
+    g: Graph,
     wanted: Sequence[Node],
     needed: Sequence[Node],
     k: int,
-    point: dict[str, Any],
-    precise: bool,
-    shrink: float,
-) -> list[tuple[Any, Any]]:
-    """Values at a point of derivatives that contain accelerations as symbols, each with the size of its terms.
+    points: Sequence[Mapping[str, float]],
+    shrinks: Sequence[float],
+) -> tuple[Any, Any]:
+    """Values (n, N) at N points of derivatives that contain accelerations as symbols, and the sizes of their terms.
 
-    `needed` contains the lower triangle by rows of a symmetric matrix (M, or M bordered by constraints), unless it is
-    the unit matrix, and then the k entries of the right-hand side.
+    By floats; NaN where they are undefined. `needed` contains the lower triangle by rows of a symmetric matrix (M, or M
+    bordered by constraints), unless it is the unit matrix, and then the k entries of the right-hand side.
     """
-    found = evaluate_with_scale(g, needed, point, precise, shrink=shrink)
+    if not points:
+        return np.empty((len(wanted), 0)), np.empty((len(wanted), 0))
+    at = {name: np.array([p[name] for p in points]) for name in points[0]}
+    values, sizes = evaluate_many(g, needed, at, None, np.array(shrinks), scaled=True)
+    acceleration, spread = values[len(values) - k :].T[..., None], sizes[len(sizes) - k :].T[..., None]
+    if len(needed) > k:
+        rows, row_sizes = (np.moveaxis(np.array(_square(list(of), k)), 2, 0) for of in (values, sizes))
+        rows[~np.isfinite(rows).all(axis=(1, 2))] = np.nan
+        try:
+            acceleration, inverse = np.linalg.solve(rows, acceleration), np.linalg.inv(rows)
+        except np.linalg.LinAlgError:
+            inverse = np.full_like(rows, np.nan)
+        spread = np.abs(inverse) @ (spread + row_sizes @ np.abs(acceleration))
+    names = [f"{_ACCELERATION}{i}" for i in range(k)]
+    at |= dict(zip(names, acceleration[..., 0].T, strict=True))
+    spreads = dict(zip(names, spread[..., 0].T, strict=True))
+    return tuple(evaluate_many(g, wanted, at, spreads, np.array(shrinks), scaled=True))
+
+
+def along_precisely(
+    g: Graph, wanted: Sequence[Node], needed: Sequence[Node], k: int, point: dict[str, Any], shrink: float
+) -> list[tuple[Any, Any]]:
+    """The same with mpmath at one point: each value with the size of its terms."""
+    found = evaluate_with_scale(g, needed, point, True, shrink=shrink)
     values, sizes = [v for v, _ in found], [s for _, s in found]
     acceleration, spread = values[len(values) - k :], sizes[len(sizes) - k :]
     if len(needed) > k:
         rows, row_sizes = _square(values, k), np.array(_square(sizes, k))
-        kind = complex if any(isinstance(v, (mp.mpc, complex)) for v in values) else float
-        numbers = np.array([[kind(v) for v in row] for row in rows])
-        inverse = np.abs(np.linalg.inv(numbers))
-        if precise:
-            acceleration = list(mp.lu_solve(mp.matrix(rows), mp.matrix(acceleration)))
-        else:
-            acceleration = list(map(float, np.linalg.solve(numbers, np.array(acceleration, float))))
+        kind = complex if any(isinstance(v, mp.mpc) for v in values) else float
+        inverse = np.abs(np.linalg.inv(np.array([[kind(v) for v in row] for row in rows])))
+        acceleration = list(mp.lu_solve(mp.matrix(rows), mp.matrix(acceleration)))
         if not np.isfinite(inverse).all():
             raise ArithmeticError("the mass matrix is too large or too small for floats")
-        magnitudes = np.array([abs(a) for a in acceleration])
-        spread = list(inverse @ (np.array(spread) + row_sizes @ magnitudes))
+        spread = list(inverse @ (np.array(spread) + row_sizes @ np.array([abs(a) for a in acceleration])))
     names = [f"{_ACCELERATION}{i}" for i in range(k)]
     at = {**point, **dict(zip(names, acceleration, strict=True))}
-    return evaluate_with_scale(g, wanted, at, precise, dict(zip(names, spread, strict=True)), shrink)
+    return evaluate_with_scale(g, wanted, at, True, dict(zip(names, spread, strict=True)), shrink)
+
+
+def _finite(found: tuple[Any, Any]) -> list[list[float]]:
+    """Rows of values, one for each point at which all of them are finite."""
+    return [list(map(float, row)) for row in found[0].T if np.isfinite(row).all()]
 
 
 def _square(lower: Sequence[Any], k: int) -> list[list[Any]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -112,28 +113,43 @@ def evaluate(
     return [found[r] for r in roots]
 
 
-def evaluate_many(g: Graph, roots: Sequence[Node], values: Mapping[str, Any]) -> list[Any]:
-    """The values (N,) of the roots at N points, with variables given as arrays (N,) or numbers; NaN where undefined."""
+def evaluate_many(
+    g: Graph,
+    roots: Sequence[Node],
+    values: Mapping[str, Any],
+    sizes: Mapping[str, Any] | None = None,
+    shrink: Any = 1.0,
+    scaled: bool = False,
+) -> Any:
+    """The values (R, N) of the roots at N points, with variables given as arrays (N,) or numbers; NaN where undefined.
+
+    With `scaled` also their scales, see `evaluate_with_scale`.
+    """
     found: dict[Node, Any] = {}
     shape = np.broadcast_shapes(*(np.shape(v) for v in values.values()))
     with np.errstate(all="ignore"):
-        for node in g.reachable(roots):
+        for node in g.order(roots):
             op, args = g.op[node], [found[a] for a in g.args[node]]
             if not args:
                 found[node] = np.asarray(_leaf(g, node, values, False))
             elif op in FUNCTIONS:
                 function = FUNCTIONS[op]
+                if function.by_exp is not None:
+                    args = [shrink * args[0]]
                 found[node] = (function.array or np.vectorize(function.value, otypes=[float]))(*args)
             elif op == "select":
                 found[node] = np.where(*args)
             else:
                 found[node] = _ARRAYS.get(op, _SHARED[op])(*args)
-    return [np.broadcast_to(np.asarray(found[r], float), shape) for r in roots]
+        both = [found, _scales(g, found, sizes)] if scaled else [found]
+    rows = ([np.broadcast_to(np.asarray(of[r], float), shape) for r in roots] for of in both)
+    made = [np.array(each).reshape(len(roots), *shape) for each in rows]
+    return made if scaled else made[0]
 
 
-def has_exponentials(g: Graph, roots: Sequence[Node]) -> bool:
-    """Whether the roots contain exponentials, which might have to be shrunk."""
-    return any(_is_exponential(g.op[n]) for n in g.order(roots))
+def exponentials(g: Graph, roots: Sequence[Node]) -> list[Node]:
+    """The exponentials in the roots, which might have to be shrunk."""
+    return [n for n in g.order(roots) if _is_exponential(g.op[n])]
 
 
 def shrinking(g: Graph, roots: Sequence[Node], values: Mapping[str, Any]) -> float:
@@ -141,8 +157,11 @@ def shrinking(g: Graph, roots: Sequence[Node], values: Mapping[str, Any]) -> flo
 
     Raises ArithmeticError or ValueError as `evaluate` does.
     """
-    if not has_exponentials(g, roots) or _moderate(g, roots, values):
-        return 1.0
+    inside = exponentials(g, roots)
+    with suppress(ArithmeticError, ValueError, TypeError):  # floats show that none has to be shrunk
+        found = _values(g, inside, values, False)
+        if all(abs(found[a]) <= _MODERATE for n in inside for a in g.args[n]):
+            return 1.0
     factor, largest = 1.0, 0.0
 
     def held(u: Any) -> Any:
@@ -153,39 +172,41 @@ def shrinking(g: Graph, roots: Sequence[Node], values: Mapping[str, Any]) -> flo
         largest = max(largest, size)
         return mp.exp(u if size <= 50 else 50 * u / abs(u))
 
-    exponentials = {name: partial(f.by_exp, held) for name, f in FUNCTIONS.items() if f.by_exp is not None}
-    functions = _functions(True) | exponentials
+    bounded = {name: partial(f.by_exp, held) for name, f in FUNCTIONS.items() if f.by_exp is not None}
+    functions = _functions(True) | bounded
     for _ in range(8):
         largest = 0.0
-        _computed(g, roots, values, True, functions, True)
+        _computed(g, inside, values, True, functions, True)
         if largest <= _MODERATE:
             return factor
         factor *= 8.37 / largest  # not a round number: log(exp(u) x) - u - log(x) must not vanish by chance
     raise ArithmeticError("exponentials of exponentials")
 
 
-def _moderate(g: Graph, roots: Sequence[Node], values: Mapping[str, Any]) -> bool:
-    """Whether floats show that no exponential in the roots has to be shrunk."""
-    try:
-        found = _values(g, roots, values, False)
-    except (ArithmeticError, ValueError, TypeError):
-        return False
-    arguments = (found[n] for node in found if _is_exponential(g.op[node]) for n in g.args[node])
-    return all(abs(u) <= _MODERATE for u in arguments)
-
-
 def digits_to_see(g: Graph, roots: Sequence[Node], values: Mapping[str, Any], shrink: float) -> float:
     """The number of digits between the largest and the smallest term of the roots at a point.
 
     With that many extra digits no term is lost next to another. Call it at a working precision of at least 60 digits.
+    A value below 10^-30 of its scale is zero. Where floats hold all values, one that they do not tell from zero counts
+    as one of that size.
     """
-    scale = _rough_scales(g, found := _values(g, roots, values, True, shrink), None)
-    limit = mpf(10) ** -30
-    sizes = [abs(v) for n, v in found.items() if not isinstance(v, bool) and abs(v) > limit * scale[n]]
-    if not sizes:
+    try:
+        found = _values(g, roots, {name: float(v) for name, v in values.items()}, False, shrink)
+        if not all(1e-60 < abs(v) < 1e60 if v else g.op[n] not in FUNCTIONS for n, v in found.items()):
+            raise OverflowError
+        scale = _scales(g, found, None)
+        sizes = [abs(v) if abs(v) > 1e-10 * scale[n] else 1e-30 * scale[n] for n, v in found.items()]
+    except (ArithmeticError, ValueError, TypeError):
+        scale = _rough_scales(g, found := _values(g, roots, values, True, shrink), None)
+        sizes = [
+            abs(v) if abs(v) > mpf("1e-30") * scale[n] else 0
+            for n, v in found.items()
+            if not isinstance(v, bool)
+        ]
+    if not any(sizes):
         return 0.0
     largest = max([*sizes, *(scale[r] for r in roots)])
-    return float(mp.log10(largest) - mp.log10(min(sizes)))
+    return float(mp.log10(largest) - mp.log10(min(filter(None, sizes))))
 
 
 def evaluate_with_scale(
@@ -208,21 +229,14 @@ def evaluate_with_scale(
 
 def _rough_scales(g: Graph, found: Mapping[Node, Any], sizes: Mapping[str, Any] | None) -> dict[Node, Any]:
     """The scales of values of mpmath, in floats where these hold all values: that is quicker."""
-    try:
-        return _scales(g, _as_floats(found), sizes)
-    except (ArithmeticError, ValueError):
-        return _scales(g, found, sizes)
-
-
-def _as_floats(found: Mapping[Node, Any]) -> dict[Node, Any]:
-    """Values of mpmath as floats; raises OverflowError where some are too large or too small."""
-    floats = {
-        n: v if isinstance(v, bool) else complex(v) if isinstance(v, mpc) else float(v)
-        for n, v in found.items()
-    }
-    if any(not (v != v or 1e-60 < abs(v) < 1e60) for n, v in floats.items() if found[n]):
-        raise OverflowError
-    return floats
+    with suppress(ArithmeticError, ValueError):
+        floats = {
+            n: v if isinstance(v, bool) else complex(v) if isinstance(v, mpc) else float(v)
+            for n, v in found.items()
+        }
+        if all(v != v or 1e-60 < abs(v) < 1e60 for n, v in floats.items() if found[n]):
+            return _scales(g, floats, sizes)
+    return _scales(g, found, sizes)
 
 
 def _scales(g: Graph, found: Mapping[Node, Any], sizes: Mapping[str, Any] | None) -> dict[Node, Any]:
@@ -233,10 +247,11 @@ def _scales(g: Graph, found: Mapping[Node, Any], sizes: Mapping[str, Any] | None
         v, a = found[node], [found[x] for x in args]
         s = [scale[x] for x in args]
         op = g.op[node]
-        if v != v or (isinstance(v, (mpf, mpc)) and mp.isinf(v)):
+        many = isinstance(v, np.ndarray)
+        if not many and (v != v or (isinstance(v, (mpf, mpc)) and mp.isinf(v))):
             scale[node] = math.nan
         elif op == "symbol":
-            scale[node] = max(abs(v), (sizes or {}).get(str(g.value[node]), 0))
+            scale[node] = (np.maximum if many else max)(abs(v), (sizes or {}).get(str(g.value[node]), 0))
         elif op in ("add", "sub"):
             scale[node] = s[0] + s[1]
         elif op == "mul":
@@ -244,7 +259,7 @@ def _scales(g: Graph, found: Mapping[Node, Any], sizes: Mapping[str, Any] | None
         elif op == "div":
             scale[node] = (s[0] + abs(v) * s[1]) / abs(a[1])
         elif op == "select":
-            scale[node] = s[1] if a[0] else s[2]
+            scale[node] = np.where(a[0], s[1], s[2]) if many else s[1] if a[0] else s[2]
         elif len(s) == 1:
             scale[node] = abs(v) + (FUNCTIONS[op].slope(v, a[0]) if op in FUNCTIONS else 1) * s[0]
         else:
@@ -257,12 +272,8 @@ def _values(
 ) -> dict[Node, Any]:
     functions = _functions(precise)
     if shrink is not None and shrink != 1.0:
-        functions |= {n: _shrunk(f, shrink) for n, f in functions.items() if _is_exponential(n)}
+        functions |= {n: lambda u, f=f: f(shrink * u) for n, f in functions.items() if _is_exponential(n)}
     return _computed(g, roots, values, precise, functions, shrink is not None)
-
-
-def _shrunk(function: Function, factor: float) -> Function:
-    return lambda u: function(factor * u)
 
 
 def _computed(
@@ -285,7 +296,7 @@ def _computed(
             value = functions[g.op[node]](*[result[a] for a in args])
         except (ArithmeticError, ValueError) as error:
             value, reason = nan, error
-        result[node] = nan if isinstance(value, (complex, mpc)) and not analytic else value
+        result[node] = value if analytic or not isinstance(value, (complex, mpc)) else nan
     # Where a variable is an array, checking for NaN is left to the caller.
     if any((result[root] != result[root]) is True for root in roots):
         raise reason

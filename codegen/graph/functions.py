@@ -183,7 +183,7 @@ _ROWS = (
     Function("sqrt", sp.sqrt, math.sqrt, np.sqrt, mp.sqrt, (lambda g, n, a: g.div(g.one, g.mul(g.two, n)),),
              {0: 0, 1: 1}.get, c="sqrt", lanes="cg_sqrt", is_arithmetic=True, latency=19, weight=4,
              sign="not negative", inverse=lambda g, level: g.const(level * level),
-             slope=lambda v, a: 1 / (2 * abs(v)) if v else 1),
+             slope=lambda v, a: 1 / (2 * abs(v) + (v == 0))),
     Function("exp", sp.exp, math.exp, np.exp, mp.exp, (lambda g, n, a: n,), {0: 1}.get,
              sign="positive", inverse=lambda g, level: g.call("log", g.const(level)),
              by_exp=lambda exp, a: exp(a), slope=lambda v, a: abs(v)),

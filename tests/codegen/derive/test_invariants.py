@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import sympy as sp
 
 import chaplygin as cg
 from chaplygin.api.equations import Equations
+from chaplygin.codegen.derive import conservation
 
 M, R, G, OM = cg.parameters("m R g Om", positive=True)
 
@@ -42,6 +45,20 @@ def test_heavy_top_energy_and_norm_of_the_quaternion() -> None:
     )
     assert sp.simplify(sp.expand(eqs.invariants["momentum_1"] / moment)).is_number
     assert not any(name.startswith("p_") for name in found(eqs))
+
+
+def test_derivatives_are_taken_at_all_points_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what seems to vanish is looked at point by point, by mpmath."""
+    precise: list[bool] = []
+    scaled = conservation.evaluate_with_scale
+
+    def watched(g: Any, roots: Any, at: Any, exactly: bool, *rest: Any, **more: Any) -> Any:
+        precise.append(exactly)
+        return scaled(g, roots, at, exactly, *rest, **more)
+
+    monkeypatch.setattr(conservation, "evaluate_with_scale", watched)
+    assert "momentum_1" in found(cg.example("heavy_top").system.equations("poincare"))
+    assert set(precise) == {True}
 
 
 def test_a_symmetric_top_keeps_its_spin() -> None:

@@ -8,17 +8,21 @@ the same.
 
 from __future__ import annotations
 
+import random
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 import sympy as sp
+from mpmath import mp, mpf
 from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.codegen.derive.invariants import find
+from chaplygin.codegen.graph import evaluate
 from chaplygin.codegen.graph.from_sympy import Lowering
 from chaplygin.codegen.graph.graph import Graph
 from chaplygin.codegen.graph.to_sympy import expressions
@@ -484,6 +488,45 @@ def test_vanishing_is_seen_to_the_smallest_term() -> None:
     ]:
         g, roots = nodes(e)
         assert vanish(g, roots, points) is zero, e
+
+
+def test_digits_between_terms_are_seen_by_floats_where_these_hold_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """10^30 and 10^-30 are 60 digits apart; of x - x (1 + 10^-25) floats see nothing, so it counts as 10^-30 x."""
+    precise: list[bool] = []
+    functions = evaluate._functions
+    monkeypatch.setattr(evaluate, "_functions", lambda p: precise.append(p) or functions(p))
+
+    def digits(e: sp.Expr, value: float) -> float:
+        g, roots = nodes(e)
+        with mp.workdps(85):
+            return evaluate.digits_to_see(g, roots, {"x": mpf(value)}, 1.0)
+
+    assert 60 <= digits(x**10 + x**-10, 1000.0) < 62
+    assert 25 <= digits(x - x * (1 + sp.Rational(1, 10**25)), 3.0) < 32
+    assert precise == [False, False]
+    assert 2400 <= digits(x**400 + x**-400, 1000.0) < 2404
+    assert precise[-1]
+
+
+def test_exponentials_are_shrunk_by_their_arguments_alone() -> None:
+    g, roots = nodes(sp.exp(1000 * x) + sp.sqrt(y))
+    assert 1 < 1000 * evaluate.shrinking(g, roots, {"x": 1.0}) <= 20  # without y
+
+
+def test_values_at_many_points_have_the_scales_of_each() -> None:
+    e = If((sp.exp(x) / y, x > y), (sp.sqrt(y) - x * sp.cos(x * y) ** 3, True)) + sp.atan2(x, y) * sp.tan(y)
+    g, roots = nodes(e)
+    draw = random.Random(3)
+    points = [{"x": draw.uniform(-2, 2), "y": draw.uniform(0.1, 2)} for _ in range(20)]
+    shrinks = [draw.uniform(0.5, 1) for _ in points]
+    at = {name: np.array([p[name] for p in points]) for name in "xy"}
+    sizes = {"x": np.full(20, 0.7)}
+    values, scales = evaluate.evaluate_many(g, roots, at, sizes, np.array(shrinks), scaled=True)
+    for i, (point, shrink) in enumerate(zip(points, shrinks, strict=True)):
+        (wanted,) = evaluate.evaluate_with_scale(g, roots, point, False, {"x": 0.7}, shrink)
+        assert (values[0][i], scales[0][i]) == pytest.approx(wanted, rel=1e-12)
 
 
 CATALOGUE = {
