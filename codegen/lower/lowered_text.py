@@ -7,7 +7,6 @@ model and of its kernels. Both are JSON.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
@@ -25,10 +24,9 @@ def lowered_text(program: Lowered) -> str:
     g = program.graph
     nodes = [[op, str(g.value[Node(n)])] if op in LEAVES else [op, *g.args[n]] for n, op in enumerate(g.op)]
     facts: dict[str, Any] = {name: getattr(program, name) for name in (*_PLAIN, *_VARIABLES)}
-    for name in ("table", "events", "contacts"):
-        facts[name] = [asdict(entry) for entry in getattr(program, name)]
-    facts["kernels"] = [asdict(kernel) for kernel in program.kernels.values()]
-    return "\n".join(json.dumps(part, separators=(",", ":")) for part in (nodes, facts)) + "\n"
+    facts |= {name: getattr(program, name) for name in ("table", "events", "contacts")}
+    facts["kernels"] = [*program.kernels.values()]
+    return "\n".join(json.dumps(part, separators=(",", ":"), default=vars) for part in (nodes, facts)) + "\n"
 
 
 def read_lowered(text: str) -> Lowered:
