@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -32,9 +33,12 @@ def _lowered(eqs: EquationNodes, dynamics: Dynamics) -> Lowered:
     made: dict[str, Kernel] = {}
     for row, make in kernels.KERNELS.items():
         directions = len(eqs.states) if row.takes == "direction" else 0
-        for kernel in make(dynamics):
-            checked = with_needed_checks(eqs.graph, kernel)
-            made[kernel.name] = replace(checked, takes=row.takes, directions=directions, effort=row.effort)
+        with stage("lower", f"{system.name}, {eqs.form}: {row.name}", logging.DEBUG):
+            for kernel in make(dynamics):
+                checked = with_needed_checks(eqs.graph, kernel)
+                made[kernel.name] = replace(
+                    checked, takes=row.takes, directions=directions, effort=row.effort
+                )
     return Lowered(
         **given(eqs),
         digest=program_digest(system.digest, eqs.form, sorted(eqs.options.items())),

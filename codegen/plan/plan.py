@@ -140,6 +140,8 @@ def _ordered(g: Graph, part: Part, options: LoweringOptions, watch: Watch) -> Sc
 
 def _through(passes: tuple[Pass, ...], g: Graph, part: Part, options: LoweringOptions, watch: Watch) -> Part:
     for each in passes:
-        before, part = part, each.change(g, part, options)
+        before = part
+        with stage(each.name, part.kernel.name, logging.DEBUG):
+            part = each.change(g, before, options)
         watch(each, before, part)
     return part

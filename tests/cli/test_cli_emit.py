@@ -47,11 +47,16 @@ def test_show_of_a_large_system_is_short(capsys: Captured) -> None:
 
 def test_show_passes(capsys: Captured) -> None:
     """The heavy top's right-hand side takes 54 operations (see test_arrange.py) before products and sums are fused."""
-    title, head, *rows = output(capsys, "show", "heavy_top", "--passes").splitlines()
-    assert title == "heavy_top, poincare: the operations of one call after each pass"
+    title, head, *rows, seconds = output(capsys, "show", "heavy_top", "--passes").splitlines()
+    assert title == "heavy_top, poincare: the operations of one call after each pass, and what it took"
     assert head.split() == ["kernel", "lowered", "arrange", "hoist", "fuse"]
     counts = {row.split()[0]: [int(n) for n in row.split()[1:]] for row in rows}
     assert counts["rhs"][2] == 54
+    word, *took = seconds.split()
+    assert word == "seconds"
+    assert all(re.fullmatch(r"\d+\.\d\d", t) for t in took)
+    assert len(took) == 4
+    assert float(took[1]) > 0  # many choices are tried
     assert all(row == sorted(row, reverse=True) for row in counts.values())
     found = json.loads(output(capsys, "show", "heavy_top", "--passes", "--json"))
     assert [n for _, n in found["rhs"]] == counts["rhs"]

@@ -1,7 +1,8 @@
-"""The operations of kernels, counted after each pass and without emitting them."""
+"""The operations of kernels, counted after each pass and without emitting them, and the time that passes take."""
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from dataclasses import replace
 
@@ -15,17 +16,26 @@ from chaplygin.codegen.plan.plan import plan
 from chaplygin.codegen.plan.statements import Counts
 
 
-def operations_by_pass(eqs: EquationNodes) -> dict[str, dict[Pass | None, int]]:
+def operations_by_pass(
+    eqs: EquationNodes,
+) -> tuple[dict[str, dict[Pass | None, int]], dict[Pass | None, float]]:
     """The operations of one call of each kernel, as lowered (None) and after each pass that concerns it.
 
-    Those of a kernel of loops are added up over the calls of its templates.
+    Those of a kernel of loops are added up over the calls of its templates. Then the seconds that each pass took, and
+    lowering (None), for all kernels together.
     """
+    begin = time.perf_counter()
     program = lower(eqs)
+    seconds: defaultdict[Pass | None, float] = defaultdict(float, {None: time.perf_counter() - begin})
     counts: defaultdict[str, defaultdict[Pass | None, int]] = defaultdict(lambda: defaultdict(int))
+    begin = time.perf_counter()
 
     def watch(each: Pass, before: Part, after: Part) -> None:
+        nonlocal begin
+        seconds[each] += time.perf_counter() - begin
         now = replace(after, counts=None)  # a multiply-add is one operation
         counts[after.kernel.name][each] += after.times * counted(program.graph, now).operations
+        begin = time.perf_counter()
 
     made = plan(program, watch=watch)
     found: dict[str, dict[Pass | None, int]] = {}
@@ -34,7 +44,7 @@ def operations_by_pass(eqs: EquationNodes) -> dict[str, dict[Pass | None, int]]:
         first = count(program.graph, kernel)
         found[name] = {None: first.operations + first.hoisted}
         found[name] |= {each: counts[name][each] for each in passes}
-    return found
+    return found, seconds
 
 
 def derived_counts(eqs: EquationNodes) -> Counts:

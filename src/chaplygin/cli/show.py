@@ -63,8 +63,11 @@ def show(arguments: Namespace) -> int:
 
 
 def _print_passes(found: subject.Subject, equations: Equations, as_json: bool) -> None:
-    """The operations of one call of each kernel after each pass; kernels of loops come first through others."""
-    counts = api.operations_by_pass(equations.nodes)
+    """The operations of one call of each kernel after each pass; kernels of loops come first through others.
+
+    Below them, what each pass took for all kernels together.
+    """
+    counts, seconds = api.operations_by_pass(equations.nodes)
     every = max(map(list, counts.values()), key=len)  # those of a kernel of loops, if there is one
     names = ["lowered" if each is None else each.name for each in every]
     if as_json:
@@ -76,7 +79,8 @@ def _print_passes(found: subject.Subject, equations: Equations, as_json: bool) -
         )
         return
     rows = [(kernel, *(str(row.get(each, "")) for each in every)) for kernel, row in counts.items()]
-    print(f"{found.label}, {equations.form}: the operations of one call after each pass")
+    rows.append(("seconds", *(f"{seconds[each]:.2f}" for each in every)))
+    print(f"{found.label}, {equations.form}: the operations of one call after each pass, and what it took")
     print(table([("kernel", *names), *rows], right=range(1, len(every) + 1)))
 
 
