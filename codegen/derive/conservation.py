@@ -59,8 +59,7 @@ def conserved(
     kept: set[int] = set()
     for some, given in ((dynamic, needed), (found.keys() - dynamic, [])):
         near = eqs.points(given, 3) if some else []
-        some_slopes = [found[i] for i in sorted(some)]
-        moving = _not_small(*along(g, some_slopes, given, _unknowns(eqs, given), near, [1.0] * len(near)))
+        moving = _not_small(*along(g, [found[i] for i in sorted(some)], given, _unknowns(eqs, given), near))
         left = [i for i, moves in zip(sorted(some), moving, strict=True) if proved[i] or not moves]
         if left:
             examination = Examination(eqs, [found[i] for i in left], given, said, near)
@@ -236,14 +235,14 @@ class Examination:
         needed: Sequence[Node],
         completing: Sequence[Node],
         points: Sequence[Mapping[str, float]],
-    ) -> tuple[Any, Any]:
+    ) -> Any:
         """Derivatives (n, N) at those of the points that can be completed, and the sizes of their terms, by floats."""
-        g, roots = self.graph, [*slopes, *needed, *completing]
-        exponential = exponentials(g, roots)
+        g = self.graph
+        inside = exponentials(g, [*slopes, *needed, *completing])
         places, shrinks = [], []
         for point in points:
             with suppress(*FAILURES):
-                shrink = shrinking(g, roots, point) if exponential else 1.0
+                shrink = shrinking(g, inside, point)
                 at = self.eqs.completed(g, completing, point, False, shrink)
                 places.append({name: float(v) for name, v in at.items()})
                 shrinks.append(shrink)
@@ -252,9 +251,9 @@ class Examination:
     def rows(self, points: Sequence[Mapping[str, float]]) -> Iterator[list[list[float]]]:
         """A row of derivatives at every point at which they are defined: as they are, then on each branch."""
         g = self.graph
-        yield _finite(along(g, self.slopes, self.needed, self.unknown, points, [1.0] * len(points)))
+        yield _finite(along(g, self.slopes, self.needed, self.unknown, points)[0])
         for branch in branches(g, self.roots) or [Branch((), self.roots)]:
-            yield _finite(self._along(*self._parts(branch.nodes), points))
+            yield _finite(self._along(*self._parts(branch.nodes), points)[0])
 
     def is_continuous(self, node: Node) -> bool:
         """Whether a node has equal values on both sides of every border between branches."""
@@ -282,8 +281,8 @@ def along(
     needed: Sequence[Node],
     k: int,
     points: Sequence[Mapping[str, float]],
-    shrinks: Sequence[float],
-) -> tuple[Any, Any]:
+    shrinks: Sequence[float] = (1.0,),
+) -> Any:
     """Values (n, N) at N points of derivatives that contain accelerations as symbols, and the sizes of their terms.
 
     By floats; NaN where they are undefined. `needed` contains the lower triangle by rows of a symmetric matrix (M, or M
@@ -292,7 +291,7 @@ def along(
     if not points:
         return np.empty((len(wanted), 0)), np.empty((len(wanted), 0))
     at = {name: np.array([p[name] for p in points]) for name in points[0]}
-    values, sizes = evaluate_many(g, needed, at, None, np.array(shrinks), scaled=True)
+    values, sizes = evaluate_many(g, needed, at, {}, np.array(shrinks))
     acceleration, spread = values[len(values) - k :].T[..., None], sizes[len(sizes) - k :].T[..., None]
     if len(needed) > k:
         rows, row_sizes = (np.moveaxis(np.array(_square(list(of), k)), 2, 0) for of in (values, sizes))
@@ -304,8 +303,7 @@ def along(
         spread = np.abs(inverse) @ (spread + row_sizes @ np.abs(acceleration))
     names = [f"{_ACCELERATION}{i}" for i in range(k)]
     at |= dict(zip(names, acceleration[..., 0].T, strict=True))
-    spreads = dict(zip(names, spread[..., 0].T, strict=True))
-    return tuple(evaluate_many(g, wanted, at, spreads, np.array(shrinks), scaled=True))
+    return evaluate_many(g, wanted, at, dict(zip(names, spread[..., 0].T, strict=True)), np.array(shrinks))
 
 
 def along_precisely(
@@ -328,9 +326,9 @@ def along_precisely(
     return evaluate_with_scale(g, wanted, at, True, dict(zip(names, spread, strict=True)), shrink)
 
 
-def _finite(found: tuple[Any, Any]) -> list[list[float]]:
+def _finite(values: Any) -> list[list[float]]:
     """Rows of values, one for each point at which all of them are finite."""
-    return [list(map(float, row)) for row in found[0].T if np.isfinite(row).all()]
+    return [list(map(float, row)) for row in values.T if np.isfinite(row).all()]
 
 
 def _square(lower: Sequence[Any], k: int) -> list[list[Any]]:

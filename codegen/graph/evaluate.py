@@ -114,16 +114,11 @@ def evaluate(
 
 
 def evaluate_many(
-    g: Graph,
-    roots: Sequence[Node],
-    values: Mapping[str, Any],
-    sizes: Mapping[str, Any] | None = None,
-    shrink: Any = 1.0,
-    scaled: bool = False,
+    g: Graph, roots: Sequence[Node], values: Mapping[str, Any], sizes: Any = None, shrink: Any = 1.0
 ) -> Any:
     """The values (R, N) of the roots at N points, with variables given as arrays (N,) or numbers; NaN where undefined.
 
-    With `scaled` also their scales, see `evaluate_with_scale`.
+    With `sizes`, which may be empty, also their scales: see `evaluate_with_scale`.
     """
     found: dict[Node, Any] = {}
     shape = np.broadcast_shapes(*(np.shape(v) for v in values.values()))
@@ -141,10 +136,10 @@ def evaluate_many(
                 found[node] = np.where(*args)
             else:
                 found[node] = _ARRAYS.get(op, _SHARED[op])(*args)
-        both = [found, _scales(g, found, sizes)] if scaled else [found]
+        both = [found] if sizes is None else [found, _scales(g, found, sizes)]
     rows = ([np.broadcast_to(np.asarray(of[r], float), shape) for r in roots] for of in both)
     made = [np.array(each).reshape(len(roots), *shape) for each in rows]
-    return made if scaled else made[0]
+    return made[0] if sizes is None else made
 
 
 def exponentials(g: Graph, roots: Sequence[Node]) -> list[Node]:
@@ -198,11 +193,7 @@ def digits_to_see(g: Graph, roots: Sequence[Node], values: Mapping[str, Any], sh
         sizes = [abs(v) if abs(v) > 1e-10 * scale[n] else 1e-30 * scale[n] for n, v in found.items()]
     except (ArithmeticError, ValueError, TypeError):
         scale = _rough_scales(g, found := _values(g, roots, values, True, shrink), None)
-        sizes = [
-            abs(v) if abs(v) > mpf("1e-30") * scale[n] else 0
-            for n, v in found.items()
-            if not isinstance(v, bool)
-        ]
+        sizes = [abs(v) for n, v in found.items() if not isinstance(v, bool) and abs(v) > 1e-30 * scale[n]]
     if not any(sizes):
         return 0.0
     largest = max([*sizes, *(scale[r] for r in roots)])

@@ -523,7 +523,7 @@ def test_values_at_many_points_have_the_scales_of_each() -> None:
     shrinks = [draw.uniform(0.5, 1) for _ in points]
     at = {name: np.array([p[name] for p in points]) for name in "xy"}
     sizes = {"x": np.full(20, 0.7)}
-    values, scales = evaluate.evaluate_many(g, roots, at, sizes, np.array(shrinks), scaled=True)
+    values, scales = evaluate.evaluate_many(g, roots, at, sizes, np.array(shrinks))
     for i, (point, shrink) in enumerate(zip(points, shrinks, strict=True)):
         (wanted,) = evaluate.evaluate_with_scale(g, roots, point, False, {"x": 0.7}, shrink)
         assert (values[0][i], scales[0][i]) == pytest.approx(wanted, rel=1e-12)
