@@ -162,3 +162,18 @@ def test_the_independent_variable_has_a_name() -> None:
         for model in (equations.compile(), python_model(equations.program, quiet=True)):
             assert model.independent == (along or "t")
             assert model.along == along
+
+
+def test_a_jacobian_is_given_up_where_it_becomes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The waist of the arm has no effect; the columns of two more joints have more than 4000 operations."""
+    taken: list[Any] = []
+    variation = Dynamics.variation
+
+    def counted(d: Dynamics, direction: Any, solves: Any) -> Any:
+        taken.append(direction)
+        return variation(d, direction, solves)
+
+    d = Dynamics(cg.example("robot_arm").system.equations("lagrange").nodes, tuple)
+    monkeypatch.setattr(Dynamics, "variation", counted)
+    assert not list(kernels.jacobian(d))
+    assert len(taken) == 3
