@@ -24,6 +24,7 @@ static size_t cg_block_layout(cg_run_t *run, char *base, const cg_model_t *model
     run->u = cg_take(base, &offset, run->n_u);
     run->u_time = (cg_time_t *)cg_take_bytes(base, &offset, sizeof(cg_time_t) * (size_t)run->n_u);
     run->u_value = cg_take(base, &offset, run->n_u);
+    run->knots = (int64_t *)cg_take_bytes(base, &offset, sizeof(int64_t) * (size_t)run->n_u);
     run->u_slope = cg_take(base, &offset, run->n_u);
     run->u_curve = cg_take(base, &offset, CG_CURVE * run->n_u);
     const size_t rated = (size_t)(cg_evaluate_rated(model) ? model->n_inputs : 0);
@@ -127,6 +128,7 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
     run->rhs = model->rhs;
     run->step = found.step;
     run->dense = found.dense;
+    run->pass = cg_evaluate_pass;
     run->explicit_step = explicit_method.step;
     run->explicit_dense = explicit_method.dense;
     cg_block_set_sizes(run, model, &found.info);
@@ -247,6 +249,7 @@ int cg_run_restore(cg_run_t *run, const void *saved, size_t size)
     whole.rhs = run->rhs;
     whole.step = run->step;
     whole.dense = run->dense;
+    whole.pass = run->pass;
     whole.input_fn = run->input_fn;
     whole.input_context = run->input_context;
     whole.signals = run->signals;

@@ -17,10 +17,7 @@ static void cg_driver_forget_point(cg_run_t *run)
 /* Input i follows a segment from now on. */
 static void cg_driver_put_segment(cg_run_t *run, int32_t i, const cg_segment_t *segment)
 {
-    run->u_time[i] = segment->time;
-    run->u_value[i] = segment->c[0];
-    run->u_slope[i] = segment->c[1];
-    memcpy(run->u_curve + (ptrdiff_t)CG_CURVE * i, segment->c + 1, CG_CURVE * sizeof *segment->c);
+    cg_evaluate_put_segment(run, i, segment);
     for (int k = 1; k <= CG_CURVE; k++) {
         run->input_kind |= segment->c[k] != 0.0 ? CG_INPUT_MOVES : 0;
     }
@@ -40,9 +37,13 @@ cg_time_t cg_driver_segment(cg_run_t *run, cg_time_t t)
             run->input_kind |= CG_INPUT_MOVES; /* it goes on as it was set */
         } else if (signal->kind == CG_SIGNAL_POLYNOMIAL) {
             cg_segment_t segment;
-            int64_t before = 0;
-            t_stop = cg_evaluate_segment(signal, run->row, t, run->direction, t_stop, &before, &segment);
+            const cg_time_t end = cg_evaluate_segment(signal, run->row, t, run->direction, t_stop, &run->knots[i], &segment);
             cg_driver_put_segment(run, i, &segment);
+            if (run->passes) {
+                run->input_kind |= CG_INPUT_MOVES; /* from one segment to the next */
+            } else {
+                t_stop = end;
+            }
             run->u[i] = run->u_value[i];
             cg_driver_forget_point(run);
         }

@@ -59,19 +59,30 @@ int cg_evaluate_rated(const cg_model_t *model)
     return 0;
 }
 
-/* The coefficients c of the piece from knot i on, with `value` at it and at the next one, after a time h; 0: it is constant. */
-static void cg_evaluate_join(const double *value, int32_t n, double h, double *c)
+/* Writes the coefficients of a piece: with `joined` those that lead over a time h to the next knot, or if that is 0 nowhere. */
+static void cg_evaluate_piece(const cg_signal_t *signal, const double *value, double h, double *c)
 {
-    c[0] = value[0];
-    if (h > 0.0) {
+    const int32_t n = signal->joined ? signal->n_powers / 2 : signal->n_powers;
+    for (int32_t k = 0; k <= CG_CURVE; k++) {
+        c[k] = k < n ? value[k] : 0.0;
+    }
+    if (signal->joined && h > 0.0) {
         const double m = (value[n] - value[0]) / h;
-        c[1] = m;
-        if (n > 1) { /* with slopes */
+        if (n == 1) {
+            c[1] = m;
+        } else { /* with slopes */
             const double twist = (value[1] + value[3] - 2.0 * m) / h;
-            c[1] = value[1];
             c[2] = (m - value[1]) / h - twist;
             c[3] = twist / h;
         }
+    } else if (signal->joined) {
+        c[1] = 0.0;
+    }
+    for (int32_t order = 0; order < signal->order; order++) {
+        for (int32_t k = 0; k < CG_CURVE; k++) {
+            c[k] = (double)(k + 1) * c[k + 1];
+        }
+        c[CG_CURVE] = 0.0;
     }
 }
 
@@ -82,26 +93,37 @@ cg_time_t cg_evaluate_segment(const cg_signal_t *signal, int64_t row, cg_time_t 
     const int64_t first = after > 0 ? after - 1 : 0;
     const int64_t knot = direction > 0.0 ? after : after - 1;
     const int32_t n_given = signal->joined ? signal->n_powers / 2 : signal->n_powers;
-    const double *const value = signal->value + signal->row * row + n_given * first;
+    const int joins = signal->joined && after > 0 && after < signal->n;
     *before = after;
-    memset(segment, 0, sizeof *segment);
     segment->time = signal->t[first];
-    if (signal->joined) {
-        const int inner = after > 0 && after < signal->n;
-        cg_evaluate_join(value, n_given, inner ? cg_time_span(signal->t[first], signal->t[after]) : 0.0, segment->c);
-    } else {
-        for (int32_t k = 0; k < n_given; k++) {
-            segment->c[k] = value[k];
-        }
-    }
-    for (int32_t order = 0; order < signal->order; order++) {
-        for (int32_t k = 0; k < CG_CURVE; k++) {
-            segment->c[k] = (double)(k + 1) * segment->c[k + 1];
-        }
-        segment->c[CG_CURVE] = 0.0;
-    }
+    cg_evaluate_piece(signal, signal->value + signal->row * row + n_given * first,
+                      joins ? cg_time_span(signal->t[first], signal->t[after]) : 0.0, segment->c);
     const int inside = knot >= 0 && knot < signal->n && direction * cg_time_span(signal->t[knot], t_stop) > 0.0;
     return inside ? signal->t[knot] : t_stop;
+}
+
+void cg_evaluate_put_segment(const cg_run_t *run, int32_t i, const cg_segment_t *segment)
+{
+    run->u_time[i] = segment->time;
+    run->u_value[i] = segment->c[0];
+    run->u_slope[i] = segment->c[1];
+    memcpy(run->u_curve + (ptrdiff_t)CG_CURVE * i, segment->c + 1, CG_CURVE * sizeof *segment->c);
+}
+
+void cg_evaluate_pass(const cg_run_t *run, double t)
+{
+    const cg_time_t now = cg_time_outside(run, t);
+    for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
+        const cg_signal_t *const signal = &run->signals[i];
+        const int64_t k = run->knots[i];
+        if (signal->kind == CG_SIGNAL_POLYNOMIAL
+            && (k < 0 || k > signal->n || (k > 0 && !cg_evaluate_is_before(signal, k - 1, now, run->direction))
+                || (k < signal->n && cg_evaluate_is_before(signal, k, now, run->direction)))) {
+            cg_segment_t segment;
+            cg_evaluate_segment(signal, run->row, now, run->direction, run->t_end, &run->knots[i], &segment);
+            cg_evaluate_put_segment(run, i, &segment);
+        }
+    }
 }
 
 void cg_evaluate_moving(const cg_model_t *model, int32_t i, cg_time_t t, const double *u, ptrdiff_t apart,

@@ -27,6 +27,10 @@ int cg_evaluate_rated(const cg_model_t *model); /* whether an input is the rate 
 cg_time_t cg_evaluate_segment(const cg_signal_t *signal, int64_t row, cg_time_t t, double direction, cg_time_t t_stop,
                               int64_t *before, cg_segment_t *segment);
 
+/* Input i follows a segment from now on. */
+void cg_evaluate_put_segment(const cg_run_t *run, int32_t i, const cg_segment_t *segment);
+void cg_evaluate_pass(const cg_run_t *run, double t); /* see cg_run_t */
+
 /* The segment from t on of input i, which is MOVING: its value and its rates are in u, `apart` from one another. */
 void cg_evaluate_moving(const cg_model_t *model, int32_t i, cg_time_t t, const double *u, ptrdiff_t apart,
                         cg_segment_t *segment);

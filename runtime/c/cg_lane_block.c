@@ -121,6 +121,8 @@ static size_t cg_lane_block_layout(cg_lanes_run_t *run, char *base)
     run->u_seen = cg_take(base, &offset, run->n_u * lanes);
     run->widest = cg_take(base, &offset, lanes);
     run->t_old = cg_take(base, &offset, lanes);
+    run->u_from = cg_take(base, &offset, lanes);
+    run->u_until = cg_take(base, &offset, lanes);
     run->failed = (int64_t *)(void *)cg_take(base, &offset, lanes);
     run->failed_at = (int64_t *)(void *)cg_take(base, &offset, lanes);
     cg_lane_block_layout_carried(run, base, &offset);

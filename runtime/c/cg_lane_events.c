@@ -35,6 +35,7 @@ int cg_lane_events_configure(cg_lanes_run_t *run, const cg_run_t *options)
     cg_run_t *const single = run->single;
     const size_t bytes = sizeof(double) * (size_t)run->n_observed;
     single->signals = options->signals;
+    single->passes = options->passes && !run->adaptive;
     single->stop = options->stop;
     single->max_steps = options->max_steps;
     single->rtol = options->rtol;
@@ -65,7 +66,7 @@ typedef struct cg_twin {
     int32_t rows;
 } cg_twin_t;
 
-enum { TWINS = 10 };
+enum { TWINS = 11 };
 
 static void cg_lane_events_twins(const cg_lanes_run_t *run, cg_twin_t *twins)
 {
@@ -80,7 +81,8 @@ static void cg_lane_events_twins(const cg_lanes_run_t *run, cg_twin_t *twins)
         {single->u, run->u, run->n_u},
         {single->u_time, run->u_time, run->n_u},
         {single->u_value, run->u_value, run->n_u},
-        {single->u_curve, run->u_curve, CG_CURVE * run->n_u}};
+        {single->u_curve, run->u_curve, CG_CURVE * run->n_u},
+        {(double *)(void *)single->knots, (double *)(void *)run->knots, run->n_u}};
     memcpy(twins, all, sizeof all);
 }
 
@@ -135,6 +137,7 @@ static void cg_lane_events_put_back(cg_lanes_run_t *run, int32_t lane, int statu
     cg_gather(run->end + lane, run->lanes, detector->end, 1, run->n_observed);
     cg_gather(run->scale + lane, run->lanes, detector->scale, 1, run->n_observed);
     run->have_end[lane] = detector->have_end ? -1 : 0;
+    run->u_from[lane] = HUGE_VAL; /* its segments are to be found */
     run->t[lane] = single->t;
     run->t_old[lane] = single->t_old;
     run->t_stop[lane] = single->t_stop;

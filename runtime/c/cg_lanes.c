@@ -34,7 +34,21 @@ typedef struct cg_group {
     cg_progress_t *progress; /* in the cursor */
 } cg_group_t;
 
-void cg_lanes_put_segment(cg_lanes_run_t *run, int32_t lane, int32_t i, const cg_segment_t *segment)
+/* The lowest of the bits, of which there are some. */
+static inline int32_t cg_lanes_lowest(uint32_t bits)
+{
+#ifdef __GNUC__
+    return __builtin_ctz(bits);
+#else
+    int32_t lane = 0;
+    while (!(bits >> lane & 1u)) {
+        lane++;
+    }
+    return lane;
+#endif
+}
+
+void cg_lanes_put_segment(const cg_lanes_run_t *run, int32_t lane, int32_t i, const cg_segment_t *segment)
 {
     const int64_t lanes = run->lanes, at = i * lanes + lane;
     run->u_time[at] = segment->time;
@@ -44,30 +58,85 @@ void cg_lanes_put_segment(cg_lanes_run_t *run, int32_t lane, int32_t i, const cg
     }
 }
 
-/* Sets the inputs of a lane from its time on, and its next t_stop. */
-static void cg_lanes_segment(cg_lanes_run_t *run, int32_t lane)
+/* Brings a sampled input of some lanes into the segment of the time t [lanes]; what has the same segment is found once. */
+static void cg_lanes_enter_input(const cg_lanes_run_t *run, int32_t i, uint32_t bits, const double *t)
 {
-    const int32_t lanes = run->lanes;
-    run->t_stop[lane] = run->t_end;
+    const cg_signal_t *const signal = &run->signals[i];
+    int64_t *const knots = run->knots + (int64_t)i * run->lanes;
+    const int64_t ahead = run->direction > 0.0 ? 1 : 0;
+    cg_segment_t segment = {0};
+    double from = -HUGE_VAL, until = HUGE_VAL;
+    int32_t known = -1; /* the lane that has this segment */
+    for (uint32_t left = bits; left != 0u; left &= left - 1u) {
+        const int32_t lane = cg_lanes_lowest(left);
+        const int same = known >= 0 && t[lane] == t[known];
+        if (same) {
+            knots[lane] = knots[known];
+        }
+        if (!same || signal->row != 0) {
+            knots[lane] -= same ? 2 * ahead - 1 : 0; /* as if it came from the one before */
+            cg_evaluate_segment(signal, run->row[lane], t[lane], run->direction, run->t_end, &knots[lane], &segment);
+            const int64_t next = knots[lane] + ahead - 1, last = knots[lane] - ahead;
+            until = next >= 0 && next < signal->n ? run->direction * signal->t[next] : HUGE_VAL;
+            from = last >= 0 && last < signal->n ? run->direction * signal->t[last] : -HUGE_VAL;
+            known = lane;
+        }
+        cg_lanes_put_segment(run, lane, i, &segment);
+        run->u_until[lane] = cg_smaller(run->u_until[lane], until);
+        run->u_from[lane] = cg_larger(run->u_from[lane], from);
+    }
+}
+
+/* Brings the sampled inputs of some lanes into the segments of the times t [lanes]. */
+static void cg_lanes_enter(const cg_lanes_run_t *run, uint32_t bits, const double *t)
+{
+    for (uint32_t left = bits; left != 0u; left &= left - 1u) {
+        const int32_t lane = cg_lanes_lowest(left);
+        run->u_from[lane] = -HUGE_VAL;
+        run->u_until[lane] = HUGE_VAL;
+    }
     for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
-        const cg_signal_t *const signal = &run->signals[i];
-        if (signal->kind == CG_SIGNAL_POLYNOMIAL) {
-            cg_segment_t segment;
-            run->t_stop[lane] = cg_evaluate_segment(signal, run->row[lane], run->t[lane], run->direction, run->t_stop[lane],
-                                                    &run->knots[(int64_t)i * lanes + lane], &segment);
-            cg_lanes_put_segment(run, lane, i, &segment);
-            run->u[(int64_t)i * lanes + lane] = segment.c[0];
-            run->fresh[lane] = -1;
-        } else if (signal->kind == CG_SIGNAL_MOVING && run->n_trials[lane] == 0) { /* a trajectory begins */
-            cg_segment_t segment;
-            cg_evaluate_moving(run->model, i, run->t[lane], run->u + lane, lanes, &segment);
-            cg_lanes_put_segment(run, lane, i, &segment);
+        if (run->signals[i].kind == CG_SIGNAL_POLYNOMIAL) {
+            cg_lanes_enter_input(run, i, bits, t);
         }
     }
-    run->t_anchor[lane] = run->t[lane];
-    run->n_anchor[lane] = 0.0;
-    if (run->watched) {
-        run->have_end[lane] = 0; /* an input may have jumped */
+}
+
+/* The `pass` of cg_lanes_run_t. */
+static void cg_lanes_pass(const cg_lanes_run_t *run, const double *t)
+{
+    uint32_t bits = 0u;
+    for (int32_t lane = 0; lane < run->lanes; lane++) {
+        const double now = run->direction * t[lane];
+        bits |= run->u_from[lane] <= now && now < run->u_until[lane] ? 0u : 1u << lane;
+    }
+    cg_lanes_enter(run, bits, t);
+}
+
+/* Sets the inputs of some lanes from their times on, and their next t_stop. */
+static void cg_lanes_segments(cg_lanes_run_t *run, uint32_t bits)
+{
+    const int32_t lanes = run->lanes;
+    cg_lanes_enter(run, bits, run->t);
+    for (uint32_t left = bits; left != 0u; left &= left - 1u) {
+        const int32_t lane = cg_lanes_lowest(left);
+        const int first = run->pass == NULL && run->u_until[lane] < run->direction * run->t_end;
+        run->t_stop[lane] = first ? run->direction * run->u_until[lane] : run->t_end;
+        for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
+            if (run->signals[i].kind == CG_SIGNAL_POLYNOMIAL) {
+                run->u[(int64_t)i * lanes + lane] = run->u_value[(int64_t)i * lanes + lane];
+                run->fresh[lane] = -1;
+            } else if (run->signals[i].kind == CG_SIGNAL_MOVING && run->n_trials[lane] == 0) { /* a trajectory begins */
+                cg_segment_t segment;
+                cg_evaluate_moving(run->model, i, run->t[lane], run->u + lane, lanes, &segment);
+                cg_lanes_put_segment(run, lane, i, &segment);
+            }
+        }
+        run->t_anchor[lane] = run->t[lane];
+        run->n_anchor[lane] = 0.0;
+        if (run->watched) {
+            run->have_end[lane] = 0; /* an input may have jumped */
+        }
     }
 }
 
@@ -150,7 +219,7 @@ static void cg_lanes_group_load(cg_group_t *group, int64_t first, int32_t count)
         if (lane < count && run->status[lane] != CG_NONFINITE) {
             regular |= 1u << lane;
             run->row[lane] = first + lane;
-            cg_lanes_segment(run, lane);
+            cg_lanes_segments(run, 1u << lane);
             if (run->watched && run->status[lane] == CG_OK && cg_lane_events_begin(ensemble, first + lane, run, lane) != CG_OK) {
                 regular &= ~(1u << lane);
             }
@@ -188,6 +257,7 @@ static void cg_lanes_copy(cg_lanes_run_t *run, int32_t lane, const cg_lanes_run_
     cg_lanes_carry(run->start + lane, source->start + from, lanes, run->n_start);
     cg_lanes_carry(run->carried + lane, source->carried + from, lanes, run->n_carried);
     run->t_old[lane] = run->t[lane];
+    run->u_from[lane] = HUGE_VAL; /* its segments are to be found */
     for (int a = 0; run->watched && a < 3; a++) {
         cg_lanes_carry(watched[a] + lane, watched_of[a] + from, lanes, run->n_observed);
     }
@@ -195,20 +265,6 @@ static void cg_lanes_copy(cg_lanes_run_t *run, int32_t lane, const cg_lanes_run_
         run->have_end[lane] = source->have_end[from];
         run->landing[lane] = 0;
     }
-}
-
-/* The lowest of the bits, of which there are some. */
-static inline int32_t cg_lanes_lowest(uint32_t bits)
-{
-#ifdef __GNUC__
-    return __builtin_ctz(bits);
-#else
-    int32_t lane = 0;
-    while (!(bits >> lane & 1u)) {
-        lane++;
-    }
-    return lane;
-#endif
 }
 
 /* Bits of the lanes with a trajectory. */
@@ -326,8 +382,19 @@ static void cg_lanes_attend(cg_group_t *group, int32_t lane)
     if (status != CG_OK) {
         cg_lanes_end(group, lane, status);
     } else if (run->t[lane] == run->t_stop[lane]) {
-        cg_lanes_segment(run, lane);
+        cg_lanes_segments(run, 1u << lane);
     }
+}
+
+/* Whether the inputs of a run move on by themselves. */
+static int cg_lanes_moves(const cg_lanes_run_t *run)
+{
+    int moves = run->pass != NULL;
+    for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
+        const int held = run->signals[i].kind == CG_SIGNAL_POLYNOMIAL && run->signals[i].n_powers == 1;
+        moves |= run->signals[i].kind >= CG_SIGNAL_POLYNOMIAL && !held;
+    }
+    return moves;
 }
 
 int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options)
@@ -339,10 +406,10 @@ int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options)
         if (options->signals[i].kind == CG_SIGNAL_CALL) {
             return CG_UNSUPPORTED;
         }
-        const int held = options->signals[i].kind == CG_SIGNAL_POLYNOMIAL && options->signals[i].n_powers == 1;
-        run->input_kind |= options->signals[i].kind >= CG_SIGNAL_POLYNOMIAL && !held ? CG_INPUT_MOVES : 0;
     }
     run->signals = options->signals;
+    run->pass = options->passes && !run->adaptive && run->signals != NULL ? cg_lanes_pass : NULL;
+    run->input_kind = cg_lanes_moves(run) ? CG_INPUT_MOVES : 0;
     run->stop = options->stop;
     run->rtol = options->rtol;
     run->projection = options->projection;
@@ -390,6 +457,25 @@ static void cg_lanes_group_record(cg_group_t *group, uint32_t attention)
         due |= run->active[lane] && run->status[lane] == CG_OK ? attention & 1u << lane : 0u;
     }
     cg_lane_record_all(group->ensemble, group->run, due, group->progress);
+}
+
+/* Where all lanes that need service have only come to a sample their inputs are set, and they go on. */
+static void cg_lanes_group_samples(cg_lanes_run_t *run)
+{
+    const uint32_t attention = run->attention & UINT32_MAX >> (32 - run->lanes);
+    for (uint32_t left = run->watched ? 0u : attention; left != 0u; left &= left - 1u) {
+        const int32_t lane = cg_lanes_lowest(left);
+        const double t = run->t[lane];
+        if (!run->active[lane] || run->status[lane] != CG_OK || t != run->t_stop[lane] || t == run->t_end
+            || run->n_trials[lane] >= run->max_steps || run->mark[lane] <= run->direction * t) {
+            return;
+        }
+    }
+    if (!run->watched && run->signals != NULL && attention != 0u) {
+        run->attention = 0u;
+        cg_lanes_segments(run, attention);
+        run->prepare(run);
+    }
 }
 
 /* Serves the lanes of a group, of which some need it, until none does, or this call is to end. CG_EVENTS_FULL: those that need it are served again,
@@ -477,6 +563,7 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
     }
     for (;;) {
         for (unsigned g = 0; g < CG_RUNNING; g++) {
+            cg_lanes_group_samples(groups[g].run);
             const int status = groups[g].run->attention != 0u ? cg_lanes_group_serve(&groups[g]) : CG_OK;
             if (status != CG_OK) {
                 return status;

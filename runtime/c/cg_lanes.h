@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define CG_LANES_LAYOUT 15 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
+#define CG_LANES_LAYOUT 16 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
 
 struct cg_detector;
 
@@ -24,6 +24,8 @@ typedef struct cg_lanes_run {
     void (*prepare)(struct cg_lanes_run *run);
     void (*advance)(struct cg_lanes_run *run);
     void (*dense)(struct cg_lanes_run *run);
+    /* NULL, or as in cg_run_t for the times [lanes]: those outside of u_from <= time times direction < u_until are brought there */
+    void (*pass)(const struct cg_lanes_run *run, const double *t);
     const cg_signal_t *signals; /* as in cg_run_t; none of kind CG_SIGNAL_CALL */
     const volatile int *stop;   /* never NULL: non-zero ends `advance` */
     struct cg_lanes_run *other; /* NULL, or a second group that `advance` steps in turn with this one */
@@ -87,6 +89,8 @@ typedef struct cg_lanes_run {
     cg_run_t *single;    /* a lane that is served alone */
 
     double *t_old; /* [lanes] */
+    double *u_from; /* [lanes] the time times direction at which the segments of all inputs have begun */
+    double *u_until; /* and at which the first of them ends */
 
     /* [n_carried][lanes]: what a trajectory takes along from one lane to another beside x and f. The rows follow; those
      * of p are not copied if all trajectories have the same. */

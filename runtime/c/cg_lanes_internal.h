@@ -25,6 +25,13 @@ void cg_lane_record_shelf_end(const cg_ensemble_t *ensemble, const cg_lanes_run_
 static inline void cg_lane_inputs(const cg_lanes_run_t *run, int32_t lane, double t, double *u, ptrdiff_t apart)
 {
     const int32_t lanes = run->lanes;
+    if (run->pass != NULL) {
+        double times[CG_MOST_LANES];
+        for (int32_t other = 0; other < lanes; other++) {
+            times[other] = t;
+        }
+        run->pass(run, times);
+    }
     for (int32_t i = 0, at = lane; i < run->n_u; i++, at += lanes) {
         const int moves = run->input_kind != 0 && i < run->model->n_inputs && run->signals[i].kind >= CG_SIGNAL_POLYNOMIAL;
         const double *const curve = run->u_curve + CG_CURVE * i * lanes + lane;
@@ -35,7 +42,7 @@ static inline void cg_lane_inputs(const cg_lanes_run_t *run, int32_t lane, doubl
 /* The status of a lane's trajectory, as cg_drive has it; run->moved holds its numbers for the scalar kernel. */
 int cg_lanes_status(const cg_lanes_run_t *run, int32_t lane, int status);
 /* Input i of a lane follows a segment from now on. */
-void cg_lanes_put_segment(cg_lanes_run_t *run, int32_t lane, int32_t i, const cg_segment_t *segment);
+void cg_lanes_put_segment(const cg_lanes_run_t *run, int32_t lane, int32_t i, const cg_segment_t *segment);
 /* Sets the options of a group from those of a run. CG_BAD_ARGUMENT, CG_UNSUPPORTED: see cg_ensemble_lanes. */
 int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options);
 

@@ -48,9 +48,32 @@ typedef int (*CG_FN(slope_t))(CG_RUN *run, cg_real_t t, const cg_real_t *x, cg_r
 /* A trial step over h: the state at its end in x_trial. */
 typedef int (*CG_FN(trial_t))(CG_RUN *run, cg_real_t t, cg_real_t h, CG_FN(slope_t) slope);
 
+#if CG_LANES > 1
+/* Brings the inputs of lanes whose time is not in their segments into those of it. */
+static CG_COLD void CG_FN(pass)(const cg_lanes_run_t *run, const cg_real_t *t)
+{
+    double times[CG_LANES];
+    memcpy(times, t, sizeof times);
+    run->pass(run, times);
+}
+#endif
+
 /* The inputs that are polynomials at time t, to u. */
 static inline void CG_FN(ramps)(const CG_RUN *run, cg_real_t t, cg_real_t *u)
 {
+#if CG_LANES == 1
+    if (CG_RARE(run->passes)) {
+        run->pass(run, t);
+    }
+#else
+    if (run->pass != NULL) {
+        const cg_real_t now = run->direction * t;
+        if (CG_RARE(cg_any(cg_not(cg_le(*CG_REALS(run->u_from), now) & cg_lt(now, *CG_REALS(run->u_until)))))) {
+            const cg_real_t here = t; /* a copy: a variable with its address taken would be kept in memory */
+            CG_FN(pass)(run, &here);
+        }
+    }
+#endif
     for (int32_t i = 0; i < run->model->n_inputs; i++) {
         if (run->signals[i].kind >= CG_SIGNAL_POLYNOMIAL) {
             const cg_real_t *const c = CG_REALS(run->u_curve) + (ptrdiff_t)CG_CURVE * i;

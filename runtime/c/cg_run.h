@@ -22,7 +22,7 @@ extern "C" {
 
 /* Part of every method compiled into a model: one from another version of this header is not used. Increase it with
  * every change of cg_run_t or of the meaning of its members. */
-#define CG_RUN_LAYOUT 28
+#define CG_RUN_LAYOUT 29
 
 #define CG_ALIGN 64u /* of every block, in bytes */
 
@@ -144,6 +144,7 @@ typedef struct cg_run {
     cg_kernel_t rhs;
     int (*step)(struct cg_run *run);
     int (*dense)(struct cg_run *run);
+    void (*pass)(const struct cg_run *run, double t); /* with `passes`: brings sampled inputs to the segment of the time t */
     cg_input_fn_t input_fn; /* NULL: none */
     void *input_context;
     const cg_signal_t *signals; /* [NULL, or `moving`] n_inputs of them; NULL: all inputs are constant */
@@ -184,6 +185,7 @@ typedef struct cg_run {
     double *u;       /* [n_u] inputs and modes as the right-hand side sees them */
     cg_time_t *u_time; /* [n_u] u = u_value + s (u_curve[0] + s (u_curve[1] + s u_curve[2])), s = t - u_time, in a segment */
     double *u_value; /* [n_u] */
+    int64_t *knots;  /* [n_u] how many times of the signal are before the segment */
     double *u_slope; /* [n_u] how fast they change where u was evaluated last; zero for those that are called */
     double *u_curve; /* [n_u][CG_CURVE] */
     cg_signal_t *moving; /* [n_inputs] what `signals` is from cg_run_init on, if an input has a rate: those that have one, and
@@ -206,6 +208,7 @@ typedef struct cg_run {
     int64_t max_steps; /* [INT64_MAX] most trial steps, accepted and rejected, of a run or of one advance; at least 1 */
     int32_t projection; /* [CG_PROJECT_CONSTRAINTS] enum cg_projection: move ends of steps back onto constraints, or (all)
                          * onto invariants of coordinates too */
+    int32_t passes; /* [0] 0: end steps at the samples of inputs; 1: fixed steps pass them */
     int32_t n_corrections; /* of the last step: Newton's steps that moved its end; not an option */
 
     /* Where the run is. */

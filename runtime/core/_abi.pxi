@@ -168,6 +168,7 @@ cdef extern from "cg_run.h" nogil:
         cg_kernel_t rhs
         int (*step)(cg_run_t *run) noexcept
         int (*dense)(cg_run_t *run) noexcept
+        void (*pass_)(const cg_run_t *run, double t) noexcept
         cg_input_fn_t input_fn
         void *input_context
         const cg_signal_t *signals
@@ -203,6 +204,7 @@ cdef extern from "cg_run.h" nogil:
         double *u
         double *u_time
         double *u_value
+        int64_t *knots
         double *u_slope
         double *u_curve
         cg_signal_t *moving
@@ -219,6 +221,7 @@ cdef extern from "cg_run.h" nogil:
         double first_step
         int64_t max_steps
         int32_t projection
+        int32_t passes
         int32_t n_corrections
         double t
         double t_old
@@ -314,6 +317,7 @@ cdef extern from "cg_lanes.h" nogil:
         void (*prepare)(cg_lanes_run_t *run) noexcept
         void (*advance)(cg_lanes_run_t *run) noexcept
         void (*dense)(cg_lanes_run_t *run) noexcept
+        void (*pass_)(const cg_lanes_run_t *run, const double *t) noexcept
         const cg_signal_t *signals
         const volatile int *stop
         cg_lanes_run_t *other
@@ -368,6 +372,8 @@ cdef extern from "cg_lanes.h" nogil:
         cg_detector_t **detector
         cg_run_t *single
         double *t_old
+        double *u_from
+        double *u_until
         int32_t n_carried
         int32_t same_p
         int32_t hoisted

@@ -20,6 +20,7 @@ cdef struct given_t:
     PyObject *kinks
     PyObject *paradox
     int32_t projection
+    bint passes
 
 
 cdef int _read(dict fields, given_t *given) except -1:
@@ -45,6 +46,9 @@ cdef int _read(dict fields, given_t *given) except -1:
                 given.plain = overflow == 0
         elif name == "kinks":
             given.kinks = <PyObject *> value
+        elif name == "at_samples":
+            given.plain &= value is True or value is False
+            given.passes = value is False
         elif name == "paradox":
             given.paradox = <PyObject *> value
         elif name == "project":
@@ -73,10 +77,10 @@ cdef dict _configure(KernelCore model, cg_run_t *run, const given_t *given, dict
     """Set tolerances, step limits and projection. Returns the fields with copies of arrays that their owner may change."""
     cdef double value
     cdef Py_ssize_t i
-    run.projection = given.projection
+    run.projection, run.passes = given.projection, given.passes
     if (given.plain and SMALLEST_RTOL <= given.rtol < INFINITY and 0.0 < given.atol < INFINITY and given.max_step > 0.0
             and 0 < given.max_steps < (<int64_t> 1 << 62)
-            and (given.step == 0.0 if run.adaptive else given.step > 0.0)):
+            and (given.step == 0.0 and not given.passes if run.adaptive else given.step > 0.0)):
         run.rtol, run.first_step, run.max_step, run.max_steps = given.rtol, given.step, given.max_step, given.max_steps
         for i in range(run.n):
             run.atol[i] = given.atol
@@ -84,7 +88,7 @@ cdef dict _configure(KernelCore model, cg_run_t *run, const given_t *given, dict
     checked = options.RunOptions(**fields)
     rtol, atol = checked.tolerances(model.states)
     run.first_step, run.max_step, run.max_steps = checked.steps(run.adaptive != 0)
-    run.rtol = rtol
+    run.rtol, run.passes = rtol, not checked.at_samples
     for i in range(run.n):
         value = atol[i]
         run.atol[i] = value

@@ -74,6 +74,16 @@ class RunKeywords(TypedDict, total=False):
             member="max_steps",
         ),
     ]
+    at_samples: Annotated[
+        bool,
+        Option(
+            True,
+            "end steps at the samples of inputs",
+            text=bool,
+            kinds="False: fixed steps pass them",
+            member="passes",
+        ),
+    ]
     kinks: Annotated[bool, Option(False, "end a step at each kink of the equations too", text=bool)]
     paradox: Annotated[
         str,

@@ -145,6 +145,10 @@ class RunOptions(SimpleNamespace):
         limit = self.max_steps
         if not arguments.is_integer(limit) or not 1 <= limit < 2**62:
             raise ArgumentError(f"max_steps = {arguments.short(limit)} must be a positive integer")
+        if not arguments.boolean("at_samples", self.at_samples) and adaptive:
+            raise ArgumentError(
+                "at_samples=False is for fixed-step methods; this method is adaptive, and its steps end at the samples"
+            )
         if adaptive and self.step is not None:
             raise ArgumentError(
                 "step is for fixed-step methods; this method is adaptive: use first_step or max_step"

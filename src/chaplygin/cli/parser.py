@@ -324,7 +324,8 @@ def _option(parser: argparse.ArgumentParser, name: str, row: Option) -> None:
     if row.choices:
         text += f": {', '.join(str(choice).lower() for choice in row.choices)}"
     if row.text is bool:
-        parser.add_argument(flag, action="store_true", default=argparse.SUPPRESS, help=text)
+        action: str | type[argparse.Action] = argparse.BooleanOptionalAction if row.default else "store_true"
+        parser.add_argument(flag, action=action, default=argparse.SUPPRESS, help=text)
         return
     if default is not None:
         text += f" (default: {default})"

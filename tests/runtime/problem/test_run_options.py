@@ -83,8 +83,16 @@ def test_the_command_line_has_every_option(command: str) -> None:
         assert f"--{name.replace('_', '-')}" in sub._option_string_actions
         assert help_of[name].startswith("METHODS" if name == "method" else row.meaning)
     texts = ["--max-step", "0.5", "--max-steps", "7", "--kinks", "--project", "none", "--paradox", "keep"]
+    texts.append("--no-at-samples")
     given = vars(sub.parse_args(["sleigh", *texts, *(["-n", "1"] if command == "ensemble" else [])]))
-    right = {"max_step": 0.5, "max_steps": 7, "kinks": True, "project": None, "paradox": "keep"}
+    right = {
+        "max_step": 0.5,
+        "max_steps": 7,
+        "kinks": True,
+        "project": None,
+        "paradox": "keep",
+        "at_samples": False,
+    }
     assert {name: value for name, value in given.items() if name in OPTIONS} == right
 
 
