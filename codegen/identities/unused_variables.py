@@ -7,11 +7,12 @@ proved to equal the original everywhere.
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Collection, Iterator, Sequence
 
-from ..graph.evaluate import evaluate_with_scale
+import numpy as np
+
+from ..graph.evaluate import evaluate_many
 from ..graph.graph import Graph, Node
 from .rational import vanishes
 
@@ -40,27 +41,17 @@ def _dropped(g: Graph, node: Node, variables: Collection[Node]) -> Node:
     return node
 
 
+@np.errstate(invalid="ignore")
 def _idle(g: Graph, node: Node, contained: Sequence[Node]) -> list[Node]:
-    """The variables that do not affect the sampled values."""
+    """The variables that do not affect the sampled values: each is moved twice from a first point."""
     draw = random.Random(41)
-    base = {name: draw.uniform(0.2, 0.9) for name in sorted(g.symbols([node]))}
-    first = _value(g, node, base)
-    if first is None:
-        return []
-    found = []
-    for n in contained:
-        moved = [_value(g, node, {**base, str(g.value[n]): draw.uniform(0.2, 0.9)}) for _ in range(2)]
-        if all(m is not None and abs(m[0] - first[0]) <= 1e-9 * max(m[1], first[1]) for m in moved):
-            found.append(n)
-    return found
-
-
-def _value(g: Graph, node: Node, at: dict[str, float]) -> tuple[float, float] | None:
-    try:
-        ((value, scale),) = evaluate_with_scale(g, [node], at)
-    except (ArithmeticError, ValueError):
-        return None
-    return (value, scale) if math.isfinite(value) else None
+    count = 1 + 2 * len(contained)
+    at = {name: np.full(count, draw.uniform(0.2, 0.9)) for name in sorted(g.symbols([node]))}
+    for i, n in enumerate(contained):
+        at[str(g.value[n])][1 + 2 * i : 3 + 2 * i] = draw.uniform(0.2, 0.9), draw.uniform(0.2, 0.9)
+    (values,), (scales,) = evaluate_many(g, [node], at, {})
+    same = np.isfinite(values) & (np.abs(values - values[0]) <= 1e-9 * np.maximum(scales, scales[0]))
+    return [n for n, idle in zip(contained, same[1:].reshape(-1, 2).all(axis=1), strict=True) if idle]
 
 
 def _fixed(g: Graph, order: Sequence[Node], idle: Sequence[Node]) -> Iterator[dict[Node, int]]:

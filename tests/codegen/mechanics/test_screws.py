@@ -10,6 +10,7 @@ import sympy as sp
 
 import chaplygin as cg
 from chaplygin.api.python_model import python_model
+from chaplygin.codegen.graph import evaluate
 from chaplygin.codegen.graph.from_sympy import Lowering
 from chaplygin.codegen.graph.graph import Graph
 from chaplygin.codegen.graph.to_sympy import expressions
@@ -264,6 +265,13 @@ def test_variables_that_matter_stay() -> None:
     for e in (sp.sin(PSI) ** 2 - sp.cos(PSI) ** 2, sp.sqrt(1 + X**2), narrow, sp.Max(1, X - 5)):
         g, lowering, (node,) = nodes(e)
         assert dropped(g, [node], lowering.lower(sorted(e.free_symbols, key=str))) == [node]
+
+
+def test_variables_are_moved_at_all_points_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None at a single point; where an expression has no value, nothing drops out."""
+    monkeypatch.setattr(evaluate, "_computed", None)
+    g, lowering, (node, nowhere) = nodes(sp.sin(PSI) ** 2 * R + R * sp.cos(PSI) ** 2, sp.log(-1 - X**2))
+    assert dropped(g, [node, nowhere], lowering.lower([PSI, X])) == [*lowering.lower([R]), nowhere]
 
 
 # -- interactions ---------------------------------------------------------------------------------------------------
