@@ -14,11 +14,11 @@ import test_rooms as rooms
 
 BUDGETS = {
     "lines of codegen": (28_250, 1000),
-    "lines of runtime": (28_350, 1000),
+    "lines of runtime": (28_850, 1000),
     "lines of C": (20_000, 1000),
     "lines of src": (4_900, 1000),
     "lines of systems": (4_500, 1000),
-    "mentions of Any": (2_510, 50),
+    "mentions of Any": (2_535, 50),
     "named thresholds in C": (88, 5),
     "C functions of a complexity over 15": (38, 5),
     "C functions with more than 8 arguments": (14, 5),

@@ -16,7 +16,7 @@ from chaplygin.runtime.interface.files import DRIVER, INCLUDE
 FMI = INCLUDE.parent / "fmi"
 ORDER = (
     # single functions
-    "cg_status", "cg_quantile", "cg_corners",
+    "cg_status", "cg_quantile", "cg_noise", "cg_corners",
     # one step: right-hand side, methods, dense output, constraints
     "cg_evaluate", "cg_method_table", "cg_record", "cg_correct",
     # what happens at an instant

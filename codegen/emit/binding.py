@@ -15,7 +15,7 @@ from chaplygin.runtime.interface.files import INCLUDE
 MADE = "# Made from the headers of runtime/c by `python -m chaplygin.generated --update`."
 
 _ROOTS = ("cg_default.h", "cg_ensemble.h", "cg_adjoint.h", "cg_variational.h", "cg_batch.h", "cg_events.h",
-          "cg_quantile.h")  # fmt: skip
+          "cg_quantile.h", "cg_noise.h")  # fmt: skip
 """With the headers that these include, they declare all that the binding uses."""
 _OMITTED = re.compile(
     r"/\*.*?\*/|^#ifdef __cplusplus\n.*?^#endif|^[ \t]*#(?:\\\n|[^\n])*|\bCG_(?:RESTRICT|UNUSED)\b",

@@ -36,6 +36,7 @@ cdef extern from "cg_ensemble.h" nogil:
     ctypedef struct cg_ahead_t
     ctypedef struct cg_flights_t
     ctypedef struct cg_detector_t
+    ctypedef struct cg_noise_filter_t
 
 cdef extern from "chaplygin.h" nogil:
     enum: CG_RESTRICT
@@ -832,3 +833,15 @@ cdef extern from "cg_quantile.h" nogil:
     enum: CG_LAW_WEIBULL
     enum: CG_LAW_TABLE
     int cg_quantile(int law, const double *a, int64_t n_a, const double *u, double *out, int64_t n) noexcept
+
+cdef extern from "cg_noise.h" nogil:
+    enum: CG_NOISE_H
+    void cg_noise_numbers(const uint64_t key[2], uint64_t trajectory, int normal, double *out, int64_t n) noexcept
+    ctypedef struct cg_noise_filter_t:
+        int m
+        int varies
+        const double *start
+        const double *phi
+        const double *gain
+        const double *c
+    void cg_noise_filtered(const cg_noise_filter_t *filter, double *xi, double *y, int64_t n) noexcept

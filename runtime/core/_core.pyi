@@ -62,6 +62,7 @@ class ModelCore(KernelCore):
         t_eval: Any = None,
         dense_output: bool = False,
         events: Any = None,
+        seed: int | None = None,
         sensitivities: Any = None,
         sensitivity_control: bool = True,
         **options: Unpack[RunKeywords],
@@ -168,6 +169,8 @@ class Integrand:
     def function(self) -> object: ...
 
 def quantile(kind: int, a: Array, u: Array) -> Array: ...
+def noise_numbers(key: int, first: int, last: int, n: int, normal: bool) -> Array: ...
+def noise_filtered(start: Array, phi: Array, gain: Array, c: Array, numbers: Array) -> Array: ...
 def differentials(model: ModelCore, address: int) -> dict[str, tuple[int, int, int]]: ...
 def differentiated(
     model: ModelCore, address: int, kernel: str, t: float, x: Any, p: Any, u: Any, v: Any

@@ -13,7 +13,7 @@ from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
 from cpython.unicode cimport PyUnicode_AsUTF8, PyUnicode_InternFromString
 from libc.math cimport INFINITY, NAN, fabs, isfinite
-from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t, uintptr_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset, strcmp
 
@@ -26,6 +26,7 @@ from ..interface import arguments
 from ..problem import options, pivots
 from ..problem.consistency import STRICT, Accuracy
 from ..problem.continued import past_of
+from ..problem.random_inputs import drawn
 from ..interface.description import KINDS, KernelEntry, Method, TAKES
 from chaplygin.errors import ArgumentError, KernelError, LoadError
 from ..interface.statuses import busy, kernel_failed, message_of

@@ -1,4 +1,4 @@
-# Draws: quantile functions. Included by _core.pyx.
+# Draws: quantile functions and noise. Included by _core.pyx.
 
 
 def quantile(int kind, a, u):
@@ -15,4 +15,33 @@ def quantile(int kind, a, u):
         status = cg_quantile(kind, numbers, n_a, given, found, n)
     if status != CG_OK:
         raise ArgumentError("quantile: an unknown law, a wrong number of parameters, or u outside (0, 1)")
+    return out
+
+
+def noise_numbers(key, int64_t first, int64_t last, int64_t n, bint normal):
+    """Numbers (last - first, n) of trajectories first <= j < last, as `cg_noise_numbers` makes them."""
+    cdef uint64_t words[2]
+    words[0], words[1] = key & 0xFFFFFFFFFFFFFFFF, key >> 64
+    out = np.empty((last - first, n))
+    cdef double *found = <double *> cnp.PyArray_DATA(out)
+    cdef int64_t j
+    with nogil:
+        for j in range(last - first):
+            cg_noise_numbers(words, <uint64_t> (first + j), normal, found + j * n, n)
+    return out
+
+
+def noise_filtered(const double[:, ::1] start, const double[:, :, ::1] phi, const double[:, :, ::1] gain,
+                   const double[:, ::1] c, double[:, :, ::1] numbers):
+    """Outputs (N, n) of a filter for numbers (N, n, m); see `cg_noise_filter_t`."""
+    cdef cg_noise_filter_t given
+    cdef int64_t j, n = numbers.shape[1]
+    out = np.empty((numbers.shape[0], n))
+    cdef double *found = <double *> cnp.PyArray_DATA(out)
+    if n > 0:
+        given.m, given.varies = <int> numbers.shape[2], len(c) > 1
+        given.start, given.phi, given.gain, given.c = &start[0, 0], &phi[0, 0, 0], &gain[0, 0, 0], &c[0, 0]
+        with nogil:
+            for j in range(numbers.shape[0]):
+                cg_noise_filtered(&given, &numbers[j, 0, 0], found + j * n, n)
     return out

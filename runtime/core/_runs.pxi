@@ -118,7 +118,7 @@ cdef class ModelCore(StartCore):
         self.spare, self.spare_method = run, method
 
     def integrate(self, t_span, initial=None, parameters=None, inputs=None, *, t_eval=None, dense_output=False,
-                  events=None, sensitivities=None, sensitivity_control=True, **keywords):
+                  events=None, seed=None, sensitivities=None, sensitivity_control=True, **keywords):
         """Integrate over ``t_span = (t0, t1)``; t1 can be before t0, except in models with contacts. See docs/runs.md."""
         cdef double t0, t1
         cdef const double *x0 = NULL
@@ -130,6 +130,8 @@ cdef class ModelCore(StartCore):
         cdef _Detector detector
         cdef given_t given = BY_DEFAULT
         cdef tuple past = ()
+        if seed is not None or sensitivities is not None:
+            inputs = drawn(inputs, self.inputs, t_span, seed)
         if sensitivities is not None:
             return self._integrate_varied(t_span, initial, parameters, inputs, sensitivities, sensitivity_control,
                                           t_eval, dense_output, events, keywords)
@@ -164,6 +166,7 @@ cdef class ModelCore(StartCore):
                     and _vector(inputs, self.inputs, self.n_inputs, self.u, &u)
                     and self._start(t0, initial, p, u, &x0) and self._contacts_right(t0, x0, p, u)
                     and self._start_right(t0, x0, p, u, run.rtol, _smallest(run.atol, self.n_states))):
+                inputs = drawn(inputs, self.inputs, (t0, t1), seed)
                 start, vector, controls = self._prepare(t0, initial, parameters, inputs, self._accuracy(keywords))
                 past = past_of(initial)
                 controls = controls.ready(method, t0, t1)

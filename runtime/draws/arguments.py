@@ -11,10 +11,11 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments, labels
 from ..problem.continued import all_continued
+from ..problem.random_inputs import RandomInput, seed_of
 from .choice import is_chosen
 from .derived import names_by_kind
 from .distributions import is_distribution
-from .draws import Plan, seed_of
+from .draws import Plan
 from .functions import is_function
 from .joint import Joint, is_kernels
 
@@ -24,7 +25,12 @@ _JOINT = object()
 
 
 def split(
-    model: Any, given: dict[str, Any], seed: Any, sampling: Any, reject: Any
+    model: Any,
+    given: dict[str, Any],
+    seed: Any,
+    sampling: Any,
+    reject: Any,
+    t_span: Any = None,
 ) -> tuple[dict[str, Any], Plan | None]:
     """The arguments by kind ("initial" ...) without what is drawn or an expression, and the plan of these.
 
@@ -39,7 +45,8 @@ def split(
     expressions: list[tuple[str, str, Any]] = []
     rest = {kind: _without(model, kind, value, sources, expressions) for kind, value in given.items()}
     if sources:
-        plan = Plan(model, sources, expressions, seed, sampling, reject)
+        span = None if t_span is None else arguments.span(t_span)
+        plan = Plan(model, sources, expressions, seed, sampling, reject, span)
         return all_continued(model, rest, plan.names), plan
     _refuse_unused(seed, sampling, reject)
     if expressions:
@@ -136,6 +143,7 @@ def _drawn(kind: str, entry: Any) -> bool:
         is_distribution(entry)
         or is_kernels(entry)
         or is_chosen(entry)
+        or isinstance(entry, RandomInput)
         or (kind != "inputs" and is_function(entry))
     )
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
-from numpy.random import SeedSequence
 
 from chaplygin.errors import ArgumentError
 
@@ -16,12 +15,14 @@ from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE, assumption, holds
 from ..model.compiled_model import core_available
+from ..problem.random_inputs import seed_of, streams, without_path
 from ..problem.sample_rows import SampleRows
 from .choice import Pick, is_chosen
 from .derived import in_order
 from .distributions import Compiled, InSciPy, Steps, law
 from .functions import Function, is_function
 from .joint import Copula, Drawing, Joint, Kernels, Normals, Rows, Samples, several_of
+from .noise import Noise, Paths
 from .uniforms import Uniforms
 
 BLOCK = 8192
@@ -71,7 +72,7 @@ class _Source:
 
 
 class Plan:
-    """The distributions among the arguments of an ensemble, with what makes numbers of them."""
+    """The distributions and random processes among the arguments of an ensemble, with what makes numbers of them."""
 
     remedy = "Truncate the distribution, or give reject=True to draw these trajectories again"
     """What the errors about broken assumptions advise."""
@@ -84,11 +85,14 @@ class Plan:
         seed: Any,
         sampling: Any,
         reject: Any,
+        t_span: tuple[float, float] | None = None,
     ) -> None:
         compiled = core_available()
         self.seed, self.sampling = seed_of(seed), arguments.text("sampling", sampling)
         self.reject = arguments.boolean("reject", reject)
         self.sources: list[_Source] = []
+        self.noises: dict[str, Noise] = {}
+        self.t_span = t_span
         for kind, given in sources:
             joint = given if isinstance(given, Joint) else None
             names, value = (joint.names, joint) if joint else given
@@ -96,6 +100,9 @@ class Plan:
                 if name not in model.variables:
                     raise arguments.unknown_entry(kind, [name], tuple(model.variables))
             what = f"{kind}: {names[0]}"
+            if isinstance(value, Noise):
+                self._take(kind, names[0], value)
+                continue
             flags = tuple(model.variables[name].flags for name in names)
             if is_chosen(value):
                 made: Drawing | None = Pick.of(names[0], value)
@@ -121,6 +128,23 @@ class Plan:
         self.model = model
         Uniforms(self.seed, self.sampling, 1, 1)  # an unknown sampling is an error before anything runs
 
+    def _take(self, kind: str, name: str, noise: Noise) -> None:
+        """A random process among the arguments."""
+        if kind != "inputs":
+            raise ArgumentError(f"{kind}: {name} is {noise!r}, which only inputs can be")
+        if self.t_span is None:
+            raise without_path(name, noise)
+        self.noises[name] = noise
+
+    @property
+    def paths(self) -> dict[str, Paths]:
+        """The paths of the inputs that are noise; with the seed, which those of a study have from its folder."""
+        found = streams(self.noises, self.model.inputs)
+        return {
+            name: Paths.of(noise, self.t_span or (0, 0), self.seed, found[name])
+            for name, noise in self.noises.items()
+        }
+
     def fill(self, rest: dict[str, Any], first: int, last: int, count: int) -> tuple[dict[str, Any], Draws]:
         """The arguments of trajectories first <= i < last of `count`, and what was drawn and computed for them.
 
@@ -142,6 +166,8 @@ class Plan:
                 self._check(source, name, flags, row, first)
                 chosen = source.law.taken(row) if isinstance(source.law, Pick) else row
                 draws[name], found.setdefault(source.kind, {})[name] = row, chosen
+        for name, path in self.paths.items():
+            found.setdefault("inputs", {})[name] = path.rows(name, first, first + table.shape[1])
         given = {kind: {**value, **found[kind]} if kind in found else value for kind, value in rest.items()}
         for each in self.derived:
             row = each.values(self.model, given, table.shape[1])
@@ -163,6 +189,8 @@ class Plan:
     def _table(self, first: int, last: int, count: int) -> tuple[Array, int]:
         """The drawn numbers of trajectories first <= i < last of `count`, and how many were drawn again."""
         table = np.empty((len(self.names), last - first))
+        if not self.sources:
+            return table, 0
         uniforms = Uniforms(self.seed, self.sampling, count, self.dimensions)
         redrawn = 0
         for begin in range(first, last, BLOCK):
@@ -184,6 +212,16 @@ class Plan:
             "sampling": self.sampling,
             "reject": self.reject,
             "sources": sources,
+            **(
+                {
+                    "noises": [
+                        [name, each.name, _described(each.numbers), each.dt, each.index]
+                        for name, each in self.noises.items()
+                    ]
+                }
+                if self.noises
+                else {}
+            ),
             "expressions": [[each.kind, each.name, str(each.expression)] for each in self.derived],
         }
 
@@ -259,14 +297,6 @@ class Plan:
         raise ArgumentError(
             f"{source.kind}: {name} is declared {assumption(flags)}, but {how}{more}. {self.remedy}"
         )
-
-
-def seed_of(seed: Any) -> int:
-    if seed is None:
-        return int(SeedSequence().generate_state(1, np.uint64)[0])
-    if not arguments.is_integer(seed) or not 0 <= seed < 1 << 64:
-        raise ArgumentError(f"seed = {arguments.short(seed)} must be an integer from 0 to 2**64 - 1")
-    return int(seed)
 
 
 def _probability(source: _Source, flags: int) -> float | None:

@@ -35,6 +35,7 @@ from .input_functions import InputFunction, Together
 from .input_rates import followed, of_function, with_rates
 from .inputs import Inputs
 from .polynomials import Polynomial, polynomial
+from .random_inputs import RandomInput, without_path
 from .sample_rows import SampleRows
 
 
@@ -87,6 +88,8 @@ def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tup
 
 def _made(names: list[str], spec: Any, count: int | None) -> list[Any]:
     """An input and its rates: numbers, polynomials and functions."""
+    if isinstance(spec, RandomInput):
+        raise without_path(names[0], spec)
     rows = SampleRows.given_as(names[0], spec, count) if _is_sampled(spec, count) else None
     if rows is not None:
         return list(rows.with_rates(names))

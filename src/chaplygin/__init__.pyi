@@ -54,6 +54,7 @@ from chaplygin.errors import (
     SizeWarning as SizeWarning,
     UnknownSystemError as UnknownSystemError,
 )
+from chaplygin.runtime.draws import noise as noise
 from chaplygin.runtime.draws.choice import choice as choice
 from chaplygin.runtime.draws.grid import Grid as Grid, grid as grid
 from chaplygin.runtime.draws.joint import jointly as jointly

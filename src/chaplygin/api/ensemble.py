@@ -90,7 +90,7 @@ def ensemble(
             )
     how = of_call(ensemble, options)
     given = {"initial": initial, "parameters": parameters, "inputs": inputs}
-    given, plan = split(model, given, seed, sampling, reject)
+    given, plan = split(model, given, seed, sampling, reject, t_span)
     count = number_of_trajectories(n, given)
     draws = None
     if plan is not None:

@@ -95,7 +95,7 @@ def study(
     how = of_call(study, options)
     arguments.choice("on_failure", on_failure, ON_FAILURE)
     given = {"initial": initial, "parameters": parameters, "inputs": inputs}
-    given, plan = split(model, given, seed, sampling, reject)
+    given, plan = split(model, given, seed, sampling, reject, t_span)
     count = number_of_trajectories(n, given)
     job = StudyJob.of(model, t_span, count, given, plan, how, lanes, collect, until)
     return run_study(job, threads, workers, on_failure, progress, out, seed is not None)

@@ -1,0 +1,395 @@
+"""Noise among the inputs: stationary random processes on a grid of times.
+
+Every process is made of random numbers on the times t0 + k dt, k = 0, 1 ..., where t0 is the start of the run. Number i
+of a path is word i mod 4 of Philox 4x64-10 (J. K. Salmon et al., SC '11) at the counter (i div 4, trajectory, 0, 0),
+with a key made of the seed and the input. So a path is the same whatever the method, steps, lanes, threads or chunks,
+and a longer run has the same path and more. At the times of the grid the law is exact; between them the values are
+joined by lines, or held.
+
+    inputs = {"gust": cg.noise.ou(tau=1.3, sigma=0.7, dt=0.1)}
+    cg.ensemble(model, (0, 10), start, numbers, inputs, n=1000, seed=7)     # a path for each trajectory
+    model.integrate((0, 10), start, numbers, inputs, seed=7)                # that of trajectory 0
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from chaplygin._lazy import later
+from chaplygin.errors import ArgumentError
+
+from .. import core
+from ..interface import arguments
+from ..interface.arguments import Array
+from ..problem.random_inputs import RandomInput, seed_of
+from ..problem.sample_rows import SampleRows
+
+linalg = later("scipy.linalg")
+
+__all__ = ["Noise", "dryden", "filter", "ou", "telegraph", "white"]
+
+Speed = Any  # a number, or a function of the time
+MOST = 10**8
+"""Times of one path."""
+_TAG = 1 << 31
+"""In the highest word of a key: no other draws of a seed have it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Noise(RandomInput):
+    """A random process that inputs can be, or one of several that are drawn together (`index`).
+
+    Made by `ou`, `white`, `telegraph`, `filter` and `dryden`. ``len(noise)`` is the number of its processes and
+    ``noise[i]`` one of them: where several are inputs of one model they are of one path.
+    """
+
+    name: str
+    numbers: tuple[Any, ...]
+    dt: float
+    kind: str
+    law: Law = field(repr=False)
+    index: int = 0
+
+    def __len__(self) -> int:
+        return self.law.outputs
+
+    def __getitem__(self, i: int) -> Noise:
+        if not arguments.is_integer(i) or not -len(self) <= i < len(self):
+            raise IndexError(
+                f"noise.{self.name} has {len(self)} processes; {arguments.short(i)} is none of them"
+            )
+        return replace(self, index=int(i) % len(self))
+
+    def __repr__(self) -> str:
+        given = ", ".join(map(arguments.short, self.numbers))
+        return f"noise.{self.name}({given}, dt={self.dt!r})" + (f"[{self.index}]" if len(self) > 1 else "")
+
+    def path(self, t_span: tuple[float, float], *, seed: int, trajectory: int = 0, stream: int = 0) -> Any:
+        """A path as samples ``(times, values, kind)``, which an input can be wherever samples can.
+
+        seed : an integer from 0 to 2**64 - 1. trajectory : its number in an ensemble, 0 for a single run.
+        stream : the place among the inputs of the model, from 0, of the first input that is this noise.
+
+        >>> import chaplygin as cg
+        >>> times, values, kind = cg.noise.ou(tau=1, sigma=2, dt=0.5).path((0, 1.2), seed=7)
+        >>> times, kind
+        (array([0. , 0.5, 1. , 1.5]), 'linear')
+        """
+        if not arguments.is_integer(trajectory) or not 0 <= trajectory < 1 << 63:
+            raise ArgumentError(f"trajectory = {arguments.short(trajectory)} must be an integer, 0 or more")
+        if not arguments.is_integer(stream) or not 0 <= stream < _TAG:
+            raise ArgumentError(f"stream = {arguments.short(stream)} must be an integer, 0 or more")
+        paths = Paths.of(self, arguments.span(t_span), seed_of(seed), int(stream))
+        return paths.times, paths.at(int(trajectory), int(trajectory) + 1)[0], self.kind
+
+
+class Law:
+    """The numbers of one step of a process, and what it makes of those of a path."""
+
+    outputs: int = 1
+    width: int = 1
+    normal = True
+
+    def of(self, times: Array, dt: float, index: int) -> Callable[[Array], Array]:
+        """What makes outputs (N, k) of numbers (N, k, width), at times (k,) in the order in which they are drawn."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Filter(Law):
+    """y_k = c x_k of the states x_0 = start xi_0, x_k = phi x_(k-1) + gain xi_k; see `cg_noise_filter_t`."""
+
+    start: Array
+    phi: Array
+    gain: Array
+    c: Array
+
+    @property
+    def outputs(self) -> int:  # type: ignore[override]
+        return len(self.c)
+
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        return len(self.start)
+
+    def of(self, times: Array, dt: float, index: int) -> Callable[[Array], Array]:
+        parts = self.start, self.phi[None], self.gain[None], np.ascontiguousarray(self.c[index : index + 1])
+        return lambda numbers: core.noise_filtered(*parts, numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class Telegraph(Law):
+    """Two values between which each step changes if its number is below `below`."""
+
+    values: tuple[float, float]
+    below: float
+    normal = False
+
+    def of(self, times: Array, dt: float, index: int) -> Callable[[Array], Array]:
+        def made(numbers: Array) -> Array:
+            changes = numbers[..., 0] < self.below
+            changes[:, 0] = numbers[:, 0, 0] < 0.5
+            odd = np.logical_xor.accumulate(changes, axis=1)
+            return np.where(odd, self.values[1], self.values[0])
+
+        return made
+
+
+FOOT = 0.3048
+"""In metres; the formulas of MIL-F-8785C are in feet."""
+_SQUARE = np.array([[0.0, 1.0], [-1.0, -2.0]])
+_ALONG = np.array([[-1.0]]), np.array([[1.0]]), np.array([math.sqrt(2)])
+_ACROSS = _SQUARE, np.array([[0.0], [1.0]]), np.array([1.0, math.sqrt(3)])
+_GUSTS = (slice(0, 1), _ALONG), (slice(1, 3), _ACROSS), (slice(3, 5), _ACROSS)
+"""The numbers and A, B, C of Dryden's three filters, for sigma = 1 and time in units of L/V."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dryden(Law):
+    """Three gusts, each a filter whose numbers depend on the time: see `dryden`."""
+
+    altitude: Speed
+    speed: Speed
+    wind: float
+    outputs = 3
+    width = 5
+
+    def scales(self, t: float) -> tuple[Array, Array, float]:
+        """sigma and L of the gusts u, v, w, and the speed, at a time."""
+        height, v = (
+            _positive(f"dryden: {name}", each(t) if callable(each) else each)
+            for name, each in (("altitude", self.altitude), ("speed", self.speed))
+        )
+        if not 3.0 <= height <= 305.0:
+            raise ArgumentError(
+                f"noise.dryden: altitude = {height:.6g} m; these formulas hold from 3 to 305 m above ground"
+            )
+        part = 0.177 + 0.000823 * height / FOOT
+        along, sigma = height / part**1.2, 0.1 * self.wind
+        return np.array([sigma / part**0.4] * 2 + [sigma]), np.array([along, along, height]), v
+
+    def of(self, times: Array, dt: float, index: int) -> Callable[[Array], Array]:
+        varies = callable(self.altitude) or callable(self.speed)
+        found = [self.scales(t) for t in (times.tolist() if varies else times[:1].tolist())]
+        sigma, length, speed = map(np.array, zip(*found))
+        own, (a, b, c) = _GUSTS[index]
+        phi, gain = _steps(a, b, dt * speed / length[:, index])
+        start, rows = _stationary(a, b), np.ascontiguousarray(sigma[:, index, None] * c)
+        return lambda numbers: core.noise_filtered(
+            start, phi, gain, rows, np.ascontiguousarray(numbers[..., own])
+        )
+
+
+def _root(covariance: Array) -> Array:
+    """L with zeros above its diagonal and L L^T = `covariance` (..., m, m), which may be singular."""
+    found = np.zeros_like(covariance)
+    for j in range(covariance.shape[-1]):
+        rest = covariance[..., j] - (found[..., :j] * found[..., j : j + 1, :j]).sum(axis=-1)
+        pivot = np.sqrt(np.maximum(rest[..., j], 0.0))[..., None]
+        free = pivot**2 > 1e-14 * covariance[..., j, j, None]
+        found[..., j:, j] = np.divide(rest[..., j:], pivot, out=np.zeros_like(rest[..., j:]), where=free)
+    return found
+
+
+def _stationary(a: Array, b: Array) -> Array:
+    """A root of the covariance of the states, which solves A P + P A^T + B B^T = 0."""
+    return _root(linalg.solve_continuous_lyapunov(a, -b @ b.T))
+
+
+def _steps(a: Array, b: Array, dt: Array) -> tuple[Array, Array]:
+    """phi = exp(A dt) and the gain, (k, m, m) each, of steps dt (k,); see `filter`."""
+    m = len(a)
+    block = np.block([[-a, b @ b.T], [np.zeros((m, m)), a.T]])
+    found = linalg.expm(block * dt[:, None, None])
+    phi = np.swapaxes(found[:, m:, m:], 1, 2)
+    covariance = phi @ found[:, :m, m:]
+    return np.ascontiguousarray(phi), _root((covariance + np.swapaxes(covariance, 1, 2)) / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """The values of a noise for trajectories first <= j < last, (last - first, k), made where they are read."""
+
+    noise: Noise
+    times: Array
+    key: int
+    backward: bool
+    first: int = 0
+    last: int = 0
+
+    @classmethod
+    def of(cls, noise: Noise, t_span: tuple[float, float], seed: int, stream: int) -> Paths:
+        """Those of a run: on t0, t0 + dt ... until t1 is reached, backward if t1 < t0."""
+        t0, t1 = t_span
+        steps = math.ceil(abs(t1 - t0) / noise.dt)
+        if steps >= MOST or t0 + noise.dt == t0 or t1 + noise.dt == t1:
+            raise ArgumentError(
+                f"noise: dt = {noise.dt:.17g} is too short for a run from {t0:.17g} to {t1:.17g}"
+            )
+        times = t0 + (noise.dt if t1 >= t0 else -noise.dt) * np.arange(steps + 1.0)
+        return cls(noise, times[::-1] if t1 < t0 else times, seed + ((_TAG + stream) << 96), t1 < t0)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.last - self.first, len(self.times)
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+    def __getitem__(self, rows: slice) -> Paths:
+        first, last, _ = rows.indices(len(self))
+        return replace(self, first=self.first + first, last=self.first + max(first, last))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return self.at(self.first, self.last)
+
+    def at(self, first: int, last: int) -> Array:
+        """The values of some trajectories, (last - first, k)."""
+        law, k = self.noise.law, len(self.times)
+        numbers = core.noise_numbers(self.key, first, last, k * law.width, law.normal)
+        drawn = self.times[::-1] if self.backward else self.times
+        found = law.of(drawn, self.noise.dt, self.noise.index)(numbers.reshape(last - first, k, law.width))
+        return found[:, ::-1] if self.backward else found
+
+    def rows(self, name: str, first: int, last: int) -> SampleRows:
+        """The input of trajectories first <= j < last."""
+        return SampleRows(self.times, replace(self, first=first, last=last), self.noise.kind, name=name)
+
+
+# ---- what callers make ----
+
+
+def _positive(what: str, value: Any) -> float:
+    number = arguments.number(f"noise.{what}", value)
+    if number <= 0:
+        raise ArgumentError(f"noise.{what} = {arguments.short(value)} must be positive")
+    return number
+
+
+def _made(name: str, numbers: Sequence[Any], dt: Any, kind: str, law: Law) -> Noise:
+    return Noise(name, tuple(numbers), _positive(f"{name}: dt", dt), kind, law)
+
+
+def ou(tau: float, sigma: float, dt: float) -> Noise:
+    """Ornstein-Uhlenbeck's process dx = -x/tau dt + sigma sqrt(2/tau) dW, stationary from the start.
+
+    tau : its correlation time. sigma : its standard deviation; the covariance is sigma^2 exp(-|s|/tau). dt : the step
+    of its grid, between whose times it goes along lines. At these times it is exact:
+    x_(k+1) = phi x_k + sigma sqrt(1 - phi^2) xi_k with phi = exp(-dt/tau). Raises `ArgumentError`
+    unless all are positive.
+
+    >>> import chaplygin as cg
+    >>> cg.noise.ou(tau=1.3, sigma=0.7, dt=0.1)
+    noise.ou(1.3, 0.7, dt=0.1)
+    """
+    tau, sigma, dt = _positive("ou: tau", tau), _positive("ou: sigma", sigma), _positive("ou: dt", dt)
+    gain = sigma * math.sqrt(-math.expm1(-2 * dt / tau))
+    parts = (np.array([[value]]) for value in (sigma, math.exp(-dt / tau), gain, 1.0))
+    return _made("ou", (tau, sigma), dt, "linear", Filter(*parts))
+
+
+def white(dt: float, density: float = 1.0) -> Noise:
+    """White noise w held for dt, independent values with variance density/dt: the covariance tends to density delta(s).
+
+    The integral of w over n steps is normal with variance density n dt, as Brownian motion. Raises `ArgumentError`
+    unless both are positive.
+
+    >>> import chaplygin as cg
+    >>> cg.noise.white(0.01)
+    noise.white(1.0, dt=0.01)
+    """
+    dt, density = _positive("white: dt", dt), _positive("white: density", density)
+    parts = (np.array([[value]]) for value in (1.0, 0.0, 1.0, math.sqrt(density / dt)))
+    return _made("white", (density,), dt, "zoh", Filter(*parts))
+
+
+def telegraph(rate: float, dt: float, values: tuple[float, float] = (-1.0, 1.0)) -> Noise:
+    """The random telegraph signal: two values, each for an exponential time, on average 1/rate.
+
+    Each value has probability 1/2 from the start, and the covariance is (a - b)^2/4 exp(-2 rate |s|) for values a, b.
+    It is exact at the times of the grid, between which it is held: changes within one step are not seen. Raises
+    `ArgumentError` unless rate and dt are positive and the values two different numbers.
+
+    >>> import chaplygin as cg
+    >>> cg.noise.telegraph(rate=2, dt=0.05)
+    noise.telegraph(2.0, (-1.0, 1.0), dt=0.05)
+    """
+    rate, dt = _positive("telegraph: rate", rate), _positive("telegraph: dt", dt)
+    pair = arguments.array("noise.telegraph: values", values)
+    if pair.shape != (2,) or not np.isfinite(pair).all() or pair[0] == pair[1]:
+        raise ArgumentError(
+            f"noise.telegraph: values = {arguments.short(values)}; give two different numbers"
+        )
+    two = float(pair[0]), float(pair[1])
+    return _made("telegraph", (rate, two), dt, "zoh", Telegraph(two, -math.expm1(-2 * rate * dt) / 2))
+
+
+def filter(A: Any, B: Any, C: Any, dt: float) -> Noise:
+    """The outputs y = C x of a linear filter dx/dt = A x + B w with unit white noise w, stationary from the start.
+
+    A : (m, m), whose eigenvalues have negative real parts. B : (m, r). C : (c, m), c processes that are drawn together:
+    ``noise[i]`` is one of them. The states are exact at the times of the grid: x_(k+1) = e^(A dt) x_k + L xi_k with
+    L L^T = integral of e^(As) B B^T e^(A^T s) over a step (C. F. Van Loan, IEEE Transactions on Automatic Control 23
+    (1978) 395-404); between them the outputs go along lines. Raises `ArgumentError` for other shapes, and for a filter
+    that is not stable and so has no stationary state.
+
+    >>> import chaplygin as cg
+    >>> sway, rate = cg.noise.filter([[0, 1], [-4, -0.4]], [[0], [1]], [[1, 0], [0, 1]], dt=0.05)
+    >>> sway
+    noise.filter([[0.0, 1.0], [-4.0, -0.4]], [[0.0], [1.0]], [[1.0, 0.0], [0.0, 1.0]], dt=0.05)[0]
+    """
+    a, b, c = (arguments.array(f"noise.filter: {name}", each) for name, each in zip("ABC", (A, B, C)))
+    m = len(a) if a.ndim else 0
+    if (
+        a.shape != (m, m)
+        or not m
+        or b.ndim != 2
+        or len(b) != m
+        or c.ndim != 2
+        or c.shape[1] != m
+        or not len(c)
+    ):
+        raise ArgumentError(
+            f"noise.filter: A, B, C have shapes {a.shape}, {b.shape}, {c.shape}; (m, m), (m, r) and (c, m) are needed"
+        )
+    if not all(np.isfinite(each).all() for each in (a, b, c)):
+        raise ArgumentError("noise.filter: a number of A, B or C is not finite")
+    worst = np.linalg.eigvals(a).real.max()
+    if not worst < 0:
+        raise ArgumentError(
+            f"noise.filter: A has an eigenvalue with real part {worst:.6g}, so the process is not stationary; all must "
+            "be negative"
+        )
+    step = _positive("filter: dt", dt)
+    phi, gain = _steps(a, b, np.array([step]))
+    law = Filter(_stationary(a, b), np.ascontiguousarray(phi[0]), gain[0], c)
+    return _made("filter", (a.tolist(), b.tolist(), c.tolist()), step, "linear", law)
+
+
+def dryden(altitude: Speed, speed: Speed, dt: float, *, wind: float) -> Noise:
+    """Dryden's gusts along, across and normal to the flight, by MIL-F-8785C at low altitude: three processes u, v, w.
+
+    altitude : above ground, from 3 to 305 m. speed : of the aircraft through the air, m/s. Each is a number or a
+    function of the time. wind : the wind at 6 m above ground, m/s. With V the speed and h the altitude in feet,
+
+        L_w = h, L_u = L_v = h / (0.177 + 0.000823 h)^1.2
+        sigma_w = 0.1 wind, sigma_u = sigma_v = sigma_w / (0.177 + 0.000823 h)^0.4
+        H_u = sigma_u sqrt(2 L_u/V) / (1 + s L_u/V)
+        H_v = sigma_v sqrt(L_v/V) (1 + sqrt(3) s L_v/V) / (1 + s L_v/V)^2, and H_w alike,
+
+    filters of unit white noise. They are stationary from the start and exact at the times of the grid, where altitude
+    and speed are those at the beginning of each step; between them they go along lines. Raises `ArgumentError` for
+    other altitudes and for what is not positive.
+
+    >>> import chaplygin as cg
+    >>> u, v, w = cg.noise.dryden(altitude=100, speed=30, dt=0.05, wind=8)
+    """
+    law = Dryden(altitude, speed, _positive("dryden: wind", wind))
+    if not (callable(altitude) or callable(speed)):
+        law.scales(0.0)  # a wrong number is an error here
+    return _made("dryden", (altitude, speed, law.wind), dt, "linear", law)

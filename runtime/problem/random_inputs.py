@@ -1,0 +1,62 @@
+"""Random processes among the inputs of a run: samples of a path in the place of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from numpy.random import SeedSequence
+
+from chaplygin.errors import ArgumentError
+
+from ..interface import arguments
+
+
+class RandomInput:
+    """An input of which every run has a path of its own; `law`: equal in those that are drawn together."""
+
+    law: Any
+
+    def path(self, t_span: tuple[float, float], *, seed: int, trajectory: int = 0, stream: int = 0) -> Any:
+        """The path of one run as samples ``(times, values, kind)``."""
+        raise NotImplementedError
+
+
+def without_path(name: str, noise: RandomInput) -> ArgumentError:
+    """The error for a random process where no path of it is drawn."""
+    return ArgumentError(
+        f"inputs: {name} is {noise!r}, of which this call draws no path; give that of one run, "
+        "noise.path((t0, t1), seed=7)"
+    )
+
+
+def seed_of(seed: Any) -> int:
+    """A seed as given, or a new one for None."""
+    if seed is None:
+        return int(SeedSequence().generate_state(1, "u8")[0])
+    if not arguments.is_integer(seed) or not 0 <= seed < 1 << 64:
+        raise ArgumentError(f"seed = {arguments.short(seed)} must be an integer from 0 to 2**64 - 1")
+    return int(seed)
+
+
+def streams(inputs: Mapping[str, RandomInput], names: Sequence[str]) -> dict[str, int]:
+    """The stream of each input: its place among `names`, or that of the first with which it is drawn together."""
+    first: dict[int, int] = {}
+    for name in sorted(inputs, key=list(names).index):
+        first.setdefault(id(inputs[name].law), names.index(name))
+    return {name: first[id(each.law)] for name, each in inputs.items()}
+
+
+def drawn(inputs: Any, names: Sequence[str], t_span: tuple[float, float], seed: Any) -> Any:
+    """The inputs of a single run with a path, that of trajectory 0, in the place of each random process."""
+    seed = None if seed is None else seed_of(seed)
+    if not isinstance(inputs, Mapping) or not any(isinstance(e, RandomInput) for e in inputs.values()):
+        return inputs
+    found = {arguments.plain_name(name): each for name, each in inputs.items()}
+    random = {name: each for name, each in found.items() if isinstance(each, RandomInput) and name in names}
+    seed = seed_of(seed)
+    paths = {
+        name: random[name].path(t_span, seed=seed, stream=stream)
+        for name, stream in streams(random, names).items()
+    }
+    return {**found, **paths}
