@@ -345,15 +345,8 @@ def filter(A: Any, B: Any, C: Any, dt: float) -> Noise:
     """
     a, b, c = (arguments.array(f"noise.filter: {name}", each) for name, each in zip("ABC", (A, B, C)))
     m = len(a) if a.ndim else 0
-    if (
-        a.shape != (m, m)
-        or not m
-        or b.ndim != 2
-        or len(b) != m
-        or c.ndim != 2
-        or c.shape[1] != m
-        or not len(c)
-    ):
+    fits = a.shape == (m, m) and b.shape[:1] == (m,) and c.shape[1:] == (m,)
+    if not (fits and b.ndim == c.ndim == 2 and a.size and b.size and c.size):
         raise ArgumentError(
             f"noise.filter: A, B, C have shapes {a.shape}, {b.shape}, {c.shape}; (m, m), (m, r) and (c, m) are needed"
         )

@@ -168,7 +168,8 @@ def right() -> dict[str, Any]:
         "edges": [0, 1, 2], "q": 0.5, "condition": x > 0, "times": [0.0, 0.1], "entry": end, "axes": {"x": [1, 2]},
         "function": lambda v: (float((v**2).sum()), 2 * v), "source": np.ones((2, 5)), "key": "x", "i": 1,
         "relative": 0.1, "above": 2.0, "point": {"x": 0, "x_dot": 0, "m": 1, "k": 4, "F": 0},
-        "equations": system().equations(), "v": [1.0, 2.0, 0.0, 1.0], "model": spring(),
+        "equations": system().equations(), "v": [1.0, 2.0, 0.0, 1.0], "model": spring(), "sigma": 0.5, "rate": 2.0,
+        "A": [[-1.0]], "B": [[1.0]], "C": [[1.0]], "altitude": 100.0, "speed": 30.0, "wind": 8.0,
     }  # fmt: skip
     own = {
         "Damper.first": origin, "Spring.first": origin, "Motor.first": None, "Motor.second": body,
@@ -222,8 +223,9 @@ def _found() -> Iterator[tuple[str, Callable[[], Callable[..., Any]]]]:
         public = getattr(cg, name)
         if callable(public) and not (isinstance(public, type) and issubclass(public, BaseException)):
             yield name, functools.partial(getattr, cg, name)
-    for name in cg.joint.__all__[1:]:
-        yield f"joint.{name}", functools.partial(getattr, cg.joint, name)
+    for module in ("joint", "noise"):
+        for name in getattr(cg, module).__all__[1:]:
+            yield f"{module}.{name}", functools.partial(getattr, getattr(cg, module), name)
     for kind in ("Env", "VectorEnv"):
         yield kind, functools.partial(functools.partial, environment, kind)
     for name in ("solution", "ensemble", "stepper", "batch"):
@@ -279,6 +281,8 @@ LEGAL = (
     ("seed", "[None]; None", "as Gymnasium's vector environments take it"),
     ("what reward condition terminated", "sp.true", "a condition is 1 or 0"),
     ("what", "[]", "no quantities"),
+    ("altitude speed", f"{REAL}; lambda *_: 'x'; int; subject('solution')", "a number or a function of the time"),
+    ("C", "sp.Matrix([1, 2])", "two rows"),
     ("observations of", "{'x'}; cg.coordinates('x')", "one quantity"),
     ("when", "sp.Symbol('zeta', real=True) > 1; sp.Eq(zeta, 1)", "as an expression"),
     ("summary source prefix folder", "''", "no text, or this folder"),
