@@ -299,7 +299,7 @@ def along(
         try:
             acceleration, inverse = np.linalg.solve(rows, acceleration), np.linalg.inv(rows)
         except np.linalg.LinAlgError:
-            inverse = np.full_like(rows, np.nan)
+            inverse, acceleration = np.full_like(rows, np.nan), np.full_like(acceleration, np.nan)
         spread = np.abs(inverse) @ (spread + row_sizes @ np.abs(acceleration))
     names = [f"{_ACCELERATION}{i}" for i in range(k)]
     at |= dict(zip(names, acceleration[..., 0].T, strict=True))

@@ -41,7 +41,7 @@ def choice(rows: object) -> Choice:
     >>> (ens["x"].round(9) == 9 * ens.draws["F"]).all()
     np.True_
     """
-    if not are_rows(rows):
+    if not are_rows(rows) or not len(rows):  # type: ignore[arg-type]
         raise ArgumentError(f"choice: {short(rows)} is not a table (m, k), with a row for each of m series")
     return Choice(rows)
 

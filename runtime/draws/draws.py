@@ -207,21 +207,17 @@ class Plan:
             {"kind": source.kind, "names": list(source.names), "law": _described(source.law)}
             for source in self.sources
         ]
+        shared = streams(self.noises, self.model.inputs)
+        noises = [
+            [name, each.name, _described(each.numbers), each.dt, each.index, shared[name]]
+            for name, each in self.noises.items()
+        ]
         return {
             "seed": self.seed,
             "sampling": self.sampling,
             "reject": self.reject,
             "sources": sources,
-            **(
-                {
-                    "noises": [
-                        [name, each.name, _described(each.numbers), each.dt, each.index]
-                        for name, each in self.noises.items()
-                    ]
-                }
-                if self.noises
-                else {}
-            ),
+            **({"noises": noises} if noises else {}),
             "expressions": [[each.kind, each.name, str(each.expression)] for each in self.derived],
         }
 

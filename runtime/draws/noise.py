@@ -1,10 +1,10 @@
 """Noise among the inputs: stationary random processes on a grid of times.
 
-Every process is made of random numbers on the times t0 + k dt, k = 0, 1 ..., where t0 is the start of the run. Number i
-of a path is word i mod 4 of Philox 4x64-10 (J. K. Salmon et al., SC '11) at the counter (i div 4, trajectory, 0, 0),
-with a key made of the seed and the input. So a path is the same whatever the method, steps, lanes, threads or chunks,
-and a longer run has the same path and more. At the times of the grid the law is exact; between them the values are
-joined by lines, or held.
+Every process is made of random numbers on the times t0 + k dt, k = 0, 1 ..., where t0 is the start of the run, or
+the end of one that goes back in time. Number i of a path is word i mod 4 of Philox 4x64-10 (J. K. Salmon et al.,
+SC '11; counter i div 4, trajectory, 0, 0), with a key made of the seed and the input. So a path is the same whatever
+the method, steps, lanes, threads or chunks, and a longer run has the same path and more. At the times of the grid the
+law is exact; between them the values are joined by lines, or held.
 
     inputs = {"gust": cg.noise.ou(tau=1.3, sigma=0.7, dt=0.1)}
     cg.ensemble(model, (0, 10), start, numbers, inputs, n=1000, seed=7)     # a path for each trajectory
@@ -36,6 +36,8 @@ __all__ = ["Noise", "dryden", "filter", "ou", "telegraph", "white"]
 Speed = Any  # a number, or a function of the time
 MOST = 10**8
 """Times of one path."""
+BLOCK = 1 << 17
+"""Numbers that are drawn at a time."""
 _TAG = 1 << 31
 """In the highest word of a key: no other draws of a seed have it."""
 
@@ -84,6 +86,8 @@ class Noise(RandomInput):
             raise ArgumentError(f"trajectory = {arguments.short(trajectory)} must be an integer, 0 or more")
         if not arguments.is_integer(stream) or not 0 <= stream < _TAG:
             raise ArgumentError(f"stream = {arguments.short(stream)} must be an integer, 0 or more")
+        if seed is None:
+            raise ArgumentError("path: seed = None; give an integer, which makes the same path again")
         paths = Paths.of(self, arguments.span(t_span), seed_of(seed), int(stream))
         return paths.times, paths.at(int(trajectory), int(trajectory) + 1)[0], self.kind
 
@@ -204,10 +208,16 @@ def _stationary(a: Array, b: Array) -> Array:
 def _steps(a: Array, b: Array, dt: Array) -> tuple[Array, Array]:
     """phi = exp(A dt) and the gain, (k, m, m) each, of steps dt (k,); see `filter`."""
     m = len(a)
+    halvings = max(
+        0, math.frexp(float(np.abs(a).sum(axis=1).max() * dt.max()))[1]
+    )  # exp(-A dt) would overflow
     block = np.block([[-a, b @ b.T], [np.zeros((m, m)), a.T]])
-    found = linalg.expm(block * dt[:, None, None])
+    found = linalg.expm(block * (dt / 2.0**halvings)[:, None, None])
     phi = np.swapaxes(found[:, m:, m:], 1, 2)
     covariance = phi @ found[:, :m, m:]
+    for _ in range(halvings):
+        covariance = covariance + phi @ covariance @ np.swapaxes(phi, 1, 2)
+        phi = phi @ phi
     return np.ascontiguousarray(phi), _root((covariance + np.swapaxes(covariance, 1, 2)) / 2)
 
 
@@ -218,21 +228,19 @@ class Paths:
     noise: Noise
     times: Array
     key: int
-    backward: bool
     first: int = 0
     last: int = 0
 
     @classmethod
     def of(cls, noise: Noise, t_span: tuple[float, float], seed: int, stream: int) -> Paths:
-        """Those of a run: on t0, t0 + dt ... until t1 is reached, backward if t1 < t0."""
-        t0, t1 = t_span
-        steps = math.ceil(abs(t1 - t0) / noise.dt)
+        """Those of a run from t0 to t1 or back: on t0, t0 + dt ... until t1 is reached, for t0 <= t1."""
+        t0, t1 = sorted(t_span)
+        steps = math.ceil((t1 - t0) / noise.dt)
         if steps >= MOST or t0 + noise.dt == t0 or t1 + noise.dt == t1:
             raise ArgumentError(
                 f"noise: dt = {noise.dt:.17g} is too short for a run from {t0:.17g} to {t1:.17g}"
             )
-        times = t0 + (noise.dt if t1 >= t0 else -noise.dt) * np.arange(steps + 1.0)
-        return cls(noise, times[::-1] if t1 < t0 else times, seed + ((_TAG + stream) << 96), t1 < t0)
+        return cls(noise, t0 + noise.dt * np.arange(steps + 1.0), seed + ((_TAG + stream) << 96))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -251,10 +259,13 @@ class Paths:
     def at(self, first: int, last: int) -> Array:
         """The values of some trajectories, (last - first, k)."""
         law, k = self.noise.law, len(self.times)
-        numbers = core.noise_numbers(self.key, first, last, k * law.width, law.normal)
-        drawn = self.times[::-1] if self.backward else self.times
-        found = law.of(drawn, self.noise.dt, self.noise.index)(numbers.reshape(last - first, k, law.width))
-        return found[:, ::-1] if self.backward else found
+        made, found = law.of(self.times, self.noise.dt, self.noise.index), np.empty((last - first, k))
+        step = max(1, BLOCK // (k * law.width))
+        for begin in range(first, last, step):
+            end = min(begin + step, last)
+            numbers = core.noise_numbers(self.key, begin, end, k * law.width, law.normal)
+            found[begin - first : end - first] = made(numbers.reshape(end - begin, k, law.width))
+        return found
 
     def rows(self, name: str, first: int, last: int) -> SampleRows:
         """The input of trajectories first <= j < last."""

@@ -15,6 +15,7 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.assumptions import EVEN, INTEGER, ODD, check_row
+from ..interface.scalars import is_masked
 from .polynomials import KINDS, Polynomial, joined, samples_of, spline_slopes
 
 KEPT = 1 << 24
@@ -86,7 +87,7 @@ class SampleRows:
             )
         joined(f"inputs: {name}", kind, moments, np.zeros(k))  # checks the times
         small = isinstance(values, np.ndarray) and values.nbytes <= KEPT
-        rows = cls(moments, np.array(values) if small else values, kind, name=name)
+        rows = cls(moments, np.array(values, subok=True) if small else values, kind, name=name)
         for first, last in rows.blocks():
             block = rows._read(first, last)
             finite = np.isfinite(block)
@@ -142,7 +143,13 @@ class SampleRows:
     def _read(self, first: int, last: int) -> Array:
         """The values of some trajectories, (last - first, k); contiguous arrays of float64 are not copied."""
         try:
-            found = np.ascontiguousarray(self._rows(first, last), dtype=np.float64)
+            rows = self._rows(first, last)
+            kind = getattr(getattr(rows, "dtype", None), "kind", "f")
+            if is_masked(rows) or kind not in "biufO":
+                raise TypeError(
+                    "they have masked entries" if kind in "biufO" else f"their type is {rows.dtype}"
+                )
+            found = np.ascontiguousarray(rows, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ArgumentError(
                 f"inputs: values of {self.name} are not an array of real numbers: {error}"

@@ -118,9 +118,7 @@ def test_a_path_depends_on_its_place_alone() -> None:
     assert (Paths.of(SWAY[0], (0.0, 3.0), SEED, 0).at(17, 23) == whole[17:23]).all()
     assert (paths(SWAY[0], 1.0, 40) == whole[:, :11]).all()
     assert (paths(SWAY[0], 3.0, 40) == paths(pickle.loads(pickle.dumps(SWAY))[0], 3.0, 40)).all()
-    back = Paths.of(SWAY[0], (0.0, -3.0), SEED, 0)
-    assert (back.times == -Paths.of(SWAY[0], (0.0, 3.0), SEED, 0).times[::-1]).all()
-    assert (back.at(0, 40) == whole[:, ::-1]).all()
+    assert (Paths.of(SWAY[0], (3.0, 0.0), SEED, 0).at(0, 40) == whole).all()
     others = [Paths.of(SWAY[0], SPAN, *key).at(0, 1000)[:, 5] for key in ((3, 0), (4, 0), (3, 1))]
     for i in range(3):
         close_in_law(others[i] * others[i - 1], 0.0)
@@ -151,6 +149,33 @@ def test_runs_ensembles_and_studies_have_the_same_paths(method: str) -> None:
     assert (ens.inputs(5)["F"][1] == GUST.path(SPAN, seed=7, trajectory=5)[1]).all()
     made = {"collect": {"x": cg.final("x")}, "n": n, "seed": 7, **options}
     assert (cg.study(cart(), SPAN, START, None, inputs, **made).results["x"]["x"] == last).all()
+
+
+@pytest.mark.parametrize("way", [{"lanes": 1, "threads": 1}, {"threads": 2, "chunk": 3}, {"lanes": 4}])
+def test_a_run_that_goes_back_in_time_has_the_path_of_the_one_before(way: dict[str, int]) -> None:
+    ens = cg.ensemble(cart(), (0, 3), START, None, {"F": GUST, "G": SWAY[0]}, n=9, seed=7)
+    back = cg.ensemble(
+        cart(), (3, 0), dict(zip(("x", "x_dot"), ens.y)), None, {"F": GUST, "G": SWAY[0]}, n=9, seed=7, **way
+    )
+    assert back.y == pytest.approx(np.zeros((2, 9)), abs=1e-8)
+    assert [back.rerun(i).y[0, -1] for i in range(9)] == back.y[0].tolist()
+
+
+@pytest.mark.parametrize("dt", [1e-3, 0.3, 2.0, 40.0, 1000.0])
+def test_long_steps_keep_the_variance(dt: float) -> None:
+    """One step of a stationary process changes no covariance: P = phi P phi^T + L L^T."""
+    for a in (
+        np.array([[-1000.0]]),
+        np.array([[0.0, 1.0], [-40.0, -41.0]]),
+        np.array([[0.0, 1.0], [-1.0, -2.0]]),
+    ):
+        b = np.eye(len(a))[:, -1:]
+        law = cg.noise.filter(a, b, np.eye(len(a)), dt).law
+        p = solve_continuous_lyapunov(a, -b @ b.T)
+        assert law.phi @ p @ law.phi.T + law.gain @ law.gain.T == pytest.approx(
+            p, rel=1e-9, abs=1e-9 * p.max()
+        )
+        assert law.phi == pytest.approx(expm(a * dt), abs=1e-12)
 
 
 def test_tolerances_and_methods_have_one_path() -> None:
@@ -209,6 +234,12 @@ def test_what_is_refused() -> None:
         (lambda: made.filter([[-1]], [1], [[1]], 0.1), r"\(m, m\), \(m, r\) and \(c, m\) are needed"),
         (lambda: made.dryden(1000, 30, 0.1, wind=8), "hold from 3 to 305 m"),
         (lambda: made.dryden(lambda t: -5.0, 30, 0.1, wind=8).path(SPAN, seed=1), "altitude"),
+        (lambda: GUST.path(SPAN, seed=None), "seed = None; give an integer"),
+        (lambda: cg.choice(np.zeros((0, 2))), "is not a table"),
+        (lambda: cg.ensemble(cart(), SPAN, START, None, {"F": ([0, 1], np.ma.masked_equal([[1, 2]] * 2, 2))}, n=2),
+         "values of F are not an array of real numbers: they have masked"),
+        (lambda: cg.ensemble(cart(), SPAN, START, None, {"F": ([0, 1], np.ones((2, 2)) * 1j)}, n=2),
+         "values of F are not an array of real numbers: their type is complex"),
         (lambda: GUST.path(SPAN, seed=-1), "seed = -1 must be an integer"),
         (lambda: cart().integrate((0, 1e12), START, None, {"F": GUST}, seed=1), "too short for a run"),
         (lambda: cart().integrate(SPAN, START, None, {"F": GUST}, seed=1.5), "seed = 1.5 must be"),
