@@ -101,18 +101,27 @@ def point(seed: int, count: int) -> list[float]:
     return [draw.uniform(0.1, 0.9) * draw.choice([-1, 1]) for _ in range(count)]
 
 
-def usual(program: Lowered, seeds: Sequence[int]) -> dict[str, tuple[list[float], list[float]]]:
-    """{kernel: (point, values)} where doubles determine the values: not at a jump, as sign(sin(pi)) is."""
-    found = {}
+def usual(
+    program: Lowered, seeds: Sequence[int]
+) -> tuple[dict[str, tuple[list[float], list[float]]], set[str]]:
+    """{kernel: (point, values)} where doubles determine the values: not at a jump, as sign(sin(pi)) is.
+
+    Then the kernels of these that single precision determines too: 24 bits make another sin(pi).
+    """
+    found, short = {}, set()
     for seed in seeds:
         kernel, given = program.kernels[f"k{seed}"], point(seed, len(NAMES))
         with mp.workdps(60):
             values = [float(v) for v in values_of(program.graph, kernel.outputs, given)]
+        with mp.workprec(24):
+            coarse = [float(v) for v in values_of(program.graph, kernel.outputs, given)]
         rough = evaluate(program.graph, kernel.outputs, dict(zip(NAMES, given, strict=True)))
         if max(map(abs, values)) < 1e4 and rough == pytest.approx(values, rel=1e-11, abs=1e-11):
             found[kernel.name] = given, values
-    assert len(found) > 0.9 * len(seeds)
-    return found
+            if coarse == pytest.approx(values, rel=1e-4, abs=1e-4):
+                short.add(kernel.name)
+    assert len(found) >= len(short) > 0.9 * len(seeds)
+    return found, short
 
 
 EVERY = pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: str(seeds[0]))
@@ -122,7 +131,7 @@ EVERY = pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: str(seeds[0])
 @EVERY
 def test_random_kernels_have_mpmaths_values_in_every_language(seeds: Sequence[int], tmp_path: Path) -> None:
     program = random_program(seeds)
-    expected, made = usual(program, seeds), plan(program)
+    (expected, coarse), made = usual(program, seeds), plan(program)
     single = built(c_unit(made), tmp_path / "c", 1)
     lanes = [built(lanes_unit(made), tmp_path / f"lanes{n}", n) for n in (1, 4)]
     short = built(c_unit(made), tmp_path / "float", 1, "float")
@@ -132,7 +141,8 @@ def test_random_kernels_have_mpmaths_values_in_every_language(seeds: Sequence[in
         assert found == close, name
         for each in lanes:
             assert (each(name, given, 2) == found).all(), name
-        assert short(name, given, 2)[0] == pytest.approx(values, rel=1e-3, abs=1e-3), name
+        if name in coarse:
+            assert short(name, given, 2)[0] == pytest.approx(values, rel=1e-3, abs=1e-3), name
         python = python_kernel(made, name)(given[0], given[1:begin], given[begin:-1], given[-1:])
         assert python == close, name
         assert by_sympy(made, name, given, 2) == close, name
@@ -142,7 +152,7 @@ def test_random_kernels_have_mpmaths_values_in_every_language(seeds: Sequence[in
 @EVERY
 def test_random_kernels_have_the_derivatives_of_differences(seeds: Sequence[int], tmp_path: Path) -> None:
     program = random_program(seeds)
-    expected, unit = usual(program, seeds), np.eye(len(NAMES))
+    (expected, _), unit = usual(program, seeds), np.eye(len(NAMES))
     made = [plan(with_derivatives(random_program(seeds), kind)) for kind in ("along", "adjoint")]
     along, adjoint = (built(lanes_unit(m), tmp_path / str(i), 2) for i, m in enumerate(made))
     for name, (given, values) in expected.items():
