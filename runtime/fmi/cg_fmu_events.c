@@ -323,7 +323,8 @@ static void cg_fmu_events_ramp(cg_fmu_t *fmu)
         const int moves = rates > 0 || series[1] != 0.0 || series[2] != 0.0;
         for (int32_t k = 0; k <= rates; k++) {
             double *const c = fmu->powers + CG_FMU_POWERS * (i + k);
-            const cg_signal_t ramp = {moves ? CG_SIGNAL_POLYNOMIAL : CG_SIGNAL_CONSTANT, CG_FMU_POWERS, 1, &fmu->begin, c};
+            const int32_t kind = moves ? CG_SIGNAL_POLYNOMIAL : CG_SIGNAL_CONSTANT;
+            const cg_signal_t ramp = {kind, CG_FMU_POWERS, 1, &fmu->begin, c, 0, 0, 0};
             c[0] = run->u[i + k] = series[k];
             c[1] = series[k + 1];
             c[2] = 0.5 * series[k + 2];

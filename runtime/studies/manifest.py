@@ -252,7 +252,8 @@ def _plain(value: Any) -> Any:
     if callable(value):
         pieces = polynomial("", value)
         if pieces is not None:
-            return _plain(pieces.given if isinstance(pieces.given, tuple) else (pieces.times, pieces.rows))
+            sampled = isinstance(pieces.given, tuple)
+            return _plain(pieces.given) if sampled else [_plain(pieces.times), _plain(pieces.rows)]
         named = value if hasattr(value, "__qualname__") else type(value)
         return f"{named.__module__}.{named.__qualname__}"
     table = np.asarray(value, dtype=np.float64)
