@@ -17,6 +17,7 @@ from scipy import stats
 
 import chaplygin as cg
 from chaplygin.generated.harmonic_oscillator import model
+from chaplygin.runtime.problem.options import DEFAULTS
 from chaplygin.runtime.studies.folder import Chunks
 from chaplygin.runtime.studies.manifest import MANIFEST, digest, read_manifest
 
@@ -82,6 +83,8 @@ def words(found: Any, place: str = "") -> list[str]:
 def test_a_folder_is_written_in_the_same_words(name: str, tmp_path: Path) -> None:
     STUDIES[name](tmp_path)
     there, here = (json.loads((folder / MANIFEST).read_text()) for folder in (KEPT / name, tmp_path))
+    for newer in here["options"].keys() - there["options"].keys():  # one that is missing has its default
+        assert here["options"].pop(newer) == getattr(DEFAULTS, newer)
     assert words(here) == words(there)
     parts = [
         next(Chunks(folder, N, read_manifest(folder).collect).parts()) for folder in (KEPT / name, tmp_path)
