@@ -20,7 +20,7 @@ class Choice:
     rows: Any
 
 
-def choice(rows: object) -> Choice:
+def choice(rows: Any) -> Choice:
     """Samples of an input of which each trajectory draws a row, in ensembles and studies.
 
     rows : (m, k), the values of m series at k times; whatever samples with a row for each trajectory can be, as an
@@ -41,7 +41,7 @@ def choice(rows: object) -> Choice:
     >>> (ens["x"].round(9) == 9 * ens.draws["F"]).all()
     np.True_
     """
-    if not are_rows(rows) or not len(rows):  # type: ignore[arg-type]
+    if not are_rows(rows) or not len(rows):
         raise ArgumentError(f"choice: {short(rows)} is not a table (m, k), with a row for each of m series")
     return Choice(rows)
 

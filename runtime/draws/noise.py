@@ -14,7 +14,6 @@ law is exact; between them the values are joined by lines, or held.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -54,16 +53,17 @@ class Noise(RandomInput):
     numbers: tuple[Any, ...]
     dt: float
     kind: str
-    law: Law = field(repr=False)
+    law: Law
+    count: int = 1
     index: int = 0
 
     def __len__(self) -> int:
-        return self.law.outputs
+        return self.count
 
     def __getitem__(self, i: int) -> Noise:
         if not arguments.is_integer(i) or not -len(self) <= i < len(self):
             raise IndexError(
-                f"noise.{self.name} has {len(self)} processes; {arguments.short(i)} is none of them"
+                f"noise.{self.name}[{arguments.short(i)}]: give an index from 0 to {len(self) - 1}"
             )
         return replace(self, index=int(i) % len(self))
 
@@ -95,53 +95,60 @@ class Noise(RandomInput):
 class Law:
     """The numbers of one step of a process, and what it makes of those of a path."""
 
-    outputs: int = 1
-    width: int = 1
     normal = True
 
-    def of(self, times: Array, dt: float, index: int) -> Callable[[Array], Array]:
-        """What makes outputs (N, k) of numbers (N, k, width), at times (k,) in the order in which they are drawn."""
+    @property
+    def width(self) -> int:
+        return 1
+
+    def of(self, times: Array, dt: float, index: int) -> Law:
+        """The law of one of the processes at the times (k,) of a run."""
+        return self
+
+    def values(self, numbers: Array) -> Array:
+        """The values (N, k) of one process for numbers (N, k, width)."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
 class Filter(Law):
-    """y_k = c x_k of the states x_0 = start xi_0, x_k = phi x_(k-1) + gain xi_k; see `cg_noise_filter_t`."""
+    """y_k = c x_k of the states x_0 = start xi_0, x_k = phi x_(k-1) + gain xi_k; see `cg_noise_filter_t`.
+
+    `phi`, `gain` : (m, m), or one for each step. `own` : which of the numbers of a step are xi.
+    """
 
     start: Array
     phi: Array
     gain: Array
     c: Array
+    own: slice = field(default_factory=lambda: slice(None))
 
     @property
-    def outputs(self) -> int:  # type: ignore[override]
-        return len(self.c)
-
-    @property
-    def width(self) -> int:  # type: ignore[override]
+    def width(self) -> int:
         return len(self.start)
 
-    def of(self, times: Array, dt: float, index: int) -> Callable[[Array], Array]:
-        parts = self.start, self.phi[None], self.gain[None], np.ascontiguousarray(self.c[index : index + 1])
-        return lambda numbers: core.noise_filtered(*parts, numbers)
+    def of(self, times: Array, dt: float, index: int) -> Filter:
+        return replace(self, c=self.c[index : index + 1])
+
+    def values(self, numbers: Array) -> Array:
+        phi, gain = (each.reshape(-1, *self.start.shape) for each in (self.phi, self.gain))
+        xi = np.ascontiguousarray(numbers[..., self.own])
+        return core.noise_filtered(self.start, phi, gain, self.c, xi)
 
 
 @dataclass(frozen=True, eq=False)
 class Telegraph(Law):
     """Two values between which each step changes if its number is below `below`."""
 
-    values: tuple[float, float]
+    pair: tuple[float, float]
     below: float
     normal = False
 
-    def of(self, times: Array, dt: float, index: int) -> Callable[[Array], Array]:
-        def made(numbers: Array) -> Array:
-            changes = numbers[..., 0] < self.below
-            changes[:, 0] = numbers[:, 0, 0] < 0.5
-            odd = np.logical_xor.accumulate(changes, axis=1)
-            return np.where(odd, self.values[1], self.values[0])
-
-        return made
+    def values(self, numbers: Array) -> Array:
+        changes = numbers[..., 0] < self.below
+        changes[:, 0] = numbers[:, 0, 0] < 0.5
+        odd = np.logical_xor.accumulate(changes, axis=1)
+        return np.where(odd, self.pair[1], self.pair[0])
 
 
 FOOT = 0.3048
@@ -160,7 +167,6 @@ class Dryden(Law):
     altitude: Speed
     speed: Speed
     wind: float
-    outputs = 3
     width = 5
 
     def scales(self, t: float) -> tuple[Array, Array, float]:
@@ -177,16 +183,14 @@ class Dryden(Law):
         along, sigma = height / part**1.2, 0.1 * self.wind
         return np.array([sigma / part**0.4] * 2 + [sigma]), np.array([along, along, height]), v
 
-    def of(self, times: Array, dt: float, index: int) -> Callable[[Array], Array]:
+    def of(self, times: Array, dt: float, index: int) -> Filter:
         varies = callable(self.altitude) or callable(self.speed)
         found = [self.scales(t) for t in (times.tolist() if varies else times[:1].tolist())]
         sigma, length, speed = map(np.array, zip(*found))
         own, (a, b, c) = _GUSTS[index]
         phi, gain = _steps(a, b, dt * speed / length[:, index])
-        start, rows = _stationary(a, b), np.ascontiguousarray(sigma[:, index, None] * c)
-        return lambda numbers: core.noise_filtered(
-            start, phi, gain, rows, np.ascontiguousarray(numbers[..., own])
-        )
+        rows = np.ascontiguousarray(sigma[:, index, None] * c)
+        return Filter(_stationary(a, b), phi, gain, rows, own)
 
 
 def _root(covariance: Array) -> Array:
@@ -208,9 +212,8 @@ def _stationary(a: Array, b: Array) -> Array:
 def _steps(a: Array, b: Array, dt: Array) -> tuple[Array, Array]:
     """phi = exp(A dt) and the gain, (k, m, m) each, of steps dt (k,); see `filter`."""
     m = len(a)
-    halvings = max(
-        0, math.frexp(float(np.abs(a).sum(axis=1).max() * dt.max()))[1]
-    )  # exp(-A dt) would overflow
+    # over a long step exp(-A dt) would overflow
+    halvings = max(0, math.frexp(float(np.abs(a).sum(axis=1).max() * dt.max()))[1])
     block = np.block([[-a, b @ b.T], [np.zeros((m, m)), a.T]])
     found = linalg.expm(block * (dt / 2.0**halvings)[:, None, None])
     phi = np.swapaxes(found[:, m:, m:], 1, 2)
@@ -223,10 +226,14 @@ def _steps(a: Array, b: Array, dt: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """The values of a noise for trajectories first <= j < last, (last - first, k), made where they are read."""
+    """The values of a noise for trajectories first <= j < last, (last - first, k), made where they are read.
+
+    `law` : that of the noise for these times.
+    """
 
     noise: Noise
     times: Array
+    law: Law
     key: int
     first: int = 0
     last: int = 0
@@ -240,7 +247,9 @@ class Paths:
             raise ArgumentError(
                 f"noise: dt = {noise.dt:.17g} is too short for a run from {t0:.17g} to {t1:.17g}"
             )
-        return cls(noise, t0 + noise.dt * np.arange(steps + 1.0), seed + ((_TAG + stream) << 96))
+        times = t0 + noise.dt * np.arange(steps + 1.0)
+        law = noise.law.of(times, noise.dt, noise.index)
+        return cls(noise, times, law, seed + ((_TAG + stream) << 96))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -258,13 +267,12 @@ class Paths:
 
     def at(self, first: int, last: int) -> Array:
         """The values of some trajectories, (last - first, k)."""
-        law, k = self.noise.law, len(self.times)
-        made, found = law.of(self.times, self.noise.dt, self.noise.index), np.empty((last - first, k))
-        step = max(1, BLOCK // (k * law.width))
+        k, width = len(self.times), self.noise.law.width
+        found, step = np.empty((last - first, k)), max(1, BLOCK // (k * width))
         for begin in range(first, last, step):
             end = min(begin + step, last)
-            numbers = core.noise_numbers(self.key, begin, end, k * law.width, law.normal)
-            found[begin - first : end - first] = made(numbers.reshape(end - begin, k, law.width))
+            numbers = core.noise_numbers(self.key, begin, end, k * width, self.law.normal)
+            found[begin - first : end - first] = self.law.values(numbers.reshape(end - begin, k, width))
         return found
 
     def rows(self, name: str, first: int, last: int) -> SampleRows:
@@ -282,8 +290,9 @@ def _positive(what: str, value: Any) -> float:
     return number
 
 
-def _made(name: str, numbers: Sequence[Any], dt: Any, kind: str, law: Law) -> Noise:
-    return Noise(name, tuple(numbers), _positive(f"{name}: dt", dt), kind, law)
+def _of_one_state(*numbers: float) -> Filter:
+    start, phi, gain, c = (np.array([[number]]) for number in numbers)
+    return Filter(start, phi, gain, c)
 
 
 def ou(tau: float, sigma: float, dt: float) -> Noise:
@@ -300,8 +309,7 @@ def ou(tau: float, sigma: float, dt: float) -> Noise:
     """
     tau, sigma, dt = _positive("ou: tau", tau), _positive("ou: sigma", sigma), _positive("ou: dt", dt)
     gain = sigma * math.sqrt(-math.expm1(-2 * dt / tau))
-    parts = (np.array([[value]]) for value in (sigma, math.exp(-dt / tau), gain, 1.0))
-    return _made("ou", (tau, sigma), dt, "linear", Filter(*parts))
+    return Noise("ou", (tau, sigma), dt, "linear", _of_one_state(sigma, math.exp(-dt / tau), gain, 1.0))
 
 
 def white(dt: float, density: float = 1.0) -> Noise:
@@ -315,8 +323,7 @@ def white(dt: float, density: float = 1.0) -> Noise:
     noise.white(1.0, dt=0.01)
     """
     dt, density = _positive("white: dt", dt), _positive("white: density", density)
-    parts = (np.array([[value]]) for value in (1.0, 0.0, 1.0, math.sqrt(density / dt)))
-    return _made("white", (density,), dt, "zoh", Filter(*parts))
+    return Noise("white", (density,), dt, "zoh", _of_one_state(1.0, 0.0, 1.0, math.sqrt(density / dt)))
 
 
 def telegraph(rate: float, dt: float, values: tuple[float, float] = (-1.0, 1.0)) -> Noise:
@@ -337,7 +344,7 @@ def telegraph(rate: float, dt: float, values: tuple[float, float] = (-1.0, 1.0))
             f"noise.telegraph: values = {arguments.short(values)}; give two different numbers"
         )
     two = float(pair[0]), float(pair[1])
-    return _made("telegraph", (rate, two), dt, "zoh", Telegraph(two, -math.expm1(-2 * rate * dt) / 2))
+    return Noise("telegraph", (rate, two), dt, "zoh", Telegraph(two, -math.expm1(-2 * rate * dt) / 2))
 
 
 def filter(A: Any, B: Any, C: Any, dt: float) -> Noise:
@@ -371,8 +378,8 @@ def filter(A: Any, B: Any, C: Any, dt: float) -> Noise:
         )
     step = _positive("filter: dt", dt)
     phi, gain = _steps(a, b, np.array([step]))
-    law = Filter(_stationary(a, b), np.ascontiguousarray(phi[0]), gain[0], c)
-    return _made("filter", (a.tolist(), b.tolist(), c.tolist()), step, "linear", law)
+    law = Filter(_stationary(a, b), phi[0], gain[0], c)
+    return Noise("filter", (a.tolist(), b.tolist(), c.tolist()), step, "linear", law, len(c))
 
 
 def dryden(altitude: Speed, speed: Speed, dt: float, *, wind: float) -> Noise:
@@ -396,4 +403,4 @@ def dryden(altitude: Speed, speed: Speed, dt: float, *, wind: float) -> Noise:
     law = Dryden(altitude, speed, _positive("dryden: wind", wind))
     if not (callable(altitude) or callable(speed)):
         law.scales(0.0)  # a wrong number is an error here
-    return _made("dryden", (altitude, speed, law.wind), dt, "linear", law)
+    return Noise("dryden", (altitude, speed, law.wind), _positive("dryden: dt", dt), "linear", law, 3)

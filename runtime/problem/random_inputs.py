@@ -55,8 +55,6 @@ def drawn(inputs: Any, names: Sequence[str], t_span: tuple[float, float], seed: 
     found = {arguments.plain_name(name): each for name, each in inputs.items()}
     random = {name: each for name, each in found.items() if isinstance(each, RandomInput) and name in names}
     seed = seed_of(seed)
-    paths = {
-        name: random[name].path(t_span, seed=seed, stream=stream)
-        for name, stream in streams(random, names).items()
-    }
-    return {**found, **paths}
+    for name, stream in streams(random, names).items():
+        found[name] = random[name].path(t_span, seed=seed, stream=stream)
+    return found
