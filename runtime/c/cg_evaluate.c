@@ -30,12 +30,18 @@ static inline int cg_evaluate_is_before(const cg_signal_t *signal, int64_t i, cg
     return signal->t[i] < t || (direction > 0.0 && signal->t[i] == t);
 }
 
+/* Whether k knots are before t. */
+static inline int cg_evaluate_are_before(const cg_signal_t *signal, int64_t k, cg_time_t t, double direction)
+{
+    return k >= 0 && k <= signal->n && (k == 0 || cg_evaluate_is_before(signal, k - 1, t, direction))
+           && (k == signal->n || !cg_evaluate_is_before(signal, k, t, direction));
+}
+
 /* Number of knots before t; the guess is right if the run has come from one to the next. */
 static int64_t cg_evaluate_knots_before(const cg_signal_t *signal, cg_time_t t, double direction, int64_t guess)
 {
     int64_t low = 0, high = signal->n;
-    if (guess > 0 && guess < high && cg_evaluate_is_before(signal, guess - 1, t, direction)
-        && !cg_evaluate_is_before(signal, guess, t, direction)) {
+    if (cg_evaluate_are_before(signal, guess, t, direction)) {
         return guess;
     }
     while (low < high) {
@@ -115,10 +121,8 @@ void cg_evaluate_pass(const cg_run_t *run, double t)
     const cg_time_t now = cg_time_outside(run, t);
     for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
         const cg_signal_t *const signal = &run->signals[i];
-        const int64_t k = run->knots[i];
         if (signal->kind == CG_SIGNAL_POLYNOMIAL
-            && (k < 0 || k > signal->n || (k > 0 && !cg_evaluate_is_before(signal, k - 1, now, run->direction))
-                || (k < signal->n && cg_evaluate_is_before(signal, k, now, run->direction)))) {
+            && !cg_evaluate_are_before(signal, run->knots[i], now, run->direction)) {
             cg_segment_t segment;
             cg_evaluate_segment(signal, run->row, now, run->direction, run->t_end, &run->knots[i], &segment);
             cg_evaluate_put_segment(run, i, &segment);
