@@ -23,9 +23,9 @@ from ..problem.consistency import check_ensemble
 from ..problem.given_inputs import parse
 from ..problem.inputs import Inputs
 from ..problem.options import RunOptions
-from ..problem.sample_rows import SampleRows, are_rows, by_rows
+from ..problem.sample_rows import KEPT, SampleRows, are_rows, by_rows
 from .observer import Observer
-from .start import KEPT, Columns, Start
+from .start import Columns, Start
 
 if TYPE_CHECKING:
     from .sensitivities import EnsembleSensitivity

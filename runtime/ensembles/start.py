@@ -18,7 +18,7 @@ from ..interface import arguments
 from ..interface.arguments import Array, wide
 from ..problem.consistency import STRETCH, Accepted, held
 from ..problem.inputs import Inputs
-from ..problem.sample_rows import KEPT as KEPT
+from ..problem.sample_rows import KEPT
 
 
 class Columns:

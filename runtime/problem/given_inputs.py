@@ -90,10 +90,11 @@ def _made(names: list[str], spec: Any, count: int | None) -> list[Any]:
     """An input and its rates: numbers, polynomials and functions."""
     if isinstance(spec, RandomInput):
         raise without_path(names[0], spec)
-    rows = SampleRows.given_as(names[0], spec, count) if _is_sampled(spec, count) else None
+    sampled = _is_sampled(spec, count)
+    rows = SampleRows.given_as(names[0], spec, count) if sampled else None
     if rows is not None:
         return list(rows.with_rates(names))
-    if _is_sampled(spec, count) or callable(spec):
+    if sampled or callable(spec):
         found = polynomial(names[0], spec)
         return list(of_function(names, spec) if found is None else found.with_rates(names))
     return [spec if count is not None else _number(names[0], spec), *[0.0] * (len(names) - 1)]

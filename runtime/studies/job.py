@@ -243,15 +243,14 @@ class StudyJob:
 def _cut_first(value: Any) -> Any:
     """An argument of one trajectory without the axis of trajectories."""
     if isinstance(value, Mapping):
-        return {
-            name: entry.ravel()[0]
-            if isinstance(entry, np.ndarray)
-            else entry.column(0).given
-            if isinstance(entry, SampleRows)
-            else entry
-            for name, entry in value.items()
-        }
+        return {name: _first(entry) for name, entry in value.items()}
     return value[:, 0] if isinstance(value, np.ndarray) and value.ndim == 2 else value
+
+
+def _first(entry: Any) -> Any:
+    if isinstance(entry, SampleRows):
+        return entry.column(0).given
+    return entry.ravel()[0] if isinstance(entry, np.ndarray) else entry
 
 
 def chunks(count: int, workers: int = 1, chunk: int | None = None) -> list[tuple[int, int]]:

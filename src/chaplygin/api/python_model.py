@@ -1,6 +1,6 @@
 """The pure-Python backend of a compiled model: its kernels as plain Python functions, integrated by SciPy.
 
-Tests compare compiled kernels with it. Where there is no compiler, it runs in their place, with a warning.
+It runs, with a warning, where there is no compiler; the tests compare the compiled kernels with it.
 """
 
 from __future__ import annotations
