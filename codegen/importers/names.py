@@ -64,7 +64,8 @@ class Names:
 
         Raises DeclarationError, naming the place, for an undetermined function or a derivative that no state has.
         """
-        e = sp.sympify(given)
+        if not hasattr(e := sp.sympify(given), "atoms"):
+            raise DeclarationError(f"{where} is {type(given).__name__}; give a SymPy expression")
         if self._prescribed and e.has(*self._prescribed):
             self._met |= {f for f in self._prescribed if e.has(f)}
             e = e.subs(self._prescribed).doit()

@@ -42,8 +42,7 @@ def build_kernel(module: Path, kernel: str) -> Path:
         text = lowered_beside(module)
         assert text is not None
         program = reading.read_lowered(text)
-        return emitting.late_file(
-            planning.plan(program, only=(lowering.coded_from(program, kernel),)), kernel
-        )
+        source = lowering.coded_from(program, kernel)
+        return emitting.late_file(planning.plan(program, only=(source,)), kernel)
 
     return build_late(module, kernel, texts)

@@ -30,7 +30,7 @@ def are_rows(values: object) -> bool:
     """Whether the values of samples have two axes, as a table of rows has; they are not read."""
     shape = getattr(values, "shape", None)
     if shape is None and isinstance(values, (list, tuple)) and len(values):
-        shape = np.shape(values[0]) and (len(values), 0)
+        shape = (getattr(values[0], "shape", ()) or isinstance(values[0], (list, tuple))) and (len(values), 0)
     return isinstance(shape, tuple) and len(shape) == 2
 
 

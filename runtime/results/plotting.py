@@ -124,7 +124,7 @@ def _alike(model: BaseModel, first: str, second: str) -> bool:
 
 def _axes(given: Any, count: int) -> list[Any]:
     """Axes of Matplotlib: one, or `count` of them."""
-    several = isinstance(given, (list, tuple, np.ndarray))
+    several = isinstance(given, (list, tuple)) or (isinstance(given, np.ndarray) and given.size <= count)
     axes: list[Any] = np.array(given, dtype=object).ravel().tolist() if several else [given]
     if len(axes) not in (1, count) or not all(hasattr(a, "plot") and hasattr(a, "axvline") for a in axes):
         some = "Matplotlib axes" if count == 1 else f"one of Matplotlib's axes, or {count}"

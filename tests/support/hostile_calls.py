@@ -169,7 +169,7 @@ def right() -> dict[str, Any]:
         "function": lambda v: (float((v**2).sum()), 2 * v), "source": np.ones((2, 5)), "key": "x", "i": 1,
         "relative": 0.1, "above": 2.0, "point": {"x": 0, "x_dot": 0, "m": 1, "k": 4, "F": 0},
         "equations": system().equations(), "v": [1.0, 2.0, 0.0, 1.0], "model": spring(), "sigma": 0.5, "rate": 2.0,
-        "A": [[-1.0]], "B": [[1.0]], "C": [[1.0]], "altitude": 100.0, "speed": 30.0, "wind": 8.0,
+        "A": [[-1.0]], "B": [[1.0]], "C": [[1.0]], "tau": 1.0, "altitude": 100.0, "speed": 30.0, "wind": 8.0,
     }  # fmt: skip
     own = {
         "Damper.first": origin, "Spring.first": origin, "Motor.first": None, "Motor.second": body,
@@ -283,6 +283,8 @@ LEGAL = (
     ("what", "[]", "no quantities"),
     ("altitude speed", f"{REAL}; lambda *_: 'x'; int; subject('solution')", "a number or a function of the time"),
     ("C", "sp.Matrix([1, 2])", "two rows"),
+    ("rows", "np.empty((2, 0)); np.array([[nan], [1.0]]); sp.Matrix([1, 2]); [endless(), endless()]; endless(); "
+     "[['x'], 2]; [[]]; [bytearray(b'ab'), bytearray(b'ab')]", "a table whose numbers are read where it is used"),
     ("observations of", "{'x'}; cg.coordinates('x')", "one quantity"),
     ("when", "sp.Symbol('zeta', real=True) > 1; sp.Eq(zeta, 1)", "as an expression"),
     ("summary source prefix folder", "''", "no text, or this folder"),
@@ -291,7 +293,7 @@ LEGAL = (
     ("direction terminal", "0; -1", "0, 1 and -1 as in SciPy"),
     ("options kwargs default", "; ".join(VALUES), "not read: arguments of Gymnasium's base class and of Mapping.get"),
     ("positive integer kinks wait force motors inlined reject with_time simplify reproducible single_header progress "
-     "dense_output sensitivity_control", "True", "a switch"),
+     "dense_output sensitivity_control at_samples", "True", "a switch"),
 )  # fmt: skip
 """Arguments and values that are taken although a name says otherwise at first sight, and why."""
 
