@@ -60,12 +60,9 @@ bench: setup
 	@mkdir -p out
 	$(PY) -m pytest bench --benchmark-json=out/bench.json
 
-# mypy cannot follow setup.py's mapping from folders to package names, so it reads the packages through links.
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@rm -rf build/typing && mkdir -p build/typing/chaplygin
-	@ln -s $(addprefix $(CURDIR)/,$(wildcard src/chaplygin/*) $(PACKAGES)) build/typing/chaplygin/
 	$(BIN)/mypy --strict -p chaplygin
 
 setup: $(EXTRAS)
@@ -98,5 +95,5 @@ $(INTEGRATIONS): $(EXTRAS)
 
 clean:
 	rm -rf $(VENV) build dist out *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
-	rm -f $(addsuffix /*.so,$(PACKAGES)) $(addsuffix /*/*.so,$(PACKAGES)) $(addsuffix /*/*/*.so,$(PACKAGES)) runtime/core/_core.c
+	rm -f $(addprefix src/chaplygin/,$(PACKAGES)) $(addsuffix /*.so,$(PACKAGES)) $(addsuffix /*/*.so,$(PACKAGES)) $(addsuffix /*/*/*.so,$(PACKAGES)) runtime/core/_core.c
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -72,10 +72,10 @@ elif not X86_64:
 def packages() -> dict[str, str]:
     """Every mapped package and the packages inside its folder, as name -> folder."""
     found = dict(FOLDERS)
-    for name, folder in FOLDERS.items():
+    for name, folder in reversed(FOLDERS.items()):  # src last, which has links to the others
         for init in sorted((ROOT / folder).glob("*/**/__init__.py")):
             inner = init.parent.relative_to(ROOT / folder)
-            found[".".join((name, *inner.parts))] = f"{folder}/{inner.as_posix()}"
+            found.setdefault(".".join((name, *inner.parts)), f"{folder}/{inner.as_posix()}")
     return found
 
 
@@ -211,11 +211,12 @@ class BuildSideBySide(build_ext):
         return self.pool.submit(work)
 
 
-class InRealFolder(editable_wheel):
-    """`pip install -e` by a package in site-packages that takes its modules from this checkout.
+class ThroughLinks(editable_wheel):
+    """`pip install -e` by a path entry, src, where links stand for the folders that are mapped into the package.
 
-    The finder that setuptools would install comes after the path is searched: a script beside a clone in a folder
-    called chaplygin would import that folder, as a namespace package without contents.
+    Type checkers and editors, which run no code, see what Python imports. They cannot follow the finder that setuptools
+    would install, which also comes after the path is searched: a script beside a clone in a folder called chaplygin
+    would import that folder, as a namespace package without contents.
     """
 
     def _select_strategy(self, name: str, tag: str, build_lib: Any) -> Any:
@@ -228,18 +229,17 @@ class InRealFolder(editable_wheel):
         pass
 
     def __call__(self, wheel: Any, files: Any, mapping: Any) -> None:
-        wheel.writestr("chaplygin/__init__.py", REAL.format(root=str(ROOT)))
-        wheel.writestr("chaplygin/py.typed", "")
+        for name, folder in FOLDERS.items():
+            link = ROOT / "src" / name.replace(".", "/")
+            if link.exists():
+                continue
+            if os.name == "nt":  # where a symbolic link needs a privilege
+                import _winapi
 
-
-REAL = """# The package is in a checkout, see its setup.py.
-__path__ = [{root!r} + "/src/chaplygin", {root!r}]
-__file__ = __path__[0] + "/__init__.py"
-__spec__.origin, __spec__.submodule_search_locations = __file__, __path__
-with open(__file__, encoding="utf-8") as source:
-    exec(compile(source.read(), __file__, "exec"))
-del source
-"""
+                _winapi.CreateJunction(str(ROOT / folder), str(link))
+            else:
+                link.symlink_to(Path("..", "..", folder), target_is_directory=True)
+        wheel.writestr("chaplygin.pth", f"{ROOT / 'src'}\n")
 
 
 def description() -> str:
@@ -267,6 +267,6 @@ setup(
         ],
     },
     ext_modules=extensions(),
-    cmdclass={"build_ext": BuildSideBySide, "editable_wheel": InRealFolder},
+    cmdclass={"build_ext": BuildSideBySide, "editable_wheel": ThroughLinks},
     zip_safe=False,
 )

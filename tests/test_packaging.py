@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from integrations import need
+from typed_script import WRONG, reported
 
 import chaplygin
 from chaplygin.codegen.toolchain.compiler import Compiler
@@ -195,6 +196,14 @@ def test_other_cython_code_finds_the_pxd_of_an_installed_module(python: Path, tm
     folders = run(python, "-c", script, cwd=tmp_path).split()
     run(python, "-m", "cython", "-3", *(f"-I{folder}" for folder in folders), "user.pyx", cwd=tmp_path)
     assert (tmp_path / "user.c").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "checker", ["mypy", pytest.param("pyright", marks=pytest.mark.integration("pyright"))]
+)
+def test_the_installed_wheel_has_its_types(checker: str, python: Path, tmp_path: Path) -> None:
+    assert reported(checker, python, tmp_path) == WRONG
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import keyword
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import sympy as sp
 from sympy import Symbol
@@ -81,6 +81,17 @@ class Mode(Named):
 
 class Time(Named):
     """The time t."""
+
+
+if TYPE_CHECKING:
+    # What is declared is one symbol or a tuple of them, by the text of the names, which a type checker cannot read.
+    class Coordinates(Coordinate, tuple[Coordinate, ...]): ...
+
+    class Velocities(Velocity, tuple[Velocity, ...]): ...
+
+    class Parameters(Parameter, tuple[Parameter, ...]): ...
+
+    class Inputs(Input, tuple[Input, ...]): ...
 
 
 time = Time("t", real=True)
@@ -209,7 +220,7 @@ def _expanded(name: Any, what: str) -> list[Any]:
     return found
 
 
-def coordinates(names: str | Sequence[str], **assumptions: Any) -> Any:
+def coordinates(names: str | Sequence[str], **assumptions: bool) -> Coordinates:
     """Declare generalised coordinates: one name gives one symbol, several give a tuple.
 
     A range of names is written as in `sympy.symbols`: ``"q1:4"`` is q1, q2, q3 (always a tuple), for velocities,
@@ -225,26 +236,26 @@ def coordinates(names: str | Sequence[str], **assumptions: Any) -> Any:
     >>> coordinates("q1:4 z")
     (q1, q2, q3, z)
     """
-    return _declare(Coordinate, names, "coordinate", assumptions)
+    return cast("Coordinates", _declare(Coordinate, names, "coordinate", assumptions))
 
 
-def velocities(names: str | Sequence[str]) -> Any:
+def velocities(names: str | Sequence[str]) -> Velocities:
     """Declare velocities (Poincaré parameters, quasi-velocities), or independent parameters of a parametrization.
 
     >>> omega, v, w = velocities("omega v w")
     """
-    return _declare(Velocity, names, "velocity", {})
+    return cast("Velocities", _declare(Velocity, names, "velocity", {}))
 
 
-def parameters(names: str | Sequence[str], **assumptions: Any) -> Any:
+def parameters(names: str | Sequence[str], **assumptions: bool) -> Parameters:
     """Declare constants. SymPy's assumptions (`positive=True` ...) can be given; runs that violate them are rejected.
 
     >>> m, a, J = parameters("m a J", positive=True)
     """
-    return _declare(Parameter, names, "parameter", assumptions)
+    return cast("Parameters", _declare(Parameter, names, "parameter", assumptions))
 
 
-def inputs(names: str | Sequence[str], **assumptions: Any) -> Any:
+def inputs(names: str | Sequence[str], **assumptions: bool) -> Inputs:
     """Declare quantities that the caller sets during a run (a motor's couple, a control).
 
     SymPy's assumptions (`nonnegative=True` ...) can be given: numbers, samples and results of input functions that
@@ -252,7 +263,7 @@ def inputs(names: str | Sequence[str], **assumptions: Any) -> Any:
 
     >>> tau = inputs("tau")
     """
-    return _declare(Input, names, "input", assumptions)
+    return cast("Inputs", _declare(Input, names, "input", assumptions))
 
 
 def multiplier(number: int) -> Multiplier:

@@ -54,7 +54,7 @@ class ModelCore(KernelCore):
     def default_method(self, rtol: float = ..., atol: Any = ...) -> str: ...
     def integrate(
         self,
-        t_span: Any,
+        t_span: tuple[float, float],
         initial: Any = None,
         parameters: Any = None,
         inputs: Any = None,

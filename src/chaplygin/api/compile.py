@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from chaplygin.codegen.methods.pair import Pair
     from chaplygin.codegen.plan.plan import Program
 
+    from .model import Model
+
 
 def compile_system(
     system: CheckedSystem,
@@ -30,7 +32,7 @@ def compile_system(
     progress: bool | None = None,
     methods: Iterable[Pair | str] = (),
     **options: Any,
-) -> Any:
+) -> Model:
     """Return the compiled model of a system in one form, from the cache if possible.
 
     `form` defaults to the simplest one that fits, see `System.compile`; `options` are passed to the form.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from chaplygin import api
 from chaplygin._lazy import later
@@ -26,7 +26,7 @@ from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.model.compiled_model import require_core
 from chaplygin.runtime.model.inlining import DEFAULTS, inline
 
-from .model import load_model
+from .model import Model, load_model
 
 if TYPE_CHECKING:
     from chaplygin.codegen import methods as pairs
@@ -45,7 +45,7 @@ else:
     texts = later("chaplygin.codegen.lower.lowered_text")
 
 
-def knowing(model: Any, equations: Callable[[], EquationNodes]) -> Any:
+def knowing(model: Model, equations: Callable[[], EquationNodes]) -> Model:
     """The model, which can now compile new expressions of its quantities."""
     if model._equations is None:
         model._equations = equations
@@ -102,8 +102,8 @@ def loaded(
     sources: Callable[[], Sources],
     methods: tuple[Pair | Taylor, ...],
     how: How,
-) -> Any:
-    """The model of this digest, from the cache or built of `sources`."""
+) -> Model:
+    """The model of this digest, from the cache or built of `sources`; a `PythonModel` stands in for one."""
     inline = len(system.velocities) <= UNROLLED_VELOCITIES  # short enough to benefit
     try:
         require_core()
@@ -123,7 +123,7 @@ def loaded(
             "slower, and with `integrate` alone.",
             PurePythonWarning,
         )
-        return api.PythonModel(api.python_kernels(program()), quiet=True)
+        return cast("Model", api.PythonModel(api.python_kernels(program()), quiet=True))
 
     model = load_model(path)
     if how.wait and not model._eager:
@@ -133,7 +133,7 @@ def loaded(
     return model
 
 
-def _inline(model: Any) -> None:
+def _inline(model: Model) -> None:
     """Inline the right-hand side into the methods that runs take by default, side by side."""
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda method: inline(model, method, True), DEFAULTS))

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 
     from chaplygin.runtime.problem.option_table import RunKeywords
 
+    from .model import Model
+
 OF_STUDIES = frozenset(("collect", "until", "workers", "out", "on_failure"))
 """Arguments of `study` alone."""
 
 
 @shown
 def ensemble(
-    model: Any,
+    model: Model,
     t_span: tuple[float, float],
     initial: Any = None,
     parameters: Any = None,

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from chaplygin.codegen.plan.plan import Program
     from chaplygin.codegen.views.linearize import LinearEquations
 
+    from .model import Model
+
 LARGEST_COUNTED_AS_EMITTED = 2000
 """Operations of M and f together up to which `Equations.operations` counts the emitted right-hand side."""
 
@@ -155,7 +157,7 @@ class Equations(Uncompiled):
         wait: bool = False,
         progress: bool | None = None,
         methods: Sequence[Pair | str] = (),
-    ) -> Any:
+    ) -> Model:
         """The compiled `Model` of these equations; see `chaplygin.compile`."""
         return compile(self, reproducible=reproducible, wait=wait, progress=progress, methods=methods)
 
@@ -294,7 +296,7 @@ def compile(
     wait: bool = False,
     progress: bool | None = None,
     methods: Iterable[Pair | str] = (),
-) -> Any:
+) -> Model:
     """Return the compiled model of derived equations; see `System.compile`.
 
     The cache key is computed from the lowered program, so equations that were changed with `dataclasses.replace` are

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import chaplygin
 from chaplygin._lazy import later
@@ -65,7 +65,9 @@ class ModelRuns(InitialStates):
         >>> model.ensemble((0, 10), initial={"x": [0, 1], "x_dot": 0}, parameters={"m": 1, "k": 4})["x"].round(6)
         array([0.      , 0.408082])
         """
-        return chaplygin.ensemble(self, t_span, initial, parameters, inputs, **options)
+        return chaplygin.ensemble(
+            cast("chaplygin.Model", self), t_span, initial, parameters, inputs, **options
+        )
 
     def study(
         self,
@@ -76,7 +78,7 @@ class ModelRuns(InitialStates):
         **options: Any,
     ) -> Study:
         """Integrate many trajectories and keep statistics: `chaplygin.study` of this model, with the same arguments."""
-        return chaplygin.study(self, t_span, initial, parameters, inputs, **options)
+        return chaplygin.study(cast("chaplygin.Model", self), t_span, initial, parameters, inputs, **options)
 
     @shown
     def stepper(

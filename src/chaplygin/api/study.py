@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from chaplygin.runtime.problem.option_table import RunKeywords
 
+    from .model import Model
+
 ON_FAILURE = ("exclude", "raise", "nan")
 OF_ENSEMBLES = {
     "t_eval": "times belong to the entries of collect, see cg.series",
@@ -35,7 +37,7 @@ OF_ENSEMBLES = {
 
 @shown
 def study(
-    model: Any,
+    model: Model,
     t_span: tuple[float, float],
     initial: Any = None,
     parameters: Any = None,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from chaplygin.codegen.methods.pair import Pair
 
     from .equations import Equations
+    from .model import Model
 
 
 Expression = Any
@@ -165,7 +166,7 @@ class System(CheckedSystem, Uncompiled):
         events: Sequence[Event] = (),
         methods: Sequence[Pair | str] = (),
         **options: Any,
-    ) -> Any:
+    ) -> Model:
         """Derive, emit and compile, or load the compiled model from the cache; returns a `Model`.
 
         The default is the simplest form that fits: `lagrange` if the velocities are coordinate rates, otherwise

@@ -259,9 +259,7 @@ assert "--margin MARGIN" in told.getvalue() and "distance from a wall" in told.g
 def test_a_new_option_is_one_row(tmp_path: Path) -> None:
     """Every function that runs a model lists it and takes it; what it does is up to whoever reads it."""
     package = tmp_path / "chaplygin"
-    shutil.copytree(ROOT / "src" / "chaplygin", package)
-    for folder in ("codegen", "runtime", "systems", "templates"):
-        shutil.copytree(ROOT / folder, package / folder)
+    shutil.copytree(ROOT / "src" / "chaplygin", package, ignore=shutil.ignore_patterns("generated"))
     path = package / "runtime" / "problem" / "option_table.py"
     text, place = path.read_text(encoding="utf-8"), "    paradox: Annotated["
     assert text.count(place) == 1
