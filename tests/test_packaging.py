@@ -41,7 +41,7 @@ def test_one_version_everywhere() -> None:
     for file, pattern in (
         ("pyproject.toml", r'^version = "(.+)"$'),
         ("CITATION.cff", r"^version: (.+)$"),
-        ("CHANGELOG.md", r"^## (\S+)"),
+        ("CHANGELOG.md", r"^## \[(\d\S*)\]"),
     ):
         found = re.search(pattern, (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
         assert found is not None, file
