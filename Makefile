@@ -25,7 +25,7 @@ DEBIAN := clang libsundials-dev
 # Modules are compiled to bytecode on first import: most installed ones are never imported.
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := $(PY) -m pip install -q --no-compile --disable-pip-version-check
-COMPILED := $(wildcard runtime/core/*.pyx runtime/core/*.pxi runtime/interface/*.c runtime/c/*.[ch] generated/*.p[xy]? generated/*.[ch])
+COMPILED := $(wildcard runtime/core/*.pyx runtime/core/*.pxi runtime/interface/*.c runtime/c/*.h runtime/c/*/*.[ch] generated/*.p[xy]? generated/*.[ch])
 PACKAGES := codegen generated runtime systems templates
 
 .PHONY: run test pytest test-all test-integrations packages test-sanitized bench lint clean setup

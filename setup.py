@@ -87,7 +87,7 @@ def extension(name: str, sources: list[str], macros: list[tuple[str, str | None]
         define_macros=macros,
         depends=sorted(
             path.relative_to(ROOT).as_posix()
-            for path in (ROOT / "runtime").glob("c*/*")
+            for path in (ROOT / "runtime").glob("c*/**/*")
             if path.suffix in (".h", ".pxi")
         ),
         libraries=[] if os.name == "nt" else ["m"],
@@ -99,7 +99,7 @@ def extension(name: str, sources: list[str], macros: list[tuple[str, str | None]
 def extensions() -> list[Extension]:
     found: list[Extension] = []
     if (ROOT / "runtime" / "core" / "_core.pyx").exists():
-        driver = [f"runtime/c/{path.name}" for path in sorted((ROOT / "runtime" / "c").glob("*.c"))]
+        driver = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "runtime" / "c").rglob("*.c"))]
         macros = [("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")]
         found += variants("chaplygin.runtime.core._core", ["runtime/core/_core.pyx", *driver], macros)
         found.append(extension("chaplygin.runtime.interface._cpu", ["runtime/interface/_cpu.c"], []))
@@ -260,8 +260,7 @@ setup(
         "chaplygin.runtime": [
             "c/*.h",
             "c/*.hpp",
-            "c/*.c",
-            "c/float/*.h",
+            "c/*/*.[ch]",
             "fmi/*.h",
             "fmi/*.c",
         ],

@@ -1,4 +1,4 @@
-"""The committed texts: one form of each main catalogue system here, pairs in `runtime/c`, `_abi.pxi` in `runtime/core`.
+"""The committed texts: one form of each main catalogue system here, pairs in `runtime/c/methods`, `_abi.pxi`.
 
 `python -m chaplygin.generated` compares them with what is emitted now; `--update` rewrites them.
 """
@@ -33,7 +33,7 @@ GOLDEN = {
 
 def committed_texts() -> dict[str, str]:
     """{path below the root of the checkout: text} for every committed file that the generator emits."""
-    texts = {f"runtime/c/{name}": text for name, text in runtime_headers().items()}
+    texts = {f"runtime/c/methods/{name}": text for name, text in runtime_headers().items()}
     texts["runtime/core/_abi.pxi"] = binding.binding_text()
     for name, form in GOLDEN.items():
         files = emit(example(name).system.equations(form).program).files
@@ -48,7 +48,7 @@ def differences(root: Path) -> list[str]:
     by_cython = {f"{name}{end}" for name in modules for end in (".c", "_api.h")}
     endings = (".c", ".h", ".pyx", ".pxd", ".pxi", ".pyi", ".txt")
     found = {p for p in generated.iterdir() if p.suffix in endings and p.name not in by_cython}
-    found |= {p for p in (root / "runtime" / "c").glob("*.h") if MADE in p.read_text(encoding="utf-8")}
+    found |= {p for p in (root / "runtime" / "c").rglob("*.h") if MADE in p.read_text(encoding="utf-8")}
     found |= {
         p for p in (root / "runtime" / "core").glob("*.pxi") if binding.MADE in p.read_text(encoding="utf-8")
     }

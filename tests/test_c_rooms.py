@@ -11,9 +11,8 @@ import functools
 import re
 from graphlib import TopologicalSorter
 
-from chaplygin.runtime.interface.files import DRIVER, INCLUDE
+from chaplygin.runtime.interface.files import DRIVER, INCLUDE, runtime_files
 
-FMI = INCLUDE.parent / "fmi"
 ORDER = (
     # single functions
     "cg_status", "cg_quantile", "cg_noise", "cg_corners",
@@ -79,9 +78,8 @@ def texts(kind: str) -> dict[str, str]:
     """{name: text} of the C files or headers, without the FMI standard's."""
     return {
         path.stem: path.read_text(encoding="utf-8")
-        for folder in (INCLUDE, FMI)
-        for path in sorted(folder.glob(f"*.{kind}"))
-        if path.parent == INCLUDE or path.stem.startswith("cg_")
+        for path in runtime_files().values()
+        if path.suffix == f".{kind}" and not path.stem.startswith("fmi")
     }
 
 
@@ -111,6 +109,12 @@ def test_every_c_file_has_its_place() -> None:
     assert {function: files for function, files in homes().items() if len(files) > 1} == {}
 
 
+def test_no_room_has_more_than_thirty_files() -> None:
+    rooms = [INCLUDE, *(path for path in INCLUDE.rglob("*") if path.is_dir())]
+    sizes = {room.name: sum(path.is_file() for path in room.iterdir()) for room in rooms}
+    assert {room: size for room, size in sizes.items() if size > 30} == {}
+
+
 def test_c_files_call_only_what_is_before_them() -> None:
     upward = [
         f"{name}.c calls {', '.join(sorted(functions))} of {home}.c"
@@ -129,7 +133,8 @@ def test_the_files_of_one_run_need_no_others() -> None:
 def test_headers_include_no_circle_and_call_no_c_file() -> None:
     headers = texts("h")
     arrows = {
-        name: {found.removesuffix(".h") for found in _INCLUDED.findall(text)} & headers.keys()
+        name: {found.rpartition("/")[2].removesuffix(".h") for found in _INCLUDED.findall(text)}
+        & headers.keys()
         for name, text in headers.items()
     }
     assert set(TopologicalSorter(arrows).static_order()) == set(headers)  # a circle raises CycleError

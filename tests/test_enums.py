@@ -35,7 +35,7 @@ WANTED = {
     "project": ("cg_run.h", "cg_projection"),
     "contact": ("cg_events.h", "cg_contact_observed"),
     "limits": ("cg_events.h", ""),
-    "law": ("cg_quantile.h", "cg_law"),
+    "law": ("math/cg_quantile.h", "cg_law"),
 }
 
 
@@ -44,7 +44,7 @@ def printed(folder: Path, lines: list[str], *sources: str) -> list[str]:
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("needs a C compiler")
-    included = [f'#include "{name}"' for name in ("cg_driver.h", "cg_events.h", "cg_quantile.h")]
+    included = [f'#include "{name}"' for name in ("cg_driver.h", "cg_events.h", "math/cg_quantile.h")]
     (folder / "main.c").write_text(
         "\n".join(["#include <stdio.h>", *included, "int main(void)", "{", *lines, "    return 0;", "}"])
     )
@@ -73,7 +73,9 @@ def test_statuses_and_their_texts(tmp_path: Path) -> None:
     show = (
         '#define SHOW(name, value, text) printf("%s %d %s\\n", &#name[3], (int)name, cg_status_text(name));'
     )
-    found = [line.split(maxsplit=2) for line in printed(tmp_path, [show, "CG_STATUSES(SHOW)"], "cg_status.c")]
+    found = [
+        line.split(maxsplit=2) for line in printed(tmp_path, [show, "CG_STATUSES(SHOW)"], "step/cg_status.c")
+    ]
     codes = [0, 1, *range(-1, -16, -1)]  # of the binary interface: they never change
     assert [int(code) for _, code, _ in found] == codes
     assert {name: int(code) for name, code, _ in found} == statuses.CODES

@@ -10,7 +10,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from chaplygin.runtime.interface.files import INCLUDE
+from chaplygin.runtime.interface.files import INCLUDE, runtime_files
 
 MADE = "# Made from the headers of runtime/c by `python -m chaplygin.generated --update`."
 
@@ -57,12 +57,13 @@ def _words(*texts: str) -> set[str]:
 
 def _read(header: str, headers: dict[str, str]) -> None:
     """Add a header, after those that it includes."""
-    path = INCLUDE / header
-    if header not in headers and path.is_file():
+    path = runtime_files()[header]
+    key = path.relative_to(INCLUDE).as_posix()
+    if key not in headers:
         text = path.read_text(encoding="utf-8")
-        for other in re.findall(r'^#include "(\w+\.h)"', text, re.M):
+        for other in re.findall(r'^#include "(?:\w+/)?(\w+\.h)"', text, re.M):
             _read(other, headers)
-        headers[header] = text
+        headers[key] = text
 
 
 def _declared(header: str) -> Iterator[tuple[str, str]]:

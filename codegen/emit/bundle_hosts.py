@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from chaplygin.runtime.interface.files import INCLUDE
+from chaplygin.runtime.interface.files import runtime_text
 
 from .amalgamation import joined
 from .bundle import Bundle
@@ -23,7 +23,7 @@ def host_files(bundle: Bundle, texts: Mapping[str, str], seen: set[str]) -> dict
     """
     if not _in_double(bundle, texts):
         return {}
-    text = joined([CLASS], {**texts, CLASS: (INCLUDE / CLASS).read_text(encoding="utf-8")}, set(seen))
+    text = joined([CLASS], {**texts, CLASS: runtime_text(CLASS)}, set(seen))
     provenance = bundle.provenance(CLASS, " * ")
     files = {f"{bundle.name}.hpp": f'/*\n{provenance}\n */\n#include "{bundle.name}.h"\n\n{text}'}
     if not bundle.detector_size:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from chaplygin.runtime.interface.files import DRIVER, INCLUDE
+from chaplygin.runtime.interface.files import DRIVER, runtime_files
 
 from .amalgamation import joined, selected
 from .bundle import GROUPS, Bundle, index_of
@@ -127,7 +127,7 @@ def _selected(texts: Mapping[str, str], known: Mapping[str, bool]) -> dict[str, 
 
 def _method_list(bundle: Bundle) -> str:
     """The header that `cg_method.h` includes, with the chosen methods alone."""
-    chosen = [name for name in bundle.methods if (INCLUDE / f"cg_{name}.h").exists()]  # not the model's own
+    chosen = [name for name in bundle.methods if f"cg_{name}.h" in runtime_files()]  # not the model's own
     return list_of(chosen, " * Those of a C bundle.")
 
 

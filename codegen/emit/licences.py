@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-from chaplygin.runtime.interface.files import INCLUDE
+from chaplygin.runtime.interface.files import runtime_text
 
 _ABOUT = (
     "This model contains code of chaplygin, in source or compiled: its runtime, and text of its templates. Its\n"
@@ -22,7 +22,7 @@ def licence() -> str:
 
 def fmu_licence(version: str) -> str:
     """The text that goes with an FMU of a version."""
-    header = (INCLUDE.parent / "fmi" / f"fmi{version[0]}Functions.h").read_text(encoding="utf-8")
+    header = runtime_text(f"fmi{version[0]}Functions.h")
     found = re.search(r"^\s*Copyright \(C\).*?(?=\*/)", header, re.DOTALL | re.MULTILINE)
     assert found is not None
     return licence() + _FMI.format(version=version) + found[0].strip() + "\n"

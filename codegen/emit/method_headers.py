@@ -24,7 +24,7 @@ _SHORT = 4
 
 
 def runtime_headers() -> dict[str, str]:
-    """{file name: text} of the headers in `runtime/c` that are made from `codegen/methods`."""
+    """{file name: text} of the headers in `runtime/c/methods` that are made from `codegen/methods`."""
     texts = {f"cg_{name}.h": _pair_text(pair, f"cg_{name}.h", MADE) for name, pair in PAIRS.items()}
     few = [pair for pair in PAIRS.values() if pair.inlined]
     values = {

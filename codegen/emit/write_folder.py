@@ -11,7 +11,7 @@ from pathlib import Path
 
 from chaplygin._version import __version__
 from chaplygin.errors import EmitError
-from chaplygin.runtime.interface.files import INCLUDE
+from chaplygin.runtime.interface.files import runtime_files, runtime_text
 from chaplygin.runtime.interface.scalars import path
 
 INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
@@ -34,8 +34,8 @@ def headers_of(texts: Mapping[str, str]) -> dict[str, str]:
     waiting = list(texts.values())
     while waiting:
         for name in dict.fromkeys(INCLUDED.findall(waiting.pop())):
-            if name not in texts and name not in found and (INCLUDE / name).is_file():
-                found[name] = (INCLUDE / name).read_text(encoding="utf-8")
+            if name not in texts and name not in found and name in runtime_files():
+                found[name] = runtime_text(name)
                 waiting.append(found[name])
     return found
 

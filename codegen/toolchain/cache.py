@@ -163,10 +163,11 @@ def generator_stamp() -> str:
     used: a checkout resets them.
     """
     stamp = hashlib.sha256(_version.__version__.encode())
-    rooms = (Path(folder) for folder, _, _ in os.walk(_CODEGEN))
+    library = _CODEGEN.parent / "runtime" / "c"
+    rooms = sorted(Path(folder) for top in (_CODEGEN, library) for folder, _, _ in os.walk(top))
     # The other packages are next to this one, both in a checkout and when installed.
-    for folder in (*sorted(rooms), _API, _CODEGEN.parent / "templates", _CODEGEN.parent / "runtime" / "c"):
-        wanted = (".h", ".in") if folder.name == "c" else (".py", ".in")
+    for folder in (*rooms, _API, _CODEGEN.parent / "templates"):
+        wanted = (".h", ".in") if library in (folder, folder.parent) else (".py", ".in")
         for name in sorted(name for name in os.listdir(folder) if name.endswith(wanted)):
             content = (folder / name).read_bytes()
             stamp.update(f"\n{folder.name}/{name} {len(content)}\n".encode() + content)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from chaplygin.errors import ArgumentError, EmitError
 from chaplygin.runtime.interface.arguments import choice, entries, nearest, path as as_path
 from chaplygin.runtime.interface.assumptions import RATE
-from chaplygin.runtime.interface.files import DRIVER, INCLUDE
+from chaplygin.runtime.interface.files import DRIVER, runtime_files, runtime_text
 from chaplygin.runtime.interface.messages import short
 
 from ..emit.c_text import c_string
@@ -107,10 +107,9 @@ def export_fmu(
 def _sources(model: BaseModel, program: Lowered, version: str, start: Mapping[str, float]) -> dict[str, str]:
     """{file name: text} of everything that the FMU is compiled from."""
     name, texts = model.name, model_sources(model)
-    for path in sorted((INCLUDE.parent / "fmi").glob("*.[ch]")):
-        own = path.name in (*_SHARED, "cg_fmu.h", *_FUNCTIONS[version])
-        if own or path.name.startswith(f"fmi{version[0]}"):
-            texts[path.name] = path.read_text(encoding="utf-8")
+    for file in runtime_files():
+        if file in (*_SHARED, "cg_fmu.h", *_FUNCTIONS[version]) or file.startswith(f"fmi{version[0]}"):
+            texts[file] = runtime_text(file)
 
     def row(names: Sequence[str]) -> str:
         return ", ".join(repr(float(start[n])) for n in names) or "0.0"

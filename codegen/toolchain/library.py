@@ -21,7 +21,7 @@ from chaplygin.errors import BuildError
 from chaplygin.log import stage
 from chaplygin.runtime.interface.checksum import seal
 from chaplygin.runtime.interface.cpu_variants import is_shipped
-from chaplygin.runtime.interface.files import INCLUDE, library_name, method_key
+from chaplygin.runtime.interface.files import INCLUDE, library_name, method_key, runtime_files
 
 from ..emit.method_list import list_of
 from . import cache
@@ -31,7 +31,11 @@ from .compiler import Compiler
 if TYPE_CHECKING:
     from ..lower.sources import Sources
 
-_INCLUDE = (f"-I{INCLUDE}", "-I.")  # the methods of a model are included by a header of the runtime
+_INCLUDE = (
+    f"-I{INCLUDE}",
+    f"-I{INCLUDE / 'methods'}",
+    "-I.",
+)  # the methods of a model are included by a header of the runtime
 
 LARGE = 100_000
 """Characters of C from which kernels are compiled at -O1: in a third of the time of -O3, and no slower by much."""
@@ -250,7 +254,7 @@ _ONE_METHOD = ('-DCG_METHOD_LIST_FILE="one_method.h"',)
 
 def _one_method(method: str) -> dict[str, bytes]:
     """The list of methods with this one; empty for one that the model brings."""
-    chosen = [method] if (INCLUDE / f"cg_{method}.h").is_file() else []
+    chosen = [method] if f"cg_{method}.h" in runtime_files() else []
     return {"one_method.h": list_of(chosen, " * One method.").encode()}
 
 

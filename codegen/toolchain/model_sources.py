@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from chaplygin._lazy import later
 from chaplygin.errors import EmitError
 from chaplygin.runtime.interface.cpu_variants import sources_of
-from chaplygin.runtime.interface.files import DRIVER, INCLUDE
+from chaplygin.runtime.interface.files import DRIVER, runtime_text
 
 from .beside import texts_beside
 from .late_kernels import lowered_beside
@@ -62,7 +62,7 @@ def model_sources(model: BaseModel) -> dict[str, str]:
     own = _emitted(module)
     if names[1] not in own:
         raise EmitError(f"the C sources of {model.name} are not beside its module in {_place(module)}")
-    driver = {file: (INCLUDE / file).read_text(encoding="utf-8") for file in DRIVER}
+    driver = {file: runtime_text(file) for file in DRIVER}
     return {name: own[name] for name in names if name in own} | driver
 
 

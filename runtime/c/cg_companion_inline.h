@@ -4,7 +4,7 @@
  * the states that it contains, both ended by -1; CG_LANES comes from the command line.
  */
 #include "cg_companion.h"
-#include "cg_survey.h"
+#include "tangents/cg_survey.h"
 
 static void cg_companion_values(const double *CG_RESTRICT t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                                 const double *CG_RESTRICT u, double *CG_RESTRICT out, int32_t *CG_RESTRICT status,

@@ -7,8 +7,8 @@
 #ifndef CG_INLINE_H
 #define CG_INLINE_H
 
-#include "cg_control.h"
-#include "cg_flatten.h"
+#include "methods/cg_control.h"
+#include "step/cg_flatten.h"
 
 /* Each method takes time to compile: for the heavy top 0.1 s for tsit5, 0.2 s for dop853, 0.3 s for vern9. All but
  * rk4 and those that are taken by default (cg_default.h) are left out. They run through the table of cg_method_table.c, with the same results; CG_INLINE_ALL includes all of them. */
@@ -25,7 +25,7 @@
 #else
 #define CG_RHS(run, t, x, out) CG_MODEL_RHS(t, x, (run)->p, (run)->u, out, (run)->work)
 #endif
-#include "cg_method.h"
+#include "methods/cg_method.h"
 
 static const cg_method_t cg_inline_methods[] = {CG_METHOD_LIST(CG_METHOD) CG_METHOD_END};
 #undef CG_RHS

@@ -3,8 +3,8 @@
  * cg_real_t defined above), CG_MODEL_OPERATIONS (its size), CG_MODEL_WORK, CG_MODEL_DIGEST and CG_LANE_SET (the name of
  * the table to define); CG_LANES comes from the command line.
  */
-#include "cg_control.h"
-#include "cg_flatten.h"
+#include "methods/cg_control.h"
+#include "step/cg_flatten.h"
 #include "cg_lanes.h"
 
 #include <stddef.h>
@@ -30,7 +30,7 @@
     CG_MODEL_RHS_OF(widest, &(t), x, CG_REALS((run)->p), CG_REALS((run)->u), out, CG_REALS((run)->work))
 #endif
 #endif
-#include "cg_method.h"
+#include "methods/cg_method.h"
 
 #define CG_LANE_METHOD(name)                                                                                          \
     static void cg_lanes_##name##_advance(cg_lanes_run_t *run)                                                        \

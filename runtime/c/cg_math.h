@@ -95,11 +95,11 @@ static CG_INLINE cg_real_t cg_sign(cg_real_t a)
     return cg_where(cg_lt(zero, a), cg_splat(1.0), cg_where(cg_lt(a, zero), cg_splat(-1.0), a + zero));
 }
 
-#include "cg_math_exp.h"
-#include "cg_math_trig.h"
+#include "math/cg_math_exp.h"
+#include "math/cg_math_trig.h"
 /* these use the two above */
-#include "cg_math_arc.h"
-#include "cg_math_hyperbolic.h"
-#include "cg_math_pow.h"
+#include "math/cg_math_arc.h"
+#include "math/cg_math_hyperbolic.h"
+#include "math/cg_math_pow.h"
 
 #endif /* CG_MATH_H */

@@ -14,7 +14,7 @@
 #define CG_OBSERVE_H
 
 #include "cg_companion.h"
-#include "cg_corners.h"
+#include "instants/cg_corners.h"
 #include "cg_lanes.h"
 
 #ifdef __cplusplus

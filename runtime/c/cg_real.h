@@ -69,7 +69,7 @@ static CG_INLINE double cg_fma_of_doubles(double a, double b, double c) { return
 #error "lanes need the vector types of GCC or Clang"
 #endif
 #if defined(__x86_64__) || defined(__i386__)
-#include "cg_x86.h"
+#include "math/cg_x86.h"
 #endif
 /* All functions with vector arguments are inlined, so the calling convention does not matter. */
 #pragma GCC diagnostic ignored "-Wpsabi"

@@ -16,7 +16,7 @@
 #ifndef CG_TAYLOR_H
 #define CG_TAYLOR_H
 
-#include "cg_control.h"
+#include "methods/cg_control.h"
 
 #define CG_TAYLOR_FEW (CG_LANES > 1 ? 8 : 24) /* products of a small model */
 

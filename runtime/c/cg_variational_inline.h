@@ -8,8 +8,8 @@
  * CG_MODEL_WORK, and CG_VARIATIONAL, the table's name.
  */
 #include "cg_events.h"
-#include "cg_flatten.h"
-#include "cg_step.h"
+#include "step/cg_flatten.h"
+#include "step/cg_step.h"
 #include "cg_variational.h"
 
 enum {
@@ -363,7 +363,7 @@ static int cg_varied_start(int32_t blocks, double t, const double *p, const doub
 }
 #endif
 
-#include "cg_jump_inline.h"
+#include "tangents/cg_jump_inline.h"
 
 /* Called at the start of a run, at kinks, and after what happens at one instant. */
 static int cg_varied_jump(const cg_jump_at_t *at, const double *p, double *u, double *x, double *work)

@@ -451,7 +451,7 @@ cdef extern from "cg_companion.h" nogil:
         cg_interpolate_t interpolate
         cg_survey_t survey
 
-cdef extern from "cg_corners.h" nogil:
+cdef extern from "instants/cg_corners.h" nogil:
     enum: CG_CORNERS_H
     enum: CG_MOST_CUTS
     ctypedef struct cg_cuts_t:
@@ -824,7 +824,7 @@ cdef extern from "cg_events.h" nogil:
     void cg_detector_save(const cg_detector_t *detector, void *to) noexcept
     int cg_detector_restore(cg_detector_t *detector, const void *from_, size_t size) noexcept
 
-cdef extern from "cg_quantile.h" nogil:
+cdef extern from "math/cg_quantile.h" nogil:
     enum: CG_QUANTILE_H
     enum: CG_LAW_UNIFORM
     enum: CG_LAW_NORMAL
@@ -834,7 +834,7 @@ cdef extern from "cg_quantile.h" nogil:
     enum: CG_LAW_TABLE
     int cg_quantile(int law, const double *a, int64_t n_a, const double *u, double *out, int64_t n) noexcept
 
-cdef extern from "cg_noise.h" nogil:
+cdef extern from "math/cg_noise.h" nogil:
     enum: CG_NOISE_H
     void cg_noise_numbers(const uint64_t key[2], uint64_t trajectory, int normal, double *out, int64_t n) noexcept
     ctypedef struct cg_noise_filter_t:

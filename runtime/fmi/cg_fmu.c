@@ -1,7 +1,7 @@
 /* cg_fmu.c: creation and initialization of an instance; see cg_fmu.h. */
 #include "cg_fmu.h"
 #include "cg_default.h"
-#include "cg_internal.h"
+#include "step/cg_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

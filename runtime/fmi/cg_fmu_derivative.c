@@ -3,7 +3,7 @@
  * They come from kernels of the FMU, forward and reverse sweeps through the equations, and are exact to rounding.
  */
 #include "cg_fmu.h"
-#include "cg_internal.h"
+#include "step/cg_internal.h"
 
 #include <string.h>
 

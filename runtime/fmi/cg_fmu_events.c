@@ -1,6 +1,6 @@
 /* cg_fmu_events.c: events in Model Exchange, and the steps of Co-Simulation; see cg_fmu.h. */
 #include "cg_fmu.h"
-#include "cg_internal.h"
+#include "step/cg_internal.h"
 
 #include <math.h>
 #include <string.h>

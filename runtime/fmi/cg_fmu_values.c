@@ -1,6 +1,6 @@
 /* cg_fmu_values.c: the quantities of an instance by value reference; see cg_fmu.h. */
 #include "cg_fmu.h"
-#include "cg_internal.h"
+#include "step/cg_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 """Back over the events, changes of contact modes and kinks of a run: the transposed jumps of its sensitivities.
 
-What happens at one instant is told by the record of the run, which bears tangents (``runtime/c/cg_jump_inline.h``):
+What happens at one instant is told by the record of the run, which bears tangents (``cg_jump_inline.h``):
 groups of causes that are one, and the rates F- and F+ before and after each. At g(t, y, theta) = 0 with resets R, the
 sensitivities of a run jump by
 

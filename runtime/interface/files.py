@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import re
 import sys
 from pathlib import Path
 
 INCLUDE = Path(__file__).resolve().parents[1] / "c"
-"""The folder of the headers."""
+"""The folder of the headers; those that programs and models include are in itself, the other files in its rooms."""
+_ROOM = re.compile(r'^([ \t]*#[ \t]*include[ \t]+")\w+/', re.M)
 
 DRIVER = ("cg_ahead.c", "cg_block.c", "cg_bracket.c", "cg_correct.c", "cg_detector.c", "cg_driver.c", "cg_evaluate.c",
           "cg_event_handling.c", "cg_events.c", "cg_held.c", "cg_jump.c", "cg_locate.c", "cg_method_table.c",
           "cg_modes.c", "cg_record.c", "cg_sides.c", "cg_status.c", "cg_surface.c", "cg_touch.c")  # fmt: skip
-"""The files of `INCLUDE` to be compiled and linked: the integrators, events and contacts of `cg_driver.h` and
+"""The files below `INCLUDE` to be compiled and linked: the integrators, events and contacts of `cg_driver.h` and
 `cg_events.h`. They need the C library and its libm alone."""
+
+
+@functools.cache
+def runtime_files() -> dict[str, Path]:
+    """{name: path} of the C files in every room and those of FMI, without the headers of single precision."""
+    found = (*INCLUDE.rglob("*.[ch]*"), *(INCLUDE.parent / "fmi").iterdir())
+    return {path.name: path for path in sorted(found) if path.parent.name != "float"}
+
+
+def runtime_text(name: str) -> str:
+    """The contents of one of these files, for a folder without rooms: what it includes is named without its room."""
+    return _ROOM.sub(r"\1", runtime_files()[name].read_text(encoding="utf-8"))
 
 
 def get_include() -> str:
@@ -32,14 +47,14 @@ def get_include() -> str:
 def get_library_sources() -> list[str]:
     """The C99 files, also valid C++, that run any model: to be compiled and linked with it, as paths.
 
-    They need `get_include()` and the C library with its libm, and contain every method, events and contacts. The same
-    folder has the files for ensembles and batches, which need the lanes of GCC or Clang.
+    They need `get_include()` and the C library with its libm, and contain every method, events and contacts. Ensembles
+    and batches, in the folder `lanes` of `get_include()`, need vectors of GCC or Clang besides.
 
     >>> import os
     >>> [os.path.basename(path) for path in get_library_sources()][:3]
     ['cg_ahead.c', 'cg_block.c', 'cg_bracket.c']
     """
-    return [str(INCLUDE / name) for name in DRIVER]
+    return [str(runtime_files()[name]) for name in DRIVER]
 
 
 def method_key(key: str, method: str) -> str:

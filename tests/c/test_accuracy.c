@@ -1,5 +1,5 @@
 /* The accuracy of the methods: orders, closed forms and reference values. */
-#include "cg_control.h"
+#include "methods/cg_control.h"
 #include "helpers.h"
 
 static const double top_start[7] = {0.96891242171064478414, 0.24740395925452292960, 0.0, 0.0, 0.3, -0.2, 4.0};

@@ -1,6 +1,6 @@
 /* What the samples of a step show of sign changes, held against zeros known in closed form. */
 #include "check.h"
-#include "cg_crossing.h"
+#include "step/cg_crossing.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* The implicit method and the one that switches to it: orders, stability, closed forms, saving. */
-#include "cg_linear.h"
+#include "methods/cg_linear.h"
 #include "helpers.h"
 
 static const char *const both[2] = {"rodas5p", "auto"};

@@ -42,7 +42,7 @@ def runtime_objects(
         if not folder.exists():
             made = folder.with_suffix(".part")
             made.mkdir()
-            for source in sorted(RUNTIME.glob("cg_*.c")):
+            for source in sorted(RUNTIME.rglob("cg_*.c")):
                 target = made / f"{source.stem}.o"
                 run([need(compiler), *BASE, *STRICT, *flags, "-c", str(source), "-o", str(target)])
             made.rename(folder)

@@ -33,7 +33,7 @@ needs_core = pytest.mark.skipif(not core_available(), reason="the compiled runti
 @functools.cache
 def library(source: Path = SOURCE) -> ctypes.CDLL:
     """The models in a shared library, with the integrators compiled into the sleigh."""
-    headers = sorted(RUNTIME.glob("*.h"))
+    headers = sorted(RUNTIME.rglob("*.h"))
     text = b"".join(path.read_bytes() for path in (source, *source.parent.glob("*.h"), *headers))
     folder = HERE.parent / "build" / "test-models"
     folder.mkdir(parents=True, exist_ok=True)

@@ -67,7 +67,7 @@ def translated(source: Path, module: str) -> Path:
 def newest(folder: Path) -> float:
     """The time of the latest change of a source in a folder."""
     return max(
-        p.stat().st_mtime for p in folder.iterdir() if p.suffix in (".h", ".c", ".pyx", ".pxi", ".pxd")
+        p.stat().st_mtime for p in folder.rglob("*") if p.suffix in (".h", ".c", ".pyx", ".pxi", ".pxd")
     )
 
 
@@ -122,7 +122,7 @@ def main(arguments: Sequence[str]) -> int:
     core = translated(runtime / "core" / "_core.pyx", "chaplygin.runtime.core._core")
     extension(
         "runtime.core._core",
-        [core, *sorted((runtime / "c").glob("*.c"))],
+        [core, *sorted((runtime / "c").rglob("*.c"))],
         ["-DNPY_NO_DEPRECATED_API=NPY_1_7_API_VERSION"],
     )
     for name in MODELS:

@@ -23,7 +23,7 @@ from chaplygin.codegen.emit.targets import emit
 from chaplygin.codegen.emit.write_folder import with_headers
 from chaplygin.codegen.lower.lowered import Lowered
 from chaplygin.errors import EmitError
-from chaplygin.runtime.interface.files import DRIVER, INCLUDE
+from chaplygin.runtime.interface.files import DRIVER, INCLUDE, runtime_text
 from chaplygin.systems import block_on_belt
 
 EPSILON = 2.0**-23
@@ -33,7 +33,7 @@ FLOAT_UNIT = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d
 
 
 def driver() -> dict[str, str]:
-    return {name: (INCLUDE / name).read_text(encoding="utf-8") for name in DRIVER}
+    return {name: runtime_text(name) for name in DRIVER}
 
 
 def generated(name: str) -> dict[str, str]:
@@ -58,7 +58,7 @@ def names_of(program: Lowered) -> tuple[list[str], list[str]]:
 
 def complete(model: Mapping[str, str]) -> dict[str, str]:
     """A model's files with the driver and all headers, also that of the inlined methods."""
-    inlined = {"cg_inline.h": (INCLUDE / "cg_inline.h").read_text(encoding="utf-8")}
+    inlined = {"cg_inline.h": runtime_text("cg_inline.h")}
     return with_headers({**model, **driver(), **inlined})
 
 

@@ -162,7 +162,7 @@ def test_one_file_of_numbers_gives_the_runtime_a_method(
     monkeypatch.setattr(method_headers, "PAIRS", {**PAIRS, "heun": HEUN})
     shutil.copytree(RUNTIME, tmp_path / "c")
     for name, text in method_headers.runtime_headers().items():
-        (tmp_path / "c" / name).write_text(text, encoding="utf-8")
+        (tmp_path / "c" / "methods" / name).write_text(text, encoding="utf-8")
     (tmp_path / "main.c").write_text(
         """
         #include "cg_driver.h"
@@ -191,7 +191,7 @@ def test_one_file_of_numbers_gives_the_runtime_a_method(
         """
     )
     warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
-    sources = [*map(str, sorted((tmp_path / "c").glob("*.c"))), str(tmp_path / "main.c")]
+    sources = [*map(str, sorted((tmp_path / "c").rglob("*.c"))), str(tmp_path / "main.c")]
     target = str(tmp_path / "main")
     subprocess.run(
         ["gcc", "-std=c99", *warnings, f"-I{tmp_path / 'c'}", *sources, "-o", target, "-lm"], check=True

@@ -14,6 +14,8 @@ import pytest
 from c_runtime import BASE, ROOT, RUNTIME, SANITIZERS, SOURCES, STRICT, run, runtime_objects
 from integrations import need
 
+from chaplygin.runtime.interface.files import runtime_files
+
 TESTS = sorted(path.stem for path in SOURCES.glob("test_*.c"))
 MODELS = sorted(SOURCES.glob("model_*.c"))
 INLINE = "-DCHAPLYGIN_INLINE_METHODS"
@@ -118,7 +120,7 @@ def test_same_bits_at_every_optimisation(tmp_path: Path) -> None:
     outputs = {}
     for compiler, flags in (("gcc", ["-O0"]), ("gcc", ["-O3", "-march=native"]), ("clang", ["-O3"])):
         target = tmp_path / "bits"
-        sources = [SOURCES / "print_bits.c", SOURCES / "model_top.c", *RUNTIME.glob("cg_*.c")]
+        sources = [SOURCES / "print_bits.c", SOURCES / "model_top.c", *RUNTIME.rglob("cg_*.c")]
         run([need(compiler), *BASE, *flags, INLINE, *map(str, sources), "-lm", "-o", str(target)])
         outputs[f"{compiler} {flags}"] = run([str(target)])
     assert len(set(outputs.values())) == 1, outputs
@@ -142,7 +144,7 @@ def test_same_bits_elsewhere(tmp_path: Path, place: str) -> None:
     outputs = []
     for compiler, flags, emulator in (ELSEWHERE[place], ("gcc", ["-O1"], "")):
         target = tmp_path / f"bits{len(outputs)}"
-        sources = [SOURCES / "print_bits.c", SOURCES / "model_top.c", *RUNTIME.glob("cg_*.c")]
+        sources = [SOURCES / "print_bits.c", SOURCES / "model_top.c", *RUNTIME.rglob("cg_*.c")]
         run([need(compiler), *BASE, *flags, INLINE, *map(str, sources), "-lm", "-o", str(target)])
         emulated = [need(emulator.split()[0]), *emulator.split()[1:]] if emulator else []
         outputs.append(run([*emulated, str(target)]))
@@ -161,7 +163,8 @@ ALONE = (
 def test_headers_stand_alone(compiler: str, tmp_path: Path) -> None:
     for header in ALONE:
         text = tmp_path / "alone.c"
-        text.write_text(f'#include "{header}"\n#include "{header}"\nint alone;\n')
+        include = f'#include "{runtime_files()[header].relative_to(RUNTIME).as_posix()}"\n'
+        text.write_text(f"{include}{include}int alone;\n")
         run([need(compiler), *BASE, *STRICT, "-fsyntax-only", str(text)])
     text = tmp_path / "alone.cpp"
     text.write_text(

@@ -230,7 +230,7 @@ def test_contacts_are_located_beside_one_another(tmp_path: Path) -> None:
             *command,
             *STRICT,
             *sources,
-            *map(str, RUNTIME.glob("cg_*.c")),
+            *map(str, RUNTIME.rglob("cg_*.c")),
             str(lanes),
             *wrapped,
             "-lm",

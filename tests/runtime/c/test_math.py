@@ -340,7 +340,7 @@ def constants(header: str) -> dict[str, float]:
 
 
 def test_parts_of_constants() -> None:
-    found = {**constants("cg_math.h"), **constants("cg_math_trig.h")}
+    found = {**constants("cg_math.h"), **constants("math/cg_math_trig.h")}
     with mp.workprec(400):
         parts = [mpf(found[f"CG_PIO2_{n}"]) for n in ("UPPER", "SECOND", "THIRD")]
         assert abs(mpmath.fsum(parts) - mpmath.pi / 2) < mpf(2) ** -160
@@ -358,7 +358,7 @@ def test_parts_of_constants() -> None:
 
 
 def test_bits_of_two_over_pi() -> None:
-    text = (RUNTIME / "cg_math_trig.h").read_text(encoding="utf-8")
+    text = (RUNTIME / "math/cg_math_trig.h").read_text(encoding="utf-8")
     table = re.search(r"cg_two_over_pi\[40\] = \{(.*?)\}", text, re.DOTALL)
     assert table is not None
     words = [int(word, 16) for word in re.findall(r"0x[0-9a-f]{8}", table[1])]
@@ -384,7 +384,7 @@ def test_closest_double_to_a_multiple() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", fit_polynomials.FITS)
 def test_polynomials_are_those_of_the_fit(name: str) -> None:
-    text = "".join(path.read_text(encoding="utf-8") for path in RUNTIME.glob("cg_math*.h"))
+    text = "".join(path.read_text(encoding="utf-8") for path in RUNTIME.rglob("cg_math*.h"))
     used = {float.fromhex(number) for number in re.findall(r"-?0x1\.[0-9a-f]+p[+-]\d+", text)}
     fit = fit_polynomials.FITS[name]
     coefficients = fit_polynomials.coefficients_of(fit)
