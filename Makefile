@@ -6,6 +6,7 @@
 #   make test-sanitized   the safety tests on extensions built with ASan and UBSan (gcc)
 #   make bench      timings compared with pure Python and with peers; the figures go to out/bench.json
 #   make lint       ruff and mypy only
+#   make docs       the site, in build/site
 # To use another interpreter: make test PYTHON=python3.12
 
 PYTHON ?= python3
@@ -21,6 +22,7 @@ MADE := $(VENV)/.made-$(INTERPRETER)
 BUILT := $(VENV)/.built-$(DECLARED)
 EXTRAS := $(VENV)/.extras-$(DECLARED)
 INTEGRATIONS := $(VENV)/.integrations-$(DECLARED)
+SITE := $(VENV)/.site-$(DECLARED)
 DEBIAN := clang libsundials-dev
 # Modules are compiled to bytecode on first import: most installed ones are never imported.
 unexport PYTHONDONTWRITEBYTECODE
@@ -28,7 +30,7 @@ INSTALL := $(PY) -m pip install -q --no-compile --disable-pip-version-check
 COMPILED := $(wildcard runtime/core/*.pyx runtime/core/*.pxi runtime/interface/*.c runtime/c/*.h runtime/c/*/*.[ch] generated/*.p[xy]? generated/*.[ch])
 PACKAGES := codegen generated runtime systems templates
 
-.PHONY: run test pytest test-all test-integrations packages test-sanitized bench lint clean setup
+.PHONY: docs run test pytest test-all test-integrations packages test-sanitized bench lint clean setup
 .DELETE_ON_ERROR:
 
 run: $(BUILT)
@@ -45,6 +47,9 @@ test-all: lint
 
 test-integrations: packages $(INTEGRATIONS)
 	$(PY) -m pytest -n auto --dist loadfile -m 'integration and not slow'
+
+docs: $(SITE)
+	$(BIN)/sphinx-build -q -W --keep-going -c docs . build/site
 
 # What pip does not have. Only root can install it, and only where there is apt.
 packages:
@@ -92,6 +97,10 @@ $(EXTRAS): $(BUILT)
 $(INTEGRATIONS): $(EXTRAS)
 	$(INSTALL) 'chaplygin[integrations]'
 	@rm -f $(VENV)/.integrations-* && touch $@
+
+$(SITE): $(BUILT)
+	$(INSTALL) 'chaplygin[docs]'
+	@rm -f $(VENV)/.site-* && touch $@
 
 clean:
 	rm -rf $(VENV) build dist out *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

@@ -1,0 +1,139 @@
+"""The site: `make docs`. Its sources are the pages of the checkout, so that links lead to the same place on both."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+from importlib import metadata
+from typing import Any
+
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from pygments.lexers.python import PythonLexer
+from sphinx.application import Sphinx
+
+import chaplygin
+from chaplygin.cli.parser import parser
+from chaplygin.runtime.interface.statuses import STATUS_TEXTS
+from chaplygin.runtime.problem.option_table import OPTIONS, explained
+
+project, author = "chaplygin", "The chaplygin developers"
+release = metadata.version(project)
+root_doc = "docs/index"
+include_patterns = ["docs/**", "bench/*.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"]
+exclude_patterns = [
+    ".*",
+    "[!.]*/**/.*",
+    "build",
+    "codegen",
+    "generated",
+    "out",
+    "runtime",
+    "src",
+    "systems",
+    "tests",
+]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence"]
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the words of docstrings are shorter
+autodoc_default_options = {"members": True, "inherited-members": True}
+html_theme = "furo"
+html_title = f"chaplygin {release}"
+html_extra_path, html_favicon = ["site"], "site/favicon.svg"  # the first page leads to docs/index.html
+html_copy_source = html_show_sourcelink = False
+
+
+TABLES = {
+    "options": [(name, str(row.default), explained(name)) for name, row in OPTIONS.items()],
+    "statuses": [(str(number), text) for number, text in STATUS_TEXTS.items()],
+}
+
+
+class Table(Directive):
+    """``table-of:: options`` and ``table-of:: statuses``: the tables from which the code itself is made."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        rows = TABLES[self.arguments[0]]
+        group = nodes.tgroup("", *(nodes.colspec() for _ in rows[0]), cols=len(rows[0]))
+        group += nodes.tbody(
+            "", *(nodes.row("", *(self.cell(i, text) for i, text in enumerate(row))) for row in rows)
+        )
+        return [nodes.table("", group)]
+
+    def cell(self, i: int, text: str) -> nodes.entry:
+        shown = nodes.literal(text, text) if i == 0 else nodes.Text(text)
+        return nodes.entry("", nodes.paragraph("", "", shown))
+
+
+class Help(Directive):
+    """``help-of:: run``: what ``chaplygin run --help`` prints."""
+
+    optional_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        printed = io.StringIO()
+        os.environ["COLUMNS"] = "90"
+        with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+            parser().parse_args([*self.arguments, "--help"])
+        return [nodes.literal_block(printed.getvalue(), printed.getvalue(), language="text")]
+
+
+def plain(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Docstrings are plain text with `code` and lines that belong to a name; reStructuredText reads more into them."""
+    written = re.sub(
+        r"(?s)Options of the run:\n\n.*", "The options of a run: docs/reference/options.md", "\n".join(lines)
+    )
+    found: list[str] = []
+    for block in re.split(r"\n{2,}", written):
+        if block.startswith(">>>"):
+            found += [*block.split("\n"), ""]
+            continue
+        block, titles = re.subn(r"^(\w+)\n-+\n", r"\1\n", block)
+        title, _, body = block.partition("\n") if titles else ("", "", block)
+        named = re.split(NAMED, body)
+        items = named if len(named) > 1 else re.split(r"\n(?! )", body)
+        if titles or len(named) > 1 or "\n " in body.lstrip():
+            found += [f"**{title}**"] * titles + [""]
+            for item in items:
+                found += ["* " + text(re.sub(r"\s*\n\s*", " ", item))]
+        else:
+            found += text(body).split("\n")
+        found += [""]
+    lines[:] = found
+
+
+NAMED = re.compile(r"\n(?=`\w+`(?:, `\w+`)*: )")
+"""Before a line such as "`n`: the number of trajectories"."""
+
+
+def text(plain: str) -> str:
+    parts = re.split(r"(`+[^`]+`+)", plain)
+    return "".join(code(part) if i % 2 else words(part) for i, part in enumerate(parts))
+
+
+def code(part: str) -> str:
+    word = " ".join(part.strip("`").split())
+    home = "chaplygin.errors" if hasattr(chaplygin.errors, word) else "chaplygin"
+    return (
+        rf"\ :py:obj:`{word} <{home}.{word}>`\ "
+        if word in chaplygin.__all__ and word[0].isupper()
+        else rf"\ ``{word}``\ "
+    )
+
+
+def words(part: str) -> str:
+    return re.sub(r"docs/([\w/]+)\.md", r":doc:`/docs/\1`", re.sub(r"([*|\\]|_(?!\w))", r"\\\1", part))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("autodoc-process-docstring", plain)
+    app.add_directive("table-of", Table)
+    app.add_directive("help-of", Help)
+    app.add_lexer("setup", PythonLexer)  # setup.py in docs/embedding.md
+    return {"parallel_read_safe": True}
