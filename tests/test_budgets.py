@@ -13,12 +13,12 @@ import test_c_rooms as c_files
 import test_rooms as rooms
 
 BUDGETS = {
-    "lines of codegen": (28_256, 1000),
+    "lines of codegen": (28_905, 1000),
     "lines of runtime": (28_845, 1000),
-    "lines of C": (20_116, 1000),
-    "lines of src": (4_903, 1000),
+    "lines of C": (20_296, 1000),
+    "lines of src": (4_904, 1000),
     "lines of systems": (4_483, 1000),
-    "mentions of Any": (2_535, 50),
+    "mentions of Any": (2_555, 50),
     "named thresholds in C": (88, 5),
     "C functions of a complexity over 15": (38, 5),
     "C functions with more than 8 arguments": (14, 5),

@@ -9,7 +9,7 @@ from ..plan.plan import Program
 from .c_loops import loop_texts
 from .c_tables import members, tables
 from .c_text import ARGUMENTS, banner, c_string, definition, function, passed, prototype, taken, wrapped
-from .function_bodies import Body, Function, body, solver
+from .function_bodies import Body, Function, body, helpers
 from .method_headers import own_methods
 from .node_text import C
 from .render import provenance, render
@@ -45,7 +45,7 @@ def core_files(program: Program, command: str) -> dict[str, str]:
         "provenance": provenance("core.c.in", program.digest, command, " * "),
         "name": name,
         "functions": "cg_math.h" if has_functions(program, bodies) else "cg_real.h",
-        "solver": solver(C, (program.kernels[k] for k in bodies)),
+        "solver": helpers(program.graph, C, (program.kernels[k] for k in bodies)),
         "kernels": "\n".join([*functions, *_names(program.later, name)]),
         "tables": "\n".join(tables(program)),
         "inlined_rhs": f"{name}_rhs_hoisted" if hoisted else f"{name}_rhs",

@@ -9,7 +9,7 @@ from ..lower.lowered import Lowered, has_functions
 from ..plan.plan import Program
 from .c_lanes import lane_kernel
 from .c_text import c_string
-from .function_bodies import body, solver
+from .function_bodies import body, helpers
 from .node_text import LANE_KERNEL, LANES
 from .render import provenance, render
 
@@ -46,7 +46,7 @@ def derivatives_file(program: Lowered, made: Program, kind: str, command: str) -
         "kind": kind,
         "what": KINDS[kind],
         "functions": "cg_math.h" if has_functions(made, made.kernels) else "cg_real.h",
-        "solver": solver(LANES, made.kernels.values()),
+        "solver": helpers(made.graph, LANES, made.kernels.values()),
         "kernels": "\n".join(lane_kernel(made, k, text, _SHARED.shared) for k, text in texts.items()),
         "wrappers": "\n".join(wrappers),
         "entries": "\n".join(entries),

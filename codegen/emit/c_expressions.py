@@ -10,7 +10,7 @@ from ..plan.plan import Program
 from ..plan.write_statements import variable_names
 from .c_lanes import lane_kernel
 from .c_text import c_string
-from .function_bodies import body, solver
+from .function_bodies import body, helpers
 from .node_text import LANE_KERNEL, LANES
 from .render import provenance, render
 
@@ -28,7 +28,7 @@ def companion_file(
         "provenance": provenance("companion.c.in", program.digest, command, " * "),
         "name": program.name,
         "functions": "cg_math.h" if has_functions(program, (VALUES.name,)) else "cg_real.h",
-        "solver": solver(LANES, [kernel]),
+        "solver": helpers(program.graph, LANES, [kernel]),
         "kernel": lane_kernel(program, VALUES.name, text),
         "n_values": str(len(kernel.outputs) - len(guarded)),
         "guarded": ", ".join(map(str, (*guarded, -1))),

@@ -9,7 +9,7 @@ from ..plan.plan import Program
 from .c_core import model_macros
 from .c_loops import loop_texts
 from .c_text import banner, c_string, function, wrapped
-from .function_bodies import Body, Function, body, solver
+from .function_bodies import Body, Function, body, helpers
 from .method_headers import own_methods
 from .node_text import LANE_KERNEL, LANES
 from .render import provenance, render
@@ -33,7 +33,7 @@ def lane_files(program: Program, command: str) -> dict[str, str]:
         "provenance": provenance("lanes.c.in", program.digest, command, " * "),
         "name": program.name,
         "functions": "cg_math.h" if has_functions(program, kernels) else "cg_real.h",
-        "solver": solver(LANES, (program.kernels[k] for k in kernels)),
+        "solver": helpers(program.graph, LANES, (program.kernels[k] for k in kernels)),
         "kernel": "\n".join(kernel_texts.values()),
         "near": f"#define CG_MODEL_RHS_OF {near}\n" if f"{near}(" in kernel_texts["rhs"] else "",
         "corrected": "".join(f"#define CG_MODEL_{k.upper()} {program.name}_{k}_lanes\n" for k in corrected),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..lower.graph_text import QUANTITIES
 from ..plan.plan import Program
 from .c_core import kernel_text
-from .function_bodies import body, solver
+from .function_bodies import body, helpers
 from .node_text import C
 from .render import render
 
@@ -24,7 +24,7 @@ def fmu_kernel_file(program: Program) -> str:
     ]
     values = {
         "name": program.name,
-        "solver": solver(C, (program.kernels[name] for name in made)),
+        "solver": helpers(program.graph, C, (program.kernels[name] for name in made)),
         "kernels": "\n".join(functions),
         "n_work": str(max((text.work for text in bodies.values()), default=0)),
         **dict(zip(_KINDS, rows, strict=True)),

@@ -24,6 +24,7 @@ from ..plan.statements import (
 )
 from .node_text import LANES, C, Dialect, singular_text, value_text
 from .render import render
+from .table_text import table_texts
 
 
 def place(load: Load, dialect: Dialect = C) -> str:
@@ -138,8 +139,13 @@ def _statement(g: Graph, s: Statement, names: Mapping[Node, str], dialect: Diale
     return f"{array_name(s.array)}[{s.index}] = {text};" + (f" /* {s.comment} */" if s.comment else "")
 
 
-def solver(dialect: Dialect, kernels: Iterable[Kernel]) -> str:
-    """The C functions that the solves of the kernels call: `cg_factor` and `cg_solve`, and those of cg_rank.h."""
+def helpers(g: Graph, dialect: Dialect, kernels: Iterable[Kernel]) -> str:
+    """The C functions that the kernels call: those of tables, `cg_factor` and `cg_solve`, and those of cg_rank.h."""
+    kernels = list(kernels)
+    return table_texts(g, (n for kernel in kernels for n in kernel.roots())) + _solver(dialect, kernels)
+
+
+def _solver(dialect: Dialect, kernels: Iterable[Kernel]) -> str:
     solves = [solve for kernel in kernels for solve in kernel.solves]
     of_rank = {solve.factors for solve in solves if solve.pivots}
     text = '#include "cg_rank.h"\n\n' if of_rank else ""

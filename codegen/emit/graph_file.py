@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..graph.graph import LEAVES, Node
+from ..graph.tables import tables_in
 from ..lower.graph_text import _MAPS, _SETS, QUANTITIES
 from ..lower.lowered import Lowered
 from .render import provenance
@@ -24,6 +25,7 @@ def graph_files(program: Lowered, command: str) -> dict[str, str]:
     # The first four nodes are in every graph.
     number = {n: i for i, n in enumerate(g.reachable([g.zero, g.one, g.minus_one, g.two, *roots, *solved]))}
     lines = [provenance("graph_file.py", program.digest, command)]
+    lines += [f"table {table.text}" for table in tables_in(g, number)]
     for node in number:
         payload = [str(g.value[node])] if g.op[node] in LEAVES else [str(number[a]) for a in g.args[node]]
         lines.append(" ".join([g.op[node], *payload]))

@@ -6,7 +6,7 @@ from ..lower.lowered import has_functions
 from ..plan.plan import Program
 from .c_core import kernel_text, looped_jacobian
 from .c_text import definition, function, passed, taken
-from .function_bodies import body, solver
+from .function_bodies import body, helpers
 from .node_text import C
 from .render import provenance, render
 
@@ -36,7 +36,7 @@ def late_file(program: Program, kernel: str) -> dict[str, str]:
         "name": name,
         "kernel": kernel,
         "functions": "cg_math.h" if has_functions(program, [source]) else "cg_real.h",
-        "solver": solver(C, [program.kernels[source]]),
+        "solver": helpers(program.graph, C, [program.kernels[source]]),
         "kernels": "\n".join(functions),
     }
     return {f"{name}_{kernel}.c": render("late.c.in", values)}

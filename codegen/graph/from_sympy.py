@@ -20,6 +20,7 @@ from chaplygin.errors import RangeError
 
 from .functions import FUNCTIONS, NAMED, IntegerPart
 from .graph import Graph, Node
+from .tables import TableCall, intern
 
 
 class UnsupportedExpression(ValueError):
@@ -99,7 +100,11 @@ def is_function_of_time(e: Any) -> bool:
 def _known_names() -> str:
     """The functions of both tables, for messages."""
     known: list[Any] = [
-        *(f.symbolic for f in FUNCTIONS.values() if f.symbolic not in (sp.Pow, IntegerPart)),
+        *(
+            f.symbolic
+            for f in FUNCTIONS.values()
+            if f.table is None and f.symbolic not in (sp.Pow, IntegerPart)
+        ),
         *_MEANT,
     ]
     return ", ".join(f.__name__ for f in known)
@@ -174,6 +179,8 @@ class Lowering:
             return [part for pair in e.args for part in pair.args]
         if isinstance(e, sp.Pow) and isinstance(e.exp, sp.Number):
             return [e.base]
+        if isinstance(e, TableCall):
+            return list(e.args[1:])
         meant = self._behind.get(e) or self._meaning(e)
         if meant is not None:
             return [meant]
@@ -218,6 +225,9 @@ class Lowering:
             return g.pow(args[0], exponent)
         if e in self._behind or self._meaning(e) is not None:
             return args[0]
+        if isinstance(e, TableCall):
+            intern(e.args[0].table)
+            return g.call(e.args[0].table.function(e.args[0].orders), *args)
         name = self._functions.get(type(e))
         if name is not None:  # Min and Max may have more than two arguments
             return g.call(name, *args) if len(args) < 3 else reduce(partial(g.call, name), args)

@@ -98,6 +98,9 @@ class Function:
     switch: Switch | None = None
     series: tuple[Callable[..., Node], ...] = ()
     """`derivatives` for power series, where those lead to ever new functions; see `codegen/plan/power_series.py`."""
+    table: Any = None
+    """The table of which it is a derivative, of these orders; see `tables.py`."""
+    orders: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.c:

@@ -1,7 +1,8 @@
 """The graph of a model's kernels as a text, `<name>_graph.txt`, from which further kernels are made without deriving.
 
-First come the nodes, a line each: an operation and the numbers of its arguments, or a leaf and its value. Then the
-kernels: `kernel` or `unarranged` with a name and what the kernel takes, and lines with the numbers of their nodes.
+First come the tables and the nodes, a line each: an operation and the numbers of its arguments, or a leaf and its
+value. Then the kernels: `kernel` or `unarranged` with a name and what the kernel takes, and lines with the numbers of
+their nodes.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..graph.graph import LEAVES, Graph, Node
+from ..graph.tables import read_table
 from .lowered import Kernel, Solve
 from .lowered_text import read_node
 
@@ -24,6 +26,9 @@ def read_graph(text: str) -> tuple[Graph, dict[str, Kernel], dict[str, Kernel]]:
     g, nodes = Graph(), list[Node]()
     lines = iter([line.split() for line in text.splitlines() if not line.startswith("#")])
     for word, *rest in lines:
+        if word == "table":
+            read_table(*rest)
+            continue
         if word in _SETS:
             found = _read_kernels(nodes, [[word, *rest], *lines])
             return g, found["kernel"], found["unarranged"]

@@ -13,6 +13,7 @@ from typing import Any
 from chaplygin.runtime.interface.description import Variable
 
 from ..graph.graph import LEAVES, Graph, Node
+from ..graph.tables import read_table, tables_in
 from .lowered import ContactEntry, EventEntry, Kernel, KernelRow, Lowered, Solve
 
 _VARIABLES = ("states", "parameters", "inputs", "outputs", "invariants", "declared", "guards", "modes")
@@ -26,12 +27,16 @@ def lowered_text(program: Lowered) -> str:
     facts: dict[str, Any] = {name: getattr(program, name) for name in (*_PLAIN, *_VARIABLES)}
     facts |= {name: getattr(program, name) for name in ("table", "events", "contacts")}
     facts["kernels"] = [*program.kernels.values()]
+    tables = [table.text for table in tables_in(g, map(Node, range(len(g.op))))]
+    facts |= {"tables": tables} if tables else {}
     return "\n".join(json.dumps(part, separators=(",", ":"), default=vars) for part in (nodes, facts)) + "\n"
 
 
 def read_lowered(text: str) -> Lowered:
     """The program of `lowered_text`: its nodes have the numbers that they had."""
     nodes, facts = map(json.loads, text.splitlines())
+    for table in facts.pop("tables", ()):
+        read_table(table)
     g = Graph()
     for op, *rest in nodes:
         read_node(g, op, rest)

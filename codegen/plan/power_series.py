@@ -303,6 +303,11 @@ def _differentiated(g: Graph, node: Node) -> bool:
 def _slopes(g: Graph, node: Node, moving: Set[Node]) -> list[Node]:
     """The derivative by each argument; 0 by one that does not change."""
     function, args = FUNCTIONS[g.op[node]], g.args[node]
+    if function.table is not None:
+        raise EmitError(
+            f"method 'taylor': its steps go on with one piece of the table {function.table.name}, whatever knots they "
+            "pass; compile the model without it"
+        )
     made = function.series or function.derivatives
     if not made:
         raise EmitError(f"method 'taylor': the table of functions has no derivative of {function.name}")

@@ -9,6 +9,7 @@ from chaplygin.api.study import study as study
 from chaplygin.api.system import System as System
 from chaplygin.codegen.declare.contacts import Coulomb as Coulomb
 from chaplygin.codegen.declare.events import Event as Event
+from chaplygin.codegen.declare.interpolant import Interpolant as Interpolant
 from chaplygin.codegen.lower.sources import Sources as Sources
 from chaplygin.codegen.mechanics import joint as joint
 from chaplygin.codegen.mechanics.bodies import Body as Body, turn as turn

@@ -1,7 +1,8 @@
 """A system put together from independent parts, a coordinate or two each, whose motions are known in closed form.
 
 A mass on a spring, masses driven by inputs, a bouncing ball (an event), a sliding block (a contact), a mass on a circle
-(a closed loop), a skate (a nonholonomic constraint), a free mass (a cyclic coordinate).
+(a closed loop), a skate (a nonholonomic constraint), a free mass (a cyclic coordinate), a mass on a spring whose
+potential is a table.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import sympy as sp
+from scipy.interpolate import PPoly
 
 import chaplygin as cg
 
@@ -26,6 +28,10 @@ RAMP = ([0.0, 2.0], [0.0, 2.0])
 CURVE = ([-1.0, 0.0, 1.0, 2.0], [-1.0, 0.0, 1.0, 8.0], "cubic")
 """Samples of t^3."""
 LIFT = {"R": 0.0, "R_dot": 0.0, "R_ddot": 1.2}
+_KNOTS = [-0.75, -0.125, 0.0, 0.25, 0.5, 1.0]
+BENT = cg.Interpolant("bent", PPoly([[1 for k in _KNOTS[1:]], *([f(k) for k in _KNOTS[:-1]] for f in (
+    lambda k: 3 * k + 2, lambda k: 3 * k**2 + 4 * k, lambda k: k**3 + 2 * k**2))], _KNOTS))  # fmt: skip
+"""2 l^2 + l^3 around each knot."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,7 @@ PARTS = {
     "circle": Part({**HOME, "cx_dot": -TURNING * HOME["cy"], "cy_dot": TURNING * HOME["cx"]}, _circle),
     "skate": Part({"phi": 0.0, "x": 0.0, "y": 0.0, "omega": SPIN, "v": 0.0, "w": 0.0}, _skate),
     "free": Part({"c": 0.0, "c_dot": SPEED}, lambda t: {"c": t}),
+    "tabled": Part({"l": 0.0, "l_dot": 1.0}, lambda t: {"l": math.sin(2 * t) / 2}),
 }
 """By name, in the order in which they are declared."""
 
@@ -119,6 +126,9 @@ def declared(parts: frozenset[str], style: str = "masses") -> cg.System:
         forces[rate(mass("r"))] = cg.rate(cg.rate(cg.inputs("R")))
     if forces:
         more["forces"] = forces
+    if "tabled" in parts:
+        stretch = mass("l")
+        terms["potential"] += BENT(stretch) - stretch**3
     if "ball" in parts:
         b = mass("b", 1.0)
         terms["potential"] += g * b

@@ -180,6 +180,7 @@ FEATURES = {
         Feature("events", None, _part("ball")),
         Feature("contacts", None, _part("block")),
         Feature("closed loops", None, _part("circle")),
+        Feature("tables", None, _part("tabled")),
         Feature("project=None", "project", _run(project=None)),
         Feature('project="all"', "project", _run(project="all")),
         Feature("input: number", "input", _input(None)),

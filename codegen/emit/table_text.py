@@ -1,0 +1,97 @@
+"""The numbers of tables in C, once, and a function for each of their derivatives that a file calls."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+
+from ..graph.graph import Graph, Node
+from ..graph.tables import Orders, Table, tables_in
+
+_MOST_PARTS = 8
+"""Parts of equal length into which the range of an axis may be divided to find a cell, for each of its cells."""
+
+
+def table_texts(g: Graph, roots: Iterable[Node]) -> str:
+    """What cg_table.h needs to read the tables that the roots contain; empty without tables."""
+    found = tables_in(g, g.reachable(roots))
+    texts = [_once(f"{t.stem}_axes", _data(t)) for t in found]
+    texts += [_once(t.function(o), _function(t, o)) for t, orders in found.items() for o in orders]
+    return "\n".join(['#include "cg_table.h"\n', *texts, ""]) if found else ""
+
+
+def _once(name: str, text: str) -> str:
+    """A text that may be in several files of which one is made."""
+    guard = f"{name.upper()}_IS_HERE"
+    return f"#ifndef {guard}\n#define {guard}\n{text}#endif\n"
+
+
+def _data(table: Table) -> str:
+    ranges = (f"{a} from {k[0]!r} to {k[-1]!r}" for a, k in zip(table.arguments, table.knots, strict=True))
+    lines = [f"/* {table.name}: {', '.join(ranges)}; outside: {table.outside} */"]
+    axes = []
+    for i, (knots, origins, terms) in enumerate(zip(table.knots, table.origins, table.terms, strict=True)):
+        lines += _array("double", f"{table.stem}_origins_{i}", origins)
+        parts, before, halvings = divided(knots)
+        places = ["NULL", "NULL"]
+        if halvings:
+            places = [f"{table.stem}_before_{i}", f"{table.stem}_at_{i}"]
+            lines += [*_array("int", places[0], before), *_array("double", places[1], knots)]
+        numbers = [repr(v) for v in (knots[0], knots[-1], per_unit(knots, parts), float(parts - 1))]
+        sizes = [str(n) for n in (len(knots), terms, halvings)]
+        axes.append(f"    {{{', '.join([*numbers, *sizes, *places, f'{table.stem}_origins_{i}'])}}},")
+    lines += _array("double", f"{table.stem}_numbers", table.numbers)
+    lines += [f"static const cg_axis_t {table.stem}_axes[] = {{", *axes, "};", ""]
+    return "\n".join(lines)
+
+
+def _function(table: Table, orders: Orders) -> str:
+    names = "xyz"[: len(orders)]
+    taken = ", ".join(f"cg_real_t {name}" for name in names)
+    given = ", ".join(names)
+    return (
+        f"static CG_INLINE cg_real_t {table.function(orders)}({taken})\n{{\n"
+        f"    const int orders[] = {{{', '.join(map(str, orders))}}};\n"
+        f"    return cg_table_{len(orders)}({table.stem}_axes, {table.stem}_numbers, orders, {given});\n}}\n"
+    )
+
+
+def _array(kind: str, name: str, values: Sequence[float]) -> list[str]:
+    texts = ["NAN" if v != v else repr(v) for v in values]
+    rows = [f"    {', '.join(texts[i : i + 4])}," for i in range(0, len(texts), 4)]
+    return [f"static const {kind} {name}[] = {{", *rows, "};"]
+
+
+def per_unit(knots: Sequence[float], parts: int) -> float:
+    """The factor that makes the number of a part of the distance from the first knot.
+
+    A little more than the quotient, so that knots of equal spacing with rounding errors begin their parts.
+    """
+    return parts / (knots[-1] - knots[0]) * (1 + 4 * 2.0**-52)
+
+
+def divided(knots: Sequence[float]) -> tuple[int, list[int], int]:
+    """The number of parts of an axis, the last knot before each (and before the end), and the halvings left to do.
+
+    The parts are the cells where knots have equal spacing; `before` is then empty. Otherwise they are as many as leave
+    one halving, or two for each knot where that takes too many.
+    """
+    cells = len(knots) - 1
+    if _part_of(knots, cells) == [*range(cells), cells - 1]:
+        return cells, [], 0
+    tried = [cells * 2**k for k in range(1, int(math.log2(_MOST_PARTS)) + 1)]
+    for parts in [*tried, 2 * cells]:
+        part = _part_of(knots, parts)
+        # All that is in a part is right of the knots in parts before it, and left of those in parts after it.
+        before = [max(bisect_left(part, p) - 1, 0) for p in range(parts)]
+        last = [min(bisect_right(part, p), cells) - 1 for p in range(parts)]
+        halvings = max(b - a for a, b in zip(before, last, strict=True)).bit_length()
+        if halvings <= 1:
+            break
+    return parts, [*before, cells - 1], max(halvings, 1)
+
+
+def _part_of(knots: Sequence[float], parts: int) -> list[int]:
+    scale = per_unit(knots, parts)
+    return [min(int((k - knots[0]) * scale), parts - 1) for k in knots]

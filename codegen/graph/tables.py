@@ -1,0 +1,204 @@
+"""Tables as functions of the graph: piecewise polynomials on a grid, with their derivatives.
+
+A table is a row of `FUNCTIONS` for every order of derivative that is not zero everywhere, under a name made of its
+content, so that equal tables are one function in every process. In SymPy it is a `TableCall`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
+from itertools import product
+from typing import Any
+
+import sympy as sp
+from mpmath import mp
+from sympy.core.expr import AtomicExpr
+
+from .functions import FUNCTIONS, Function
+from .graph import Graph
+from .node import Arithmetic, Node
+
+Orders = tuple[int, ...]
+Rows = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A piecewise polynomial of one to three arguments.
+
+    An axis with n knots has n + 1 cells: before its first knot, between knots, and after the last. In a cell with the
+    origins s the value is the sum of c_klm (x - s_0)^k (y - s_1)^l (z - s_2)^m.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    knots: Rows
+    """Those of each axis."""
+    origins: Rows
+    """Those of the cells of each axis."""
+    terms: tuple[int, ...]
+    """The number of powers along each axis."""
+    numbers: tuple[float, ...]
+    """c, cell by cell, the last axis first; in a cell likewise."""
+    outside: str
+    """What it is outside of its knots, for people."""
+
+    @cached_property
+    def text(self) -> str:
+        """All of it, without spaces; `read_table` reads it."""
+        return json.dumps([getattr(self, f.name) for f in fields(self)], separators=(",", ":"))
+
+    @cached_property
+    def stem(self) -> str:
+        """The name of what is emitted for it."""
+        return f"cg_table_{self.name}_{hashlib.sha256(self.text.encode()).hexdigest()[:8]}"
+
+    def function(self, orders: Orders) -> str:
+        """The name of the function that is its derivative of these orders."""
+        return f"{self.stem}_{''.join(map(str, orders))}"
+
+    def value(self, orders: Orders, *point: Any) -> Any:
+        """The derivative of these orders at a point, as the emitted C finds it; NaN where it has no value."""
+        cell, local, size = 0, [], math.prod(self.terms)
+        for knots, origins, x in zip(self.knots, self.origins, point, strict=True):
+            inside = min(bisect_right(knots, x), len(knots) - 1)
+            i = 0 if x < knots[0] else len(knots) if x > knots[-1] else inside
+            cell = cell * len(origins) + i
+            local.append(x - origins[i])
+        found: Sequence[Any] = self.numbers[cell * size : (cell + 1) * size]
+        for terms, order, u in zip(reversed(self.terms), reversed(orders), reversed(local), strict=True):
+            found = [_polynomial(found[i : i + terms], order, u) for i in range(0, len(found), terms)]
+        return found[0]
+
+
+def _polynomial(c: Sequence[Any], order: int, u: Any) -> Any:
+    total = 0.0
+    for k in reversed(range(order, len(c))):
+        total = total * u + math.perm(k, order) * c[k]
+    return total
+
+
+def _generic(stem: str, orders: Orders, *point: Any) -> Any:
+    """What stands for a table where an expression is asked to be zero everywhere, which is decided at single points.
+
+    The table itself could be zero there alone, as its derivative is where it is held. It is a function of its own.
+    """
+    seed = int(stem[-8:], 16) + sum((k + 1) * 7 ** (i + 1) for i, k in enumerate(orders))
+    return (
+        mp.sin(sum(((i + 2) * x for i, x in enumerate(point)), mp.mpf(seed % 10_007) / 1000)) + mp.mpf(5) / 3
+    )
+
+
+def _derivative(table: Table, orders: Orders, axis: int) -> Callable[..., Node]:
+    higher = tuple(k + (i == axis) for i, k in enumerate(orders))
+    if higher[axis] == table.terms[axis]:
+        return lambda g, n, *args: g.zero
+    name = table.function(higher)
+
+    def slope(g: Arithmetic, _: Node, *args: Node) -> Node:
+        return g.call(name, *args)
+
+    return slope
+
+
+def intern(table: Table) -> None:
+    """Make the table and its derivatives functions of the graph."""
+    if table.function((0,) * len(table.terms)) in FUNCTIONS:
+        return
+    for orders in product(*map(range, table.terms)):
+        name = table.function(orders)
+        slopes = [_derivative(table, orders, axis) for axis in range(len(table.terms))]
+        # fmt: off
+        FUNCTIONS[name] = Function(
+            name, partial(TableCall, TableData(table, orders)), partial(table.value, orders), None,
+            partial(_generic, table.stem, orders), tuple(slopes), c=name, lanes=name,
+            weight=8 + 2 * math.prod(table.terms), table=table, orders=orders,
+        )
+        # fmt: on
+
+
+def read_table(text: str) -> Table:
+    """The table of a text, as functions of the graph."""
+    table = Table(*(_frozen(part) for part in json.loads(text)))
+    intern(table)
+    return table
+
+
+def _frozen(part: Any) -> Any:
+    return tuple(map(_frozen, part)) if isinstance(part, list) else part
+
+
+def tables_in(g: Graph, nodes: Iterable[Node]) -> dict[Table, list[Orders]]:
+    """The tables among the operations of nodes, by name, with the orders of derivatives."""
+    found: dict[Table, list[Orders]] = {}
+    for op in sorted({g.op[n] for n in nodes}):
+        function = FUNCTIONS.get(op)
+        if function is not None and function.table is not None:
+            found.setdefault(function.table, []).append(function.orders)
+    return found
+
+
+class TableData(AtomicExpr):  # type: ignore[misc]
+    """A table and orders of derivatives, as SymPy has them in a `TableCall`."""
+
+    __slots__ = ("orders", "table")
+
+    def __new__(cls, table: Table, orders: Orders) -> TableData:
+        made: TableData = super().__new__(cls)
+        made.table, made.orders = table, orders
+        return made
+
+    def __getnewargs__(self) -> tuple[Table, Orders]:
+        return self.table, self.orders
+
+    def _hashable_content(self) -> tuple[str, Orders]:
+        return self.table.text, self.orders
+
+    def _sympystr(self, printer: Any) -> str:
+        return str(self.table.function(self.orders))
+
+
+class TableCall(sp.Function):  # type: ignore[misc]
+    """A derivative of a table at its arguments."""
+
+    @classmethod
+    def eval(cls, data: Any, *args: Any) -> Any:
+        if all(a.is_Float or a.is_Rational for a in args):
+            return sp.Float(data.table.value(data.orders, *map(float, args)))
+        return None
+
+    def _eval_is_extended_real(self) -> bool:
+        return True
+
+    def _eval_is_finite(self) -> bool:
+        return True
+
+    def fdiff(self, argindex: int = 1) -> Any:
+        data, args, axis = self.args[0], self.args[1:], argindex - 2
+        orders = tuple(k + (i == axis) for i, k in enumerate(data.orders))
+        if orders[axis] == data.table.terms[axis]:
+            return sp.Integer(0)
+        return TableCall(TableData(data.table, orders), *args)
+
+    def _shown(self, printer: Any, derivative: str) -> str:
+        data, args = self.args[0], ", ".join(map(printer.doprint, self.args[1:]))
+        shown = derivative.format(", ".join(map(str, data.orders))) if any(data.orders) else ""
+        return f"{data.table.name}{shown}({args})"
+
+    def _sympystr(self, printer: Any) -> str:
+        return self._shown(printer, "[{0}]")
+
+    def _latex(self, printer: Any, exp: Any = None) -> str:
+        shown = rf"\operatorname{{{self.args[0].table.name.replace('_', chr(92) + '_')}}}"
+        text = self._shown(printer, "^{{({0})}}").replace(self.args[0].table.name, shown, 1)
+        return text if exp is None else rf"\left({text}\right)^{{{exp}}}"
+
+    def _ccode(self, printer: Any) -> str:
+        data = self.args[0]
+        return f"{data.table.function(data.orders)}({', '.join(map(printer.doprint, self.args[1:]))})"

@@ -1,0 +1,180 @@
+/* cg_table.h: tables, which are piecewise polynomials on a grid of one to three arguments.
+ *
+ * One source for single trajectories and for lanes, like cg_math.h: each lane finds its cell and gathers its numbers, and
+ * the polynomials are those of `cg_real_t`. Multiply-adds are written out, so that each lane has the bits of the scalar
+ * instance. A model that has tables brings their numbers.
+ *
+ * An axis with n knots has n + 1 cells: before the first knot, between knots (a knot belongs to the cell on its right,
+ * the last one to that on its left), and after the last. So nothing is decided outside: the numbers of these cells are
+ * what holds there. In a cell with the origin s the polynomial is a sum of c_k (x - s)^k; its numbers are c_0, c_1 ...,
+ * those of the last argument next to one another.
+ */
+#ifndef CG_TABLE_H
+#define CG_TABLE_H
+
+#include "cg_real.h"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define CG_TABLE_UNROLLED _Pragma("GCC unroll 8")
+#else
+#define CG_TABLE_UNROLLED
+#endif
+
+/* The range of knots is divided into equal parts. Where these are the cells, `before` is NULL; else before[i] is the last
+ * knot left of part i, and `halvings` of what is between before[i] and before[i + 1] are left to do. */
+typedef struct {
+    double first, last;    /* knots */
+    double per_unit, most; /* the number of parts in a unit of the argument, and of all parts less one */
+    int knots, terms, halvings;
+    const int *before;
+    const double *at;      /* the knots, only where there are halvings */
+    const double *origins; /* of the cells */
+} cg_axis_t;
+
+/* The cell of a number; some cell for NaN. */
+static CG_INLINE int cg_table_cell(const cg_axis_t *axis, double x)
+{
+    const double place = (x - axis->first) * axis->per_unit;
+    const int part = place > 0.0 ? place < axis->most ? (int)place : (int)axis->most : 0;
+    int low = part;
+
+    if (axis->halvings > 0) {
+        int high = axis->before[part + 1];
+        low = axis->before[part];
+        for (int i = 0; i < axis->halvings; i++) {
+            const int middle = (low + high + 1) / 2;
+            const int right = axis->at[middle] <= x;
+            low = right ? middle : low;
+            high = right ? high : middle - 1;
+        }
+    }
+    return x < axis->first ? 0 : axis->last < x ? axis->knots : low + 1;
+}
+
+/* What each lane has at its own place. */
+static CG_INLINE cg_real_t cg_table_gather(const double *const *place, int i)
+{
+#if CG_LANES == 8
+    const cg_real_t all = {place[0][i], place[1][i], place[2][i], place[3][i],
+                           place[4][i], place[5][i], place[6][i], place[7][i]};
+    return all;
+#elif CG_LANES == 4
+    const cg_real_t all = {place[0][i], place[1][i], place[2][i], place[3][i]};
+    return all;
+#elif CG_LANES == 2
+    const cg_real_t all = {place[0][i], place[1][i]};
+    return all;
+#else
+    return place[0][i];
+#endif
+}
+
+/* Moves every lane's place to its cell along one axis, of `size` numbers; the distance from the cell's origin. */
+static CG_INLINE cg_real_t cg_table_enter(const cg_axis_t *axis, int size, const double **place, cg_real_t x)
+{
+    const double *origin[CG_LANES];
+
+    for (int lane = 0; lane < CG_LANES; lane++) {
+#if CG_LANES > 1
+        const int cell = cg_table_cell(axis, x[lane]);
+#else
+        const int cell = cg_table_cell(axis, x);
+#endif
+        origin[lane] = axis->origins + cell;
+        place[lane] += cell * size;
+    }
+    return x - cg_table_gather(origin, 0);
+}
+
+/* k (k - 1) ... of `order` factors: of the derivative of the k-th power. */
+static CG_INLINE double cg_table_falling(int k, int order)
+{
+    double product = 1.0;
+
+    CG_TABLE_UNROLLED
+    for (int i = 0; i < order; i++) {
+        product *= (double)(k - i);
+    }
+    return product;
+}
+
+/* The derivative of an order of one, two and three arguments at the distances u, v, w from the origins; the numbers
+ * begin at `i` of each lane's place. */
+static CG_INLINE cg_real_t cg_table_line(const cg_axis_t *axis, int order, const double *const *place, int i, cg_real_t u)
+{
+    int k = axis->terms - 1;
+    cg_real_t sum = cg_splat(cg_table_falling(k, order)) * cg_table_gather(place, i + k);
+
+    CG_TABLE_UNROLLED
+    for (k--; k >= order; k--) {
+        sum = cg_fma(sum, u, cg_splat(cg_table_falling(k, order)) * cg_table_gather(place, i + k));
+    }
+    return sum;
+}
+static CG_INLINE cg_real_t cg_table_plane(const cg_axis_t *axes, const int *orders, const double *const *place, int i,
+                                          cg_real_t u, cg_real_t v)
+{
+    const int terms = axes[1].terms;
+    int k = axes[0].terms - 1;
+    cg_real_t sum = cg_splat(cg_table_falling(k, orders[0])) *
+                    cg_table_line(&axes[1], orders[1], place, i + k * terms, v);
+
+    CG_TABLE_UNROLLED
+    for (k--; k >= orders[0]; k--) {
+        sum = cg_fma(sum, u,
+                     cg_splat(cg_table_falling(k, orders[0])) *
+                         cg_table_line(&axes[1], orders[1], place, i + k * terms, v));
+    }
+    return sum;
+}
+
+/* The derivative of the orders of a table: its axes, its numbers, the arguments. */
+static CG_INLINE cg_real_t cg_table_1(const cg_axis_t *axes, const double *numbers, const int *orders, cg_real_t x)
+{
+    const double *place[CG_LANES];
+
+    for (int lane = 0; lane < CG_LANES; lane++) {
+        place[lane] = numbers;
+    }
+    const cg_real_t u = cg_table_enter(axes, axes->terms, place, x);
+    return cg_table_line(axes, orders[0], place, 0, u);
+}
+static CG_INLINE cg_real_t cg_table_2(const cg_axis_t *axes, const double *numbers, const int *orders, cg_real_t x,
+                                      cg_real_t y)
+{
+    const int size = axes[0].terms * axes[1].terms;
+    const double *place[CG_LANES];
+
+    for (int lane = 0; lane < CG_LANES; lane++) {
+        place[lane] = numbers;
+    }
+    const cg_real_t u = cg_table_enter(&axes[0], size * (axes[1].knots + 1), place, x);
+    const cg_real_t v = cg_table_enter(&axes[1], size, place, y);
+    return cg_table_plane(axes, orders, place, 0, u, v);
+}
+static CG_INLINE cg_real_t cg_table_3(const cg_axis_t *axes, const double *numbers, const int *orders, cg_real_t x,
+                                      cg_real_t y, cg_real_t z)
+{
+    const int plane = axes[1].terms * axes[2].terms, size = axes[0].terms * plane;
+    const int column = size * (axes[2].knots + 1);
+    const double *place[CG_LANES];
+
+    for (int lane = 0; lane < CG_LANES; lane++) {
+        place[lane] = numbers;
+    }
+    const cg_real_t u = cg_table_enter(&axes[0], column * (axes[1].knots + 1), place, x);
+    const cg_real_t v = cg_table_enter(&axes[1], column, place, y);
+    const cg_real_t w = cg_table_enter(&axes[2], size, place, z);
+    int k = axes[0].terms - 1;
+    cg_real_t sum = cg_splat(cg_table_falling(k, orders[0])) *
+                    cg_table_plane(&axes[1], &orders[1], place, k * plane, v, w);
+
+    for (k--; k >= orders[0]; k--) {
+        sum = cg_fma(sum, u,
+                     cg_splat(cg_table_falling(k, orders[0])) *
+                         cg_table_plane(&axes[1], &orders[1], place, k * plane, v, w));
+    }
+    return sum;
+}
+
+#endif /* CG_TABLE_H */

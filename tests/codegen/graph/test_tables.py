@@ -1,0 +1,308 @@
+"""Tables: values and derivatives against SciPy, alone and in lanes; what is taken as it is; what is refused."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import sympy as sp
+from scipy.interpolate import (
+    Akima1DInterpolator,
+    BPoly,
+    CubicSpline,
+    NdBSpline,
+    PchipInterpolator,
+    RegularGridInterpolator,
+    make_interp_spline,
+)
+
+import chaplygin as cg
+
+DRAWN = np.random.default_rng(58)
+EQUAL = np.linspace(-1.0, 2.5, 15)
+UNEQUAL = np.sort(DRAWN.uniform(-1.0, 2.5, 12))
+CROWDED = np.concatenate([[-1.0], np.geomspace(1e-7, 2.5, 40)])
+"""Knots of which most are in a thousandth of their range."""
+ROUNDED = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
+
+
+def beside(knots: Any, count: int = 400) -> Any:
+    """Points around knots: inside, outside, and the knots with their neighbours, the lower ones last."""
+    span = knots[-1] - knots[0]
+    inner = np.linspace(knots[0] - span / 4, knots[-1] + span / 4, count)
+    return np.concatenate([inner, knots, np.nextafter(knots, np.inf), np.nextafter(knots, -np.inf)])
+
+
+def tried(expressions: list[Any], *columns: Any) -> Any:
+    """The expressions in x, y, z, compiled, at the points of the columns: in lanes, which are to have the same bits."""
+    variables = cg.coordinates("x y z")[: len(columns)]
+    results = cg.coordinates(" ".join(f"r_{i}" for i in range(len(expressions))) + " r_end")[:-1]
+    still = dict.fromkeys(variables, sp.Integer(1))
+    model = cg.System("tried", kinematics={**still, **dict(zip(results, expressions, strict=True))}).compile()
+    states = np.zeros((len(model.states), len(columns[0])))
+    for name, column in zip("xyz", columns, strict=False):
+        states[model.states.index(name)] = column
+    places = [model.states.index(f"r_{i}") for i in range(len(expressions))]
+    found = model.rhs(0.0, states, [])[places]
+    alone = np.array([model.rhs(0.0, y, [])[places] for y in states.T[::7]]).T
+    assert np.array_equal(found[:, ::7], alone, equal_nan=True)
+    return found
+
+
+def close(found: Any, wanted: Any) -> None:
+    """To 1e-12 of the largest."""
+    assert np.isfinite(found).all()
+    assert np.abs(found - wanted).max() <= 1e-12 * np.abs(wanted).max()
+
+
+def _of_values(kind: str, ends: str) -> Callable[..., Any]:
+    def made(knots: Any, values: Any) -> Any:
+        if kind == "linear":
+            return make_interp_spline(knots, values, k=1)
+        return (
+            PchipInterpolator(knots, values) if kind == "pchip" else CubicSpline(knots, values, bc_type=ends)
+        )
+
+    return made
+
+
+def _outside(spline: Any, knots: Any, outside: str, x: Any, order: int) -> Any:
+    """The derivative of SciPy's spline, and beyond the edges what is meant there."""
+    edge = np.clip(x, knots[0], np.nextafter(knots[-1], -np.inf) if order else knots[-1])
+    inside = spline(edge, order)
+    if outside == "polynomial":
+        return spline(x, order)
+    beyond = (x < knots[0]) | (x > knots[-1])
+    tangent = (spline(edge, 1) * (x - edge), spline(edge, 1), 0.0)[order] if outside == "linear" else 0.0
+    return np.where(beyond, (inside if order == 0 else 0.0) + tangent, inside)
+
+
+@pytest.mark.parametrize(
+    "knots", [EQUAL, UNEQUAL, CROWDED, ROUNDED], ids=["equal", "unequal", "crowded", "rounded"]
+)
+def test_one_argument(knots: Any) -> None:
+    values = np.cos(3 * knots) + DRAWN.normal(size=len(knots)) / 10
+    cases = [("linear", "not-a-knot"), ("cubic", "not-a-knot"), ("cubic", "natural"), ("cubic", "clamped"),
+             ("pchip", "not-a-knot")]  # fmt: skip
+    x, points = cg.coordinates("x"), beside(knots)
+    wanted, expressions, counts = [], [], []
+    for (kind, ends), outside in itertools.product(cases, ("hold", "linear", "polynomial")):
+        table = cg.Interpolant("f", {"x": knots}, values, kind=kind, ends=ends, outside=outside)
+        reference = _of_values(kind, ends)(knots, values)
+        for order in range(2 if kind == "linear" else 3):
+            expressions.append(sp.diff(table(x), x, order) if order else table(x))
+            wanted.append(_outside(reference, knots, outside, points, order))
+            counts.append(
+                len(points) - len(knots) * (order > 0)
+            )  # a number next to a knot may count as the knot
+            if order == 0:
+                close(table(points), wanted[-1])
+    for found, reference, count in zip(tried(expressions, points), wanted, counts, strict=True):
+        close(found[:count], reference[:count])
+
+
+def tensor(knots: Any, values: Any, degree: int) -> NdBSpline:
+    """The tensor product of B-splines through the values: RegularGridInterpolator solves for it to 1e-10 only."""
+    splines = []
+    for axis, row in enumerate(knots):
+        splines.append(make_interp_spline(row, values, degree, axis=axis))
+        values = np.moveaxis(splines[-1].c, 0, axis)
+    return NdBSpline(tuple(s.t for s in splines), values, degree)
+
+
+@pytest.mark.parametrize(("kind", "shape"), [("linear", (16, 16)), ("cubic", (16, 16)), ("linear", (8, 8, 8)),
+                                             ("cubic", (8, 7, 6))])  # fmt: skip
+def test_several_arguments(kind: str, shape: tuple[int, ...]) -> None:
+    """Against SciPy's tensor products of B-splines."""
+    knots = [np.sort(DRAWN.uniform(0, 3, n)) if i else np.linspace(0, 2, n) for i, n in enumerate(shape)]
+    values = DRAWN.normal(size=shape)
+    reference = tensor(knots, values, 1 if kind == "linear" else 3)
+    variables = cg.coordinates("x y z")[: len(shape)]
+    table = cg.Interpolant("f", dict(zip("abc", knots, strict=False)), values, kind=kind)
+    points = np.stack([DRAWN.uniform(k[0], k[-1], 300) for k in knots], axis=1)
+    orders = [
+        o
+        for o in itertools.product(range(3), repeat=len(shape))
+        if sum(o) <= 2 and (kind == "cubic" or max(o) < 2)
+    ]
+    found = tried([sp.diff(table(*variables), *zip(variables, o, strict=True)) for o in orders], *points.T)
+    for order, values_found in zip(orders, found, strict=True):
+        close(values_found, reference(points, nu=order))
+    beyond = points + DRAWN.normal(size=points.shape)
+    held = np.stack([np.clip(b, k[0], k[-1]) for b, k in zip(beyond.T, knots, strict=True)], axis=1)
+    (found,) = tried([table(*variables)], *beyond.T)
+    close(found, reference(held))
+
+
+def test_what_is_taken_as_it_is(tmp_path: Path) -> None:
+    x, y = cg.coordinates("x y")
+    values = np.cos(UNEQUAL)
+    splines = [make(UNEQUAL, values) for make in (CubicSpline, PchipInterpolator, Akima1DInterpolator)]
+    for spline in splines:
+        (found,) = tried([cg.Interpolant("f", spline, outside="polynomial")(x)], points := beside(UNEQUAL))
+        close(found, spline(points, extrapolate=True))
+    assert cg.Interpolant("f", CubicSpline(UNEQUAL, values))(5.0) == pytest.approx(splines[0](5.0), rel=1e-12)
+
+    grid = (np.linspace(0, 1, 6), np.array([0.0, 0.3, 0.7, 2.0]))
+    rows = DRAWN.normal(size=(6, 4))
+    at = np.stack([DRAWN.uniform(0, 1, 50), DRAWN.uniform(0, 2, 50)], axis=1)
+    for method in ("linear", "cubic"):
+        given = RegularGridInterpolator(grid, rows, method=method, bounds_error=False, fill_value=None)
+        (found,) = tried([cg.Interpolant("f", given)(x, y)], *at.T)
+        close(found, tensor(grid, rows, 1 if method == "linear" else 3)(at))
+
+    frame = pd.DataFrame(rows, index=pd.Index(grid[0], name="mach"), columns=pd.Index(grid[1], name="alpha"))
+    table = cg.Interpolant("f", frame, kind="linear")
+    assert table.arguments == ("mach", "alpha")
+    close(table(*at.T), RegularGridInterpolator(grid, rows)(at))
+    series = cg.Interpolant("f", pd.Series(values, index=UNEQUAL), kind="pchip")
+    close(series(at[:, 0]), splines[1](at[:, 0]))
+
+    lines = [f"{a},{b},{rows[i, j]}" for j, b in enumerate(grid[1]) for i, a in enumerate(grid[0])]
+    (tmp_path / "cd.csv").write_text("mach, alpha, cd\n" + "\n".join(lines) + "\n")
+    read = cg.Interpolant.from_csv(tmp_path / "cd.csv", kind="linear")
+    assert (read.name, read.arguments) == ("cd", ("mach", "alpha"))
+    assert np.array_equal(read(*at.T), table(*at.T))
+
+
+def test_sympys_spline_is_taken_as_it_is() -> None:
+    x = cg.coordinates("x")
+    knots, values = [0, 1, 2, 4, 5, 7], [0, 1, 0, 2, 1, 3]
+    given = sp.interpolating_spline(3, x, knots, values)
+    points = np.linspace(0, 7, 99)
+    (found,) = tried([cg.Interpolant("f", given)(x)], points)
+    close(found, [float(given.subs(x, sp.Rational(p))) for p in points])
+
+
+def test_equal_tables_are_one_and_travel() -> None:
+    x = cg.coordinates("x")
+    made = [cg.Interpolant("f", {"x": [0, 1, 3]}, [1, 2, 0]) for _ in range(2)]
+    assert made[0](x) == made[1](x) != cg.Interpolant("f", {"x": [0, 1, 3]}, [1, 2, 5])(x)
+    assert pickle.loads(pickle.dumps(made[0](x) * sp.sin(x))) == made[0](x) * sp.sin(x)
+    assert str(sp.diff(made[0](x) ** 2, x)) == "2*f(x)*f[1](x)"
+    assert (
+        made[0](2)
+        == float(made[0](x).subs(x, 2))
+        == pytest.approx(float(CubicSpline([0, 1, 3], [1, 2, 0])(2)))
+    )
+
+
+def test_two_tables_of_one_name_are_two() -> None:
+    x = cg.coordinates("x")
+    first, second = (cg.Interpolant("f", {"x": [0, 1]}, [0, slope], kind="linear") for slope in (1, 2))
+    (found,) = tried([10 * first(x) + second(x)], np.array([0.25, 0.5]))
+    assert found == pytest.approx([3.0, 6.0], rel=1e-15)
+
+
+def _sliding(force: Any, potential: Any = 0) -> cg.System:
+    x = cg.coordinates("x")
+    v, m = cg.rate(x), cg.parameters("m", positive=True)
+    given = {"x": x, "v": v}
+    terms = {"kinetic": m * v**2 / 2, "potential": potential and potential(x)}
+    return cg.System("sliding", coordinates=[x], forces={v: force(given)}, **terms)
+
+
+def test_a_table_far_from_where_identities_are_tried_is_not_zero() -> None:
+    """It is held at the points at which expressions are compared with zero, so its derivative is 0 there."""
+    far = cg.Interpolant("far", {"x": [1000, 1500, 2000]}, [0, 1, 5])
+    assert list(_sliding(lambda s: 0, far).equations().invariants) == ["energy"]
+    flat = cg.Interpolant("flat", {"x": [1000, 1500, 2000]}, [0, 1, 0])
+    assert not _sliding(lambda s: flat(s["x"])).equations().invariants
+
+
+def test_numbers_are_emitted_once(tmp_path: Path) -> None:
+    drag = cg.Interpolant("drag", {"speed": np.linspace(0, 5, 400)}, np.linspace(0, 5, 400) ** 2)
+    _sliding(lambda s: -drag(s["v"]) - drag(s["x"]), drag).emit("lagrange", tmp_path)
+    core = (tmp_path / "sliding_core.c").read_text()
+    assert core.count(f"{drag(2.5)!r}"[:6]) <= 3
+    assert core.count("static const double cg_table_drag") == 2  # origins and numbers
+    assert len(core) < 60_000
+
+
+def test_a_run_in_another_process_needs_neither_sympy_nor_splines() -> None:
+    drag = cg.Interpolant("drag", {"speed": [0, 1, 5, 9]}, [0, 1, 2, 30])
+    model = _sliding(lambda s: -drag(s["v"])).compile()
+    code = f"""
+        import sys
+        import chaplygin as cg
+        model = cg.load_model({str(model.owner.__file__)!r})
+        end = model.integrate((0, 1), {{"x": 0, "x_dot": 8}}, {{"m": 2}}).y[:, -1]
+        assert not {{"sympy", "scipy.interpolate"}} & sys.modules.keys()
+        print(model.jacobian(0, end, {{"m": 2}})[1, 1].hex(), *map(float.hex, end))
+    """
+    found = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True
+    )
+    end = model.integrate((0, 1), {"x": 0, "x_dot": 8}, {"m": 2}).y[:, -1]
+    wanted = [model.jacobian(0, end, {"m": 2})[1, 1], *end]
+    assert found.stdout.split() == [float(v).hex() for v in wanted]
+
+
+def test_a_run_that_leaves_the_knots_fails() -> None:
+    push = cg.Interpolant("push", {"x": [0, 0.5, 1]}, [1, 1, 1], kind="linear", outside="error")
+    model = _sliding(lambda s: push(s["x"])).compile()
+    inside = model.integrate((0, 1), {"x": 0, "x_dot": 0}, {"m": 1})
+    assert inside.success
+    assert inside["x"][-1] == pytest.approx(0.5, rel=1e-12)
+    assert model.integrate((0, 2), {"x": 0, "x_dot": 0}, {"m": 1}).status < 0
+
+
+KNOTS = [0, 1, 2]
+
+
+@pytest.mark.parametrize(("given", "options", "message"), [
+    ((KNOTS[::-1], [1, 2, 3]), {}, "the knots of a do not increase: 2.0 comes before 1.0"),
+    (([0, 1, 1], [1, 2, 3]), {}, "the knots of a do not increase: 1.0 comes before 1.0"),
+    (([0], [1]), {}, r"the knots of a have the shape \(1,\)"),
+    (([0, np.nan, 2], [1, 2, 3]), {}, r"the knots of a contain nan at \[1\]"),
+    ((KNOTS, [1, 2, np.inf]), {}, r"the values contain inf at \[2\]"),
+    ((KNOTS, [1, 2]), {}, r"the values have the shape \(2,\); the grid has \(3,\)"),
+    ((KNOTS, ["a", "b", "c"]), {}, "the values are not numbers"),
+    ((KNOTS, None), {}, "has no values"),
+    ((KNOTS, [1, 2, 3]), {"kind": "quintic"}, "kind = 'quintic'; give 'linear', 'cubic' or 'pchip'"),
+    ((KNOTS, [1, 2, 3]), {"outside": "nan"}, "outside = 'nan'; give 'hold', 'linear', 'error' or 'polynomial'"),
+    ((KNOTS, [1, 2, 3]), {"ends": "free"}, "ends = 'free'; give 'not-a-knot', 'natural' or 'clamped'"),
+    (([0, 1e-300, 1], [0, 1e300, 2]), {"kind": "linear"}, "the values are too large for their knots"),
+])  # fmt: skip
+def test_bad_tables_are_refused(given: tuple[Any, Any], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(cg.errors.DeclarationError, match=f"Interpolant 'f'.*{message}"):
+        cg.Interpolant("f", {"a": given[0]}, given[1], **options)
+
+
+def test_other_bad_calls_are_refused(tmp_path: Path) -> None:
+    refused = cg.errors.DeclarationError
+    square = {"a": KNOTS, "b": KNOTS}
+    with pytest.raises(refused, match="kind='pchip' has one argument"):
+        cg.Interpolant("f", square, np.eye(3), kind="pchip")
+    with pytest.raises(refused, match="has 4 arguments; give one to three"):
+        cg.Interpolant("f", {name: [0, 1] for name in "abcd"}, np.zeros((2,) * 4))
+    with pytest.raises(refused, match="Interpolant 'if'"):
+        cg.Interpolant("if", square, np.eye(3))
+    table = cg.Interpolant("f", square, np.eye(3))
+    with pytest.raises(refused, match="has the arguments a, b, and 1 are given"):
+        table(1.0)
+    with pytest.raises(refused, match="Interpolant 'f': a is MutableDenseMatrix; give a scalar"):
+        table(sp.eye(2), cg.time)
+    with pytest.raises(refused, match="the grid is list; give a dict"):
+        cg.Interpolant("f", KNOTS, [1, 2, 3])
+    for wrong in (3, BPoly([[1.0]], [0, 1]), sp.Symbol("x")):
+        with pytest.raises(refused, match="give"):
+            cg.Interpolant("f", wrong)
+    with pytest.raises(refused, match="periodic"):
+        cg.Interpolant("f", CubicSpline([0, 1, 2], [0, 1, 0], bc_type="periodic"))
+    with pytest.raises(refused, match="fill_value=0"):
+        cg.Interpolant("f", RegularGridInterpolator((KNOTS,), [1, 2, 3], bounds_error=False, fill_value=0))
+    (tmp_path / "a.csv").write_text("a,b\n0,1\n1,x\n")
+    with pytest.raises(refused, match="has no column 'c'; its columns are a, b"):
+        cg.Interpolant.from_csv(tmp_path / "a.csv", "a", "c")
+    with pytest.raises(refused, match="b are not numbers"):
+        cg.Interpolant.from_csv(tmp_path / "a.csv")
