@@ -27,7 +27,7 @@ class _Uncompiled:
             raise CoreMissingError(
                 f"{name} was not compiled when chaplygin was installed, since there was no C compiler; install one "
                 "(Debian, Ubuntu: apt install gcc; macOS: xcode-select --install), and chaplygin again; or take "
-                f"chaplygin.example({module!r}).system.compile(), which also runs in pure Python"
+                f"chaplygin.example({module!r}).system.compile(backend='python')"
             )
 
 

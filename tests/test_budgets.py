@@ -16,7 +16,7 @@ BUDGETS = {
     "lines of codegen": (28_905, 1000),
     "lines of runtime": (28_845, 1000),
     "lines of C": (20_296, 1000),
-    "lines of src": (4_904, 1000),
+    "lines of src": (4_926, 1000),
     "lines of systems": (4_483, 1000),
     "mentions of Any": (2_555, 50),
     "named thresholds in C": (88, 5),

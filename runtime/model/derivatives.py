@@ -47,9 +47,9 @@ def require_compiled(what: str, model: Any) -> None:
         raise ArgumentError(f"{what} needs a model, not {type(model).__name__}: compile the system first")
     if not hasattr(model, "lane_sets"):
         raise ArgumentError(
-            f"{what}: {model.name} runs in pure Python, and a compiled model is needed: install a C compiler (gcc, "
-            "clang, or pip install 'chaplygin[zig]'; the command `chaplygin doctor` says what is missing) and compile "
-            "the system again"
+            f"{what}: {model.name} runs in pure Python, and a compiled model is needed: compile without "
+            "backend='python', which takes a C compiler (gcc, clang, or pip install 'chaplygin[zig]'; the command "
+            "`chaplygin doctor` says what is missing)"
         )
 
 

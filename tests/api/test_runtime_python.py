@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from integrations import without_a_compiler
 from oracle_rodas5p import OracleModel
 from runtime_models import model, needs_core
 
@@ -76,16 +77,33 @@ def test_it_warns_unless_told_not_to() -> None:
 
 
 @pytest.mark.parametrize("name", ["bouncing_ball", "block_on_belt"])
-def test_events_and_contacts_are_not_ignored_without_a_compiler(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_events_and_contacts_are_not_ignored(name: str) -> None:
+    with pytest.raises(cg.ArgumentError, match="has events or contacts, which need the backend 'c'"):
+        cg.example(name).system.compile(backend="python")
+
+
+def test_without_a_compiler_python_is_asked_for_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CHAPLYGIN_CACHE", str(tmp_path / "models"))
-    monkeypatch.setenv("CC", str(tmp_path / "no-such-compiler"))
-    with pytest.raises(cg.BuildError, match="events or contacts, which run in compiled code only"):
-        cg.example(name).system.compile()
+    without_a_compiler(monkeypatch)
+    entry = cg.example("chaplygin_sleigh")
+    with pytest.raises(
+        cg.NoCompilerError, match=r"apt install gcc.*pip install.*Or compile with backend='python'"
+    ):
+        entry.system.compile()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        PythonModel(kernels(), quiet=True)
+        found = [entry.system.compile(backend="python"), entry.system.equations().compile(backend="python")]
+    exact = entry.closed_form(2.0)
+    for each in found:
+        sol = each.integrate((0, 2), entry.initial, entry.parameters, project=None)
+        for name, value in exact.items():
+            assert sol[name][-1] == pytest.approx(value, abs=1e-7)
+        with pytest.raises(cg.ArgumentError, match=r"ensemble: .* compile without backend='python'"):
+            cg.ensemble(each, (0, 1), entry.initial, entry.parameters, n=2)
+    with pytest.raises(cg.ArgumentError, match=r"backend = 'rust'.*"):
+        entry.system.compile(backend="rust")  # type: ignore[arg-type]
 
 
 @needs_core
@@ -261,7 +279,7 @@ def test_what_needs_a_compiler_is_refused_by_name(pure: PythonModel) -> None:
     }
     for name, call in calls.items():
         with pytest.raises(
-            ArgumentError, match=f"^{name}: oscillator runs in pure Python, .*install a C compiler"
+            ArgumentError, match=f"^{name}: oscillator runs in pure Python, .*takes a C compiler"
         ):
             call()
 

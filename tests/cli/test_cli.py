@@ -190,12 +190,12 @@ def test_a_closed_or_full_stdout() -> None:
     assert "cannot write the output" in done.stderr
 
 
-@pytest.mark.filterwarnings("ignore::chaplygin.errors.PurePythonWarning")
-def test_without_a_compiler_a_run_works_and_an_ensemble_says_what_it_needs(
+def test_without_a_compiler_shipped_models_run_and_others_say_what_they_need(
     capsys: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("CHAPLYGIN_CACHE", str(tmp_path))
     monkeypatch.setenv("CC", "no-such-compiler")
-    assert "audit of energy against power: passed" in output(capsys, "run", "chaplygin_sleigh")
-    told = refusal(capsys, "ensemble", "chaplygin_sleigh", "-n", "2")
-    assert "ensemble: chaplygin_sleigh runs in pure Python" in told
+    for name in ("chaplygin_sleigh", "n_link_pendulum:5"):
+        assert "audit of energy against power: passed" in output(capsys, "run", name)
+    assert output(capsys, "ensemble", "chaplygin_sleigh", "-n", "2")
+    assert "pip install ziglang" in refusal(capsys, "run", "n_link_pendulum:4")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import chaplygin
 from chaplygin.codegen.derive.digest import program_digest
@@ -31,6 +31,7 @@ def compile_system(
     wait: bool = False,
     progress: bool | None = None,
     methods: Iterable[Pair | str] = (),
+    backend: Literal["c", "python"] = "c",
     **options: Any,
 ) -> Model:
     """Return the compiled model of a system in one form, from the cache if possible.
@@ -46,12 +47,9 @@ def compile_system(
     before their first run, and every kernel; so does `reproducible=False` with the methods. A kernel that runs do not
     start with, such as the outputs, is otherwise compiled when it is first used.
 
-    If no compiler is found, a `PythonModel` is returned with a warning: kernels and `integrate` with SciPy's methods. A
-    model with events, contacts or methods of its own raises BuildError.
-
-    Raises FormError, BuildError, CacheError and ArgumentError.
+    Raises FormError, BuildError, NoCompilerError, CacheError and ArgumentError.
     """
-    how = How.checked(reproducible, wait, progress)
+    how = How.checked(reproducible, wait, progress, backend)
     own = own_methods(methods)
     chosen = fitting(system) if form is None else text("form", form)
     check_options(chosen, options)

@@ -15,11 +15,8 @@ from chaplygin.codegen.system.checked_system import CheckedSystem
 from chaplygin.codegen.toolchain.cache import lookup, model_key
 from chaplygin.errors import (
     ArgumentError,
-    BuildError,
     CoreMissingError,
     NoCompilerError,
-    PurePythonWarning,
-    warn_caller,
 )
 from chaplygin.runtime import core
 from chaplygin.runtime.interface import arguments
@@ -67,18 +64,23 @@ def own_methods(methods: Iterable[Pair | str]) -> tuple[Pair | Taylor, ...]:
         raise ArgumentError(str(error)) from None
 
 
+BACKENDS = ("c", "python")
+
+
 class How(NamedTuple):
     """How a model is compiled, see `System.compile`; raises ArgumentError."""
 
     reproducible: bool
     wait: bool
     progress: bool | None
+    backend: str
 
     @classmethod
-    def checked(cls, reproducible: Any, wait: Any, progress: Any) -> How:
+    def checked(cls, reproducible: object, wait: object, progress: object, backend: object) -> How:
         boolean = arguments.boolean
         shown = None if progress is None else boolean("progress", progress)
-        return cls(boolean("reproducible", reproducible), boolean("wait", wait), shown)
+        named = arguments.choice("backend", backend, BACKENDS)
+        return cls(boolean("reproducible", reproducible), boolean("wait", wait), shown, named)
 
 
 def started(lowered: Lowered, own: tuple[Pair | Taylor, ...]) -> Sources:
@@ -103,7 +105,12 @@ def loaded(
     methods: tuple[Pair | Taylor, ...],
     how: How,
 ) -> Model:
-    """The model of this digest, from the cache or built of `sources`; a `PythonModel` stands in for one."""
+    """The model of this digest, from the cache or built of `sources`; with the backend "python" a `PythonModel`."""
+    if how.backend == "python":
+        if system.events or system.contacts or methods:
+            what = "methods of its own" if methods else "events or contacts"
+            raise ArgumentError(f"backend = 'python': {system.name!r} has {what}, which need the backend 'c'")
+        return cast("Model", api.PythonModel(api.python_kernels(program()), quiet=True))
     inline = len(system.velocities) <= UNROLLED_VELOCITIES  # short enough to benefit
     try:
         require_core()
@@ -112,19 +119,10 @@ def loaded(
         if path is None:
             path = toolchain.build(sources(), key=key, reproducible=how.reproducible, inline=inline)
     except (NoCompilerError, CoreMissingError) as error:
-        if system.events or system.contacts or methods:
-            what = "methods of its own" if methods else "events or contacts"
-            raise BuildError(
-                f"{str(error).rstrip('.')}. The model {system.name!r} has {what}, which run in compiled code only"
-            ) from error
-
-        warn_caller(
-            f"{str(error).rstrip('.')}. The model {system.name!r} runs in pure Python instead, about a hundred times "
-            "slower, and with `integrate` alone.",
-            PurePythonWarning,
-        )
-        return cast("Model", api.PythonModel(api.python_kernels(program()), quiet=True))
-
+        raise type(error)(
+            f"{str(error).rstrip('.')}. Or compile with backend='python': kernels and `integrate`, a hundred times "
+            "slower, without events and contacts"
+        ) from None
     model = load_model(path)
     if how.wait and not model._eager:
         model._eager = True

@@ -157,9 +157,12 @@ class Equations(Uncompiled):
         wait: bool = False,
         progress: bool | None = None,
         methods: Sequence[Pair | str] = (),
+        backend: Literal["c", "python"] = "c",
     ) -> Model:
         """The compiled `Model` of these equations; see `chaplygin.compile`."""
-        return compile(self, reproducible=reproducible, wait=wait, progress=progress, methods=methods)
+        return compile(
+            self, reproducible=reproducible, wait=wait, progress=progress, methods=methods, backend=backend
+        )
 
     def emit(
         self, folder: str | Path, *, force: bool = False, targets: Sequence[str] | None = None
@@ -296,6 +299,7 @@ def compile(
     wait: bool = False,
     progress: bool | None = None,
     methods: Iterable[Pair | str] = (),
+    backend: Literal["c", "python"] = "c",
 ) -> Model:
     """Return the compiled model of derived equations; see `System.compile`.
 
@@ -306,7 +310,7 @@ def compile(
         raise ArgumentError(
             f"compile needs Equations, not {type(equations).__name__}; for a System call system.compile(form)"
         )
-    how, own = How.checked(reproducible, wait, progress), own_methods(methods)
+    how, own = How.checked(reproducible, wait, progress, backend), own_methods(methods)
     with waiting(how.progress):
         lowered = equations._lowered
         digest = hashlib.sha256(repr((lowered_text(lowered), own)).encode()).hexdigest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import sympy as sp
 
@@ -165,6 +165,7 @@ class System(CheckedSystem, Uncompiled):
         progress: bool | None = None,
         events: Sequence[Event] = (),
         methods: Sequence[Pair | str] = (),
+        backend: Literal["c", "python"] = "c",
         **options: Any,
     ) -> Model:
         """Derive, emit and compile, or load the compiled model from the cache; returns a `Model`.
@@ -179,6 +180,11 @@ class System(CheckedSystem, Uncompiled):
         others (outputs, invariants, Jacobian) when they are first used, and a method with the right-hand side inlined
         into it when it has run for long enough. With `wait=True` all of them are compiled before this returns.
 
+        Without a C compiler this is an error, which says how to get one. With ``backend="python"`` nothing is compiled:
+        the model has its kernels as Python functions and `integrate` with SciPy's methods (`dop853`, `rk45`, `rk23`,
+        `radau`, `bdf`), about a hundred times slower. What it cannot do (events, contacts, projections, steppers,
+        ensembles, derivatives, exports) is refused by name.
+
         After a second, a line on stderr says what is waited for: in a terminal or a notebook alone, always with
         `progress=True`, never with `progress=False` or with the environment variable CHAPLYGIN_PROGRESS=0.
         """
@@ -191,6 +197,7 @@ class System(CheckedSystem, Uncompiled):
             wait=wait,
             progress=progress,
             methods=methods,
+            backend=backend,
             **options,
         )
 

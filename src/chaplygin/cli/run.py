@@ -22,7 +22,7 @@ from chaplygin.runtime.results.plotting import check_file, plane_of
 
 from .bench import best
 from .printing import duration, print_json, progress, table
-from .subject import Subject, SubjectError, find, form_options, meant
+from .subject import Subject, SubjectError, compiled, find, form_options, meant
 
 TIGHT = 1e-13
 """Tolerances of the reference run when no closed form is known."""
@@ -39,7 +39,7 @@ def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any], str, f
     found = found.changed(arguments.set)
     found.require_numbers(form)
     with progress(f"compiling {found.label} ({form})", compiling=True):
-        model = found.system.compile(form, **options)
+        model = compiled(found.system, form, options)
     t0, t_end, axis = found.t_span[0], arguments.t_end, "t"
     if "t" in model.states:  # a coordinate is the independent variable
         axis = str(found.system.equations(form, **options).independent)

@@ -350,7 +350,7 @@ def _compiled(arguments: Namespace) -> tuple[subject.Subject, Model]:
     found = subject.find(arguments.system, arguments.n).changed(arguments.set)
     form, options = subject.form_options(found.system, arguments.form, arguments.option)
     found.require_numbers(form)
-    return found, found.system.compile(form, **options)
+    return found, subject.compiled(found.system, form, options)
 
 
 def _exported_start(found: subject.Subject, model: Model) -> dict[str, Any]:

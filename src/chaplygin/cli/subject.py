@@ -9,18 +9,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
+from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import chaplygin as cg
+from chaplygin import generated
 from chaplygin._lazy import later
-from chaplygin.errors import ChaplyginError
+from chaplygin.errors import ChaplyginError, NoCompilerError
 from chaplygin.runtime.interface.messages import short
 from chaplygin.systems import example, examples
 from chaplygin.systems.entry import Example
 
 if TYPE_CHECKING:
+    from chaplygin.api.model import Model
     from chaplygin.api.system import System
 
 choose = later("chaplygin.codegen.forms.choose")
@@ -99,6 +102,19 @@ class Subject:
             except ValueError:
                 raise SubjectError(f"--set {setting}: {short(value)} is not a number") from None
         return replace(self, **tables)
+
+
+def compiled(system: System, form: str, options: Mapping[str, Any]) -> Model:
+    """The compiled model; without a compiler that which came with the package, if it is the same."""
+    try:
+        return system.compile(form, **options)
+    except NoCompilerError:
+        digest = system.equations(form, **options).program.digest
+        for folder in map(Path, generated.__path__):
+            for file in folder.glob(f"{system.name}*{EXTENSION_SUFFIXES[0]}"):
+                if (model := cg.load_model(file)).digest == digest:
+                    return model
+        raise
 
 
 def meant(name: str, known: Iterable[str]) -> str:

@@ -197,7 +197,7 @@ def test_pure_python_models_say_what_to_install() -> None:
     }
     for name, call in calls.items():
         with pytest.raises(
-            ArgumentError, match=f"^{name}: .*pure Python.*install a C compiler.*chaplygin doctor"
+            ArgumentError, match=f"^{name}: .*pure Python.*takes a C compiler.*chaplygin doctor"
         ):
             call()
 
