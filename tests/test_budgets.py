@@ -14,9 +14,9 @@ import test_rooms as rooms
 
 BUDGETS = {
     "lines of codegen": (28_905, 1000),
-    "lines of runtime": (28_845, 1000),
-    "lines of C": (20_296, 1000),
-    "lines of src": (4_926, 1000),
+    "lines of runtime": (29_034, 1000),
+    "lines of C": (20_297, 1000),
+    "lines of src": (4_933, 1000),
     "lines of systems": (4_483, 1000),
     "mentions of Any": (2_555, 50),
     "named thresholds in C": (88, 5),

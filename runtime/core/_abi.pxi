@@ -836,7 +836,7 @@ cdef extern from "math/cg_quantile.h" nogil:
 
 cdef extern from "math/cg_noise.h" nogil:
     enum: CG_NOISE_H
-    void cg_noise_numbers(const uint64_t key[2], uint64_t trajectory, int normal, double *out, int64_t n) noexcept
+    void cg_noise_numbers(const uint64_t key[2], const uint64_t run[2], int normal, double *out, int64_t n) noexcept
     ctypedef struct cg_noise_filter_t:
         int m
         int varies

@@ -5,6 +5,7 @@ cdef class _BatchWorker:
 
     cdef cg_run_t *run
     cdef cg_lanes_run_t *group
+    cdef const cg_signal_t *plain  # inputs that are numbers
 
     def __cinit__(self, BatchCore core, options, uintptr_t address):
         cdef ModelCore model = core.model
@@ -14,7 +15,7 @@ cdef class _BatchWorker:
         _read(vars(options), &given)
         self.run = model._take_run(options.method, lane_set is NULL)
         _configure(model, self.run, &given, vars(options))
-        self.run.stop = &core.stopped
+        self.run.stop, self.plain = &core.stopped, self.run.signals
         if lane_set is not NULL:
             name = PyUnicode_AsUTF8(options.method)
             size = cg_lanes_size(model.model, lane_set, name)
@@ -66,6 +67,7 @@ cdef class BatchCore:
     cdef job_t job
     cdef volatile int stopped
     cdef ModelCore model
+    cdef _Signals signals
     cdef list workers
     cdef Team team
     cdef int64_t budget
@@ -115,6 +117,19 @@ cdef class BatchCore:
 
     def __init__(self, *arguments):
         pass
+
+    def feed(self, inputs):
+        """Take the samples among the inputs, of which every run has a row of its own or all have the same."""
+        cdef _BatchWorker worker = self.workers[0]
+        cdef _Signals signals = _Signals(inputs, self.model.n_states)
+        cdef Py_ssize_t i
+        signals.read(0, self.job.n)
+        for i in range(self.model.n_inputs):
+            if worker.plain is not NULL and signals.table[i].kind == CG_SIGNAL_CONSTANT:
+                signals.table[i].kind = worker.plain[i].kind
+        for worker in self.workers:
+            worker.run.signals = signals.table
+        self.signals = signals
 
     def start(self, runs):
         """Start the runs with these indices, whose states, parameters, inputs and times are in the table."""

@@ -18,16 +18,16 @@ def quantile(int kind, a, u):
     return out
 
 
-def noise_numbers(key, int64_t first, int64_t last, int64_t n, bint normal):
-    """Numbers (last - first, n) of trajectories first <= j < last, as `cg_noise_numbers` makes them."""
+def noise_numbers(key, const int64_t[:, ::1] runs, int64_t n, bint normal):
+    """Numbers (N, n) of runs (N, 2), the trajectory and the episode of each, as `cg_noise_numbers` makes them."""
     cdef uint64_t words[2]
     words[0], words[1] = key & 0xFFFFFFFFFFFFFFFF, key >> 64
-    out = np.empty((last - first, n))
+    out = np.empty((runs.shape[0], n))
     cdef double *found = <double *> cnp.PyArray_DATA(out)
     cdef int64_t j
     with nogil:
-        for j in range(last - first):
-            cg_noise_numbers(words, <uint64_t> (first + j), normal, found + j * n, n)
+        for j in range(runs.shape[0]):
+            cg_noise_numbers(words, <const uint64_t *> &runs[j, 0], normal, found + j * n, n)
     return out
 
 

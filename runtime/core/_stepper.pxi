@@ -101,6 +101,10 @@ cdef class StepperCore:
         cdef int status
         self.events = []
         if self.signals is not None:
+            from ..problem.given_inputs import beyond
+            longer = beyond(self._inputs(), end)
+            if longer is not self.given:
+                self._attach(longer)
             self.given.check_reach(self.run.t, end)
         status = self._drive(end)
         self._see_pivot(False)

@@ -2,9 +2,9 @@
 
 Every process is made of random numbers on the times t0 + k dt, k = 0, 1 ..., where t0 is the start of the run, or
 the end of one that goes back in time. Number i of a path is word i mod 4 of Philox 4x64-10 (J. K. Salmon et al.,
-SC '11; counter i div 4, trajectory, 0, 0), with a key made of the seed and the input. So a path is the same whatever
-the method, steps, lanes, threads or chunks, and a longer run has the same path and more. At the times of the grid the
-law is exact; between them the values are joined by lines, or held.
+SC '11; counter i div 4, trajectory, episode, 0), with a key made of the seed and the input. So a path is the same
+whatever the method, steps, lanes, threads or chunks, and a longer run has the same path and more. At the times of the
+grid the law is exact; between them the values are joined by lines, or held.
 
     inputs = {"gust": cg.noise.ou(tau=1.3, sigma=0.7, dt=0.1)}
     cg.ensemble(model, (0, 10), start, numbers, inputs, n=1000, seed=7)     # a path for each trajectory
@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
@@ -71,31 +72,45 @@ class Noise(RandomInput):
         given = ", ".join(map(arguments.short, self.numbers))
         return f"noise.{self.name}({given}, dt={self.dt!r})" + (f"[{self.index}]" if len(self) > 1 else "")
 
-    def path(self, t_span: tuple[float, float], *, seed: int, trajectory: int = 0, stream: int = 0) -> Any:
+    def ahead(self, t0: float, t: float) -> tuple[float, float]:
+        return t0, t if self.law.varies else 2 * t - t0
+
+    def path(
+        self,
+        t_span: tuple[float, float],
+        *,
+        seed: int,
+        trajectory: int = 0,
+        episode: int = 0,
+        stream: int = 0,
+    ) -> Any:
         """A path as samples ``(times, values, kind)``, which an input can be wherever samples can.
 
-        seed : an integer from 0 to 2**64 - 1. trajectory : its number in an ensemble, 0 for a single run.
-        stream : the place among the inputs of the model, from 0, of the first input that is this noise.
+        seed : an integer from 0 to 2**64 - 1. trajectory : its number in an ensemble or a batch, 0 for a single run.
+        episode : how often that run of a batch has been reset. stream : the place among the inputs of the model, from
+        0, of the first input that is this noise.
 
         >>> import chaplygin as cg
         >>> times, values, kind = cg.noise.ou(tau=1, sigma=2, dt=0.5).path((0, 1.2), seed=7)
         >>> times, kind
         (array([0. , 0.5, 1. , 1.5]), 'linear')
         """
-        if not arguments.is_integer(trajectory) or not 0 <= trajectory < 1 << 63:
-            raise ArgumentError(f"trajectory = {arguments.short(trajectory)} must be an integer, 0 or more")
-        if not arguments.is_integer(stream) or not 0 <= stream < _TAG:
-            raise ArgumentError(f"stream = {arguments.short(stream)} must be an integer, 0 or more")
+        places = {"trajectory": trajectory, "episode": episode, "stream": stream}
+        for name, place in places.items():
+            if not arguments.is_integer(place) or not 0 <= place < (_TAG if name == "stream" else 1 << 63):
+                raise ArgumentError(f"{name} = {arguments.short(place)} must be an integer, 0 or more")
         if seed is None:
             raise ArgumentError("path: seed = None; give an integer, which makes the same path again")
         paths = Paths.of(self, arguments.span(t_span), seed_of(seed), int(stream))
-        return paths.times, paths.at(int(trajectory), int(trajectory) + 1)[0], self.kind
+        return paths.times, paths.of_runs(np.array([[trajectory, episode]], dtype=np.int64))[0], self.kind
 
 
 class Law:
     """The numbers of one step of a process, and what it makes of those of a path."""
 
     normal = True
+    varies = False
+    """Whether a function of the caller is asked for each time."""
 
     @property
     def width(self) -> int:
@@ -169,6 +184,10 @@ class Dryden(Law):
     wind: float
     width = 5
 
+    @property
+    def varies(self) -> bool:  # type: ignore[override]
+        return callable(self.altitude) or callable(self.speed)
+
     def scales(self, t: float) -> tuple[Array, Array, float]:
         """sigma and L of the gusts u, v, w, and the speed, at a time."""
         height, v = (
@@ -184,8 +203,7 @@ class Dryden(Law):
         return np.array([sigma / part**0.4] * 2 + [sigma]), np.array([along, along, height]), v
 
     def of(self, times: Array, dt: float, index: int) -> Filter:
-        varies = callable(self.altitude) or callable(self.speed)
-        found = [self.scales(t) for t in (times.tolist() if varies else times[:1].tolist())]
+        found = [self.scales(t) for t in times[: None if self.varies else 1].tolist()]
         sigma, length, speed = map(np.array, zip(*found))
         own, (a, b, c) = _GUSTS[index]
         phi, gain = _steps(a, b, dt * speed / length[:, index])
@@ -267,12 +285,17 @@ class Paths:
 
     def at(self, first: int, last: int) -> Array:
         """The values of some trajectories, (last - first, k)."""
+        numbered = np.arange(first, last, dtype=np.int64)
+        return self.of_runs(np.column_stack([numbered, np.zeros_like(numbered)]))
+
+    def of_runs(self, runs: NDArray[np.int64]) -> Array:
+        """The values of some runs (n, 2), the trajectory and the episode of each: (n, k)."""
         k, width = len(self.times), self.noise.law.width
-        found, step = np.empty((last - first, k)), max(1, BLOCK // (k * width))
-        for begin in range(first, last, step):
-            end = min(begin + step, last)
-            numbers = core.noise_numbers(self.key, begin, end, k * width, self.law.normal)
-            found[begin - first : end - first] = self.law.values(numbers.reshape(end - begin, k, width))
+        found, step = np.empty((len(runs), k)), max(1, BLOCK // (k * width))
+        for begin in range(0, len(runs), step):
+            some = runs[begin : begin + step]
+            numbers = core.noise_numbers(self.key, some, k * width, self.law.normal)
+            found[begin : begin + step] = self.law.values(numbers.reshape(len(some), k, width))
         return found
 
     def rows(self, name: str, first: int, last: int) -> SampleRows:
@@ -401,6 +424,6 @@ def dryden(altitude: Speed, speed: Speed, dt: float, *, wind: float) -> Noise:
     >>> u, v, w = cg.noise.dryden(altitude=100, speed=30, dt=0.05, wind=8)
     """
     law = Dryden(altitude, speed, _positive("dryden: wind", wind))
-    if not (callable(altitude) or callable(speed)):
+    if not law.varies:
         law.scales(0.0)  # a wrong number is an error here
     return Noise("dryden", (altitude, speed, law.wind), _positive("dryden: dt", dt), "linear", law, 3)

@@ -27,10 +27,10 @@ from ..model.expressions import companion, places_of_new
 from ..model.lanes import lane_set, one_at_a_time
 from ..problem import pivots
 from ..problem.consistency import check_ensemble
-from ..problem.given_inputs import entries_named, named_with_rates, parse
-from ..problem.inputs import Inputs
-from ..steppers.snapshots import Sealed
+from ..problem.given_inputs import entries_named, named_with_rates
+from ..steppers.snapshots import Sealed, check_snapshot
 from .batch_arguments import Runs, chosen, plain_rows, spread, start_by_name, target
+from .batch_inputs import BatchInputs
 from .executors import cores, number_of_threads
 from .start import Start
 
@@ -44,22 +44,6 @@ SHARE = 4096
 """Runs for each thread, unless the number of threads is given."""
 
 
-def accepted(model: Any, options: RunOptions, inputs: Any, count: int, varied: bool = False) -> Inputs:
-    """The inputs of a batch. Raises `ArgumentError` for a model, a method or an input that no batch can have."""
-    apart = one_at_a_time(model, options, {}, starts=False)
-    if apart is None and varied and model.kinks:
-        apart = f"sensitivities, whose steps end at kinks, and the equations have one at {model.kinks[0]} = 0"
-    if apart is not None:
-        raise ArgumentError(f"no batch of {model.name}: {apart}; use steppers or chaplygin.ensemble")
-    controls = parse(inputs, model.inputs, count, model._input_flags)
-    for i in (*controls.signals, *controls.functions):
-        raise ArgumentError(
-            f"inputs: {controls.names[i]} is a function of time; a batch takes numbers and arrays (n,), "
-            "which advance_by(dt, inputs=...) changes"
-        )
-    return controls
-
-
 @dataclass(frozen=True, eq=False)
 class BatchSnapshot(Sealed):
     """Runs of a batch with everything needed to continue them bit for bit: their indices, and a column of each."""
@@ -69,22 +53,16 @@ class BatchSnapshot(Sealed):
     method: str
     runs: Runs
     columns: Array
+    places: Runs
+    inputs: int
     sensitivities: tuple[str, ...] = ()
     layout: tuple[int, ...] = ()
     seal: int | None = None
 
     def _checksum(self) -> int:
-        plain = (
-            self.model,
-            self.digest,
-            self.method,
-            self.sensitivities,
-            *self.layout,
-            self.runs.dtype,
-            self.columns.shape,
-            self.columns.dtype,
-        )
-        found = zlib.crc32(self.runs.tobytes(), zlib.crc32(written(plain).encode()))
+        plain = self.model, self.digest, self.method, self.sensitivities, self.inputs, *self.layout
+        what = *plain, self.runs.dtype, self.columns.shape, self.columns.dtype
+        found = zlib.crc32(self.places.tobytes() + self.runs.tobytes(), zlib.crc32(written(what).encode()))
         return zlib.crc32(np.ascontiguousarray(self.columns).data, found)
 
 
@@ -126,37 +104,46 @@ class Batch:
         count: int,
         initial: Any,
         parameters: Any,
-        inputs: Any,
+        inputs: object,
         t0: float,
         threads: Any,
         lanes: Any,
         options: RunOptions,
+        seed: int | None,
         sensitivities: Any = None,
         sensitivity_control: bool = True,
     ) -> None:
-        controls = accepted(model, options, inputs, count, sensitivities is not None)
-        self.model, self.t0, self._options, self._asked = (
-            model,
-            t0,
-            options,
-            (threads, lanes, sensitivity_control),
-        )
+        apart = one_at_a_time(model, options, {}, starts=False)
+        if apart is None and sensitivities is not None and model.kinks:
+            apart = (
+                f"sensitivities, whose steps end at kinks, and the equations have one at {model.kinks[0]} = 0"
+            )
+        if apart is not None:
+            raise ArgumentError(f"no batch of {model.name}: {apart}; use steppers or chaplygin.ensemble")
+        self.model, self.t0, self._options = model, t0, options
+        self._asked = threads, lanes, sensitivity_control
         self._farthest = abs(t0)  # no run has a larger |t|
-        self._open(count, sensitivities, controls)
-        self._u[:] = controls.values if controls.values.ndim == 2 else controls.values[:, None]
+        self._open(count, sensitivities, BatchInputs(model, t0, inputs, seed, count))
+        numbers = self._inputs.now.values
+        self._u[:] = numbers if numbers.ndim == 2 else numbers[:, None]
         self._initial = start_by_name("initial", initial, model.states)
         self._parameters = start_by_name("parameters", parameters, model.parameters)
         self._begin(np.arange(count), self._initial, self._parameters)
         self._initial = {name: spread(value, count) for name, value in self._initial.items()}
         self._parameters = {name: spread(value, count) for name, value in self._parameters.items()}
 
-    def _open(self, count: int, sensitivities: Any, controls: Inputs) -> None:
+    def _open(self, count: int, sensitivities: Any, inputs: BatchInputs) -> None:
         """Get the memory, the lanes and the threads of `count` runs."""
         model, options, (threads, lanes, control) = self.model, self._options, self._asked
+        for i in inputs.now.functions:
+            raise ArgumentError(
+                f"inputs: {model.inputs[i]} is a function of time; a batch takes samples, noise, and numbers and "
+                "arrays (n,), which advance_by(dt, inputs=...) changes"
+            )
         self._tangents = None
         self._pivots: pivots.Pivots | None = None
         if sensitivities is not None:
-            self._tangents = derivatives.BatchTangents(model, sensitivities, control, options, controls)
+            self._tangents = derivatives.BatchTangents(model, sensitivities, control, options, inputs.now)
         apart = one_at_a_time(model, options, {}, sensitivities=self._tangents is not None, starts=False)
         address, self.lanes = lane_set(model, options.method, lanes, count, apart)
         limit = cores() if threads is None else number_of_threads("threads", threads)
@@ -169,6 +156,9 @@ class Batch:
             (model, options) if self._tangents is None else (self._tangents.model, self._tangents.options)
         )
         self._core = core.BatchCore(whole, count, how, address, self._team)
+        self._inputs, self._digest = inputs, inputs.checksum()
+        if inputs.now.signals:
+            self._core.feed(inputs.now)
         self._alone = Guard("batch")  # held by every public method
         self._views(count)
 
@@ -194,9 +184,12 @@ class Batch:
 
     def __reduce__(self) -> tuple[Any, ...]:
         with self._alone:
-            parameters = {name: values.copy() for name, values in self._parameters.items()}
-            made = self.model, self.t0, self._options, self._asked, self._initial
-            return _resumed, (*made, parameters, self._farthest, self._saved(None))
+            kept = {
+                name: getattr(self, name)
+                for name in ("model", "t0", "_options", "_asked", "_initial", "_farthest")
+            }
+            kept["_parameters"] = {name: values.copy() for name, values in self._parameters.items()}
+            return _resumed, (kept, self._inputs.copy(), self._saved(None))
 
     @property
     def method(self) -> str:
@@ -265,6 +258,9 @@ class Batch:
     def _advance(self, time: float, duration: float, inputs: Any) -> None:
         changes = [] if inputs is None else self._changes(inputs)
         self._staff()
+        end = time if math.isnan(duration) or not self._inputs.noises else float(self.t.max()) + duration
+        if self._inputs.reach(end):
+            self._core.feed(self._inputs.now)
         if not self._core.advance(time, duration, changes):
             self._check(changes)
         elif self._pivots is not None and self._pivots.see(self._t, self._x):
@@ -331,6 +327,10 @@ class Batch:
             rows = arguments.matrix("inputs", values, names, len(self))
             check_rows("inputs", names, [flags[known.index(name)] for name in names] if flags else (), rows)
         changed = {known.index(name): np.ascontiguousarray(row).reshape(-1) for name, row in zip(names, rows)}
+        for i in self._inputs.now.signals.keys() & changed.keys():
+            raise ArgumentError(
+                f"inputs: {known[i]} follows the samples that this batch was made with; leave it out"
+            )
         if flagged:  # the rates of a number alone are 0
             still = np.zeros(1)
             changed = {i: changed.get(i, still) for i in named_with_rates(known, flags, names)}
@@ -423,17 +423,23 @@ class Batch:
         if not runs.size:
             return
         with self._alone:
+            before = self._inputs.places[runs]
             start = {name: values[runs] for name, values in self._initial.items()}
             own = {name: values[runs] for name, values in self._parameters.items()}
             changed = start_by_name("parameters", parameters, self.model.parameters)
-            self._begin(runs, start | start_by_name("initial", initial, self.model.states), own | changed)
+            self._inputs.put(runs, before + np.array([0, 1]))
+            try:
+                self._begin(runs, start | start_by_name("initial", initial, self.model.states), own | changed)
+            except BaseException:
+                self._inputs.put(runs, before)
+                raise
             for name, values in changed.items():
                 self._parameters.setdefault(name, np.full(len(self), np.nan))[runs] = values
 
     def _begin(self, runs: Runs, initial: dict[str, Any], parameters: dict[str, Any]) -> None:
         """Start these runs from checked states and parameters."""
         model, count = self.model, len(runs)
-        controls = Inputs(model.inputs, self._u[:, runs], {}, {}, model._input_flags)
+        controls = self._inputs.first(runs, self._u[:, runs])
         x0 = np.empty((model.n_states, count))
         start = Start(model, self.t0, initial, parameters, controls, count, x0, kept=True)
         check_ensemble(model, self.t0, x0, start.parameters, controls, self._options, start.plain)
@@ -461,15 +467,9 @@ class Batch:
 
     def _saved(self, where: Any) -> BatchSnapshot:
         runs = chosen("where", where, len(self))
-        return BatchSnapshot(
-            self.model.name,
-            self.model.digest,
-            self.method,
-            runs,
-            self._core.table[:, runs],
-            self._varied,
-            core.LAYOUT,
-        )
+        whose = self.model.name, self.model.digest, self.method, runs
+        own = self._core.table[:, runs], self._inputs.places[runs], self._digest
+        return BatchSnapshot(*whose, *own, self._varied, core.LAYOUT)
 
     def restore(self, snapshot: BatchSnapshot, where: Any = None) -> None:
         """Return runs to a snapshot: those that were saved, or as many others.
@@ -479,38 +479,31 @@ class Batch:
 
         Raises `ArgumentError` if it was saved from another model or with another method.
         """
-        if not isinstance(snapshot, BatchSnapshot):
-            raise ArgumentError(f"restore needs a snapshot returned by save, not {type(snapshot).__name__}")
-        snapshot.check()
-        saved = snapshot.model, snapshot.digest, snapshot.method, snapshot.sensitivities
-        if saved != (self.model.name, self.model.digest, self.method, self._varied):
-            raise ArgumentError("the snapshot belongs to another model or method, or has other sensitivities")
-        snapshot.check_layout(core.LAYOUT)
+        check_snapshot(BatchSnapshot, snapshot, self, core.LAYOUT)
+        if snapshot.inputs != self._digest:
+            raise ArgumentError(
+                "the snapshot belongs to a batch with other samples or noise among its inputs"
+            )
         runs = chosen("where", snapshot.runs if where is None else where, len(self))
         if snapshot.columns.shape != (len(self._core.table), len(runs)):
             raise ArgumentError(f"the snapshot has {len(snapshot.runs)} runs, to be restored to {len(runs)}")
+        if snapshot.inputs != self._digest:
+            raise ArgumentError(
+                "the snapshot belongs to a batch with other samples or noise among its inputs"
+            )
         with self._alone:
             self._core.table[:, runs] = snapshot.columns
+            longer = self._inputs.reach(float(self.t.max()))
+            if self._inputs.put(runs, snapshot.places) or longer:
+                self._core.feed(self._inputs.now)
             self._begin_pivots(runs)
             self._farthest = max(self._farthest, float(np.abs(self.t).max()))
 
 
-def _resumed(
-    model: Any,
-    t0: float,
-    options: RunOptions,
-    asked: tuple[Any, Any, bool],
-    initial: dict[str, Array],
-    parameters: dict[str, Array],
-    farthest: float,
-    snapshot: BatchSnapshot,
-) -> Batch:
+def _resumed(kept: dict[str, Any], inputs: BatchInputs, snapshot: BatchSnapshot) -> Batch:
     """A batch that continues where the snapshot of all of its runs was taken."""
     batch = Batch.__new__(Batch)
-    batch.model, batch.t0, batch._options, batch._asked = model, t0, options, asked
-    batch._initial, batch._parameters, batch._farthest = initial, parameters, farthest
-    batch._open(
-        len(snapshot.runs), snapshot.sensitivities or None, parse(np.zeros(len(model.inputs)), model.inputs)
-    )
+    vars(batch).update(kept)
+    batch._open(len(snapshot.runs), snapshot.sensitivities or None, inputs)
     batch.restore(snapshot)
     return batch

@@ -23,6 +23,7 @@ from ..problem.consistency import check_ensemble
 from ..problem.given_inputs import parse
 from ..problem.inputs import Inputs
 from ..problem.options import RunOptions
+from ..problem.random_inputs import RandomInput
 from ..problem.sample_rows import KEPT, SampleRows, are_rows, by_rows
 from .observer import Observer
 from .start import Columns, Start
@@ -378,7 +379,7 @@ def arrays(given: Mapping[str, Any]) -> Iterator[tuple[str, NDArray[Any]]]:
         for what, row in _rows(kind, value):
             if kind == "inputs" and isinstance(row, tuple) and len(row) > 1 and are_rows(row[1]):
                 yield what, np.empty(len(by_rows(row[0], row[1])))
-            if kind == "inputs" and (callable(row) or isinstance(row, (tuple, SampleRows))):
+            if kind == "inputs" and (callable(row) or isinstance(row, (tuple, SampleRows, RandomInput))):
                 continue  # a function or samples, shared by all
             found = arguments.unchanged(what, row)
             if found.ndim:

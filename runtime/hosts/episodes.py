@@ -106,7 +106,7 @@ class Episodes:
         if apart is None:
             names = self.model.inputs
             found = parse(given, names, self.n, self.model._input_flags)
-            varying = [*found.signals, *found.functions, *(rows[0] for rows in found.moving)]
+            varying = [*found.functions, *(rows[0] for rows in found.moving)]
             if varying:
                 apart = f"{names[varying[0]]} varies with the time, which begins anew in each episode"
         if apart is not None and not one:

@@ -35,7 +35,7 @@ from .input_functions import InputFunction, Together
 from .input_rates import followed, of_function, with_rates
 from .inputs import Inputs
 from .polynomials import Polynomial, polynomial
-from .random_inputs import RandomInput, without_path
+from .random_inputs import Path, RandomInput, without_path
 from .sample_rows import SampleRows
 
 
@@ -229,3 +229,17 @@ def changed_inputs(before: Inputs, values: Any, named: Mapping[str, Any]) -> Inp
         if position in part.functions:
             functions[index] = part.functions[position]
     return Inputs(names, numbers, signals, functions, before.flags)
+
+
+def beyond(inputs: Inputs, t: float) -> Inputs:
+    """The inputs with paths of noise that go on to the time t. Raises ArgumentError if it is before their start."""
+    longer = {}
+    for i, signal in inputs.signals.items():
+        name, t0, path = inputs.names[i], signal.times[0], signal.given
+        if isinstance(path, Path) and not t0 <= t < signal.times[-1]:
+            if t < t0:
+                raise ArgumentError(
+                    f"inputs: {name} is noise from t = {t0:.17g} on, and t = {t:.17g} is before"
+                )
+            longer[name] = Path.of(path.noise, t0, t, path.place)
+    return changed_inputs(inputs, longer, {}) if longer else inputs

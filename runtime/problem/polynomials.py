@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +17,7 @@ from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.assumptions import check_row
 from ..interface.messages import short
+from .random_inputs import Path
 
 scipy = later("scipy")
 
@@ -105,6 +107,10 @@ class Polynomial:
         """Itself, which all trajectories have."""
         return self
 
+    def digest(self) -> str:
+        """What it is, for a checksum."""
+        return str(zlib.crc32(self.rows.tobytes(), zlib.crc32(self.times.tobytes())))
+
     def column(self, j: int) -> Polynomial:
         """Itself, which all trajectories have."""
         return self
@@ -172,7 +178,8 @@ def polynomial(name: str, given: Any) -> Polynomial | None:
         return given
     if isinstance(given, (tuple, list)):
         times, values, kind = samples_of(name, given)
-        return _joined(f"inputs: {name}", kind, times, values)
+        found = _joined(f"inputs: {name}", kind, times, values)
+        return replace(found, given=given) if isinstance(given, Path) else found
     return _of_spline(name, given) if callable(getattr(given, "derivative", None)) else None
 
 

@@ -16,10 +16,37 @@ class RandomInput:
     """An input of which every run has a path of its own; `law`: equal in those that are drawn together."""
 
     law: Any
+    dt: float
 
-    def path(self, t_span: tuple[float, float], *, seed: int, trajectory: int = 0, stream: int = 0) -> Any:
-        """The path of one run as samples ``(times, values, kind)``."""
+    def ahead(self, t0: float, t: float) -> tuple[float, float]:
+        """The times of a path of a run from t0 that may go on after t: twice as many, if its law is known there."""
         raise NotImplementedError
+
+    def path(
+        self,
+        t_span: tuple[float, float],
+        *,
+        seed: int,
+        trajectory: int = 0,
+        episode: int = 0,
+        stream: int = 0,
+    ) -> Any:
+        """The path of one run as samples ``(times, values, kind)``, by its seed, trajectory, episode and stream."""
+        raise NotImplementedError
+
+
+class Path(tuple[object, ...]):
+    """The samples of a run whose end is not known: they become longer as it goes on."""
+
+    noise: RandomInput
+    place: dict[str, int]
+
+    @classmethod
+    def of(cls, noise: RandomInput, t0: float, t: float, place: dict[str, int]) -> Path:
+        """The path from t0 on to a time after t, or to t."""
+        found = cls(noise.path(noise.ahead(t0, t), **place))
+        found.noise, found.place = noise, place
+        return found
 
 
 def without_path(name: str, noise: RandomInput) -> ArgumentError:
@@ -47,14 +74,26 @@ def streams(inputs: Mapping[str, RandomInput], names: Sequence[str]) -> dict[str
     return {name: first[id(each.law)] for name, each in inputs.items()}
 
 
-def drawn(inputs: Any, names: Sequence[str], t_span: tuple[float, float], seed: Any) -> Any:
-    """The inputs of a single run with a path, that of trajectory 0, in the place of each random process."""
-    seed = None if seed is None else seed_of(seed)
+def parted(inputs: object, names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+    """The inputs without the random processes among them, and these, by name."""
     if not isinstance(inputs, Mapping) or not any(isinstance(e, RandomInput) for e in inputs.values()):
-        return inputs
+        return inputs, {}
     found = {arguments.plain_name(name): each for name, each in inputs.items()}
     random = {name: each for name, each in found.items() if isinstance(each, RandomInput) and name in names}
-    seed = seed_of(seed)
+    return {name: each for name, each in found.items() if name not in random}, random
+
+
+def drawn(inputs: Any, names: Sequence[str], t_span: tuple[float, float], seed: Any, **episode: int) -> Any:
+    """The inputs of a single run with a path, that of trajectory 0, in the place of each random process.
+
+    With an `episode` they are those of a stepper from t_span[0] on: each is a `Path`.
+    """
+    found, random = parted(inputs, names)
+    seed = seed_of(seed) if random or seed is not None else None
     for name, stream in streams(random, names).items():
-        found[name] = random[name].path(t_span, seed=seed, stream=stream)
+        noise, place = random[name], {"seed": seed, "stream": stream, **episode}
+        path = (
+            Path.of(noise, t_span[0], t_span[0] + noise.dt, place) if episode else noise.path(t_span, **place)
+        )
+        found[name] = path
     return found

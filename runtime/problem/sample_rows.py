@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chaplygin.errors import ArgumentError
 
@@ -55,7 +56,7 @@ class SampleRows:
     order: int = 0
     name: str = ""
     within: tuple[float, float] = (-np.inf, np.inf)
-    which: Array | None = None
+    which: NDArray[np.generic] | None = None
 
     @classmethod
     def given_as(cls, name: str, spec: object, count: int | None) -> SampleRows | None:

@@ -8,7 +8,6 @@ from typing import Any
 
 from chaplygin.errors import ArgumentError
 
-from ..interface.base_model import BaseModel
 from ..interface.messages import written
 from ..problem.inputs import Inputs
 
@@ -65,24 +64,17 @@ class Snapshot(Sealed):
         return zlib.crc32(self.block, self.inputs.checksum(zlib.crc32(written(plain).encode())))
 
 
-def check_snapshot(
-    snapshot: Any,
-    model: BaseModel,
-    method: str,
-    sensitivities: tuple[str, ...] = (),
-    layout: tuple[int, ...] = (),
-) -> None:
-    """Reject anything that was not saved by a stepper of this model and method, with these sensitivities."""
-    if not isinstance(snapshot, Snapshot):
+def check_snapshot(kind: type[Sealed], snapshot: object, run: Any, layout: tuple[int, ...]) -> None:
+    """Reject anything that was not saved by a run of that kind, of its model and method, with its sensitivities."""
+    if not isinstance(snapshot, kind):
         raise ArgumentError(f"restore needs a snapshot returned by save, not {type(snapshot).__name__}")
-    snapshot.check()
-    if (snapshot.model, snapshot.digest, snapshot.method) != (model.name, model.digest, method):
+    saved: Any = snapshot
+    saved.check()
+    if (saved.model, saved.digest, saved.method) != (run.model.name, run.model.digest, run.method):
         raise ArgumentError("the snapshot belongs to another model or method")
-    snapshot.check_layout(layout)
-    if snapshot.sensitivities != sensitivities:
+    saved.check_layout(layout)
+    if saved.sensitivities != run._varied:
         raise ArgumentError(
-            f"the snapshot has sensitivities by {', '.join(snapshot.sensitivities) or 'nothing'}, the stepper by "
-            f"{', '.join(sensitivities) or 'nothing'}"
+            f"the snapshot has sensitivities by {', '.join(saved.sensitivities) or 'nothing'}, and this run by "
+            f"{', '.join(run._varied) or 'nothing'}"
         )
-    if snapshot.inputs.names != model.inputs:
-        raise ArgumentError("the inputs of the snapshot do not belong to this model")

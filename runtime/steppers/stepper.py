@@ -104,7 +104,9 @@ class Stepper(StepperCore, BaseStepper):
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot of this stepper, or of another one of the same model and method."""
-        check_snapshot(snapshot, self.model, self.method, self._varied, LAYOUT)
+        check_snapshot(Snapshot, snapshot, self, LAYOUT)
+        if snapshot.inputs.names != self.model.inputs:
+            raise ArgumentError("the inputs of the snapshot do not belong to this model")
         with self._alone:
             before = self._inputs()
             self._attach(snapshot.inputs)

@@ -44,8 +44,8 @@ static int64_t cg_batch_get_integer(const cg_batch_t *batch, int32_t part, int64
     return value;
 }
 
-/* Writes the inputs at the time t to a column, from their polynomials, which begin at `value`, `time` and `curve` and are
- * `apart` from one another. */
+/* Writes the inputs that vary with the time to a column, for its time t: those that move from the polynomials that begin at
+ * `value`, `time` and `curve` and are `apart` from one another. */
 static void cg_batch_inputs_store(const cg_batch_t *batch, const cg_signal_t *signals, int64_t column, double t,
                                   const double *time, const double *value, const double *curve, int64_t apart)
 {
@@ -53,6 +53,12 @@ static void cg_batch_inputs_store(const cg_batch_t *batch, const cg_signal_t *si
     for (int32_t i = 0; signals != NULL && i < batch->model->n_inputs; i++, u += batch->stride) {
         if (signals[i].kind == CG_SIGNAL_MOVING) {
             *u = cg_curve_at(value[i * apart], curve + CG_CURVE * i * apart, apart, t - time[i * apart]);
+        } else if (signals[i].kind == CG_SIGNAL_POLYNOMIAL) { /* at a sample from there on */
+            cg_segment_t segment;
+            int64_t before = -1;
+            cg_evaluate_segment(&signals[i], column, t, 1.0, t, &before, &segment);
+            *u = cg_curve_at(segment.c[0], segment.c + 1, 1, t - segment.time);
+            cg_batch_put_integer(batch, CG_BATCH_FRESH, column, -1); /* as in a stepper, which enters the segment anew */
         }
     }
 }
@@ -66,6 +72,7 @@ static int cg_batch_column_begin(const cg_batch_t *batch, cg_run_t *run, int64_t
     cg_gather(run->x_old, 1, cg_batch_at(batch, CG_BATCH_X, column), batch->stride, run->n); /* not yet in use */
     cg_gather(run->p, 1, cg_batch_at(batch, CG_BATCH_P, column), batch->stride, model->n_parameters + model->n_hoisted);
     cg_gather(run->u, 1, cg_batch_at(batch, CG_BATCH_U, column), batch->stride, model->n_inputs);
+    run->row = column;
     return cg_run_start(run, *cg_batch_at(batch, CG_BATCH_T, column), run->x_old, t_end);
 }
 
@@ -78,6 +85,8 @@ void cg_batch_start(const cg_batch_t *batch, cg_run_t *run, int64_t column)
         cg_gather(cg_batch_at(batch, CG_BATCH_P, column), batch->stride, run->p, 1,
                   model->n_parameters + model->n_hoisted);
     }
+    cg_batch_inputs_store(batch, status == CG_OK ? run->signals : NULL, column, run->t, run->u_time, run->u_value,
+                          run->u_curve, 1);
     *cg_batch_at(batch, CG_BATCH_STEP, column) = run->h;
     *cg_batch_at(batch, CG_BATCH_LOG_OLD, column) = run->log_old;
     cg_batch_put_integer(batch, CG_BATCH_FRESH, column, -1);
@@ -122,11 +131,11 @@ static int cg_batch_column_advance(const cg_batch_t *batch, cg_run_t *run, int64
     }
     cg_gather(cg_batch_at(batch, CG_BATCH_X, column), batch->stride, run->x, 1, run->n);
     cg_gather(cg_batch_at(batch, CG_BATCH_F, column), batch->stride, run->f, 1, run->n);
-    cg_batch_inputs_store(batch, run->signals, column, run->t, run->u_time, run->u_value, run->u_curve, 1);
     *cg_batch_at(batch, CG_BATCH_T, column) = run->t;
     *cg_batch_at(batch, CG_BATCH_STEP, column) = run->h;
     *cg_batch_at(batch, CG_BATCH_LOG_OLD, column) = run->log_old;
     cg_batch_put_integer(batch, CG_BATCH_FRESH, column, run->have_f ? 0 : -1);
+    cg_batch_inputs_store(batch, run->signals, column, run->t, run->u_time, run->u_value, run->u_curve, 1);
     cg_batch_put_integer(batch, CG_BATCH_STATUS, column, status);
     return CG_OK;
 }
@@ -190,26 +199,6 @@ static void cg_batch_columns_copy(const cg_batch_t *batch, const cg_lanes_run_t 
     }
 }
 
-/* ---- inputs that move with their rates ---- */
-
-/* The lanes from now on: they were loaded with what their columns have of the inputs. */
-static void cg_batch_inputs_load(cg_lanes_run_t *run)
-{
-    for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
-        for (int32_t lane = 0; run->signals[i].kind == CG_SIGNAL_MOVING && lane < run->lanes; lane++) {
-            cg_segment_t segment;
-            cg_evaluate_moving(run->model, i, run->t[lane], run->u + lane, run->lanes, &segment);
-            cg_lanes_put_segment(run, lane, i, &segment);
-        }
-    }
-}
-
-static void cg_batch_lane_inputs_store(const cg_batch_t *batch, const cg_lanes_run_t *run, int32_t lane, int64_t column)
-{
-    cg_batch_inputs_store(batch, run->signals, column, run->t[lane], run->u_time + lane, run->u_value + lane,
-                          run->u_curve + lane, run->lanes);
-}
-
 /* Ends the run of one lane: stores it in its column. */
 static void cg_batch_lane_store(const cg_batch_t *batch, cg_lanes_run_t *run, int32_t lane, int64_t column, int64_t status)
 {
@@ -223,46 +212,56 @@ static void cg_batch_lane_store(const cg_batch_t *batch, cg_lanes_run_t *run, in
                    from + (size_t)(i * run->lanes) * sizeof(double), sizeof(double));
         }
     }
-    cg_batch_lane_inputs_store(batch, run, lane, column);
+    cg_batch_inputs_store(batch, run->signals, column, run->t[lane], run->u_time + lane, run->u_value + lane,
+                          run->u_curve + lane, run->lanes);
     cg_batch_put_integer(batch, CG_BATCH_STATUS, column, status);
     run->active[lane] = 0;
 }
 
-/* Stores the lanes that have reached their goal or failed, also by `most` trial steps; 0: none goes on. */
+/* Stores the lanes that have reached their goal or failed, also by `most` trial steps, and brings those at a sample into what
+ * follows; 0: none goes on. */
 static int cg_batch_columns_serve(const cg_batch_t *batch, cg_lanes_run_t *run, int64_t first, int64_t most)
 {
-    const uint32_t attention = run->attention;
-    int arrived = 0;
-    if (attention == 0u) {
-        return 1;
-    }
-    run->attention = 0u;
-    for (int32_t lane = 0; lane < run->lanes; lane++) {
-        arrived += run->active[lane] && run->status[lane] == CG_OK && run->t[lane] == run->t_stop[lane];
-    }
-    if (arrived == run->lanes) { /* the status stays CG_OK */
-        cg_batch_columns_copy(batch, run, first, 1);
+    int32_t occupied = 0;
+    while (occupied >= 0 && run->attention != 0u) {
+        const uint32_t attention = run->attention;
+        uint32_t entered = 0u;
+        int arrived = 0;
+        run->attention = 0u;
         for (int32_t lane = 0; lane < run->lanes; lane++) {
-            cg_batch_lane_inputs_store(batch, run, lane, first + lane);
+            arrived += run->active[lane] && run->status[lane] == CG_OK && run->t[lane] == run->mark[lane];
         }
-        return 0;
-    }
-    for (int32_t lane = 0; lane < run->lanes; lane++) {
-        if (attention >> lane & 1u && run->active[lane]) {
-            int64_t status = cg_lanes_status(run, lane, (int)run->status[lane]);
-            const int there = run->t[lane] == run->t_stop[lane];
-            if (status == CG_OK && !there && run->n_trials[lane] >= most) {
-                status = CG_TOO_MANY_STEPS;
+        if (arrived == run->lanes) { /* the status stays CG_OK */
+            cg_batch_columns_copy(batch, run, first, 1);
+            for (int32_t lane = 0; lane < run->lanes; lane++) {
+                cg_batch_inputs_store(batch, run->signals, first + lane, run->t[lane], run->u_time + lane,
+                                      run->u_value + lane, run->u_curve + lane, run->lanes);
             }
-            if (status != CG_OK || there) {
-                cg_batch_lane_store(batch, run, lane, first + lane, status);
+            return 0;
+        }
+        for (int32_t lane = 0; lane < run->lanes; lane++) {
+            if (attention >> lane & 1u && run->active[lane]) {
+                int64_t status = cg_lanes_status(run, lane, (int)run->status[lane]);
+                const int there = run->t[lane] == run->mark[lane];
+                if (status == CG_OK && !there && run->n_trials[lane] >= most) {
+                    status = CG_TOO_MANY_STEPS;
+                }
+                if (status != CG_OK || there) {
+                    cg_batch_lane_store(batch, run, lane, first + lane, status);
+                } else if (run->t[lane] == run->t_stop[lane]) {
+                    entered |= 1u << lane;
+                }
             }
         }
-    }
-    const int32_t occupied = cg_lanes_occupied(run);
-    for (int32_t lane = 0; occupied >= 0 && lane < run->lanes; lane++) {
-        if (attention >> lane & 1u && !run->active[lane]) {
-            cg_lanes_imitate(run, lane, occupied);
+        occupied = cg_lanes_occupied(run);
+        for (int32_t lane = 0; occupied >= 0 && lane < run->lanes; lane++) {
+            if (attention >> lane & 1u && !run->active[lane]) {
+                cg_lanes_imitate(run, lane, occupied);
+            }
+        }
+        if (entered != 0u) {
+            cg_lanes_segments(run, entered, run->mark);
+            run->prepare(run);
         }
     }
     return occupied >= 0;
@@ -274,10 +273,10 @@ static void cg_batch_columns_prepare(cg_lanes_run_t *run, uint32_t unstarted)
     do {
         run->t_end = HUGE_VAL;
         for (int32_t lane = 0; lane < run->lanes; lane++) {
-            const int mine = unstarted >> lane & 1u && (run->t_end == HUGE_VAL || run->t_end == run->t_stop[lane]);
+            const int mine = unstarted >> lane & 1u && (run->t_end == HUGE_VAL || run->t_end == run->mark[lane]);
             run->unstarted[lane] = mine ? -1 : 0;
             if (mine) {
-                run->t_end = run->t_stop[lane];
+                run->t_end = run->mark[lane];
                 unstarted &= ~(1u << lane);
             }
         }
@@ -292,10 +291,9 @@ static void cg_batch_columns_load(const cg_batch_t *batch, cg_lanes_run_t *run, 
     const int32_t lanes = run->lanes;
     const size_t size = sizeof(double) * (size_t)lanes;
     const double *const t = run->t;
-    double *const t_anchor = run->t_anchor, *const t_stop = run->t_stop;
+    double *const t_anchor = run->t_anchor, *const t_stop = run->t_stop, *const goals = run->mark;
     int64_t *const active = run->active;
     cg_batch_columns_copy(batch, run, first, 0);
-    cg_batch_inputs_load(run);
     cg_copy_lanes(run->status, cg_batch_at(batch, CG_BATCH_STATUS, first), lanes);
     memset(run->n_anchor, 0, size);
     memset(run->rejected, 0, size);
@@ -305,9 +303,13 @@ static void cg_batch_columns_load(const cg_batch_t *batch, cg_lanes_run_t *run, 
     for (int32_t lane = 0; lane < lanes; lane++) {
         const double end = cg_batch_goal_end(goal, t[lane]);
         t_anchor[lane] = t[lane];
-        t_stop[lane] = end;
+        t_stop[lane] = goals[lane] = end;
         active[lane] = -(int64_t)((run->status[lane] == CG_OK) & (end > t[lane]));
         run->attention |= (uint32_t)(active[lane] + 1) << lane;
+        run->row[lane] = first + lane;
+    }
+    if (run->signals != NULL) {
+        cg_lanes_segments(run, ~run->attention & UINT32_MAX >> (32 - lanes), goals);
     }
 }
 
@@ -384,9 +386,6 @@ static int cg_batch_lanes_ready(cg_lanes_run_t *lanes, const cg_run_t *run)
         const int starts = group->n_start > 0 && run->projection == CG_PROJECT_ALL; /* which a batch does not keep */
         status = run->detector != NULL || starts ? CG_UNSUPPORTED : cg_lanes_configure(group, run);
         group->direction = 1.0;
-        for (int32_t lane = 0; lane < group->lanes; lane++) {
-            group->mark[lane] = HUGE_VAL;
-        }
     }
     return status;
 }

@@ -48,7 +48,8 @@ static inline int32_t cg_lanes_lowest(uint32_t bits)
 #endif
 }
 
-void cg_lanes_put_segment(const cg_lanes_run_t *run, int32_t lane, int32_t i, const cg_segment_t *segment)
+/* Input i of a lane follows a segment from now on. */
+static void cg_lanes_put_segment(const cg_lanes_run_t *run, int32_t lane, int32_t i, const cg_segment_t *segment)
 {
     const int64_t lanes = run->lanes, at = i * lanes + lane;
     run->u_time[at] = segment->time;
@@ -113,15 +114,15 @@ static void cg_lanes_pass(const cg_lanes_run_t *run, const double *t)
     cg_lanes_enter(run, bits, t);
 }
 
-/* Sets the inputs of some lanes from their times on, and their next t_stop. */
-static void cg_lanes_segments(cg_lanes_run_t *run, uint32_t bits)
+void cg_lanes_segments(cg_lanes_run_t *run, uint32_t bits, const double *ends)
 {
     const int32_t lanes = run->lanes;
     cg_lanes_enter(run, bits, run->t);
     for (uint32_t left = bits; left != 0u; left &= left - 1u) {
         const int32_t lane = cg_lanes_lowest(left);
-        const int first = run->pass == NULL && run->u_until[lane] < run->direction * run->t_end;
-        run->t_stop[lane] = first ? run->direction * run->u_until[lane] : run->t_end;
+        const double end = ends != NULL ? ends[lane] : run->t_end;
+        const int first = run->pass == NULL && run->u_until[lane] < run->direction * end;
+        run->t_stop[lane] = first ? run->direction * run->u_until[lane] : end;
         for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
             if (run->signals[i].kind == CG_SIGNAL_POLYNOMIAL) {
                 run->u[(int64_t)i * lanes + lane] = run->u_value[(int64_t)i * lanes + lane];
@@ -219,7 +220,7 @@ static void cg_lanes_group_load(cg_group_t *group, int64_t first, int32_t count)
         if (lane < count && run->status[lane] != CG_NONFINITE) {
             regular |= 1u << lane;
             run->row[lane] = first + lane;
-            cg_lanes_segments(run, 1u << lane);
+            cg_lanes_segments(run, 1u << lane, NULL);
             if (run->watched && run->status[lane] == CG_OK && cg_lane_events_begin(ensemble, first + lane, run, lane) != CG_OK) {
                 regular &= ~(1u << lane);
             }
@@ -382,7 +383,7 @@ static void cg_lanes_attend(cg_group_t *group, int32_t lane)
     if (status != CG_OK) {
         cg_lanes_end(group, lane, status);
     } else if (run->t[lane] == run->t_stop[lane]) {
-        cg_lanes_segments(run, 1u << lane);
+        cg_lanes_segments(run, 1u << lane, NULL);
     }
 }
 
@@ -473,7 +474,7 @@ static void cg_lanes_group_samples(cg_lanes_run_t *run)
     }
     if (!run->watched && run->signals != NULL && attention != 0u) {
         run->attention = 0u;
-        cg_lanes_segments(run, attention);
+        cg_lanes_segments(run, attention, NULL);
         run->prepare(run);
     }
 }

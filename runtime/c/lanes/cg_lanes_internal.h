@@ -41,8 +41,8 @@ static inline void cg_lane_inputs(const cg_lanes_run_t *run, int32_t lane, doubl
 
 /* The status of a lane's trajectory, as cg_drive has it; run->moved holds its numbers for the scalar kernel. */
 int cg_lanes_status(const cg_lanes_run_t *run, int32_t lane, int status);
-/* Input i of a lane follows a segment from now on. */
-void cg_lanes_put_segment(const cg_lanes_run_t *run, int32_t lane, int32_t i, const cg_segment_t *segment);
+/* Sets the inputs of some lanes from their times on, and their next t_stop: a sample, or at most ends[lane], run->t_end for NULL. */
+void cg_lanes_segments(cg_lanes_run_t *run, uint32_t bits, const double *ends);
 /* Sets the options of a group from those of a run. CG_BAD_ARGUMENT, CG_UNSUPPORTED: see cg_ensemble_lanes. */
 int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options);
 

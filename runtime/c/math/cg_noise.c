@@ -13,9 +13,9 @@ static uint64_t cg_noise_product(uint64_t a, uint64_t b, uint64_t *low)
 }
 
 /* Philox 4x64 with ten rounds: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, SC '11. */
-static void cg_noise_philox(uint64_t k0, uint64_t k1, uint64_t block, uint64_t trajectory, uint64_t out[4])
+static void cg_noise_philox(const uint64_t key[2], uint64_t block, const uint64_t run[2], uint64_t out[4])
 {
-    uint64_t c0 = block, c1 = trajectory, c2 = 0, c3 = 0;
+    uint64_t k0 = key[0], k1 = key[1], c0 = block, c1 = run[0], c2 = run[1], c3 = 0;
     for (int round = 0; round < 10; round++) {
         uint64_t low0, low1;
         const uint64_t high0 = cg_noise_product(UINT64_C(0xD2E7470EE14C6C93), c0, &low0);
@@ -33,13 +33,13 @@ static void cg_noise_philox(uint64_t k0, uint64_t k1, uint64_t block, uint64_t t
     out[3] = c3;
 }
 
-void cg_noise_numbers(const uint64_t key[2], uint64_t trajectory, int normal, double *out, int64_t n)
+void cg_noise_numbers(const uint64_t key[2], const uint64_t run[2], int normal, double *out, int64_t n)
 {
     static const double standard[2] = {0.0, 1.0};
     uint64_t words[4] = {0, 0, 0, 0};
     for (int64_t i = 0; i < n; i++) {
         if (i % 4 == 0) {
-            cg_noise_philox(key[0], key[1], (uint64_t)(i / 4), trajectory, words);
+            cg_noise_philox(key, (uint64_t)(i / 4), run, words);
         }
         out[i] = ((double)(words[i % 4] >> 12) + 0.5) * 0x1p-52; /* the middles of 2^52 cells */
     }

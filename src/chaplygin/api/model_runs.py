@@ -12,6 +12,7 @@ from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.problem.consistency import Accuracy
 from chaplygin.runtime.problem.continued import all_continued, past_of
 from chaplygin.runtime.problem.options import of_call, shown
+from chaplygin.runtime.problem.random_inputs import drawn
 from chaplygin.runtime.problem.start import InitialStates
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class ModelRuns(InitialStates):
         inputs: Any = None,
         *,
         t0: float = 0.0,
+        seed: int | None = None,
         sensitivities: Any = None,
         sensitivity_control: bool = True,
         **options: Unpack[RunKeywords],
@@ -96,10 +98,13 @@ class ModelRuns(InitialStates):
 
         It begins at `t0`, also where `initial` is a run: ``model.stepper(sol, t0=sol.t[-1])`` goes on with its time.
 
+        `seed` decides the paths of inputs that are noise: those of trajectory 0, which go on as long as the run.
+
         With `sensitivities` it is a `SensitivityStepper`: ``run.sensitivity["x", "m"]`` is dx/dm at ``run.t``.
         """
         how = of_call(ModelRuns.stepper, options).checked(self)
         begin = arguments.number("t0", t0)
+        inputs = drawn(inputs, self.inputs, (begin, begin), seed, episode=0)
         control = arguments.sensitivity_control(sensitivity_control, sensitivities)
         if sensitivities is not None:
             given = initial, parameters, inputs
@@ -120,6 +125,7 @@ class ModelRuns(InitialStates):
         t0: float = 0.0,
         threads: int | None = None,
         lanes: int | None = None,
+        seed: int | None = None,
         sensitivities: Any = None,
         sensitivity_control: bool = True,
         **options: Unpack[RunKeywords],
@@ -127,8 +133,9 @@ class ModelRuns(InitialStates):
         """n runs that persist and are advanced together; see `Batch`.
 
         The entries of `initial`, `parameters` and `inputs` are numbers or arrays (n,); `n` can be left out if an array
-        determines it. `threads` and `lanes` are as for `ensemble`, the other keywords as for `integrate`. `max_steps`
-        applies to each advance.
+        determines it. Inputs can be samples, too, with values (times,) for all or a row for each run, and noise: run i
+        has the path of trajectory i by `seed`, and another one after each reset. `threads` and `lanes` are as for
+        `ensemble`, the other keywords as for `integrate`. `max_steps` applies to each advance.
         With `sensitivities` ``batch.sensitivity["x", "m"]`` is dx/dm of every run.
         """
         how = of_call(ModelRuns.batch, options).checked(self)
@@ -137,7 +144,7 @@ class ModelRuns(InitialStates):
         given = all_continued(self, {"initial": initial, "parameters": parameters, "inputs": inputs})
         count = ensembles.number_of_trajectories(n, given)
         start = given["initial"], given["parameters"], given["inputs"]
-        return ensembles.Batch(self, count, *start, begin, threads, lanes, how, sensitivities, control)
+        return ensembles.Batch(self, count, *start, begin, threads, lanes, how, seed, sensitivities, control)
 
     def _stepper(self, *given: Any) -> Stepper:
         """A stepper that starts at t0, x0, p, with inputs and options that have been checked."""

@@ -46,15 +46,16 @@ def close_in_law(found: Any, mean: float) -> None:
     assert abs(found.mean() - mean) <= 4 * found.std() / math.sqrt(found.size) + 1e-12, (found.mean(), mean)
 
 
-@pytest.mark.parametrize("j", [0, 1, 7, 2**40])
-def test_numbers_are_those_of_philox(j: int) -> None:
+@pytest.mark.parametrize(("j", "episode"), [(0, 0), (1, 0), (7, 3), (2**40, 2**33)])
+def test_numbers_are_those_of_philox(j: int, episode: int) -> None:
     key = (5 << 96) + (9 << 64) + 12345
     bits = np.random.Philox(key=key)
-    bits.advance(((j << 64) - 1) % (1 << 256))  # NumPy counts before it makes a block
+    bits.advance(((episode << 128) + (j << 64) - 1) % (1 << 256))  # NumPy counts before it makes a block
     words = bits.random_raw(12)[:10] >> np.uint64(12)
     uniform = (words.astype(float) + 0.5) * 2.0**-52
-    assert (core.noise_numbers(key, j, j + 1, 10, False)[0] == uniform).all()
-    normal = core.noise_numbers(key, j, j + 1, 10, True)[0]
+    runs = np.array([[j, episode]])
+    assert (core.noise_numbers(key, runs, 10, False)[0] == uniform).all()
+    normal = core.noise_numbers(key, runs, 10, True)[0]
     assert normal == pytest.approx(scipy.stats.norm.ppf(uniform), rel=1e-14)
 
 
@@ -240,14 +241,14 @@ def test_what_is_refused() -> None:
          "values of F are not an array of real numbers: they have masked"),
         (lambda: cg.ensemble(cart(), SPAN, START, None, {"F": ([0, 1], np.ones((2, 2)) * 1j)}, n=2),
          "values of F are not an array of real numbers: their type is complex"),
+        (lambda: GUST.path(SPAN, seed=1, episode=-1), "episode = -1 must be an integer, 0 or more"),
         (lambda: GUST.path(SPAN, seed=-1), "seed = -1 must be an integer"),
         (lambda: cart().integrate((0, 1e12), START, None, {"F": GUST}, seed=1), "too short for a run"),
         (lambda: cart().integrate(SPAN, START, None, {"F": GUST}, seed=1.5), "seed = 1.5 must be"),
         (lambda: cart().integrate(SPAN, {"x": GUST, "x_dot": 0}), "x"),
         (lambda: cg.ensemble(cart(), SPAN, {"x": GUST, "x_dot": 0}, n=2), "initial: x is noise.ou.*only inputs can"),
-        (lambda: cart().stepper(START, None, {"F": GUST}), "F is noise.ou.*draws no path; give that of one run"),
-        (lambda: cart().batch(START, None, n=2, inputs={"F": GUST}), "draws no path"),
-        (lambda: cart().gradient(cg.final("x"), SPAN, START, None, {"F": GUST}), "draws no path"),
+        (lambda: cart().gradient(cg.final("x"), SPAN, START, None, {"F": GUST}),
+         "F is noise.ou.*draws no path; give that of one run"),
         (lambda: cg.rare_event(cart(), SPAN, "x", 100, START, None, {"F": GUST}, above=9), "draws no path"),
     ):  # fmt: skip
         with pytest.raises(ArgumentError, match=message):

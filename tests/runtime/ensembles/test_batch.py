@@ -355,7 +355,7 @@ def test_what_a_batch_cannot_run_is_refused() -> None:
         with pytest.raises(ArgumentError, match="n = "):
             oscillator().batch(*given, n=n)
     with pytest.raises(ArgumentError, match="inputs: tau is a function of time"):
-        torque_sleigh().batch(starts(2), NUMBERS, {"tau": ([0, 1], [0, 1])}, n=2)
+        torque_sleigh().batch(starts(2), NUMBERS, {"tau": lambda t: t}, n=2)
     with pytest.raises(ArgumentError, match="missing"):
         oscillator().batch({"x": 1}, {"m": 1, "k": 4}, n=2)
 

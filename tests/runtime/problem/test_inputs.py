@@ -157,8 +157,3 @@ def test_cubic_samples_are_a_spline_that_holds_its_ends(driven: Any) -> None:
     assert end.y[:, -1] == pytest.approx([1 / 40 + 1 / 8 + 1 / 4, 1 / 8 + 1 / 2], abs=1e-8)
     with pytest.raises(ArgumentError, match="times of cubic must not decrease"):
         cg.cubic([1, 0], [1, 2])
-
-
-def test_samples_are_refused_by_batches(driven: Any) -> None:
-    with pytest.raises(ArgumentError, match="inputs: F is a function of time; a batch takes"):
-        driven.batch(START, NUMBERS, {"F": (TIMES, TIMES, "cubic")}, n=2)

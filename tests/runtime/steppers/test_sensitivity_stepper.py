@@ -50,9 +50,9 @@ def test_save_copy_and_pickle() -> None:
     run.restore(snapshot)
     run.advance(2.0)
     np.testing.assert_array_equal(others[0].sensitivity.y, run.sensitivity.y)
-    with pytest.raises(cg.ArgumentError, match="has sensitivities by k, the stepper by m"):
+    with pytest.raises(cg.ArgumentError, match="has sensitivities by k, and this run by m"):
         model.stepper(*start, sensitivities=["m"], **TIGHT).restore(snapshot)
-    with pytest.raises(cg.ArgumentError, match="has sensitivities by k, the stepper by nothing"):
+    with pytest.raises(cg.ArgumentError, match="has sensitivities by k, and this run by nothing"):
         model.stepper(*start, **TIGHT).restore(snapshot)
 
 
