@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from ..graph.graph import Graph, Node
 from ..graph.tables import Orders, Table, tables_in
 
-_MOST_PARTS = 8
-"""Parts of equal length into which the range of an axis may be divided to find a cell, for each of its cells."""
+_DOUBLINGS = 3
+"""How often the number of parts of an axis, in which a cell is found, may be doubled to leave one halving."""
 
 
 def table_texts(g: Graph, roots: Iterable[Node]) -> str:
@@ -33,14 +33,13 @@ def _data(table: Table) -> str:
     axes = []
     for i, (knots, origins, terms) in enumerate(zip(table.knots, table.origins, table.terms, strict=True)):
         lines += _array("double", f"{table.stem}_origins_{i}", origins)
-        parts, before, halvings = divided(knots)
-        places = ["NULL", "NULL"]
+        parts, cells, halvings = divided(knots)
         if halvings:
-            places = [f"{table.stem}_before_{i}", f"{table.stem}_at_{i}"]
-            lines += [*_array("int", places[0], before), *_array("double", places[1], knots)]
+            lines += _array("int", f"{table.stem}_parts_{i}", cells, "[2]")
         numbers = [repr(v) for v in (knots[0], knots[-1], per_unit(knots, parts), float(parts - 1))]
         sizes = [str(n) for n in (len(knots), terms, halvings)]
-        axes.append(f"    {{{', '.join([*numbers, *sizes, *places, f'{table.stem}_origins_{i}'])}}},")
+        places = [f"{table.stem}_parts_{i}" if halvings else "NULL", f"{table.stem}_origins_{i}"]
+        axes += [f"    {{{', '.join(numbers)},", f"     {', '.join([*sizes, *places])}}},"]
     lines += _array("double", f"{table.stem}_numbers", table.numbers)
     lines += [f"static const cg_axis_t {table.stem}_axes[] = {{", *axes, "};", ""]
     return "\n".join(lines)
@@ -57,10 +56,10 @@ def _function(table: Table, orders: Orders) -> str:
     )
 
 
-def _array(kind: str, name: str, values: Sequence[float]) -> list[str]:
-    texts = ["NAN" if v != v else repr(v) for v in values]
+def _array(kind: str, name: str, values: Sequence[Any], size: str = "") -> list[str]:
+    texts = ["NAN" if v != v else f"{{{v[0]}, {v[1]}}}" if size else repr(v) for v in values]
     rows = [f"    {', '.join(texts[i : i + 4])}," for i in range(0, len(texts), 4)]
-    return [f"static const {kind} {name}[] = {{", *rows, "};"]
+    return [f"static const {kind} {name}[]{size} = {{", *rows, "};"]
 
 
 def per_unit(knots: Sequence[float], parts: int) -> float:
@@ -71,25 +70,23 @@ def per_unit(knots: Sequence[float], parts: int) -> float:
     return parts / (knots[-1] - knots[0]) * (1 + 4 * 2.0**-52)
 
 
-def divided(knots: Sequence[float]) -> tuple[int, list[int], int]:
-    """The number of parts of an axis, the last knot before each (and before the end), and the halvings left to do.
+def divided(knots: Sequence[float]) -> tuple[int, list[tuple[int, int]], int]:
+    """The number of parts between the knots, the first and last cell of each part, and the halvings left to do.
 
-    The parts are the cells where knots have equal spacing; `before` is then empty. Otherwise they are as many as leave
-    one halving, or two for each knot where that takes too many.
+    The parts are the cells where knots have equal spacing. Otherwise they are as many as leave one halving, or two for
+    each cell where that takes too many. The first and the last of the list are what is outside.
     """
-    cells = len(knots) - 1
-    if _part_of(knots, cells) == [*range(cells), cells - 1]:
-        return cells, [], 0
-    tried = [cells * 2**k for k in range(1, int(math.log2(_MOST_PARTS)) + 1)]
-    for parts in [*tried, 2 * cells]:
+    n = len(knots)
+    if _part_of(knots, n - 1) == [*range(n - 1), n - 2]:
+        return n - 1, [], 0
+    for parts in [*((n - 1) * 2**k for k in range(1, _DOUBLINGS + 1)), 2 * (n - 1)]:
         part = _part_of(knots, parts)
-        # All that is in a part is right of the knots in parts before it, and left of those in parts after it.
-        before = [max(bisect_left(part, p) - 1, 0) for p in range(parts)]
-        last = [min(bisect_right(part, p), cells) - 1 for p in range(parts)]
-        halvings = max(b - a for a, b in zip(before, last, strict=True)).bit_length()
+        # What is in a part is right of all knots in parts before it, and left of those in parts after it.
+        cells = [(max(bisect_left(part, p), 1), min(bisect_right(part, p), n - 1)) for p in range(parts)]
+        halvings = max(last - first for first, last in cells).bit_length()
         if halvings <= 1:
             break
-    return parts, [*before, cells - 1], max(halvings, 1)
+    return parts, [(0, 0), *cells, (n, n)], max(halvings, 1)
 
 
 def _part_of(knots: Sequence[float], parts: int) -> list[int]:

@@ -20,35 +20,41 @@
 #define CG_TABLE_UNROLLED
 #endif
 
-/* The range of knots is divided into equal parts. Where these are the cells, `before` is NULL; else before[i] is the last
- * knot left of part i, and `halvings` of what is between before[i] and before[i + 1] are left to do. */
+/* The range of knots is divided into equal parts; part 0 is before them, the last one after them. Where the parts are the
+ * cells, there are no halvings. Else part i has the cells from parts[i][0] to parts[i][1], to be halved so often. */
 typedef struct {
-    double first, last;    /* knots */
-    double per_unit, most; /* the number of parts in a unit of the argument, and of all parts less one */
+    double first, last; /* knots */
+    double per_unit;    /* parts between the knots in a unit of the argument */
+    double most;        /* such parts, less one */
     int knots, terms, halvings;
-    const int *before;
-    const double *at;      /* the knots, only where there are halvings */
-    const double *origins; /* of the cells */
+    const int (*parts)[2];
+    const double *origins; /* of the cells; those between knots begin there */
 } cg_axis_t;
 
-/* The cell of a number; some cell for NaN. */
-static CG_INLINE int cg_table_cell(const cg_axis_t *axis, double x)
+/* The number of the part that each lane's argument is in; some part for NaN. */
+static CG_INLINE cg_real_t cg_table_part(const cg_axis_t *axis, cg_real_t x)
 {
-    const double place = (x - axis->first) * axis->per_unit;
-    const int part = place > 0.0 ? place < axis->most ? (int)place : (int)axis->most : 0;
-    int low = part;
+    const cg_real_t first = cg_splat(axis->first), last = cg_splat(axis->last), one = cg_splat(1.0);
+    const cg_real_t place = cg_larger((x - first) * cg_splat(axis->per_unit), cg_splat(0.0));
+    const cg_real_t inside = cg_smaller(place, cg_splat(axis->most)) + one;
 
-    if (axis->halvings > 0) {
-        int high = axis->before[part + 1];
-        low = axis->before[part];
-        for (int i = 0; i < axis->halvings; i++) {
-            const int middle = (low + high + 1) / 2;
-            const int right = axis->at[middle] <= x;
-            low = right ? middle : low;
-            high = right ? high : middle - 1;
-        }
+    return cg_where(cg_lt(last, x), cg_splat(axis->most + 2.0), cg_where(cg_lt(x, first), cg_splat(0.0), inside));
+}
+
+/* The cell of a number in a part. */
+static CG_INLINE int cg_table_cell(const cg_axis_t *axis, int part, double x)
+{
+    if (axis->halvings == 0) {
+        return part;
     }
-    return x < axis->first ? 0 : axis->last < x ? axis->knots : low + 1;
+    int low = axis->parts[part][0], high = axis->parts[part][1];
+    for (int i = 1; i < axis->halvings; i++) {
+        const int middle = (low + high + 1) / 2;
+        const int right = axis->origins[middle] <= x;
+        low = right ? middle : low;
+        high = right ? high : middle - 1;
+    }
+    return axis->origins[high] <= x ? high : low; /* at most one more */
 }
 
 /* What each lane has at its own place. */
@@ -72,13 +78,15 @@ static CG_INLINE cg_real_t cg_table_gather(const double *const *place, int i)
 /* Moves every lane's place to its cell along one axis, of `size` numbers; the distance from the cell's origin. */
 static CG_INLINE cg_real_t cg_table_enter(const cg_axis_t *axis, int size, const double **place, cg_real_t x)
 {
+    const cg_real_t part = cg_table_part(axis, x);
     const double *origin[CG_LANES];
 
+    CG_TABLE_UNROLLED
     for (int lane = 0; lane < CG_LANES; lane++) {
 #if CG_LANES > 1
-        const int cell = cg_table_cell(axis, x[lane]);
+        const int cell = cg_table_cell(axis, (int)part[lane], x[lane]);
 #else
-        const int cell = cg_table_cell(axis, x);
+        const int cell = cg_table_cell(axis, (int)part, x);
 #endif
         origin[lane] = axis->origins + cell;
         place[lane] += cell * size;
@@ -133,6 +141,7 @@ static CG_INLINE cg_real_t cg_table_1(const cg_axis_t *axes, const double *numbe
 {
     const double *place[CG_LANES];
 
+    CG_TABLE_UNROLLED
     for (int lane = 0; lane < CG_LANES; lane++) {
         place[lane] = numbers;
     }
@@ -145,6 +154,7 @@ static CG_INLINE cg_real_t cg_table_2(const cg_axis_t *axes, const double *numbe
     const int size = axes[0].terms * axes[1].terms;
     const double *place[CG_LANES];
 
+    CG_TABLE_UNROLLED
     for (int lane = 0; lane < CG_LANES; lane++) {
         place[lane] = numbers;
     }
@@ -159,6 +169,7 @@ static CG_INLINE cg_real_t cg_table_3(const cg_axis_t *axes, const double *numbe
     const int column = size * (axes[2].knots + 1);
     const double *place[CG_LANES];
 
+    CG_TABLE_UNROLLED
     for (int lane = 0; lane < CG_LANES; lane++) {
         place[lane] = numbers;
     }
