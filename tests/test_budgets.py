@@ -13,9 +13,9 @@ import test_c_rooms as c_files
 import test_rooms as rooms
 
 BUDGETS = {
-    "lines of codegen": (28_905, 1000),
-    "lines of runtime": (29_034, 1000),
-    "lines of C": (20_297, 1000),
+    "lines of codegen": (28_975, 1000),
+    "lines of runtime": (29_044, 1000),
+    "lines of C": (20_308, 1000),
     "lines of src": (4_933, 1000),
     "lines of systems": (4_483, 1000),
     "mentions of Any": (2_555, 50),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,9 @@ class Interpolant:
     outside : what it is outside of the knots: "hold", the value at the edge; "linear", the tangent at the edge;
         "polynomial", that of the last cell; or "error": it has no value there, and a run ends with status -2.
 
+    knots : whether they are kinks, at which steps end with ``kinks=True`` and in runs with sensitivities: True, False,
+        or "auto", those where the first derivative jumps.
+
     Derivatives are exact. At a knot they are those from its right, at the last knot those from its left: where the
     table is held outside, the derivative at an edge is the one from inside.
 
@@ -68,6 +72,7 @@ class Interpolant:
         kind: str = "cubic",
         outside: str | None = None,
         ends: str = "not-a-knot",
+        knots: bool | str = "auto",
     ) -> None:
         check_name(name, "Interpolant")
         self._where = f"Interpolant {short(name)}"
@@ -76,6 +81,8 @@ class Interpolant:
                 raise DeclarationError(f"{self._where}: {entry} = {short(given)}; give {_choices(known)}")
         if outside is not None and outside not in OUTSIDE:
             raise DeclarationError(f"{self._where}: outside = {short(outside)}; give {_choices(OUTSIDE)}")
+        if knots not in (True, False, "auto"):
+            raise DeclarationError(f"{self._where}: knots = {short(knots)}; give True, False or 'auto'")
         if not isinstance(grid, Mapping):
             if values is not None:
                 raise DeclarationError(
@@ -86,9 +93,9 @@ class Interpolant:
             raise DeclarationError(f"{self._where} has {len(grid)} arguments; give one to three")
         for argument in grid:
             check_name(argument, f"{self._where}: argument")
-        knots = [self._knots(argument, given) for argument, given in grid.items()]
-        outside = outside or "hold"
-        self._table = self._made(name, tuple(grid), knots, values, kind, outside, ends)
+        rows = [self._knots(argument, given) for argument, given in grid.items()]
+        made = self._made(name, tuple(grid), rows, values, kind, outside or "hold", ends)
+        self._table = made if knots == "auto" else replace(made, located=bool(knots))
 
     @classmethod
     def from_csv(

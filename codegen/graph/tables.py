@@ -10,15 +10,18 @@ import hashlib
 import json
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from itertools import product
 from typing import Any
 
+import numpy as np
 import sympy as sp
 from mpmath import mp
 from sympy.core.expr import AtomicExpr
+
+from chaplygin.runtime.interface.statuses import LEAVES
 
 from .functions import FUNCTIONS, Function
 from .graph import Graph
@@ -48,6 +51,8 @@ class Table:
     """c, cell by cell, the last axis first; in a cell likewise."""
     outside: str
     """What it is outside of its knots, for people."""
+    located: bool | None = None
+    """Whether its knots are kinks of equations; None: where its first derivative jumps."""
 
     @cached_property
     def text(self) -> str:
@@ -75,6 +80,28 @@ class Table:
         for terms, order, u in zip(reversed(self.terms), reversed(orders), reversed(local), strict=True):
             found = [_polynomial(found[i : i + terms], order, u) for i in range(0, len(found), terms)]
         return found[0]
+
+    def kinks(self, axis: int, order: int) -> list[float]:
+        """The knots along an axis that are kinks of a derivative of this order."""
+        knots, terms = self.knots[axis], self.terms[axis]
+        if self.located is not None:
+            return list(knots) if self.located else []
+        n = len(self.terms)
+        shape = (*map(len, self.origins), *self.terms)
+        c = np.moveaxis(np.reshape(self.numbers, shape), (axis, n + axis), (0, -1))
+        jumps = np.zeros(len(knots), bool)
+        for k in range(order, min(order + 2, terms)):
+            left, right = (
+                [
+                    [math.perm(j, k) * u ** max(j - k, 0) for j in range(terms)]
+                    for u in np.subtract(knots, origins)
+                ]
+                for origins in (self.origins[axis][:-1], self.origins[axis][1:])
+            )
+            change = np.einsum("i...j,ij->i...", c[1:], right) - np.einsum("i...j,ij->i...", c[:-1], left)
+            size = np.nanmax(np.einsum("i...j,ij->i...", np.abs(c[:-1]), np.abs(left)))
+            jumps |= ~(np.abs(change) <= 1e-9 * size).reshape(len(knots), -1).all(axis=1)
+        return [k for k, jump in zip(knots, jumps, strict=True) if jump]
 
 
 def _polynomial(c: Sequence[Any], order: int, u: Any) -> Any:
@@ -142,6 +169,45 @@ def tables_in(g: Graph, nodes: Iterable[Node]) -> dict[Table, list[Orders]]:
         if function is not None and function.table is not None:
             found.setdefault(function.table, []).append(function.orders)
     return found
+
+
+def knot_guards(g: Graph, node: Node) -> Iterator[tuple[Node, str]]:
+    """What changes sign where a node passes kinks of its table, for each of its arguments, and its description.
+
+    In every cell it is the product of the distances from both knots, divided by the distance between these.
+    """
+    function = FUNCTIONS.get(g.op[node])
+    table = None if function is None else function.table
+    if function is None or table is None:
+        return
+    for axis, (order, a) in enumerate(zip(function.orders, g.args[node], strict=True)):
+        knots = table.kinks(axis, order)
+        if not knots:
+            continue
+        name, first, last = table.arguments[axis], table.knots[axis][0], table.knots[axis][-1]
+        text = f"a knot of {name} in the table {table.name}"
+        if table.outside == "error":
+            text = f"{name} {LEAVES} {table.name}, {first!r} to {last!r}"
+        if len(knots) == 1:
+            yield g.sub(a, g.const(knots[0])), text
+            continue
+        numbers = [0.0, 1.0, 0.0]
+        for i, length in enumerate(np.diff(knots)):
+            numbers += [0.0, (-1.0) ** i, -((-1.0) ** i) / float(length)]
+        numbers += [0.0, (-1.0) ** (len(knots) - 1), 0.0]
+        origins = (knots[0], *knots)
+        guard = Table(
+            f"{table.name}_{name}_knots",
+            (name,),
+            (tuple(knots),),
+            (origins,),
+            (3,),
+            tuple(numbers),
+            "linear",
+            False,
+        )
+        intern(guard)
+        yield g.call(guard.function((0,)), a), text
 
 
 class TableData(AtomicExpr):  # type: ignore[misc]

@@ -14,6 +14,7 @@ from ..derive.friction import by_modes, friction_outputs, friction_rows
 from ..derive.power import POWER, painleve_function, power
 from ..graph.graph import Node
 from ..graph.sides import changing
+from ..graph.tables import knot_guards
 from ..graph.zeros import simple_zero
 from ..symbols.symbols import InputRate, assumed
 from .lowered import ContactEntry, EventEntry
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 def kinks(eqs: EquationNodes, guards: Iterable[Node] = ()) -> list[tuple[Node, str]]:
     """The functions that change sign where the right-hand side or guards have a kink or jump, in evaluation order.
 
-    These are the arguments of Abs and sign and the differences of the arguments of Min, Max and relations, provided
-    that they can change during a run; each is listed once.
+    These are the arguments of Abs and sign, the differences of the arguments of Min, Max and relations, and functions
+    that are zero at knots of tables, provided that they can change during a run; each is listed once.
     """
     g = eqs.graph
     roots = [*eqs.rates, *eqs.force, *(n for row in eqs.mass for n in row)]
@@ -42,8 +43,7 @@ def kinks(eqs: EquationNodes, guards: Iterable[Node] = ()) -> list[tuple[Node, s
     found: dict[Node, str] = {}
     for node in g.reachable(roots):
         decisive = changing(g, node)
-        if decisive is not None:
-            guard, description = decisive
+        for guard, description in knot_guards(g, node) if decisive is None else (decisive,):
             if guard not in found and g.neg(guard) not in found and g.depends_on([guard], moving):
                 found[guard] = description
     return list(found.items())

@@ -50,7 +50,7 @@ static CG_INLINE int cg_table_cell(const cg_axis_t *axis, int part, double x)
     int low = axis->parts[part][0], high = axis->parts[part][1];
     for (int i = 1; i < axis->halvings; i++) {
         const int middle = (low + high + 1) / 2;
-        const int right = axis->origins[middle] <= x;
+        const int right = middle == low || axis->origins[middle] <= x;
         low = right ? middle : low;
         high = right ? high : middle - 1;
     }

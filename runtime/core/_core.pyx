@@ -140,6 +140,7 @@ cdef class KernelCore:
     cdef readonly tuple _conserved  # the rows of the kernel `invariants`: first integrals, then residuals
     cdef readonly tuple checked_at_start  # those that must be zero at the start of a run
     cdef readonly tuple events, kinks, contacts, modes
+    cdef readonly tuple _kink_texts  # what each kink is
     cdef readonly tuple _terminal  # of each event, whether it ends a run
     cdef readonly tuple _resets    # the indices of the events that have a reset
     cdef readonly tuple _signs      # of each contact: the index of its sign mode, or -1
@@ -188,8 +189,9 @@ cdef class KernelCore:
         if len(self.checked_at_start) != m.n_consistency or (m.n_consistency > 0) != (m.consistency is not NULL):
             raise LoadError(f"{self.name} has a damaged table: the kernel of its residuals at the start")
         self.declared = _names(m.declared, m.n_declared, self._variables) if m.declared is not NULL else ()
-        guards = _names(m.guards, m.n_guards, []) if m.guards is not NULL else tuple(map(str, range(m.n_guards)))
-        self.kinks = guards[m.n_events:]
+        rows = []
+        guards = _names(m.guards, m.n_guards, rows) if m.guards is not NULL else tuple(map(str, range(m.n_guards)))
+        self.kinks, self._kink_texts = guards[m.n_events:], tuple([row[3] for row in rows[m.n_events:]])
         self.events = tuple([m.events[i].name.decode() for i in range(m.n_events)]) if m.events is not NULL else ()
         self.contacts = tuple([m.contacts[i].name.decode() for i in range(m.n_contacts)]) if m.contacts is not NULL else ()
         self._signs = tuple([m.contacts[i].sign for i in range(m.n_contacts)]) if m.contacts is not NULL else ()

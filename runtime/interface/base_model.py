@@ -48,6 +48,7 @@ class BaseModel:
     """The module that has its kernels."""
     kinks: tuple[str, ...]
     """The guards of its kinks."""
+    _kink_texts: tuple[str, ...] = ()  # what each of them is
     _terminal: tuple[bool, ...]  # of each event, whether it ends a run
     _resets: tuple[int, ...]  # the indices of the events that have a reset
     _signs: tuple[int, ...]  # of each contact: the index of its sign mode, or -1

@@ -48,6 +48,10 @@ CHOOSE = (
 )
 
 
+LEAVES = "leaves the table"
+"""In the descriptions of kinks at which a table ends that has no values outside."""
+
+
 def undetermined(model: Any) -> str:
     """What is wrong where the pivot of a model is zero."""
     kept = [s for s in model.states[model.n_coordinates :] if s != "t"]
@@ -60,6 +64,9 @@ def _meaning(status: int, model: Any) -> str:
         return text
     if status == SINGULAR and PIVOT in model._entries:
         text = f"{undetermined(model)}, or the mass matrix is singular (a pivot fell below its threshold); {CHOOSE}"
+    left = [kink for kink in model._kink_texts if LEAVES in kink]
+    if left and status in (NONFINITE, STEP_TOO_SMALL):
+        text += f"; so it is where {' or '.join(left)}"
     return ("" if model.independent == "t" else _AT_A_BRANCH.get(status, "")) + text
 
 

@@ -30,8 +30,8 @@ CURVE = ([-1.0, 0.0, 1.0, 2.0], [-1.0, 0.0, 1.0, 8.0], "cubic")
 LIFT = {"R": 0.0, "R_dot": 0.0, "R_ddot": 1.2}
 _KNOTS = [-0.75, -0.125, 0.0, 0.25, 0.5, 1.0]
 BENT = cg.Interpolant("bent", PPoly([[1 for k in _KNOTS[1:]], *([f(k) for k in _KNOTS[:-1]] for f in (
-    lambda k: 3 * k + 2, lambda k: 3 * k**2 + 4 * k, lambda k: k**3 + 2 * k**2))], _KNOTS))  # fmt: skip
-"""2 l^2 + l^3 around each knot."""
+    lambda k: 3 * k + 2, lambda k: 3 * k**2 + 4 * k, lambda k: k**3 + 2 * k**2))], _KNOTS), outside="hold")  # fmt: skip
+"""2 l^2 + l^3 around each knot; its edges are kinks."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 import pickle
+import re
 import subprocess
 import sys
 import textwrap
@@ -224,7 +226,9 @@ def test_numbers_are_emitted_once(tmp_path: Path) -> None:
     _sliding(lambda s: -drag(s["v"]) - drag(s["x"]), drag).emit("lagrange", tmp_path)
     core = (tmp_path / "sliding_core.c").read_text()
     assert core.count(f"{drag(2.5)!r}"[:6]) <= 3
-    assert core.count("static const double cg_table_drag") == 2  # origins and numbers
+    assert (
+        len(re.findall(r"static const double cg_table_drag_[0-9a-f]{8}_", core)) == 2
+    )  # origins and numbers
     assert len(core) < 60_000
 
 
@@ -253,7 +257,56 @@ def test_a_run_that_leaves_the_knots_fails() -> None:
     inside = model.integrate((0, 1), {"x": 0, "x_dot": 0}, {"m": 1})
     assert inside.success
     assert inside["x"][-1] == pytest.approx(0.5, rel=1e-12)
-    assert model.integrate((0, 2), {"x": 0, "x_dot": 0}, {"m": 1}).status < 0
+    beyond = model.integrate((0, 2), {"x": 0, "x_dot": 0}, {"m": 1})
+    assert beyond.status < 0
+    assert beyond.message.endswith("not finite; so it is where x leaves the table push, 0.0 to 1.0")
+    assert beyond.t[-1] == pytest.approx(math.sqrt(2), rel=1e-9)
+
+
+BROKEN = np.array([-2.0, -1.0, 0.25, 0.5, 2.0])
+FORCES = np.array([3.0, 0.5, 0.2, -1.0, -4.0])
+
+
+def test_steps_that_end_at_knots_keep_the_energy() -> None:
+    """Its potential is the antiderivative of SciPy's spline."""
+    force = cg.Interpolant("force", {"x": BROKEN}, FORCES, kind="linear")
+    potential = make_interp_spline(BROKEN, FORCES, k=1).antiderivative()
+    model = _sliding(lambda s: force(s["x"])).compile()
+    sol = model.integrate(
+        (0, 30), {"x": 1.5, "x_dot": 0}, {"m": 1}, method="vern9", rtol=1e-12, atol=1e-12, kinks=True
+    )
+    energy = sol["x_dot"] ** 2 / 2 - potential(sol["x"])
+    assert sol.success
+    assert np.abs(energy - energy[0]).max() < 1e-10
+    plain = model.integrate((0, 30), {"x": 1.5, "x_dot": 0}, {"m": 1}, method="vern9", rtol=1e-12, atol=1e-12)
+    assert sol.nfev < plain.nfev
+
+
+def test_sensitivities_across_knots() -> None:
+    """Against differences of runs, with an error of their fourth order."""
+    force = cg.Interpolant("force", {"x": BROKEN}, FORCES, kind="linear")
+    model = _sliding(lambda s: force(s["x"])).compile()
+    tight = {"rtol": 1e-13, "atol": 1e-13, "method": "vern9", "kinks": True}
+    sol = model.integrate((0, 5), {"x": 1.5, "x_dot": 0}, {"m": 1}, sensitivities=["m", "x"], **tight)
+
+    def end(x: float, m: float) -> Any:
+        return model.integrate((0, 5), {"x": x, "x_dot": 0}, {"m": m}, **tight).y[:, -1]
+
+    h = 1e-3
+    for name, moved in (("m", lambda d: end(1.5, 1 + d)), ("x", lambda d: end(1.5 + d, 1))):
+        slope = (8 * (moved(h) - moved(-h)) - moved(2 * h) + moved(-2 * h)) / (12 * h)
+        found = [sol.sensitivity[state, name][-1] for state in model.states]
+        assert found == pytest.approx(slope, rel=1e-7)
+
+
+def test_which_knots_are_kinks() -> None:
+    edges = {"hold": 1, "linear": 0, "polynomial": 0, "error": 1}
+    for outside, count in edges.items():
+        smooth = cg.Interpolant("f", {"a": BROKEN}, FORCES, outside=outside)
+        assert len(_sliding(lambda s, f=smooth: f(s["x"])).compile().kinks) == count
+    for knots, count in ((True, 1), (False, 0)):
+        table = cg.Interpolant("f", {"a": BROKEN}, FORCES, knots=knots)
+        assert len(_sliding(lambda s, f=table: f(s["x"]) + f(s["v"] ** 2)).compile().kinks) == 2 * count
 
 
 KNOTS = [0, 1, 2]
@@ -270,6 +323,7 @@ KNOTS = [0, 1, 2]
     ((KNOTS, None), {}, "has no values"),
     ((KNOTS, [1, 2, 3]), {"kind": "quintic"}, "kind = 'quintic'; give 'linear', 'cubic' or 'pchip'"),
     ((KNOTS, [1, 2, 3]), {"outside": "nan"}, "outside = 'nan'; give 'hold', 'linear', 'error' or 'polynomial'"),
+    ((KNOTS, [1, 2, 3]), {"knots": "all"}, "knots = 'all'; give True, False or 'auto'"),
     ((KNOTS, [1, 2, 3]), {"ends": "free"}, "ends = 'free'; give 'not-a-knot', 'natural' or 'clamped'"),
     (([0, 1e-300, 1], [0, 1e300, 2]), {"kind": "linear"}, "the values are too large for their knots"),
 ])  # fmt: skip
