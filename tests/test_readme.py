@@ -27,7 +27,8 @@ from chaplygin.codegen.forms.choose import forms
 PAGES = """
 README.md CONTRIBUTING.md bench/README.md bench/RESULTS.md docs/abi.md docs/c_bundle.md docs/index.md
 docs/conventions.md docs/declare.md docs/embedding.md docs/fmu.md docs/forms.md docs/from_sympy.md
-docs/gym.md docs/limits.md docs/linearization.md docs/runs.md docs/urdf.md docs/versions.md docs/painleve_klein.md
+docs/gym.md docs/limits.md docs/linearization.md docs/runs.md docs/urdf.md docs/verification.md docs/versions.md
+docs/painleve_klein.md
 """.split()
 """The code of the last one runs in test_painleve_klein.py."""
 
