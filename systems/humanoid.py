@@ -21,12 +21,12 @@ from .entry import Example
 if TYPE_CHECKING:
     from chaplygin.api.system import System
 
-__all__ = ["INITIAL", "PARAMETERS", "PARTS", "Part", "example", "system"]
+__all__ = ["INITIAL", "PARAMETERS", "PARTS", "Bone", "example", "system"]
 
 Triple = tuple[float, float, float]
 
 
-class Part(NamedTuple):
+class Bone(NamedTuple):
     """A body and the hinge that carries it: axis and place in the parent's axes, from the parent's hinge."""
 
     name: str
@@ -44,12 +44,12 @@ class Part(NamedTuple):
         return b + c, a + c, a + b
 
 
-def _limb(side: str, sign: float) -> list[Part]:
+def _limb(side: str, sign: float) -> list[Bone]:
     """An arm and a leg; small bodies between the hinges of a shoulder, hip, wrist or ankle."""
 
-    def part(name: str, parent: str, axis: str, at: Triple, mass: float, center: Triple, box: Triple) -> Part:
+    def part(name: str, parent: str, axis: str, at: Triple, mass: float, center: Triple, box: Triple) -> Bone:
         above = parent if parent in ("pelvis", "torso") else f"{side}_{parent}"
-        return Part(f"{side}_{name}", above, axis, at, mass, center, box)
+        return Bone(f"{side}_{name}", above, axis, at, mass, center, box)
 
     zero, knob = (0.0, 0.0, 0.0), (0.08, 0.08, 0.08)
     return [
@@ -69,16 +69,16 @@ def _limb(side: str, sign: float) -> list[Part]:
 
 
 PARTS = (
-    Part("waist_yaw", "pelvis", "z", (0.0, 0.0, 0.1), 0.8, (0.0, 0.0, 0.02), (0.15, 0.2, 0.08)),
-    Part("waist_roll", "waist_yaw", "x", (0.0, 0.0, 0.04), 0.8, (0.0, 0.0, 0.01), (0.15, 0.2, 0.08)),
-    Part("torso", "waist_roll", "y", (0.0, 0.0, 0.04), 18.0, (0.01, 0.0, 0.2), (0.2, 0.32, 0.42)),
-    Part("neck", "torso", "z", (0.0, 0.0, 0.45), 0.6, (0.0, 0.0, 0.03), (0.1, 0.1, 0.08)),
-    Part("head", "neck", "y", (0.0, 0.0, 0.06), 4.2, (0.02, 0.0, 0.1), (0.19, 0.15, 0.22)),
+    Bone("waist_yaw", "pelvis", "z", (0.0, 0.0, 0.1), 0.8, (0.0, 0.0, 0.02), (0.15, 0.2, 0.08)),
+    Bone("waist_roll", "waist_yaw", "x", (0.0, 0.0, 0.04), 0.8, (0.0, 0.0, 0.01), (0.15, 0.2, 0.08)),
+    Bone("torso", "waist_roll", "y", (0.0, 0.0, 0.04), 18.0, (0.01, 0.0, 0.2), (0.2, 0.32, 0.42)),
+    Bone("neck", "torso", "z", (0.0, 0.0, 0.45), 0.6, (0.0, 0.0, 0.03), (0.1, 0.1, 0.08)),
+    Bone("head", "neck", "y", (0.0, 0.0, 0.06), 4.2, (0.02, 0.0, 0.1), (0.19, 0.15, 0.22)),
     *_limb("left", 1.0),
     *_limb("right", -1.0),
 )
 """The 29 bodies that hinges carry, parents first."""
-PELVIS = Part("pelvis", "", "", (0.0, 0.0, 0.0), 9.0, (-0.01, 0.0, 0.03), (0.22, 0.3, 0.2))
+PELVIS = Bone("pelvis", "", "", (0.0, 0.0, 0.0), 9.0, (-0.01, 0.0, 0.03), (0.22, 0.3, 0.2))
 PARAMETERS = {"k": 8.0, "c": 0.03, "g": 9.81}
 INITIAL = {
     "pelvis_x": 0.0,

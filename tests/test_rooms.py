@@ -279,6 +279,15 @@ def length(node: ast.FunctionDef) -> int:
     return (node.end_lineno or 0) - node.lineno + 1 - lines
 
 
+def test_a_name_is_that_of_one_class() -> None:
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for file in files():
+        for node in tree(file).body if file.endswith(".py") else ():
+            if isinstance(node, ast.ClassDef):
+                found[node.name].append(file)
+    assert {name: homes for name, homes in found.items() if len(homes) > 1} == {}
+
+
 def test_functions_are_short() -> None:
     found = {
         f"{file}: {node.name}"

@@ -28,7 +28,7 @@ from ..symbols.symbols import (
 from . import bodies as mechanism, contacts, events
 from .contacts import Coulomb
 from .events import Event
-from .given_dynamics import Law
+from .given_dynamics import GivenLaw
 
 Expression = Any
 
@@ -47,7 +47,7 @@ class Declaration:
     own_kinetic: Expression
     own_potential: Expression
     own_forces: Mapping[sp.Symbol, Expression]
-    law: Law | None
+    law: GivenLaw | None
     bodies: tuple[Body, ...]
     interactions: tuple[Interaction, ...]
     constraints: tuple[Expression, ...]

@@ -25,7 +25,7 @@ from ..symbols.symbols import (
 )
 from . import bodies as mechanism, checks, contacts, events
 from .declaration import Declaration, Expression
-from .given_dynamics import KinematicsAlone, Law
+from .given_dynamics import GivenLaw, KinematicsAlone
 
 
 def declare(given: SimpleNamespace) -> Declaration:
@@ -35,7 +35,7 @@ def declare(given: SimpleNamespace) -> Declaration:
     """
     bodies, interactions = mechanism.checked(given.bodies, given.interactions)
     rows = _kinematics(given.kinematics, given.coordinates, bodies)
-    law: Law | None = given.law
+    law: GivenLaw | None = given.law
     kinetic = given.kinetic
     if rows and law is None and not any(e.atoms(Velocity) for e in rows.values()):
         _check_alone(given)

@@ -25,7 +25,7 @@ Rows = list[list[Node]]
 
 
 @dataclass(frozen=True, eq=False)
-class Law(ABC):
+class GivenLaw(ABC):
     """M d eta/dt = f for the velocities eta, which need not all occur in the kinematics.
 
     `rates` are those of the inputs in what the equations differentiate, such as f_dot of f.
@@ -82,7 +82,7 @@ class Law(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class KinematicsAlone(Law):
+class KinematicsAlone(GivenLaw):
     """No law is needed: inputs, not velocities with inertia, move the coordinates, dx/dt = xi_0(t, x, u)."""
 
     velocities: tuple[sp.Symbol, ...] = ()
@@ -106,7 +106,7 @@ class KinematicsAlone(Law):
 
 
 @dataclass(frozen=True, eq=False)
-class Matrices(Law):
+class Matrices(GivenLaw):
     """M and f as they were given; M by rows, not assumed to be symmetric."""
 
     mass: tuple[tuple[Expression, ...], ...]
@@ -128,7 +128,7 @@ class Matrices(Law):
 
 
 @dataclass(frozen=True, eq=False)
-class Lagrangian(Law):
+class Lagrangian(GivenLaw):
     """d/dt dL/d eta - dL/dx = Q in coordinates and their rates, for L(t, x, eta, inputs).
 
     Coordinates that have no velocity, which come last, have first-order equations of their own.
@@ -154,7 +154,7 @@ class Lagrangian(Law):
 
 
 @dataclass(frozen=True)
-class Motion:
+class GivenMotion:
     """A vector of a motion, linear in the velocities, in axes that may turn: v, and the angular velocity of the axes.
 
     As the motion of a body it has a `tensor`: tensor @ v is the momentum, or the angular momentum about the mass
@@ -169,19 +169,19 @@ class Motion:
 
 
 @dataclass(frozen=True)
-class Load:
+class GivenLoad:
     """A force or a couple: the motion of the point or frame on which it acts, and its components in the same axes.
 
     `name` says in messages what it is.
     """
 
     name: str
-    motion: Motion
+    motion: GivenMotion
     components: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Kane(Law):
+class Kane(GivenLaw):
     """Kane's equations: the d/dt of every momentum is dotted with its partial velocity, and every load with its own.
 
     sum over bodies of dv/d eta_r . d(m v)/dt + dw/d eta_r . d(I w)/dt = sum over loads of dv/d eta_r . R.
@@ -192,8 +192,8 @@ class Kane(Law):
     Source: T. R. Kane, D. A. Levinson, Dynamics (1985), section 6.1.
     """
 
-    motions: tuple[Motion, ...]
-    loads: tuple[Load, ...] = ()
+    motions: tuple[GivenMotion, ...]
+    loads: tuple[GivenLoad, ...] = ()
 
     def expressions(self) -> dict[str, Sequence[Expression]]:
         found: dict[str, Sequence[Expression]] = {}

@@ -22,7 +22,7 @@ from ..graph.graph import Graph, Node
 from ..graph.linear import LDL
 from ..graph.vectors import Matrix, Vector, cross, minus, plus, product, times, transpose, zero
 from ..mechanics.bodies import Body
-from .tree import Link, Tree
+from .tree import Tree, TreeLink
 
 Screw = tuple[Vector, Vector]
 """An angular and a linear vector: (alpha, a) of a body, or a (couple, force)."""
@@ -140,7 +140,7 @@ class Articulated:
         """The pivots of the joints' inertias, with their limits."""
         return [pair for joint in self.joints.values() for pair in joint.factors.checks()]
 
-    def _forward(self, i: int, link: Link) -> None:
+    def _forward(self, i: int, link: TreeLink) -> None:
         """omega, c and p of a link."""
         g = self.graph
         space = link.parent < 0
@@ -160,7 +160,7 @@ class Articulated:
         pose = (*(n for row in link.rotation for n in row), *link.arm)
         self._outward[i] = (*pose, *omega, *_flat(self.bias[i]), *_flat(self.load[i]))
 
-    def _inward(self, i: int, link: Link) -> None:
+    def _inward(self, i: int, link: TreeLink) -> None:
         """S, U, D, K and I^a of a joint, and I^A of the parent."""
         g, inertia = self.graph, self.inertia[i]
         back = transpose(link.rotation)
@@ -235,7 +235,7 @@ class Articulated:
         return added(self.graph, self.inertia[i].times(self.graph, motion[i]), load[i])
 
 
-def _there_and_back(links: Sequence[Link]) -> list[tuple[int, bool]]:
+def _there_and_back(links: Sequence[TreeLink]) -> list[tuple[int, bool]]:
     """The links branch by branch, each twice: before what it carries and, True, after that.
 
     So what a cell passes on is read soon, while it is in the first cache.
@@ -256,7 +256,7 @@ def _flat(screw: Screw) -> tuple[Node, ...]:
     return *screw[0], *screw[1]
 
 
-def _of_body(g: Graph, link: Link) -> Inertia:
+def _of_body(g: Graph, link: TreeLink) -> Inertia:
     """[[I, m l x], [-m l x, m]] about the origin."""
     x, y, z = link.moment
     mixed = (g.zero, g.neg(z), y), (z, g.zero, g.neg(x)), (g.neg(y), x, g.zero)

@@ -20,7 +20,7 @@ from ..graph.differentiate import forward
 from ..graph.evaluate import evaluate_many, evaluate_with_scale, exponentials, shrinking
 from ..graph.graph import Graph, Node
 from ..graph.linear import solve_definite
-from ..identities.branches import Branch, branches
+from ..identities.branches import CaseBranch, branches
 from ..identities.identities import FAILURES, anywhere
 from ..identities.roots import reversed_roots, touches_zero
 from ..system.continuity import jump
@@ -252,7 +252,7 @@ class Examination:
         """A row of derivatives at every point at which they are defined: as they are, then on each branch."""
         g = self.graph
         yield _finite(along(g, self.slopes, self.needed, self.unknown, points)[0])
-        for branch in branches(g, self.roots) or [Branch((), self.roots)]:
+        for branch in branches(g, self.roots) or [CaseBranch((), self.roots)]:
             yield _finite(self._along(*self._parts(branch.nodes), points)[0])
 
     def is_continuous(self, node: Node) -> bool:

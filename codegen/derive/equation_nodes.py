@@ -13,7 +13,7 @@ from ..graph.evaluate import evaluate
 from ..graph.graph import Graph, Node
 from ..graph.linear import entry
 from ..graph.to_sympy import shown
-from ..symbols.symbols import Mode, Multiplier, Velocity
+from ..symbols.symbols import ModeSymbol, Multiplier, Velocity
 from ..symbols.values import naming
 from ..system.checked_system import CheckedSystem
 from ..system.points import good_points
@@ -216,7 +216,7 @@ def friction_symbols(system: CheckedSystem) -> dict[str, sp.Symbol]:
     """The symbols of modes, friction forces and multipliers, by name."""
     if not system.contacts:
         return {}
-    found: dict[str, sp.Symbol] = {n: Mode(n, real=True) for n in mode_names(system)}
+    found: dict[str, sp.Symbol] = {n: ModeSymbol(n, real=True) for n in mode_names(system)}
     found |= {n: Velocity(n, real=True) for n in (f"friction_{c.name}" for c in system.contacts)}
     count = range(1, len(system.constraints) + 1)
     return found | {n: Multiplier(n, real=True) for n in (f"lambda_{s}" for s in count)}

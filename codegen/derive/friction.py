@@ -203,7 +203,7 @@ def _size(eqs: EquationNodes, node: Node) -> Node:
 
 
 @dataclass(frozen=True)
-class Rows:
+class FrictionRows:
     """The rows C theta' + D r = e for the unknowns r = (lambda, T); the first `first` rows are those of constraints."""
 
     left: list[list[Node]]
@@ -219,7 +219,7 @@ class Rows:
         ]
 
 
-def friction_rows(g: Graph, friction: Friction) -> Rows:
+def friction_rows(g: Graph, friction: Friction) -> FrictionRows:
     """The rows of the constraints, then those of the contacts; see the module docstring."""
     m, n = len(friction.rows), len(friction.contacts)
     own = [[g.zero] * (m + n) for _ in range(m + n)]
@@ -234,7 +234,7 @@ def friction_rows(g: Graph, friction: Friction) -> Rows:
         own[m + i][m + i] = slipping
         left.append([g.mul(sticking, w) for w in c.row])
         right.append(g.neg(g.add(g.mul(c.mode, limit), g.mul(sticking, c.bias))))
-    return Rows(left, own, right, m)
+    return FrictionRows(left, own, right, m)
 
 
 def _limit(g: Graph, friction: Friction, c: Contact) -> tuple[Node, list[Node]]:

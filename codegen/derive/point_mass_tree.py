@@ -31,7 +31,7 @@ class Polar:
 
 
 @dataclass(frozen=True)
-class Link:
+class PointMassLink:
     """One mass: the index of the mass that its own hangs on (-1 for the fixed point), m, and the arm between them.
 
     `size` is the square of the arm's length, and `polar` the arm by its angle, if it turns by one. The link's
@@ -47,7 +47,7 @@ class Link:
     rest: Node
 
 
-def point_tree(eqs: EquationNodes) -> tuple[Link, ...]:
+def point_tree(eqs: EquationNodes) -> tuple[PointMassLink, ...]:
     """The mass that each velocity moves first, in the order of the velocities; empty if T is not of this kind.
 
     The velocities have to be the coordinate rates, without constraints, and the masses positive by declaration.
@@ -73,7 +73,7 @@ def point_tree(eqs: EquationNodes) -> tuple[Link, ...]:
         constant, rest = _along(g, g.sub(force, slope), arm, varying)
         polar = _polar(g, arm, varying)
         size = g.dot(arm, arm) if polar is None else g.mul(polar.lengths[0], polar.lengths[0])
-        links.append(Link(parent, mass, arm, size, polar, constant, rest))
+        links.append(PointMassLink(parent, mass, arm, size, polar, constant, rest))
     return tuple(links)
 
 

@@ -25,7 +25,7 @@ from .structure import structure_functions
 
 
 @dataclass(frozen=True)
-class Link:
+class TreeLink:
     """A body and its joint, in nodes; R and d place it relative to its parent, or to space.
 
     Attributes
@@ -68,7 +68,7 @@ class Tree:
     inertias : the lower triangle of the matrix of T's own part and of the rotors by pairs of velocities of one joint.
     """
 
-    links: tuple[Link, ...]
+    links: tuple[TreeLink, ...]
     gravity: Vector
     wrenches: Mapping[int, tuple[Vector, Vector]]
     forces: tuple[Node, ...]
@@ -99,7 +99,7 @@ def _parents_first(bodies: Sequence[Body]) -> list[Body]:
     return list(found)
 
 
-def _link(g: Graph, flow: Flow, system: CheckedSystem, body: Body, place: Mapping[Body, int]) -> Link:
+def _link(g: Graph, flow: Flow, system: CheckedSystem, body: Body, place: Mapping[Body, int]) -> TreeLink:
     pose, above = flow.pose(body), body.parent
     spin, slide = flow.spin(body), flow.rate(pose.anchor)
     eta = system.nodes.eta
@@ -117,7 +117,7 @@ def _link(g: Graph, flow: Flow, system: CheckedSystem, body: Body, place: Mappin
         )
         for i, row in enumerate(pose.inertia)
     )
-    return Link(
+    return TreeLink(
         body,
         -1 if above is None else place[above],
         pose.rotation,
@@ -135,7 +135,7 @@ def _link(g: Graph, flow: Flow, system: CheckedSystem, body: Body, place: Mappin
     )
 
 
-def _check(system: CheckedSystem, links: Sequence[Link]) -> None:
+def _check(system: CheckedSystem, links: Sequence[TreeLink]) -> None:
     moved: dict[int, list[str]] = {a: [] for a in range(len(system.velocities))}
     for link in links:
         for a in link.velocities:
@@ -152,7 +152,7 @@ def _check(system: CheckedSystem, links: Sequence[Link]) -> None:
 
 
 def _loads(
-    g: Graph, flow: Flow, system: CheckedSystem, links: Sequence[Link]
+    g: Graph, flow: Flow, system: CheckedSystem, links: Sequence[TreeLink]
 ) -> tuple[Vector, dict[int, tuple[Vector, Vector]]]:
     """The uniform gravity, and all other interactions as wrenches about the origins."""
     virtual, bodies = Twists(flow), system.bodies
@@ -174,7 +174,7 @@ def _loads(
 
 
 def _generalised(
-    g: Graph, flow: Flow, system: CheckedSystem, links: Sequence[Link]
+    g: Graph, flow: Flow, system: CheckedSystem, links: Sequence[TreeLink]
 ) -> tuple[tuple[Node, ...], dict[tuple[int, int], Node]]:
     """The generalised forces of the system's own V, Q and T, and the inertias of T by pairs of velocities.
 

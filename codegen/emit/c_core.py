@@ -9,7 +9,7 @@ from ..plan.plan import Program
 from .c_loops import loop_texts
 from .c_tables import members, tables
 from .c_text import ARGUMENTS, banner, c_string, definition, function, passed, prototype, taken, wrapped
-from .function_bodies import Body, Function, body, helpers
+from .function_bodies import CBody, CFunction, body, helpers
 from .method_headers import own_methods
 from .node_text import C
 from .render import provenance, render
@@ -69,7 +69,7 @@ def model_macros(program: Program) -> dict[str, str]:
     }
 
 
-def kernel_text(program: Program, kernel: str, text: Body, *, static: bool = False) -> str:
+def kernel_text(program: Program, kernel: str, text: CBody, *, static: bool = False) -> str:
     """The C functions of one kernel: the hoisted part and the pieces it was split into, then the kernel itself."""
     name, plan = program.name, program.schedule(kernel)
     hoist, takes = plan.hoist, program.kernels[kernel].takes
@@ -84,7 +84,7 @@ def kernel_text(program: Program, kernel: str, text: Body, *, static: bool = Fal
         lines += function(wrapped(f"static int {name}_hoist(", arguments), piece.lines)
     if plan.rolled is not None:
         parts, calls, arrays = loop_texts(program.graph, f"{name}_{kernel}", program.clock, plan.rolled, C)
-        unused = _unused(program, own, Function((), frozenset(arrays), 0))
+        unused = _unused(program, own, CFunction((), frozenset(arrays), 0))
         lines += [*parts, *function(definition(program, head, own), unused, calls)]
     elif len(text.pieces) == 1:
         piece = text.pieces[0]
@@ -96,7 +96,7 @@ def kernel_text(program: Program, kernel: str, text: Body, *, static: bool = Fal
             part = f"{name}_{kernel}_{i + 1}("
             lines += function(definition(program, f"static int {part}", arguments), piece.lines)
             calls.append(f"if ((status = {part}{passed(program, arguments)})) != CG_OK) return status;")
-        everything = Function((), frozenset().union(*(p.arrays for p in text.pieces)), 0)
+        everything = CFunction((), frozenset().union(*(p.arrays for p in text.pieces)), 0)
         unused = _unused(program, own, everything)
         lines += function(definition(program, head, own), calls[:2], unused, calls[2:])
     if hoist is not None:
@@ -111,7 +111,7 @@ def kernel_text(program: Program, kernel: str, text: Body, *, static: bool = Fal
     return "\n".join(lines)
 
 
-def _unused(program: Program, arguments: Sequence[str], piece: Function) -> list[str]:
+def _unused(program: Program, arguments: Sequence[str], piece: CFunction) -> list[str]:
     return [f"(void){passed(program, [a])};" for a in arguments if a not in piece.arrays]
 
 

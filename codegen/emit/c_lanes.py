@@ -9,7 +9,7 @@ from ..plan.plan import Program
 from .c_core import model_macros
 from .c_loops import loop_texts
 from .c_text import banner, c_string, function, wrapped
-from .function_bodies import Body, Function, body, helpers
+from .function_bodies import CBody, CFunction, body, helpers
 from .method_headers import own_methods
 from .node_text import LANE_KERNEL, LANES
 from .render import provenance, render
@@ -63,7 +63,7 @@ def _watched(program: Program, kernels: tuple[str, ...]) -> str:
 
 
 def lane_kernel(
-    program: Program, kernel: str, text: Body, shared: frozenset[str] = LANE_KERNEL.shared
+    program: Program, kernel: str, text: CBody, shared: frozenset[str] = LANE_KERNEL.shared
 ) -> str:
     """The C functions of a kernel; each returns the mask of lanes in which nothing was singular.
 
@@ -74,7 +74,7 @@ def lane_kernel(
     own = ("t", "x", "p", *(("q",) if plan.hoist else ()), "u", *directions, "out", "work")
 
     def lane_function(
-        head: str, arrays: tuple[str, ...], written: tuple[str, ...], piece: Function, calls: bool = False
+        head: str, arrays: tuple[str, ...], written: tuple[str, ...], piece: CFunction, calls: bool = False
     ) -> list[str]:
         parameters = [
             f"{'' if a in written else 'const '}{'double' if a in shared else 'cg_real_t'} *restrict {_argument(a)}"
@@ -100,7 +100,7 @@ def lane_kernel(
         lines += lane_function(f"{program.name}_hoist_lanes", ("p", *directions, "q"), ("q",), piece)
     if plan.rolled is not None:
         parts, looped, needed = loop_texts(program.graph, name, program.clock, plan.rolled, LANES)
-        whole = Function(tuple(looped), frozenset(needed), 0)
+        whole = CFunction(tuple(looped), frozenset(needed), 0)
         return "\n".join([*lines, *parts, *lane_function(name, own, results, whole, True)])
     if len(text.pieces) == 1:
         return "\n".join([*lines, *lane_function(name, own, results, text.pieces[0])])
@@ -110,7 +110,7 @@ def lane_kernel(
         lines += lane_function(f"{name}_{i + 1}", arrays, results, piece)
         calls.append(f"cg_ok &= {name}_{i + 1}({', '.join(map(_argument, arrays))});")
     used = frozenset().union(*(piece.arrays for piece in text.pieces))
-    whole = Function(tuple(calls), used, 0)
+    whole = CFunction(tuple(calls), used, 0)
     return "\n".join([*lines, *lane_function(name, own, results, whole, True)])
 
 

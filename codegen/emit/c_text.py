@@ -11,7 +11,7 @@ from chaplygin.runtime.interface.description import arguments_of
 if TYPE_CHECKING:
     from ..lower.lowered import Lowered
     from ..plan.statements import Schedule
-    from .function_bodies import Body
+    from .function_bodies import CBody
 
 ARGUMENTS = {
     "event": "int32_t cg_event",
@@ -82,7 +82,7 @@ def indented(lines: Sequence[str]) -> list[str]:
     return result
 
 
-def banner(kernel: str, plan: Schedule, text: Body) -> str:
+def banner(kernel: str, plan: Schedule, text: CBody) -> str:
     """A comment with the operation counts of a kernel."""
     count = sum(piece.intermediates for piece in text.pieces)
     divisions = f" ({plan.divisions} division{'s' * (plan.divisions > 1)})" if plan.divisions else ""

@@ -47,7 +47,7 @@ Row = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Entry:
+class FmiEntry:
     """A variable of the description."""
 
     name: str
@@ -102,13 +102,13 @@ class Described:
         return "cg_time" if "time" in self.model.variables else "time"
 
 
-def entries(d: Described) -> list[Entry]:
+def entries(d: Described) -> list[FmiEntry]:
     """The variables, by value reference."""
-    model, found = d.model, list[Entry]()
+    model, found = d.model, list[FmiEntry]()
     real = {"2.0": "Real", "3.0": "Float64"}[d.version]
 
     def add(name: str, type: str, causality: str, variability: str, initial: str | None, **more: Any) -> None:
-        found.append(Entry(name, len(found), type, causality, variability, initial, **more))
+        found.append(FmiEntry(name, len(found), type, causality, variability, initial, **more))
 
     def rows(kernel: str, i: int) -> Row | None:
         table = d.dependencies.get(kernel)
@@ -182,7 +182,7 @@ def _limits(flags: int) -> tuple[str | None, str | None]:
     return "0.0" if flags & NOT_NEGATIVE else None, "0.0" if flags & NOT_POSITIVE else None
 
 
-def visible(d: Described) -> list[Entry]:
+def visible(d: Described) -> list[FmiEntry]:
     """The entries that are listed: in FMI 2.0 event indicators are not variables, and without Co-Simulation there are
     no options of its methods."""
     return [
@@ -345,7 +345,7 @@ def _v3(d: Described, token: str) -> list[str]:
     return [*lines, "  </ModelStructure>", "</fmiModelDescription>"]
 
 
-def _structure(d: Described, listed: Sequence[Entry]) -> Iterator[tuple[str, list[Entry], bool]]:
+def _structure(d: Described, listed: Sequence[FmiEntry]) -> Iterator[tuple[str, list[FmiEntry], bool]]:
     """The parts of ModelStructure: element, unknowns, and whether they are those of the initialization."""
     outputs = [e for e in listed if e.causality == "output"]
     derivatives = [e for e in listed if e.derivative_of is not None]
@@ -358,7 +358,7 @@ def _structure(d: Described, listed: Sequence[Entry]) -> Iterator[tuple[str, lis
     yield "EventIndicators", [e for e in listed if e.name.startswith("indicator(")], False
 
 
-def _depends(d: Described, e: Entry, place: Mapping[int, int], initial: bool) -> str:
+def _depends(d: Described, e: FmiEntry, place: Mapping[int, int], initial: bool) -> str:
     """The dependencies of an unknown on the time, the states and the inputs, and in the initialization on parameters.
 
     In the initialization all are simply "dependent".

@@ -39,7 +39,7 @@ def array_name(array: str) -> str:
 
 
 @dataclass(frozen=True)
-class Function:
+class CFunction:
     """The text of a C function body and the arrays it reads or writes."""
 
     lines: tuple[str, ...]
@@ -48,12 +48,12 @@ class Function:
 
 
 @dataclass(frozen=True)
-class Body:
+class CBody:
     """A kernel as one function, or as pieces called in order; `work` is the workspace size with what they pass on.
 
     A rolled kernel has no pieces: see `loops`."""
 
-    pieces: tuple[Function, ...]
+    pieces: tuple[CFunction, ...]
     work: int
 
 
@@ -68,17 +68,17 @@ def names_in(g: Graph, node: Node, names: Mapping[Node, str], top: bool = False)
             stack.extend(g.args[n])
 
 
-def template_text(g: Graph, plan: Schedule, dialect: Dialect) -> Function:
+def template_text(g: Graph, plan: Schedule, dialect: Dialect) -> CFunction:
     """The text of a template, in one piece."""
     statements = list(plan.statements)
     return _sections(g, plan, statements, set(_uses(g, statements, plan.names)), dialect)
 
 
-def body(program: Program, schedule: Schedule, dialect: Dialect = C) -> Body:
+def body(program: Program, schedule: Schedule, dialect: Dialect = C) -> CBody:
     """The text of one kernel without its hoisted part, which has no workspace and is not split."""
     g, options = program.graph, program.options
     if schedule.rolled is not None:
-        return Body((), schedule.work)
+        return CBody((), schedule.work)
     statements = list(schedule.statements)
     if len(statements) <= options.longest_function or schedule.kernel.name == "hoist":
         groups = [statements]
@@ -94,17 +94,17 @@ def body(program: Program, schedule: Schedule, dialect: Dialect = C) -> Body:
             if name in home and home[name] < i and name not in crossing:
                 crossing[name] = schedule.work + len(crossing)
     if len(groups) == 1 and not any(isinstance(s, FactorSolve) for s in statements):
-        return Body((_sections(g, schedule, statements, set(uses[0]), dialect),), schedule.work)
+        return CBody((_sections(g, schedule, statements, set(uses[0]), dialect),), schedule.work)
     pieces = tuple(
         _piece(g, schedule, group, i, uses[i], loads, home, crossing, dialect)
         for i, group in enumerate(groups)
     )
-    return Body(pieces, schedule.work + len(crossing))
+    return CBody(pieces, schedule.work + len(crossing))
 
 
 def _sections(
     g: Graph, schedule: Schedule, statements: list[Statement], used: set[str], dialect: Dialect
-) -> Function:
+) -> CFunction:
     """A short kernel in three sections: inputs, intermediates, outputs."""
     names = schedule.names
     loads = [s for s in statements if isinstance(s, Load) and s.name in used]
@@ -120,7 +120,7 @@ def _sections(
     lines += ["", "/* outputs */", *(_statement(g, s, names, dialect) for s in stores), ""]
     clock = {"t"} if "t" in used - {s.name for s in loads} else set()
     arrays = {s.array for s in loads} | {s.array for s in stores} | clock
-    return Function(tuple(lines[1:] if not lines[0] else lines), frozenset(arrays), count)
+    return CFunction(tuple(lines[1:] if not lines[0] else lines), frozenset(arrays), count)
 
 
 def _statement(g: Graph, s: Statement, names: Mapping[Node, str], dialect: Dialect) -> str:
@@ -196,7 +196,7 @@ def _piece(
     home: Mapping[str, int],
     crossing: Mapping[str, int],
     dialect: Dialect,
-) -> Function:
+) -> CFunction:
     names = schedule.names
     lines: list[str] = []
     arrays: set[str] = set()
@@ -227,4 +227,4 @@ def _piece(
                 arrays.add("work")
                 lines.append(f"cg_work[{crossing[name]}] = {name};")
     arrays |= {"t"} if "t" in used and "t" not in loads else set()
-    return Function(tuple(lines), frozenset(arrays), sum(len(assigned(s)) for s in group))
+    return CFunction(tuple(lines), frozenset(arrays), sum(len(assigned(s)) for s in group))

@@ -113,7 +113,7 @@ FORM = Form("whittaker", derive)
 
 
 @dataclass(frozen=True)
-class _Reduced:
+class _EnergyLevel:
     """The reduced Lagrangian along x_1, as a function of theta' = (1, ...)."""
 
     theta: tuple[Node, ...]
@@ -128,7 +128,7 @@ class _Reduced:
 
 def _reduced(
     g: Graph, system: CheckedSystem, first: int, branch: int, permission: Permission, primes: Sequence[Node]
-) -> _Reduced:
+) -> _EnergyLevel:
     """L0' with the ratios eta'_p as free variables, then L' on the permitted velocities."""
     theta, h, sign = (g.one, *primes), g.symbol("h"), g.const(branch)
     count = range(len(system.nodes.eta))
@@ -142,11 +142,11 @@ def _reduced(
     momenta = g.substitute(gradient(g, reduced, list(on)), on)
     momenta.insert(first, g.zero)
     lagrangian, tau = g.substitute([reduced, tau], on)
-    return _Reduced(theta, permitted, h, level, total, tau, lagrangian, momenta)
+    return _EnergyLevel(theta, permitted, h, level, total, tau, lagrangian, momenta)
 
 
 def _equations(
-    g: Graph, system: CheckedSystem, permission: Permission, reduced: _Reduced
+    g: Graph, system: CheckedSystem, permission: Permission, reduced: _EnergyLevel
 ) -> tuple[list[Node], list[list[Node]], list[Node]]:
     """dx/dx_1, and M and f of the equations for theta'."""
     theta, x = reduced.theta, system.nodes.fields.coordinates

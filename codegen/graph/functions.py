@@ -243,7 +243,7 @@ FUNCTIONS: dict[str, Function] = {row.name: row for row in _ROWS}
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedFunction:
     """An irrational constant."""
 
     symbolic: sp.Basic
@@ -252,4 +252,4 @@ class Named:
     """mpmath's constant: +precise is its value at the current precision."""
 
 
-NAMED = {"pi": Named(sp.pi, math.pi, mp.pi), "e": Named(sp.E, math.e, mp.e)}
+NAMED = {"pi": NamedFunction(sp.pi, math.pi, mp.pi), "e": NamedFunction(sp.E, math.e, mp.e)}

@@ -29,7 +29,7 @@ Condition = tuple[Node, int]
 
 
 @dataclass(frozen=True)
-class Branch:
+class CaseBranch:
     """Expressions on one branch: free of switches, and equal to the declared ones under `conditions`."""
 
     conditions: tuple[Condition, ...]
@@ -48,7 +48,7 @@ def is_branched(g: Graph, roots: Sequence[Node]) -> bool:
     return any(g.op[n] in SWITCHES for n in g.reachable(roots))
 
 
-def branches(g: Graph, roots: Sequence[Node], most: int = MOST_BRANCHES) -> list[Branch] | None:
+def branches(g: Graph, roots: Sequence[Node], most: int = MOST_BRANCHES) -> list[CaseBranch] | None:
     """Every combination of decisions on which the roots depend; None if there are more than `most`.
 
     Only necessary decisions are made, as in an evaluation: conditions within an arm that is not selected do not
@@ -57,8 +57,8 @@ def branches(g: Graph, roots: Sequence[Node], most: int = MOST_BRANCHES) -> list
     """
     branched = _branched(g, roots)
     if not branched:
-        return [Branch((), tuple(roots))]
-    found: list[Branch] = []
+        return [CaseBranch((), tuple(roots))]
+    found: list[CaseBranch] = []
     open_ones: list[tuple[dict[Node, int], dict[Node, Node]]] = [({}, {})]
     while open_ones:
         decided, new = open_ones.pop()
@@ -71,18 +71,18 @@ def branches(g: Graph, roots: Sequence[Node], most: int = MOST_BRANCHES) -> list
             continue
         except ZeroDivisionError:  # the expression is undefined everywhere on this branch
             continue
-        found.append(Branch(tuple(decided.items()), tuple(nodes)))
+        found.append(CaseBranch(tuple(decided.items()), tuple(nodes)))
     return found
 
 
-def branch_at(g: Graph, roots: Sequence[Node], point: Mapping[str, float]) -> Branch:
+def branch_at(g: Graph, roots: Sequence[Node], point: Mapping[str, float]) -> CaseBranch:
     """The branch that contains a point; raises the errors of `evaluate`."""
     branched = _branched(g, roots)
     decided: dict[Node, int] = {}
     new: dict[Node, Node] = {}
     while True:
         try:
-            return Branch(tuple(decided.items()), tuple(_decide(g, roots, decided, branched, new)))
+            return CaseBranch(tuple(decided.items()), tuple(_decide(g, roots, decided, branched, new)))
         except _Undecided as question:
             decided[question.switch] = 1 if evaluate(g, [question.switch], point)[0] > 0 else -1
 

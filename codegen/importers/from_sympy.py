@@ -12,7 +12,7 @@ from sympy.physics.mechanics import dynamicsymbols
 from chaplygin.errors import warn_caller
 
 from ..declare.events import Event
-from ..declare.given_dynamics import Kane, Lagrangian, Law, Matrices
+from ..declare.given_dynamics import GivenLaw, Kane, Lagrangian, Matrices
 from ..graph.differentiate import partials
 from ..graph.evaluate import evaluate
 from ..graph.from_sympy import Lowering, UnsupportedExpression
@@ -78,7 +78,7 @@ class _Model:
         if given.given is not None:
             mass, force = given.given
             rows = [names.listed("M", mass[i, :]) for i in range(mass.rows)]
-            self.law: Law = Matrices(speeds, tuple(rows), names.listed("f", force))
+            self.law: GivenLaw = Matrices(speeds, tuple(rows), names.listed("f", force))
         elif given.lagrangian is not None:
             self.lagrangian = names("the Lagrangian", given.lagrangian)
             self._check_lagrangian()

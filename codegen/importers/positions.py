@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..declare.given_dynamics import Kane, Motion
+from ..declare.given_dynamics import GivenMotion, Kane
 from ..graph.differentiate import forward, partials
 from ..graph.evaluate import evaluate
 from ..graph.graph import Graph, Node
@@ -86,7 +86,7 @@ class _Roots:
         )
 
 
-def _integrable(motion: Motion, own: Any, slopes: Any, structure: Any) -> bool:
+def _integrable(motion: GivenMotion, own: Any, slopes: Any, structure: Any) -> bool:
     """The condition on v or w; `own` has v_b and the angular velocities of the axes, `slopes` their derivatives."""
     v, axes = own
     along = slopes[:, 0] + np.cross(axes[:, None, :], v[None, :, :])  # D_a v_b
@@ -97,7 +97,7 @@ def _integrable(motion: Motion, own: Any, slopes: Any, structure: Any) -> bool:
     return bool(np.abs(left).max() <= _EXACT * size)
 
 
-def _unchanging(motion: Motion, own: Any, tensor: Any, slopes: Any) -> bool:
+def _unchanging(motion: GivenMotion, own: Any, tensor: Any, slopes: Any) -> bool:
     """The condition on a mass or an inertia in axes that turn with respect to the body."""
     v, axes = own
     relative = axes - v if motion.spin else np.zeros_like(v)

@@ -28,7 +28,7 @@ from ..system.checked_system import CheckedSystem
 from ..system.points import sample
 from ..system.regularity import mass_at
 from .urdf_file import UrdfFile
-from .urdf_motions import HINGES, Motion, motions
+from .urdf_motions import HINGES, UrdfMotion, motions
 from .urdf_rotors import rotors
 
 _POSES = 4
@@ -262,7 +262,7 @@ class _Robot:
         self.poses[name] = found, sp.zeros(3, 1), sp.eye(3)
         return found
 
-    def _value(self, motion: Motion) -> Any:
+    def _value(self, motion: UrdfMotion) -> Any:
         """The angle or travel of a joint that has no coordinate of its own."""
         if motion.leader is None:
             return motion.offset

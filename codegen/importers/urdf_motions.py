@@ -18,7 +18,7 @@ _KINDS = (*HINGES, *SLIDES, "planar", "floating", "fixed")
 
 
 @dataclass(frozen=True)
-class Motion:
+class UrdfMotion:
     """The angle or travel of a joint is factor q + offset, with the coordinate q of `leader`; without a leader, offset.
 
     A joint with coordinates of its own is its own leader.
@@ -29,7 +29,7 @@ class Motion:
     offset: Any = 0
 
 
-def motions(file: UrdfFile, heavy: Iterable[str]) -> tuple[Mapping[str, Motion], list[str]]:
+def motions(file: UrdfFile, heavy: Iterable[str]) -> tuple[Mapping[str, UrdfMotion], list[str]]:
     """The motions of all joints, and the joints that are fixed because nothing in `heavy` moves with their coordinate.
 
     Such a coordinate has no equation of motion. Joints are fixed where it is zero.
@@ -42,24 +42,24 @@ def motions(file: UrdfFile, heavy: Iterable[str]) -> tuple[Mapping[str, Motion],
             laden.add(file.end(file.above[link], "parent"))
     still = [name for name, motion in found.items() if motion.leader == name and name not in moved]
     return {
-        name: Motion(None, 0, motion.offset) if motion.leader in still else motion
+        name: UrdfMotion(None, 0, motion.offset) if motion.leader in still else motion
         for name, motion in found.items()
     }, still
 
 
-def _motion(file: UrdfFile, name: str) -> Motion:
+def _motion(file: UrdfFile, name: str) -> UrdfMotion:
     """The motion of a joint, through all joints that it mimics one by way of another."""
     way, factor, offset = [name], sp.S.One, sp.S.Zero
     while (kind := _kind(file, at := way[-1])) != "fixed":
         mimic, where = file.joints[at].find("mimic"), f"joint {at!r}"
         if mimic is None and at == name:
-            return Motion(name)
+            return UrdfMotion(name)
         if kind not in HINGES + SLIDES:
             raise DeclarationError(
                 f"{file.where}: {where} is {kind}; joints that mimic or are mimicked have one coordinate"
             )
         if mimic is None:
-            return Motion(at if factor else None, factor, offset)
+            return UrdfMotion(at if factor else None, factor, offset)
         leader = file.text(where, mimic, "joint", "mimic")
         if leader not in file.joints:
             raise DeclarationError(
@@ -74,7 +74,7 @@ def _motion(file: UrdfFile, name: str) -> Motion:
         )
         offset, factor = offset + factor * plus, factor * times
         way.append(leader)
-    return Motion(None, 0, offset)
+    return UrdfMotion(None, 0, offset)
 
 
 def _kind(file: UrdfFile, name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import sympy as sp
 from sympy.physics.mechanics import Particle, Point, ReferenceFrame, RigidBody, Vector
 
-from ..declare.given_dynamics import Load, Motion
+from ..declare.given_dynamics import GivenLoad, GivenMotion
 from ..symbols.symbols import DeclarationError
 from .names import Names
 
@@ -43,7 +43,7 @@ class Motions:
         self.names, self.inertial = names, inertial
         self._turning: dict[Any, tuple[Any, ...]] = {}
 
-    def of_bodies(self, bodies: Sequence[Any]) -> list[Motion]:
+    def of_bodies(self, bodies: Sequence[Any]) -> list[GivenMotion]:
         """Those of bodies with their inertia, one of a particle, two of a rigid body, without those at rest."""
         for body in bodies:
             if not isinstance(body, (Particle, RigidBody)):
@@ -55,12 +55,12 @@ class Motions:
         found = [m for label, body in zip(labels, bodies, strict=True) for m in self._of_body(label, body)]
         return [m for m in found if any(e != 0 for e in m.vector)]
 
-    def _of_body(self, label: str, body: Any) -> list[Motion]:
+    def _of_body(self, label: str, body: Any) -> list[GivenMotion]:
         mass = self.names(f"mass of {label}", body.mass)
         found = [self._translation(label, body, sp.diag(mass, mass, mass))]
         return [*found, self._rotation(label, body)] if isinstance(body, RigidBody) else found
 
-    def of_load(self, given: Any) -> Load:
+    def of_load(self, given: Any) -> GivenLoad:
         """The motion of the point or frame on which a load acts, and the load in the same axes."""
         place, load = given if isinstance(given, (tuple, list)) and len(given) == 2 else (None, None)
         if not isinstance(place, (Point, ReferenceFrame)) or not (load == 0 or isinstance(load, Vector)):
@@ -77,10 +77,10 @@ class Motions:
             ) from None
         frame = hub(vector, self.inertial)
         name = f"{'angular velocity' if turns else 'velocity'} of {place}"
-        motion = Motion(name, self.names.listed(name, components(vector, frame)))
-        return Load(where, motion, self.names.listed(where, components(load, frame)))
+        motion = GivenMotion(name, self.names.listed(name, components(vector, frame)))
+        return GivenLoad(where, motion, self.names.listed(where, components(load, frame)))
 
-    def _translation(self, label: str, body: Any, tensor: Any) -> Motion:
+    def _translation(self, label: str, body: Any, tensor: Any) -> GivenMotion:
         name = f"velocity of {label}"
         try:
             vector = body.masscenter.vel(self.inertial)
@@ -88,7 +88,7 @@ class Motions:
             raise DeclarationError(f"from_sympy: the {name} is not known: {str(error).strip()}") from None
         return self._motion(name, vector, hub(vector, self.inertial), tensor)
 
-    def _rotation(self, label: str, body: Any) -> Motion:
+    def _rotation(self, label: str, body: Any) -> GivenMotion:
         name, inertia = f"angular velocity of {label}", body.central_inertia
         frames = {v.args[0][1] for _, *pair in (inertia.args if inertia != 0 else ()) for v in pair}
         frame = frames.pop() if len(frames) == 1 else body.frame  # its own axes keep an inertia constant
@@ -100,10 +100,10 @@ class Motions:
             raise DeclarationError(f"from_sympy: the {name} is not known: {str(error).strip()}") from None
         return self._motion(name, vector, frame, tensor, spin=True)
 
-    def _motion(self, name: str, vector: Vector, frame: Any, tensor: Any, spin: bool = False) -> Motion:
+    def _motion(self, name: str, vector: Vector, frame: Any, tensor: Any, spin: bool = False) -> GivenMotion:
         rows = tuple(tuple(tensor[i, j] for j in range(3)) for i in range(3))
         found = self.names.listed(name, components(vector, frame))
-        return Motion(name, found, self._axes(frame), rows, spin)
+        return GivenMotion(name, found, self._axes(frame), rows, spin)
 
     def _axes(self, frame: Any) -> tuple[Any, ...]:
         if frame not in self._turning:
@@ -113,7 +113,7 @@ class Motions:
         return self._turning[frame]
 
 
-def kinetic_energy(motions: Sequence[Motion]) -> Any:
+def kinetic_energy(motions: Sequence[GivenMotion]) -> Any:
     """T as half the sum of v . (tensor v), by components."""
     total = []
     for m in motions:
@@ -124,7 +124,7 @@ def kinetic_energy(motions: Sequence[Motion]) -> Any:
 
 
 def generalised_forces(
-    loads: Sequence[Load],
+    loads: Sequence[GivenLoad],
     velocities: Sequence[sp.Symbol],
     rates: Mapping[sp.Symbol, Any],
 ) -> dict[sp.Symbol, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..derive.friction import Rows, slip_accelerations
+from ..derive.friction import FrictionRows, slip_accelerations
 from ..derive.resets import resets as states_after
 from ..graph.linear import eliminate
 from .dynamics import Dynamics
@@ -69,7 +69,7 @@ def project(d: Dynamics) -> Iterator[Kernel]:
         own[m + i][m + i] = g.mul(c.mode, c.mode)
     right = [g.zero] * m
     right += [g.neg(g.mul(s, c.slip)) for s, c in zip(sticking, friction.contacts, strict=True)]
-    coupling = Coupling.of(g, friction, Rows(left, own, right, m), across)
+    coupling = Coupling.of(g, friction, FrictionRows(left, own, right, m), across)
     unknown, _ = eliminate(g, coupling.matrix, right, coupling.scales, count, guarded=True)
     moved = coupling.add(g, eqs.velocity_nodes, unknown)
     for c in friction.contacts:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from ..derive.point_mass_tree import Link, Vector
+from ..derive.point_mass_tree import PointMassLink, Vector
 from ..graph.differentiate import forward
 from ..graph.graph import Graph, Node
 from ..graph.linear import LDL
@@ -34,7 +34,7 @@ class Tensions:
     factors : the matrix in that order, factored.
     """
 
-    def __init__(self, g: Graph, links: Sequence[Link], between: bool = False) -> None:
+    def __init__(self, g: Graph, links: Sequence[PointMassLink], between: bool = False) -> None:
         self.graph, self.links, self.between = g, links, between
         self.normals: list[Vector] = [(g.neg(link.arm[1]), link.arm[0]) for link in links]
         self.couplings = self._couplings()
@@ -183,7 +183,7 @@ class Tensions:
 
 
 def shortest(
-    g: Graph, links: Sequence[Link], flow: dict[Node, Node], eta: Sequence[Node]
+    g: Graph, links: Sequence[PointMassLink], flow: dict[Node, Node], eta: Sequence[Node]
 ) -> tuple[Tensions, list[Node]]:
     """The tensions with the fewer angles of which sines are needed, and the accelerations."""
     both = [

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..derive.equation_nodes import Friction
-from ..derive.friction import Rows
+from ..derive.friction import FrictionRows
 from ..graph.differentiate import forward
 from ..graph.graph import Graph, Node
 from ..graph.linear import (
@@ -132,7 +132,7 @@ class Coupling:
     `across` are the columns of M^-1 B, `matrix` is C M^-1 B + D, `scales` are the magnitudes of its diagonal entries.
     """
 
-    rows: Rows
+    rows: FrictionRows
     across: list[list[Node]]
     matrix: list[list[Node]]
     scales: list[Node]
@@ -140,7 +140,7 @@ class Coupling:
     rank: int
 
     @classmethod
-    def of(cls, g: Graph, friction: Friction, rows: Rows, across: list[list[Node]]) -> Coupling:
+    def of(cls, g: Graph, friction: Friction, rows: FrictionRows, across: list[list[Node]]) -> Coupling:
         product = schur_complement(g, rows.left, across)
         matrix = [
             [g.add(a, d) for a, d in zip(row, own, strict=True)]

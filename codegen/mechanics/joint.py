@@ -168,7 +168,7 @@ def _spelled(joint: Joint) -> Joint:
     return cast(Joint, checked)
 
 
-class _Motion:
+class _JointMotion:
     """How a joint moves: the link's attitude and origin in the joint's frame, and the kinematics of its coordinates."""
 
     def __init__(self, name: Any, joint: str | None) -> None:
@@ -242,7 +242,7 @@ def revolute(parent: Body | None, axis: Axis, *, name: str, joint: str | None = 
     >>> revolute(None, "z", name="arm", mass=1).kinematics
     {arm: arm_dot}
     """
-    motion = _Motion(name, joint)
+    motion = _JointMotion(name, joint)
     motion.turn("", _direction(name, "axis", axis))
     return _link(parent, name, motion, **link)
 
@@ -254,7 +254,7 @@ def prismatic(parent: Body | None, axis: Axis, *, name: str, joint: str | None =
     >>> prismatic(None, (0, 0, 2), name="lift", mass=1).center.T
     Matrix([[0, 0, lift]])
     """
-    motion = _Motion(name, joint)
+    motion = _JointMotion(name, joint)
     motion.slide("", _direction(name, "axis", axis))
     return _link(parent, name, motion, **link)
 
@@ -270,7 +270,7 @@ def helical(
     >>> helical(None, "x", pitch=2, name="nut", mass=1).center.T
     Matrix([[2*nut, 0, 0]])
     """
-    motion, along = _Motion(name, joint), _direction(name, "axis", axis)
+    motion, along = _JointMotion(name, joint), _direction(name, "axis", axis)
     motion.shift = scalar(_where(name), "pitch", pitch) * motion.turn("", along) * along
     return _link(parent, name, motion, **link)
 
@@ -282,7 +282,7 @@ def cylindrical(parent: Body | None, axis: Axis, *, name: str, joint: str | None
     >>> cylindrical(None, "x", name="rod", mass=1).coordinates
     (rod_shift, rod_angle)
     """
-    motion, along = _Motion(name, joint), _direction(name, "axis", axis)
+    motion, along = _JointMotion(name, joint), _direction(name, "axis", axis)
     motion.slide("_shift", along)
     motion.turn("_angle", along)
     return _link(parent, name, motion, **link)
@@ -299,7 +299,7 @@ def universal(
     >>> universal(None, "x", "y", name="cardan", mass=1).velocities
     (cardan_1_dot, cardan_2_dot)
     """
-    motion = _Motion(name, joint)
+    motion = _JointMotion(name, joint)
     one, two = _direction(name, "first", first), _direction(name, "second", second)
     if one.cross(two).applyfunc(sp.simplify).is_zero_matrix:
         raise DeclarationError(f"{_where(name)}: first and second are parallel; give two different axes")
@@ -326,7 +326,7 @@ def ball(
     >>> ball(None, name="hip", mass=1).velocities
     (hip_wx, hip_wy, hip_wz)
     """
-    motion = _Motion(name, joint)
+    motion = _JointMotion(name, joint)
     if angles is None:
         motion.attitude()
         return _link(parent, name, motion, **link)
@@ -357,7 +357,7 @@ def planar(
     upright = _direction(name, "normal", normal)
     if upright.free_symbols:
         raise DeclarationError(f'{_where(name)}: normal is {short(normal)}; give "x", "y", "z" or numbers')
-    motion = _Motion(name, joint)
+    motion = _JointMotion(name, joint)
     following = (max(range(3), key=lambda i: abs(upright[i])) + 1) % 3
     along = sp.Matrix([int(i == following) for i in range(3)]) - upright[following] * upright
     along /= along.norm()
@@ -378,7 +378,7 @@ def free(parent: Body | None = None, *, name: str, joint: str | None = None, **l
     >>> free(name="satellite", mass=1).velocities[:3]
     (satellite_vx, satellite_vy, satellite_vz)
     """
-    motion = _Motion(name, joint)
+    motion = _JointMotion(name, joint)
     x = coordinates(motion.named("xyz"))
     v = velocities(motion.named(("vx", "vy", "vz")))
     motion.add(dict.fromkeys(x, 0), v, _LENGTH)
@@ -395,13 +395,13 @@ def fixed(parent: Body | None, *, name: str, joint: str | None = None, **link: A
     >>> fixed(None, name="stand", at=(0, 0, 1)).coordinates
     ()
     """
-    return _link(parent, name, _Motion(name, joint), **link)
+    return _link(parent, name, _JointMotion(name, joint), **link)
 
 
 def _link(
     parent: Body | None,
     name: str,
-    motion: _Motion,
+    motion: _JointMotion,
     *,
     at: Sequence[Expression] = (0, 0, 0),
     turned: Any = None,

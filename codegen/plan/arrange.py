@@ -33,7 +33,7 @@ def arranged(
 ) -> Kernel:
     """The kernel with the same values in fewer operations; the kernel itself if no arrangement has fewer."""
     try:
-        expansion, arrangement, values = _Search(g, kernel, budget, options).best()
+        expansion, arrangement, values = _ArrangementSearch(g, kernel, budget, options).best()
     except TooManyTerms:
         return kernel
     builder = Builder(g, arrangement, kernel.name == "rhs")
@@ -76,7 +76,7 @@ class _Values:
 _Choice = tuple[Expansion, Arrangement, _Values]
 
 
-class _Search:
+class _ArrangementSearch:
     """The search for the sums to expand."""
 
     def __init__(self, g: Graph, kernel: Kernel, budget: int, options: LoweringOptions = DEFAULT) -> None:

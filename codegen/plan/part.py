@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..graph.graph import CONDITIONS, LEAVES, Graph, Node
 from ..lower.lowered import Kernel, is_call
-from .statements import Counts, FactorSolve, Place
+from .statements import FactorSolve, Place, Tally
 
 Table = Mapping[str, tuple[str, str, int]]
 """The name of a symbol -> (its name in emitted code, array, index)."""
@@ -73,11 +73,11 @@ class Part:
     times: int = 1
     hoist: Part | None = None
     hoisted: tuple[Node, ...] = ()
-    counts: Counts | None = None
+    counts: Tally | None = None
     cut: Cut | None = None
 
 
-def counted(g: Graph, part: Part) -> Counts:
+def counted(g: Graph, part: Part) -> Tally:
     """The operations of a part, without those of its `hoist`."""
     if part.counts is not None:
         return part.counts
@@ -86,18 +86,18 @@ def counted(g: Graph, part: Part) -> Counts:
     return _of_operations(ops) + of_solves(part.kernel)
 
 
-def _of_operations(ops: Sequence[str]) -> Counts:
-    return Counts(sum(op not in LEAVES for op in ops), ops.count("div"), sum(map(is_call, ops)))
+def _of_operations(ops: Sequence[str]) -> Tally:
+    return Tally(sum(op not in LEAVES for op in ops), ops.count("div"), sum(map(is_call, ops)))
 
 
-def of_solves(kernel: Kernel) -> Counts:
+def of_solves(kernel: Kernel) -> Tally:
     """The operations of the loops that factor and solve."""
     operations = divisions = 0
     for solve in kernel.solves:
         size = len(solve.rhs)
         operations += (size**3 // 3 + size**2 if solve.matrix else 0) + 2 * size**2
         divisions += (size * (size - 1) // 2 if solve.matrix else 0) + 2 * size
-    return Counts(operations, divisions, 0)
+    return Tally(operations, divisions, 0)
 
 
 def fixed_nodes(g: Graph, kernel: Kernel) -> set[Node]:
@@ -105,8 +105,8 @@ def fixed_nodes(g: Graph, kernel: Kernel) -> set[Node]:
     return {n for n in g.from_only(kernel.roots(), kernel.beforehand) if g.op[n] not in CONDITIONS}
 
 
-def count(g: Graph, kernel: Kernel) -> Counts:
+def count(g: Graph, kernel: Kernel) -> Tally:
     """The operations of a kernel, and those that are done beforehand, without a schedule."""
     fixed = fixed_nodes(g, kernel)
     ops = [g.op[n] for n in g.reachable(kernel.roots()) if n not in fixed]
-    return _of_operations(ops) + of_solves(kernel) + Counts(0, 0, 0, len(fixed))
+    return _of_operations(ops) + of_solves(kernel) + Tally(0, 0, 0, len(fixed))

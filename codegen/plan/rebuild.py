@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import CONDITIONS, Graph, Node
 from .factor import Factoring, Literal, Term, multiplications
-from .terms import Atom, Atoms, Call, Frozen, Leaf, Monomial, Number, common, freeze, inverse, product
+from .terms import Atom, Atoms, Frozen, Leaf, Monomial, Number, TermCall, common, freeze, inverse, product
 
 _LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 13, "neg": 1, "select": 2, **dict.fromkeys(CONDITIONS, 1)}
 """In cycles on current processors, as in `Function.latency`."""
@@ -117,7 +117,7 @@ def weight(op: str) -> int:
 
 
 @dataclass(frozen=True)
-class _Sum:
+class _RebuiltSum:
     number: int
 
 
@@ -131,7 +131,7 @@ class _Literal:
     literal: Literal
 
 
-_Item = _Sum | Coefficient | _Atom | _Literal
+_Item = _RebuiltSum | Coefficient | _Atom | _Literal
 """The items from which a builder makes nodes."""
 
 
@@ -230,10 +230,10 @@ class Builder:
 
     def _item(self, terms: Frozen) -> _Item:
         number = self.arrangement.number.get(terms)
-        return Coefficient(terms) if number is None else _Sum(number)
+        return Coefficient(terms) if number is None else _RebuiltSum(number)
 
     def _needs(self, item: _Item) -> list[_Item]:
-        if isinstance(item, _Sum):
+        if isinstance(item, _RebuiltSum):
             return [_Literal(a) for _, literals in self._parts(item.number) for a in self._flat(literals)]
         if isinstance(item, Coefficient):
             return [_Atom(atom) for m, _ in item.terms for atom, _ in m]
@@ -247,12 +247,12 @@ class Builder:
         """The item of a literal that is not a product."""
         content = self._content(literal)
         if content is None:
-            return _Sum(self.sum_of[literal])
+            return _RebuiltSum(self.sum_of[literal])
         return content if isinstance(content, Coefficient) else _Atom(content.atom)
 
     def _make(self, item: _Item) -> Node:
         g = self.graph
-        if isinstance(item, _Sum):
+        if isinstance(item, _RebuiltSum):
             return self._sum([self._term(s, a) for s, a in self._signed(self._parts(item.number))])
         if isinstance(item, Coefficient):
             return self._fixed(item.terms)
@@ -261,7 +261,7 @@ class Builder:
             if isinstance(content, Leaf):
                 return content.node
             parts = [self.made[need] for need in self._needs(item)]
-            return g.rebuild(content.op, parts) if isinstance(content, Call) else parts[0]
+            return g.rebuild(content.op, parts) if isinstance(content, TermCall) else parts[0]
         if item.literal in self.products:
             sign = 0 if item.literal in self.negative else 1
             return self._term(sign, self.products[item.literal])[1]

@@ -116,7 +116,7 @@ def assigned(s: Statement) -> tuple[Assign, ...]:
 
 
 @dataclass(frozen=True)
-class Counts:
+class Tally:
     """Operations of a kernel, the divisions and functions among them, and further operations done beforehand."""
 
     operations: int
@@ -124,11 +124,11 @@ class Counts:
     functions: int
     hoisted: int = 0
 
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
-    def __mul__(self, times: int) -> Counts:
-        return Counts(*(times * n for n in astuple(self)))
+    def __mul__(self, times: int) -> Tally:
+        return Tally(*(times * n for n in astuple(self)))
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Schedule:
     statements: tuple[Statement, ...]
     names: dict[Node, str]
     work: int
-    counts: Counts
+    counts: Tally
     given: tuple[Node, ...] = ()
     hoist: Schedule | None = None
     rolled: Rolled | None = None

@@ -54,7 +54,7 @@ class Leaf(NamedTuple):
     node: Node
 
 
-class Call(NamedTuple):
+class TermCall(NamedTuple):
     """A function, a comparison or a selection."""
 
     op: str
@@ -67,7 +67,7 @@ class Whole(NamedTuple):
     terms: Frozen
 
 
-Content = Leaf | Call | Whole
+Content = Leaf | TermCall | Whole
 Group = tuple[int, Frozen, Monomial]
 """A sign, a coefficient in parameters alone, and the factors that depend on the state."""
 
@@ -160,7 +160,7 @@ class Atoms:
         return self.make(Leaf(node), constant or node in self.parameters)
 
     def call(self, op: str, arguments: Sequence[Frozen]) -> Atom:
-        return self.make(Call(op, tuple(arguments)), all(self.all_fixed(a) for a in arguments))
+        return self.make(TermCall(op, tuple(arguments)), all(self.all_fixed(a) for a in arguments))
 
     def sum(self, terms: Frozen) -> Atom:
         return self.make(Whole(terms), self.all_fixed(terms))
@@ -168,12 +168,12 @@ class Atoms:
     def op(self, atom: Atom) -> str:
         """The function of which an atom is a value, "" for other atoms."""
         content = self.contents[atom]
-        return content.op if isinstance(content, Call) else ""
+        return content.op if isinstance(content, TermCall) else ""
 
     def arguments(self, atom: Atom) -> tuple[Frozen, ...]:
         """The operands of an atom: the arguments of a function, the terms of a sum, or none."""
         content = self.contents[atom]
-        if isinstance(content, Call):
+        if isinstance(content, TermCall):
             return content.arguments
         return (content.terms,) if isinstance(content, Whole) else ()
 

@@ -75,7 +75,7 @@ class Multiplier(Named):
     """The multiplier of a constraint, in the form `multipliers`."""
 
 
-class Mode(Named):
+class ModeSymbol(Named):
     """The mode of a Coulomb contact: the direction of its slip, or the assumed sign of its normal force."""
 
 

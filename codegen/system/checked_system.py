@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from ..declare.contacts import Coulomb
     from ..declare.events import Event
-    from ..declare.given_dynamics import Law
+    from ..declare.given_dynamics import GivenLaw
     from ..mechanics.bodies import Body
     from ..mechanics.interactions import Interaction
 
@@ -55,7 +55,7 @@ class CheckedSystem(Declaration):
         bodies: Sequence[Body] = (),
         potential: Expression = 0,
         forces: Mapping[sp.Symbol, Expression] | None = None,
-        law: Law | None = None,
+        law: GivenLaw | None = None,
         interactions: Sequence[Interaction] = (),
         constraints: Iterable[Expression] = (),
         holonomic: Iterable[Expression] = (),

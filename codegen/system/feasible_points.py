@@ -35,7 +35,7 @@ _SIZES = (1.0, 0.0, 3.0, 30.0, 1e3, 1e5)
 Vector = Any
 
 
-class _Search:
+class _PointSearch:
     """The conditions as functions of the variables that occur in them."""
 
     def __init__(self, g: Graph, conditions: Sequence[Condition], base: Mapping[str, float]) -> None:
@@ -124,7 +124,7 @@ def reach(g: Graph, conditions: Sequence[Condition], system: SystemNodes) -> tup
     names = g.symbols([node for node, _ in conditions])
     declared = [(n, sign) for n, sign in g.signs.items() if str(g.value[n]) in names]
     base = {**sample(system, 1), **{s.name: v for s, v in system.declaration.example.items()}}
-    search = _Search(g, [*conditions, *declared], base)
+    search = _PointSearch(g, [*conditions, *declared], base)
     draw = random.Random(90_001)
     size = len(search.names)
     for start in range(_STARTS):

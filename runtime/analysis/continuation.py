@@ -23,7 +23,7 @@ from ..interface import arguments, assumptions
 from ..interface.arguments import Array
 from .field import Field
 from .linearization import NEUTRAL, Family, Linearization, linearized, matched, size
-from .newton import Problem
+from .newton import NewtonProblem
 from .rest import Rest
 
 scipy = later("scipy")
@@ -63,7 +63,7 @@ class _Arc:
         self.start, self.model, self.along = start, start.model, along
         keep = [n for n in start.keep if n != along]
         field = Field(start.model, start.v, start.about)
-        self.problem = Problem(field, "continuation", keep, start.free, start.v)
+        self.problem = NewtonProblem(field, "continuation", keep, start.free, start.v)
         names = [n for n in self.problem.unknowns if n != along]
         self.places = [field.names.index(n) for n in (*names, along)]
         self.begin, self.end = float(start.v[self.places[-1]]), to

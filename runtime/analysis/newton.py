@@ -48,7 +48,7 @@ class NotConverged(ArgumentError):
     """Newton's method has ended where no step helps."""
 
 
-class Problem:
+class NewtonProblem:
     """The equations F = 0, h = 0 of a model, and their unknowns.
 
     Attributes
@@ -339,7 +339,7 @@ def _names(kind: str, given: Any, known: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _check_autonomous(problem: Problem, v: Array) -> None:
+def _check_autonomous(problem: NewtonProblem, v: Array) -> None:
     """Reject equations that change with the time: in the state itself, or in their derivatives by the state."""
     rows = problem.scales(v)[1]
     for other in problem.field.at_other_times(v):

@@ -22,7 +22,7 @@ from ..interface.arguments import Array
 from .continuation import follow
 from .field import Field, named, refuse
 from .linearization import Complex, Family
-from .newton import Problem, _check_assumed, _check_autonomous, _names, _start
+from .newton import NewtonProblem, _check_assumed, _check_autonomous, _names, _start
 from .rest import Rest
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _found(
     what = "equilibrium" if about == "equilibrium" else "steady_motion"
     v = _start(model, arguments.number("t", t), guess, parameters, inputs)
     _check_assumed(model, "parameters", v, [n for n in model.parameters if n not in free])
-    problem = Problem(Field(model, v, about), what, keep, free, v)
+    problem = NewtonProblem(Field(model, v, about), what, keep, free, v)
     v = problem.solve(v)
     problem.refuse_family(v)
     values, _ = problem.at(v)

@@ -144,12 +144,12 @@ class Tangents:
         value, slopes = self.field.conserved(self.point(t, y))
         return value, slopes[:, 1 : 1 + len(y)]
 
-    def flow(self, k: int, control: bool) -> Flow:
+    def flow(self, k: int, control: bool) -> TangentFlow:
         """The flow of k tangents; with `control` their errors count in the choice of steps."""
-        return Flow(self, k, control)
+        return TangentFlow(self, k, control)
 
 
-class Flow:
+class TangentFlow:
     """What a state and its tangents become from one time to another."""
 
     def __init__(self, of: Tangents, k: int, control: bool) -> None:

@@ -17,7 +17,7 @@ from .derived import names_by_kind
 from .distributions import is_distribution
 from .draws import Plan
 from .functions import is_function
-from .joint import Joint, is_kernels
+from .joint import JointDraw, is_kernels
 
 _PLAIN = frozenset((float, int, list, np.ndarray, np.float64))
 _JOINT = object()
@@ -116,14 +116,14 @@ def _entries(model: Any, kind: str, value: Any) -> list[tuple[Any, Any]]:
     """The entries of an argument as (name, entry), or (_JOINT, Joint); none if nothing in it can be a distribution."""
     if isinstance(value, Mapping):
         return list(value.items())
-    if isinstance(value, Joint):
+    if isinstance(value, JointDraw):
         return [(_JOINT, value)]
     if not isinstance(value, (list, tuple)):
         return []
-    if any(isinstance(part, Joint) for part in value):
+    if any(isinstance(part, JointDraw) for part in value):
         found: list[tuple[Any, Any]] = []
         for part in value:
-            if not isinstance(part, (Joint, Mapping)):
+            if not isinstance(part, (JointDraw, Mapping)):
                 raise ArgumentError(
                     f"{kind}: {arguments.short(part)} stands beside cg.jointly(...); give dicts by name"
                 )

@@ -20,8 +20,8 @@ from ..problem.sample_rows import SampleRows
 from .choice import Pick, is_chosen
 from .derived import in_order
 from .distributions import Compiled, InSciPy, Steps, law
-from .functions import Function, is_function
-from .joint import Copula, Drawing, Joint, Kernels, Normals, Rows, Samples, several_of
+from .functions import DrawRule, is_function
+from .joint import Copula, Drawing, JointDraw, JointSamples, KernelDensity, Normals, Rows, several_of
 from .noise import Noise, Paths
 from .uniforms import Uniforms
 
@@ -94,7 +94,7 @@ class Plan:
         self.noises: dict[str, Noise] = {}
         self.t_span = t_span
         for kind, given in sources:
-            joint = given if isinstance(given, Joint) else None
+            joint = given if isinstance(given, JointDraw) else None
             names, value = (joint.names, joint) if joint else given
             for name in names:
                 if name not in model.variables:
@@ -118,7 +118,7 @@ class Plan:
             )
         if self.reject and any(isinstance(source.law, Rows) for source in self.sources):
             raise ArgumentError("reject=True draws again, which only rows='random' of jointly can")
-        self.functions = [source.names for source in self.sources if isinstance(source.law, Function)]
+        self.functions = [source.names for source in self.sources if isinstance(source.law, DrawRule)]
         if self.functions and self.sampling != "random":
             raise ArgumentError(
                 f"sampling={self.sampling!r}: {', '.join(self.functions[0])} is drawn by a function, which does not "
@@ -297,12 +297,12 @@ class Plan:
 
 def _probability(source: _Source, flags: int) -> float | None:
     """The probability that a distribution of one number has the wrong sign; None if that is not known."""
-    if len(source.names) > 1 or isinstance(source.law, Function) or not flags & (NOT_NEGATIVE | NOT_POSITIVE):
+    if len(source.names) > 1 or isinstance(source.law, DrawRule) or not flags & (NOT_NEGATIVE | NOT_POSITIVE):
         return None
-    given = source.given.source if isinstance(source.given, Joint) else source.given
-    if isinstance(source.law, Kernels):
+    given = source.given.source if isinstance(source.given, JointDraw) else source.given
+    if isinstance(source.law, KernelDensity):
         below = float(given.integrate_box_1d(-np.inf, 0.0))
-    elif isinstance(source.given, Joint):
+    elif isinstance(source.given, JointDraw):
         return None
     else:
         below = float(given.cdf(0.0))
@@ -315,10 +315,10 @@ _TAGS: dict[type, str] = {
     InSciPy: "scipy",
     Normals: "normal",
     Copula: "copula",
-    Samples: "samples",
+    JointSamples: "samples",
     Rows: "rows",
-    Kernels: "kernels",
-    Function: "function",
+    KernelDensity: "kernels",
+    DrawRule: "function",
     Pick: "choice",
 }
 """What the manifests of studies call the laws."""

@@ -29,7 +29,7 @@ def is_function(value: Any) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Function:
+class DrawRule:
     """What f(rng) returns: a number, or `count` of them together. `what`: the entry, for errors."""
 
     function: Callable[[Generator], Any]
@@ -38,7 +38,7 @@ class Function:
     dimensions: ClassVar[int] = 2
 
     @classmethod
-    def of(cls, what: str, function: Callable[[Generator], Any], count: int) -> Function:
+    def of(cls, what: str, function: Callable[[Generator], Any], count: int) -> DrawRule:
         """Raises ArgumentError naming `what` for a function of anything else, and for one that draws elsewhere."""
         _check_signature(what, function)
         made = cls(function, count, what)

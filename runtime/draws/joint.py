@@ -16,7 +16,7 @@ from ..interface.arguments import Array
 from ..interface.messages import listed
 from .choice import Pick
 from .distributions import HIGHEST, LOWEST, NORMAL, Compiled, InSciPy, Law, is_distribution, law
-from .functions import Function, is_function
+from .functions import DrawRule, is_function
 
 scipy = later("scipy")
 
@@ -25,7 +25,7 @@ ALIKE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class JointDraw:
     """Quantities `names` that are drawn together; made by `jointly`."""
 
     names: tuple[str, ...]
@@ -77,10 +77,10 @@ class Joint:
                 f"{what}: samples have shape {samples.shape}; ({k}, number of samples) or its transpose is needed"
             )
         arguments.check_finite(what, samples, self.names)
-        return Samples(samples) if self.rows == "random" else Rows(samples, self.rows == "shuffled")
+        return JointSamples(samples) if self.rows == "random" else Rows(samples, self.rows == "shuffled")
 
 
-def jointly(names: Any, source: Any, correlation: Any = None, rows: str = "random") -> Joint:
+def jointly(names: Any, source: Any, correlation: Any = None, rows: str = "random") -> JointDraw:
     """Quantities that are drawn together, for `initial`, `parameters` or `inputs` of `ensemble`.
 
     `source`: a frozen `scipy.stats.multivariate_normal`; m samples as an array (k, m) or (m, k) (k, m if both fit), a
@@ -102,7 +102,7 @@ def jointly(names: Any, source: Any, correlation: Any = None, rows: str = "rando
     plain = arguments.plain_names("jointly: names", names)
     if len(set(plain)) != len(plain) or not plain:
         raise ArgumentError(f"jointly: names = {arguments.short(names)} must be different names")
-    return Joint(
+    return JointDraw(
         plain,
         source,
         correlation,
@@ -146,7 +146,7 @@ class Copula:
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class JointSamples:
     """Columns of a table, each as likely as any other."""
 
     table: Array
@@ -181,7 +181,7 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Kernels:
+class KernelDensity:
     """A kernel density: one of the `points` (k, m), in order of the probability `below` each, plus L z, z normal."""
 
     points: Array
@@ -200,7 +200,7 @@ class Kernels:
         return np.array([at + _sum(row, z) for at, row in zip(self.points[:, place], self.factor)])
 
 
-Drawing = Law | Normals | Copula | Samples | Rows | Kernels | Function | Pick
+Drawing = Law | Normals | Copula | JointSamples | Rows | KernelDensity | DrawRule | Pick
 """What turns uniform numbers into draws."""
 
 
@@ -209,16 +209,16 @@ def is_kernels(value: Any) -> bool:
     return all(hasattr(value, name) for name in ("dataset", "weights", "covariance", "resample"))
 
 
-def several_of(what: str, source: Any, count: int, compiled: bool) -> Kernels | Function | None:
+def several_of(what: str, source: Any, count: int, compiled: bool) -> KernelDensity | DrawRule | None:
     """What draws `count` numbers together by a kernel density or a function; None for other sources."""
     if is_kernels(source):
         return _kernels(what, source, count, compiled)
     if is_function(source) and not is_distribution(source):
-        return Function.of(what, source, count)
+        return DrawRule.of(what, source, count)
     return None
 
 
-def _kernels(what: str, source: Any, count: int, compiled: bool) -> Kernels:
+def _kernels(what: str, source: Any, count: int, compiled: bool) -> KernelDensity:
     points, weights = arguments.array(what, source.dataset), arguments.array(what, source.weights)
     if len(points) != count:
         raise ArgumentError(f"{what}: the kernel density is of {len(points)} quantities, not of {count}")
@@ -226,7 +226,7 @@ def _kernels(what: str, source: Any, count: int, compiled: bool) -> Kernels:
         order = np.argsort(points[0], kind="stable")
         points, weights = points[:, order], weights[order]
     cov = np.atleast_2d(arguments.array(what, source.covariance))
-    return Kernels(
+    return KernelDensity(
         points, np.cumsum(weights), factor(f"{what}: the covariance", cov), standard_normal(compiled)
     )
 
@@ -240,7 +240,7 @@ def _sum(factors: Array, z: Sequence[Array]) -> Array:
     return np.asarray(total)
 
 
-def _normals(what: str, joint: Joint, compiled: bool) -> Normals:
+def _normals(what: str, joint: JointDraw, compiled: bool) -> Normals:
     mean, cov = getattr(joint.source, "mean", None), getattr(joint.source, "cov", None)
     if mean is None or cov is None or callable(mean) or callable(cov):
         raise ArgumentError(
@@ -254,7 +254,7 @@ def _normals(what: str, joint: Joint, compiled: bool) -> Normals:
     return Normals(mean, factor(f"{what}: the covariance", cov), standard_normal(compiled))
 
 
-def _copula(what: str, joint: Joint, compiled: bool) -> Copula:
+def _copula(what: str, joint: JointDraw, compiled: bool) -> Copula:
     count = len(joint.names)
     if len(joint.source) != count:
         raise ArgumentError(f"{what}: {count} names for {len(joint.source)} distributions")

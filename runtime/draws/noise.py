@@ -54,7 +54,7 @@ class Noise(RandomInput):
     numbers: tuple[Any, ...]
     dt: float
     kind: str
-    law: Law
+    law: NoiseLaw
     count: int = 1
     index: int = 0
 
@@ -105,7 +105,7 @@ class Noise(RandomInput):
         return paths.times, paths.of_runs(np.array([[trajectory, episode]], dtype=np.int64))[0], self.kind
 
 
-class Law:
+class NoiseLaw:
     """The numbers of one step of a process, and what it makes of those of a path."""
 
     normal = True
@@ -116,7 +116,7 @@ class Law:
     def width(self) -> int:
         return 1
 
-    def of(self, times: Array, dt: float, index: int) -> Law:
+    def of(self, times: Array, dt: float, index: int) -> NoiseLaw:
         """The law of one of the processes at the times (k,) of a run."""
         return self
 
@@ -126,7 +126,7 @@ class Law:
 
 
 @dataclass(frozen=True, eq=False)
-class Filter(Law):
+class Filter(NoiseLaw):
     """y_k = c x_k of the states x_0 = start xi_0, x_k = phi x_(k-1) + gain xi_k; see `cg_noise_filter_t`.
 
     `phi`, `gain` : (m, m), or one for each step. `own` : which of the numbers of a step are xi.
@@ -152,7 +152,7 @@ class Filter(Law):
 
 
 @dataclass(frozen=True, eq=False)
-class Telegraph(Law):
+class Telegraph(NoiseLaw):
     """Two values between which each step changes if its number is below `below`."""
 
     pair: tuple[float, float]
@@ -176,7 +176,7 @@ _GUSTS = (slice(0, 1), _ALONG), (slice(1, 3), _ACROSS), (slice(3, 5), _ACROSS)
 
 
 @dataclass(frozen=True, eq=False)
-class Dryden(Law):
+class Dryden(NoiseLaw):
     """Three gusts, each a filter whose numbers depend on the time: see `dryden`."""
 
     altitude: Speed
@@ -251,7 +251,7 @@ class Paths:
 
     noise: Noise
     times: Array
-    law: Law
+    law: NoiseLaw
     key: int
     first: int = 0
     last: int = 0

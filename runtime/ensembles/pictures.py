@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..interface.arguments import Array
 from ..results.plotting import title
-from ..statistics.pictures import Pictures, Subject
+from ..statistics.pictures import Pictures, Shown
 from ..statistics.views import ColumnsView, View
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def of_ensemble(ensemble: EnsembleData) -> Pictures:
     random = ensemble.draws is None or ensemble.draws.sampling == "random"
     count = len(ensemble)
     return Pictures(
-        Subject(title(model), model, _Quantities(ensemble), count, ensemble.failed, given, random, False)
+        Shown(title(model), model, _Quantities(ensemble), count, ensemble.failed, given, random, False)
     )
 
 

@@ -21,7 +21,7 @@ TIMES = "t"
 
 
 @dataclass(frozen=True)
-class Series:
+class DataSeries:
     """Values (T,) of a quantity at times (T,), with standard deviations (T,), 1 where none are known."""
 
     what: Any
@@ -32,7 +32,7 @@ class Series:
     """Whether the standard deviations were given."""
 
 
-def series_of(label: str, data: Any, model: CompiledModel, t_span: tuple[float, float]) -> list[Series]:
+def series_of(label: str, data: Any, model: CompiledModel, t_span: tuple[float, float]) -> list[DataSeries]:
     """The series in `data`, checked: see `squares`. Raises `ArgumentError` that names the entry."""
     columns = _columns(label, data)
     if not columns:
@@ -75,7 +75,7 @@ def _check_name(label: str, name: str, what: Any, model: CompiledModel) -> None:
         )
 
 
-def _series(label: str, what: Any, entry: Any, t_span: tuple[float, float]) -> Series:
+def _series(label: str, what: Any, entry: Any, t_span: tuple[float, float]) -> DataSeries:
     if not isinstance(entry, (tuple, list)) or len(entry) not in (2, 3):
         raise ArgumentError(
             f"{label} = {arguments.short(entry)}; (times, values) or (times, values, sigma) is needed"
@@ -92,11 +92,11 @@ def _series(label: str, what: Any, entry: Any, t_span: tuple[float, float]) -> S
             "samples out, with their times"
         )
     if len(entry) == 2:
-        return Series(what, times, values, np.ones_like(values), False)
+        return DataSeries(what, times, values, np.ones_like(values), False)
     sigma = arguments.array(f"{label}: sigma", entry[2])
     if sigma.shape not in ((), values.shape):
         raise ArgumentError(f"{label}: sigma has shape {sigma.shape} for values of shape {values.shape}")
     sigma = np.broadcast_to(sigma, values.shape)
     if not (np.isfinite(sigma).all() and (sigma > 0).all()):
         raise ArgumentError(f"{label}: sigma must be positive and finite")
-    return Series(what, times, values, np.array(sigma), True)
+    return DataSeries(what, times, values, np.array(sigma), True)

@@ -20,10 +20,10 @@ from ..problem.consistency import Accuracy
 from ..problem.options import RunOptions, corrects
 from ..results.event_record import HEAD
 from ..sensitivities.variation import Variation
-from .jumps import Jumps, Part
+from .jumps import JumpPart, Jumps
 from .loss import Samples, Terms, terms_of
 from .quantities import integrand_of, sampled, slope_in_time
-from .start import Start
+from .start import Onset
 
 if TYPE_CHECKING:
     from ..model.compiled_model import CompiledModel
@@ -95,7 +95,7 @@ def loss_gradient(
     size = check_memory(memory)
     checked = check_smooth("gradient", model, options)
     t0, t1 = arguments.span(t_span)
-    start = Start.of("gradient", model, t0, initial, parameters, inputs, Accuracy.of(model, checked))
+    start = Onset.of("gradient", model, t0, initial, parameters, inputs, Accuracy.of(model, checked))
     names = start.chosen("by", by)
     terms = terms_of(loss, model, (t0, t1))
     value, slopes, trail = backward(start, names, terms, t1, checked, size)
@@ -113,7 +113,7 @@ _MOST_DIRECTIONS = 4
 """How many tangents bound the steps of a run: as many as fill a vector register cost as much as one."""
 
 
-def steps(start: Start, names: Sequence[str], options: RunOptions, stops: Array, memory: float) -> core.Trail:
+def steps(start: Onset, names: Sequence[str], options: RunOptions, stops: Array, memory: float) -> core.Trail:
     """The run of a start, in steps that also bear the derivatives by `names`.
 
     Where the motion rests, its own errors bound no step. Four tangents do: the derivatives by up to four names, or sums
@@ -144,7 +144,7 @@ def steps(start: Start, names: Sequence[str], options: RunOptions, stops: Array,
 
 
 def backward(
-    start: Start, names: Sequence[str], terms: Terms, t1: float, options: RunOptions, memory: float
+    start: Onset, names: Sequence[str], terms: Terms, t1: float, options: RunOptions, memory: float
 ) -> tuple[float, dict[str, float], Any]:
     """The loss, its derivatives by every name of the start, and the trail of the run. Raises KernelError.
 
@@ -195,14 +195,14 @@ class _Sums:
     of mean length, with the sign of the direction.
     """
 
-    def __init__(self, start: Start, trail: Any, stops: Array) -> None:
+    def __init__(self, start: Onset, trail: Any, stops: Array) -> None:
         self.start, self.trail, self.stops = start, trail, stops
         self.sign = 1.0 if len(stops) and stops[-1] >= start.t else -1.0
         self.step = (trail.t - start.t) / max(trail.n_steps, 1) or 1.0
         self.value, self.end_by_t = 0.0, 0.0
         self.jumps = np.zeros((len(stops), len(start.x)))
         self.rest = np.zeros(len(start.p) + len(start.u))
-        self.parts: dict[int, list[Part]] = {}
+        self.parts: dict[int, list[JumpPart]] = {}
 
     def add(self, part: Samples) -> None:
         """Add the samples of a part: at an event, at the end, or at times."""
@@ -215,7 +215,7 @@ class _Sums:
             weights, slopes = self._sampled(part, t, y, u)
             total = sum((w[0] * s[:, 0] for w, s in zip(weights, slopes)), np.zeros(n + len(self.rest)))
             by_t = self._by_t(part, weights, slopes, t, y, u)
-            self.parts.setdefault(row, []).append(Part(by_t, total[:n]))
+            self.parts.setdefault(row, []).append(JumpPart(by_t, total[:n]))
             self.rest += total[n:]
             return
         ended = trail.status > 0
@@ -255,7 +255,7 @@ class _Sums:
         return float(sum(w[0] * each for w, each in zip(weights, by_t)))
 
 
-def _row_of(part: Samples, start: Start, trail: Any) -> int:
+def _row_of(part: Samples, start: Onset, trail: Any) -> int:
     """The row of the record with the occurrence of an event that a part is at."""
     assert part.event is not None
     name, which = part.event

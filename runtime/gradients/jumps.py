@@ -30,7 +30,7 @@ from ..model.derivatives import derivatives
 from ..results.event_record import HEAD, NORMAL, SLIP, WATCHED, EventRecord
 
 if TYPE_CHECKING:
-    from .start import Start
+    from .start import Onset
 
 MOMENT, BESIDE = 1e-4, 1e-6
 """The part of a step over which the change of a rate is measured; the distance from a kink at which what is integrated
@@ -49,7 +49,7 @@ class Side(NamedTuple):
     rates: Array
 
 
-class Part(NamedTuple):
+class JumpPart(NamedTuple):
     """What a part of the loss at an event adds: its derivatives by the time and the state (n,)."""
 
     by_t: float
@@ -66,9 +66,9 @@ class Jumps:
 
     def __init__(
         self,
-        start: Start,
+        start: Onset,
         record: EventRecord,
-        parts: dict[int, list[Part]],
+        parts: dict[int, list[JumpPart]],
         end: float | None,
         integrand: Callable[[float, Array, Array], float],
         step: float,

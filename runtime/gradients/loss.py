@@ -24,7 +24,7 @@ from ..interface import arguments
 from ..interface.arguments import Array
 from ..studies.collect import FirstPassage, Recorded
 from ..studies.observed import Observed
-from .data import Series, series_of
+from .data import DataSeries, series_of
 from .quantities import Quantity, quantity_of
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def _plain(values: Array) -> tuple[float, Array]:
     return float(values[0, 0]), np.ones((1, 1))
 
 
-def _squares(series: Series) -> Function:
+def _squares(series: DataSeries) -> Function:
     def of(values: Array) -> tuple[float, Array]:
         off = (values[0] - series.values) / series.sigma
         return float(off @ off), (2.0 * off / series.sigma)[None]

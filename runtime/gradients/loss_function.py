@@ -16,7 +16,7 @@ from ..problem.consistency import Accuracy
 from ..problem.options import RunOptions
 from .gradient import backward, check_memory, check_smooth
 from .loss import terms_of
-from .start import Start
+from .start import Onset
 
 if TYPE_CHECKING:
     from ..model.compiled_model import CompiledModel
@@ -41,7 +41,7 @@ class LossFunction:
         self._options = check_smooth("objective", model, options)
         t0, self._end = arguments.span(t_span)
         self._accuracy = Accuracy.of(model, self._options)
-        first = Start.of("objective", model, t0, initial, parameters, inputs, self._accuracy, move=True)
+        first = Onset.of("objective", model, t0, initial, parameters, inputs, self._accuracy, move=True)
         self.model, self.names = model, first.chosen("free", free)
         self._terms = terms_of(loss, model, (t0, self._end))
         self._given = t0, named(first, "initial"), named(first, "parameters"), named(first, "inputs")
@@ -59,12 +59,12 @@ class LossFunction:
         initial, parameters, inputs = (
             {name: point.get(name, value) for name, value in part.items()} for part in parts
         )
-        start = Start.of("objective", self.model, t0, initial, parameters, inputs, self._accuracy, move=True)
+        start = Onset.of("objective", self.model, t0, initial, parameters, inputs, self._accuracy, move=True)
         value, slopes, _ = backward(start, self.names, self._terms, self._end, self._options, self._memory)
         return value, np.array([slopes[name] for name in self.names])
 
 
-def named(start: Start, kind: str) -> dict[str, Any]:
+def named(start: Onset, kind: str) -> dict[str, Any]:
     """The values of a start by name: those of which it is made, before it is moved onto the constraints."""
     model = start.model
     if kind == "inputs":

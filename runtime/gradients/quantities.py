@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedQuantity:
     """The result `index` of a kernel, or of t, the states, the parameters and the inputs if `kernel` is None."""
 
     name: str
@@ -32,7 +32,7 @@ class Named:
         return self.name
 
 
-Quantity = Named | Expression
+Quantity = NamedQuantity | Expression
 
 
 def quantity_of(label: str, model: CompiledModel, what: Any) -> Quantity:
@@ -46,13 +46,13 @@ def quantity_of(label: str, model: CompiledModel, what: Any) -> Quantity:
     variables = (model.independent, *model.states, *model.parameters, *model.inputs)
     for kernel, names in ((None, variables), ("outputs", model.outputs), ("invariants", model._conserved)):
         if name in names:
-            found = Named(name, kernel, names.index(name))
+            found = NamedQuantity(name, kernel, names.index(name))
             _check_smooth(label, model, found)
             return found
     raise ArgumentError(f"{label}: {arguments.unknown_quantity(name, model.name, model.quantities)}")
 
 
-def _check_smooth(label: str, model: CompiledModel, what: Named) -> None:
+def _check_smooth(label: str, model: CompiledModel, what: NamedQuantity) -> None:
     if what.kernel is None:
         return
     kink = core.kink_of(model, derivatives(model).backward(), what.kernel, what.index)

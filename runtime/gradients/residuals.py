@@ -17,7 +17,7 @@ from ..model.nearest import Nearest
 from ..problem.given_inputs import parse
 from ..problem.options import of_call
 from ..sensitivities.start import check_constant
-from .data import Series, series_of
+from .data import DataSeries, series_of
 from .loss_function import bounds
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Measured:
     `columns` has for each free name of the run its column among all free values.
     """
 
-    series: tuple[Series, ...]
+    series: tuple[DataSeries, ...]
     given: Mapping[str, Mapping[str, Any]]
     free: tuple[str, ...]
     columns: tuple[int, ...]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Start:
+class Onset:
     """The checked start of a run: states x (n,), parameters p (np,), inputs, and their values u (nu,) at the start.
 
     `declared` has the declared variables (nd,) if the states and some of the parameters are computed from them by the
@@ -64,7 +64,7 @@ class Start:
         inputs: Any,
         accuracy: Accuracy,
         move: bool = False,
-    ) -> Start:
+    ) -> Onset:
         """From the arguments of a run; raises the errors of `integrate`, and `ArgumentError` for inputs f(t, y).
 
         With `move` the start can be off the constraints, and the run begins at the nearest one on them.

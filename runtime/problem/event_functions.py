@@ -14,7 +14,7 @@ from ..interface.arguments import Array
 from ..interface.messages import short
 
 
-class Function(NamedTuple):
+class EventFunction(NamedTuple):
     """A Python event of `integrate`: ends the run at its `limit`-th occurrence (0: never)."""
 
     call: Callable[[float, Array], Any]
@@ -22,7 +22,7 @@ class Function(NamedTuple):
     limit: float
 
 
-def functions(events: Any) -> tuple[Function, ...]:
+def functions(events: Any) -> tuple[EventFunction, ...]:
     """The events, as in `solve_ivp`: one or several callables (t, y) with attributes `terminal`, `direction`."""
     if events is None:
         return ()
@@ -48,7 +48,7 @@ def functions(events: Any) -> tuple[Function, ...]:
                 f"events: terminal = {short(terminal)} must be a boolean or a positive integer"
             )
         direction = arguments.number("events: direction", getattr(event, "direction", 0) or 0)
-        found.append(Function(event, direction, limit))
+        found.append(EventFunction(event, direction, limit))
     return tuple(found)
 
 

@@ -137,7 +137,7 @@ def entries_of(spline: Any, names: Sequence[str]) -> list[Callable[..., Any]] | 
     """
     ppoly, bspline = scipy.interpolate.PPoly, scipy.interpolate.BSpline
     if not isinstance(spline, (ppoly, bspline)):
-        return [Entry(spline, names, i) for i in range(len(names))]
+        return [InputEntry(spline, names, i) for i in range(len(names))]
     axes = 2 if isinstance(spline, ppoly) else 1  # of the coefficients of one number
     shape = spline.c.shape
     if shape[axes:] != (len(names),) and (shape[axes:] or len(names) > 1):
@@ -152,7 +152,7 @@ def entries_of(spline: Any, names: Sequence[str]) -> list[Callable[..., Any]] | 
     return found
 
 
-class Entry:
+class InputEntry:
     """An entry f(t) of a function that returns vectors and tells its derivatives."""
 
     def __init__(self, of: Any, names: Sequence[str], index: int) -> None:
@@ -164,9 +164,9 @@ class Entry:
             raise _miscounted(t, len(found), self._names)
         return found[self._index]
 
-    def derivative(self, order: int) -> Entry:
+    def derivative(self, order: int) -> InputEntry:
         """That of the entry."""
-        return Entry(self._of.derivative(order), self._names, self._index)
+        return InputEntry(self._of.derivative(order), self._names, self._index)
 
 
 class OfState:

@@ -28,7 +28,7 @@ Called = TypeVar("Called", bound=Callable[..., Any])
 SMALLEST_RTOL = 100 * float(np.finfo(np.float64).eps)
 
 
-class Steps(NamedTuple):
+class StepOptions(NamedTuple):
     """Limits of the steps of a run. `first` is the step of a fixed-step method, and 0 if it is chosen automatically."""
 
     first: float
@@ -137,7 +137,7 @@ class RunOptions(SimpleNamespace):
             raise ArgumentError("rtol and atol must not be negative")
         return absolute
 
-    def steps(self, adaptive: bool) -> Steps:
+    def steps(self, adaptive: bool) -> StepOptions:
         """The limits of the steps, for a method that adapts them or for one with a fixed step."""
         largest = arguments.number("max_step", self.max_step, finite=False)
         if not largest > 0:
@@ -161,7 +161,7 @@ class RunOptions(SimpleNamespace):
                 raise ArgumentError(f"{name} = {first} must be positive")
         elif not adaptive and math.isinf(largest):
             raise ArgumentError("this is a fixed-step method: give step=")
-        return Steps(first, largest, int(limit))
+        return StepOptions(first, largest, int(limit))
 
 
 DEFAULTS = RunOptions()

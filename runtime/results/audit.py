@@ -103,7 +103,7 @@ class Audit:
 
 
 @dataclass(frozen=True)
-class _Quantities:
+class _Audited:
     """Where a model keeps T2 - T0 + V and the power; without a power it is conserved."""
 
     name: str
@@ -112,7 +112,7 @@ class _Quantities:
     power: int | None
 
     @classmethod
-    def of(cls, model: BaseModel) -> _Quantities:
+    def of(cls, model: BaseModel) -> _Audited:
         for name in ("painleve", "energy"):
             if name in model.invariants:
                 return cls(name, "invariants", model._conserved.index(name), None)
@@ -136,7 +136,7 @@ class _Run(Inside):
     def __init__(self, sol: RunData, dense: Any) -> None:
         super().__init__(sol, dense)
         self.p = sol._p[:, None]
-        self.quantities = _Quantities.of(sol.model)
+        self.quantities = _Audited.of(sol.model)
 
     def evaluate(self, t: Array, y: Array, u: Array) -> tuple[Array, Array]:
         """T2 - T0 + V and the power, each (N,); NaN where the model cannot be evaluated."""

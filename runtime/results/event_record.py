@@ -18,7 +18,7 @@ OPEN = "open"
 """That of a contact whose normal force is zero, whichever way it moves."""
 
 
-class Mode(NamedTuple):
+class ContactMode(NamedTuple):
     """An entry of ``sol.modes``: the contact modes from `t_start` to `t_end`, and what ended them.
 
     `contacts` maps the name of each contact to "stick", "slip+" or "slip-", or "open" where its normal force is zero.
@@ -185,7 +185,7 @@ class EventRecord:
                 found.append((float(row[0]), int(row[2]), int(row[1]), after))
         return found
 
-    def history(self, t_end: float) -> list[Mode]:
+    def history(self, t_end: float) -> list[ContactMode]:
         """`sol.modes`, without entries of zero duration."""
         changes = self._changes()
         entries = []
@@ -194,7 +194,7 @@ class EventRecord:
             end = t_end if last else changes[i + 1][0]
             if end != t or last:
                 entries.append(
-                    Mode(t, end, *self.named(modes), None if last else self.name(changes[i + 1][2]))
+                    ContactMode(t, end, *self.named(modes), None if last else self.name(changes[i + 1][2]))
                 )
         return entries
 

@@ -11,7 +11,7 @@ from chaplygin.errors import ArgumentError
 
 from ..interface.arguments import Array, wide
 from .between_points import Inside
-from .event_record import OPEN, Mode
+from .event_record import OPEN, ContactMode
 
 if TYPE_CHECKING:
     from .run_data import RunData
@@ -25,7 +25,7 @@ def are_open(model: Any, t: Array, y: Array, p: Array, u: Array) -> Array:
     return np.asarray((model._columns("contacts", t, y, wide(p), u, None, False)[4::5] == 0) & given[:, None])
 
 
-def with_open(sol: RunData, history: Sequence[Mode]) -> list[Mode]:
+def with_open(sol: RunData, history: Sequence[ContactMode]) -> list[ContactMode]:
     """The modes of a run, divided where a contact opens or closes, if a point of the run shows that one is open."""
     names = [] if sol._event_record is None else sol._event_record.contacts
     t, y, u = sol._points() if names else (sol.t, sol.y, sol.y)
@@ -52,7 +52,7 @@ def with_open(sol: RunData, history: Sequence[Mode]) -> list[Mode]:
         before = at(middle)[which, np.arange(len(which))] == known[which, place]
         low, high = np.where(before, middle, low), np.where(before, high, middle)
     changes = sorted(zip(high.tolist(), which.tolist()))
-    found: list[Mode] = []
+    found: list[ContactMode] = []
     for mode in history:
         cuts = [(t, names[i]) for t, i in changes if mode.t_start < t < mode.t_end]
         begin = mode.t_start
@@ -61,6 +61,6 @@ def with_open(sol: RunData, history: Sequence[Mode]) -> list[Mode]:
             contacts = {n: OPEN if opens else mode.contacts[n] for n, opens in zip(names, now)}
             same = found and (found[-1].contacts, found[-1].signs) == (contacts, mode.signs)
             start = found.pop().t_start if same else begin
-            found.append(Mode(start, end, contacts, mode.signs, cause))
+            found.append(ContactMode(start, end, contacts, mode.signs, cause))
             begin = end
     return found

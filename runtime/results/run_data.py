@@ -20,7 +20,7 @@ from .series import Series
 
 if TYPE_CHECKING:
     from ..interface.base_model import BaseModel
-    from .event_record import EventRecord, Mode, Paradox
+    from .event_record import ContactMode, EventRecord, Paradox
     from .named_derivatives import RunDerivatives
 
 
@@ -121,7 +121,7 @@ class RunData(Continued):
             warn(f"{self.model.name}: {text}", RuntimeWarning)
 
     @property
-    def modes(self) -> list[Mode]:
+    def modes(self) -> list[ContactMode]:
         """The history of the contact modes; empty without contacts."""
         return [] if self._event_record is None else self._event_record.history(self.t_reached)
 

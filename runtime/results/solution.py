@@ -19,7 +19,7 @@ from .run_data import Problem as Problem, RunData  # in pickles made before
 
 if TYPE_CHECKING:
     from .audit import Audit
-    from .event_record import Mode
+    from .event_record import ContactMode
 
 audits = later("chaplygin.runtime.results.audit")
 notebook = later("chaplygin.runtime.results.notebook")
@@ -37,7 +37,7 @@ class Solution(RunData, Hinted):
     given to `integrate`; the states are those before a reset. None if there are no events. At a reset or a mode change
     `t` contains the time twice, with the states before and after (with `t_eval`, only the one before); every quantity
     has the inputs, branches and modes of its side.
-    ``modes``: the history of the contact modes, a list of `Mode` (t_start, t_end, contacts, signs, ended_by).
+    ``modes``: the history of the contact modes, a list of `ContactMode` (t_start, t_end, contacts, signs, ended_by).
     ``sensitivity``: with ``sensitivities=[...]`` the `Sensitivity` of the run, else None.
     ``paradox``: for a run that ended with status -10, the `Paradox` with the time, the state and all solutions found.
 
@@ -99,7 +99,7 @@ class Solution(RunData, Hinted):
         return self._series().all() | {} if name is None else self[name]
 
     @property
-    def modes(self) -> list[Mode]:
+    def modes(self) -> list[ContactMode]:
         """The history of the contact modes; empty without contacts.
 
         Where a point of the run shows that a contact is open, its times follow from the interpolant, for which the run

@@ -49,7 +49,7 @@ class EventSensitivity:
     array([-0.5])
     """
 
-    def __init__(self, before: Side, after: Side) -> None:
+    def __init__(self, before: EventSide, after: EventSide) -> None:
         self.names, self.before, self.after = before.names, before, after
         self.t: Array = before.delays.T.copy()
 
@@ -64,7 +64,7 @@ class EventSensitivity:
         return f"<EventSensitivity: {len(self)} occurrences, by {', '.join(self.names)}>"
 
 
-class Side(NamedDerivatives):
+class EventSide(NamedDerivatives):
     """The total derivatives on one side of the occurrences of an event."""
 
     def __init__(
@@ -275,7 +275,7 @@ class _Rows:
     def found(self, cause: int, calls: Calls) -> EventSensitivity:
         delays = self.delays(cause, calls)
         before, after = (
-            Side(self.given, self.t, self.y[i], self.u[i], self.slopes, total, delays)
+            EventSide(self.given, self.t, self.y[i], self.u[i], self.slopes, total, delays)
             for i, total in enumerate(self.totals(delays))
         )
         return EventSensitivity(before, after)

@@ -1,4 +1,4 @@
-"""`Part`: what one chunk of a study leaves, and how its trajectories can end."""
+"""`Tallies`: what one chunk of a study leaves, and how its trajectories can end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ENDINGS = {**STATUS_NAMES, CRASHED: "crashed", UNDEFINED: "quantity not finite"}
 
 
 @dataclass(eq=False)
-class Part:
+class Tallies:
     """What one chunk leaves: the part of each entry of `collect`, and its failures."""
 
     first: int

@@ -33,7 +33,7 @@ _STYLES: tuple[Any, ...] = ("--", "-.", ":", (0, (8, 2)), (0, (4, 1, 1, 1, 1, 1)
 
 
 @dataclass(frozen=True)
-class Subject:
+class Shown:
     """What is drawn: views by name, and what is known of the trajectories.
 
     given: which indices -> the initial values and parameters that vary among trajectories, by name. random: whether
@@ -59,7 +59,7 @@ class Pictures:
     ``[plot]``.
     """
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: Shown) -> None:
         self._subject = subject
 
     def __call__(self, what: Any = None, *, file: Any = None) -> Any:

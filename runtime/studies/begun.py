@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..ensembles.job import EnsemblePart, Results
-from ..statistics.part import Part
+from ..statistics.part import Tallies
 from .stop import Stop
 
 
 @dataclass(eq=False)
-class Begun(Part):
+class Begun(Tallies):
     """The part of a chunk of which only the trajectories `finished`, numbered from 0 in it, have ended, and count.
 
     `results`: all that they leave, from which the whole part is made when the others have run too. Where none has

@@ -32,7 +32,7 @@ from ..statistics.views import (
 )
 from .collector import Collector
 from .observed import Condition, Extreme, Observed, check_quantity
-from .packing import Form
+from .packing import Slot
 
 if TYPE_CHECKING:
     from .chunk import Chunk
@@ -44,7 +44,7 @@ _ENDS = ("t", "status", "nfev", "n_steps")
 """Columns of a table beside quantities."""
 
 
-class Columns(dict[str, Array]):
+class Kept(dict[str, Array]):
     """Numbers of every trajectory by name."""
 
     def __missing__(self, key: Any) -> Array:
@@ -65,7 +65,7 @@ class Recorded(Collector):
         return {name: self._column(chunk, each) for name, each in zip(self.names, self.what)}
 
     def form(self, first: int, count: int) -> Any:
-        return {name: Form(np.float64, self.times, count) for name in self.names}
+        return {name: Slot(np.float64, self.times, count) for name in self.names}
 
     @property
     def single(self) -> bool:
@@ -82,7 +82,7 @@ class Recorded(Collector):
         return total  # type: ignore[no-any-return]
 
     def result(self, total: dict[str, Array]) -> Any:
-        return Columns({name: self._shaped(rows) for name, rows in total.items()})
+        return Kept({name: self._shaped(rows) for name, rows in total.items()})
 
 
 class _Table(Recorded):
@@ -124,7 +124,7 @@ class _Along(Recorded):
         return ("value",) if self.names[0].startswith("integral(") else ("value", "t")
 
     def form(self, first: int, count: int) -> Any:
-        return {name: Form(np.float64, 1, count) for name in self._rows}
+        return {name: Slot(np.float64, 1, count) for name in self._rows}
 
     def result(self, total: dict[str, Array]) -> Any:
         value = total["value"][0]
@@ -151,9 +151,9 @@ class _Moments(Collector):
 
     def form(self, first: int, count: int) -> Any:
         def moments(times: int) -> Moments:
-            number = Form(np.float64, times, len(self.what))
-            products = Form(np.float64, times, len(self.what), len(self.what))
-            return Moments(Form(np.int64, times), number, products, number, number)  # type: ignore[arg-type]
+            number = Slot(np.float64, times, len(self.what))
+            products = Slot(np.float64, times, len(self.what), len(self.what))
+            return Moments(Slot(np.int64, times), number, products, number, number)  # type: ignore[arg-type]
 
         blocks = [moments(self.times)] * len(range(0, count, BLOCK))
         return {"blocks": blocks, "early": None if first else moments(len(early(count)))}
@@ -193,7 +193,7 @@ class _Quantiles(Collector):
         return [Counts.of(row[np.isfinite(row)], BITS) for row in rows]
 
     def form(self, first: int, count: int) -> Any:
-        return [Counts(BITS, Form(np.int64, None), Form(np.int64, None))] * self.times  # type: ignore[arg-type]
+        return [Counts(BITS, Slot(np.int64, None), Slot(np.int64, None))] * self.times  # type: ignore[arg-type]
 
     def add(self, total: list[Counts] | None, part: list[Counts], first: int, count: int) -> list[Counts]:
         return part if total is None else [one.add(other) for one, other in zip(total, part)]
@@ -223,7 +223,7 @@ class _Histogram(Collector):
         return np.array([np.bincount(place, minlength=size) for place in places], dtype=np.int64)
 
     def form(self, first: int, count: int) -> Any:
-        return Form(np.int64, self.times, len(self.edges) + 1)
+        return Slot(np.int64, self.times, len(self.edges) + 1)
 
     def add(self, total: Any, part: Any, first: int, count: int) -> Any:
         return part if total is None else total + part
@@ -261,7 +261,7 @@ class FirstPassage(_Occurrences):
         return np.where(chunk.ok, chunk.events(self.names[0]).first, np.nan)
 
     def form(self, first: int, count: int) -> Any:
-        return Form(np.float64, count)
+        return Slot(np.float64, count)
 
     def add(self, total: Any, part: Array, first: int, count: int) -> Array:
         total = _wide(total, 1, count)
@@ -282,7 +282,7 @@ class _Events(_Occurrences):
         return found.trajectory[use] + chunk.first, found.t[use]
 
     def form(self, first: int, count: int) -> Any:
-        return Form(np.int64, None), Form(np.float64, None)
+        return Slot(np.int64, None), Slot(np.float64, None)
 
     def add(self, total: Any, part: tuple[Any, Array], first: int, count: int) -> Any:
         _, trajectories, times = (0, [], []) if total is None else total
@@ -330,7 +330,7 @@ class _Probability(Collector):
     def form(self, first: int, count: int) -> Any:
         marks = 0 if first else len(early(count))
         blocks = len(range(0, count, BLOCK))
-        return {"blocks": Form(np.int64, 2, self.times, blocks), "early": Form(np.int64, 2, marks)}
+        return {"blocks": Slot(np.int64, 2, self.times, blocks), "early": Slot(np.int64, 2, marks)}
 
     def add(self, total: Running | None, part: dict[str, Any], first: int, count: int) -> Running:
         total = Running(0, list(part["early"].T)) if total is None else total

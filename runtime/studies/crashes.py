@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..ensembles.job import EnsemblePart
-from ..statistics.part import CRASHED, Part
+from ..statistics.part import CRASHED, Tallies
 from .begun import gaps
 from .pickling import WorkerError, pack, unpack
 from .stop import HERE
@@ -71,7 +71,7 @@ class _OneByOne:
         os.write(self.answers, j.to_bytes(_WIDTH, "little"))
 
 
-def guarded(content: bytes, first: int, last: int, given: dict[str, Any]) -> Part:
+def guarded(content: bytes, first: int, last: int, given: dict[str, Any]) -> Tallies:
     """The part of trajectories first <= i < last of the packed job `content`, without those that crash.
 
     Raises WorkerError if not even their starts can be computed, and what the job raises.
@@ -79,7 +79,7 @@ def guarded(content: bytes, first: int, last: int, given: dict[str, Any]) -> Par
     count = last - first
     place = first, last, given
 
-    def part(lost: Sequence[int]) -> Part | None:
+    def part(lost: Sequence[int]) -> Tallies | None:
         answer = _ask(content, place, "run", lost)
         return pickle.loads(answer) if answer else None
 

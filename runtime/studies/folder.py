@@ -26,12 +26,12 @@ from chaplygin.errors import warn_caller
 
 from ..ensembles.job import Results
 from ..interface import arguments
-from ..statistics.part import Part
+from ..statistics.part import Tallies
 from ..statistics.sketches import CHUNK
 from .begun import Begun
 from .collector import Collector
 from .manifest import MANIFEST, StudyFolderError, description, read_manifest, written
-from .packing import Form, fits, pack, unpack
+from .packing import Slot, fits, pack, unpack
 
 if TYPE_CHECKING:
     from .job import StudyJob
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 filelock = later("filelock")
 
 _NAME = re.compile(r"(chunk|begun)-(\d{12})-([0-9a-f]{16})\.zip")
-_KEPT = tuple(field.name for field in fields(Part))
+_KEPT = tuple(field.name for field in fields(Tallies))
 
 
 class Folder:
@@ -105,7 +105,7 @@ class Folder:
         """Give up the lock."""
         self._lock.release()
 
-    def keep(self, part: Part) -> None:
+    def keep(self, part: Tallies) -> None:
         """Write the part of a chunk, in place of what an earlier call has left of it."""
         kept: dict[str, Any] = {name: getattr(part, name) for name in _KEPT}
         kind = "chunk"
@@ -140,7 +140,7 @@ class Folder:
         """Whether there is a file of the chunk that begins with trajectory `first`."""
         return self._chunks.has(first)
 
-    def part(self, first: int, last: int) -> Part | None:
+    def part(self, first: int, last: int) -> Tallies | None:
         """The part of trajectories first <= i < last; None if missing. A damaged file is removed."""
         found = self._chunks.part(first, last)
         if found is None:
@@ -170,7 +170,7 @@ class Chunks:
         """Whether there is a file of the chunk that begins with trajectory `first`."""
         return first in self._files
 
-    def part(self, first: int, last: int | None = None) -> Part | None:
+    def part(self, first: int, last: int | None = None) -> Tallies | None:
         """The part of the chunk that begins with trajectory `first`, and ends before `last` if that is given.
 
         None if it is missing; with a warning if it is damaged.
@@ -182,7 +182,7 @@ class Chunks:
         found = self._first(self._begun, first, last)
         return found if isinstance(found, Begun) else None
 
-    def _first(self, files: dict[int, list[Path]], first: int, last: int | None) -> Part | None:
+    def _first(self, files: dict[int, list[Path]], first: int, last: int | None) -> Tallies | None:
         for file in files.get(first, ()):
             found = self._read(file, first, last)
             if found is not None:
@@ -192,7 +192,7 @@ class Chunks:
             )
         return None
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[Tallies]:
         """The parts in the order of the trajectories, up to the first that is missing or damaged.
 
         Where Ctrl-C has ended the study, what it has left of a chunk stands for the chunk.
@@ -210,7 +210,7 @@ class Chunks:
         for file in self._files.pop(first, ()):
             file.unlink(missing_ok=True)
 
-    def _read(self, file: Path, first: int, last: int | None) -> Part | None:
+    def _read(self, file: Path, first: int, last: int | None) -> Tallies | None:
         """The part in a file; None if it is damaged, or of other trajectories than its name says."""
         try:
             content = file.read_bytes()
@@ -231,9 +231,9 @@ class Chunks:
         if not isinstance(found, dict):
             return None
         if name[1] == "chunk":
-            return Part(**found) if self._fits(found, first, last) else None
+            return Tallies(**found) if self._fits(found, first, last) else None
         finished, results = (found.pop(key, None) for key in ("finished", "results"))
-        if not Form(np.int64, None).fits(finished) or not self._fits(found, first, last, bool(len(finished))):
+        if not Slot(np.int64, None).fits(finished) or not self._fits(found, first, last, bool(len(finished))):
             return None
         try:
             left = Begun(**found, finished=finished, results=None if results is None else Results(**results))
@@ -252,8 +252,8 @@ class Chunks:
             "first": first,
             "count": count,
             "parts": {name: entry.form(first, count) for name, entry in self.collect.items() if some},
-            "failed": Form(np.int64, None),
-            "status": Form(np.int32, None),
+            "failed": Slot(np.int64, None),
+            "status": Slot(np.int32, None),
             "redrawn": found.get("redrawn"),
             "warnings": found.get("warnings"),
         }

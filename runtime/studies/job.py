@@ -24,7 +24,7 @@ from ..problem.consistency import held
 from ..problem.given_inputs import is_function, specs
 from ..problem.options import RunOptions
 from ..problem.sample_rows import SampleRows
-from ..statistics.part import Part
+from ..statistics.part import Tallies
 from ..statistics.sketches import BLOCK
 from .arguments import Given
 from .begun import Begun, Stoppable
@@ -32,7 +32,7 @@ from .chunk import Chunk
 from .collect import entry_of
 from .collector import Collector
 from .observed import Condition, Observed
-from .packing import Form, fits
+from .packing import Slot, fits
 from .precision import Precision
 from .stop import Stop
 
@@ -134,7 +134,7 @@ class StudyJob:
         last: int | None = None,
         executor: Executor = ALONE,
         given: dict[str, Any] | None = None,
-    ) -> Part:
+    ) -> Tallies:
         """Run trajectories first <= i < last by `executor`; `first` is a multiple of `BLOCK`.
 
         `given`: the arguments of these trajectories, as `cut` makes them, for a job that is sent without its own.
@@ -148,7 +148,7 @@ class StudyJob:
         last: int,
         given: dict[str, Any] | None = None,
         begun: Begun | None = None,
-    ) -> Part:
+    ) -> Tallies:
         """As `run`, in this thread; a `Begun` if it is stopped before all have ended. `begun`: that of a run before."""
         executor = Stoppable(stop, begun)
         part, ended = self._run(first, last, executor, given)
@@ -173,14 +173,14 @@ class StudyJob:
         )
         arrays = {name: getattr(own, name) for name in COLUMNS}
         form = {
-            name: None if each is None else Form(each.dtype, *each.shape) for name, each in arrays.items()
+            name: None if each is None else Slot(each.dtype, *each.shape) for name, each in arrays.items()
         }
-        form["events"] = Form(np.float64, None, 3) if self.model.events else None
+        form["events"] = Slot(np.float64, None, 3) if self.model.events else None
         return fits(form, {name: getattr(results, name) for name in form})
 
     def _run(
         self, first: int, last: int, executor: Executor, given: dict[str, Any] | None
-    ) -> tuple[Part, NDArray[np.bool_]]:
+    ) -> tuple[Tallies, NDArray[np.bool_]]:
         """The part of trajectories first <= i < last, and which of them have ended."""
         if first % BLOCK:
             raise ArgumentError(f"first = {first} must be a multiple of {BLOCK}")
@@ -188,7 +188,7 @@ class StudyJob:
             ensemble, draws = self.ensemble(first, last, executor, given)
         chunk = Chunk(ensemble, first, self.collect.values())
         failed = np.flatnonzero(chunk.ended & ~chunk.ok)
-        part = Part(
+        part = Tallies(
             first,
             last - first,
             {name: entry.part(chunk) for name, entry in self.collect.items()},

@@ -50,7 +50,7 @@ def unpack(content: bytes) -> Any:
         raise ValueError(f"{type(error).__name__}: {error}") from error
 
 
-class Form:
+class Slot:
     """An array of some type and shape, in which None is any length."""
 
     def __init__(self, dtype: Any, *shape: int | None) -> None:
@@ -67,8 +67,8 @@ class Form:
 
 
 def fits(form: Any, value: Any) -> bool:
-    """Whether a value has the types and shapes of `form`, in which a `Form` stands for each array."""
-    if isinstance(form, Form):
+    """Whether a value has the types and shapes of `form`, in which a `Slot` stands for each array."""
+    if isinstance(form, Slot):
         return form.fits(value)
     if type(form) is not type(value):
         return False
@@ -84,7 +84,7 @@ def fits(form: Any, value: Any) -> bool:
 
 def blank(form: Any) -> Any:
     """Arrays of a form, or dicts, lists or tuples of them, that say nothing: NaN, and no entries of any length."""
-    if isinstance(form, Form):
+    if isinstance(form, Slot):
         shape = [0 if n is None else n for n in form.shape]
         return np.full(shape, np.nan if form.dtype.kind == "f" else 0, form.dtype)
     if isinstance(form, dict):

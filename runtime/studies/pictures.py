@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..results.plotting import title
-from ..statistics.pictures import Pictures, Subject
+from ..statistics.pictures import Pictures, Shown
 
 if TYPE_CHECKING:
     from .study_data import StudyData
@@ -35,4 +35,4 @@ def of_study(study: StudyData) -> Pictures:
 
     random = study.sampling in (None, "random")
     model = study.model
-    return Pictures(Subject(title(model), model, study.views(), study.done, study.failed, given, random))
+    return Pictures(Shown(title(model), model, study.views(), study.done, study.failed, given, random))

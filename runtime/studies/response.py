@@ -14,7 +14,7 @@ from chaplygin.errors import ArgumentError, warn_caller
 from ..draws.arguments import split
 from ..draws.distributions import HIGHEST, LOWEST
 from ..draws.draws import Plan
-from ..draws.joint import Joint
+from ..draws.joint import JointDraw
 from ..ensembles.executors import Threads
 from ..ensembles.job import arrays
 from ..interface import arguments
@@ -154,7 +154,7 @@ def response(
     given = {"initial": initial, "parameters": parameters, "inputs": inputs}
     made = of_model(model, t_span, "what", what, given, lanes, threads, of_call(response, options))
     for source in made.plan.sources:
-        if isinstance(source.given, Joint):
+        if isinstance(source.given, JointDraw):
             raise ArgumentError(
                 f"{source.kind}: jointly({', '.join(source.names)}) makes these dependent; a response is a function of "
                 "independent numbers"

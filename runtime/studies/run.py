@@ -13,13 +13,13 @@ from chaplygin.errors import ChaplyginError, warn_caller
 from ..ensembles.progress import Progress
 from ..interface import arguments
 from ..problem.options import RunOptions
-from ..statistics.part import CRASHED, ENDINGS, UNDEFINED, Part
+from ..statistics.part import CRASHED, ENDINGS, UNDEFINED, Tallies
 from ..statistics.sketches import CHUNK
 from .folder import Chunks, Folder
 from .job import StudyJob, chunks
 from .manifest import read_manifest
 from .precision import pieces
-from .schedule import Schedule
+from .schedule import StudySchedule
 from .study import Study
 from .workers import Workers, workers_of
 
@@ -82,7 +82,7 @@ def _run(
 ) -> None:
     """Have the chunks run that are not in the folder, and take their parts until the study is complete."""
 
-    def show(part: Part, found: bool) -> None:
+    def show(part: Tallies, found: bool) -> None:
         bar.failed += len(part.failed)
         bar.found += part.done if found else 0
         bar.show(bar.done + part.done)
@@ -91,7 +91,7 @@ def _run(
         places = pieces(job.count)
     else:
         places = chunks(job.count, workers.size, None if folder is None else CHUNK)
-    with closing(Schedule(places, workers, folder, show).parts()) as parts:
+    with closing(StudySchedule(places, workers, folder, show).parts()) as parts:
         for part in parts:
             if strict and len(part.failed):
                 raise FailedTrajectoryError(_failed(part))
@@ -108,7 +108,7 @@ def _ranges(indices: NDArray[np.int64], most: int = 10) -> str:
     return ", ".join(shown + ["..."] * (len(runs) > most))
 
 
-def _failed(part: Part) -> str:
+def _failed(part: Tallies) -> str:
     name = ENDINGS.get(int(part.status[0]), str(part.status[0]))
     return f"trajectory {part.failed[0]} failed: {name}; on_failure='exclude' goes on without it"
 

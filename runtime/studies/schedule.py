@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass
 
-from ..statistics.part import Part
+from ..statistics.part import Tallies
 from .begun import Begun
 from .folder import Folder
 from .pickling import WorkerError
@@ -29,11 +29,11 @@ class _Task:
     """Consecutive chunks that one worker runs, and their parts once they are there."""
 
     places: list[Place]
-    parts: list[Part] | None = None
+    parts: list[Tallies] | None = None
     deaths: int = 0
 
 
-class Schedule:
+class StudySchedule:
     """The chunks of a study: run by workers, or taken from its folder.
 
     `parts` gives them in the order of the trajectories: what is decided there depends neither on the workers nor on
@@ -47,7 +47,7 @@ class Schedule:
         places: list[Place],
         workers: Workers,
         folder: Folder | None,
-        arrived: Callable[[Part, bool], None],
+        arrived: Callable[[Tallies, bool], None],
     ) -> None:
         self.places = deque(places)
         self.workers, self.folder, self.arrived = workers, folder, arrived
@@ -55,7 +55,7 @@ class Schedule:
         self.running: dict[Future[Done], _Task] = {}
         self.seconds = math.inf  # that the last chunk took
 
-    def parts(self) -> Generator[Part]:
+    def parts(self) -> Generator[Tallies]:
         """The part of every chunk, in the order of the trajectories."""
         try:
             while self._hand_out():
@@ -70,14 +70,14 @@ class Schedule:
             for future in self.running:
                 future.cancel()
 
-    def _left(self) -> Iterator[Part]:
+    def _left(self) -> Iterator[Tallies]:
         """What has ended when the study is to end, with the chunks between of which nothing has."""
         for future in [each for each in self.running if each.cancel()]:
             del self.running[future]
         end = time.monotonic() + LEAVE
         while self.running and time.monotonic() < end:
             self._take(wait(self.running, timeout=end - time.monotonic(), return_when=FIRST_COMPLETED).done)
-        found: list[Part] = []
+        found: list[Tallies] = []
         for task in self.tasks:
             parts = task.parts or []
             found += parts

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..interface.arguments import nearest
-from ..statistics.part import Part
+from ..statistics.part import Tallies
 from ..statistics.results import Statistic
 from ..statistics.views import View
 from .begun import Begun
@@ -30,7 +30,7 @@ class StudyData:
     def __init__(self, job: StudyJob, folder: Path | None = None) -> None:
         """With `folder`, where the parts are, numbers of every trajectory are read from it when they are used."""
         self.job, self.model, self._folder = job, job.model, folder
-        self.results: Mapping[str, Any] = Results({}, tuple(job.collect))
+        self.results: Mapping[str, Any] = StudyResults({}, tuple(job.collect))
         self.failed: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self.failed_status: NDArray[np.int32] = np.empty(0, dtype=np.int32)
         self.done = self.redrawn = 0
@@ -44,12 +44,12 @@ class StudyData:
         self._totals: dict[str, Any] = {
             name: None for name, entry in job.collect.items() if folder is None or not entry.view.growing
         }
-        self._failures: list[Part] = []
+        self._failures: list[Tallies] = []
         self._reach = 0  # the end of the last chunk
         # Of each chunk: its first trajectory, and how many of it have ended, or which.
         self._finished: list[tuple[int, Any]] = []
 
-    def take(self, part: Part) -> None:
+    def take(self, part: Tallies) -> None:
         """Add the part of the next chunk."""
         self._reach = part.first + part.count
         while self._reach > self._count:
@@ -72,7 +72,7 @@ class StudyData:
         ]
         return np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
 
-    def _add(self, totals: dict[str, Any], name: str, part: Part) -> None:
+    def _add(self, totals: dict[str, Any], name: str, part: Tallies) -> None:
         totals[name] = self.job.collect[name].add(totals[name], part.parts[name], part.first, self._count)
 
     def complete(self) -> bool:
@@ -96,7 +96,7 @@ class StudyData:
         if self.done:
             spoiled = bool(len(self.failed)) and not exclude
             names = tuple(self.job.collect)
-            self.results = Results({name: partial(self._result, name, spoiled) for name in names}, names)
+            self.results = StudyResults({name: partial(self._result, name, spoiled) for name in names}, names)
         return self
 
     def _result(self, name: str, spoiled: bool) -> Any:
@@ -109,7 +109,7 @@ class StudyData:
         found = self.job.collect[name].result(totals[name])
         return found.unknown() if spoiled and isinstance(found, Statistic) else found
 
-    def _parts(self) -> Iterator[Part]:
+    def _parts(self) -> Iterator[Tallies]:
         """The parts in the folder, in the order of the trajectories, up to the first that is missing."""
         assert self._folder is not None
         yield from Chunks(self._folder, self._reach, self.job.collect).parts()
@@ -165,7 +165,7 @@ class StudyData:
         return {name: value for name, value in known.items() if value is not None}
 
 
-class Results(Mapping[str, Any]):
+class StudyResults(Mapping[str, Any]):
     """Results by name, each made when it is first used; none of those collected where no trajectory has ended."""
 
     def __init__(self, make: dict[str, Callable[[], Any]], collected: tuple[str, ...]) -> None:

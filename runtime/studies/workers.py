@@ -15,7 +15,7 @@ from chaplygin.errors import ArgumentError, warn_caller
 
 from ..ensembles.executors import cores, number_of_threads
 from ..interface import arguments
-from ..statistics.part import Part
+from ..statistics.part import Tallies
 from .begun import Begun
 from .crashes import StoppedError, Without, guarded
 from .job import StudyJob
@@ -26,7 +26,7 @@ asyncio = later("asyncio")
 
 Place = tuple[int, int]
 """The trajectories first <= i < last of a chunk."""
-Done = tuple[list[Part], float]
+Done = tuple[list[Tallies], float]
 """The parts of a task, and the seconds that its last chunk took; 0 if that is not typical."""
 
 GRAIN = 0.5
@@ -187,7 +187,7 @@ def _processes(size: int, door: Any) -> ProcessPoolExecutor:
 
 def _run(job: StudyJob, pieces: list[tuple[int, int, Any]], begun: list[Begun | None], stop: Stop) -> Done:
     """Run some chunks, in any process; fewer, and the last one in part, if they are stopped."""
-    parts: list[Part] = []
+    parts: list[Tallies] = []
     begin = time.perf_counter()
     for (first, last, given), known in zip(pieces, begun):
         if stop.wanted:
@@ -201,7 +201,7 @@ def _far(content: bytes, pieces: bytes, suspect: bool, begun: list[Begun | None]
     """Run some chunks of the packed job `content` here; those that are `suspect` in processes of their own."""
     if not suspect:
         return _run(opened(content), unpack(pieces), begun, HERE)
-    parts: list[Part] = []
+    parts: list[Tallies] = []
     with suppress(StoppedError):
         for piece in unpack(pieces):
             parts.append(guarded(content, *piece))  # noqa: PERF401 -- those before the end count

@@ -47,7 +47,7 @@ def humanoid_links() -> list[Link]:
     rows = (humanoid.PELVIS, *humanoid.PARTS)
     names = [row.name for row in rows]
 
-    def link(row: humanoid.Part) -> Link:
+    def link(row: humanoid.Bone) -> Link:
         kind = ("revolute", row.axis) if row.parent else ("free", "z")
         above = names.index(row.parent) if row.parent else -1
         return Link(row.name, above, *kind, row.at, np.eye(3), row.mass, row.center, row.inertia)

@@ -13,7 +13,7 @@ from chaplygin.codegen.lower.lower import lower
 from chaplygin.codegen.plan.part import Part, count, counted
 from chaplygin.codegen.plan.passes import CUTTING, ORDERING, REWRITING, Pass
 from chaplygin.codegen.plan.plan import plan
-from chaplygin.codegen.plan.statements import Counts
+from chaplygin.codegen.plan.statements import Tally
 
 
 def operations_by_pass(
@@ -47,7 +47,7 @@ def operations_by_pass(
     return found, seconds
 
 
-def derived_counts(eqs: EquationNodes) -> Counts:
+def derived_counts(eqs: EquationNodes) -> Tally:
     """The operation counts of a right-hand side as derived."""
     own = replace(eqs, graph=eqs.graph.copy())  # a copy, so that later nodes keep their numbers
     (kernel,) = kernels.rhs(Dynamics(own))

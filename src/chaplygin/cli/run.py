@@ -78,7 +78,7 @@ def run(arguments: Namespace) -> int:
         against, known = _reference(found, model, solution, options)
     drifts = _drifts(found, model, solution) if solution.success else []
     audit = _audit(solution) if solution.success else None
-    report = _Report(found, solution, options, axis, against, known, drifts, audit, preparation, seconds)
+    report = _RunReport(found, solution, options, axis, against, known, drifts, audit, preparation, seconds)
     if arguments.json:
         print_json(_run_facts(report))
     else:
@@ -92,7 +92,7 @@ def run(arguments: Namespace) -> int:
 
 
 @dataclass(frozen=True)
-class _Report:
+class _RunReport:
     """What `run` tells of a run."""
 
     found: Subject
@@ -107,7 +107,7 @@ class _Report:
     integration: float
 
 
-def _print_run(run: _Report) -> None:
+def _print_run(run: _RunReport) -> None:
     found, solution, options = run.found, run.solution, run.options
     model, (t0, t_end) = solution.model, options["t_span"]
     how = f"step = {options['step']:g}" if "step" in options else f"rtol = {options['rtol']:g}"
@@ -135,7 +135,7 @@ def _print_run(run: _Report) -> None:
     )
 
 
-def _run_facts(run: _Report) -> dict[str, Any]:
+def _run_facts(run: _RunReport) -> dict[str, Any]:
     """What `run --json` prints."""
     solution, options, audit = run.solution, run.options, run.audit
     model = solution.model

@@ -28,7 +28,7 @@ from chaplygin.codegen.lower.lower import lower
 from chaplygin.codegen.lower.lowered import Kernel, Lowered
 from chaplygin.codegen.lower.options import LoweringOptions
 from chaplygin.codegen.plan import factor, terms
-from chaplygin.codegen.plan.arrange import _Search, arranged
+from chaplygin.codegen.plan.arrange import _ArrangementSearch, arranged
 from chaplygin.codegen.plan.part import count
 from chaplygin.codegen.plan.plan import Program, plan
 from chaplygin.codegen.plan.statements import Load, assigned
@@ -517,7 +517,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], list[Any]]:
 
     monkeypatch.setattr(factor.Factoring, "__init__", factoring)
     monkeypatch.setattr(terms.Expansion, "_terms", terms_of)
-    search = _Search(eqs.nodes.graph, replace(kernel, beforehand=parameters), 12_000)
+    search = _ArrangementSearch(eqs.nodes.graph, replace(kernel, beforehand=parameters), 12_000)
     assert search.best()[1].factoring.sums
     return expanded, [search, factored]
 
@@ -590,7 +590,7 @@ def test_python_searches_for_cycles_again_where_planning_fails() -> None:
 def test_an_expansion_like_another_is_what_it_would_be_alone() -> None:
     eqs = cg.example("roller_racer").system.equations("maggi")
     kernel = plan(lower(eqs.nodes), PLAIN).kernels["rhs"]
-    search = _Search(eqs.nodes.graph, kernel, 12_000)
+    search = _ArrangementSearch(eqs.nodes.graph, kernel, 12_000)
     draw = random.Random(8)
     last = None
     for _ in range(20):

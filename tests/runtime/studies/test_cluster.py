@@ -26,13 +26,13 @@ from integrations import without_a_compiler
 import chaplygin as cg
 from chaplygin.errors import ArgumentError
 from chaplygin.generated import harmonic_oscillator
-from chaplygin.runtime.statistics.part import CRASHED, Part
+from chaplygin.runtime.statistics.part import CRASHED, Tallies
 from chaplygin.runtime.statistics.sketches import CHUNK
 from chaplygin.runtime.studies import schedule, workers
 from chaplygin.runtime.studies.crashes import Without
 from chaplygin.runtime.studies.pickling import WorkerError, pack, unpack
 from chaplygin.runtime.studies.run import FailedTrajectoryError, run_study as run
-from chaplygin.runtime.studies.schedule import AHEAD, WAITING, Schedule
+from chaplygin.runtime.studies.schedule import AHEAD, WAITING, StudySchedule
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs signals")
 
@@ -113,12 +113,12 @@ class Timed(workers.Workers):
         if self.first is not None and not places[0][0]:
             return self.first
         done: Future[Any] = Future()
-        done.set_result(([Part(a, b - a, {}, NONE, NONE, 0, ()) for a, b in places], 0.1))
+        done.set_result(([Tallies(a, b - a, {}, NONE, NONE, 0, ()) for a, b in places], 0.1))
         return done
 
     def check(self) -> None:
         assert self.first is not None
-        self.first.set_result(([Part(0, BLOCK, {}, NONE, NONE, 0, ())], 0.1))
+        self.first.set_result(([Tallies(0, BLOCK, {}, NONE, NONE, 0, ())], 0.1))
 
 
 NONE = np.empty(0, dtype=np.int64)
@@ -128,7 +128,7 @@ PLACES = [(first, first + BLOCK) for first in range(0, 200 * BLOCK, BLOCK)]
 def test_tasks_take_half_a_second() -> None:
     """Five chunks in each, but fewer at the end, so that all workers end together."""
     timed = Timed(slow=False)
-    parts = Schedule(PLACES, timed, None, lambda *_: None).parts()
+    parts = StudySchedule(PLACES, timed, None, lambda *_: None).parts()
     assert [part.first for part in parts] == [first for first, _ in PLACES]
     assert set(timed.orders[: AHEAD * 3]) == {1}  # none is measured yet
     assert timed.orders[AHEAD * 3 : 30] == [5] * (30 - AHEAD * 3)
@@ -140,7 +140,7 @@ def test_memory_is_bounded_while_an_early_chunk_is_slow(monkeypatch: pytest.Monk
     """No more than `WAITING` tasks for each worker are handed out before the first one is done."""
     monkeypatch.setattr(schedule, "PATIENCE", 0.01)
     timed = Timed(slow=True)
-    parts = Schedule(PLACES, timed, None, lambda *_: None).parts()
+    parts = StudySchedule(PLACES, timed, None, lambda *_: None).parts()
     assert next(parts).first == 0
     assert len(timed.orders) == WAITING * 3
     assert [part.first for part in parts] == [first for first, _ in PLACES[1:]]
