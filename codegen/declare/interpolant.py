@@ -91,7 +91,7 @@ class Interpolant:
             grid, values, kind, ends, outside = self._taken(grid, kind, ends, outside)
         if not 1 <= len(grid) <= 3:
             raise DeclarationError(f"{self._where} has {len(grid)} arguments; give one to three")
-        for argument in grid:
+        for argument in [a for a in grid if a != "t"]:  # a table may be one of the time
             check_name(argument, f"{self._where}: argument")
         rows = [self._knots(argument, given) for argument, given in grid.items()]
         made = self._made(name, tuple(grid), rows, values, kind, outside or "hold", ends)
