@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import crossing_parts
 import pytest
 from crossings import FEATURES, Met, meet
@@ -42,6 +44,25 @@ SAMPLE = [
 @pytest.mark.parametrize("pair", SAMPLE, ids=" x ".join)
 def test_some_cells(pair: tuple[str, str]) -> None:
     assert met(pair) == TABLE[pair]
+
+
+def together(seed: int) -> list[str]:
+    """An input with other features, by chance: at most one of each kind, and few that are alone in refusing."""
+    chance = random.Random(seed)
+    inputs = [name for name in NAMES if FEATURES[name].kind == "input"]
+    found = [chance.choice([*inputs, "input: rows", "input: noise"])]
+    for kind, share in (("form", 0.5), ("method", 0.6), ("project", 0.2), ("host", 0.5), ("derivative", 0.3)):
+        some = [name for name in NAMES if FEATURES[name].kind == kind and name not in (*SHIPPED, "whittaker")]
+        found += [chance.choice(some)] if chance.random() < share else []
+    plain = [name for name in NAMES if FEATURES[name].kind is None]
+    return found + [name for name in plain if chance.random() < 0.35]
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("seed", range(40))
+def test_inputs_meet_several_features_at_random(seed: int) -> None:
+    """What is not refused by name before it runs has the motions of all of its parts."""
+    meet(*together(seed))
 
 
 @pytest.mark.slow

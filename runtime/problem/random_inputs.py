@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.random import SeedSequence
+from numpy.typing import NDArray
 
 from chaplygin.errors import ArgumentError
 
@@ -17,21 +19,15 @@ class RandomInput:
 
     law: Any
     dt: float
+    path: Callable[..., Any]
+    """The path of one run as samples ``(times, values, kind)``, by t_span, seed, trajectory, episode and stream."""
+
+    def __array__(self, dtype: object = None, copy: object = None) -> NDArray[np.object_]:
+        """One thing, also where it is several processes: no numbers."""
+        return np.fromiter([self], dtype=object).reshape(())
 
     def ahead(self, t0: float, t: float) -> tuple[float, float]:
         """The times of a path of a run from t0 that may go on after t: twice as many, if its law is known there."""
-        raise NotImplementedError
-
-    def path(
-        self,
-        t_span: tuple[float, float],
-        *,
-        seed: int,
-        trajectory: int = 0,
-        episode: int = 0,
-        stream: int = 0,
-    ) -> Any:
-        """The path of one run as samples ``(times, values, kind)``, by its seed, trajectory, episode and stream."""
         raise NotImplementedError
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import sympy as sp
 from scipy.interpolate import PPoly
 
@@ -27,6 +28,10 @@ HELD = ([0.0, 0.25], [1.0, -1.0])
 RAMP = ([0.0, 2.0], [0.0, 2.0])
 CURVE = ([-1.0, 0.0, 1.0, 2.0], [-1.0, 0.0, 1.0, 8.0], "cubic")
 """Samples of t^3."""
+SCALES = (1.0, 0.5, -1.0, 0.25)
+"""Of each of several runs: how far the spring is stretched, and its row of samples."""
+ROWS = (RAMP[0], [[0.0, 2.0 * scale] for scale in SCALES], "linear")
+NOISE, SEED = cg.noise.ou(tau=0.5, sigma=1.0, dt=0.1), 7
 LIFT = {"R": 0.0, "R_dot": 0.0, "R_ddot": 1.2}
 _KNOTS = [-0.75, -0.125, 0.0, 0.25, 0.5, 1.0]
 BENT = cg.Interpolant("bent", PPoly([[1 for k in _KNOTS[1:]], *([f(k) for k in _KNOTS[:-1]] for f in (
@@ -167,8 +172,15 @@ def moved(motion: Any, t: float) -> float:
     return t**3 if motion is CURVE else LIFT["R_ddot"] * t**2 / 2
 
 
-def driven(force: Any, t: float) -> float:
-    """Where an input brings a unit mass from rest: the second integral of F."""
+def driven(force: Any, t: float, run: int = 0) -> float:
+    """Where an input brings a unit mass from rest, in one of several runs: the second integral of F."""
+    if force is ROWS:
+        return SCALES[run] * t**3 / 6
+    if force is NOISE:  # of lines between the times of its grid
+        times, values, _ = force.path((0.0, t), seed=SEED, trajectory=run)
+        h = np.diff(times)
+        v = np.concatenate([[0.0], np.cumsum(h * (values[1:] + values[:-1]) / 2)])
+        return float((h * v[:-1] + h**2 * (2 * values[:-1] + values[1:]) / 6).sum())
     if force is None:
         return 0.6 * t**2 / 2
     if force is HELD:

@@ -18,7 +18,23 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from crossing_parts import ACTION, CURVE, END, HELD, LIFT, NUMBERS, PARTS, RAMP, declared, driven, moved
+from crossing_parts import (
+    ACTION,
+    CURVE,
+    END,
+    HELD,
+    LIFT,
+    NOISE,
+    NUMBERS,
+    PARTS,
+    RAMP,
+    ROWS,
+    SCALES,
+    SEED,
+    declared,
+    driven,
+    moved,
+)  # fmt: skip
 
 import chaplygin as cg
 
@@ -76,11 +92,16 @@ class Trial:
             found |= {"R": self.motion} if self.motion is CURVE else self.motion
         return found
 
-    def expected(self, t: float) -> dict[str, float]:
-        """The coordinates at t."""
+    @property
+    def seeded(self) -> dict[str, Any]:
+        """What decides the paths of noise."""
+        return {"seed": SEED} if self.force is NOISE else {}
+
+    def expected(self, t: float, run: int = 0) -> dict[str, float]:
+        """The coordinates at t, in one of several runs."""
         found = {name: value for part in self.parts for name, value in PARTS[part].motion(t).items()}
         if "drive" in self.parts:
-            found["d"] = driven(self.force, t)
+            found["d"] = driven(self.force, t, run)
         if "rated" in self.parts:
             found["r"] = moved(self.motion, t)
         if self.form in ("routh", "whittaker"):
@@ -186,6 +207,8 @@ FEATURES = {
         Feature("input: number", "input", _input(None)),
         Feature("input: held", "input", _input(HELD)),
         Feature("input: linear", "input", _input((*RAMP, "linear"))),
+        Feature("input: rows", "input", lambda trial: _input(ROWS)(_many()(trial))),
+        Feature("input: noise", "input", _input(NOISE)),
         Feature("input: function", "input", _input(time_itself)),
         Feature("rates: numbers", "input", _rated(LIFT)),
         Feature("rates: spline", "input", _rated(CURVE)),
@@ -282,9 +305,9 @@ def _asked(trial: Trial) -> bool:
     return not ("snapshot" in trial.kept and trial.host in (*ENVIRONMENTS, "study"))
 
 
-def close(trial: Trial, found: Callable[[str], Any], factor: float = 1.0) -> None:
+def close(trial: Trial, found: Callable[[str], Any], factor: float = 1.0, run: int = 0) -> None:
     """Compare coordinates at the end with the closed forms."""
-    for name, value in trial.expected(END).items():
+    for name, value in trial.expected(END, run).items():
         error = abs(float(found(name)) - factor * value)
         assert error < trial.tolerance, f"{name} = {float(found(name))!r} instead of {factor * value!r}"
 
@@ -302,7 +325,7 @@ def _alone(trial: Trial) -> None:
     if "snapshot" in trial.kept:
         _stepper(trial)
         return
-    sol = again(trial, trial.model.integrate((0, END), *_given(trial), **trial.run))
+    sol = again(trial, trial.model.integrate((0, END), *_given(trial), **trial.run, **trial.seeded))
     assert sol.success, sol.message
     close(trial, lambda name: sol[name][-1])
 
@@ -324,33 +347,31 @@ def _advanced(trial: Trial, run: Any) -> Any:
 
 
 def _stepper(trial: Trial, **more: Any) -> Any:
-    run = trial.model.stepper(*_given(trial), **trial.run, **more)
+    run = trial.model.stepper(*_given(trial), **trial.run, **trial.seeded, **more)
     run = _advanced(trial, run)
     close(trial, lambda name: run[name])
     return run
 
 
-SCALES = np.array([1.0, 0.5, -1.0, 0.25])
-"""How far the spring of each of several runs is stretched; nothing else depends on it."""
-
-
 def _starts(trial: Trial) -> dict[str, Any]:
-    return {**trial.start(), "q": SCALES}
+    return {**trial.start(), "q": np.array(SCALES)}
 
 
 def _each(trial: Trial, q: Any, others: Callable[[str], Any]) -> None:
     """Compare several runs: the spring's by scale, one of the others' that all have in common."""
-    want = trial.expected(END)["q"] * SCALES
+    want = trial.expected(END)["q"] * np.array(SCALES)
     assert np.abs(np.asarray(q, float) - want).max() < trial.tolerance, f"q = {q} instead of {want}"
     found = {name: others(name) for name in trial.expected(END) if name != "q"}
     for i in range(len(SCALES)):
         row = {"q": want[0], **{name: values[i] for name, values in found.items()}}
-        close(trial, row.__getitem__)
+        close(trial, row.__getitem__, run=i)
 
 
 def _ensemble(trial: Trial, **more: Any) -> Any:
     given = {"initial": _starts(trial), "parameters": trial.numbers(), "inputs": trial.inputs()}
-    many = cg.ensemble(trial.model, (0, END), **given, progress=False, **trial.many, **trial.run, **more)
+    many = cg.ensemble(
+        trial.model, (0, END), **given, progress=False, **trial.many, **trial.run, **trial.seeded, **more
+    )
     many = again(trial, many)
     assert many.success, many.status
     _each(trial, many["q"], lambda name: many[name])
@@ -359,7 +380,7 @@ def _ensemble(trial: Trial, **more: Any) -> Any:
 
 def _batch(trial: Trial, **more: Any) -> Any:
     given = {"initial": _starts(trial), "parameters": trial.numbers(), "inputs": trial.inputs()}
-    batch = trial.model.batch(n=len(SCALES), **given, **trial.many, **trial.run, **more)
+    batch = trial.model.batch(n=len(SCALES), **given, **trial.many, **trial.run, **trial.seeded, **more)
     batch = _advanced(trial, batch)
     assert not len(batch.failed)
     _each(trial, batch["q"], lambda name: batch[name])
@@ -395,7 +416,7 @@ def _gym(trial: Trial) -> None:
     task = _task(trial)
     env = chaplygin.gym.VectorEnv(trial.model, len(SCALES), **task, **trial.many)
     seen, reward = _stepped(trial, env, len(SCALES))
-    close(trial, lambda name: seen[-1][task["observations"].index(name)])
+    close(trial, lambda name: seen[-1][task["observations"].index(name)], run=len(SCALES) - 1)
     assert abs(reward[0] - math.cos(2 * END)) < trial.tolerance
 
 
@@ -413,7 +434,15 @@ def _study(trial: Trial, **more: Any) -> None:
     collect = {"end": cg.final(*sorted(trial.expected(END)))}
     given = {"initial": _starts(trial), "parameters": trial.numbers(), "inputs": trial.inputs()}
     study = cg.study(
-        trial.model, (0, END), **given, collect=collect, progress=False, **trial.many, **trial.run, **more
+        trial.model,
+        (0, END),
+        **given,
+        collect=collect,
+        progress=False,
+        **trial.many,
+        **trial.run,
+        **trial.seeded,
+        **more,
     )
     end = again(trial, study).results["end"]
     _each(trial, end["q"], lambda name: end[name])
@@ -495,7 +524,9 @@ def _sensitivities(trial: Trial) -> None:
     elif trial.host == "stepper" or "snapshot" in trial.kept:
         found = _stepper(trial, sensitivities=names).sensitivity["q", "k"]
     else:
-        sol = trial.model.integrate((0, END), *_given(trial), sensitivities=names, **trial.run)
+        sol = trial.model.integrate(
+            (0, END), *_given(trial), sensitivities=names, **trial.run, **trial.seeded
+        )
         sol = again(trial, sol)
         assert sol.success, sol.message
         found = sol.sensitivity["q", "k"][-1]
@@ -516,6 +547,8 @@ def _at_rest(trial: Trial) -> dict[str, Any]:
         inputs = {"R": 0.0} if trial.motion is LIFT else {"R": (CURVE[0], [0.0] * 4, "cubic")}
     elif inputs:
         force = inputs["F"]
+        if force is NOISE:
+            return {"parameters": trial.numbers(rest=True), "inputs": inputs}
         zero = (
             (lambda t, y: 0.0)
             if callable(force)

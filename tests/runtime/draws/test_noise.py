@@ -249,6 +249,8 @@ def test_what_is_refused() -> None:
         (lambda: cg.ensemble(cart(), SPAN, {"x": GUST, "x_dot": 0}, n=2), "initial: x is noise.ou.*only inputs can"),
         (lambda: cart().gradient(cg.final("x"), SPAN, START, None, {"F": GUST}),
          "F is noise.ou.*draws no path; give that of one run"),
+        (lambda: cart().linearize(state=START, inputs={"F": GUST}), "F is noise.ou.*draws no path"),
+        (lambda: cart().batch({"x": GUST, "x_dot": 0}, n=2), "x = noise.ou.* is not an array of real numbers"),
         (lambda: cg.rare_event(cart(), SPAN, "x", 100, START, None, {"F": GUST}, above=9), "draws no path"),
     ):  # fmt: skip
         with pytest.raises(ArgumentError, match=message):
