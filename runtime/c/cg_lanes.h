@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define CG_LANES_LAYOUT 16 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
+#define CG_LANES_LAYOUT 17 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
 
 struct cg_detector;
 
@@ -24,8 +24,8 @@ typedef struct cg_lanes_run {
     void (*prepare)(struct cg_lanes_run *run);
     void (*advance)(struct cg_lanes_run *run);
     void (*dense)(struct cg_lanes_run *run);
-    /* NULL, or as in cg_run_t for the times [lanes]: those outside of u_from <= time times direction < u_until are brought there */
-    void (*pass)(const struct cg_lanes_run *run, const double *t);
+    /* NULL, or as in cg_run_t for the times [lanes] of some lanes, unless u_from <= time times direction < u_until */
+    void (*pass)(const struct cg_lanes_run *run, uint32_t some, const double *t);
     const cg_signal_t *signals; /* as in cg_run_t; none of kind CG_SIGNAL_CALL */
     const volatile int *stop;   /* never NULL: non-zero ends `advance` */
     struct cg_lanes_run *other; /* NULL, or a second group that `advance` steps in turn with this one */

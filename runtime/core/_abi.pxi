@@ -318,7 +318,7 @@ cdef extern from "cg_lanes.h" nogil:
         void (*prepare)(cg_lanes_run_t *run) noexcept
         void (*advance)(cg_lanes_run_t *run) noexcept
         void (*dense)(cg_lanes_run_t *run) noexcept
-        void (*pass_)(const cg_lanes_run_t *run, const double *t) noexcept
+        void (*pass_)(const cg_lanes_run_t *run, uint32_t some, const double *t) noexcept
         const cg_signal_t *signals
         const volatile int *stop
         cg_lanes_run_t *other

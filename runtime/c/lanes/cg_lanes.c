@@ -104,10 +104,11 @@ static void cg_lanes_enter(const cg_lanes_run_t *run, uint32_t bits, const doubl
 }
 
 /* The `pass` of cg_lanes_run_t. */
-static void cg_lanes_pass(const cg_lanes_run_t *run, const double *t)
+static void cg_lanes_pass(const cg_lanes_run_t *run, uint32_t some, const double *t)
 {
     uint32_t bits = 0u;
-    for (int32_t lane = 0; lane < run->lanes; lane++) {
+    for (uint32_t left = some; left != 0u; left &= left - 1u) {
+        const int32_t lane = cg_lanes_lowest(left);
         const double now = run->direction * t[lane];
         bits |= run->u_from[lane] <= now && now < run->u_until[lane] ? 0u : 1u << lane;
     }

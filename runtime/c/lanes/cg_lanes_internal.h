@@ -27,10 +27,8 @@ static inline void cg_lane_inputs(const cg_lanes_run_t *run, int32_t lane, doubl
     const int32_t lanes = run->lanes;
     if (run->pass != NULL) {
         double times[CG_MOST_LANES];
-        for (int32_t other = 0; other < lanes; other++) {
-            times[other] = t;
-        }
-        run->pass(run, times);
+        times[lane] = t;
+        run->pass(run, 1u << lane, times); /* others may be empty, with a row of an earlier range */
     }
     for (int32_t i = 0, at = lane; i < run->n_u; i++, at += lanes) {
         const int moves = run->input_kind != 0 && i < run->model->n_inputs && run->signals[i].kind >= CG_SIGNAL_POLYNOMIAL;

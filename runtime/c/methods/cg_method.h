@@ -54,7 +54,7 @@ static CG_COLD void CG_FN(pass)(const cg_lanes_run_t *run, const cg_real_t *t)
 {
     double times[CG_LANES];
     memcpy(times, t, sizeof times);
-    run->pass(run, times);
+    run->pass(run, UINT32_MAX >> (32 - CG_LANES), times);
 }
 #endif
 
