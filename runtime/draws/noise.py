@@ -300,7 +300,8 @@ class Paths:
 
     def rows(self, name: str, first: int, last: int) -> SampleRows:
         """The input of trajectories first <= j < last."""
-        return SampleRows(self.times, replace(self, first=first, last=last), self.noise.kind, name=name)
+        some = replace(self, first=first, last=last)
+        return SampleRows(self.times, some, self.noise.kind, name=name, begin=first)
 
 
 # ---- what callers make ----

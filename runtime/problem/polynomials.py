@@ -115,9 +115,9 @@ class Polynomial:
         """Itself, which all trajectories have."""
         return self
 
-    def check(self, name: str, flags: int, span: tuple[float, float] | None = None) -> None:
+    def check(self, name: str, flags: int, span: tuple[float, float] | None = None, where: str = "") -> None:
         """Raise ArgumentError if values are not as assumed: samples, or with `span` those between two times."""
-        check_row("inputs", name, flags, self.rows[:, 0] if span is None else self.extremes(*span))
+        check_row("inputs", name, flags, self.rows[:, 0] if span is None else self.extremes(*span), where)
 
     def with_rates(self, names: Sequence[str]) -> list[Polynomial]:
         """An input and its rates, by their names. Raises ArgumentError if one jumps whose rate is needed."""

@@ -15,7 +15,7 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
-from ..interface.assumptions import EVEN, INTEGER, ODD, check_row
+from ..interface.assumptions import EVEN, INTEGER, ODD, holds
 from ..interface.scalars import is_masked
 from .polynomials import KINDS, Polynomial, joined, samples_of, spline_slopes
 
@@ -47,7 +47,7 @@ class SampleRows:
 
     `times` (k,), `values` (N, k): an array, or whatever gives arrays of its rows, as a table of pandas or xarray does.
     `order`: how often it is differentiated, as for the rate of an input. `within`: see `Polynomial`. `which` (n,): the
-    rows that n trajectories have; None for one after the other.
+    rows that n trajectories have; None for one after the other. `begin`: the number of the first trajectory.
     """
 
     times: Array
@@ -57,6 +57,7 @@ class SampleRows:
     name: str = ""
     within: tuple[float, float] = (-np.inf, np.inf)
     which: NDArray[np.generic] | None = None
+    begin: int = 0
 
     @classmethod
     def given_as(cls, name: str, spec: object, count: int | None) -> SampleRows | None:
@@ -196,8 +197,8 @@ class SampleRows:
     def part(self, first: int, last: int) -> SampleRows:
         """The samples of trajectories first <= j < last."""
         if self.which is not None:
-            return replace(self, which=self.which[first:last])
-        return replace(self, values=self._rows(first, last))
+            return replace(self, which=self.which[first:last], begin=self.begin + first)
+        return replace(self, values=self._rows(first, last), begin=self.begin + first)
 
     def at(self, t: Array, of: Array | None = None, side: str = "right") -> Array:
         """Values at times t (N,), one of each trajectory; see `Polynomial.at`."""
@@ -222,9 +223,12 @@ class SampleRows:
 
     def check(self, name: str, flags: int, span: tuple[float, float] | None = None) -> None:
         """Raise ArgumentError if values are not as assumed: samples, or with `span` those between two times."""
+        wrong: list[int] = []
         if span is None:
             for first, last in self.blocks():
-                check_row("inputs", name, flags, self.block(first, last).rows[..., 0].ravel())
+                right = holds(flags, self.block(first, last).rows[..., 0]).all(axis=-1)
+                wrong += (first + np.flatnonzero(~right)[:1]).tolist()
         elif self.n_powers > 2 or flags & (INTEGER | EVEN | ODD):
-            for j in range(len(self)):
-                self.column(j).check(name, flags, span)
+            wrong = list(range(len(self)))
+        for j in wrong:
+            self.column(j).check(name, flags, span, f" in trajectory {self.begin + j}")

@@ -18,6 +18,7 @@ import chaplygin as cg
 from chaplygin.errors import ArgumentError
 from chaplygin.runtime import core
 from chaplygin.runtime.draws.noise import Paths
+from chaplygin.runtime.interface.assumptions import NOT_NEGATIVE, NOT_ZERO
 from chaplygin.runtime.studies.manifest import StudyFolderError
 
 pytestmark = needs_core
@@ -222,6 +223,13 @@ def test_brownian_motion() -> None:
 def test_sensitivities_go_along_a_path() -> None:
     found = cart().integrate(SPAN, START, None, {"F": GUST}, seed=7, sensitivities=["x_dot"])
     assert found.sensitivity["x", "x_dot"][-1] == pytest.approx(3.0, rel=1e-12)
+
+
+def test_a_value_that_is_not_as_assumed_names_its_trajectory() -> None:
+    signal = Paths.of(cg.noise.telegraph(1e-12, 0.5), (0.0, 1.0), SEED, 0)
+    first = next(j for j in range(100, 200) if signal.at(j, j + 1).min() < 0)
+    with pytest.raises(ArgumentError, match=f"F = -1 in trajectory {first}, but F is declared positive"):
+        signal.rows("F", 90, 200).part(10, 110).check("F", NOT_NEGATIVE | NOT_ZERO)
 
 
 def test_what_is_refused() -> None:

@@ -226,11 +226,11 @@ def test_assumptions_hold_in_every_row() -> None:
     rows = np.ones((N, 4))
     rows[7, 1:3] = 0.01, 0.0
     start = {"r": 0, "r_dot": 0}
-    with pytest.raises(ArgumentError, match="R = 0, but R is declared positive"):
+    with pytest.raises(ArgumentError, match="R = 0 in trajectory 7, but R is declared positive"):
         cg.ensemble(carried(True), (0, 3), start, None, {"R": ([0, 1, 2, 3], rows)})
     rows[7, 2] = 0.01  # the spline is below 0 between
     cg.ensemble(carried(True), (0, 3), start, None, {"R": ([0, 1, 2, 3], rows, "linear")})
-    with pytest.raises(ArgumentError, match=r"R = -0\.11.*, but R is declared positive"):
+    with pytest.raises(ArgumentError, match=r"R = -0\.11.* in trajectory 7, but R is declared positive"):
         cg.ensemble(carried(True), (0, 3), start, None, {"R": ([0, 1, 2, 3], rows, "cubic")})
 
 
