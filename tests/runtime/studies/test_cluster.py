@@ -41,9 +41,14 @@ DOCS = Path(__file__).parents[3] / "docs"
 CACHE = os.environ["CHAPLYGIN_CACHE"]
 
 
-def test_processes_give_the_same_bits() -> None:
-    """A Python input function, and arrays with a number for each trajectory, travel to three processes."""
-    assert bits(study(Push(), workers=3)) == bits(study(Push()))
+ROWS = ([0.0, 0.03, 0.1], np.random.default_rng(1).normal(size=(N, 3)), "linear")
+PUSHES = {"function": Push(), "rows": ROWS, "noise": cg.noise.ou(tau=0.05, sigma=1.0, dt=0.01)}
+
+
+@pytest.mark.parametrize("push", PUSHES.values(), ids=PUSHES)
+def test_processes_give_the_same_bits(push: Any) -> None:
+    """Input functions, arrays with a number or a row for each trajectory, and noise travel to three processes."""
+    assert bits(study(push, workers=3, seed=7)) == bits(study(push, seed=7))
 
 
 @pytest.mark.filterwarnings("ignore:1 of the trajectories crashed")
@@ -295,9 +300,9 @@ def local_cluster() -> Iterator[Any]:
 
 
 def test_two_workers_of_dask_give_the_same_bits() -> None:
-    whole = bits(study(Push()))
+    whole = [bits(study(push, seed=7)) for push in PUSHES.values()]
     with local_cluster() as client:
-        assert bits(study(Push(), workers=client)) == whole
+        assert [bits(study(push, workers=client, seed=7)) for push in PUSHES.values()] == whole
     with pytest.raises(ArgumentError, match="workers: the client is closed"):
         study(workers=client)
 

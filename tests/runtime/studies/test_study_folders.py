@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
@@ -47,6 +48,24 @@ def study(folder: Path | None, **options: Any) -> Study:
         **options,
     }
     return cg.study(model, (0, 2), rtol=1e-5, atol=1e-5, out=folder, **given)
+
+
+def in_gusts(folder: Path | None) -> Study:
+    """With a row of samples for each trajectory, or noise, as inputs; each chunk takes a while."""
+    n, t = N, np.linspace(0, 3, 31)
+    rows = np.random.default_rng(1).normal(size=(n, len(t)))
+    inputs = {"F": (t, rows, "linear"), "G": cg.noise.ou(tau=1, sigma=1, dt=0.1)}
+    return cg.study(
+        gusty(), (0, 3), {"x": 1, "x_dot": 0}, None, inputs, n=n, seed=3, collect={"end": cg.final("x")}, out=folder,
+        threads=1,
+    )  # fmt: skip
+
+
+@functools.cache
+def gusty() -> Any:
+    x, (F, G) = cg.coordinates("x"), cg.inputs("F G")
+    v = cg.rate(x)
+    return cg.System("gusty", coordinates=[x], kinetic=v**2 / 2, potential=x**4, forces={v: F + G}).compile()
 
 
 def bits(found: Study) -> list[bytes]:
@@ -142,25 +161,26 @@ SCRIPT = """
 import sys
 sys.path += {tests!r}
 from pathlib import Path
-from test_study_folders import study
-study(Path(sys.argv[1]))
+import test_study_folders
+getattr(test_study_folders, sys.argv[2])(Path(sys.argv[1]))
 """
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.slow)])
-def test_killed_runs_go_on_to_the_same_bytes(tmp_path: Path, kills: int) -> None:
-    study(tmp_path / "whole")
+@pytest.mark.parametrize("run", [study, in_gusts])
+def test_killed_runs_go_on_to_the_same_bytes(tmp_path: Path, kills: int, run: Any) -> None:
+    run(tmp_path / "whole")
     script = SCRIPT.format(tests=sys.path)
     random = np.random.default_rng(kills)
     for _ in range(kills):
-        process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "killed")])
+        process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "killed"), run.__name__])
         end = time.monotonic() + random.uniform(0.8, 2.5)
         while process.poll() is None and time.monotonic() < end:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
         process.wait()
-    study(tmp_path / "killed")
+    run(tmp_path / "killed")
     assert files(tmp_path / "killed") == files(tmp_path / "whole")
 
 
