@@ -492,8 +492,8 @@ class Batch:
                 "the snapshot belongs to a batch with other samples or noise among its inputs"
             )
         with self._alone:
+            longer = self._inputs.reach(float(snapshot.columns[self._core.row["t"]].max()))
             self._core.table[:, runs] = snapshot.columns
-            longer = self._inputs.reach(float(self.t.max()))
             if self._inputs.put(runs, snapshot.places) or longer:
                 self._core.feed(self._inputs.now)
             self._begin_pivots(runs)

@@ -38,12 +38,12 @@ class BatchInputs:
 
     def _draw(self, t: float) -> None:
         """The paths to the time t, and as long again if their laws are known so far."""
-        self._paths, self._rows = dict[str, Paths](), dict[str, SampleRows]()
+        found, rows = dict[str, Paths](), dict[str, SampleRows]()
         for name, stream in streams(self.noises, self.model.inputs).items():
             noise = self.noises[name]
-            paths = Paths.of(noise, noise.ahead(self.t0, t), self.seed, stream)
-            self._paths[name] = paths
-            self._rows[name] = SampleRows(paths.times, paths.of_runs(self.places), noise.kind, name=name)
+            paths = found[name] = Paths.of(noise, noise.ahead(self.t0, t), self.seed, stream)
+            rows[name] = SampleRows(paths.times, paths.of_runs(self.places), noise.kind, name=name)
+        self._paths, self._rows = found, rows
         self.until = min((float(rows.times[-1]) for rows in self._rows.values()), default=math.inf)
 
     def _update(self) -> None:

@@ -201,6 +201,26 @@ def test_gusts_whose_altitude_is_a_function_ask_for_no_time_beyond_the_next_step
         assert max(asked) < t + 0.1 + 1e-9
 
 
+def test_a_law_that_fails_leaves_a_batch_as_it_was() -> None:
+    """Its paths are those of before, also after a reset."""
+
+    def altitude(t: float) -> float:
+        if t > 5:
+            raise ValueError("no altitude")
+        return 100.0
+
+    inputs = {"F": GUST, "G": cg.noise.dryden(altitude, 30.0, dt=0.1, wind=8.0)[0]}
+    batch, other = (duffing().batch(START, NUMBERS, inputs, n=2, seed=7) for _ in range(2))
+    batch.advance(2.0)
+    other.advance(2.0)
+    with pytest.raises(ValueError, match="no altitude"):
+        batch.advance(9.0)
+    for each in (batch, other):
+        each.reset([0, 1])
+        each.advance_by(1.5)
+    assert bits(batch.y) == bits(other.y)
+
+
 def test_what_is_refused() -> None:
     batch = duffing().batch(START, NUMBERS, {"F": (TIMES, TIMES), "G": GUST}, n=2, seed=7)
     before = batch.y.copy()
