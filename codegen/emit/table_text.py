@@ -77,7 +77,9 @@ def divided(knots: Sequence[float]) -> tuple[int, list[tuple[int, int]], int]:
     each cell where that takes too many. The first and the last of the list are what is outside.
     """
     n = len(knots)
-    if _part_of(knots, n - 1) == [*range(n - 1), n - 2]:
+    places = [(k - knots[0]) / (knots[-1] - knots[0]) * (n - 1) for k in knots]
+    even = all(abs(place - i) < 1e-14 * n for i, place in enumerate(places))
+    if even and _part_of(knots, n - 1) == [*range(n - 1), n - 2]:
         return n - 1, [], 0
     for parts in [*((n - 1) * 2**k for k in range(1, _DOUBLINGS + 1)), 2 * (n - 1)]:
         part = _part_of(knots, parts)

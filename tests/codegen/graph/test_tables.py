@@ -34,6 +34,8 @@ EQUAL = np.linspace(-1.0, 2.5, 15)
 UNEQUAL = np.sort(DRAWN.uniform(-1.0, 2.5, 12))
 CROWDED = np.concatenate([[-1.0], np.geomspace(1e-7, 2.5, 40)])
 """Knots of which most are in a thousandth of their range."""
+NEARLY = EQUAL + np.abs(np.sin(7 * EQUAL)) * np.where((EQUAL > -1) & (EQUAL < 2.5), 0.02, 0.0)
+"""Each is in a part of its own where the range is divided into as many, but does not begin it."""
 ROUNDED = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
 
 
@@ -89,7 +91,9 @@ def _outside(spline: Any, knots: Any, outside: str, x: Any, order: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    "knots", [EQUAL, UNEQUAL, CROWDED, ROUNDED], ids=["equal", "unequal", "crowded", "rounded"]
+    "knots",
+    [EQUAL, NEARLY, UNEQUAL, CROWDED, ROUNDED],
+    ids=["equal", "nearly", "unequal", "crowded", "rounded"],
 )
 def test_one_argument(knots: Any) -> None:
     values = np.cos(3 * knots) + DRAWN.normal(size=len(knots)) / 10
