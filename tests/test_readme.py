@@ -299,7 +299,7 @@ def test_links_lead_somewhere(page: str) -> None:
         assert (ROOT / name).exists(), name
 
 
-SCRIPTS = sorted(set((ROOT / "docs").glob("*.py")) - {ROOT / "docs" / "conf.py"})  # that of Sphinx: test_site.py
+SCRIPTS = sorted(set((ROOT / "docs").glob("*.py")) - {ROOT / "docs" / "conf.py"})  # test_site.py
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
