@@ -24,6 +24,8 @@ interpolate = later("scipy.interpolate")
 KINDS = ("linear", "cubic", "pchip")
 ENDS = ("not-a-knot", "natural", "clamped")
 OUTSIDE = ("hold", "linear", "error", "polynomial")
+_TAKEN = "taken"
+"""The kind of a spline that is taken as it is: its values are coefficients."""
 _TERMS = 6
 """The largest number of powers of an argument."""
 
@@ -160,7 +162,7 @@ class Interpolant:
     ) -> tuple[Any, Any, str, str, str | None]:
         """(grid, values, kind, ends, outside) of an object of pandas, SciPy or SymPy."""
         if isinstance(given, sp.Basic):
-            return (*self._pieces(given), kind, ends, outside or "polynomial")
+            return (*self._pieces(given), _TAKEN, ends, outside or "polynomial")
         if hasattr(given, "index") and hasattr(given, "to_numpy"):
             axes = [given.index, *([given.columns] if given.ndim == 2 and given.shape[1] > 1 else [])]
             names = [axis.name or name for axis, name in zip(axes, "xy", strict=False)]
@@ -178,7 +180,7 @@ class Interpolant:
                     f"{self._where}: the spline has several values, or is periodic; give another"
                 )
             beyond = "polynomial" if given.extrapolate else "error"
-            return {"x": given.x}, given.c[::-1].T, kind, ends, outside or beyond
+            return {"x": given.x}, given.c[::-1].T, _TAKEN, ends, outside or beyond
         if isinstance(given, interpolate.RegularGridInterpolator):
             kind = {"slinear": "linear"}.get(given.method, given.method)
             free = given.bounds_error or given.fill_value is None or np.isnan(given.fill_value)
@@ -241,13 +243,8 @@ class Interpolant:
             )
         numbers = _numbers(f"{self._where}: the values", given)
         shape = tuple(map(len, knots))
-        if (
-            len(knots) == 1
-            and numbers.ndim == 2
-            and len(numbers) == shape[0] - 1
-            and 1 <= numbers.shape[1] <= _TERMS
-        ):
-            coefficients = [numbers.T]  # of a spline that is taken as it is
+        if kind == _TAKEN and numbers.shape[1] <= _TERMS:
+            coefficients = [numbers.T]
         elif numbers.shape != shape:
             raise DeclarationError(
                 f"{self._where}: the values have the shape {numbers.shape}; the grid has {shape}"

@@ -323,6 +323,7 @@ KNOTS = [0, 1, 2]
     (([0, np.nan, 2], [1, 2, 3]), {}, r"the knots of a contain nan at \[1\]"),
     ((KNOTS, [1, 2, np.inf]), {}, r"the values contain inf at \[2\]"),
     ((KNOTS, [1, 2]), {}, r"the values have the shape \(2,\); the grid has \(3,\)"),
+    ((KNOTS, [[1], [2]]), {}, r"the values have the shape \(2, 1\); the grid has \(3,\)"),
     ((KNOTS, ["a", "b", "c"]), {}, "the values are not numbers"),
     ((KNOTS, None), {}, "has no values"),
     ((KNOTS, [1, 2, 3]), {"kind": "quintic"}, "kind = 'quintic'; give 'linear', 'cubic' or 'pchip'"),
