@@ -13,7 +13,7 @@ import test_c_rooms as c_files
 import test_rooms as rooms
 
 BUDGETS = {
-    "lines of codegen": (28_977, 1000),
+    "lines of codegen": (28_985, 1000),
     "lines of runtime": (29_044, 1000),
     "lines of C": (20_308, 1000),
     "lines of src": (4_933, 1000),

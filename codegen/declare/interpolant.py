@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from numpy.typing import NDArray
 
 from chaplygin._lazy import later
 from chaplygin.runtime.interface.messages import short
@@ -151,7 +152,8 @@ class Interpolant:
                 scalar(f"{self._where}: {name}", a) for name, a in zip(self.arguments, args, strict=True)
             ]
             return TableCall(TableData(self._table, none), *given)
-        found = np.vectorize(lambda *x: self._table.value(none, *map(float, x)), otypes=[float])(*args)
+        numbers = [_real(f"{self._where}: {name}", a) for name, a in zip(self.arguments, args, strict=True)]
+        found = np.vectorize(lambda *x: self._table.value(none, *map(float, x)), otypes=[float])(*numbers)
         return float(found) if found.ndim == 0 else found
 
     def __repr__(self) -> str:
@@ -243,7 +245,9 @@ class Interpolant:
             )
         numbers = _numbers(f"{self._where}: the values", given)
         shape = tuple(map(len, knots))
-        if kind == _TAKEN and numbers.shape[1] <= _TERMS:
+        if kind == _TAKEN:
+            if numbers.shape[1] > _TERMS:
+                raise DeclarationError(f"{self._where}: the spline has a degree above {_TERMS - 1}")
             coefficients = [numbers.T]
         elif numbers.shape != shape:
             raise DeclarationError(
@@ -279,11 +283,18 @@ def _choices(known: Sequence[str]) -> str:
     return f"{', '.join(map(repr, known[:-1]))} or {known[-1]!r}"
 
 
-def _numbers(where: str, given: Any) -> np.ndarray[Any, Any]:
+def _real(where: str, given: object) -> NDArray[np.float64]:
     try:
-        found = np.asarray(given, float)
+        found = np.asanyarray(given)
+        if found.dtype.kind not in "cMm" and not np.ma.is_masked(found):
+            return np.asarray(found, float)
     except (TypeError, ValueError) as error:
         raise DeclarationError(f"{where} are not numbers: {error}") from None
+    raise DeclarationError(f"{where} are complex, dates or masked; give real numbers")
+
+
+def _numbers(where: str, given: Any) -> np.ndarray[Any, Any]:
+    found = _real(where, given)
     if not np.all(np.isfinite(found)):
         place = [int(i) for i in np.argwhere(~np.isfinite(found))[0]]
         raise DeclarationError(f"{where} contain {found[tuple(place)]} at {place}; give finite numbers")

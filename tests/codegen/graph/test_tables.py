@@ -23,6 +23,7 @@ from scipy.interpolate import (
     CubicSpline,
     NdBSpline,
     PchipInterpolator,
+    PPoly,
     RegularGridInterpolator,
     make_interp_spline,
 )
@@ -325,6 +326,8 @@ KNOTS = [0, 1, 2]
     ((KNOTS, [1, 2]), {}, r"the values have the shape \(2,\); the grid has \(3,\)"),
     ((KNOTS, [[1], [2]]), {}, r"the values have the shape \(2, 1\); the grid has \(3,\)"),
     ((KNOTS, ["a", "b", "c"]), {}, "the values are not numbers"),
+    ((KNOTS, np.ma.masked_less([1.0, 2.0, 3.0], 2)), {}, "the values are complex, dates or masked"),
+    ((np.array(["2026-01-01", "2026-01-02", "2026-01-03"], "M8[D]"), [1, 2, 3]), {}, "knots of a are complex, dates"),
     ((KNOTS, None), {}, "has no values"),
     ((KNOTS, [1, 2, 3]), {"kind": "quintic"}, "kind = 'quintic'; give 'linear', 'cubic' or 'pchip'"),
     ((KNOTS, [1, 2, 3]), {"outside": "nan"}, "outside = 'nan'; give 'hold', 'linear', 'error' or 'polynomial'"),
@@ -351,6 +354,11 @@ def test_other_bad_calls_are_refused(tmp_path: Path) -> None:
         table(1.0)
     with pytest.raises(refused, match="Interpolant 'f': a is MutableDenseMatrix; give a scalar"):
         table(sp.eye(2), cg.time)
+    for wrong, message in (("a", "a are not numbers"), (1j, "a are complex")):
+        with pytest.raises(refused, match=message):
+            table(wrong, 1.0)
+    with pytest.raises(refused, match="a degree above 5"):
+        cg.Interpolant("f", PPoly(np.ones((8, 2)), [0, 1, 2]))
     with pytest.raises(refused, match="the grid is list; give a dict"):
         cg.Interpolant("f", KNOTS, [1, 2, 3])
     for wrong in (3, BPoly([[1.0]], [0, 1]), sp.Symbol("x")):
