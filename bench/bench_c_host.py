@@ -14,7 +14,7 @@ from sizes import scaled
 from turns import Contender, Ratio
 
 from chaplygin.codegen.toolchain.compiler import find_compiler
-from chaplygin.runtime.interface.files import DRIVER, INCLUDE
+from chaplygin.runtime.interface.files import DRIVER, INCLUDE, runtime_files
 
 STEPS = scaled(300_000, 1000)
 TABLE = 1
@@ -56,7 +56,7 @@ def own(folder: Path) -> Loop:
     flags = find_compiler().core_flags(tuned=True, reproducible=True)
     names = ('-DHEADER="heavy_top_core.h"', '-DDRIVER="cg_driver.h"', "-DCHAPLYGIN_INLINE_METHODS")
     hidden = [flag for flag in flags if flag != "-fvisibility=hidden"]
-    sources = [folder / "heavy_top_core.c", *(INCLUDE / file for file in DRIVER)]
+    sources = [folder / "heavy_top_core.c", *(runtime_files()[file] for file in DRIVER)]
     return compiled(folder, sources, [*hidden, *names, f"-I{folder}", f"-I{INCLUDE}"])
 
 

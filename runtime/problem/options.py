@@ -50,7 +50,7 @@ class RunOptions(SimpleNamespace):
     none is given.
 
     >>> RunOptions(rtol=1e-6).steps(adaptive=True)
-    Steps(first=0.0, largest=inf, limit=10000000)
+    StepOptions(first=0.0, largest=inf, limit=10000000)
     """
 
     def __init__(self, **given: Unpack[RunKeywords]) -> None:

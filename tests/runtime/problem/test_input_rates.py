@@ -171,8 +171,6 @@ def test_other_refusals() -> None:
         run.set_inputs(u_dot=1.0)
     with pytest.raises(cg.ArgumentError, match="u is held between its samples"):
         run.set_inputs(u=([0, 2], [0, 1]))
-    with pytest.raises(cg.ArgumentError, match="a batch takes numbers"):
-        model.batch(start, numbers, {"u": CUBIC}, n=2)
 
 
 def test_rates_follow_from_what_varies() -> None:

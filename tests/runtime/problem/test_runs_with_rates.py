@@ -383,16 +383,24 @@ def test_actions_of_an_environment_would_jump() -> None:
 
 
 @pytest.mark.parametrize("given", [{"u": 0.1, "u_dot": 0.2}, {"u": CUBIC}])
-def test_environments_that_are_advanced_together_take_no_motion(given: Any) -> None:
-    """Their episodes begin at different times."""
+def test_environments_take_what_moves(given: Any) -> None:
+    """Those that are advanced together take samples alone: their episodes begin at different times."""
     gym = pytest.importorskip("chaplygin.gym")
     x, u, force = cg.coordinates("x"), *cg.inputs("u force")
     kinetic = (cg.rate(x) + cg.rate(u)) ** 2 / 2
     model = cg.System("pushed_wall", coordinates=[x], kinetic=kinetic, forces={cg.rate(x): force}).compile()
     task = {"dt": 0.1, "actions": ["force"], "observations": ["u"], "reward": "x", "inputs": given}
     start = {"x": 0, "x_dot": 0}
-    with pytest.raises(cg.ArgumentError, match=r"u varies with the time, .*; chaplygin\.gym\.Env runs it"):
-        gym.VectorEnv(model, 2, **task, initial=start)
+    if "u_dot" in given:
+        with pytest.raises(
+            cg.ArgumentError, match=r"u varies with the time, .*; chaplygin\.gym\.Env runs it"
+        ):
+            gym.VectorEnv(model, 2, **task, initial=start)
+    else:
+        together = gym.VectorEnv(model, 2, **task, initial=start)
+        for _ in range(2):
+            together.reset(seed=1)
+            np.testing.assert_allclose(together.step(np.zeros((2, 1)))[0], PIVOT.spline(0.1), rtol=1e-6)
     environment = gym.Env(model, **task, initial=start)
     for _ in range(2):
         environment.reset(seed=1)

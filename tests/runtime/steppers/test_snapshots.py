@@ -84,7 +84,7 @@ def damaged(value: Any, rng: random.Random) -> Any:
 def garbled(snapshot: Any, rng: random.Random) -> Any:
     """The snapshot with one entry damaged, of itself or of its inputs."""
     inputs = getattr(snapshot, "inputs", None)
-    if inputs is not None and rng.randrange(2):
+    if inputs is not None and not isinstance(inputs, int) and rng.randrange(2):
         name = rng.choice(["names", "values", "signals", "functions", "flags"])
         if name == "signals" and inputs.signals and rng.randrange(2):
             (key, signal), *_ = inputs.signals.items()
