@@ -182,7 +182,7 @@ def _slope_by_exponent(g: Arithmetic, n: Node, a: Node, b: Node) -> Node:
     return g.select(g.relation("eq", n, g.zero), g.zero, g.mul(n, g.call("log", a)))
 
 
-_ROWS = (
+ELEMENTARY = (
     Function("sqrt", sp.sqrt, math.sqrt, np.sqrt, mp.sqrt, (lambda g, n, a: g.div(g.one, g.mul(g.two, n)),),
              {0: 0, 1: 1}.get, c="sqrt", lanes="cg_sqrt", is_arithmetic=True, latency=19, weight=4,
              sign="not negative", inverse=lambda g, level: g.const(level * level),
@@ -239,7 +239,7 @@ _ROWS = (
              series=(lambda g, n, a, b: g.div(g.mul(b, n), a), lambda g, n, a, b: g.mul(n, g.call("log", a)))),
 )
 # fmt: on
-FUNCTIONS: dict[str, Function] = {row.name: row for row in _ROWS}
+FUNCTIONS: dict[str, Function] = {row.name: row for row in ELEMENTARY}
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from chaplygin.codegen.emit.c_lanes import lane_kernel
 from chaplygin.codegen.emit.function_bodies import body
 from chaplygin.codegen.emit.node_text import LANE_KERNEL
 from chaplygin.codegen.graph.evaluate import evaluate
-from chaplygin.codegen.graph.functions import _ROWS
+from chaplygin.codegen.graph.functions import ELEMENTARY
 from chaplygin.codegen.graph.graph import RELATIONS, Graph, Node
 from chaplygin.codegen.lower.lowered import Kernel, KernelRow, Lowered
 from chaplygin.codegen.plan.plan import Program
@@ -55,7 +55,7 @@ class _Draw:
             values = (a, self.node(depth - 1))
             found = make("select", (self.condition(depth - 1, 2), *values))
         else:
-            name = r.choice(sorted(row.name for row in _ROWS))
+            name = r.choice(sorted(row.name for row in ELEMENTARY))
             several = name in ("atan2", "min", "max", "pow")
             others = (self._within(self.node(depth - 1), "sin"),) if several else ()
             found = make(name, (self._within(a, name), *others))
