@@ -248,7 +248,7 @@ class Interpolant:
         if kind == _TAKEN:
             if numbers.shape[1] > _TERMS:
                 raise DeclarationError(f"{self._where}: the spline has a degree above {_TERMS - 1}")
-            coefficients = [numbers.T]
+            coefficients = numbers.T
         elif numbers.shape != shape:
             raise DeclarationError(
                 f"{self._where}: the values have the shape {numbers.shape}; the grid has {shape}"
@@ -258,12 +258,12 @@ class Interpolant:
                 f"{self._where}: kind='pchip' has one argument; for more give 'linear' or 'cubic'"
             )
         else:
-            coefficients = []
+            coefficients = None
         origins = []
         for axis, row in enumerate(map(np.array, knots)):
             with np.errstate(all="ignore"):
                 rows = np.moveaxis(numbers, 2 * axis, 0)  # every axis before has become two: cells and powers
-                c = coefficients[0] if coefficients else _coefficients(row, rows, kind, ends)
+                c = _coefficients(row, rows, kind, ends) if coefficients is None else coefficients
                 origin, c = _with_outside(row, c, outside)
             origins.append(tuple(map(float, origin)))
             numbers = np.moveaxis(c, (1, 0), (2 * axis, 2 * axis + 1))

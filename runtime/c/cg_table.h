@@ -21,7 +21,7 @@
 #endif
 
 /* The range of knots is divided into equal parts; part 0 is before them, the last one after them. Where the parts are the
- * cells, there are no halvings. Else part i has the cells from parts[i][0] to parts[i][1], to be halved so often. */
+ * cells, `halvings` is 0. Else it says how often the cells of part i, parts[i][0] to parts[i][1], have to be halved. */
 typedef struct {
     double first, last; /* knots */
     double per_unit;    /* parts between the knots in a unit of the argument */
@@ -73,6 +73,15 @@ static CG_INLINE cg_real_t cg_table_gather(const double *const *place, int i)
 #else
     return place[0][i];
 #endif
+}
+
+/* The place of every lane is the first number of the table. */
+static CG_INLINE void cg_table_begin(const double **place, const double *numbers)
+{
+    CG_TABLE_UNROLLED
+    for (int lane = 0; lane < CG_LANES; lane++) {
+        place[lane] = numbers;
+    }
 }
 
 /* Moves every lane's place to its cell along one axis, of `size` numbers; the distance from the cell's origin. */
@@ -141,10 +150,7 @@ static CG_INLINE cg_real_t cg_table_1(const cg_axis_t *axes, const double *numbe
 {
     const double *place[CG_LANES];
 
-    CG_TABLE_UNROLLED
-    for (int lane = 0; lane < CG_LANES; lane++) {
-        place[lane] = numbers;
-    }
+    cg_table_begin(place, numbers);
     const cg_real_t u = cg_table_enter(axes, axes->terms, place, x);
     return cg_table_line(axes, orders[0], place, 0, u);
 }
@@ -154,10 +160,7 @@ static CG_INLINE cg_real_t cg_table_2(const cg_axis_t *axes, const double *numbe
     const int size = axes[0].terms * axes[1].terms;
     const double *place[CG_LANES];
 
-    CG_TABLE_UNROLLED
-    for (int lane = 0; lane < CG_LANES; lane++) {
-        place[lane] = numbers;
-    }
+    cg_table_begin(place, numbers);
     const cg_real_t u = cg_table_enter(&axes[0], size * (axes[1].knots + 1), place, x);
     const cg_real_t v = cg_table_enter(&axes[1], size, place, y);
     return cg_table_plane(axes, orders, place, 0, u, v);
@@ -169,10 +172,7 @@ static CG_INLINE cg_real_t cg_table_3(const cg_axis_t *axes, const double *numbe
     const int column = size * (axes[2].knots + 1);
     const double *place[CG_LANES];
 
-    CG_TABLE_UNROLLED
-    for (int lane = 0; lane < CG_LANES; lane++) {
-        place[lane] = numbers;
-    }
+    cg_table_begin(place, numbers);
     const cg_real_t u = cg_table_enter(&axes[0], column * (axes[1].knots + 1), place, x);
     const cg_real_t v = cg_table_enter(&axes[1], column, place, y);
     const cg_real_t w = cg_table_enter(&axes[2], size, place, z);

@@ -1,6 +1,6 @@
 """The pure-Python backend of a compiled model: its kernels as plain Python functions, integrated by SciPy.
 
-It runs, with a warning, where there is no compiler; the tests compare the compiled kernels with it.
+`backend="python"` asks for it where there is no compiler; the tests compare the compiled kernels with it.
 """
 
 from __future__ import annotations
