@@ -17,16 +17,11 @@ products of inertia change sign.
 from __future__ import annotations
 
 from math import pi
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import chaplygin as cg
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 
 PARAMETERS = {
     "w": 1.02,
@@ -105,7 +100,7 @@ def _bodies(p: Any, ground: Any) -> tuple[tuple[Any, ...], Any]:
     return (frame, rear, fork, front), touching
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; lengths in metres, moments about mass centres in kg m^2, angles in rad."""
     import sympy as sp
 
@@ -154,15 +149,12 @@ def system() -> System:
 
 def example() -> Example:
     """The catalogue entry."""
-    return Example(
-        name="bicycle",
+    return Example.of(
+        __name__,
         description="Bicycle of Carvallo and Whipple, rolling without slip",
         source="Meijaard, Papadopoulos, Ruina and Schwab (2007)",
-        parameters=PARAMETERS,
-        initial=INITIAL,
         t_span=(0.0, 5.0),
         forms=("maggi", "multipliers", "recursive"),
-        build=system,
         large=True,
         options={"maggi": {"independent": ("phi_dot", "rear_dot", "delta_dot")}},
     )

@@ -16,22 +16,17 @@ Source: J. P. Den Hartog, Mechanical Vibrations (1934), chapter 7; any textbook 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import chaplygin as cg
 
 from .entry import Example
 
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "closed_form", "example", "phases", "system"]
-
 PARAMETERS = {"m": 1.0, "k": 20.0, "g": 9.81, "mu0": 0.3, "b": 0.2, "V": 0.5}
 INITIAL = {"x": 0.0, "x_dot": 0.0}
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; the contact is named ``belt``."""
     x = cg.coordinates("x")
     rate = cg.rate(x)
@@ -148,14 +143,9 @@ def closed_form(
 
 def example() -> Example:
     """The catalogue entry."""
-    return Example(
-        name="block_on_belt",
+    return Example.of(
+        __name__,
         description="Block on a moving belt, held by a spring: stick-slip",
         source="Den Hartog, Mechanical Vibrations (1934), chapter 7",
-        parameters=PARAMETERS,
-        initial=INITIAL,
-        t_span=(0.0, 10.0),
         forms=("lagrange", "poincare", "hamel", "nonholonomic"),
-        build=system,
-        solve=closed_form,
     )

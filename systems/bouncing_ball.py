@@ -10,22 +10,17 @@ Source: any mechanics textbook; I. Newton, Principia (1687), for the coefficient
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import chaplygin as cg
 
 from .entry import Example
 
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "closed_form", "example", "system"]
-
 PARAMETERS = {"m": 0.1, "g": 9.81, "e": 0.8}
 INITIAL = {"x": 1.0, "x_dot": 0.0}
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; the event is named ``bounce``."""
     x = cg.coordinates("x")
     rate = cg.rate(x)
@@ -81,14 +76,10 @@ def closed_form(
 
 def example() -> Example:
     """The catalogue entry; the span ends before the bounces accumulate."""
-    return Example(
-        name="bouncing_ball",
+    return Example.of(
+        __name__,
         description="Ball that bounces on the floor with a coefficient of restitution",
         source="Newton (1687)",
-        parameters=PARAMETERS,
-        initial=INITIAL,
         t_span=(0.0, 3.0),
         forms=("lagrange", "poincare", "chetaev", "hamel", "nonholonomic"),
-        build=system,
-        solve=closed_form,
     )

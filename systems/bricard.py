@@ -22,10 +22,7 @@ import chaplygin as cg
 from .entry import Example
 
 if TYPE_CHECKING:
-    from chaplygin.api.system import System
     from chaplygin.codegen.mechanics.joint import Link
-
-__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 
 PARAMETERS = {"m": 1.0, "l": 1.0, "d": 0.1, "g": 9.81}
 INITIAL = {f"{name}{end}": 0.0 for end in ("", "_dot") for name in ("b1", "b2", "b3", "b4", "b5")}
@@ -33,7 +30,7 @@ _RODS = ((1, 0, 0), (0, -1, 0), (0, 0, 1), (-1, 0, 0), (0, 1, 0))
 _AXES = "yzxyz"
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration: a chain of five hinges, closed by the sixth."""
     import sympy as sp
 
@@ -85,14 +82,10 @@ def system() -> System:
 
 
 def example() -> Example:
-    return Example(
-        name="bricard",
+    return Example.of(
+        __name__,
         description="Five rods and six hinges in a closed loop, overconstrained by one",
         source="Bricard (1897); problem A04 of the IFToMM benchmarks",
-        parameters=PARAMETERS,
-        initial=INITIAL,
-        t_span=(0.0, 10.0),
         forms=("multipliers", "recursive", "maggi"),
-        build=system,
         large=True,
     )

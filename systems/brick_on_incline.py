@@ -14,22 +14,17 @@ Source: C.-A. Coulomb, Théorie des machines simples (1785); any mechanics textb
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import chaplygin as cg
 
 from .entry import Example
 
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "closed_form", "example", "system"]
-
 PARAMETERS = {"m": 2.0, "g": 9.81, "alpha": 0.4, "mu": 0.5}
 INITIAL = {"x": 0.0, "x_dot": -3.0}
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; the contact is named ``plane``, the input F."""
     import sympy as sp
 
@@ -94,14 +89,10 @@ def closed_form(
 
 def example() -> Example:
     """The catalogue entry; the closed form is for zero push."""
-    return Example(
-        name="brick_on_incline",
+    return Example.of(
+        __name__,
         description="Brick on a rough incline: thrown up, it stops and rests, or slides back",
         source="Coulomb (1785)",
-        parameters=PARAMETERS,
-        initial=INITIAL,
         t_span=(0.0, 2.0),
         forms=("lagrange", "poincare", "hamel", "nonholonomic"),
-        build=system,
-        solve=closed_form,
     )

@@ -22,22 +22,17 @@ constants added.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import chaplygin as cg
 
 from .entry import Example, running_integral
 
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "closed_form", "example", "system"]
-
 PARAMETERS = {"a": 0.4, "b": 0.15, "k": 0.6}
 INITIAL = {"phi": 0.2, "x": 0.1, "y": -0.3, "omega": 0.8, "v": 1.0, "w": 0.0}
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; parameters a, b, k in metres."""
     import sympy as sp
 
@@ -157,15 +152,10 @@ def _gudermann(tau: Any) -> Any:
 
 def example() -> Example:
     """The catalogue entry."""
-    return Example(
-        name="chaplygin_sleigh",
+    return Example.of(
+        __name__,
         description="Plane body on a blade that cannot slip sideways: nonholonomic and conservative",
         source="Chaplygin (1911); Ghori (1993), equations (5.5)-(5.7)",
-        parameters=PARAMETERS,
-        initial=INITIAL,
-        t_span=(0.0, 10.0),
         forms=("maggi", "multipliers", "hamel", "nonholonomic", "whittaker"),
-        build=system,
-        solve=closed_form,
         options={"whittaker": {"along": "phi"}},
     )

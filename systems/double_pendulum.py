@@ -12,22 +12,15 @@ Source: D. Bernoulli (1738); L. D. Landau and E. M. Lifshitz, Mechanics, section
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import chaplygin as cg
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 
 PARAMETERS = {"m1": 1.0, "m2": 0.7, "l1": 1.0, "l2": 0.6, "g": 9.81}
 INITIAL = {"theta1": 1.2, "theta2": -0.4, "theta1_dot": 0.0, "theta2_dot": 0.5}
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; masses in kilograms, lengths in metres."""
     import sympy as sp
 
@@ -61,13 +54,9 @@ def system() -> System:
 
 def example() -> Example:
     """The catalogue entry."""
-    return Example(
-        name="double_pendulum",
+    return Example.of(
+        __name__,
         description="Two point masses on weightless rods in a vertical plane",
         source="Bernoulli (1738); Landau and Lifshitz, Mechanics, section 5",
-        parameters=PARAMETERS,
-        initial=INITIAL,
-        t_span=(0.0, 10.0),
         forms=("lagrange", "poincare", "chetaev", "hamel", "nonholonomic"),
-        build=system,
     )

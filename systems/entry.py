@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -55,6 +56,23 @@ class Example:
     """The options of `example(name, ...)` that created this entry; None if it is not from the catalogue."""
     _catalogue: ClassVar[Callable[..., Example]]
     """`chaplygin.systems.example`, which sets itself here: pickles of its entries are read by it."""
+
+    @classmethod
+    def of(cls, file: str, **fields: Any) -> Example:
+        """The entry of the module `file` of this folder, which tells the fields that are left out.
+
+        They are its name, its ``PARAMETERS``, ``INITIAL``, ``system`` and ``closed_form``, and the span from 0 to 10.
+        """
+        there = vars(sys.modules[file])
+        own = {
+            "name": file.rpartition(".")[2],
+            "parameters": there["PARAMETERS"],
+            "initial": there.get("INITIAL"),
+            "t_span": (0.0, 10.0),
+            "build": there["system"],
+            "solve": there.get("closed_form"),
+        }
+        return cls(**own | fields)
 
     def __post_init__(self) -> None:
         # Copies, so that changes by a user do not affect the catalogue.

@@ -22,23 +22,18 @@ Source: L. Euler (1758); C. G. J. Jacobi (1849); L. D. Landau and E. M. Lifshitz
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import chaplygin as cg
-from chaplygin.codegen.mechanics.quaternions import product, quaternion_rates, rotation
+from chaplygin.codegen.mechanics.quaternions import body_units, product, quaternion_rates, rotation
 
 from .entry import Example, running_integral
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "closed_form", "example", "system"]
 
 PARAMETERS = {"I1": 1.0, "I2": 2.0, "I3": 3.0}
 INITIAL = {"q0": 1.0, "q1": 0.0, "q2": 0.0, "q3": 0.0, "w1": 0.4, "w2": 1.0, "w3": 0.2}
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; principal moments of inertia in kg m^2."""
     q = cg.coordinates("q0 q1 q2 q3")
     w = cg.velocities("w1 w2 w3")
@@ -46,15 +41,15 @@ def system() -> System:
     momentum = [moment * rate for moment, rate in zip(inertia, w, strict=True)]
     in_space = [sum(r * p for r, p in zip(row, momentum, strict=True)) for row in rotation(q)]
     point = {**PARAMETERS, **INITIAL}
+    units, words = body_units(q, w)
     return cg.System(
         "euler_rigid_body",
         kinematics=dict(zip(q, quaternion_rates(q, w), strict=True)),
         kinetic=sum(moment * rate**2 for moment, rate in zip(inertia, w, strict=True)) / 2,
         outputs={f"momentum_{axis}": component for axis, component in zip("xyz", in_space, strict=True)},
-        units={**dict.fromkeys(q, "1"), **dict.fromkeys(w, "rad/s"), **dict.fromkeys(inertia, "kg m^2")},
+        units={**units, **dict.fromkeys(inertia, "kg m^2")},
         descriptions={
-            **{symbol: f"quaternion, component {i}" for i, symbol in enumerate(q)},
-            **{symbol: f"angular velocity about body axis {i}" for i, symbol in enumerate(w, 1)},
+            **words,
             **{symbol: f"principal moment {i}" for i, symbol in enumerate(inertia, 1)},
         },
         example={symbol: point[symbol.name] for symbol in (*q, *w, *inertia)},
@@ -160,15 +155,10 @@ def _turn(axis: int, angle: Any) -> tuple[Any, ...]:
 
 def example() -> Example:
     """The catalogue entry."""
-    return Example(
-        name="euler_rigid_body",
+    return Example.of(
+        __name__,
         description="Free rigid body in quaternions and body rates",
         source="Euler (1758); Jacobi (1849); Landau and Lifshitz, Mechanics, section 37",
-        parameters=PARAMETERS,
-        initial=INITIAL,
-        t_span=(0.0, 10.0),
         forms=("poincare", "chetaev", "nonholonomic"),
-        build=system,
         conserved=("momentum_x", "momentum_y", "momentum_z"),
-        solve=closed_form,
     )

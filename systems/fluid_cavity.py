@@ -19,17 +19,10 @@ Hydrodynamics, section 384.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import chaplygin as cg
 from chaplygin.codegen.mechanics.quaternions import product, quaternion_rates, rotation
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 
 PARAMETERS = {"I1": 1.0, "I2": 1.2, "I3": 1.5, "m": 5.0, "a1": 1.0, "a2": 0.8, "a3": 0.6}
 INITIAL = {
@@ -50,7 +43,7 @@ INITIAL = {
 }
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; moments of the shell in kg m^2, semi-axes in metres."""
     q, s = cg.coordinates("q0 q1 q2 q3"), cg.coordinates("s0 s1 s2 s3")
     w, o = cg.velocities("w1 w2 w3"), cg.velocities("O1 O2 O3")
@@ -106,15 +99,11 @@ def system() -> System:
 def example() -> Example:
     """The catalogue entry."""
     momenta = tuple(f"momentum_{axis}" for axis in "xyz")
-    return Example(
-        name="fluid_cavity",
+    return Example.of(
+        __name__,
         description="Rigid body with an ellipsoidal cavity full of fluid in homogeneous vortex motion",
         source="Zhukovsky (1885); Poincare (1910); Lamb, Hydrodynamics, section 384",
-        parameters=PARAMETERS,
-        initial=INITIAL,
-        t_span=(0.0, 10.0),
         forms=("poincare", "chetaev", "nonholonomic"),
-        build=system,
         conserved=(
             "momentum_squared",
             "vortex_squared",

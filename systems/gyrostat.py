@@ -16,17 +16,10 @@ Source: V. Volterra, Sur la theorie des variations des latitudes, Acta Mathemati
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import chaplygin as cg
 from chaplygin.codegen.mechanics.quaternions import body_units, quaternion_rates, rotation
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 
 PARAMETERS = {"I1": 1.0, "I2": 2.0, "I3": 3.0, "J": 0.3}
 INITIAL = {
@@ -42,7 +35,7 @@ INITIAL = {
 }
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; moments of inertia in kg m^2."""
     q = cg.coordinates("q0 q1 q2 q3")
     alpha = cg.coordinates("alpha")
@@ -79,14 +72,10 @@ def system() -> System:
 
 def example() -> Example:
     """The catalogue entry."""
-    return Example(
-        name="gyrostat",
+    return Example.of(
+        __name__,
         description="Free rigid body with a balanced free rotor: a cyclic displacement in addition to so(3)",
         source="Zhukovsky (1885); Volterra (1899)",
-        parameters=PARAMETERS,
-        initial=INITIAL,
-        t_span=(0.0, 10.0),
         forms=("poincare", "chetaev", "nonholonomic", "routh"),
-        build=system,
         conserved=("rotor_momentum", "momentum_squared", "momentum_x", "momentum_y", "momentum_z"),
     )

@@ -15,22 +15,17 @@ Source: any mechanics textbook; L. D. Landau and E. M. Lifshitz, Mechanics, sect
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import chaplygin as cg
 
 from .entry import Example
 
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "closed_form", "example", "system"]
-
 PARAMETERS = {"m": 2.0, "k": 8.0, "c": 0.3}
 INITIAL = {"x": 1.0, "x_dot": 0.5}
 
 
-def system(damped: bool = False, driven: bool = False) -> System:
+def system(damped: bool = False, driven: bool = False) -> cg.System:
     """The declaration, with the parameter c only if ``damped`` and the input F only if ``driven``."""
     x = cg.coordinates("x")
     rate = cg.rate(x)
@@ -96,14 +91,11 @@ def closed_form(
 def example(damped: bool = False, driven: bool = False) -> Example:
     """The catalogue entry; the closed form is for zero external force."""
     parameters = {name: value for name, value in PARAMETERS.items() if damped or name != "c"}
-    return Example(
-        name="harmonic_oscillator",
+    return Example.of(
+        __name__,
         description="Mass on a spring" + ", with a damper" * damped + ", with an external force" * driven,
         source="Landau and Lifshitz, Mechanics, sections 21 and 25",
         parameters=parameters,
-        initial=INITIAL,
-        t_span=(0.0, 10.0),
         forms=("lagrange", "poincare", "chetaev", "hamel", "nonholonomic"),
         build=lambda: system(damped, driven),
-        solve=closed_form,
     )

@@ -17,32 +17,19 @@ mecanique (1901).
 from __future__ import annotations
 
 from math import cos, sin
-from typing import TYPE_CHECKING
 
 import chaplygin as cg
-from chaplygin.codegen.mechanics.quaternions import quaternion_rates, vertical
+from chaplygin.codegen.mechanics.quaternions import body_units, quaternion_rates, vertical
 
 from .entry import Example
 
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
-
 PARAMETERS = {"I1": 1.5, "I2": 1.1, "I3": 0.9, "m": 2.0, "g": 9.81, "r1": 0.2, "r2": -0.1, "r3": 0.5}
-INITIAL = {
-    # R(0) turns by 0.5 rad about the first axis.
-    "q0": cos(0.25),
-    "q1": sin(0.25),
-    "q2": 0.0,
-    "q3": 0.0,
-    "w1": 0.3,
-    "w2": -0.2,
-    "w3": 4.0,
-}
+TURNED = {"q0": cos(0.25), "q1": sin(0.25), "q2": 0.0, "q3": 0.0}
+"""By 0.5 rad about the first axis."""
+INITIAL = {**TURNED, "w1": 0.3, "w2": -0.2, "w3": 4.0}
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; moments of inertia about the fixed point in kg m^2, r in metres."""
     q = cg.coordinates("q0 q1 q2 q3")
     w = cg.velocities("w1 w2 w3")
@@ -51,6 +38,7 @@ def system() -> System:
     r = cg.parameters("r1 r2 r3")
     gamma = vertical(q)
     point = {**PARAMETERS, **INITIAL}
+    units, words = body_units(q, w)
     return cg.System(
         "heavy_top",
         kinematics=dict(zip(q, quaternion_rates(q, w), strict=True)),
@@ -61,16 +49,14 @@ def system() -> System:
             "height": sum(lever * up for lever, up in zip(r, gamma, strict=True)),
         },
         units={
-            **dict.fromkeys(q, "1"),
-            **dict.fromkeys(w, "rad/s"),
+            **units,
             **dict.fromkeys(inertia, "kg m^2"),
             m: "kg",
             g: "m/s^2",
             **dict.fromkeys(r, "m"),
         },
         descriptions={
-            **{symbol: f"quaternion, component {i}" for i, symbol in enumerate(q)},
-            **{symbol: f"angular velocity about body axis {i}" for i, symbol in enumerate(w, 1)},
+            **words,
             **{symbol: f"principal moment {i} about the fixed point" for i, symbol in enumerate(inertia, 1)},
             m: "mass",
             g: "gravity",
@@ -82,14 +68,10 @@ def system() -> System:
 
 def example() -> Example:
     """The catalogue entry."""
-    return Example(
-        name="heavy_top",
+    return Example.of(
+        __name__,
         description="Rigid body with a fixed point under gravity, in quaternions and body rates",
         source="Euler (1765); Lagrange (1788); Poincare (1901)",
-        parameters=PARAMETERS,
-        initial=INITIAL,
-        t_span=(0.0, 10.0),
         forms=("poincare", "chetaev", "nonholonomic"),
-        build=system,
         conserved=("vertical_momentum",),
     )

@@ -15,22 +15,15 @@ equations", (2).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import chaplygin as cg
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 
 PARAMETERS = {"k1": 1.0, "k2": 2.0}
 INITIAL = {"x": 1.0, "y": 0.5, "z": 0.0, "eta1": 0.2, "eta2": -0.3, "eta3": 1.5}
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; the mass is one."""
     x, y, z = cg.coordinates("x y z")
     eta = cg.velocities("eta1 eta2 eta3")
@@ -59,14 +52,10 @@ def system() -> System:
 
 def example() -> Example:
     """The catalogue entry."""
-    return Example(
-        name="heisenberg",
+    return Example.of(
+        __name__,
         description="Particle on the Heisenberg group: a cyclic field in the bracket of the others",
         source="Chetaev (1941), Routh's form of the Poincare equations",
-        parameters=PARAMETERS,
-        initial=INITIAL,
-        t_span=(0.0, 10.0),
         forms=("poincare", "chetaev", "hamel", "nonholonomic", "routh"),
-        build=system,
         conserved=("cyclic_momentum",),
     )

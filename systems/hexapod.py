@@ -15,16 +15,11 @@ Source: own figures; D. Stewart, A platform with six degrees of freedom (1965).
 from __future__ import annotations
 
 from math import cos, pi, sin
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import chaplygin as cg
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["FEET", "INITIAL", "PARAMETERS", "example", "system"]
 
 RIM, COXA, FEMUR, TIBIA = 0.18, 0.05, 0.12, 0.2
 """The radius at which legs start, and the lengths of their bodies, in metres."""
@@ -61,7 +56,7 @@ def moments(part: str) -> tuple[float, float, float]:
     return across / 100, across, across
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; k in N m/rad, c in N m s/rad."""
     import sympy as sp
 
@@ -104,14 +99,11 @@ def system() -> System:
 
 def example() -> Example:
     """The catalogue entry."""
-    return Example(
-        name="hexapod",
+    return Example.of(
+        __name__,
         description="Platform on six legs, each foot fixed: six closed loops",
         source="own figures; Stewart (1965)",
-        parameters=PARAMETERS,
-        initial=INITIAL,
         t_span=(0.0, 1.0),
         forms=("multipliers", "recursive"),
-        build=system,
         large=True,
     )

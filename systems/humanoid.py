@@ -12,16 +12,11 @@ Source: own figures, after R. Featherstone, Rigid body dynamics algorithms (2008
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import chaplygin as cg
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "PARTS", "Bone", "example", "system"]
 
 Triple = tuple[float, float, float]
 
@@ -99,7 +94,7 @@ INITIAL = {
 }
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; k in N m/rad, c in N m s/rad."""
     k, c, g = parameters = cg.parameters("k c g", positive=True)
     pelvis = cg.joint.free(name="pelvis", mass=PELVIS.mass, inertia=PELVIS.inertia, center=PELVIS.center)
@@ -132,14 +127,11 @@ def system() -> System:
 
 def example() -> Example:
     """The catalogue entry."""
-    return Example(
-        name="humanoid",
+    return Example.of(
+        __name__,
         description="Humanoid tree of 30 rigid bodies, falling freely",
         source="own figures; Featherstone (2008), section 10.4",
-        parameters=PARAMETERS,
-        initial=INITIAL,
         t_span=(0.0, 1.0),
         forms=("recursive", "poincare"),
-        build=system,
         large=True,
     )

@@ -15,33 +15,17 @@ Mathematica 12 (1889).
 
 from __future__ import annotations
 
-from math import cos, sin
-from typing import TYPE_CHECKING
-
 import chaplygin as cg
 from chaplygin.codegen.mechanics.quaternions import body_units, quaternion_rates, vertical
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
+from .heavy_top import TURNED
 
 PARAMETERS = {"I3": 0.7, "m": 1.2, "g": 9.81, "l": 0.3}
-INITIAL = {
-    # R(0) turns by 0.5 rad about the first axis.
-    "q0": cos(0.25),
-    "q1": sin(0.25),
-    "q2": 0.0,
-    "q3": 0.0,
-    "w1": 0.6,
-    "w2": -0.4,
-    "w3": 1.5,
-}
+INITIAL = {**TURNED, "w1": 0.6, "w2": -0.4, "w3": 1.5}
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; moments of inertia about the fixed point in kg m^2, l in metres."""
     q = cg.coordinates("q0 q1 q2 q3")
     w = cg.velocities("w1 w2 w3")
@@ -74,14 +58,10 @@ def system() -> System:
 
 def example() -> Example:
     """The catalogue entry."""
-    return Example(
-        name="kovalevskaya_top",
+    return Example.of(
+        __name__,
         description="Heavy top with moments 2:2:1 and the centre of mass in the equator: an integral of degree four",
         source="Kowalevski (1889)",
-        parameters=PARAMETERS,
-        initial=INITIAL,
-        t_span=(0.0, 10.0),
         forms=("poincare", "chetaev", "nonholonomic"),
-        build=system,
         conserved=("vertical_momentum", "kovalevskaya_integral"),
     )

@@ -26,29 +26,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import cos, sin
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import chaplygin as cg
 from chaplygin.codegen.mechanics.quaternions import body_units, quaternion_rates, vertical
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "closed_form", "example", "system"]
+from .heavy_top import TURNED
 
 PARAMETERS = {"I1": 1.0, "I3": 0.5, "m": 1.5, "g": 9.81, "l": 0.4}
-INITIAL = {
-    # R(0) turns by 0.5 rad about the first axis.
-    "q0": cos(0.25),
-    "q1": sin(0.25),
-    "q2": 0.0,
-    "q3": 0.0,
-    "w1": 0.1,
-    "w2": 0.2,
-    "w3": 6.0,
-}
+INITIAL = {**TURNED, "w1": 0.1, "w2": 0.2, "w3": 6.0}
 ANGLES = {
     # The same motion: theta' = w1, psi' sin(theta) = w2, phi' = w3 - psi' cos(theta) where phi = 0.
     "psi": 0.0,
@@ -60,7 +47,7 @@ ANGLES = {
 }
 
 
-def system(angles: bool = False) -> System:
+def system(angles: bool = False) -> cg.System:
     """The declaration, in quaternions and body rates, or with ``angles`` in Euler's angles."""
     import sympy as sp
 
@@ -247,14 +234,12 @@ def _amplitude(chi: Any, k: Any) -> Any:
 
 def example(angles: bool = False) -> Example:
     """The catalogue entry, in quaternions, or with ``angles`` in Euler's angles."""
-    return Example(
-        name="lagrange_top",
+    return Example.of(
+        __name__,
         description="Symmetric heavy top"
         + (", in Euler's angles" if angles else ", in quaternions and body rates"),
         source="Lagrange (1788); Whittaker, Analytical dynamics, sections 71-73",
-        parameters=PARAMETERS,
         initial=ANGLES if angles else INITIAL,
-        t_span=(0.0, 10.0),
         forms=("lagrange", "poincare", "chetaev", "hamel", "nonholonomic", "routh")
         if angles
         else ("poincare", "chetaev", "nonholonomic"),

@@ -18,16 +18,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import chaplygin as cg
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["PARAMETERS", "example", "system"]
 
 PARAMETERS = {"m": 1.0, "l": 1.0, "g": 9.81}
 
@@ -38,7 +33,7 @@ def initial(n: int) -> dict[str, float]:
     return places | {f"{name}_dot": float(name[0] == "x") for name in places}
 
 
-def system(n: int = 2) -> System:
+def system(n: int = 2) -> cg.System:
     """The declaration for n >= 1 four-bars."""
     m, length, g = cg.parameters("m l g", positive=True)
     ends = [cg.coordinates(f"x{i} y{i}") for i in range(n + 1)]
@@ -68,13 +63,11 @@ def example(n: int = 2) -> Example:
     n = index(n)
     if n < 1:
         raise ValueError(f"example('n_four_bars'): n must be at least 1, not {n}")
-    return Example(
-        name="n_four_bars",
+    return Example.of(
+        __name__,
         description=f"{n} four-bars side by side, with a singular position",
         source="Bayo and Avello (1994); problem A02 of the IFToMM benchmarks",
-        parameters=PARAMETERS,
         initial=initial(n),
-        t_span=(0.0, 10.0),
         forms=("multipliers",),
         build=lambda: system(n),
         large=True,

@@ -14,16 +14,10 @@ Source: D. Bernoulli (1733) for the hanging chain and its Laguerre polynomials; 
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING
 
 import chaplygin as cg
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["PARAMETERS", "example", "system"]
 
 PARAMETERS = {"m": 1.0, "l": 1.0, "g": 9.81}
 
@@ -34,7 +28,7 @@ def initial(n: int) -> dict[str, float]:
     return angles | {f"theta{i}_dot": 0.0 for i in range(1, n + 1)}
 
 
-def system(n: int = 5) -> System:
+def system(n: int = 5) -> cg.System:
     """The declaration for ``n`` >= 1 links."""
     import sympy as sp
 
@@ -67,13 +61,11 @@ def example(n: int = 5) -> Example:
     n = index(n)
     if n < 1:
         raise ValueError(f"example('n_link_pendulum'): n must be at least 1, not {n}")
-    return Example(
-        name="n_link_pendulum",
+    return Example.of(
+        __name__,
         description=f"Planar chain of {n} equal point masses on equal weightless rods",
         source="Bernoulli (1733); Euler (1736)",
-        parameters=PARAMETERS,
         initial=initial(n),
-        t_span=(0.0, 10.0),
         forms=("lagrange", "poincare", "chetaev", "hamel", "nonholonomic"),
         build=lambda: system(n),
     )

@@ -22,16 +22,10 @@ Zeitschrift für Mathematik und Physik 58 (1909).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import chaplygin as cg
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["PARAMETERS", "example", "initial_state", "parameters", "system"]
 
 PARAMETERS = {
     "m1": 1.0,
@@ -63,7 +57,7 @@ def initial_state(delta0: float = 0.12, speed: float = 10.0) -> dict[str, float]
     return {"x1": 0.0, "x2": -math.sqrt(length**2 - d**2), "x1_dot": speed, "x2_dot": speed}
 
 
-def system(k: float = 1.0, nu: float = 1.0, eps: float = 0.1, delta0: float = 0.12) -> System:
+def system(k: float = 1.0, nu: float = 1.0, eps: float = 0.1, delta0: float = 0.12) -> cg.System:
     """The declaration; contacts ``guide1`` and ``guide2``. Masses in kilograms, forces in newtons."""
     import sympy as sp
 
@@ -118,8 +112,8 @@ def system(k: float = 1.0, nu: float = 1.0, eps: float = 0.1, delta0: float = 0.
 
 def example(k: float = 1.0, nu: float = 1.0, eps: float = 0.1, delta0: float = 0.12) -> Example:
     """The catalogue entry; the options are those of the source, ``delta0`` is the initial elongation of the link."""
-    return Example(
-        name="painleve_klein",
+    return Example.of(
+        __name__,
         description="Two sliders on rough guides joined by an elastic link: stops, reversals, sticking",
         source="Zobova, the Painlevé-Klein example with dry friction, (2.9), (3.1), (4.1)",
         parameters=parameters(k, nu, eps),

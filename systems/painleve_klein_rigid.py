@@ -17,17 +17,11 @@ A. A. Zobova on the Painlevé-Klein example, (2.2)-(2.9).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import chaplygin as cg
 
 from . import painleve_klein
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 
 PARAMETERS = painleve_klein.PARAMETERS
 INITIAL = {
@@ -38,7 +32,7 @@ INITIAL = {
 }
 
 
-def system(mu1: float = 0.525, mu2: float = 2.85) -> System:
+def system(mu1: float = 0.525, mu2: float = 2.85) -> cg.System:
     """The declaration; contacts ``guide1`` and ``guide2``, the link's multiplier is lambda_1 = -R."""
     import sympy as sp
 
@@ -78,12 +72,11 @@ def system(mu1: float = 0.525, mu2: float = 2.85) -> System:
 
 def example(mu1: float = 0.525, mu2: float = 2.85) -> Example:
     """The catalogue entry; with the published coefficients the run stops immediately, for lack of a unique solution."""
-    return Example(
-        name="painleve_klein_rigid",
+    return Example.of(
+        __name__,
         description="Two sliders on rough guides joined by a rigid link: Painlevé's paradox",
         source="Painlevé (1895); Klein (1909); Zobova, the Painlevé-Klein example with dry friction, (2.9)",
         parameters={**PARAMETERS, "mu1": mu1, "mu2": mu2},
-        initial=INITIAL,
         t_span=(0.0, 1.0),
         forms=("multipliers",),
         build=lambda: system(mu1, mu2),

@@ -14,22 +14,15 @@ results on Painlevé paradoxes, European Journal of Mechanics A 18 (1999).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import chaplygin as cg
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 
 PARAMETERS = {"m": 1.0, "J": 1.0 / 3.0, "a": 1.0, "g": 9.81, "mu": 0.6}
 INITIAL = {"x": 0.0, "y": 0.0, "phi": 0.9, "x_dot": -2.0, "y_dot": 0.0, "phi_dot": 0.0}
 
 
-def system(mu: float = 0.6) -> System:
+def system(mu: float = 0.6) -> cg.System:
     """The declaration; the contact is named ``tip``, its normal force is lambda_1; the event ``flat`` ends a run."""
     import sympy as sp
 
@@ -66,12 +59,11 @@ def system(mu: float = 0.6) -> System:
 
 def example(mu: float = 0.6) -> Example:
     """The catalogue entry; with ``mu`` above 4/3 the rod can reach the paradox."""
-    return Example(
-        name="painleve_rod",
+    return Example.of(
+        __name__,
         description="Rod whose tip slides on a rough plane: the normal force depends on friction",
         source="Painlevé (1895); Génot and Brogliato (1999)",
         parameters={**PARAMETERS, "mu": mu},
-        initial=INITIAL,
         t_span=(0.0, 0.3),
         forms=("multipliers",),
         build=lambda: system(mu),

@@ -11,16 +11,10 @@ Source: own figures; the URDF specification of ROS.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import chaplygin as cg
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["FILE", "INITIAL", "PARAMETERS", "example", "system"]
 
 FILE = Path(__file__).with_name("robot_arm.urdf")
 PARAMETERS = {"g": 9.81}
@@ -28,19 +22,17 @@ POSTURE = {"waist": 0.3, "shoulder": 0.6, "elbow": -0.4, "roll": 0.2, "pitch": 0
 INITIAL = POSTURE | {f"{name}_dot": 0.0 for name in POSTURE}
 
 
-def system(motors: bool = False) -> System:
+def system(motors: bool = False) -> cg.System:
     """The declaration; with ``motors``, the inputs tau_waist ... tau_flange are couples in N m."""
     return cg.from_urdf(FILE, base="fixed", motors=motors)
 
 
 def example(motors: bool = False) -> Example:
     """The catalogue entry."""
-    return Example(
-        name="robot_arm",
+    return Example.of(
+        __name__,
         description="Robot arm of six hinges from a URDF file" + ", with motors" * motors,
         source="own figures; URDF specification",
-        parameters=PARAMETERS,
-        initial=INITIAL,
         t_span=(0.0, 2.0),
         forms=("lagrange", "poincare", "recursive"),
         build=lambda: system(motors),

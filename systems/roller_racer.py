@@ -18,16 +18,10 @@ roller racer (1995, 2001); here the mass of the second body is not neglected, an
 from __future__ import annotations
 
 from math import cos, sin
-from typing import TYPE_CHECKING
 
 import chaplygin as cg
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 
 PARAMETERS = {
     "m1": 1.0,
@@ -53,7 +47,7 @@ INITIAL = {
 }
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; the couple's amplitude C in N m."""
     import sympy as sp
 
@@ -115,13 +109,10 @@ def system() -> System:
 
 def example(driven: bool = True) -> Example:
     """The catalogue entry; ``driven=False`` sets the couple at the pivot to zero."""
-    return Example(
-        name="roller_racer",
+    return Example.of(
+        __name__,
         description="Two bodies on wheels connected by a pivot" + ", propelled by steering" * driven,
         source="Krishnaprasad and Tsakiris (2001)",
         parameters=PARAMETERS if driven else {**PARAMETERS, "C": 0.0},
-        initial=INITIAL,
-        t_span=(0.0, 10.0),
         forms=("maggi", "multipliers", "hamel", "nonholonomic"),
-        build=system,
     )

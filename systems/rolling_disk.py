@@ -19,16 +19,9 @@ Source: P. Appell (1900), D. J. Korteweg (1899); E. J. Routh, Advanced rigid dyn
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import chaplygin as cg
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 
 PARAMETERS = {"m": 2.0, "R": 0.5, "A": 0.125, "B": 0.25, "g": 9.81}
 INITIAL = {
@@ -45,7 +38,7 @@ INITIAL = {
 }
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; m in kg, R in metres, A and B in kg m^2."""
     import sympy as sp
 
@@ -106,13 +99,9 @@ def system() -> System:
 
 def example() -> Example:
     """The catalogue entry."""
-    return Example(
-        name="rolling_disk",
+    return Example.of(
+        __name__,
         description="Disk that rolls on a plane, in quasi-velocities with structure functions",
         source="Korteweg (1899); Appell (1900); Routh, Advanced rigid dynamics",
-        parameters=PARAMETERS,
-        initial=INITIAL,
-        t_span=(0.0, 10.0),
         forms=("maggi", "multipliers", "hamel", "nonholonomic"),
-        build=system,
     )

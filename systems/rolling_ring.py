@@ -25,16 +25,11 @@ Source: textbook problem on Lagrange's equations of rigid-body systems; the tilt
 from __future__ import annotations
 
 from math import cos, sin
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import chaplygin as cg
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 
 PARAMETERS = {"m1": 1.2, "m2": 0.8, "R": 0.5, "I1": 0.15, "J1": 0.3, "I2": 0.05, "J2": 0.03, "C": 0.05}
 INITIAL = {
@@ -124,7 +119,7 @@ def _outputs(x: Any, rates: Any, parameters: Any, couple: Any) -> dict[str, Any]
     }
 
 
-def system(tilt: bool = False) -> System:
+def system(tilt: bool = False) -> cg.System:
     """The declaration; masses in kg, moments in kg m^2, the motor's couple C in N m."""
     import sympy as sp
 
@@ -179,14 +174,14 @@ def system(tilt: bool = False) -> System:
 
 def example(motor: bool = True, tilt: bool = False) -> Example:
     """The catalogue entry; ``motor=False`` sets the motor's couple to zero, ``tilt=True`` adds the constrained tilt."""
-    return Example(
+    return Example.of(
+        __name__,
         name="rolling_ring_tilt" if tilt else "rolling_ring",
         description="Ring rolling upright with an axisymmetric body on its diameter"
         + ", driven by a motor" * motor,
         source="Textbook problem on Lagrange's equations of rigid-body systems",
         parameters=PARAMETERS if motor else {**PARAMETERS, "C": 0.0},
         initial={**INITIAL, **_UPRIGHT} if tilt else INITIAL,
-        t_span=(0.0, 10.0),
         forms=("maggi", "multipliers", "hamel", "nonholonomic"),
         build=lambda: system(tilt),
         conserved=("turning_momentum", "spin_momentum_less_impulse", "energy_less_work"),

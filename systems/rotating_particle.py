@@ -17,22 +17,17 @@ Source: N. G. Chetaev, Sur les equations de Poincare (1927, 1941), for fields th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import chaplygin as cg
 
 from .entry import Example
 
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "closed_form", "example", "system"]
-
 PARAMETERS = {"Omega": 0.7, "k1": 1.0, "k2": 4.0}
 INITIAL = {"x": 1.0, "y": 0.5, "eta1": 0.2, "eta2": -0.3}
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; the mass is one, Omega in rad/s."""
     import sympy as sp
 
@@ -103,15 +98,10 @@ def closed_form(
 
 def example() -> Example:
     """The catalogue entry."""
-    return Example(
-        name="rotating_particle",
+    return Example.of(
+        __name__,
         description="Particle on springs with velocities along rotating axes: fields that depend on time",
         source="Chetaev (1941), fields that depend on time",
-        parameters=PARAMETERS,
-        initial=INITIAL,
-        t_span=(0.0, 10.0),
         forms=("poincare", "chetaev", "hamel", "nonholonomic"),
-        build=system,
         conserved=("energy_x", "energy_y"),
-        solve=closed_form,
     )

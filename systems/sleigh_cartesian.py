@@ -21,18 +21,13 @@ signs and constants corrected.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import chaplygin as cg
 
 from . import chaplygin_sleigh
 from .chaplygin_sleigh import PARAMETERS
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "closed_form", "example", "system"]
 
 INITIAL = {
     "phi": 0.2,
@@ -43,7 +38,7 @@ INITIAL = {
 }
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; parameters a, b, k in metres."""
     import sympy as sp
 
@@ -109,15 +104,10 @@ def closed_form(
 
 def example() -> Example:
     """The catalogue entry."""
-    return Example(
-        name="sleigh_cartesian",
+    return Example.of(
+        __name__,
         description="Chaplygin sleigh in Cartesian velocities with independent parameters",
         source="Ghori (1993), section 5",
-        parameters=PARAMETERS,
-        initial=INITIAL,
-        t_span=(0.0, 10.0),
         forms=("nonholonomic", "maggi", "hamel", "whittaker"),
-        build=system,
-        solve=closed_form,
         options={"whittaker": {"along": "phi"}},
     )

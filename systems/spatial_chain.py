@@ -13,16 +13,11 @@ from __future__ import annotations
 
 from math import cos, sin
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import chaplygin as cg
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["JOINTS", "PARAMETERS", "example", "system"]
 
 PARAMETERS = {"m": 1.2, "l": 0.5, "J1": 0.03, "J2": 0.025, "J3": 0.01, "g": 9.81}
 JOINTS = {
@@ -46,7 +41,7 @@ def initial(n: int, joint: str) -> dict[str, float]:
     return {f"a{i}{suffix}": value for i in range(1, n + 1) for suffix, value in JOINTS[joint].items()}
 
 
-def system(n: int = 3, joint: str = "revolute") -> System:
+def system(n: int = 3, joint: str = "revolute") -> cg.System:
     """The declaration for ``n`` >= 1 bodies; l in metres, moments about the mass centre in kg m^2."""
     m, length, j1, j2, j3, g = parameters = cg.parameters("m l J1 J2 J3 g", positive=True)
     bodies: list[cg.joint.Link] = []
@@ -91,11 +86,10 @@ def example(n: int = 3, joint: str = "revolute") -> Example:
         raise ValueError(f"example('spatial_chain'): n must be at least 1, not {n}")
     if joint not in JOINTS:
         raise ValueError(f"example('spatial_chain'): joint is {joint!r}; give one of {', '.join(JOINTS)}")
-    return Example(
-        name="spatial_chain",
+    return Example.of(
+        __name__,
         description=f"Spatial chain of {n} rigid bodies on {joint} joints",
         source="Featherstone (2008), chapter 7",
-        parameters=PARAMETERS,
         initial=initial(n, joint),
         t_span=(0.0, 5.0),
         forms=("poincare", "recursive") if joint == "ball" else ("lagrange", "poincare", "recursive"),

@@ -20,16 +20,11 @@ G. Wanner, Solving ordinary differential equations II, section VII.7; test set f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import chaplygin as cg
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 
 MASSES = (0.04325, 0.00365, 0.02373, 0.00706, 0.07050, 0.00706, 0.05498)
 MOMENTS = (2.194e-6, 4.410e-7, 5.255e-6, 5.667e-7, 1.169e-5, 5.667e-7, 1.912e-5)
@@ -125,7 +120,7 @@ def _loops(p: Any, angles: Any) -> tuple[Any, list[Any]]:
     return tip, [row for end in ends for row in tip - end]
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; masses in kg, lengths in metres, moments about the mass centres in kg m^2."""
     made = {s.name: s for s in cg.parameters([n for n in PARAMETERS if n not in POINTS], positive=True)}
     made |= {s.name: s for s in cg.parameters(list(POINTS))}
@@ -172,14 +167,11 @@ def system() -> System:
 
 def example() -> Example:
     """The catalogue entry."""
-    return Example(
-        name="squeezer",
+    return Example.of(
+        __name__,
         description="Andrews' squeezer: seven bodies in three closed loops",
         source="Andrews and Ormrod (1986); Hairer and Wanner, section VII.7",
-        parameters=PARAMETERS,
-        initial=INITIAL,
         t_span=(0.0, 0.03),
         forms=("multipliers", "maggi", "recursive"),
-        build=system,
         large=True,
     )

@@ -16,18 +16,11 @@ Source: G. K. Suslov, Theoretical mechanics (1902); E. I. Kharlamova-Zabelina (1
 
 from __future__ import annotations
 
-from math import cos, sin
-from typing import TYPE_CHECKING
-
 import chaplygin as cg
 from chaplygin.codegen.mechanics.quaternions import body_units, quaternion_rates, vertical
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
+from .heavy_top import TURNED
 
 PARAMETERS = {
     "I1": 1.1,
@@ -41,19 +34,10 @@ PARAMETERS = {
     "r2": -0.05,
     "r3": 0.2,
 }
-INITIAL = {
-    # R(0) turns by 0.5 rad about the first axis.
-    "q0": cos(0.25),
-    "q1": sin(0.25),
-    "q2": 0.0,
-    "q3": 0.0,
-    "w1": 0.7,
-    "w2": 1.2,
-    "w3": 0.0,
-}
+INITIAL = {**TURNED, "w1": 0.7, "w2": 1.2, "w3": 0.0}
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; moments of inertia about the fixed point in kg m^2, r in metres."""
     q = cg.coordinates("q0 q1 q2 q3")
     w = cg.velocities("w1 w2 w3")
@@ -96,13 +80,9 @@ def system() -> System:
 
 def example() -> Example:
     """The catalogue entry."""
-    return Example(
-        name="suslov",
+    return Example.of(
+        __name__,
         description="Heavy rigid body about a fixed point that cannot turn about one of its own axes",
         source="Suslov (1902); Kharlamova-Zabelina (1957)",
-        parameters=PARAMETERS,
-        initial=INITIAL,
-        t_span=(0.0, 10.0),
         forms=("maggi", "multipliers", "nonholonomic"),
-        build=system,
     )

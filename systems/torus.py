@@ -10,16 +10,10 @@ and the motor must apply the couple d(Iz psi')/dt = Iz psi'' + 2 D theta' psi' s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import chaplygin as cg
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from chaplygin.api.system import System
-
-__all__ = ["declare"]
 
 _UNITS = {
     "theta": "rad",
@@ -59,7 +53,7 @@ _DESCRIPTIONS = {
 }
 
 
-def declare(name: str, turn: Any, point: Mapping[str, float], held: bool) -> System:
+def declare(name: str, turn: Any, point: Mapping[str, float], held: bool) -> cg.System:
     """The declaration for psi = ``turn``, an expression in `chaplygin.time` and parameters.
 
     With ``held``, psi is a coordinate and the motor a constraint on its rate; otherwise psi(t) is substituted into T.

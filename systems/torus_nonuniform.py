@@ -14,25 +14,18 @@ Source: as `torus_uniform`, with a non-uniform drive.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import chaplygin as cg
 
 from .entry import Example
 from .torus import declare
 from .torus_uniform import PARAMETERS as UNIFORM
 
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
-
 PARAMETERS = {**UNIFORM, "alpha": 0.3, "nu": 1.7}
 INITIAL = {"theta": 0.3, "theta_dot": 0.4}
 HELD = {"psi": 0.0, "psi_dot": 2.5 + 0.3 * 1.7}
 
 
-def system(held: bool = False) -> System:
+def system(held: bool = False) -> cg.System:
     """The declaration; with ``held``, psi is a coordinate and its prescribed rate a constraint."""
     import sympy as sp
 
@@ -43,14 +36,12 @@ def system(held: bool = False) -> System:
 
 def example(held: bool = False) -> Example:
     """The catalogue entry."""
-    return Example(
-        name="torus_nonuniform",
+    return Example.of(
+        __name__,
         description="Torus rotating with a ripple, with a sliding shell"
         + ", the rotation prescribed by a constraint" * held,
         source="Painleve (1895), T2 - T0; textbook example with a non-uniform drive",
-        parameters=PARAMETERS,
         initial=INITIAL | HELD if held else INITIAL,
-        t_span=(0.0, 10.0),
         forms=("maggi", "multipliers", "hamel", "nonholonomic")
         if held
         else ("lagrange", "poincare", "chetaev", "hamel", "nonholonomic"),

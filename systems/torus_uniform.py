@@ -18,17 +18,10 @@ its textbook example of a torus with a sliding shell.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import chaplygin as cg
 
 from .entry import Example
 from .torus import declare
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 
 PARAMETERS = {
     "I1": 3.0,
@@ -44,7 +37,7 @@ INITIAL = {"theta": 0.3, "theta_dot": 0.4}
 HELD = {"psi": 0.0, "psi_dot": 2.5}
 
 
-def system(held: bool = False) -> System:
+def system(held: bool = False) -> cg.System:
     """The declaration; with ``held``, psi is a coordinate and its prescribed rate a constraint."""
     omega = cg.parameters("Omega")
     name = "torus_uniform" + "_held" * held
@@ -53,14 +46,12 @@ def system(held: bool = False) -> System:
 
 def example(held: bool = False) -> Example:
     """The catalogue entry."""
-    return Example(
-        name="torus_uniform",
+    return Example.of(
+        __name__,
         description="Torus in uniform rotation with a sliding shell"
         + ", the rotation prescribed by a constraint" * held,
         source="Painleve (1895), T2 - T0; textbook example",
-        parameters=PARAMETERS,
         initial=INITIAL | HELD if held else INITIAL,
-        t_span=(0.0, 10.0),
         forms=("maggi", "multipliers", "hamel", "nonholonomic")
         if held
         else ("lagrange", "poincare", "chetaev", "hamel", "nonholonomic"),

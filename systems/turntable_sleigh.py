@@ -14,16 +14,10 @@ extension of Ghori's equation (2.4) by the terms K_0i^p, all of which occur in t
 from __future__ import annotations
 
 from math import cos, sin
-from typing import TYPE_CHECKING
 
 import chaplygin as cg
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 
 PARAMETERS = {"a": 0.4, "b": 0.15, "k": 0.6, "Om_0": 0.7, "al": 0.3, "nu": 1.7, "de": 0.25}
 INITIAL = {
@@ -36,7 +30,7 @@ INITIAL = {
 }
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; lengths in metres, rates in radians per second."""
     import sympy as sp
 
@@ -77,13 +71,9 @@ def system() -> System:
 
 def example() -> Example:
     """The catalogue entry."""
-    return Example(
-        name="turntable_sleigh",
+    return Example.of(
+        __name__,
         description="Steered sleigh on a turntable: an affine constraint that depends on time",
         source="The sleigh of S. A. Chaplygin (1911), with the time-dependent terms K_0",
-        parameters=PARAMETERS,
-        initial=INITIAL,
-        t_span=(0.0, 10.0),
         forms=("maggi", "hamel", "multipliers", "nonholonomic"),
-        build=system,
     )

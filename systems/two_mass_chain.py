@@ -11,22 +11,15 @@ review on dry friction and stick-slip phenomena, Applied Mechanics Reviews 51 (1
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import chaplygin as cg
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 
 PARAMETERS = {"m1": 1.0, "m2": 0.6, "k1": 30.0, "k2": 45.0, "mu1": 0.25, "mu2": 0.35, "g": 9.81}
 INITIAL = {"x1": 0.1, "x2": 0.55, "x1_dot": 0.0, "x2_dot": 0.0}
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; contacts ``block1`` and ``block2``."""
     x1, x2 = cg.coordinates("x1 x2")
     v1, v2 = cg.rate(x1), cg.rate(x2)
@@ -61,13 +54,10 @@ def system() -> System:
 
 def example() -> Example:
     """The catalogue entry."""
-    return Example(
-        name="two_mass_chain",
+    return Example.of(
+        __name__,
         description="Two blocks on a rough floor connected by springs: stick-slip until both rest",
         source="Feeny, Guran, Hinrichs and Popp (1998), a review of stick-slip",
-        parameters=PARAMETERS,
-        initial=INITIAL,
         t_span=(0.0, 5.0),
         forms=("lagrange", "poincare", "hamel", "nonholonomic"),
-        build=system,
     )

@@ -22,16 +22,9 @@ Dynamik von Starrkörpersystemen mit Reibung und Stössen (1995), pp. 162 ff.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import chaplygin as cg
 
 from .entry import Example
-
-if TYPE_CHECKING:
-    from chaplygin.api.system import System
-
-__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 
 PARAMETERS = {
     "mM": 3.0e-4,
@@ -62,7 +55,7 @@ INITIAL = {
 }
 
 
-def system() -> System:
+def system() -> cg.System:
     """The declaration; the contact is named ``sleeve``, the event ``beak``."""
     import sympy as sp
 
@@ -116,13 +109,10 @@ def system() -> System:
 
 def example() -> Example:
     """The catalogue entry."""
-    return Example(
-        name="woodpecker",
+    return Example.of(
+        __name__,
         description="Woodpecker toy: a sleeve that jams and slides, a beak that strikes",
         source="Pfeiffer and Glocker (1996); Glocker (1995), pp. 162 ff.; contacts of the sleeve made elastic",
-        parameters=PARAMETERS,
-        initial=INITIAL,
         t_span=(0.0, 0.3),
         forms=("lagrange", "poincare", "hamel", "nonholonomic"),
-        build=system,
     )
