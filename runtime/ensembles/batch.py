@@ -487,10 +487,6 @@ class Batch:
         runs = chosen("where", snapshot.runs if where is None else where, len(self))
         if snapshot.columns.shape != (len(self._core.table), len(runs)):
             raise ArgumentError(f"the snapshot has {len(snapshot.runs)} runs, to be restored to {len(runs)}")
-        if snapshot.inputs != self._digest:
-            raise ArgumentError(
-                "the snapshot belongs to a batch with other samples or noise among its inputs"
-            )
         with self._alone:
             longer = self._inputs.reach(float(snapshot.columns[self._core.row["t"]].max()))
             self._core.table[:, runs] = snapshot.columns
