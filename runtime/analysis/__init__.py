@@ -10,15 +10,14 @@ if TYPE_CHECKING:
     from .linearization import linearize as linearize
     from .lyapunov import lyapunov_exponents as lyapunov_exponents
     from .periodic import periodic_orbit as periodic_orbit
-    from .steady import equilibrium as equilibrium, steady_motion as steady_motion
+    from .steady import steady_state as steady_state
 
 __getattr__ = face(
     __name__,
     {
-        "equilibrium": ".steady",
         "linearize": ".linearization",
         "lyapunov_exponents": ".lyapunov",
         "periodic_orbit": ".periodic",
-        "steady_motion": ".steady",
+        "steady_state": ".steady",
     },
 )

@@ -97,33 +97,7 @@ class SteadyState(Rest):
         return f"<{what} of {self.model.name}: {values}; {stability}>"
 
 
-def equilibrium(
-    model: CompiledModel,
-    guess: Any,
-    parameters: Any,
-    inputs: Any,
-    keep: Sequence[str],
-    free: Sequence[str],
-    t: float,
-) -> SteadyState:
-    """See `Model.equilibrium`."""
-    return _found(model, "equilibrium", guess, parameters, inputs, keep, free, t)
-
-
-def steady_motion(
-    model: CompiledModel,
-    guess: Any,
-    parameters: Any,
-    inputs: Any,
-    keep: Sequence[str],
-    free: Sequence[str],
-    t: float,
-) -> SteadyState:
-    """See `Model.steady_motion`."""
-    return _found(model, "steady", guess, parameters, inputs, keep, free, t)
-
-
-def _found(
+def steady_state(
     model: CompiledModel,
     about: str,
     guess: Any,
@@ -133,6 +107,7 @@ def _found(
     free: Sequence[str],
     t: float,
 ) -> SteadyState:
+    """See `Model.equilibrium` and `Model.steady_motion`; `about` is "equilibrium" or "steady"."""
     refuse(model)
     keep = _names("keep", keep, model.states)
     free = _names("free", free, (*model.parameters, *model.inputs))

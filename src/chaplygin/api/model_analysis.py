@@ -163,7 +163,7 @@ class ModelAnalysis(CompiledModel):
         >>> model.equilibrium({"theta1": 3, "theta2": 0.1}, numbers)
         <equilibrium of double_pendulum: theta1 = 3.14159, theta2 = 0, theta1_dot = 0, theta2_dot = 0; unstable>
         """
-        return analysis.equilibrium(self, guess, parameters, inputs, keep, free, t)
+        return analysis.steady_state(self, "equilibrium", guess, parameters, inputs, keep, free, t)
 
     def steady_motion(
         self,
@@ -188,7 +188,7 @@ class ModelAnalysis(CompiledModel):
         >>> circle.unknowns
         ('w1', 'w2')
         """
-        return analysis.steady_motion(self, guess, parameters, inputs, keep, free, t)
+        return analysis.steady_state(self, "steady", guess, parameters, inputs, keep, free, t)
 
     @shown
     def lyapunov(
