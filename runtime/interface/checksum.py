@@ -8,6 +8,7 @@ detects damage; it is not a signature.
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 import os
 from pathlib import Path
@@ -55,6 +56,12 @@ def open_library(path: str | os.PathLike[str]) -> ctypes.CDLL:
         return ctypes.CDLL(os.fspath(path))
     except OSError as error:
         raise LoadError(f"{os.path.basename(path)} cannot be loaded: {error}") from error
+
+
+@functools.cache
+def address_in(path: Path, name: str) -> int:
+    """The address of a table in a library as `open_library` opens it. Raises `LoadError`."""
+    return ctypes.addressof(ctypes.c_char.in_dll(open_library(path), name))
 
 
 def _seal_of(content: bytes) -> bytes:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +12,9 @@ from .. import core
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.base_model import BaseModel
-from ..interface.checksum import open_library
+from ..interface.checksum import address_in
 from ..interface.messages import short
 from .builder import builder
-
-_libraries: dict[Path, ctypes.CDLL] = {}
-"""The libraries by their paths; they are never unloaded."""
 
 
 def derivatives(model: Any) -> Derivatives:
@@ -152,9 +147,7 @@ class Derivatives:
         key = table, lanes
         if key not in self._tables:
             path = builder("derivatives").build_derivatives(self._model, kind, lanes)
-            library = _libraries.get(path) or _libraries.setdefault(path, open_library(path))
-            symbol = ctypes.c_char.in_dll(library, f"{self._model.name}_{table}_{lanes}")
-            self._tables[key] = ctypes.addressof(symbol)
+            self._tables[key] = address_in(path, f"{self._model.name}_{table}_{lanes}")
         return self._tables[key]
 
     def _found(

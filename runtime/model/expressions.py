@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +11,8 @@ from chaplygin.errors import ArgumentError
 
 from .. import core
 from ..interface.arguments import Array
-from ..interface.checksum import open_library
+from ..interface.checksum import address_in
 from .builder import builder
-
-_libraries: dict[Path, tuple[ctypes.CDLL, int]] = {}
-"""Path -> library, which is never unloaded, and the address of its table."""
 
 
 def companion(model: Any, expressions: Sequence[Any], lanes: int) -> int:
@@ -102,8 +98,4 @@ def library_of(model: Any, expressions: Sequence[Any], lanes: int, kind: str = "
 
 def address_of(path: Path, name: str, lanes: int) -> int:
     """The table in a library, which is loaded if it is new."""
-    if path not in _libraries:
-        library = open_library(path)
-        symbol = ctypes.c_char.in_dll(library, f"{name}_companion_{lanes}")
-        _libraries[path] = library, ctypes.addressof(symbol)
-    return _libraries[path][1]
+    return address_in(path, f"{name}_companion_{lanes}")

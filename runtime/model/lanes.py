@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from chaplygin.errors import ArgumentError, ChaplyginError, NoCompilerError, war
 
 from .. import core
 from ..interface import arguments
-from ..interface.checksum import open_library
+from ..interface.checksum import address_in
 from ..interface.cpu_variants import sources_of
 from ..interface.limits import WORTH
 from ..problem.options import RunOptions, corrects
@@ -21,8 +20,8 @@ from .builder import builder
 it."""
 WIDTHS = (1, 2, 4, 8)
 
-_libraries: dict[tuple[str, int, str], tuple[ctypes.CDLL, int]] = {}
-"""(Path of the model, lanes, method) -> library, which is never unloaded, and the address of its lane set."""
+_addresses: dict[tuple[str, int, str], int] = {}
+"""(Path of the model, lanes, method) -> the address of its lane set."""
 _absent: set[tuple[str, int, str]] = set()
 """Keys that were looked up in the cache and not found."""
 
@@ -97,7 +96,7 @@ def _library(model: Any, lanes: int, method: str, compiling: bool) -> int:
     """The address of the lane set in the library of a model; 0 if there is none and it is not to be compiled."""
     file = getattr(model.owner, "__file__", None)
     key = (str(file or model.digest), lanes, method)
-    if key not in _libraries:
+    if key not in _addresses:
         if not compiling and key in _absent:
             return 0
         if file is None or not (sources_of(Path(file)) / f"{model.name}_lanes.c").is_file():
@@ -112,10 +111,8 @@ def _library(model: Any, lanes: int, method: str, compiling: bool) -> int:
         )
         if path is None:
             return 0
-        library = open_library(path)
-        symbol = ctypes.c_char.in_dll(library, f"{model.name}_lanes_{lanes}")
-        _libraries[key] = library, ctypes.addressof(symbol)
-    address = _libraries[key][1]
+        _addresses[key] = address_in(path, f"{model.name}_lanes_{lanes}")
+    address = _addresses[key]
     if not model.runs_lanes(address):
         raise ValueError(f"the lanes of {file} do not match the model or this CPU")
     return address

@@ -7,7 +7,6 @@ without the Cython module and the inlined methods, which takes a part of the tim
 
 from __future__ import annotations
 
-import ctypes
 import math
 import random
 import subprocess
@@ -29,7 +28,7 @@ from chaplygin.codegen.emit.targets import emit
 from chaplygin.codegen.toolchain import cache
 from chaplygin.errors import BranchWarning
 from chaplygin.runtime import Model
-from chaplygin.runtime.interface.checksum import seal
+from chaplygin.runtime.interface.checksum import address_in, seal
 from chaplygin.runtime.interface.files import INCLUDE
 from chaplygin.runtime.model import lanes
 
@@ -335,10 +334,9 @@ def built(
         target = folder / f"lanes_{width}.so"
         source = str(folder / f"{name}_lanes.c")
         _run([*command, *compiler.lane_flags, f"-DCG_LANES={width}", source, "-lm", "-o", str(target)])
-        library = ctypes.CDLL(str(target))
-        symbol = ctypes.c_char.in_dll(library, f"{name}_lanes_{width}")
-        for method in model.methods:
-            lanes._libraries[model.owner.__file__, width, method] = library, ctypes.addressof(symbol)
+        seal(target)
+        address = address_in(target, f"{name}_lanes_{width}")
+        lanes._addresses |= {(model.owner.__file__, width, method): address for method in model.methods}
     return model
 
 

@@ -269,7 +269,7 @@ def test_without_a_compiler_a_shipped_model_runs_one_at_a_time(monkeypatch: pyte
     sleigh = shipped("chaplygin_sleigh")
     if sleigh.lane_sets:
         pytest.skip("this build includes its lanes")
-    monkeypatch.setattr(libraries, "_libraries", {})
+    monkeypatch.setattr(libraries, "_addresses", {})
     without_a_compiler(monkeypatch)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
