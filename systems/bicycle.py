@@ -21,7 +21,7 @@ from typing import Any
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {
     "w": 1.02,
@@ -114,7 +114,6 @@ def system() -> cg.System:
     _, rear, fork, front = bodies
     level = [(sp.cos(psi), sp.sin(psi), 0), (-sp.sin(psi), sp.cos(psi), 0)]
     angles = [body.coordinates[0] for body in (rear, fork, front)]
-    point = {**PARAMETERS, **INITIAL}
     symbols = [s for q in (*ground, *angles) for s in (q, cg.rate(q))]
     lengths = [p(name) for name in ("w", "c", "rR", "rF", "xB", "zB", "xH", "zH")]
     return cg.System(
@@ -143,7 +142,7 @@ def system() -> cg.System:
             p("lam"): "inclination of the steering axis",
             p("g"): "gravity",
         },
-        example={s: point[s.name] for s in (*symbols, *made.values())},
+        example=by_symbol((*symbols, *made.values()), PARAMETERS | INITIAL),
     )
 
 

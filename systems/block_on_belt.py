@@ -20,7 +20,7 @@ from typing import Any
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {"m": 1.0, "k": 20.0, "g": 9.81, "mu0": 0.3, "b": 0.2, "V": 0.5}
 INITIAL = {"x": 0.0, "x_dot": 0.0}
@@ -32,7 +32,6 @@ def system() -> cg.System:
     rate = cg.rate(x)
     m, k, g, mu0 = cg.parameters("m k g mu0", positive=True)
     b, V = cg.parameters("b V")
-    point = {**PARAMETERS, **INITIAL}
     return cg.System(
         "block_on_belt",
         coordinates=[x],
@@ -49,7 +48,7 @@ def system() -> cg.System:
             b: "fraction of the friction lost per unit of speed behind the belt",
             V: "speed of the belt",
         },
-        example={s: point[s.name] for s in (x, rate, m, k, g, mu0, b, V)},
+        example=by_symbol((x, rate, m, k, g, mu0, b, V), PARAMETERS | INITIAL),
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {"m": 0.1, "g": 9.81, "e": 0.8}
 INITIAL = {"x": 1.0, "x_dot": 0.0}
@@ -25,7 +25,6 @@ def system() -> cg.System:
     x = cg.coordinates("x")
     rate = cg.rate(x)
     m, g, e = cg.parameters("m g e", positive=True)
-    point = {**PARAMETERS, **INITIAL}
     return cg.System(
         "bouncing_ball",
         coordinates=[x],
@@ -34,7 +33,7 @@ def system() -> cg.System:
         events=[cg.Event(x, direction=-1, reset={rate: -e * rate}, name="bounce")],
         units={x: "m", m: "kg", g: "m/s^2"},
         descriptions={x: "height", m: "mass", g: "gravity", e: "coefficient of restitution"},
-        example={s: point[s.name] for s in (x, rate, m, g, e)},
+        example=by_symbol((x, rate, m, g, e), PARAMETERS | INITIAL),
     )
 
 

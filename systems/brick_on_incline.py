@@ -18,7 +18,7 @@ from typing import Any
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {"m": 2.0, "g": 9.81, "alpha": 0.4, "mu": 0.5}
 INITIAL = {"x": 0.0, "x_dot": -3.0}
@@ -33,7 +33,6 @@ def system() -> cg.System:
     m, g, mu = cg.parameters("m g mu", positive=True)
     alpha = cg.parameters("alpha")
     push = cg.inputs("F")
-    point = {**PARAMETERS, **INITIAL, "F": 0.0}
     return cg.System(
         "brick_on_incline",
         coordinates=[x],
@@ -50,7 +49,7 @@ def system() -> cg.System:
             mu: "friction",
             push: "push down the slope",
         },
-        example={s: point[s.name] for s in (x, rate, m, g, alpha, mu, push)},
+        example=by_symbol((x, rate, m, g, alpha, mu, push), PARAMETERS | INITIAL | {"F": 0.0}),
     )
 
 

@@ -26,7 +26,7 @@ from typing import Any
 
 import chaplygin as cg
 
-from .entry import Example, running_integral
+from .entry import Example, by_symbol, running_integral
 
 PARAMETERS = {"a": 0.4, "b": 0.15, "k": 0.6}
 INITIAL = {"phi": 0.2, "x": 0.1, "y": -0.3, "omega": 0.8, "v": 1.0, "w": 0.0}
@@ -40,7 +40,6 @@ def system() -> cg.System:
     omega, v, w = cg.velocities("omega v w")
     a, b = cg.parameters("a b")
     k = cg.parameters("k", positive=True)
-    point = {**PARAMETERS, **INITIAL}
     return cg.System(
         "chaplygin_sleigh",
         kinematics={
@@ -64,7 +63,7 @@ def system() -> cg.System:
             b: "centre of mass to the left of the blade",
             k: "radius of gyration about the centre of mass",
         },
-        example={symbol: point[symbol.name] for symbol in (phi, x, y, omega, v, w, a, b, k)},
+        example=by_symbol((phi, x, y, omega, v, w, a, b, k), PARAMETERS | INITIAL),
     )
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {"m1": 1.0, "m2": 0.7, "l1": 1.0, "l2": 0.6, "g": 9.81}
 INITIAL = {"theta1": 1.2, "theta2": -0.4, "theta1_dot": 0.0, "theta2_dot": 0.5}
@@ -28,7 +28,6 @@ def system() -> cg.System:
     rate1, rate2 = cg.rate(theta1), cg.rate(theta2)
     m1, m2, l1, l2, g = cg.parameters("m1 m2 l1 l2 g", positive=True)
     square2 = l1**2 * rate1**2 + l2**2 * rate2**2 + 2 * l1 * l2 * sp.cos(theta1 - theta2) * rate1 * rate2
-    point = {**PARAMETERS, **INITIAL}
     return cg.System(
         "double_pendulum",
         coordinates=[theta1, theta2],
@@ -48,7 +47,7 @@ def system() -> cg.System:
             l2: "lower rod",
             g: "gravity",
         },
-        example={s: point[s.name] for s in (theta1, theta2, rate1, rate2, m1, m2, l1, l2, g)},
+        example=by_symbol((theta1, theta2, rate1, rate2, m1, m2, l1, l2, g), PARAMETERS | INITIAL),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -126,6 +126,11 @@ def _of_catalogue(
     name: str, options: Mapping[str, Any], parameters: Mapping[str, float], initial: Mapping[str, float]
 ) -> Example:
     return replace(Example._catalogue(name, **options), parameters=parameters, initial=initial)
+
+
+def by_symbol(symbols: Iterable[Any], numbers: Mapping[str, float]) -> dict[Any, float]:
+    """The numbers of these symbols, for the ``example`` of a declaration."""
+    return {s: numbers[s.name] for s in symbols}
 
 
 def running_integral(integrand: Callable[[Any], Any], times: Sequence[Any], panel: Any) -> list[Any]:

@@ -27,7 +27,7 @@ from typing import Any
 import chaplygin as cg
 from chaplygin.codegen.mechanics.quaternions import body_units, product, quaternion_rates, rotation
 
-from .entry import Example, running_integral
+from .entry import Example, by_symbol, running_integral
 
 PARAMETERS = {"I1": 1.0, "I2": 2.0, "I3": 3.0}
 INITIAL = {"q0": 1.0, "q1": 0.0, "q2": 0.0, "q3": 0.0, "w1": 0.4, "w2": 1.0, "w3": 0.2}
@@ -40,7 +40,6 @@ def system() -> cg.System:
     inertia = cg.parameters("I1 I2 I3", positive=True)
     momentum = [moment * rate for moment, rate in zip(inertia, w, strict=True)]
     in_space = [sum(r * p for r, p in zip(row, momentum, strict=True)) for row in rotation(q)]
-    point = {**PARAMETERS, **INITIAL}
     units, words = body_units(q, w)
     return cg.System(
         "euler_rigid_body",
@@ -52,7 +51,7 @@ def system() -> cg.System:
             **words,
             **{symbol: f"principal moment {i}" for i, symbol in enumerate(inertia, 1)},
         },
-        example={symbol: point[symbol.name] for symbol in (*q, *w, *inertia)},
+        example=by_symbol((*q, *w, *inertia), PARAMETERS | INITIAL),
     )
 
 

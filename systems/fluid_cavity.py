@@ -22,7 +22,7 @@ from __future__ import annotations
 import chaplygin as cg
 from chaplygin.codegen.mechanics.quaternions import product, quaternion_rates, rotation
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {"I1": 1.0, "I2": 1.2, "I3": 1.5, "m": 5.0, "a1": 1.0, "a2": 0.8, "a3": 0.6}
 INITIAL = {
@@ -61,7 +61,6 @@ def system() -> cg.System:
         sum(r * p for r, p in zip(column, vortex, strict=True)) for column in zip(*rotation(s), strict=True)
     ]
     right_rates = tuple(rate / 2 for rate in product((0, *o), s))
-    point = {**PARAMETERS, **INITIAL}
     return cg.System(
         "fluid_cavity",
         kinematics={
@@ -92,7 +91,7 @@ def system() -> cg.System:
             m: "mass of the fluid",
             **{symbol: f"semi-axis {i} of the cavity" for i, symbol in enumerate(a, 1)},
         },
-        example={symbol: point[symbol.name] for symbol in (*q, *s, *w, *o, *shell, m, *a)},
+        example=by_symbol((*q, *s, *w, *o, *shell, m, *a), PARAMETERS | INITIAL),
     )
 
 

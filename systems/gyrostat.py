@@ -19,7 +19,7 @@ from __future__ import annotations
 import chaplygin as cg
 from chaplygin.codegen.mechanics.quaternions import body_units, quaternion_rates, rotation
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {"I1": 1.0, "I2": 2.0, "I3": 3.0, "J": 0.3}
 INITIAL = {
@@ -45,7 +45,6 @@ def system() -> cg.System:
     own = rotor * (w[0] + eta4)
     momentum = (i1 * w[0] + own, i2 * w[1], i3 * w[2])
     in_space = [sum(r * p for r, p in zip(row, momentum, strict=True)) for row in rotation(q)]
-    point = {**PARAMETERS, **INITIAL}
     units, words = body_units(q, w)
     return cg.System(
         "gyrostat",
@@ -66,7 +65,7 @@ def system() -> cg.System:
             i3: "principal moment 3",
             rotor: "moment of inertia of the rotor about its axis",
         },
-        example={s: point[s.name] for s in (*q, alpha, *w, eta4, i1, i2, i3, rotor)},
+        example=by_symbol((*q, alpha, *w, eta4, i1, i2, i3, rotor), PARAMETERS | INITIAL),
     )
 
 

@@ -21,7 +21,7 @@ from math import cos, sin
 import chaplygin as cg
 from chaplygin.codegen.mechanics.quaternions import body_units, quaternion_rates, vertical
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {"I1": 1.5, "I2": 1.1, "I3": 0.9, "m": 2.0, "g": 9.81, "r1": 0.2, "r2": -0.1, "r3": 0.5}
 TURNED = {"q0": cos(0.25), "q1": sin(0.25), "q2": 0.0, "q3": 0.0}
@@ -37,7 +37,6 @@ def system() -> cg.System:
     m, g = cg.parameters("m g", positive=True)
     r = cg.parameters("r1 r2 r3")
     gamma = vertical(q)
-    point = {**PARAMETERS, **INITIAL}
     units, words = body_units(q, w)
     return cg.System(
         "heavy_top",
@@ -62,7 +61,7 @@ def system() -> cg.System:
             g: "gravity",
             **{symbol: f"centre of mass along body axis {i}" for i, symbol in enumerate(r, 1)},
         },
-        example={symbol: point[symbol.name] for symbol in (*q, *w, *inertia, m, g, *r)},
+        example=by_symbol((*q, *w, *inertia, m, g, *r), PARAMETERS | INITIAL),
     )
 
 

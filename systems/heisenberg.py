@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {"k1": 1.0, "k2": 2.0}
 INITIAL = {"x": 1.0, "y": 0.5, "z": 0.0, "eta1": 0.2, "eta2": -0.3, "eta3": 1.5}
@@ -28,7 +28,6 @@ def system() -> cg.System:
     x, y, z = cg.coordinates("x y z")
     eta = cg.velocities("eta1 eta2 eta3")
     k1, k2 = cg.parameters("k1 k2", positive=True)
-    point = {**PARAMETERS, **INITIAL}
     return cg.System(
         "heisenberg",
         kinematics={x: eta[0], y: eta[1], z: eta[2] + (x * eta[1] - y * eta[0]) / 2},
@@ -46,7 +45,7 @@ def system() -> cg.System:
             k1: "stiffness along x for the unit mass",
             k2: "stiffness along y for the unit mass",
         },
-        example={s: point[s.name] for s in (x, y, z, *eta, k1, k2)},
+        example=by_symbol((x, y, z, *eta, k1, k2), PARAMETERS | INITIAL),
     )
 
 

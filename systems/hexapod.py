@@ -19,7 +19,7 @@ from typing import Any
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 RIM, COXA, FEMUR, TIBIA = 0.18, 0.05, 0.12, 0.2
 """The radius at which legs start, and the lengths of their bodies, in metres."""
@@ -82,7 +82,6 @@ def system() -> cg.System:
     hinges = [body.coordinates[0] for body in bodies[1:]]
     stance = [STANCE[str(q)[:-1]] for q in hinges]
     symbols = [s for body in bodies for s in (*body.coordinates, *body.velocities)]
-    point = {**PARAMETERS, **INITIAL}
     return cg.System(
         "hexapod",
         bodies=bodies,
@@ -93,7 +92,7 @@ def system() -> cg.System:
         units={s: unit for body in bodies for s, unit in body.units.items()}
         | {k: "N m/rad", c: "N m s/rad", g: "m/s^2"},
         descriptions={k: "stiffness of each hinge", c: "damping of each hinge", g: "gravity"},
-        example={s: point[s.name] for s in (*symbols, *parameters)},
+        example=by_symbol((*symbols, *parameters), PARAMETERS | INITIAL),
     )
 
 

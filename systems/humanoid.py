@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 Triple = tuple[float, float, float]
 
@@ -111,7 +111,6 @@ def system() -> cg.System:
         )
     hinges = [bodies[part.name].coordinates[0] for part in PARTS]
     symbols = [s for body in bodies.values() for s in (*body.coordinates, *body.velocities)]
-    point = {**PARAMETERS, **INITIAL}
     return cg.System(
         "humanoid",
         bodies=list(bodies.values()),
@@ -121,7 +120,7 @@ def system() -> cg.System:
         units={s: unit for body in bodies.values() for s, unit in body.units.items()}
         | {k: "N m/rad", c: "N m s/rad", g: "m/s^2"},
         descriptions={k: "stiffness of each hinge", c: "damping of each hinge", g: "gravity"},
-        example={s: point[s.name] for s in (*symbols, *parameters)},
+        example=by_symbol((*symbols, *parameters), PARAMETERS | INITIAL),
     )
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import chaplygin as cg
 from chaplygin.codegen.mechanics.quaternions import body_units, quaternion_rates, vertical
 
-from .entry import Example
+from .entry import Example, by_symbol
 from .heavy_top import TURNED
 
 PARAMETERS = {"I3": 0.7, "m": 1.2, "g": 9.81, "l": 0.3}
@@ -32,7 +32,6 @@ def system() -> cg.System:
     i3, m, g, length = cg.parameters("I3 m g l", positive=True)
     gamma = vertical(q)
     mu = m * g * length / i3
-    point = {**PARAMETERS, **INITIAL}
     units, words = body_units(q, w)
     return cg.System(
         "kovalevskaya_top",
@@ -52,7 +51,7 @@ def system() -> cg.System:
             g: "gravity",
             length: "centre of mass along body axis 1",
         },
-        example={s: point[s.name] for s in (*q, *w, i3, m, g, length)},
+        example=by_symbol((*q, *w, i3, m, g, length), PARAMETERS | INITIAL),
     )
 
 

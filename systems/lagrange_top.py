@@ -31,7 +31,7 @@ from typing import Any
 import chaplygin as cg
 from chaplygin.codegen.mechanics.quaternions import body_units, quaternion_rates, vertical
 
-from .entry import Example
+from .entry import Example, by_symbol
 from .heavy_top import TURNED
 
 PARAMETERS = {"I1": 1.0, "I3": 0.5, "m": 1.5, "g": 9.81, "l": 0.4}
@@ -65,7 +65,6 @@ def system(angles: bool = False) -> cg.System:
         psi, theta, phi = x = cg.coordinates("psi theta phi")
         rates = tuple(cg.rate(s) for s in x)
         spin = rates[2] + rates[0] * sp.cos(theta)
-        point = {**PARAMETERS, **ANGLES}
         return cg.System(
             "lagrange_top_angles",
             coordinates=x,
@@ -77,12 +76,11 @@ def system(angles: bool = False) -> cg.System:
             },
             units={**dict.fromkeys(x, "rad"), **units},
             descriptions={psi: "precession", theta: "nutation", phi: "proper rotation", **descriptions},
-            example={s: point[s.name] for s in (*x, *rates, *parameters)},
+            example=by_symbol((*x, *rates, *parameters), PARAMETERS | ANGLES),
         )
     q = cg.coordinates("q0 q1 q2 q3")
     w = cg.velocities("w1 w2 w3")
     gamma = vertical(q)
-    point = {**PARAMETERS, **INITIAL}
     body, words = body_units(q, w)
     return cg.System(
         "lagrange_top",
@@ -95,7 +93,7 @@ def system(angles: bool = False) -> cg.System:
         },
         units={**body, **units},
         descriptions={**words, **descriptions},
-        example={s: point[s.name] for s in (*q, *w, *parameters)},
+        example=by_symbol((*q, *w, *parameters), PARAMETERS | INITIAL),
     )
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {"m": 1.0, "l": 1.0, "g": 9.81}
 
@@ -45,7 +45,6 @@ def system(n: int = 2) -> cg.System:
         u, v = ([moving.get(c, 0) for c in point] for point in (p, q))
         return m * sum(a**2 + a * b + b**2 for a, b in zip(u, v, strict=True)) / 6
 
-    point = {**PARAMETERS, **initial(n)}
     return cg.System(
         f"n_four_bars_{n}",
         coordinates=list(moving),
@@ -54,7 +53,7 @@ def system(n: int = 2) -> cg.System:
         holonomic=[((q[0] - p[0]) ** 2 + (q[1] - p[1]) ** 2 - length**2) / 2 for p, q in links],
         units={m: "kg", length: "m", g: "m/s^2"} | dict.fromkeys(moving, "m"),
         descriptions={m: "mass of a link", length: "its length", g: "gravity"},
-        example={s: point[s.name] for s in (*moving, *moving.values(), m, length, g)},
+        example=by_symbol((*moving, *moving.values(), m, length, g), PARAMETERS | initial(n)),
     )
 
 

@@ -17,7 +17,7 @@ from operator import index
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {"m": 1.0, "l": 1.0, "g": 9.81}
 
@@ -42,7 +42,6 @@ def system(n: int = 5) -> cg.System:
         y -= length * sp.cos(angle)
         kinetic += m * (vx**2 + vy**2) / 2
         potential += m * g * y
-    point = {**PARAMETERS, **initial(n)}
     return cg.System(
         f"n_link_pendulum_{n}",
         coordinates=theta,
@@ -52,7 +51,7 @@ def system(n: int = 5) -> cg.System:
         units={m: "kg", length: "m", g: "m/s^2"} | dict.fromkeys(theta, "rad"),
         descriptions={m: "mass of each point", length: "length of each rod", g: "gravity"}
         | {angle: f"angle of rod {i} from the downward vertical" for i, angle in enumerate(theta, 1)},
-        example={s: point[s.name] for s in (*theta, *(cg.rate(angle) for angle in theta), m, length, g)},
+        example=by_symbol((*theta, *map(cg.rate, theta), m, length, g), PARAMETERS | initial(n)),
     )
 
 

@@ -25,7 +25,7 @@ import math
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {
     "m1": 1.0,
@@ -70,7 +70,6 @@ def system(k: float = 1.0, nu: float = 1.0, eps: float = 0.1, delta0: float = 0.
     cosine, sine = (x1 - x2) / length, d / length
     stretching = cosine * (v1 - v2)
     tension = K * delta + C * stretching
-    point = {**parameters(k, nu, eps), **initial_state(delta0)}
     symbols = (x1, x2, v1, v2, m1, m2, d, natural, X1, Y1, mu1, X2, Y2, mu2, K, C)
     return cg.System(
         "painleve_klein",
@@ -106,7 +105,7 @@ def system(k: float = 1.0, nu: float = 1.0, eps: float = 0.1, delta0: float = 0.
             K: "stiffness of the link",
             C: "damping of the link",
         },
-        example={s: point[s.name] for s in symbols},
+        example=by_symbol(symbols, parameters(k, nu, eps) | initial_state(delta0)),
     )
 
 

@@ -21,7 +21,7 @@ import math
 import chaplygin as cg
 
 from . import painleve_klein
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = painleve_klein.PARAMETERS
 INITIAL = {
@@ -42,7 +42,6 @@ def system(mu1: float = 0.525, mu2: float = 2.85) -> cg.System:
     X1, Y1, X2, Y2 = cg.parameters("X1 Y1 X2 Y2")
     length = sp.sqrt((x1 - x2) ** 2 + d**2)
     sine, tension = d / length, -cg.multiplier(1)
-    point = {**PARAMETERS, **INITIAL, "mu1": mu1, "mu2": mu2}
     symbols = (x1, x2, v1, v2, m1, m2, d, natural, X1, Y1, friction1, X2, Y2, friction2)
     return cg.System(
         "painleve_klein_rigid",
@@ -66,7 +65,7 @@ def system(mu1: float = 0.525, mu2: float = 2.85) -> cg.System:
             d: "distance between the guides",
             natural: "length of the link",
         },
-        example={s: point[s.name] for s in symbols},
+        example=by_symbol(symbols, PARAMETERS | INITIAL | {"mu1": mu1, "mu2": mu2}),
     )
 
 

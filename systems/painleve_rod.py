@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {"m": 1.0, "J": 1.0 / 3.0, "a": 1.0, "g": 9.81, "mu": 0.6}
 INITIAL = {"x": 0.0, "y": 0.0, "phi": 0.9, "x_dot": -2.0, "y_dot": 0.0, "phi_dot": 0.0}
@@ -30,7 +30,6 @@ def system(mu: float = 0.6) -> cg.System:
     u, v, w = cg.rate(x), cg.rate(y), cg.rate(phi)
     m, J, a, g, friction = cg.parameters("m J a g mu", positive=True)
     normal = cg.multiplier(1)
-    point = {**PARAMETERS, **INITIAL, "mu": mu}
     across, along = u - a * w * sp.sin(phi), v + a * w * sp.cos(phi)
     return cg.System(
         "painleve_rod",
@@ -53,7 +52,7 @@ def system(mu: float = 0.6) -> cg.System:
             friction: "friction at the tip",
             "p": "coefficient of N for a tip that slides ahead of the rod",
         },
-        example={s: point[s.name] for s in (x, y, phi, u, v, w, m, J, a, g, friction)},
+        example=by_symbol((x, y, phi, u, v, w, m, J, a, g, friction), PARAMETERS | INITIAL | {"mu": mu}),
     )
 
 

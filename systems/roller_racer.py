@@ -21,7 +21,7 @@ from math import cos, sin
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {
     "m1": 1.0,
@@ -59,7 +59,6 @@ def system() -> cg.System:
     along = v * sp.cos(theta) + (w + d1 * omega) * sp.sin(theta)
     across = (w + d1 * omega) * sp.cos(theta) - v * sp.sin(theta) + d2 * (omega + sigma)
     parameters = (m1, m2, i1, i2, d1, d2, spring, couple, nu)
-    point = {**PARAMETERS, **INITIAL}
     return cg.System(
         "roller_racer",
         kinematics={
@@ -103,7 +102,7 @@ def system() -> cg.System:
             couple: "amplitude of the couple at the pivot",
             nu: "frequency of the couple",
         },
-        example={s: point[s.name] for s in (*coordinates, *velocities, *parameters)},
+        example=by_symbol((*coordinates, *velocities, *parameters), PARAMETERS | INITIAL),
     )
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {"m": 2.0, "R": 0.5, "A": 0.125, "B": 0.25, "g": 9.81}
 INITIAL = {
@@ -48,7 +48,6 @@ def system() -> cg.System:
     turning = w3 / sp.cos(alpha)
     spinning = w2 - turning * sp.sin(alpha)
     along = s1 + radius * spinning
-    point = {**PARAMETERS, **INITIAL}
     return cg.System(
         "rolling_disk",
         kinematics={
@@ -93,7 +92,7 @@ def system() -> cg.System:
             b: "moment about the axis",
             g: "gravity",
         },
-        example={s: point[s.name] for s in (*coordinates, *velocities, *parameters)},
+        example=by_symbol((*coordinates, *velocities, *parameters), PARAMETERS | INITIAL),
     )
 
 

@@ -29,7 +29,7 @@ from typing import Any
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {"m1": 1.2, "m2": 0.8, "R": 0.5, "I1": 0.15, "J1": 0.3, "I2": 0.05, "J2": 0.03, "C": 0.05}
 INITIAL = {
@@ -130,7 +130,6 @@ def system(tilt: bool = False) -> cg.System:
     parameters = cg.parameters("m1 m2 R I1 J1 I2 J2", positive=True)
     m1, m2, radius, i1, j1, i2, j2 = parameters
     couple = cg.parameters("C")
-    point = {**PARAMETERS, **INITIAL, **_UPRIGHT}
     return cg.System(
         "rolling_ring_tilt" if tilt else "rolling_ring",
         coordinates=coordinates,
@@ -168,7 +167,7 @@ def system(tilt: bool = False) -> cg.System:
             j2: "moment of inertia of the body about its axis",
             couple: "couple of the motor",
         },
-        example={symbol: point[symbol.name] for symbol in (*coordinates, *rates, *parameters, couple)},
+        example=by_symbol((*coordinates, *rates, *parameters, couple), PARAMETERS | INITIAL | _UPRIGHT),
     )
 
 

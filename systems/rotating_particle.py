@@ -21,7 +21,7 @@ from typing import Any
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {"Omega": 0.7, "k1": 1.0, "k2": 4.0}
 INITIAL = {"x": 1.0, "y": 0.5, "eta1": 0.2, "eta2": -0.3}
@@ -37,7 +37,6 @@ def system() -> cg.System:
     k1, k2 = cg.parameters("k1 k2", positive=True)
     cos, sin = sp.cos(omega * cg.time), sp.sin(omega * cg.time)
     rates = (eta1 * cos - eta2 * sin, eta1 * sin + eta2 * cos)
-    point = {**PARAMETERS, **INITIAL}
     return cg.System(
         "rotating_particle",
         kinematics={x: rates[0], y: rates[1]},
@@ -57,7 +56,7 @@ def system() -> cg.System:
             k1: "stiffness along x for the unit mass",
             k2: "stiffness along y for the unit mass",
         },
-        example={s: point[s.name] for s in (x, y, eta1, eta2, omega, k1, k2)},
+        example=by_symbol((x, y, eta1, eta2, omega, k1, k2), PARAMETERS | INITIAL),
     )
 
 

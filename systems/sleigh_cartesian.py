@@ -27,7 +27,7 @@ import chaplygin as cg
 
 from . import chaplygin_sleigh
 from .chaplygin_sleigh import PARAMETERS
-from .entry import Example
+from .entry import Example, by_symbol
 
 INITIAL = {
     "phi": 0.2,
@@ -48,7 +48,6 @@ def system() -> cg.System:
     a, b = cg.parameters("a b")
     k = cg.parameters("k", positive=True)
     s, c = sp.sin(phi), sp.cos(phi)
-    point = {**PARAMETERS, **INITIAL}
     return cg.System(
         "sleigh_cartesian",
         coordinates=[phi, x, y],
@@ -77,7 +76,7 @@ def system() -> cg.System:
             b: "centre of mass to the left of the blade",
             k: "radius of gyration about the centre of mass",
         },
-        example={symbol: point[symbol.name] for symbol in (phi, x, y, theta1, theta2, a, b, k)},
+        example=by_symbol((phi, x, y, theta1, theta2, a, b, k), PARAMETERS | INITIAL),
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {"m": 1.2, "l": 0.5, "J1": 0.03, "J2": 0.025, "J3": 0.01, "g": 9.81}
 JOINTS = {
@@ -56,7 +56,6 @@ def system(n: int = 3, joint: str = "revolute") -> cg.System:
         else:
             bodies.append(cg.joint.ball(above, **body))
     symbols = [s for body in bodies for s in (*body.coordinates, *body.velocities)]
-    point = {**PARAMETERS, **initial(n, joint)}
     return cg.System(
         f"spatial_chain_{joint}_{n}",
         bodies=bodies,
@@ -72,7 +71,7 @@ def system(n: int = 3, joint: str = "revolute") -> cg.System:
             j3: "moment about the body's long axis",
             g: "gravity",
         },
-        example={s: point[s.name] for s in (*symbols, *parameters)},
+        example=by_symbol((*symbols, *parameters), PARAMETERS | initial(n, joint)),
     )
 
 

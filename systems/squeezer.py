@@ -24,7 +24,7 @@ from typing import Any
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 MASSES = (0.04325, 0.00365, 0.02373, 0.00706, 0.07050, 0.00706, 0.05498)
 MOMENTS = (2.194e-6, 4.410e-7, 5.255e-6, 5.667e-7, 1.169e-5, 5.667e-7, 1.912e-5)
@@ -132,7 +132,6 @@ def system() -> cg.System:
     tip, closed = _loops(p, angles)
     corner = (p("sd") - p("sa"), -p("sc") - p("sb"), 0)  # of the triangle, from its mass centre
     spring = cg.Spring((bodies[2], corner), (p("xc"), p("yc"), 0), stiffness=p("c0"), rest_length=p("l0"))
-    point = {**PARAMETERS, **INITIAL}
     lengths = [p(name) for name in (*LENGTHS, *POINTS)]
     return cg.System(
         "squeezer",
@@ -161,7 +160,7 @@ def system() -> cg.System:
             p("l0"): "length of the spring without force",
             p("mom"): "couple of the motor",
         },
-        example={s: point[s.name] for s in (*angles, *map(cg.rate, angles), *made.values())},
+        example=by_symbol((*angles, *map(cg.rate, angles), *made.values()), PARAMETERS | INITIAL),
     )
 
 

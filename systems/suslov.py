@@ -19,7 +19,7 @@ from __future__ import annotations
 import chaplygin as cg
 from chaplygin.codegen.mechanics.quaternions import body_units, quaternion_rates, vertical
 
-from .entry import Example
+from .entry import Example, by_symbol
 from .heavy_top import TURNED
 
 PARAMETERS = {
@@ -49,7 +49,6 @@ def system() -> cg.System:
     gamma = vertical(q)
     tilt = products[0] * w[0] + products[1] * w[1]
     parameters = (*moments, *products, m, g, *r)
-    point = {**PARAMETERS, **INITIAL}
     units, words = body_units(q, w)
     return cg.System(
         "suslov",
@@ -74,7 +73,7 @@ def system() -> cg.System:
             g: "gravity",
             **{s: f"centre of mass along body axis {i}" for i, s in enumerate(r, 1)},
         },
-        example={s: point[s.name] for s in (*q, *w, *parameters)},
+        example=by_symbol((*q, *w, *parameters), PARAMETERS | INITIAL),
     )
 
 

@@ -15,6 +15,8 @@ from typing import Any
 
 import chaplygin as cg
 
+from .entry import by_symbol
+
 _UNITS = {
     "theta": "rad",
     "psi": "rad",
@@ -90,5 +92,5 @@ def declare(name: str, turn: Any, point: Mapping[str, float], held: bool) -> cg.
         outputs=outputs,
         units={s: _UNITS[str(s)] for s in (*symbols, *outputs) if str(s) in _UNITS},
         descriptions={s: _DESCRIPTIONS[str(s)] for s in (*symbols, *outputs) if str(s) in _DESCRIPTIONS},
-        example={s: point[s.name] for s in symbols},
+        example=by_symbol(symbols, point),
     )

@@ -17,7 +17,7 @@ from math import cos, sin
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {"a": 0.4, "b": 0.15, "k": 0.6, "Om_0": 0.7, "al": 0.3, "nu": 1.7, "de": 0.25}
 INITIAL = {
@@ -41,7 +41,6 @@ def system() -> cg.System:
     phase = sp.sin(nu * cg.time)
     table, slope = rate + swing * phase, sp.tan(turning * phase)
     across = x * (sp.cos(phi) + slope * sp.sin(phi)) + y * (sp.sin(phi) - slope * sp.cos(phi))
-    point = {**PARAMETERS, **INITIAL}
     symbols = (phi, x, y, omega, v, w, a, b, k, rate, swing, nu, turning)
     return cg.System(
         "turntable_sleigh",
@@ -65,7 +64,7 @@ def system() -> cg.System:
             nu: "frequency of the drives",
             turning: "amplitude of the steering",
         },
-        example={symbol: point[symbol.name] for symbol in symbols},
+        example=by_symbol(symbols, PARAMETERS | INITIAL),
     )
 
 

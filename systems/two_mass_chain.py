@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {"m1": 1.0, "m2": 0.6, "k1": 30.0, "k2": 45.0, "mu1": 0.25, "mu2": 0.35, "g": 9.81}
 INITIAL = {"x1": 0.1, "x2": 0.55, "x1_dot": 0.0, "x2_dot": 0.0}
@@ -24,7 +24,6 @@ def system() -> cg.System:
     x1, x2 = cg.coordinates("x1 x2")
     v1, v2 = cg.rate(x1), cg.rate(x2)
     m1, m2, k1, k2, mu1, mu2, g = cg.parameters("m1 m2 k1 k2 mu1 mu2 g", positive=True)
-    point = {**PARAMETERS, **INITIAL}
     return cg.System(
         "two_mass_chain",
         coordinates=[x1, x2],
@@ -48,7 +47,7 @@ def system() -> cg.System:
             mu1: "friction under block 1",
             mu2: "friction under block 2",
         },
-        example={s: point[s.name] for s in (x1, x2, v1, v2, m1, m2, k1, k2, mu1, mu2, g)},
+        example=by_symbol((x1, x2, v1, v2, m1, m2, k1, k2, mu1, mu2, g), PARAMETERS | INITIAL),
     )
 
 

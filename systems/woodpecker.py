@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import chaplygin as cg
 
-from .entry import Example
+from .entry import Example, by_symbol
 
 PARAMETERS = {
     "mM": 3.0e-4,
@@ -74,7 +74,6 @@ def system() -> cg.System:
     for side in (1, -1):
         gap, opening = rM - r0 + side * hM * sleeve, side * hM * a
         edges.append(sp.Max(0, -gap) * sp.Max(0, stiffness - damping * opening))
-    point = {**PARAMETERS, **INITIAL}
     return cg.System(
         "woodpecker",
         coordinates=[y, sleeve, bird],
@@ -103,7 +102,7 @@ def system() -> cg.System:
             mu: "friction of the sleeve",
             e: "restitution of the beak",
         },
-        example={s: point[s.name] for s in (y, sleeve, bird, *velocities, *symbols)},
+        example=by_symbol((y, sleeve, bird, *velocities, *symbols), PARAMETERS | INITIAL),
     )
 
 

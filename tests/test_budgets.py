@@ -17,7 +17,7 @@ BUDGETS = {
     "lines of runtime": (29_044, 1000),
     "lines of C": (20_308, 1000),
     "lines of src": (4_933, 1000),
-    "lines of systems": (4_140, 1000),
+    "lines of systems": (4_115, 1000),
     "mentions of Any": (2_555, 50),
     "named thresholds in C": (88, 5),
     "C functions of a complexity over 15": (38, 5),
