@@ -59,29 +59,28 @@ static void cg_lanes_put_segment(const cg_lanes_run_t *run, int32_t lane, int32_
     }
 }
 
-/* Brings a sampled input of some lanes into the segment of the time t [lanes]; what has the same segment is found once. */
+/* Brings a sampled input of some lanes into the segment of the time t [lanes], which is searched once for those that share it. */
 static void cg_lanes_enter_input(const cg_lanes_run_t *run, int32_t i, uint32_t bits, const double *t)
 {
     const cg_signal_t *const signal = &run->signals[i];
     int64_t *const knots = run->knots + (int64_t)i * run->lanes;
     const int64_t ahead = run->direction > 0.0 ? 1 : 0;
     cg_segment_t segment = {0};
-    double from = -HUGE_VAL, until = HUGE_VAL;
-    int32_t known = -1; /* the lane that has this segment */
+    double from = HUGE_VAL, until = -HUGE_VAL; /* of the segment of the lane `known` */
+    int32_t known = -1;
     for (uint32_t left = bits; left != 0u; left &= left - 1u) {
         const int32_t lane = cg_lanes_lowest(left);
-        const int same = known >= 0 && t[lane] == t[known];
-        if (same) {
-            knots[lane] = knots[known];
-        }
-        if (!same || signal->row != 0) {
-            knots[lane] -= same ? 2 * ahead - 1 : 0; /* as if it came from the one before */
+        const double now = run->direction * t[lane];
+        if (!(from <= now && now < until)) {
             cg_evaluate_segment(signal, run->row[lane], t[lane], run->direction, run->t_end, &knots[lane], &segment);
             const int64_t next = knots[lane] + ahead - 1, last = knots[lane] - ahead;
             until = next >= 0 && next < signal->n ? run->direction * signal->t[next] : HUGE_VAL;
             from = last >= 0 && last < signal->n ? run->direction * signal->t[last] : -HUGE_VAL;
             known = lane;
+        } else if (signal->row != 0) {
+            cg_evaluate_piece(signal, run->row[lane], knots[known], segment.c);
         }
+        knots[lane] = knots[known];
         cg_lanes_put_segment(run, lane, i, &segment);
         run->u_until[lane] = cg_smaller(run->u_until[lane], until);
         run->u_from[lane] = cg_larger(run->u_from[lane], from);
@@ -281,11 +280,8 @@ static uint32_t cg_lanes_busy(const cg_lanes_run_t *run)
 
 int32_t cg_lanes_occupied(const cg_lanes_run_t *run)
 {
-    int32_t lane = 0;
-    while (lane < run->lanes && !run->active[lane]) {
-        lane++;
-    }
-    return lane < run->lanes ? lane : -1;
+    const uint32_t busy = cg_lanes_busy(run);
+    return busy != 0u ? cg_lanes_lowest(busy) : -1;
 }
 
 void cg_lanes_imitate(cg_lanes_run_t *run, int32_t lane, int32_t from)

@@ -17,14 +17,15 @@ static CG_COLD void CG_FN(note)(cg_lanes_run_t *run, const cg_mask_t *ok)
     }
 }
 
-/* Around a call of the right-hand side, whose result is where it is regular. */
-static CG_INLINE void CG_FN(before_rhs)(cg_lanes_run_t *run, cg_real_t t)
+/* Brings the inputs to time t. */
+static CG_INLINE void CG_FN(move_inputs)(const cg_lanes_run_t *run, cg_real_t t)
 {
-    run->calls++;
     if (CG_NU(run) > 0 && CG_RARE(run->input_kind != 0)) {
         CG_FN(ramps)(run, t, CG_REALS(run->u));
     }
 }
+
+/* After a call of the right-hand side, whose result is where it is regular. */
 static CG_INLINE int CG_FN(after_rhs)(cg_lanes_run_t *run, cg_mask_t ok)
 {
     if (CG_RARE(cg_any(cg_not(ok)))) {
@@ -37,7 +38,8 @@ static CG_INLINE int CG_FN(after_rhs)(cg_lanes_run_t *run, cg_mask_t ok)
 /* Calls the right-hand side: out = f(t, x). It never fails as a whole. */
 CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_lanes_run_t *run, cg_real_t t, const cg_real_t *x, cg_real_t *out)
 {
-    CG_FN(before_rhs)(run, t);
+    run->calls++;
+    CG_FN(move_inputs)(run, t);
     return CG_FN(after_rhs)(run, CG_RHS(run, t, x, out));
 }
 
@@ -79,7 +81,8 @@ static CG_COLD void CG_FN(fail)(cg_lanes_run_t *run, const cg_mask_t *mask, cons
  * and writes all of `out`, compilers could leave out nothing of them. */
 CG_FLATTEN static CG_INLINE int CG_FN(rhs_near)(cg_lanes_run_t *run, cg_real_t t, const cg_real_t *x, cg_real_t *out)
 {
-    CG_FN(before_rhs)(run, t);
+    run->calls++;
+    CG_FN(move_inputs)(run, t);
     return CG_FN(after_rhs)(run, CG_RHS_OF(run, CG_REALS(run->widest), t, x, out));
 }
 #endif

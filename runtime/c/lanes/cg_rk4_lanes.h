@@ -51,7 +51,7 @@ typedef struct CG_FN(inner) {
         }                                             \
     }
 
-/* to = f(t, from) of each group. */
+/* to = f(t, from) of each group, whose inputs are those at t. */
 #define CG_LEAP_SLOPES(t, from, to)                                                        \
     for (int g = 0; g < groups; g++) {                                                     \
         leaps[g].ok &= CG_FN(leap_slope)(leaps[g].run, (t)[g], inner[g].from, inner[g].to); \
@@ -60,10 +60,14 @@ typedef struct CG_FN(inner) {
 CG_FLATTEN static CG_INLINE cg_mask_t CG_FN(leap_slope)(cg_lanes_run_t *run, cg_real_t t, const cg_real_t *x,
                                                         cg_real_t *out)
 {
-    if (CG_NU(run) > 0 && CG_RARE(run->input_kind != 0)) {
-        CG_FN(ramps)(run, t, CG_REALS(run->u));
-    }
     return CG_RHS(run, t, x, out);
+}
+
+static CG_INLINE void CG_FN(leap_inputs)(const CG_FN(leap_t) *leaps, int groups, const cg_real_t *t)
+{
+    for (int g = 0; g < groups; g++) {
+        CG_FN(move_inputs)(leaps[g].run, t[g]);
+    }
 }
 
 /* Step number s. Rows in memory are written as seldom as possible: of `f` only once before the last derivative. */
@@ -76,6 +80,7 @@ static CG_INLINE void CG_FN(leap_step)(CG_FN(leap_t) *leaps, CG_FN(inner_t) *inn
         end[g] = leaps[g].t = cg_fma(leaps[g].pace, leaps[g].n_anchor + s, leaps[g].t_anchor);
     }
     CG_EACH_STATE(to->y[i] = cg_fma(to->half, to->f[i], to->x[i]);)
+    CG_FN(leap_inputs)(leaps, groups, middle);
     CG_LEAP_SLOPES(middle, y, a)
 #if CG_COPIED
     CG_EACH_STATE(to->f[i] = cg_plus(to->f[i], 2.0, to->a[i]); to->y[i] = cg_fma(to->half, to->a[i], to->x[i]);)
@@ -87,8 +92,10 @@ static CG_INLINE void CG_FN(leap_step)(CG_FN(leap_t) *leaps, CG_FN(inner_t) *inn
     CG_EACH_STATE(to->f[i] = cg_plus(cg_plus(to->f[i], 2.0, to->a[i]), 2.0, to->b[i]);
                   to->y[i] = cg_fma(to->h, to->b[i], to->x[i]);)
 #endif
+    CG_FN(leap_inputs)(leaps, groups, before);
     CG_LEAP_SLOPES(before, y, a)
     CG_EACH_STATE(to->x[i] = cg_fma(to->sixth, to->f[i] + to->a[i], to->x[i]);)
+    CG_FN(leap_inputs)(leaps, groups, end);
     CG_LEAP_SLOPES(end, x, f)
 }
 

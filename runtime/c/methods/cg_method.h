@@ -75,10 +75,12 @@ static inline void CG_FN(ramps)(const CG_RUN *run, cg_real_t t, cg_real_t *u)
     }
 #endif
     for (int32_t i = 0; i < run->model->n_inputs; i++) {
-        if (run->signals[i].kind >= CG_SIGNAL_POLYNOMIAL) {
+        const cg_signal_t *const signal = &run->signals[i];
+        if (signal->kind >= CG_SIGNAL_POLYNOMIAL) {
             const cg_real_t *const c = CG_REALS(run->u_curve) + (ptrdiff_t)CG_CURVE * i;
             const cg_real_t s = t - CG_KNOT(run, i);
-            u[i] = CG_REALS(run->u_value)[i] + s * (c[0] + s * (c[1] + s * c[2]));
+            const int straight = signal->kind == CG_SIGNAL_POLYNOMIAL && signal->n_powers <= 2; /* the rest of c is 0 */
+            u[i] = CG_REALS(run->u_value)[i] + s * (straight ? c[0] : c[0] + s * (c[1] + s * c[2]));
 #if CG_LANES == 1 /* for derivatives in the state */
             run->u_slope[i] = c[0] + s * (2.0 * c[1] + s * (3.0 * c[2]));
 #endif

@@ -25,15 +25,6 @@ static const cg_method_t cg_methods[] = {{{NULL, NULL, 0, 0, 0, 0, 0, 0}, NULL, 
 static const cg_method_t cg_methods[] = {
     CG_METHOD_LIST(CG_METHOD) CG_METHOD(rodas5p) CG_METHOD(auto) CG_METHOD_END
 };
-#undef CG_FLATTEN
-#undef CG_COPIED
-#undef CG_APART
-#undef CG_RHS
-#undef CG_NU
-#undef CG_OWN
-#undef CG_TANGENTS
-#undef CG_N
-#undef CG_FN
 #endif
 
 const cg_method_t *cg_method_table(void) { return cg_methods; }

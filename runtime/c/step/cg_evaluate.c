@@ -65,14 +65,16 @@ int cg_evaluate_rated(const cg_model_t *model)
     return 0;
 }
 
-/* Writes the coefficients of a piece: with `joined` those that lead over a time h to the next knot, or if that is 0 nowhere. */
-static void cg_evaluate_piece(const cg_signal_t *signal, const double *value, double h, double *c)
+void cg_evaluate_piece(const cg_signal_t *signal, int64_t row, int64_t before, double *c)
 {
     const int32_t n = signal->joined ? signal->n_powers / 2 : signal->n_powers;
+    const double *const value = signal->value + signal->row * row + n * (before > 0 ? before - 1 : 0);
+    const int joins = signal->joined && before > 0 && before < signal->n;
+    const double h = joins ? cg_time_span(signal->t[before - 1], signal->t[before]) : 0.0;
     for (int32_t k = 0; k <= CG_CURVE; k++) {
         c[k] = k < n ? value[k] : 0.0;
     }
-    if (signal->joined && h > 0.0) {
+    if (h > 0.0) {
         const double m = (value[n] - value[0]) / h;
         if (n == 1) {
             c[1] = m;
@@ -96,14 +98,10 @@ cg_time_t cg_evaluate_segment(const cg_signal_t *signal, int64_t row, cg_time_t 
                               int64_t *before, cg_segment_t *segment)
 {
     const int64_t after = cg_evaluate_knots_before(signal, t, direction, *before + (direction > 0.0 ? 1 : -1));
-    const int64_t first = after > 0 ? after - 1 : 0;
     const int64_t knot = direction > 0.0 ? after : after - 1;
-    const int32_t n_given = signal->joined ? signal->n_powers / 2 : signal->n_powers;
-    const int joins = signal->joined && after > 0 && after < signal->n;
     *before = after;
-    segment->time = signal->t[first];
-    cg_evaluate_piece(signal, signal->value + signal->row * row + n_given * first,
-                      joins ? cg_time_span(signal->t[first], signal->t[after]) : 0.0, segment->c);
+    segment->time = signal->t[after > 0 ? after - 1 : 0];
+    cg_evaluate_piece(signal, row, after, segment->c);
     const int inside = knot >= 0 && knot < signal->n && direction * cg_time_span(signal->t[knot], t_stop) > 0.0;
     return inside ? signal->t[knot] : t_stop;
 }

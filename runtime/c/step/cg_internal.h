@@ -26,6 +26,8 @@ int cg_evaluate_rated(const cg_model_t *model); /* whether an input is the rate 
  * *before: how many of its times are before t; it was so of an earlier segment, if that is known. */
 cg_time_t cg_evaluate_segment(const cg_signal_t *signal, int64_t row, cg_time_t t, double direction, cg_time_t t_stop,
                               int64_t *before, cg_segment_t *segment);
+/* Its coefficients where so many of its times are before: between two knots those that lead to the next one, if `joined`. */
+void cg_evaluate_piece(const cg_signal_t *signal, int64_t row, int64_t before, double *c);
 
 /* Input i follows a segment from now on. */
 void cg_evaluate_put_segment(const cg_run_t *run, int32_t i, const cg_segment_t *segment);
