@@ -60,17 +60,19 @@ int cg_lane_events_configure(cg_lanes_run_t *run, const cg_run_t *options)
 
 /* ---- one lane ---- */
 
-/* An array of a run, and the same of lanes. */
+/* What a run and lanes both have: numbers that are copied out and back. */
 typedef struct cg_twin {
     double *single, *lanes;
     int32_t rows;
 } cg_twin_t;
 
-enum { TWINS = 11 };
+enum { TWINS = 20 };
 
-static void cg_lane_events_twins(const cg_lanes_run_t *run, cg_twin_t *twins)
+static void cg_lane_events_twins(const cg_lanes_run_t *run, int32_t lane, cg_twin_t *twins)
 {
-    const cg_run_t *const single = run->single;
+    cg_run_t *const single = run->single;
+    const cg_detector_t *const detector = run->detector[lane];
+    const int32_t n = run->n_observed;
     const cg_twin_t all[TWINS] = {
         {single->x, run->x, run->n},
         {single->x_old, run->x_old, run->n},
@@ -82,7 +84,16 @@ static void cg_lane_events_twins(const cg_lanes_run_t *run, cg_twin_t *twins)
         {single->u_time, run->u_time, run->n_u},
         {single->u_value, run->u_value, run->n_u},
         {single->u_curve, run->u_curve, CG_CURVE * run->n_u},
-        {(double *)(void *)single->knots, (double *)(void *)run->knots, run->n_u}};
+        {(double *)(void *)single->knots, (double *)(void *)run->knots, run->n_u},
+        {&single->t, run->t, 1},
+        {&single->t_old, run->t_old, 1},
+        {&single->t_stop, run->t_stop, 1},
+        {&single->h, run->h, 1},
+        {&single->log_old, run->log_old, 1},
+        {&single->t_anchor, run->t_anchor, 1},
+        {detector->sign, run->sign, n},
+        {detector->end, run->end, n},
+        {detector->scale, run->scale, n}};
     memcpy(twins, all, sizeof all);
 }
 
@@ -92,24 +103,15 @@ static cg_run_t *cg_lane_events_take_out(cg_lanes_run_t *run, int32_t lane)
     cg_run_t *const single = run->single;
     cg_detector_t *const detector = run->detector[lane];
     cg_twin_t twins[TWINS];
-    cg_lane_events_twins(run, twins);
+    cg_lane_events_twins(run, lane, twins);
     for (int a = 0; a < TWINS; a++) {
         cg_gather(twins[a].single, 1, twins[a].lanes + lane, run->lanes, twins[a].rows);
     }
-    cg_gather(detector->sign, 1, run->sign + lane, run->lanes, run->n_observed);
-    cg_gather(detector->end, 1, run->end + lane, run->lanes, run->n_observed);
-    cg_gather(detector->scale, 1, run->scale + lane, run->lanes, run->n_observed);
     detector->have_end = run->have_end[lane] != 0;
     single->detector = detector;
     single->input_kind = run->input_kind;
     single->direction = run->direction;
     single->t_end = run->t_end;
-    single->t = run->t[lane];
-    single->t_old = run->t_old[lane];
-    single->t_stop = run->t_stop[lane];
-    single->h = run->h[lane];
-    single->log_old = run->log_old[lane];
-    single->t_anchor = run->t_anchor[lane];
     single->n_anchor = (int64_t)run->n_anchor[lane];
     single->n_rejected = run->n_rejected[lane];
     single->n_steps = run->n_trials[lane] - run->n_rejected[lane];
@@ -128,22 +130,13 @@ static void cg_lane_events_put_back(cg_lanes_run_t *run, int32_t lane, int statu
     const cg_run_t *const single = run->single;
     const cg_detector_t *const detector = run->detector[lane];
     cg_twin_t twins[TWINS];
-    cg_lane_events_twins(run, twins);
+    cg_lane_events_twins(run, lane, twins);
     for (int a = 0; a < TWINS; a++) {
         cg_gather(twins[a].lanes + lane, run->lanes, twins[a].single, 1, twins[a].rows);
     }
-    cg_gather(run->sign + lane, run->lanes, detector->sign, 1, run->n_observed);
     cg_gather(run->enabled + lane, run->lanes, detector->active, 1, run->n_observed);
-    cg_gather(run->end + lane, run->lanes, detector->end, 1, run->n_observed);
-    cg_gather(run->scale + lane, run->lanes, detector->scale, 1, run->n_observed);
     run->have_end[lane] = detector->have_end ? -1 : 0;
     run->u_from[lane] = HUGE_VAL; /* its segments are to be found */
-    run->t[lane] = single->t;
-    run->t_old[lane] = single->t_old;
-    run->t_stop[lane] = single->t_stop;
-    run->h[lane] = single->h;
-    run->log_old[lane] = single->log_old;
-    run->t_anchor[lane] = single->t_anchor;
     run->n_anchor[lane] = (double)single->n_anchor;
     run->n_rejected[lane] = single->n_rejected;
     run->n_trials[lane] = single->n_steps + single->n_rejected;
