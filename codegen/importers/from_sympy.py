@@ -31,24 +31,13 @@ _DEPENDENT = 1e-9  # rows of constraints, relative to their size
 
 
 def declared(
-    model: Any,
-    name: str,
-    *,
-    parameters: Mapping[Any, float] | None,
-    example: Mapping[Any, float] | None,
-    prescribed: Mapping[Expression, Expression] | None,
-    states: Mapping[Expression, Expression] | None,
-    names: Mapping[Any, str] | None,
-    outputs: Mapping[str, Expression] | None = None,
-    events: Sequence[Any] = (),
+    model: Any, name: str, options: Mapping[str, Mapping[Any, Any] | None], events: Sequence[Any]
 ) -> tuple[CheckedSystem, str | None]:
     """The system of a model, and the only form that fits if T does not give its equations.
 
     See `chaplygin.from_sympy`.
     """
     check_name(name, "System name")
-    options = {"parameters": parameters, "example": example, "prescribed": prescribed, "states": states}
-    options |= {"names": names, "outputs": outputs}
     with naming(name):
         by = {key: mapping(f"from_sympy: {key}", given) for key, given in options.items()}
         given = _Model(source(model, by["states"]), by["prescribed"], by["names"])

@@ -135,16 +135,7 @@ def from_sympy(
     >>> from_sympy(pendulum, "pendulum")
     System('pendulum', coordinates=(q), velocities=(q_dot), parameters=(g, l, m))
     """
-    found, form = importers.declared(
-        model,
-        name,
-        parameters=parameters,
-        example=example,
-        prescribed=prescribed,
-        states=states,
-        names=names,
-        outputs=outputs,
-        events=events,
-    )
+    given = {"parameters": parameters, "example": example, "prescribed": prescribed, "states": states}
+    found, form = importers.declared(model, name, {**given, "names": names, "outputs": outputs}, events)
     system = System._of(found)
     return system if form is None else system.equations(form)
