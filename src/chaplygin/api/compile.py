@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import chaplygin
 from chaplygin.codegen.derive.digest import program_digest
@@ -25,31 +25,12 @@ if TYPE_CHECKING:
 
 def compile_system(
     system: CheckedSystem,
-    form: str | None = None,
-    *,
-    reproducible: bool = True,
-    wait: bool = False,
-    progress: bool | None = None,
-    methods: Iterable[Pair | str] = (),
-    backend: Literal["c", "python"] = "c",
-    **options: Any,
+    form: str | None,
+    how: How,
+    methods: Iterable[Pair | str],
+    options: Mapping[str, Any],
 ) -> Model:
-    """Return the compiled model of a system in one form, from the cache if possible.
-
-    `form` defaults to the simplest one that fits, see `System.compile`; `options` are passed to the form.
-    `reproducible=True` gives the same bits whatever the compiler and CPU: multiply-adds are written out in the emitted
-    code. False lets the compiler contract what it likes. `methods` are integration methods that the model has in
-    addition to those of the runtime: objects `Pair`, or the name "taylor" (docs/taylor.md).
-
-    The kernels of a model are compiled here and run through the methods of the runtime. A method that has called a
-    right-hand side of up to 12 velocities a million times is compiled with it inlined, within 0.2 to 0.5 s; this makes
-    it faster and changes no bit of the results. `wait=True` compiles those that runs take by default here, and others
-    before their first run, and every kernel; so does `reproducible=False` with the methods. A kernel that runs do not
-    start with, such as the outputs, is otherwise compiled when it is first used.
-
-    Raises FormError, BuildError, NoCompilerError, CacheError and ArgumentError.
-    """
-    how = How.checked(reproducible, wait, progress, backend)
+    """See `System.compile`; `options` are passed to the form."""
     own = own_methods(methods)
     chosen = fitting(system) if form is None else text("form", form)
     check_options(chosen, options)

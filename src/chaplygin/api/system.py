@@ -19,6 +19,7 @@ from chaplygin.errors import ArgumentError
 from chaplygin.runtime.interface.messages import short
 
 from .compile import compile_system
+from .compiled import How
 from .uncompiled import Uncompiled
 
 if TYPE_CHECKING:
@@ -175,10 +176,15 @@ class System(CheckedSystem, Uncompiled):
         constraints or a parametrization; `multipliers` if the declaration contains a multiplier, or if no velocities
         determine the others wherever the system moves and the declaration keeps none.
 
+        `reproducible=True` gives the same bits whatever the compiler and CPU: multiply-adds are written out in the
+        emitted code. False lets the compiler contract what it likes.
+
         `events` are added after those of the system, `methods` to the integration methods of the runtime: pairs, see
         `chaplygin.Pair`, or "taylor", see docs/taylor.md. The kernels that a run starts with are compiled here; the
-        others (outputs, invariants, Jacobian) when they are first used, and a method with the right-hand side inlined
-        into it when it has run for long enough. With `wait=True` all of them are compiled before this returns.
+        others (outputs, invariants, Jacobian) when they are first used. A method that has called a right-hand side of
+        up to 12 velocities a million times is compiled with it inlined, within 0.2 to 0.5 s; this makes it faster and
+        changes no bit of the results. `wait=True` compiles every kernel, and the methods that runs take by default,
+        before this returns; so does `reproducible=False` with the methods.
 
         Without a C compiler this is an error, which says how to get one. With ``backend="python"`` nothing is compiled:
         the model has its kernels as Python functions and `integrate` with SciPy's methods (`dop853`, `rk45`, `rk23`,
@@ -187,18 +193,13 @@ class System(CheckedSystem, Uncompiled):
 
         After a second, a line on stderr says what is waited for: in a terminal or a notebook alone, always with
         `progress=True`, never with `progress=False` or with the environment variable CHAPLYGIN_PROGRESS=0.
+
+        Raises FormError, BuildError, NoCompilerError, CacheError and ArgumentError.
         """
         more = sequence("events", events)
         system = self.with_events(more) if more else self
         return compile_system(
-            system,
-            form,
-            reproducible=reproducible,
-            wait=wait,
-            progress=progress,
-            methods=methods,
-            backend=backend,
-            **options,
+            system, form, How.checked(reproducible, wait, progress, backend), methods, options
         )
 
     def emit(
