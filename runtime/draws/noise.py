@@ -14,6 +14,7 @@ grid the law is exact; between them the values are joined by lines, or held.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,7 +27,7 @@ from chaplygin.errors import ArgumentError
 from .. import core
 from ..interface import arguments
 from ..interface.arguments import Array
-from ..problem.random_inputs import RandomInput, seed_of
+from ..problem.random_inputs import RandomInput, seed_of, streams
 from ..problem.sample_rows import SampleRows
 
 linalg = later("scipy.linalg")
@@ -302,6 +303,25 @@ class Paths:
         """The input of trajectories first <= j < last."""
         some = replace(self, first=first, last=last)
         return SampleRows(self.times, some, self.noise.kind, name=name, begin=first)
+
+
+def drawn_on(
+    noises: Mapping[str, Noise],
+    names: Sequence[str],
+    span: tuple[float, float],
+    seed: int,
+    places: NDArray[np.int64],
+) -> tuple[dict[str, Paths], dict[str, SampleRows]]:
+    """The paths of runs over a span, and as far again if their laws are known.
+
+    `places` (n, 2): the trajectory and the episode of each run.
+    """
+    paths, rows = dict[str, Paths](), dict[str, SampleRows]()
+    for name, stream in streams(noises, names).items():
+        noise = noises[name]
+        found = paths[name] = Paths.of(noise, noise.ahead(*span), seed, stream)
+        rows[name] = SampleRows(found.times, found.of_runs(places), noise.kind, name=name)
+    return paths, rows
 
 
 # ---- what callers make ----

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..draws.noise import Paths
+from ..draws.noise import drawn_on
 from ..interface.arguments import Array
 from ..interface.messages import written
 from ..problem.given_inputs import parse
 from ..problem.inputs import Inputs
-from ..problem.random_inputs import parted, seed_of, streams
+from ..problem.random_inputs import parted, seed_of
 from ..problem.sample_rows import SampleRows
 
 
@@ -38,12 +38,9 @@ class BatchInputs:
 
     def _draw(self, t: float) -> None:
         """The paths to the time t, and as long again if their laws are known so far."""
-        found, rows = dict[str, Paths](), dict[str, SampleRows]()
-        for name, stream in streams(self.noises, self.model.inputs).items():
-            noise = self.noises[name]
-            paths = found[name] = Paths.of(noise, noise.ahead(self.t0, t), self.seed, stream)
-            rows[name] = SampleRows(paths.times, paths.of_runs(self.places), noise.kind, name=name)
-        self._paths, self._rows = found, rows
+        self._paths, self._rows = drawn_on(
+            self.noises, self.model.inputs, (self.t0, t), self.seed, self.places
+        )
         self.until = min((float(rows.times[-1]) for rows in self._rows.values()), default=math.inf)
 
     def _update(self) -> None:

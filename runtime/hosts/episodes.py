@@ -21,6 +21,7 @@ from ..model.lanes import one_at_a_time
 from ..problem.given_inputs import parse
 from ..problem.input_rates import rated
 from ..problem.options import RunOptions, of_others
+from .observation_noise import ObservationNoise
 from .single_run import SingleRun, numbers
 
 Flags = NDArray[np.bool_]
@@ -53,6 +54,7 @@ class Episodes:
         parameters: Any,
         inputs: Any,
         max_episode_steps: int | None,
+        observation: object,
         options: dict[str, Any],
         one: bool = False,
     ) -> None:
@@ -78,6 +80,7 @@ class Episodes:
             raise ArgumentError(f"actions = ({', '.join(self.actions)}): an input is given twice")
         seen, self.observation_bounds = _bounded("observations", observations, model)
         self.wanted = [*seen, reward, *(() if terminated is None else (terminated,))]
+        self.noise = ObservationNoise(observation, seen, n, self.dt)
         self.initial, self.parameters = Rule("initial", initial), Rule("parameters", parameters)
         self.inputs = {} if inputs is None else arguments.by_name("inputs", inputs)
         for name in self.inputs.keys() & set(self.actions):
@@ -137,6 +140,7 @@ class Episodes:
         self.controls[:, runs] = self.rest[:, None]
         self.batch.set_inputs(dict(zip(self.actions, self.controls)))
         self.batch.reset(runs, initial, parameters)
+        self.noise.start(runs, generators)
         self.started = True
         self.steps[runs], self.broken[runs] = 0, False
 
@@ -157,6 +161,7 @@ class Episodes:
         values = self.batch.evaluate(self.wanted, out=self.values)
         count = len(self.observation_bounds)
         ending = len(self.wanted) > count + 1
+        self.noise.add(values, self.dt * self.steps.astype(np.float64))
         seen = Seen(values, count, ending, (self.batch.status < 0) | self.broken, self.steps >= self.limit)
         if self.apart is not None:
             seen.terminated |= self.batch.ended

@@ -48,6 +48,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         function of a generator that returns a dict of numbers.
     inputs : the other inputs, {name: number}; 0 where not given.
     max_episode_steps : an episode is truncated after this number of steps; None: never.
+    observation : {one of the observations: noise of `cg.noise`}, which is added to what is seen of it, not to reward or
+        end. Every episode has a path of its own, from its start on, with a number that its generator draws.
     seed : the seed for a first ``reset()`` without one. Episode i has a generator of its own, seeded with seed + i.
     autoreset : "next_step", "same_step" or "disabled", as in Gymnasium.
     **options : as for ``model.batch``: `method`, `step`, `rtol`, `atol`, `threads`, `lanes` ...
@@ -85,6 +87,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         parameters: Any = None,
         inputs: Any = None,
         max_episode_steps: int | None = None,
+        observation: Any = None,
         seed: int | None = None,
         autoreset: str = "next_step",
         **options: Any,
@@ -92,7 +95,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         arguments.choice("autoreset", autoreset, AUTORESET)
         self._episodes = Episodes(
             model, positive("n", n), dt, actions, observations, reward, terminated, initial, parameters, inputs,
-            max_episode_steps, options,
+            max_episode_steps, observation, options,
         )  # fmt: skip
         self.num_envs = len(self._episodes)
         self._seeds, self._mode = _seeds(seed, self.num_envs), AUTORESET[autoreset]
@@ -224,12 +227,13 @@ class Env(gymnasium.Env[Any, Any]):
         parameters: Any = None,
         inputs: Any = None,
         max_episode_steps: int | None = None,
+        observation: Any = None,
         seed: int | None = None,
         **options: Any,
     ) -> None:
         self._episodes = Episodes(
             model, 1, dt, actions, observations, reward, terminated, initial, parameters, inputs, max_episode_steps,
-            options, one=True,
+            observation, options, one=True,
         )  # fmt: skip
         self._seed = _seeds(seed, 1)[0]
         self.metadata = {"render_modes": []}
