@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 from dense_chain import dense_chain
+from plane_systems import sleigh
 
 import chaplygin as cg
 from chaplygin.runtime import Model
@@ -20,24 +21,7 @@ N = 21
 @functools.cache
 def torque_sleigh() -> Model:
     """A sleigh driven by a couple: sines, and an input."""
-    phi, x, y = cg.coordinates("phi x y")
-    omega, v, w = cg.velocities("omega v w")
-    m, a, J = cg.parameters("m a J", positive=True)
-    tau = cg.inputs("tau")
-    point = {m: 1, a: 0.2, J: 0.5, phi: 0, x: 0, y: 0, omega: 1, v: 1, w: 0, tau: 0}
-    system = cg.System(
-        "torque_sleigh",
-        kinematics={
-            phi: omega,
-            x: v * sp.cos(phi) - w * sp.sin(phi),
-            y: v * sp.sin(phi) + w * sp.cos(phi),
-        },
-        kinetic=m * (v**2 + (w + a * omega) ** 2) / 2 + J * omega**2 / 2,
-        forces={omega: tau},
-        constraints=[w],
-        example=point,
-    )
-    return system.compile("maggi")
+    return sleigh("torque_sleigh", forces={cg.velocities("omega"): cg.inputs("tau")}).compile("maggi")
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from plane_systems import pendulum_in_x_and_y
 from scipy import optimize
 from steady_models import HOOP, hoop, on_rails, two_oscillators
 from unit_masses import unit_masses
@@ -347,17 +348,8 @@ def test_a_pendulum_in_x_and_y() -> None:
     Where it hangs straight down, d(y_dot)/dt = 0 is an identity, of terms that cancel.
     """
     x, y = cg.coordinates("x y")
-    m, l, g = cg.parameters("m l g", positive=True)  # noqa: E741
-    u = cg.inputs("u")
-    system = cg.System(
-        "pendulum_in_x_and_y",
-        coordinates=[x, y],
-        kinetic=m * (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
-        potential=m * g * y,
-        holonomic=[x**2 + y**2 - l**2],
-        forces={cg.rate(x): u},
-        outputs={"angle": sp.atan2(x, -y)},
-    )
+    acts = {"forces": {cg.rate(x): cg.inputs("u")}, "outputs": {"angle": sp.atan2(x, -y)}}
+    system = pendulum_in_x_and_y("pendulum_in_x_and_y", **acts)
     model, numbers = system.compile("multipliers"), {"m": 2.0, "l": 1.5, "g": 9.81}
     for push in (0.0, 5.0):
         found = model.equilibrium({"x": 0.2 * push, "y": -1.4}, numbers, {"u": push})

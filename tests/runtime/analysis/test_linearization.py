@@ -10,6 +10,7 @@ import numpy as np
 import published_bicycle
 import pytest
 import sympy as sp
+from plane_systems import pendulum_in_x_and_y
 from scipy.linalg import block_diag
 from scipy.optimize import brentq
 from steady_models import HOOP, TORUS, hoop, on_rails, torus
@@ -306,15 +307,8 @@ def test_sympys_linearize_gives_the_same() -> None:
 def test_a_pendulum_in_any_unit_of_length_rests_or_does_not(unit: float) -> None:
     """In x and y: an equation that is true by the constraint has only rounding errors of accelerations of g."""
     x, y = cg.coordinates("x y")
-    m, length, g = cg.parameters("m l g", positive=True)
-    model = cg.System(
-        "unit_pendulum",
-        coordinates=[x, y],
-        kinetic=m * (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
-        potential=m * g * y,
-        holonomic=[x**2 + y**2 - length**2],
-        example={x: 0, y: -1, length: 1},
-    ).compile("multipliers")
+    point = {x: 0, y: -1, cg.parameters("l", positive=True): 1}
+    model = pendulum_in_x_and_y("unit_pendulum", example=point).compile("multipliers")
     given = {"m": 1, "l": unit, "g": 9.81 * unit}
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from plane_systems import pendulum_in_x_and_y
 from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 
@@ -256,15 +257,7 @@ def test_the_gradient_agrees_with_the_variational_equations(method: str) -> None
 @pytest.fixture(scope="module")
 def bob() -> Any:
     """A mass on a circle, in both coordinates: the ends of its steps are moved onto the constraints."""
-    x, y = cg.coordinates("x y")
-    m, length, g = cg.parameters("m l g", positive=True)
-    return cg.System(
-        "bob",
-        coordinates=[x, y],
-        kinetic=m * (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
-        potential=m * g * y,
-        holonomic=[x**2 + y**2 - length**2],
-    ).compile("multipliers", wait=True)
+    return pendulum_in_x_and_y("bob").compile("multipliers", wait=True)
 
 
 BOB = (0, 3), {"x": 1, "y": 0, "x_dot": 0, "y_dot": 0.3}, {"m": 1, "l": 1, "g": 9.81}

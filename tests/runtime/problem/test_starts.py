@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from plane_systems import pendulum_in_x_and_y
 from runtime_models import model
 from unit_masses import unit_masses
 
@@ -22,15 +23,9 @@ from chaplygin.runtime.problem.consistency import STRETCH
 def pendulum() -> cg.System:
     """A point on the unit circle, in Cartesian coordinates."""
     x, y = cg.coordinates("x y")
-    m, g, r = cg.parameters("m g r", positive=True)
-    return cg.System(
-        "pendulum_of_starts",
-        coordinates=[x, y],
-        kinetic=m * (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
-        potential=m * g * y,
-        holonomic=[x**2 + y**2 - r**2],
-        example={x: 0.6, y: -0.8, m: 1, g: 9.81, r: 1},
-    )
+    m, g, length = cg.parameters("m g l", positive=True)
+    point = {x: 0.6, y: -0.8, m: 1, g: 9.81, length: 1}
+    return pendulum_in_x_and_y("pendulum_of_starts", example=point)
 
 
 def sleigh() -> cg.System:
@@ -59,7 +54,7 @@ def four_bar() -> cg.System:
     )
 
 
-P = {"m": 1.0, "g": 9.81, "r": 1.0}
+P = {"m": 1.0, "g": 9.81, "l": 1.0}
 
 
 def start(x: float, y: float, speed: float = 0.0) -> dict[str, float]:
@@ -97,7 +92,7 @@ def test_a_start_off_a_holonomic_equation_is_refused(form: str) -> None:
     quiet(lambda: model.stepper(good, P))
     # A parameter can violate it as well.
     with pytest.raises(ArgumentError, match="holonomic_1"):
-        model.integrate((0.0, 0.1), good, {**P, "r": 1.1})
+        model.integrate((0.0, 0.1), good, {**P, "l": 1.1})
 
 
 def test_velocities_off_the_constraints_are_refused() -> None:
@@ -222,7 +217,7 @@ def test_an_energy_given_twice_has_the_same_limits(share: float, outcome: str) -
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
 def test_the_limits_do_not_depend_on_the_unit_of_length(unit: float) -> None:
     model = compiled(pendulum(), "maggi")
-    p = {"m": 1.0, "g": 9.81 * unit, "r": unit}
+    p = {"m": 1.0, "g": 9.81 * unit, "l": unit}
     for factor, wrong in ((1.0, False), (1.01, True)):
         given = {n: v for n, v in start(0.6 * unit, -0.8 * unit * factor).items() if n in model.states}
         options = {"atol": 1e-9 * unit}
@@ -268,7 +263,7 @@ def test_an_ensemble_says_how_many_are_off_and_which_is_the_first() -> None:
     r = np.ones(n)
     r[4] = 1.5
     with pytest.raises(ArgumentError, match="1 of 50 trajectories; the first is number 4"):
-        cg.ensemble(model, (0.0, 0.1), initial=given, parameters={**P, "r": r})
+        cg.ensemble(model, (0.0, 0.1), initial=given, parameters={**P, "l": r})
 
 
 def drifting(model: Any, **options: Any) -> tuple[Any, dict[str, Any]]:
@@ -294,7 +289,7 @@ def test_the_end_of_a_run_with_fixed_steps_starts_the_next_one() -> None:
         assert np.array_equal(sol.y[:, 0], list(given.values()) if isinstance(given, dict) else given)
         tells(lambda given=given: model.stepper(given, P, **options))
     with pytest.raises(ArgumentError, match=r"holonomic_1|constraint_1"):  # it is on another circle
-        model.integrate((5.0, 6.0), end, {**P, "r": 2.0}, **options)
+        model.integrate((5.0, 6.0), end, {**P, "l": 2.0}, **options)
     with pytest.raises(
         ArgumentError, match=r"holonomic_1|constraint_1"
     ):  # such steps keep to the constraints
@@ -428,7 +423,7 @@ def test_the_ends_of_an_ensemble_start_the_next_one() -> None:
     again = tells(lambda: cg.ensemble(model, (5.0, 5.1), initial=y, parameters=P, **options))
     quiet(lambda: again.rerun(worst))
     with pytest.raises(ArgumentError, match=r"holonomic_1|constraint_1"):
-        cg.ensemble(model, (5.0, 5.1), initial=y, parameters={**P, "r": 2.0}, **options)
+        cg.ensemble(model, (5.0, 5.1), initial=y, parameters={**P, "l": 2.0}, **options)
     with pytest.raises(ArgumentError, match=r"holonomic_1|constraint_1"):
         cg.ensemble(model, (5.0, 5.1), initial=y + 0.3, parameters=P, **options)
 

@@ -7,6 +7,7 @@ import functools
 from typing import Any
 
 import numpy as np
+import plane_systems
 import pytest
 import sympy as sp
 
@@ -38,18 +39,8 @@ def hoop(angle: sp.Expr) -> cg.System:
 
 
 def sleigh(constraint: sp.Expr = W) -> cg.System:
-    return cg.System(
-        "sleigh",
-        kinematics={
-            PHI: OMEGA,
-            X: V * sp.cos(PHI) - W * sp.sin(PHI),
-            Y: V * sp.sin(PHI) + W * sp.cos(PHI),
-        },
-        kinetic=M * (V**2 + (W + A * OMEGA) ** 2) / 2 + J * OMEGA**2 / 2,
-        forces={OMEGA: TAU},
-        constraints=[constraint],
-        example={M: 1, A: 0.2, J: 0.5, PHI: 0, X: 0, Y: 0, OMEGA: 1, V: 1, TAU: 0},
-    )
+    point = {M: 1, A: 0.2, J: 0.5, PHI: 0, X: 0, Y: 0, OMEGA: 1, V: 1, TAU: 0}
+    return plane_systems.sleigh("sleigh", forces={OMEGA: TAU}, constraints=[constraint], example=point)
 
 
 def rotating_axes() -> cg.System:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from driven_wall import INPUTS, NAMES, NUMBERS, START, differences, system
+from plane_systems import pendulum_in_x_and_y, sleigh as declared_sleigh
 from scipy.integrate import solve_ivp
 
 import chaplygin as cg
@@ -134,21 +135,7 @@ SLOW = pytest.mark.slow
 
 @pytest.mark.parametrize("form", ["maggi", *(pytest.param(f, marks=SLOW) for f in ("multipliers", "hamel"))])
 def test_the_chaplygin_sleigh(form: str) -> None:
-    phi, x, y = cg.coordinates("phi x y")
-    omega, v, w = cg.velocities("omega v w")
-    m, a, inertia = cg.parameters("m a J", positive=True)
-    system = cg.System(
-        "sleigh",
-        kinematics={
-            phi: omega,
-            x: v * sp.cos(phi) - w * sp.sin(phi),
-            y: v * sp.sin(phi) + w * sp.cos(phi),
-        },
-        kinetic=m * (v**2 + (w + a * omega) ** 2) / 2 + inertia * omega**2 / 2,
-        constraints=[w],
-        example={m: 1, a: 0.2, inertia: 0.5, phi: 0, omega: 1, v: 1, w: 0},
-    )
-    model = system.compile(form)
+    model = declared_sleigh("sleigh").compile(form)
     values = {"phi": 0.1, "x": 0.0, "y": 0.0, "omega": 1.2, "v": 0.7, "m": 1.1, "a": 0.2, "J": 0.5}
     names = ("phi", "x", "y", "omega", "v")
     initial = {n: values[n] for n in names} | ({"w": 0.0} if form == "multipliers" else {})
@@ -221,15 +208,8 @@ def test_steps_that_are_moved_back_onto_a_constraint() -> None:
     """A pendulum in Cartesian coordinates against one in its angle; the projection is differentiated with it."""
     x, y = cg.coordinates("x y")
     m, length, g = cg.parameters("m l g", positive=True)
-    system = cg.System(
-        "cartesian_pendulum",
-        coordinates=[x, y],
-        kinetic=m * (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
-        potential=m * g * y,
-        holonomic=[x**2 + y**2 - length**2],
-        example={x: 0.6, y: -0.8, length: 1, m: 1, g: 10},
-    )
-    model = system.compile("multipliers")
+    point = {x: 0.6, y: -0.8, length: 1, m: 1, g: 10}
+    model = pendulum_in_x_and_y("cartesian_pendulum", example=point).compile("multipliers")
     values = {"phi": 0.6, "w": 0.5, "l": 1.3, "g": 9.8}
     rows = complex_step(
         lambda y, v: [y[1], -v["g"] / v["l"] * np.sin(y[0])], lambda v: [v["phi"], v["w"]], values, "g"
