@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -96,8 +97,19 @@ class Together:
             entries = entries_of(self.given.given, [names[0] for names in self.own])
             if entries is not None:
                 return entries
-        kind = OfTime if self.given.takes_state is False else OfState
-        return [kind(self, names) for names in self.own]
+        entry = self.at if self.given.takes_state is False else self.entry
+        return [partial(entry, names) for names in self.own]
+
+    def entry(self, names: Sequence[str], t: float, y: Array) -> Any:
+        """An input at t and y, with those of its rates that are told."""
+        found = self(t, y)
+        value = found.get(names[0], 0.0)
+        told = [found[name] for name in names[1:] if name in found]
+        return (value, *told) if told else value
+
+    def at(self, names: Sequence[str], t: float) -> Any:
+        """The same of a function of the time."""
+        return self.entry(names, t, np.empty(0))
 
     def __call__(self, t: float, y: Array) -> dict[str, Any]:
         """What the function returns at t and y, by name."""
@@ -167,28 +179,3 @@ class InputEntry:
     def derivative(self, order: int) -> InputEntry:
         """That of the entry."""
         return InputEntry(self._of.derivative(order), self._names, self._index)
-
-
-class OfState:
-    """An input f(t, y) that a function for all of them returns."""
-
-    def __init__(self, of: Together, names: tuple[str, ...]) -> None:
-        self._of, self._names = of, names
-
-    def __call__(self, t: float, y: Array) -> Any:
-        """The input at t and y, with those of its rates that are told."""
-        found = self._of(t, y)
-        value = found.get(self._names[0], 0.0)
-        told = [found[name] for name in self._names[1:] if name in found]
-        return (value, *told) if told else value
-
-
-class OfTime(OfState):
-    """An input f(t) that a function for all of them returns."""
-
-    def __call__(self, t: float) -> Any:  # type: ignore[override]
-        """The input at t, with those of its rates that are told."""
-        return super().__call__(t, _NO_STATE)
-
-
-_NO_STATE = np.empty(0)
