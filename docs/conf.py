@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import os
 import re
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
+from latex2mathml.converter import convert
 from pygments.lexers.python import PythonLexer
+from sphinx.addnodes import index
 from sphinx.application import Sphinx
 
 import chaplygin
+from chaplygin.cli import main
 from chaplygin.cli.parser import parser
+from chaplygin.cli.subject import find
 from chaplygin.runtime.interface.statuses import STATUS_TEXTS
 from chaplygin.runtime.problem.option_table import OPTIONS, explained
 
+ROOT = Path(__file__).resolve().parent.parent
+logging.getLogger("chaplygin").setLevel(logging.WARNING)  # Sphinx prints what is told
 project, author = "chaplygin", "The chaplygin developers"
 release = metadata.version(project)
 root_doc = "docs/index"
@@ -44,6 +52,7 @@ autodoc_default_options = {"members": True, "inherited-members": True}
 html_theme = "furo"
 html_title = f"chaplygin {release}"
 html_extra_path, html_favicon = ["site"], "site/favicon.svg"  # the first page leads to docs/index.html
+html_static_path, html_css_files = ["style.css"], ["style.css"]
 html_copy_source = html_show_sourcelink = False
 
 
@@ -67,8 +76,11 @@ class Table(Directive):
         return [nodes.table("", group)]
 
     def cell(self, i: int, text: str) -> nodes.entry:
-        shown = nodes.literal(text, text) if i == 0 else nodes.Text(text)
-        return nodes.entry("", nodes.paragraph("", "", shown))
+        if i:
+            return nodes.entry("", nodes.paragraph("", "", nodes.Text(text)))
+        name = f"{self.arguments[0]}{text}"  # the search skips numbers, but not what is in the index
+        entries = index(entries=[("single", text, name, "", None)])
+        return nodes.entry("", nodes.paragraph("", "", entries, nodes.literal(text, text, ids=[name])))
 
 
 class Help(Directive):
@@ -82,6 +94,36 @@ class Help(Directive):
         with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
             parser().parse_args([*self.arguments, "--help"])
         return [nodes.literal_block(printed.getvalue(), printed.getvalue(), language="text")]
+
+
+class Gallery(Directive):
+    """``gallery:: folder``: equations and pictures, made in the folder, of the systems that are shipped compiled."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        (folder,) = self.arguments
+        (ROOT / folder).mkdir(parents=True, exist_ok=True)
+        names = sorted(file.stem for file in (ROOT / "generated").glob("*.pyx"))
+        return [node for name in names for node in self.shown(name, f"{folder}/{name}.png")]
+
+    def shown(self, name: str, picture: str) -> list[nodes.Node]:
+        """Those of one system; a planar one shows its path."""
+        system, _, size = re.fullmatch(r"(.*?)(_(\d+))?", name).groups()  # type: ignore[union-attr]
+        equations = find(system, size and int(size)).system.equations()
+        kind = "--path" if {"x", "y"} <= {str(q) for q in equations.system.coordinates} else "--plot"
+        command = ["run", system, *(["--n", size] if size else []), kind]
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            if main([*command, str(ROOT / picture), "--no-check"]) != 0:
+                raise self.error(printed.getvalue())
+        called = " ".join(["chaplygin", *command, f"{name}.png"])
+        section = nodes.section("", nodes.title("", name.replace("_", " ")), ids=[name], names=[name])
+        written = equations._repr_latex_().strip("$").replace("{aligned}", "{align*}")  # its name for them
+        formula = convert(written, display="block")
+        section += nodes.raw("", f'<div class="formula">{formula}</div>', format="html")
+        section += nodes.image("", uri=f"/{picture}", alt=f"{name}: {called}")
+        section += nodes.literal_block(called, called, language="text")
+        return [section]
 
 
 def plain(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
@@ -135,5 +177,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("autodoc-process-docstring", plain)
     app.add_directive("table-of", Table)
     app.add_directive("help-of", Help)
+    app.add_directive("gallery", Gallery)
     app.add_lexer("setup", PythonLexer)  # setup.py in docs/embedding.md
     return {"parallel_read_safe": True}

@@ -65,6 +65,10 @@ def test_the_site_is_built_without_a_warning_and_its_links_lead_somewhere(tmp_pa
     assert done.returncode == 0, done.stderr
     pages = {file: Page(file) for file in tmp_path.rglob("*.html")}
     assert len(pages) > 40
+    gallery = (tmp_path / "docs" / "gallery.html").read_text(encoding="utf-8")
+    assert gallery.count("<math") == gallery.count("<img") == len([*(ROOT / "generated").glob("*.pyx")])
+    assert "&amp;" not in "".join(re.findall(r"<math.*?</math>", gallery, re.S))
+    assert '"-9":' in (tmp_path / "searchindex.js").read_text(encoding="utf-8")
     ids = {
         name.rpartition(".")[2] for page in pages.values() for name in page.anchors if "chaplygin." in name
     }
