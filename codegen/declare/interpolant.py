@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from chaplygin._lazy import later
 from chaplygin.runtime.interface.messages import short
+from chaplygin.runtime.interface.table_values import value_name
 
 from ..graph.tables import Orders, Table, TableCall, TableData
-from ..symbols.symbols import DeclarationError, check_name
+from ..symbols.symbols import DeclarationError, Parameter, check_name, parameters
 from ..symbols.values import scalar
 
 interpolate = later("scipy.interpolate")
@@ -29,6 +30,8 @@ _TAKEN = "taken"
 """The kind of a spline that is taken as it is: its values are coefficients."""
 _TERMS = 6
 """The largest number of powers of an argument."""
+_FAR = 1e-18
+"""What a value far away counts, of the largest, where it is left out."""
 
 
 class Interpolant:
@@ -41,7 +44,8 @@ class Interpolant:
         DataFrame, whose index has the knots of the first argument and whose columns those of the second; SciPy's
         `CubicSpline`, `PchipInterpolator`, `Akima1DInterpolator`, `PPoly` or `RegularGridInterpolator`; or SymPy's
         `interpolating_spline`.
-    values : array (n,), (n1, n2) or (n1, n2, n3), one value for each point of the grid, finite.
+    values : array (n,), (n1, n2) or (n1, n2, n3), one value for each point of the grid, finite. Without, they are given
+        to each run, ``interpolants={name: values}``: they are parameters of the model, see `values`.
     kind : what is between the knots: "linear"; "cubic", the spline with continuous second derivatives; or "pchip",
         which rises and falls only where the values do (SciPy's `PchipInterpolator`), of one argument. In several
         arguments the first two are tensor products.
@@ -97,7 +101,8 @@ class Interpolant:
         for argument in [a for a in grid if a != "t"]:  # a table may be one of the time
             check_name(argument, f"{self._where}: argument")
         rows = [self._knots(argument, given) for argument, given in grid.items()]
-        made = self._made(name, tuple(grid), rows, values, kind, outside or "hold", ends)
+        make = self._open if values is None else self._made
+        made = make(name, tuple(grid), rows, values, kind, outside or "hold", ends)
         self._table = made if knots == "auto" else replace(made, located=bool(knots))
 
     @classmethod
@@ -140,18 +145,32 @@ class Interpolant:
     def arguments(self) -> tuple[str, ...]:
         return self._table.arguments
 
+    @property
+    def values(self) -> tuple[Parameter, ...]:
+        """The values as parameters, if they are given at run time, the last argument first; else none.
+
+        >>> import chaplygin as cg
+        >>> cg.Interpolant("wind", {"h": [0, 100, 200]}).values
+        (wind_at_0, wind_at_1, wind_at_2)
+        """
+        names = [value_name(self.name, point) for point in self._table.points]
+        return parameters(names) if names else ()
+
     def __call__(self, *args: Any) -> Any:
-        """Its value: an expression, a float where all arguments are numbers, or an array where some are arrays."""
+        """Its value: an expression, a float where all arguments are numbers, or an array where some are arrays.
+
+        Without values it is an expression.
+        """
         if len(args) != len(self.arguments):
             raise DeclarationError(
                 f"{self._where} has the arguments {', '.join(self.arguments)}, and {len(args)} are given"
             )
         none: Orders = (0,) * len(args)
-        if any(isinstance(a, (sp.Basic, sp.MatrixBase)) for a in args):
+        if self.values or any(isinstance(a, (sp.Basic, sp.MatrixBase)) for a in args):
             given = [
                 scalar(f"{self._where}: {name}", a) for name, a in zip(self.arguments, args, strict=True)
             ]
-            return TableCall(TableData(self._table, none), *given)
+            return TableCall(TableData(self._table, none), *given, *self.values)
         numbers = [_real(f"{self._where}: {name}", a) for name, a in zip(self.arguments, args, strict=True)]
         found = np.vectorize(lambda *x: self._table.value(none, *map(float, x)), otypes=[float])(*numbers)
         return float(found) if found.ndim == 0 else found
@@ -239,10 +258,6 @@ class Interpolant:
         outside: str,
         ends: str,
     ) -> Table:
-        if given is None:
-            raise DeclarationError(
-                f"{self._where} has no values; give an array, one for each point of the grid"
-            )
         numbers = _numbers(f"{self._where}: the values", given)
         shape = tuple(map(len, knots))
         if kind == _TAKEN:
@@ -276,6 +291,45 @@ class Interpolant:
         return Table(
             name, tuple(arguments), tuple(knots), tuple(origins), cells_first.shape[n:],
             tuple(map(float, cells_first.ravel())), outside,
+        )  # fmt: skip
+
+    def _open(
+        self,
+        name: str,
+        arguments: Sequence[str],
+        knots: Sequence[Any],
+        _: None,
+        kind: str,
+        outside: str,
+        ends: str,
+    ) -> Table:
+        """A table whose values are given at run time: along each axis it is what a value of 1 among zeros gives."""
+        if kind == "pchip":
+            raise DeclarationError(
+                f"{self._where}: kind='pchip' is not linear in its values, which it needs; give 'linear' or 'cubic'"
+            )
+        origins, terms, widths, numbers = [], [], [], []
+        for row in map(np.array, knots):
+            with np.errstate(all="ignore"):
+                c = _coefficients(row, np.eye(len(row)), kind, ends)
+                origin, c = _with_outside(row, c, outside)
+            cells = np.moveaxis(c, 0, -1)  # cells, values, terms
+            lengths = np.concatenate([[0], np.diff(row), [0]])[:, None, None]
+            size = (np.abs(cells) * lengths ** np.arange(len(c))).max(axis=2)
+            counts = size > _FAR * size.max(axis=1, keepdims=True)
+            firsts, lasts = counts.argmax(axis=1), len(row) - 1 - counts[:, ::-1].argmax(axis=1)
+            width = int((lasts - firsts).max()) + 1
+            firsts = np.minimum(firsts, len(row) - width)
+            if outside == "error":
+                cells[[0, -1]] = np.nan
+            for cell, first in zip(cells, firsts, strict=True):
+                numbers += [float(first), *map(float, cell[first : first + width].ravel())]
+            origins.append(tuple(map(float, origin)))
+            terms.append(len(c))
+            widths.append(width)
+        return Table(
+            name, tuple(arguments), tuple(knots), tuple(origins), tuple(terms), tuple(numbers), outside,
+            widths=tuple(widths),
         )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from ..graph.functions import FUNCTIONS, Function as ElementaryFunction
 from ..graph.graph import Graph, Node
+from ..graph.tables import in_c
 from ..plan.fma import FUSED
 from ..plan.language import expression
 
@@ -32,8 +33,8 @@ class Text(str):
         return self if self.level >= level else f"({self})"
 
 
-def _call(function: ElementaryFunction, arguments: Sequence[str]) -> str:
-    """A call in C; the pure-Python backend uses the same names."""
+def _call_in_python(function: ElementaryFunction, arguments: Sequence[str]) -> str:
+    """A call in Python, which uses the same names as in C."""
     return f"{function.c}({', '.join(arguments)})"
 
 
@@ -41,7 +42,7 @@ def _call_for_lanes(function: ElementaryFunction, arguments: Sequence[str]) -> s
     """A call of a function from `cg_real.h` or `cg_math.h`; one of the C library is called for each lane."""
     name = function.lanes or function.c
     if name.startswith("cg_"):
-        return f"{name}({', '.join(arguments)})"
+        return in_c(function, arguments, name)
     return f"cg_each_{len(arguments)}({name}, {', '.join(arguments)})"
 
 
@@ -65,7 +66,7 @@ class Dialect:
     """
 
     select: str
-    call: Callable[[ElementaryFunction, Sequence[str]], str] = _call
+    call: Callable[[ElementaryFunction, Sequence[str]], str] = in_c
     real: str = "double"
     relations: Mapping[str, str] = field(
         default_factory=lambda: {
@@ -133,6 +134,7 @@ class Dialect:
 C = Dialect("({0} ? {1} : {2} ? {3} : NAN)")
 PYTHON = Dialect(
     "({1} if {0} else {3} if {2} else cg_nan)",
+    _call_in_python,
     relations={**C.relations, "ne": "({0} < {1} or {1} < {0})"},
     fused={
         "fma": "(({0})*({1}) + ({2}))",

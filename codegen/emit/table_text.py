@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..graph.functions import Function
 from ..graph.graph import Graph, Node
-from ..graph.tables import Orders, Table, tables_in
+from ..graph.tables import Table, tables_in
 
 _DOUBLINGS = 3
 """How often the number of parts of an axis, in which a cell is found, may be doubled to leave one halving."""
@@ -17,7 +19,7 @@ def table_texts(g: Graph, roots: Iterable[Node]) -> str:
     """What cg_table.h needs to read the tables that the roots contain; empty without tables."""
     found = tables_in(g, g.reachable(roots))
     texts = [_once(f"{t.stem}_axes", _data(t)) for t in found]
-    texts += [_once(t.function(o), _function(t, o)) for t, orders in found.items() for o in orders]
+    texts += [_once(f.name, _function(f)) for functions in found.values() for f in functions]
     return "\n".join(['#include "cg_table.h"\n', *texts, ""]) if found else ""
 
 
@@ -42,18 +44,38 @@ def _data(table: Table) -> str:
         axes += [f"    {{{', '.join(numbers)},", f"     {', '.join([*sizes, *places])}}},"]
     lines += _array("double", f"{table.stem}_numbers", table.numbers)
     lines += [f"static const cg_axis_t {table.stem}_axes[] = {{", *axes, "};", ""]
+    if table.widths:
+        start, lines[-1] = 0, f"static const cg_basis_t {table.stem}_bases[] = {{"
+        for knots, terms, width in zip(table.knots, table.terms, table.widths, strict=True):
+            lines.append(f"    {{{len(knots)}, {width}, {table.stem}_numbers + {start}}},")
+            start += (len(knots) + 1) * (1 + width * terms)
+        lines += ["};", ""]
     return "\n".join(lines)
 
 
-def _function(table: Table, orders: Orders) -> str:
-    names = "xyz"[: len(orders)]
-    taken = ", ".join(f"cg_real_t {name}" for name in names)
-    given = ", ".join(names)
-    return (
-        f"static CG_INLINE cg_real_t {table.function(orders)}({taken})\n{{\n"
-        f"    const int orders[] = {{{', '.join(map(str, orders))}}};\n"
-        f"    return cg_table_{len(orders)}({table.stem}_axes, {table.stem}_numbers, orders, {given});\n}}\n"
+def _function(function: Function) -> str:
+    table, orders = function.table, function.orders
+    n, names = len(orders), "xyz"[: len(orders)]
+    basis = function.name == table.function(orders, basis=True)
+    taken = ", ".join(
+        ["const cg_real_t number"] * basis
+        + [f"const cg_real_t {name}" if table.widths else f"cg_real_t {name}" for name in names]
+        + ["const cg_real_t *values"] * (bool(table.widths) and not basis)
     )
+    lines = [f"const int orders[] = {{{', '.join(map(str, orders))}}};"]
+    given = f"{table.stem}_axes, {table.stem}_{'bases' if table.widths else 'numbers'}, orders"
+    if not table.widths:
+        call = f"cg_table_{n}({given}, {', '.join(names)})"
+    else:
+        lines.append(f"const cg_real_t at[] = {{{', '.join(names)}}};")
+        call = f"cg_table_basis({n}, {given}, number, at)"
+    if table.widths and not basis:
+        lines.append(f"cg_real_t weights[{sum(table.widths)}];")
+        call = f"cg_table_sum({n}, {given}, at, weights, values)"
+    lines.append(f"return {call};")
+    body = "".join(f"    {line}\n" for line in lines)
+    long = basis or math.prod(table.widths) > 4  # compilers would take long to inline every call
+    return f"static {'CG_TABLE_APART' if long else 'CG_INLINE'} cg_real_t {function.name}({taken})\n{{\n{body}}}\n"
 
 
 def _array(kind: str, name: str, values: Sequence[Any], size: str = "") -> list[str]:

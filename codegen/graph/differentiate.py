@@ -134,7 +134,11 @@ def _swept(
             continue
         own = args[node]
         total = g.zero
-        for i in _positions(g, node):
+        function = FUNCTIONS.get(g.op[node])
+        first = len(own) if function is None else function.linear_from
+        if not tangent.keys().isdisjoint(own[first:]):
+            total = g.call(g.op[node], *own[:first], *(tangent.get(a, g.zero) for a in own[first:]))
+        for i in _positions(g, node)[:first]:
             weight = tangent.get(own[i])
             if weight is not None:
                 total = g.add(total, _product(g, node, i, weight))

@@ -131,7 +131,7 @@ def evaluate_many(
                 function = FUNCTIONS[op]
                 if function.by_exp is not None:
                     args = [shrink * args[0]]
-                found[node] = (function.array or np.vectorize(function.value, otypes=[float]))(*args)
+                found[node] = _each(function.value, args) if function.array is None else function.array(*args)
             elif op == "select":
                 found[node] = np.where(*args)
             else:
@@ -140,6 +140,13 @@ def evaluate_many(
     rows = ([np.broadcast_to(np.asarray(of[r], float), shape) for r in roots] for of in both)
     made = [np.array(each).reshape(len(roots), *shape) for each in rows]
     return made[0] if sizes is None else made
+
+
+def _each(function: Callable[..., float], args: Sequence[Any]) -> Any:
+    """The values of a function of numbers for arrays; NumPy's `vectorize` takes at most 63 of these."""
+    columns = np.broadcast_arrays(*args)
+    found = [function(*each) for each in zip(*(c.flat for c in columns), strict=True)]
+    return np.reshape(np.array(found, float), columns[0].shape)
 
 
 def exponentials(g: Graph, roots: Sequence[Node]) -> list[Node]:

@@ -20,7 +20,7 @@ from chaplygin.errors import RangeError
 
 from .functions import FUNCTIONS, NAMED, IntegerPart
 from .graph import Graph, Node
-from .tables import TableCall, intern
+from .tables import TableCall
 
 
 class UnsupportedExpression(ValueError):
@@ -226,8 +226,7 @@ class Lowering:
         if e in self._behind or self._meaning(e) is not None:
             return args[0]
         if isinstance(e, TableCall):
-            intern(e.args[0].table)
-            return g.call(e.args[0].table.function(e.args[0].orders), *args)
+            return g.call(e.args[0].function.name, *args)
         name = self._functions.get(type(e))
         if name is not None:  # Min and Max may have more than two arguments
             return g.call(name, *args) if len(args) < 3 else reduce(partial(g.call, name), args)

@@ -101,6 +101,8 @@ class Function:
     table: Any = None
     """The table of which it is a derivative, of these orders; see `tables.py`."""
     orders: tuple[int, ...] = ()
+    linear_from: int = 1_000_000
+    """Its arguments from this one on are in every term once, as the values of a table that are given at run time."""
 
     def __post_init__(self) -> None:
         if not self.c:

@@ -37,6 +37,9 @@ class Table:
 
     An axis with n knots has n + 1 cells: before its first knot, between knots, and after the last. In a cell with the
     origins s the value is the sum of c_klm (x - s_0)^k (y - s_1)^l (z - s_2)^m.
+
+    If its values are given at run time, they are further arguments, the last axis first: the value is a sum over them,
+    each times a polynomial of x, one of y and one of z.
     """
 
     name: str
@@ -48,38 +51,74 @@ class Table:
     terms: tuple[int, ...]
     """The number of powers along each axis."""
     numbers: tuple[float, ...]
-    """c, cell by cell, the last axis first; in a cell likewise."""
+    """c, cell by cell, the last axis first; in a cell likewise. For values at run time axis by axis, cell by cell: the
+    place of the first value that counts there, and the polynomials of as many as `widths` says."""
     outside: str
     """What it is outside of its knots, for people."""
     located: bool | None = None
     """Whether its knots are kinks of equations; None: where its first derivative jumps."""
+    widths: tuple[int, ...] = ()
+    """For values at run time: how many of them, next to one another, count in a cell of each axis."""
 
     @cached_property
     def text(self) -> str:
         """All of it, without spaces; `read_table` reads it."""
-        return json.dumps([getattr(self, f.name) for f in fields(self)], separators=(",", ":"))
+        parts = [getattr(self, f.name) for f in fields(self)]
+        return json.dumps(parts if self.widths else parts[:-1], separators=(",", ":"))
 
     @cached_property
     def stem(self) -> str:
         """The name of what is emitted for it."""
         return f"cg_table_{self.name}_{hashlib.sha256(self.text.encode()).hexdigest()[:8]}"
 
-    def function(self, orders: Orders) -> str:
-        """The name of the function that is its derivative of these orders."""
-        return f"{self.stem}_{''.join(map(str, orders))}"
+    @cached_property
+    def points(self) -> list[tuple[int, ...]]:
+        """The indices of the values that are given at run time, in the order in which they are arguments."""
+        return list(product(*(range(len(knots)) for knots in self.knots))) if self.widths else []
+
+    @cached_property
+    def rows(self) -> list[Any]:
+        """For values at run time, (cells, values, terms) of each axis: what each value counts."""
+        found, start = [], 0
+        for knots, origins, terms, width in zip(
+            self.knots, self.origins, self.terms, self.widths, strict=True
+        ):
+            end = start + len(origins) * (1 + width * terms)
+            cells = np.reshape(self.numbers[start:end], (len(origins), -1))
+            found.append(np.zeros((len(origins), len(knots), terms)))
+            for row, (first, *polynomials) in zip(found[-1], cells, strict=True):
+                row[int(first) : int(first) + width] = np.reshape(polynomials, (width, terms))
+            start = end
+        return found
+
+    def function(self, orders: Orders, basis: bool = False) -> str:
+        """The name of the function that is its derivative of these orders, or what a value counts in it."""
+        return f"{self.stem}_{'basis_' * basis}{''.join(map(str, orders))}"
 
     def value(self, orders: Orders, *point: Any) -> Any:
         """The derivative of these orders at a point, as the emitted C finds it; NaN where it has no value."""
         cell, local, size = 0, [], math.prod(self.terms)
-        for knots, origins, x in zip(self.knots, self.origins, point, strict=True):
+        cells = []
+        for knots, origins, x in zip(self.knots, self.origins, point, strict=False):
             inside = min(bisect_right(knots, x), len(knots) - 1)
             i = 0 if x < knots[0] else len(knots) if x > knots[-1] else inside
             cell = cell * len(origins) + i
+            cells.append(i)
             local.append(x - origins[i])
+        if self.widths:
+            weights = [
+                [_polynomial(polynomial, order, u) for polynomial in rows[i].tolist()]
+                for rows, i, order, u in zip(self.rows, cells, orders, local, strict=True)
+            ]
+            return sum(v * math.prod(w) for v, w in zip(point[len(cells) :], product(*weights), strict=True))
         found: Sequence[Any] = self.numbers[cell * size : (cell + 1) * size]
         for terms, order, u in zip(reversed(self.terms), reversed(orders), reversed(local), strict=True):
             found = [_polynomial(found[i : i + terms], order, u) for i in range(0, len(found), terms)]
         return found[0]
+
+    def basis(self, orders: Orders, number: Any, *point: Any) -> Any:
+        """What the value of this number counts in the derivative of these orders at a point."""
+        return self.value(orders, *point, *(float(i == number) for i in range(len(self.points))))
 
     def kinks(self, axis: int, order: int) -> list[float]:
         """The knots along an axis that are kinks of a derivative of this order."""
@@ -88,7 +127,11 @@ class Table:
             return list(knots) if self.located else []
         n = len(self.terms)
         shape = (*map(len, self.origins), *self.terms)
-        c = np.moveaxis(np.reshape(self.numbers, shape), (axis, n + axis), (0, -1))
+        c = (
+            self.rows[axis]
+            if self.widths
+            else np.moveaxis(np.reshape(self.numbers, shape), (axis, n + axis), (0, -1))
+        )
         jumps = np.zeros(len(knots), bool)
         for k in range(order, min(order + 2, terms)):
             left, right = (
@@ -122,14 +165,27 @@ def _generic(stem: str, orders: Orders, *point: Any) -> Any:
     )
 
 
-def _derivative(table: Table, orders: Orders, axis: int) -> Callable[..., Node]:
+def _zero(g: Arithmetic, *_: Node) -> Node:
+    return g.zero
+
+
+def _derivative(table: Table, orders: Orders, axis: int, basis: bool) -> Callable[..., Node]:
     higher = tuple(k + (i == axis) for i, k in enumerate(orders))
     if higher[axis] == table.terms[axis]:
-        return lambda g, n, *args: g.zero
-    name = table.function(higher)
+        return _zero
+    name = table.function(higher, basis)
 
     def slope(g: Arithmetic, _: Node, *args: Node) -> Node:
         return g.call(name, *args)
+
+    return slope
+
+
+def _by_value(table: Table, orders: Orders, number: int) -> Callable[..., Node]:
+    name = table.function(orders, basis=True)
+
+    def slope(g: Arithmetic, _: Node, *args: Node) -> Node:
+        return g.call(name, g.const(number), *args[: len(table.terms)])
 
     return slope
 
@@ -138,14 +194,18 @@ def intern(table: Table) -> None:
     """Make the table and its derivatives functions of the graph."""
     if table.function((0,) * len(table.terms)) in FUNCTIONS:
         return
-    for orders in product(*map(range, table.terms)):
-        name = table.function(orders)
-        slopes = [_derivative(table, orders, axis) for axis in range(len(table.terms))]
+    for orders, basis in product(product(*map(range, table.terms)), (False, True)[: 1 + bool(table.widths)]):
+        name = table.function(orders, basis)
+        slopes = [_derivative(table, orders, axis, basis) for axis in range(len(table.terms))]
+        of_values = [_by_value(table, orders, i) for i in range(len(table.points))]
+        slopes = [_zero, *slopes] if basis else [*slopes, *of_values]
         # fmt: off
         FUNCTIONS[name] = Function(
-            name, partial(TableCall, TableData(table, orders)), partial(table.value, orders), None,
-            partial(_generic, table.stem, orders), tuple(slopes), c=name, lanes=name,
-            weight=8 + 2 * math.prod(table.terms), table=table, orders=orders,
+            name, partial(TableCall, TableData(table, orders, basis)),
+            partial(table.basis if basis else table.value, orders), None,
+            partial(_generic, table.stem, orders + (1,) * basis), tuple(slopes), c=name, lanes=name,
+            weight=8 + 2 * math.prod(table.terms) * max(math.prod(table.widths), 1), table=table, orders=orders,
+            linear_from=len(orders) + basis if table.widths else Function.linear_from,
         )
         # fmt: on
 
@@ -161,13 +221,13 @@ def _frozen(part: Any) -> Any:
     return tuple(map(_frozen, part)) if isinstance(part, list) else part
 
 
-def tables_in(g: Graph, nodes: Iterable[Node]) -> dict[Table, list[Orders]]:
-    """The tables among the operations of nodes, by name, with the orders of derivatives."""
-    found: dict[Table, list[Orders]] = {}
+def tables_in(g: Graph, nodes: Iterable[Node]) -> dict[Table, list[Function]]:
+    """The tables among the operations of nodes, by name, with the functions of each."""
+    found: dict[Table, list[Function]] = {}
     for op in sorted({g.op[n] for n in nodes}):
         function = FUNCTIONS.get(op)
         if function is not None and function.table is not None:
-            found.setdefault(function.table, []).append(function.orders)
+            found.setdefault(function.table, []).append(function)
     return found
 
 
@@ -180,7 +240,8 @@ def knot_guards(g: Graph, node: Node) -> Iterator[tuple[Node, str]]:
     table = None if function is None else function.table
     if function is None or table is None:
         return
-    for axis, (order, a) in enumerate(zip(function.orders, g.args[node], strict=True)):
+    arguments = g.args[node][: len(table.terms)]
+    for axis, (order, a) in enumerate(zip(function.orders, arguments, strict=True)):
         knots = table.kinks(axis, order)
         if not knots:
             continue
@@ -211,32 +272,41 @@ def knot_guards(g: Graph, node: Node) -> Iterator[tuple[Node, str]]:
 
 
 class TableData(AtomicExpr):  # type: ignore[misc]
-    """A table and orders of derivatives, as SymPy has them in a `TableCall`."""
+    """A table and orders of derivatives, or what values count in them, as SymPy has them in a `TableCall`."""
 
-    __slots__ = ("orders", "table")
+    __slots__ = ("basis", "orders", "table")
 
-    def __new__(cls, table: Table, orders: Orders) -> TableData:
+    def __new__(cls, table: Table, orders: Orders, basis: bool = False) -> TableData:
         made: TableData = super().__new__(cls)
-        made.table, made.orders = table, orders
+        made.table, made.orders, made.basis = table, orders, basis
         return made
 
-    def __getnewargs__(self) -> tuple[Table, Orders]:
-        return self.table, self.orders
+    def __getnewargs__(self) -> tuple[Table, Orders, bool]:
+        return self.table, self.orders, self.basis
 
-    def _hashable_content(self) -> tuple[str, Orders]:
-        return self.table.text, self.orders
+    def _hashable_content(self) -> tuple[str, Orders, bool]:
+        return self.table.text, self.orders, self.basis
+
+    @property
+    def function(self) -> Function:
+        """The function of the graph."""
+        intern(self.table)
+        return FUNCTIONS[self.table.function(self.orders, self.basis)]
 
     def _sympystr(self, printer: Any) -> str:
-        return str(self.table.function(self.orders))
+        return self.function.name
 
 
 class TableCall(sp.Function):  # type: ignore[misc]
-    """A derivative of a table at its arguments."""
+    """A derivative of a table at its arguments, which the values follow that are given at run time.
+
+    What a value counts in it is one too: the number of the value comes before the arguments.
+    """
 
     @classmethod
     def eval(cls, data: Any, *args: Any) -> Any:
         if all(a.is_Float or a.is_Rational for a in args):
-            return sp.Float(data.table.value(data.orders, *map(float, args)))
+            return sp.Float(data.function.value(*map(float, args)))
         return None
 
     def _eval_is_extended_real(self) -> bool:
@@ -246,14 +316,18 @@ class TableCall(sp.Function):  # type: ignore[misc]
         return True
 
     def fdiff(self, argindex: int = 1) -> Any:
-        data, args, axis = self.args[0], self.args[1:], argindex - 2
+        data, args = self.args[0], self.args[1:]
+        axis, n = argindex - 2 - data.basis, len(data.orders)
+        if axis >= n:
+            return TableCall(TableData(data.table, data.orders, True), sp.Integer(axis - n), *args[:n])
         orders = tuple(k + (i == axis) for i, k in enumerate(data.orders))
-        if orders[axis] == data.table.terms[axis]:
+        if axis < 0 or orders[axis] == data.table.terms[axis]:
             return sp.Integer(0)
-        return TableCall(TableData(data.table, orders), *args)
+        return TableCall(TableData(data.table, orders, data.basis), *args)
 
     def _shown(self, printer: Any, derivative: str) -> str:
-        data, args = self.args[0], ", ".join(map(printer.doprint, self.args[1:]))
+        data = self.args[0]
+        args = ", ".join(map(printer.doprint, self.args[1 : 1 + data.basis + len(data.orders)]))
         shown = derivative.format(", ".join(map(str, data.orders))) if any(data.orders) else ""
         return f"{data.table.name}{shown}({args})"
 
@@ -266,5 +340,12 @@ class TableCall(sp.Function):  # type: ignore[misc]
         return text if exp is None else rf"\left({text}\right)^{{{exp}}}"
 
     def _ccode(self, printer: Any) -> str:
-        data = self.args[0]
-        return f"{data.table.function(data.orders)}({', '.join(map(printer.doprint, self.args[1:]))})"
+        return in_c(self.args[0].function, list(map(printer.doprint, self.args[1:])))
+
+
+def in_c(function: Function, arguments: Sequence[str], name: str = "") -> str:
+    """The call of a function in C, where values that are given at run time are an array."""
+    n = len(function.orders)
+    if function.table is not None and function.table.widths and len(arguments) > n + 1:
+        arguments = [*arguments[:n], f"(const cg_real_t[]){{{', '.join(arguments[n:])}}}"]
+    return f"{name or function.c}({', '.join(arguments)})"

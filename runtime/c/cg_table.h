@@ -19,6 +19,11 @@
 #else
 #define CG_TABLE_UNROLLED
 #endif
+#ifdef __GNUC__
+#define CG_TABLE_APART __attribute__((noinline))
+#else
+#define CG_TABLE_APART
+#endif
 
 /* The range of knots is divided into equal parts; part 0 is before them, the last one after them. Where the parts are the
  * cells, `halvings` is 0. Else it says how often the cells of part i, parts[i][0] to parts[i][1], have to be halved. */
@@ -186,6 +191,91 @@ static CG_INLINE cg_real_t cg_table_3(const cg_axis_t *axes, const double *numbe
                          cg_table_plane(&axes[1], &orders[1], place, k * plane, v, w));
     }
     return sum;
+}
+
+/* A table whose values are given at run time is a sum over them, each times a polynomial of each argument. Along an axis
+ * `width` values of the `count`, next to one another, count in a cell, whose numbers are the place of the first of them
+ * and their polynomials. The values of the last axis are next to one another. */
+typedef struct {
+    int count, width;
+    const double *numbers;
+} cg_basis_t;
+
+#if CG_LANES > 1
+#define CG_TABLE_OF(x, lane) ((x)[lane])
+#else
+#define CG_TABLE_OF(x, lane) (x)
+#endif
+
+/* The sum of the values: `weights` has room for what those that count along each axis count. */
+static CG_INLINE cg_real_t cg_table_sum(int n, const cg_axis_t *axes, const cg_basis_t *bases, const int *orders,
+                                        const cg_real_t *x, cg_real_t *weights, const cg_real_t *values)
+{
+    int first[CG_LANES] = {0};
+    cg_real_t *weight = weights, sum = cg_splat(0.0);
+
+    for (int axis = 0; axis < n; axis++) {
+        const int terms = axes[axis].terms;
+        const double *place[CG_LANES];
+
+        cg_table_begin(place, bases[axis].numbers);
+        const cg_real_t u = cg_table_enter(&axes[axis], 1 + bases[axis].width * terms, place, x[axis]);
+        for (int j = 0; j < bases[axis].width; j++) {
+            *weight++ = cg_table_line(&axes[axis], orders[axis], (const double *const *)place, 1 + j * terms, u);
+        }
+        for (int lane = 0; lane < CG_LANES; lane++) {
+            first[lane] = first[lane] * bases[axis].count + (int)place[lane][0];
+        }
+    }
+    const cg_basis_t *const last = &bases[n - 1];
+    const int planes = n > 2 ? bases[n - 3].width : 1, lines = n > 1 ? bases[n - 2].width : 1;
+
+    weight -= last->width;
+    for (int i = 0; i < planes * lines; i++) {
+        const int plane = i / lines, line = i % lines;
+        const int start = n > 1 ? (plane * bases[n - 2].count + line) * last->count : 0;
+        cg_real_t part = cg_splat(0.0);
+
+        for (int j = 0; j < last->width; j++) {
+            cg_real_t value = cg_splat(0.0);
+            for (int lane = 0; lane < CG_LANES; lane++) {
+                CG_TABLE_OF(value, lane) = CG_TABLE_OF(values[first[lane] + start + j], lane);
+            }
+            part = cg_fma(weight[j], value, part);
+        }
+        part = n > 1 ? part * weight[line - lines] : part;
+        sum = n > 2 ? cg_fma(part, weights[plane], sum) : sum + part;
+    }
+    return sum;
+}
+
+/* What the value of a number counts. */
+static CG_INLINE cg_real_t cg_table_basis(int n, const cg_axis_t *axes, const cg_basis_t *bases, const int *orders,
+                                          cg_real_t number, const cg_real_t *x)
+{
+    cg_real_t product = cg_splat(1.0);
+    int rest[CG_LANES];
+
+    for (int lane = 0; lane < CG_LANES; lane++) {
+        rest[lane] = (int)CG_TABLE_OF(number, lane);
+    }
+    for (int axis = n - 1; axis >= 0; axis--) {
+        const int terms = axes[axis].terms, count = bases[axis].count, width = bases[axis].width;
+        const double *place[CG_LANES];
+        cg_real_t counts = cg_splat(0.0);
+
+        cg_table_begin(place, bases[axis].numbers);
+        const cg_real_t u = cg_table_enter(&axes[axis], 1 + width * terms, place, x[axis]);
+        for (int lane = 0; lane < CG_LANES; lane++) {
+            const int j = rest[lane] % count - (int)place[lane][0], inside = 0 <= j && j < width;
+
+            rest[lane] /= count;
+            place[lane] += 1 + (inside ? j * terms : 0);
+            CG_TABLE_OF(counts, lane) = inside ? 1.0 : 0.0;
+        }
+        product = product * counts * cg_table_line(&axes[axis], orders[axis], (const double *const *)place, 0, u);
+    }
+    return product;
 }
 
 #endif /* CG_TABLE_H */

@@ -65,6 +65,7 @@ class ModelCore(KernelCore):
         seed: int | None = None,
         sensitivities: Any = None,
         sensitivity_control: bool = True,
+        interpolants: Any = None,
         **options: Unpack[RunKeywords],
     ) -> Solution: ...
     def _carry(

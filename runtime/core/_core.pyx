@@ -29,6 +29,7 @@ from ..problem.continued import past_of
 from ..problem.random_inputs import drawn
 from ..interface.description import KINDS, KernelEntry, Method, TAKES
 from chaplygin.errors import ArgumentError, KernelError, LoadError
+from ..interface.table_values import with_values
 from ..interface.statuses import busy, kernel_failed, message_of
 from ..problem.inputs import Inputs
 from ..problem.sample_rows import SampleRows

@@ -118,7 +118,8 @@ cdef class ModelCore(StartCore):
         self.spare, self.spare_method = run, method
 
     def integrate(self, t_span, initial=None, parameters=None, inputs=None, *, t_eval=None, dense_output=False,
-                  events=None, seed=None, sensitivities=None, sensitivity_control=True, **keywords):
+                  events=None, seed=None, sensitivities=None, sensitivity_control=True, interpolants=None,
+                  **keywords):
         """Integrate over ``t_span = (t0, t1)``; t1 can be before t0, except in models with contacts. See docs/runs.md."""
         cdef double t0, t1
         cdef const double *x0 = NULL
@@ -130,6 +131,7 @@ cdef class ModelCore(StartCore):
         cdef _Detector detector
         cdef given_t given = BY_DEFAULT
         cdef tuple past = ()
+        parameters = with_values(self, parameters, interpolants)
         if seed is not None or sensitivities is not None:
             inputs = drawn(inputs, self.inputs, t_span, seed)
         if sensitivities is not None:

@@ -14,7 +14,7 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.messages import listed
-from .choice import Pick
+from .choice import Choice, Pick
 from .distributions import HIGHEST, LOWEST, NORMAL, Compiled, InSciPy, Law, is_distribution, law
 from .functions import DrawRule, is_function
 
@@ -78,6 +78,11 @@ class JointDraw:
             )
         arguments.check_finite(what, samples, self.names)
         return JointSamples(samples) if self.rows == "random" else Rows(samples, self.rows == "shuffled")
+
+
+def drawn_together(names: Any, source: Any) -> JointDraw:
+    """Quantities of which a trajectory draws a row (see `choice`), or that are drawn by `jointly`."""
+    return jointly(names, source.rows if isinstance(source, Choice) else source)
 
 
 def jointly(names: Any, source: Any, correlation: Any = None, rows: str = "random") -> JointDraw:

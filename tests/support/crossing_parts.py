@@ -1,8 +1,8 @@
 """A system put together from independent parts, a coordinate or two each, whose motions are known in closed form.
 
 A mass on a spring, masses driven by inputs, a bouncing ball (an event), a sliding block (a contact), a mass on a circle
-(a closed loop), a skate (a nonholonomic constraint), a free mass (a cyclic coordinate), a mass on a spring whose
-potential is a table.
+(a closed loop), a skate (a nonholonomic constraint), a free mass (a cyclic coordinate), masses on springs whose
+potentials are tables, with values compiled in and given at run time.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ _KNOTS = [-0.75, -0.125, 0.0, 0.25, 0.5, 1.0]
 BENT = cg.Interpolant("bent", PPoly([[1 for k in _KNOTS[1:]], *([f(k) for k in _KNOTS[:-1]] for f in (
     lambda k: 3 * k + 2, lambda k: 3 * k**2 + 4 * k, lambda k: k**3 + 2 * k**2))], _KNOTS), outside="hold")  # fmt: skip
 """2 l^2 + l^3 around each knot; its edges are kinks."""
+GIVEN = cg.Interpolant("given", {"m": _KNOTS}, kind="linear")
+"""2 + m, by values at run time; its knots are kinks."""
+NUMBERS |= {str(s): 2 + k for s, k in zip(GIVEN.values, _KNOTS, strict=True)}
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,7 @@ PARTS = {
     "skate": Part({"phi": 0.0, "x": 0.0, "y": 0.0, "omega": SPIN, "v": 0.0, "w": 0.0}, _skate),
     "free": Part({"c": 0.0, "c_dot": SPEED}, lambda t: {"c": t}),
     "tabled": Part({"l": 0.0, "l_dot": 1.0}, lambda t: {"l": math.sin(2 * t) / 2}),
+    "given": Part({"m": 0.0, "m_dot": 1.0}, lambda t: {"m": math.sin(2 * t) / 2}),
 }
 """By name, in the order in which they are declared."""
 
@@ -134,6 +138,9 @@ def declared(parts: frozenset[str], style: str = "masses") -> cg.System:
     if "tabled" in parts:
         stretch = mass("l")
         terms["potential"] += BENT(stretch) - stretch**3
+    if "given" in parts:
+        stretch = mass("m")
+        terms["potential"] += stretch**2 * (GIVEN(stretch) - stretch)
     if "ball" in parts:
         b = mass("b", 1.0)
         terms["potential"] += g * b

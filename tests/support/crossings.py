@@ -202,6 +202,7 @@ FEATURES = {
         Feature("contacts", None, _part("block")),
         Feature("closed loops", None, _part("circle")),
         Feature("tables", None, _part("tabled")),
+        Feature("tables: given values", None, _part("given")),
         Feature("project=None", "project", _run(project=None)),
         Feature('project="all"', "project", _run(project="all")),
         Feature("input: number", "input", _input(None)),

@@ -8,11 +8,13 @@ import numpy as np
 
 from chaplygin.errors import ArgumentError, warn_caller
 from chaplygin.runtime.draws.arguments import split
+from chaplygin.runtime.draws.joint import drawn_together
 from chaplygin.runtime.ensembles.ensemble import Ensemble
 from chaplygin.runtime.ensembles.executors import Executor, Threads
 from chaplygin.runtime.ensembles.job import EnsembleJob, number_of_trajectories
 from chaplygin.runtime.ensembles.progress import Progress
 from chaplygin.runtime.interface import arguments
+from chaplygin.runtime.interface.table_values import with_values
 from chaplygin.runtime.model.derivatives import require_compiled
 from chaplygin.runtime.problem import pivots
 from chaplygin.runtime.problem.options import of_call, shown
@@ -48,6 +50,7 @@ def ensemble(
     reject: bool = False,
     sensitivities: Any = None,
     sensitivity_control: bool = True,
+    interpolants: Any = None,
     **options: Unpack[RunKeywords],
 ) -> Ensemble:
     """Integrate n trajectories of `model` over `t_span`, each with its own step control.
@@ -69,6 +72,8 @@ def ensemble(
     `sampling`: "random", "sobol", "halton", "latin" or "antithetic".
     `reject`: True draws again what breaks a declared assumption, which is otherwise an error.
     `sensitivities`, `sensitivity_control`: as in `integrate`; see `EnsembleSensitivity`.
+    `interpolants`: the values of tables that are declared without, by name: one row for all trajectories, a row for
+    each, ``cg.choice(rows)``, or whatever ``cg.jointly(names, ...)`` draws several numbers from.
 
     Returns an `Ensemble`. It depends on neither `threads` nor `chunk`, nor, for a model compiled with
     ``reproducible=True``, on `lanes`: each trajectory has the bits of its single run. One that fails has its status and
@@ -91,6 +96,7 @@ def ensemble(
                 f"{name}= belongs to cg.study(...), which keeps statistics in place of every state"
             )
     how = of_call(ensemble, options)
+    parameters = with_values(model, parameters, interpolants, True, drawn_together)
     given = {"initial": initial, "parameters": parameters, "inputs": inputs}
     given, plan = split(model, given, seed, sampling, reject, t_span)
     count = number_of_trajectories(n, given)

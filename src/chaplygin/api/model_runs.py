@@ -9,6 +9,7 @@ import chaplygin
 from chaplygin._lazy import later
 from chaplygin.runtime import ensembles, model, sensitivities as tangents, steppers
 from chaplygin.runtime.interface import arguments
+from chaplygin.runtime.interface.table_values import with_values
 from chaplygin.runtime.problem.consistency import Accuracy
 from chaplygin.runtime.problem.continued import all_continued, past_of
 from chaplygin.runtime.problem.options import of_call, shown
@@ -92,6 +93,7 @@ class ModelRuns(InitialStates):
         seed: int | None = None,
         sensitivities: Any = None,
         sensitivity_control: bool = True,
+        interpolants: Any = None,
         **options: Unpack[RunKeywords],
     ) -> Stepper:
         """A stepper, for a caller that owns the clock; see `Stepper`. Arguments are as for `integrate`.
@@ -103,6 +105,7 @@ class ModelRuns(InitialStates):
         With `sensitivities` it is a `SensitivityStepper`: ``run.sensitivity["x", "m"]`` is dx/dm at ``run.t``.
         """
         how = of_call(ModelRuns.stepper, options).checked(self)
+        parameters = with_values(self, parameters, interpolants)
         begin = arguments.number("t0", t0)
         inputs = drawn(inputs, self.inputs, (begin, begin), seed, episode=0)
         control = arguments.sensitivity_control(sensitivity_control, sensitivities)
@@ -128,17 +131,20 @@ class ModelRuns(InitialStates):
         seed: int | None = None,
         sensitivities: Any = None,
         sensitivity_control: bool = True,
+        interpolants: Any = None,
         **options: Unpack[RunKeywords],
     ) -> Batch:
         """n runs that persist and are advanced together; see `Batch`.
 
         The entries of `initial`, `parameters` and `inputs` are numbers or arrays (n,); `n` can be left out if an array
-        determines it. Inputs can be samples, too, with values (times,) for all or a row for each run, and noise: run i
+        determines it. Those of `interpolants`, the values of tables, are one row for all or a row for each run.
+        Inputs can be samples, too, with values (times,) for all or a row for each run, and noise: run i
         has the path of trajectory i by `seed`, and another one after each reset. `threads` and `lanes` are as for
         `ensemble`, the other keywords as for `integrate`. `max_steps` applies to each advance.
         With `sensitivities` ``batch.sensitivity["x", "m"]`` is dx/dm of every run.
         """
         how = of_call(ModelRuns.batch, options).checked(self)
+        parameters = with_values(self, parameters, interpolants, many=True)
         begin = arguments.number("t0", t0)
         control = arguments.sensitivity_control(sensitivity_control, sensitivities)
         given = all_continued(self, {"initial": initial, "parameters": parameters, "inputs": inputs})

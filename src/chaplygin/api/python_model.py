@@ -35,6 +35,7 @@ from chaplygin.runtime.interface.statuses import (
     UNSUPPORTED,
     kernel_failed,
 )
+from chaplygin.runtime.interface.table_values import with_values
 from chaplygin.runtime.model.derivatives import require_compiled
 from chaplygin.runtime.problem import pivots
 from chaplygin.runtime.problem.consistency import Accuracy
@@ -178,6 +179,7 @@ class PythonModel(ModelRuns):
         dense_output: bool = False,
         events: Any = None,
         sensitivities: Any = None,
+        interpolants: Any = None,
         **options: Unpack[RunKeywords],
     ) -> Solution:
         """Integrate over t_span; arguments and result are as for `Model.integrate`.
@@ -197,6 +199,7 @@ class PythonModel(ModelRuns):
         dense = arguments.boolean("dense_output", dense_output)
         t0, t1 = arguments.span(t_span)
         moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
+        parameters = with_values(self, parameters, interpolants)
         x0, p, controls = self._prepare(t0, initial, parameters, inputs, Accuracy.of(self, how))
         problem = Problem((t0, t1), x0, moments, how, None)
         solution = self._run(problem, p, controls.ready(how.method, t0, t1), dense)

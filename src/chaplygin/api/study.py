@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from chaplygin.errors import ArgumentError
 from chaplygin.runtime.draws.arguments import split
+from chaplygin.runtime.draws.joint import drawn_together
 from chaplygin.runtime.ensembles.job import number_of_trajectories
 from chaplygin.runtime.interface import arguments
+from chaplygin.runtime.interface.table_values import with_values
 from chaplygin.runtime.model.derivatives import require_compiled
 from chaplygin.runtime.problem.options import of_call, shown
 from chaplygin.runtime.studies.collector import Collector
@@ -55,6 +57,7 @@ def study(
     lanes: int | None = None,
     on_failure: str = "exclude",
     progress: bool | None = None,
+    interpolants: Any = None,
     **options: Unpack[RunKeywords],
 ) -> Study:
     """Integrate n trajectories of `model` over `t_span`, and keep of them what `collect` names.
@@ -72,8 +75,8 @@ def study(
     `concurrent.futures`; None runs in threads of this process.
     `on_failure`: "exclude" leaves failed trajectories out of the statistics, "nan" makes all statistics NaN if there
     are any, "raise" stops with an error.
-    `model`, `t_span`, `initial`, `parameters`, `inputs`, `n`, `seed`, `sampling`, `reject`, `threads`, `lanes` and
-    `progress` are as in `ensemble`.
+    `model`, `t_span`, `initial`, `parameters`, `inputs`, `n`, `seed`, `sampling`, `reject`, `threads`, `lanes`,
+    `progress` and `interpolants` are as in `ensemble`.
 
     Returns a `Study`, with the same bits whatever `threads`, `lanes` and `workers`. Its memory does not grow with n,
     except by what entries keep of each trajectory. docs/studies.md says more.
@@ -96,6 +99,7 @@ def study(
             raise ArgumentError(f"{name}= belongs to cg.ensemble(...): {OF_ENSEMBLES[name]}")
     how = of_call(study, options)
     arguments.choice("on_failure", on_failure, ON_FAILURE)
+    parameters = with_values(model, parameters, interpolants, True, drawn_together)
     given = {"initial": initial, "parameters": parameters, "inputs": inputs}
     given, plan = split(model, given, seed, sampling, reject, t_span)
     count = number_of_trajectories(n, given)

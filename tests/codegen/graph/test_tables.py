@@ -47,7 +47,7 @@ def beside(knots: Any, count: int = 400) -> Any:
     return np.concatenate([inner, knots, np.nextafter(knots, np.inf), np.nextafter(knots, -np.inf)])
 
 
-def tried(expressions: list[Any], *columns: Any) -> Any:
+def tried(expressions: list[Any], *columns: Any, p: Any = None) -> Any:
     """The expressions in x, y, z, compiled, at the points of the columns: in lanes, which are to have the same bits."""
     variables = cg.coordinates("x y z")[: len(columns)]
     results = cg.coordinates(" ".join(f"r_{i}" for i in range(len(expressions))) + " r_end")[:-1]
@@ -57,8 +57,8 @@ def tried(expressions: list[Any], *columns: Any) -> Any:
     for name, column in zip("xyz", columns, strict=False):
         states[model.states.index(name)] = column
     places = [model.states.index(f"r_{i}") for i in range(len(expressions))]
-    found = model.rhs(0.0, states, [])[places]
-    alone = np.array([model.rhs(0.0, y, [])[places] for y in states.T[::7]]).T
+    found = model.rhs(0.0, states, p or [])[places]
+    alone = np.array([model.rhs(0.0, y, p or [])[places] for y in states.T[::7]]).T
     assert np.array_equal(found[:, ::7], alone, equal_nan=True)
     return found
 
@@ -328,7 +328,6 @@ KNOTS = [0, 1, 2]
     ((KNOTS, ["a", "b", "c"]), {}, "the values are not numbers"),
     ((KNOTS, np.ma.masked_less([1.0, 2.0, 3.0], 2)), {}, "the values are complex, dates or masked"),
     ((np.array(["2026-01-01", "2026-01-02", "2026-01-03"], "M8[D]"), [1, 2, 3]), {}, "knots of a are complex, dates"),
-    ((KNOTS, None), {}, "has no values"),
     ((KNOTS, [1, 2, 3]), {"kind": "quintic"}, "kind = 'quintic'; give 'linear', 'cubic' or 'pchip'"),
     ((KNOTS, [1, 2, 3]), {"outside": "nan"}, "outside = 'nan'; give 'hold', 'linear', 'error' or 'polynomial'"),
     ((KNOTS, [1, 2, 3]), {"knots": "all"}, "knots = 'all'; give True, False or 'auto'"),

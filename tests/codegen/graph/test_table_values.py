@@ -1,0 +1,254 @@
+"""Tables whose values are given at run time: values, derivatives and runs against SciPy; what is refused."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from scipy import stats
+from scipy.integrate import quad, solve_ivp
+from scipy.interpolate import CubicSpline, make_interp_spline
+from test_tables import CROWDED, EQUAL, NEARLY, UNEQUAL, _of_values, _outside, beside, close, tensor, tried
+
+import chaplygin as cg
+
+DRAWN = np.random.default_rng(580)
+KINDS = [("linear", "not-a-knot"), ("cubic", "not-a-knot"), ("cubic", "natural"), ("cubic", "clamped")]
+LONG = np.linspace(-1.0, 2.5, 90)
+"""Knots so many that those far away count nothing."""
+
+
+@pytest.mark.parametrize("knots", [EQUAL, NEARLY, UNEQUAL, CROWDED, LONG], ids=len)
+def test_one_argument(knots: Any) -> None:
+    """Values and derivatives by the argument, in every cell and outside, alone and in lanes."""
+    x, points = cg.coordinates("x"), beside(knots)
+    expressions, wanted, counts, numbers = [], [], [], {}
+    for i, ((kind, ends), outside) in enumerate(itertools.product(KINDS, ("hold", "linear", "polynomial"))):
+        values = np.cos(3 * knots) + DRAWN.normal(size=len(knots)) / 10
+        table = cg.Interpolant(f"f{i}", {"x": knots}, kind=kind, ends=ends, outside=outside)
+        numbers |= zip(map(str, table.values), values, strict=True)
+        for order in range(2 if kind == "linear" else 3):
+            expressions.append(sp.diff(table(x), x, order) if order else table(x))
+            wanted.append(_outside(_of_values(kind, ends)(knots, values), knots, outside, points, order))
+            counts.append(len(points) - len(knots) * (order > 0))
+    for found, reference, count in zip(tried(expressions, points, p=numbers), wanted, counts, strict=True):
+        close(found[:count], reference[:count])
+
+
+@pytest.mark.parametrize(("kind", "shape"), [("linear", (9, 7)), ("cubic", (9, 7)), ("linear", (5, 4, 6)),
+                                             ("cubic", (5, 4, 6))])  # fmt: skip
+def test_several_arguments(kind: str, shape: tuple[int, ...]) -> None:
+    knots = [np.sort(DRAWN.uniform(0, 3, n)) if i else np.linspace(0, 2, n) for i, n in enumerate(shape)]
+    values = DRAWN.normal(size=shape)
+    reference = tensor(knots, values, 1 if kind == "linear" else 3)
+    table = cg.Interpolant("f", dict(zip("abc", knots, strict=False)), kind=kind)
+    variables = cg.coordinates("x y z")[: len(shape)]
+    points = [DRAWN.uniform(row[0], row[-1], 300) for row in knots]
+    orders = list(itertools.product(range(2), repeat=len(shape)))
+    expressions = [
+        table(*variables).diff(*zip(variables, o, strict=True)) if any(o) else table(*variables)
+        for o in orders
+    ]
+    found = tried(expressions, *points, p=dict(zip(map(str, table.values), values.ravel(), strict=True)))
+    for row, order in zip(found, orders, strict=True):
+        close(row, reference(np.stack(points, axis=-1), nu=order))
+
+
+def falling(kind: str, **options: Any) -> tuple[Any, cg.Interpolant]:
+    """A unit mass whose acceleration is a table of the place, with values at run time."""
+    x = cg.coordinates("x")
+    wind = cg.Interpolant("wind", {"x": UNEQUAL}, kind=kind)
+    system = cg.System(
+        f"blown_{kind}", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, forces={cg.rate(x): wind(x)}
+    )
+    return system.compile(**options), wind
+
+
+START = {"x": 0.3, "x_dot": 0.2}
+FINE = {"rtol": 1e-11, "atol": 1e-11}
+ROWS = DRAWN.normal(size=(5, len(UNEQUAL)))
+
+
+def of_scipy(kind: str, values: Any) -> float:
+    """The place at t = 2."""
+    spline = _of_values(kind, "not-a-knot")(UNEQUAL, values)
+
+    def field(_: float, y: Any) -> Any:
+        return [y[1], spline(np.clip(y[0], UNEQUAL[0], UNEQUAL[-1]))]
+
+    return float(solve_ivp(field, (0, 2), [0.3, 0.2], rtol=1e-11, atol=1e-12, max_step=0.01).y[0, -1])
+
+
+@pytest.mark.parametrize("kind", ["linear", "cubic"])
+def test_every_kind_of_run_takes_values(kind: str) -> None:
+    """Single runs, steppers, batches, ensembles and studies, with one row for all or a row for each: the same bits."""
+    model, _ = falling(kind)
+    wanted = [of_scipy(kind, row) for row in ROWS]
+    alone = [model.integrate((0, 2), START, interpolants={"wind": row}, **FINE) for row in ROWS]
+    ends = np.array([sol["x"][-1] for sol in alone])
+    assert np.abs(ends - wanted).max() < 1e-7
+    for threads, lanes in ((1, 1), (1, 4), (2, 2)):
+        options = {"interpolants": {"wind": ROWS}, "threads": threads, "lanes": lanes, **FINE}
+        assert np.array_equal(cg.ensemble(model, (0, 2), START, **options)["x"], ends)
+        found = cg.study(model, (0, 2), START, collect={"end": cg.final("x")}, **options).results["end"]
+        assert np.array_equal(np.ravel(found["x"]), ends)
+    same = cg.ensemble(model, (0, 2), START, interpolants={"wind": ROWS[1]}, n=3, **FINE)
+    assert (same["x"] == ends[1]).all()
+    stepper = model.stepper(START, interpolants={"wind": ROWS[2]}, **FINE)
+    stepper.advance(2)
+    assert stepper.y[0] == pytest.approx(wanted[2], abs=1e-7)
+    batch = model.batch(START, interpolants={"wind": ROWS}, **FINE)
+    batch.advance(2)
+    assert np.abs(batch["x"] - wanted).max() < 1e-7
+    python, _ = falling(kind, backend="python")
+    sol = python.integrate((0, 2), START, interpolants={"wind": ROWS[0]}, **FINE)
+    assert sol["x"][-1] == pytest.approx(wanted[0], abs=1e-7)
+
+
+def test_rows_are_drawn_and_distributions_draw_all_values() -> None:
+    model, _ = falling("linear")
+    ends = [
+        model.integrate((0, 2), START, interpolants={"wind": row}, method="dop853")["x"][-1] for row in ROWS
+    ]
+    options: dict[str, Any] = {"n": 40, "seed": 3, "method": "dop853"}
+    ens = cg.ensemble(model, (0, 2), START, interpolants={"wind": cg.choice(ROWS)}, **options)
+    assert set(ens["x"]) == set(ends)
+    law = stats.multivariate_normal(ROWS[0], np.eye(len(UNEQUAL)) * 1e-4)
+    ens = cg.ensemble(model, (0, 2), START, interpolants={"wind": law}, **options)
+    drawn = np.array([ens.draws[f"wind_at_{i}"] for i in range(len(UNEQUAL))])
+    assert np.abs(drawn - ROWS[0][:, None]).max() < 0.05
+    assert (
+        ens["x"][7]
+        == model.integrate((0, 2), START, interpolants={"wind": drawn[:, 7]}, method="dop853")["x"][-1]
+    )
+
+
+@pytest.mark.parametrize("kind", ["linear", "cubic"])
+def test_derivatives_by_values_along_a_run(kind: str) -> None:
+    """x'' = f(t) from rest: dx/df_i is the integral of (T - s) times the i-th function of the basis."""
+    t, x = cg.time, cg.coordinates("x")
+    knots = np.array([0.0, 0.2, 0.5, 0.6, 1.0, 1.4])
+    push = cg.Interpolant("push", {"t": knots}, kind=kind, knots=True)
+    model = cg.System(
+        "pushed", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, forces={cg.rate(x): push(t)}
+    ).compile()
+    basis = make_interp_spline(knots, np.eye(6), k=1) if kind == "linear" else CubicSpline(knots, np.eye(6))
+    wanted = [
+        quad(lambda s, i=i: (1.2 - s) * basis(s)[i], 0, 1.2, points=knots[:-1], epsabs=1e-13)[0]
+        for i in range(6)
+    ]
+    values = DRAWN.normal(size=6)
+    at_rest = {"x": 0, "x_dot": 0}
+    sol = model.integrate((0, 1.2), at_rest, interpolants={"push": values}, sensitivities=list(push.values))
+    found = [sol.sensitivity["x", name][-1] for name in push.values]
+    assert np.abs(np.subtract(found, wanted)).max() < 1e-9
+    given = dict(zip(push.values, values, strict=True))
+    gradient = model.gradient(cg.final("x"), (0, 1.2), at_rest, given, by=list(push.values), kinks=True)
+    found = [gradient[str(name)] for name in push.values]
+    assert np.abs(np.subtract(found, wanted)).max() < 1e-9
+
+
+def test_second_derivatives_at_values() -> None:
+    """The derivative by a value is the basis function at the argument, whose derivatives are exact too."""
+    x, points = cg.coordinates("x"), beside(UNEQUAL)
+    table = cg.Interpolant("f", {"x": UNEQUAL})
+    by = [sp.diff(table(x), table.values[4]), sp.diff(table(x), x, table.values[4])]
+    basis = CubicSpline(UNEQUAL, np.eye(len(UNEQUAL))[4])
+    for order, found in enumerate(tried(by, points)):
+        count = len(points) - len(UNEQUAL) * order
+        close(found[:count], _outside(basis, UNEQUAL, "hold", points, order)[:count])
+
+
+@pytest.mark.parametrize("kind", ["linear", "cubic"])
+def test_derivatives_by_values_of_a_table_of_the_state(kind: str) -> None:
+    """d'' = f'(x) d + f_i(x) along the motion, by SciPy."""
+    model, wind = falling(kind)
+    basis, spline = (_of_values(kind, "not-a-knot")(UNEQUAL, v) for v in (np.eye(12), ROWS[0]))
+    by = (4, 5, 7)
+
+    def field(_: float, y: Any) -> Any:
+        x = np.clip(y[0], UNEQUAL[0], UNEQUAL[-1])
+        inside = float(UNEQUAL[0] <= y[0] <= UNEQUAL[-1])
+        forced = [inside * spline(x, 1) * y[2 * k + 2] + basis(x)[i] for k, i in enumerate(by)]
+        return [y[1], spline(x), *(n for k, d in enumerate(forced) for n in (y[2 * k + 3], d))]
+
+    wanted = solve_ivp(field, (0, 2), [0.3, 0.2, *[0.0] * 6], rtol=1e-11, atol=1e-12, max_step=0.003).y[
+        2::2, -1
+    ]
+    names = [wind.values[i] for i in by]
+    sol = model.integrate((0, 2), START, interpolants={"wind": ROWS[0]}, sensitivities=names, **FINE)
+    assert np.abs(np.subtract([sol.sensitivity["x", name][-1] for name in names], wanted)).max() < 1e-7
+    given = dict(zip(wind.values, ROWS[0], strict=True))
+    found = model.gradient(cg.final("x"), (0, 2), START, given, by=names, kinks=True, **FINE)
+    assert np.abs(np.subtract([found[str(name)] for name in names], wanted)).max() < 1e-7
+
+
+def test_values_are_fitted() -> None:
+    """x'' = f(t): the values of f that have made a motion are found again, from its closed form."""
+    x, knots = cg.coordinates("x"), np.array([0.0, 0.5, 1.0])
+    push = cg.Interpolant("push", {"t": knots}, kind="linear")
+    model = cg.System(
+        "pushed", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, forces={cg.rate(x): push(cg.time)}
+    ).compile()
+    times = np.linspace(0.05, 1, 20)
+    late = np.maximum(times - 0.5, 0)
+    data = times**2 / 2 + 2 * times**3 / 6 - 5 * late**3 / 6  # f = 1, 2, 0.5
+    given = dict.fromkeys(push.values, 0.0)
+    fit = cg.fit(
+        model,
+        {"x": (times, data)},
+        free=list(push.values),
+        initial={"x": 0, "x_dot": 0},
+        parameters=given,
+        t0=0.0,
+    )
+    assert fit.values == pytest.approx([1, 2, 0.5], abs=1e-7)
+
+
+def test_outside_with_an_error_and_kinks() -> None:
+    x = cg.coordinates("x")
+    wind = cg.Interpolant("wind", {"h": [0, 1, 2]}, kind="linear", outside="error")
+    model = cg.System(
+        "left", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, forces={cg.rate(x): wind(x)}
+    ).compile()
+    sol = model.integrate((0, 9), {"x": 0.5, "x_dot": 1}, interpolants={"wind": [0, 0, 0]})
+    assert sol.status == -2
+    assert "h leaves the table wind, 0.0 to 2.0" in sol.message
+    assert sol.t[-1] == pytest.approx(1.5, abs=1e-3)
+
+
+def test_what_is_wrong_is_named() -> None:
+    model, wind = falling("linear")
+    assert [str(s) for s in wind.values[:2]] == ["wind_at_0", "wind_at_1"]
+    wrong: list[tuple[Any, str]] = [
+        ({"wind": ROWS}, "interpolants: wind has shape (5, 12); its grid has (12,)"),
+        ({"wind": [1, 2]}, "interpolants: wind has shape (2,); its grid has (12,)"),
+        ({"wind": [*ROWS[0][:-1], np.nan]}, "interpolants: wind is not finite at [11]"),
+        ({"wnd": ROWS[0]}, "interpolants: blown_linear has no table 'wnd' with values at run time; it has wind"),
+        ([1, 2], "interpolants = [1, 2]: give a dict by name"),
+        ({"wind": "high"}, "interpolants: wind = 'high' is not an array of real numbers"),
+    ]  # fmt: skip
+    for given, message in wrong:
+        with pytest.raises(cg.ArgumentError, match=re.escape(message)):
+            model.integrate((0, 1), START, interpolants=given)
+    with pytest.raises(
+        cg.ArgumentError, match=r"interpolants: wind has shape \(5, 2\); its grid has \(12,\), or one"
+    ):
+        cg.ensemble(model, (0, 1), START, interpolants={"wind": ROWS[:, :2]})
+    with pytest.raises(cg.ArgumentError, match="wind_at_3 is given in parameters and in interpolants"):
+        model.integrate((0, 1), START, {"wind_at_3": 1}, interpolants={"wind": ROWS[0]})
+    with pytest.raises(cg.ArgumentError, match=r'missing wind_at_0, .*; interpolants={"wind": values} gives'):
+        model.integrate((0, 1), START)
+    with pytest.raises(
+        cg.errors.DeclarationError, match="Interpolant 'f': kind='pchip' is not linear in its"
+    ):
+        cg.Interpolant("f", {"a": [0, 1, 2]}, kind="pchip")
+    plain = cg.example("harmonic_oscillator")
+    with pytest.raises(
+        cg.ArgumentError, match=r"has no table 'f' with values at run time, which cg.Interpolant\("
+    ):
+        plain.system.compile().integrate((0, 1), plain.initial, plain.parameters, interpolants={"f": [1]})
