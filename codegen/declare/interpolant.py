@@ -14,8 +14,8 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from chaplygin._lazy import later
+from chaplygin.runtime.interface.labels import value_name
 from chaplygin.runtime.interface.messages import short
-from chaplygin.runtime.interface.table_values import value_name
 
 from ..graph.tables import Orders, Table, TableCall, TableData
 from ..symbols.symbols import DeclarationError, Parameter, check_name, parameters

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from chaplygin.errors import ArgumentError
 
-from . import arguments, table_values
-from .labels import by_name as by_name, name_of as name_of, named as named, refuse_names
+from . import arguments
+from .labels import by_name as by_name, name_of as name_of, named as named, refuse_names, tables_of
 from .messages import ROOM, listed, short as short
 from .scalars import (
     boolean as boolean,
@@ -324,7 +324,7 @@ def check_names(kind: str, given: Iterable[str], names: Sequence[str]) -> None:
     if unknown:
         raise unknown_entry(kind, unknown, names)
     if missing:
-        of_tables = ", ".join(f'"{table}": values' for table in table_values.tables_of(missing))
+        of_tables = ", ".join(f'"{table}": values' for table in tables_of(missing))
         hint = f"; interpolants={{{of_tables}}} gives values of tables" if of_tables else ""
         raise ArgumentError(f"{kind}: missing {', '.join(missing)}{hint}")
 

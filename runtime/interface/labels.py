@@ -5,7 +5,8 @@ What has names is read by them and never by position, which an index, a column o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from .messages import ROOM, listed, short
 _PLAIN = frozenset((np.ndarray, list, tuple, float, int, np.float64, type(None)))
 _STRING = frozenset((str,))
 _SHOWN = 3
+_VALUE = re.compile(r"(.+)_at_(\d+(?:_\d+){0,2})")
+"""The value of a table at a point of its grid, among parameters."""
 
 
 def by_name(kind: str, value: Any) -> dict[str, Any]:
@@ -57,6 +60,20 @@ def name_of(key: Any) -> str | None:
     """A string as it is, the name of a symbol; None for anything else, also for paths and models, which have names."""
     name = key if isinstance(key, str) or not hasattr(key, "free_symbols") else getattr(key, "name", None)
     return name if isinstance(name, str) else None
+
+
+def value_name(table: str, point: Sequence[int]) -> str:
+    """The name of the value at a point of the grid, by the numbers of its knots."""
+    return f"{table}_at_{'_'.join(map(str, point))}"
+
+
+def tables_of(names: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """The tables whose values are among the names of parameters, with the shapes of their grids."""
+    found: dict[str, tuple[int, ...]] = {}
+    for match in filter(None, map(_VALUE.fullmatch, names)):
+        sizes = tuple(int(i) + 1 for i in match[2].split("_"))
+        found[match[1]] = tuple(map(max, sizes, found.get(match[1], sizes)))
+    return found
 
 
 def not_a_name(kind: str, key: Any) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,23 +10,8 @@ import numpy as np
 from chaplygin.errors import ArgumentError
 
 from . import arguments
+from .labels import tables_of, value_name
 from .messages import short
-
-_VALUE = re.compile(r"(.+)_at_(\d+(?:_\d+){0,2})")
-
-
-def value_name(table: str, point: Sequence[int]) -> str:
-    """The name of the value at a point of the grid, by the numbers of its knots."""
-    return f"{table}_at_{'_'.join(map(str, point))}"
-
-
-def tables_of(names: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """The tables whose values are among the names of parameters, with the shapes of their grids."""
-    found: dict[str, tuple[int, ...]] = {}
-    for match in filter(None, map(_VALUE.fullmatch, names)):
-        sizes = tuple(int(i) + 1 for i in match[2].split("_"))
-        found[match[1]] = tuple(map(max, sizes, found.get(match[1], sizes)))
-    return found
 
 
 def with_values(
