@@ -13,16 +13,16 @@ import test_c_rooms as c_files
 import test_rooms as rooms
 
 BUDGETS = {
-    "lines of codegen": (28_974, 1000),
-    "lines of runtime": (29_066, 1000),
-    "lines of C": (20_298, 1000),
-    "lines of src": (4_901, 1000),
+    "lines of codegen": (29_147, 1000),
+    "lines of runtime": (29_155, 1000),
+    "lines of C": (20_388, 1000),
+    "lines of src": (4_920, 1000),
     "lines of systems": (4_115, 1000),
-    "mentions of Any": (2_552, 50),
+    "mentions of Any": (2_576, 50),
     "named thresholds in C": (86, 5),
     "C functions of a complexity over 15": (38, 5),
     "C functions with more than 8 arguments": (14, 5),
-    "Python functions with more than 8 arguments": (24, 5),
+    "Python functions with more than 8 arguments": (25, 5),
 }
 """(the most, the step)."""
 
