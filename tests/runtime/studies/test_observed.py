@@ -335,7 +335,7 @@ def test_lanes_are_taken() -> None:
     assert job.observer is not None
     assert sorted(job.observer.paths) == [1, 4]
     assert job.ensemble(0, 21)[0].lanes == 4
-    observer = type(job.observer)("m", job.observer.quantities, {1: job.observer.paths[1]})
+    observer = type(job.observer)(job.observer.model, job.observer.quantities, {1: job.observer.paths[1]})
     alone = replace(job, observer=observer)
     assert alone.ensemble(0, 21)[0].lanes == 1  # without one, they run one at a time
     assert alone.run().parts["p"]["value"].tobytes() == job.run().parts["p"]["value"].tobytes()
