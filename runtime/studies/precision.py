@@ -97,7 +97,7 @@ def precision(
     (40960, True)
     """
     entry = entry_of(entry)
-    if not isinstance(entry, (str, Collector)):
+    if not isinstance(entry, (str, Collector)) or entry == "":
         raise ArgumentError(
             f"precision: {arguments.short(entry)} is neither an entry of collect nor its name"
         )

@@ -176,6 +176,7 @@ def test_wrong_options_are_named(options: dict[str, Any], text: str) -> None:
         ({"absolute": "1"}, "precision: absolute = '1' is not a real number"),
         ({"relative": 0.1, "level": 1.5}, "level = 1.5 must lie between 0 and 1"),
         ({"entry": 3, "relative": 0.1}, "precision: 3 is neither an entry of collect nor its name"),
+        ({"entry": "", "relative": 0.1}, "precision: '' is neither an entry of collect nor its name"),
     ],
 )
 def test_wrong_precisions_are_named(given: dict[str, Any], text: str) -> None:
