@@ -83,11 +83,14 @@ class Interpolant:
     ) -> None:
         check_name(name, "Interpolant")
         self._where = f"Interpolant {short(name)}"
-        for entry, given, known in (("kind", kind, KINDS), ("ends", ends, ENDS)):
-            if given not in known:
+        beyond = "hold" if outside is None else outside
+        for entry, given, known in (
+            ("kind", kind, KINDS),
+            ("ends", ends, ENDS),
+            ("outside", beyond, OUTSIDE),
+        ):
+            if not (isinstance(given, str) and given in known):
                 raise DeclarationError(f"{self._where}: {entry} = {short(given)}; give {_choices(known)}")
-        if outside is not None and outside not in OUTSIDE:
-            raise DeclarationError(f"{self._where}: outside = {short(outside)}; give {_choices(OUTSIDE)}")
         if knots not in (True, False, "auto"):
             raise DeclarationError(f"{self._where}: knots = {short(knots)}; give True, False or 'auto'")
         if not isinstance(grid, Mapping):
