@@ -84,11 +84,8 @@ class Interpolant:
         check_name(name, "Interpolant")
         self._where = f"Interpolant {short(name)}"
         beyond = "hold" if outside is None else outside
-        for entry, given, known in (
-            ("kind", kind, KINDS),
-            ("ends", ends, ENDS),
-            ("outside", beyond, OUTSIDE),
-        ):
+        for entry, given in {"kind": kind, "ends": ends, "outside": beyond}.items():
+            known = {"kind": KINDS, "ends": ENDS, "outside": OUTSIDE}[entry]
             if not (isinstance(given, str) and given in known):
                 raise DeclarationError(f"{self._where}: {entry} = {short(given)}; give {_choices(known)}")
         if knots not in (True, False, "auto"):
