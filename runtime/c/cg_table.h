@@ -24,6 +24,11 @@
 #else
 #define CG_TABLE_APART
 #endif
+#if CG_LANES > 1
+#define CG_TABLE_OF(x, lane) ((x)[lane])
+#else
+#define CG_TABLE_OF(x, lane) (x)
+#endif
 
 /* The range of knots is divided into equal parts; part 0 is before them, the last one after them. Where the parts are the
  * cells, `halvings` is 0. Else it says how often the cells of part i, parts[i][0] to parts[i][1], have to be halved. */
@@ -97,11 +102,7 @@ static CG_INLINE cg_real_t cg_table_enter(const cg_axis_t *axis, int size, const
 
     CG_TABLE_UNROLLED
     for (int lane = 0; lane < CG_LANES; lane++) {
-#if CG_LANES > 1
-        const int cell = cg_table_cell(axis, (int)part[lane], x[lane]);
-#else
-        const int cell = cg_table_cell(axis, (int)part, x);
-#endif
+        const int cell = cg_table_cell(axis, (int)CG_TABLE_OF(part, lane), CG_TABLE_OF(x, lane));
         origin[lane] = axis->origins + cell;
         place[lane] += cell * size;
     }
@@ -200,12 +201,6 @@ typedef struct {
     int count, width;
     const double *numbers;
 } cg_basis_t;
-
-#if CG_LANES > 1
-#define CG_TABLE_OF(x, lane) ((x)[lane])
-#else
-#define CG_TABLE_OF(x, lane) (x)
-#endif
 
 /* The sum of the values: `weights` has room for what those that count along each axis count. */
 static CG_INLINE cg_real_t cg_table_sum(int n, const cg_axis_t *axes, const cg_basis_t *bases, const int *orders,
