@@ -330,6 +330,7 @@ KNOTS = [0, 1, 2]
     ((np.array(["2026-01-01", "2026-01-02", "2026-01-03"], "M8[D]"), [1, 2, 3]), {}, "knots of a are complex, dates"),
     ((KNOTS, [1, 2, 3]), {"kind": "quintic"}, "kind = 'quintic'; give 'linear', 'cubic' or 'pchip'"),
     ((KNOTS, [1, 2, 3]), {"outside": "nan"}, "outside = 'nan'; give 'hold', 'linear', 'error' or 'polynomial'"),
+    *(((KNOTS, [1, 2, 3]), {word: np.array(["a", "b"])}, f"{word} = array") for word in ("kind", "ends", "outside")),
     ((KNOTS, [1, 2, 3]), {"knots": "all"}, "knots = 'all'; give True, False or 'auto'"),
     ((KNOTS, [1, 2, 3]), {"ends": "free"}, "ends = 'free'; give 'not-a-knot', 'natural' or 'clamped'"),
     (([0, 1e-300, 1], [0, 1e300, 2]), {"kind": "linear"}, "the values are too large for their knots"),
