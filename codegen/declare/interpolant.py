@@ -166,11 +166,11 @@ class Interpolant:
                 f"{self._where} has the arguments {', '.join(self.arguments)}, and {len(args)} are given"
             )
         none: Orders = (0,) * len(args)
-        if self.values or any(isinstance(a, (sp.Basic, sp.MatrixBase)) for a in args):
+        if (values := self.values) or any(isinstance(a, (sp.Basic, sp.MatrixBase)) for a in args):
             given = [
                 scalar(f"{self._where}: {name}", a) for name, a in zip(self.arguments, args, strict=True)
             ]
-            return TableCall(TableData(self._table, none), *given, *self.values)
+            return TableCall(TableData(self._table, none), *given, *values)
         numbers = [_real(f"{self._where}: {name}", a) for name, a in zip(self.arguments, args, strict=True)]
         found = np.vectorize(lambda *x: self._table.value(none, *map(float, x)), otypes=[float])(*numbers)
         return float(found) if found.ndim == 0 else found

@@ -131,7 +131,8 @@ cdef class ModelCore(StartCore):
         cdef _Detector detector
         cdef given_t given = BY_DEFAULT
         cdef tuple past = ()
-        parameters = with_values(self, parameters, interpolants)
+        if interpolants is not None:
+            parameters = with_values(self, parameters, interpolants)
         if seed is not None or sensitivities is not None:
             inputs = drawn(inputs, self.inputs, t_span, seed)
         if sensitivities is not None:

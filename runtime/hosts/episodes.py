@@ -80,7 +80,7 @@ class Episodes:
             raise ArgumentError(f"actions = ({', '.join(self.actions)}): an input is given twice")
         seen, self.observation_bounds = _bounded("observations", observations, model)
         self.wanted = [*seen, reward, *(() if terminated is None else (terminated,))]
-        self.noise = ObservationNoise(observation, seen, n, self.dt)
+        self.noise = None if observation is None else ObservationNoise(observation, seen, n, self.dt)
         self.initial, self.parameters = Rule("initial", initial), Rule("parameters", parameters)
         self.inputs = {} if inputs is None else arguments.by_name("inputs", inputs)
         for name in self.inputs.keys() & set(self.actions):
@@ -140,7 +140,8 @@ class Episodes:
         self.controls[:, runs] = self.rest[:, None]
         self.batch.set_inputs(dict(zip(self.actions, self.controls)))
         self.batch.reset(runs, initial, parameters)
-        self.noise.start(runs, generators)
+        if self.noise is not None:
+            self.noise.start(runs, generators)
         self.started = True
         self.steps[runs], self.broken[runs] = 0, False
 
@@ -161,7 +162,8 @@ class Episodes:
         values = self.batch.evaluate(self.wanted, out=self.values)
         count = len(self.observation_bounds)
         ending = len(self.wanted) > count + 1
-        self.noise.add(values, self.dt * self.steps.astype(np.float64))
+        if self.noise is not None:
+            self.noise.add(values, self.dt * self.steps.astype(np.float64))
         seen = Seen(values, count, ending, (self.batch.status < 0) | self.broken, self.steps >= self.limit)
         if self.apart is not None:
             seen.terminated |= self.batch.ended

@@ -21,7 +21,7 @@ class ObservationNoise:
 
     def __init__(self, given: object, observations: list[object], n: int, dt: float) -> None:
         self.names = [arguments.plain_name(item) for item in observations]
-        self.noises: dict[str, Noise] = {} if given is None else arguments.by_name("observation", given)
+        self.noises: dict[str, Noise] = arguments.by_name("observation", given)
         unknown = [name for name in self.noises if name not in self.names]
         if unknown:
             raise arguments.unknown_entry("observation", unknown, self.names)
@@ -38,8 +38,7 @@ class ObservationNoise:
 
     def start(self, runs: NDArray[np.intp], generators: list[np.random.Generator]) -> None:
         """Episodes begin anew."""
-        if self.noises:
-            self.places[runs, 0] = [generator.integers(1 << 63) for generator in generators]
+        self.places[runs, 0] = [generator.integers(1 << 63) for generator in generators]
         for name, rows in self.rows.items():
             rows.values[runs] = self.paths[name].of_runs(self.places[runs])
 
