@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chaplygin.errors import ArgumentError
 
@@ -69,10 +68,6 @@ class BaseModel:
         `extra`: the directions or the index of the event, for a kernel that takes these.
         """
         raise NotImplementedError
-
-    def _inconsistent(self, t0: float, x0: Array, p: list[Array], u: Array, atol: float) -> NDArray[np.intp]:
-        """Numbers of the columns of x0 (n, N) that may be off the constraints; `consistency` decides."""
-        return np.arange(x0.shape[1])
 
     @cached_property
     def _quaternions(self) -> tuple[int, ...]:

@@ -23,20 +23,6 @@ from .missing_velocities import solve, terms
 class InitialStates(BaseModel):
     """The checked start of a run from the user's arguments."""
 
-    def _plain_start(
-        self,
-        t0: float,
-        initial: Any,
-        parameters: Any,
-        u: Array | None,
-        count: int,
-        target: Array,
-        copied_states: bool,
-        copied_parameters: bool,
-    ) -> tuple[list[Any], list[Array], dict[str, Any]] | None:
-        """The start of an ensemble by the fast path of `_start.pxi`; None if arguments need conversion or checks."""
-        return None
-
     def _prepare(
         self,
         t0: float,

@@ -18,7 +18,6 @@ from chaplygin.runtime import core
 from chaplygin.runtime.core import _core
 from chaplygin.runtime.interface.base_model import BaseModel
 from chaplygin.runtime.problem.option_table import RunKeywords
-from chaplygin.runtime.steppers.base import BaseStepper
 
 FOLDER = Path(core.__file__).parent
 SOURCES = "\n".join(path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("_*.p[xy]*")))
@@ -27,7 +26,7 @@ OWNERS = {_core: STUB.body} | {
     getattr(_core, node.name): node.body for node in STUB.body if isinstance(node, ast.ClassDef)
 }
 """The module and its classes -> what the stub declares of them."""
-ELSEWHERE = {_core.KernelCore: BaseModel, _core.StepperCore: BaseStepper}
+ELSEWHERE = {_core.KernelCore: BaseModel}
 """The Python bases of the same objects, which declare the rest."""
 FUNCTIONS = [
     pytest.param(owner, node, id=f"{owner.__name__.rpartition('.')[2]}.{node.name}")
