@@ -26,7 +26,7 @@ from ..interface.messages import written
 from ..model.expressions import companion, places_of_new
 from ..model.lanes import lane_set, one_at_a_time
 from ..problem import pivots
-from ..problem.consistency import check_ensemble
+from ..problem.consistency import Accuracy, check_start
 from ..problem.given_inputs import entries_named, named_with_rates
 from ..steppers.snapshots import Sealed, check_snapshot
 from .batch_arguments import Runs, chosen, plain_rows, spread, start_by_name, target
@@ -442,7 +442,8 @@ class Batch:
         controls = self._inputs.first(runs, self._u[:, runs])
         x0 = np.empty((model.n_states, count))
         start = Start(model, self.t0, initial, parameters, controls, count, x0, kept=True)
-        check_ensemble(model, self.t0, x0, start.parameters, controls, self._options, start.plain)
+        accuracy = Accuracy.of(model, self._options)
+        check_start(model, self.t0, x0, start.parameters, controls, accuracy, count, start.plain)
         self._x[:, runs] = x0
         for i, row in enumerate(start.parameters):
             self._p[i, runs] = row

@@ -19,7 +19,7 @@ from ..interface import arguments
 from ..interface.arguments import Array, positive
 from ..interface.statuses import INPUT_FAILED, INTERRUPTED
 from ..model.lanes import lane_set, one_at_a_time
-from ..problem.consistency import check_ensemble
+from ..problem.consistency import Accuracy, check_start
 from ..problem.given_inputs import parse
 from ..problem.inputs import Inputs
 from ..problem.options import RunOptions
@@ -249,8 +249,9 @@ class EnsemblePart:
     def check(self) -> None:
         """Raise an error or warn if any start is off the constraints."""
         job, start = self.job, self.start
-        check_ensemble(
-            job.model, job.t_span[0], self.x0, start.parameters, self.inputs, job.options, start.plain
+        accuracy = Accuracy.of(job.model, job.options)
+        check_start(
+            job.model, start.t0, self.x0, start.parameters, self.inputs, accuracy, self.count, start.plain
         )
 
     def finish(self) -> bool:

@@ -62,7 +62,9 @@ class Accuracy(NamedTuple):
 
     @classmethod
     def of(cls, model: Any, how: RunOptions) -> Accuracy:
-        """That of options that have been checked; the smallest `atol` counts."""
+        """That of options that have been checked, whose smallest `atol` counts; `STRICT` if nothing is judged by it."""
+        if not (model._quaternions or model.checked_at_start):
+            return STRICT
         kept = model.methods[how.method].adaptive or corrects(model, how.project) is not None
         return cls(how.rtol, how.smallest_atol, how.project is None, not kept)
 
@@ -209,49 +211,38 @@ class Accepted(DecidedStart):
 
 
 def check_start(
-    model: BaseModel, t0: float, x0: Array, p: Array, controls: Inputs, accuracy: Accuracy
-) -> None:
-    """Check the initial state (n,) of a run: raise an error or warn if it is off the constraints."""
-    _check_assumed("initial", model, model.states, x0)
-    _check_assumed("parameters", model, model.parameters, p)
-    told = _check_quaternions(model, x0[:, None], accuracy, None)
-    if not model.checked_at_start:
-        return
-    u = controls.first(t0, x0)
-    report = _Constraints(model, t0, accuracy, None, told)
-    report.check(x0[:, None], p[:, None], u[:, None], np.zeros(1, dtype=np.intp))
-    report.say()
-
-
-def check_ensemble(
-    model: BaseModel,
+    model: Any,
     t0: float,
     x0: Array,
-    parameters: list[Array],
+    p: Any,
     controls: Inputs,
-    how: RunOptions,
-    assumed: bool,
+    accuracy: Accuracy,
+    count: int | None = None,
+    assumed: bool = False,
 ) -> None:
-    """Check the initial states (n, N) of an ensemble: raise an error or warn if any is off the constraints.
+    """Raise an error or warn if the initial state (n,) of a run is off the constraints, or with `count` one of (n, N).
 
-    `parameters` has a row (1,) or (N,) for each; `assumed`: assumptions about both have been checked.
+    `p` (np,), or a row (1,) or (N,) for each parameter; `assumed`: assumptions about both have been checked.
     """
     if not assumed:
         _check_assumed("initial", model, model.states, x0)
-        _check_assumed("parameters", model, model.parameters, parameters)
-    if not (model._quaternions or model.checked_at_start):
-        return
-    accuracy = Accuracy.of(model, how)
-    told = _check_quaternions(model, x0, accuracy, x0.shape[1])
+        _check_assumed("parameters", model, model.parameters, p)
+    told = _check_quaternions(model, wide(x0), accuracy, count)
     if not model.checked_at_start:
         return
     u = wide(controls.first(t0, x0))
-    wrong = model._inconsistent(t0, x0, parameters, u, accuracy.used.atol)
-    report = _Constraints(model, t0, accuracy, x0.shape[1], told)
+    wrong = np.zeros(1, np.intp) if count is None else model._inconsistent(t0, x0, p, u, accuracy.used.atol)
+    residual, report = _are_residuals(model), _Report(accuracy, count)
     for first in range(0, wrong.size, STRETCH):
         part = wrong[first : first + STRETCH]
-        p = _columns(parameters, part)
-        report.check(x0[:, part], p, u[:, part] if u.shape[1] > 1 else u, part)
+        columns = wide(x0)[:, part], _columns(p, part), u[:, part] if u.shape[1] > 1 else u
+        rows = model._columns("consistency", np.array([t0]), *columns, None, strict=False)
+
+        def text(k: int, j: int, rows: Array = rows) -> str:
+            return _text(model.checked_at_start[k], bool(residual[k]), rows[3 * k, j], rows[3 * k + 1, j])
+
+        # After a warning about quaternions the invariants of the coordinates would repeat it.
+        report.add(rows, part, text, residual if told else True, residual)
     report.say()
 
 
@@ -332,35 +323,6 @@ class _Report:
         return said if self.count is None else f"{said} (HOW_MANY is number {numbers[j]})"
 
 
-class _Constraints(_Report):
-    """The findings for residuals and invariants, by the kernel `consistency`.
-
-    With `told`, a warning about quaternions was given: the invariants of the coordinates would repeat it.
-    """
-
-    def __init__(
-        self, model: BaseModel, t0: float, accuracy: Accuracy, count: int | None, told: bool
-    ) -> None:
-        super().__init__(accuracy, count)
-        self.model, self.t0 = model, t0
-        self.residual = _are_residuals(model)
-        self.counts = self.residual if told else True
-
-    def check(self, x0: Array, p: Array, u: Array, numbers: NDArray[np.intp]) -> None:
-        """Check columns with these numbers, which may be off the constraints."""
-        rows = self.model._columns("consistency", np.array([self.t0]), x0, p, u, None, strict=False)
-
-        def text(k: int, j: int) -> str:
-            name, value, size = (
-                self.model.checked_at_start[k],
-                float(rows[3 * k, j]),
-                float(rows[3 * k + 1, j]),
-            )
-            return _text(name, bool(self.residual[k]), value, size)
-
-        self.add(rows, numbers, text, self.counts, self.residual)
-
-
 def _text(name: str, residual: bool, value: float, size: float) -> str:
     if not residual:
         return (
@@ -403,9 +365,9 @@ def drift(model: BaseModel, t: Array, y: Array, p: Array, u: Array, how: RunOpti
     )
 
 
-def _columns(rows: list[Array], numbers: NDArray[np.intp]) -> Array:
-    """Parameters, given as rows (1,) or (N,), as the columns of some trajectories."""
+def _columns(rows: Any, numbers: NDArray[np.intp]) -> Array:
+    """Parameters, given as numbers or rows (1,) or (N,), as the columns of some trajectories."""
     p = np.empty((len(rows), len(numbers)))
     for row, given in zip(p, rows):
-        row[:] = given[numbers] if len(given) > 1 else given
+        row[:] = given[numbers] if np.size(given) > 1 else given
     return p
