@@ -27,7 +27,8 @@ from chaplygin.runtime.problem.option_table import OPTIONS, explained
 
 ROOT = Path(__file__).resolve().parent.parent
 logging.getLogger("chaplygin").setLevel(logging.WARNING)  # Sphinx prints what is told
-project, author = "chaplygin", "The chaplygin developers"
+project = "chaplygin"
+author = copyright = "The chaplygin developers"
 release = metadata.version(project)
 root_doc = "docs/index"
 include_patterns = ["docs/**", "bench/*.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"]
@@ -84,16 +85,21 @@ class Table(Directive):
 
 
 class Help(Directive):
-    """``help-of:: run``: what ``chaplygin run --help`` prints."""
-
-    optional_arguments = 1
+    """``help::``: what ``chaplygin --help`` prints, and a section for each command with its own."""
 
     def run(self) -> list[nodes.Node]:
-        printed = io.StringIO()
         os.environ["COLUMNS"] = "90"
-        with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
-            parser().parse_args([*self.arguments, "--help"])
-        return [nodes.literal_block(printed.getvalue(), printed.getvalue(), language="text")]
+        whole = self.printed()
+        commands = re.findall(r"^    ([\w-]+)", whole.astext(), re.M)
+        sections = [
+            nodes.section("", nodes.title("", name), self.printed(name), ids=[name]) for name in commands
+        ]
+        return [whole, *sections]
+
+    def printed(self, *command: str) -> nodes.literal_block:
+        with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.suppress(SystemExit):
+            parser().parse_args([*command, "--help"])
+        return nodes.literal_block(printed.getvalue(), printed.getvalue(), language="text")
 
 
 class Gallery(Directive):
@@ -119,8 +125,10 @@ class Gallery(Directive):
         called = " ".join(["chaplygin", *command, f"{name}.png"])
         section = nodes.section("", nodes.title("", name.replace("_", " ")), ids=[name], names=[name])
         written = equations._repr_latex_().strip("$").replace("{aligned}", "{align*}")  # its name for them
-        formula = convert(written, display="block")
-        section += nodes.raw("", f'<div class="formula">{formula}</div>', format="html")
+        apart = written.replace(" \\\\\nz_{1} &", "\n\\end{align*}$\\begin{align*}\nz_{1} &")
+        for rows in apart.split("$"):
+            formula = convert(rows, display="block")
+            section += nodes.raw("", f'<div class="formula">{formula}</div>', format="html")
         section += nodes.image("", uri=f"/{picture}", alt=f"{name}: {called}")
         section += nodes.literal_block(called, called, language="text")
         return [section]
@@ -133,8 +141,8 @@ def plain(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: li
     )
     found: list[str] = []
     for block in re.split(r"\n{2,}", written):
-        if block.startswith(">>>"):
-            found += [*block.split("\n"), ""]
+        if block.startswith((">>>", " ")):
+            found += ["::", ""] * block.startswith(" ") + [*block.split("\n"), ""]
             continue
         block, titles = re.subn(r"^(\w+)\n-+\n", r"\1\n", block)
         title, _, body = block.partition("\n") if titles else ("", "", block)
@@ -142,7 +150,7 @@ def plain(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: li
         items = named if len(named) > 1 else re.split(r"\n(?! )", body)
         if titles or len(named) > 1 or "\n " in body.lstrip():
             found += [f"**{title}**"] * titles + [""]
-            for item in items:
+            for item in filter(None, items):
                 found += ["* " + text(re.sub(r"\s*\n\s*", " ", item))]
         else:
             found += text(body).split("\n")
@@ -173,10 +181,20 @@ def words(part: str) -> str:
     return re.sub(r"docs/([\w/]+)\.md", r":doc:`/docs/\1`", re.sub(r"([*|\\]|_(?!\w))", r"\\\1", part))
 
 
+def searched(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """The search leaves out tables of figures, which have every word, and stumbles over dots in names of the index."""
+    if docname == "bench/RESULTS":
+        app.env.metadata[docname]["nosearch"] = ""
+    for node in [*doctree.findall(index)]:
+        if "." in node["entries"][0][2]:
+            node.parent.remove(node)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("autodoc-process-docstring", plain)
+    app.connect("doctree-resolved", searched)
     app.add_directive("table-of", Table)
-    app.add_directive("help-of", Help)
+    app.add_directive("help", Help)
     app.add_directive("gallery", Gallery)
     app.add_lexer("setup", PythonLexer)  # setup.py in docs/embedding.md
     return {"parallel_read_safe": True}

@@ -66,7 +66,8 @@ def test_the_site_is_built_without_a_warning_and_its_links_lead_somewhere(tmp_pa
     pages = {file: Page(file) for file in tmp_path.rglob("*.html")}
     assert len(pages) > 40
     gallery = (tmp_path / "docs" / "gallery.html").read_text(encoding="utf-8")
-    assert gallery.count("<math") == gallery.count("<img") == len([*(ROOT / "generated").glob("*.pyx")])
+    # One of them has a second table, of names that occur several times.
+    assert gallery.count("<math") - 1 == gallery.count("<img") == len([*(ROOT / "generated").glob("*.pyx")])
     assert "&amp;" not in "".join(re.findall(r"<math.*?</math>", gallery, re.S))
     assert '"-9":' in (tmp_path / "searchindex.js").read_text(encoding="utf-8")
     ids = {
