@@ -11,7 +11,7 @@ from crossings import FEATURES, Met, meet
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "crossings.md"
 HEAD = """# How features meet
 
-What happens when two features are used together. Each cell of the table is tried by `tests/test_crossings.py`: a system
+For those who use two features together: what happens then. Each cell is tried by `tests/test_crossings.py`: a system
 put together from parts whose motions are known in closed form (a spring, a ball that bounces, a block that slides and
 stops, a mass on a circle, a skate, a driven mass) is declared, compiled and run in the way that both features ask for,
 and compared with the closed forms.
