@@ -13,9 +13,9 @@ import test_c_rooms as c_files
 import test_rooms as rooms
 
 BUDGETS = {
-    "lines of codegen": (29_147, 1000),
+    "lines of codegen": (29_144, 1000),
     "lines of runtime": (29_157, 1000),
-    "lines of C": (20_383, 1000),
+    "lines of C": (20_386, 1000),
     "lines of src": (4_920, 1000),
     "lines of systems": (4_115, 1000),
     "mentions of Any": (2_576, 50),

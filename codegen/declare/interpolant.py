@@ -102,7 +102,7 @@ class Interpolant:
             check_name(argument, f"{self._where}: argument")
         rows = [self._knots(argument, given) for argument, given in grid.items()]
         make = self._open if values is None else self._made
-        made = make(name, tuple(grid), rows, values, kind, outside or "hold", ends)
+        made = make(name, list(grid), rows, values, kind, outside or "hold", ends)
         self._table = made if knots == "auto" else replace(made, located=bool(knots))
 
     @classmethod
@@ -188,13 +188,8 @@ class Interpolant:
             axes = [given.index, *([given.columns] if given.ndim == 2 and given.shape[1] > 1 else [])]
             names = [axis.name or name for axis, name in zip(axes, "xy", strict=False)]
             values = given.to_numpy()
-            return (
-                dict(zip(names, axes, strict=True)),
-                values.reshape(values.shape[: len(axes)]),
-                kind,
-                ends,
-                outside,
-            )
+            values = values.reshape(values.shape[: len(axes)])
+            return dict(zip(names, axes, strict=True)), values, kind, ends, outside
         if isinstance(given, interpolate.PPoly):
             if given.c.ndim != 2 or given.extrapolate == "periodic":
                 raise DeclarationError(
@@ -219,11 +214,8 @@ class Interpolant:
 
     def _pieces(self, given: sp.Basic) -> tuple[dict[str, list[float]], Any]:
         """The knots and coefficients of SymPy's interpolating_spline."""
-        pieces = (
-            [pair.args for pair in given.args if isinstance(pair.args[-1], sp.And)]
-            if given.is_Piecewise
-            else []
-        )
+        pairs = given.args if given.is_Piecewise else ()
+        pieces = [pair.args for pair in pairs if isinstance(pair.args[-1], sp.And)]
         if not pieces or len(given.free_symbols) != 1:
             raise DeclarationError(
                 f"{self._where}: give SymPy's interpolating_spline(...) of one symbol, not {short(given)}"
@@ -251,8 +243,8 @@ class Interpolant:
     def _made(
         self,
         name: str,
-        arguments: Sequence[str],
-        knots: Sequence[Any],
+        arguments: list[str],
+        knots: list[Any],
         given: Any,
         kind: str,
         outside: str,
@@ -294,14 +286,7 @@ class Interpolant:
         )  # fmt: skip
 
     def _open(
-        self,
-        name: str,
-        arguments: Sequence[str],
-        knots: Sequence[Any],
-        _: None,
-        kind: str,
-        outside: str,
-        ends: str,
+        self, name: str, arguments: list[str], knots: list[Any], _: None, kind: str, outside: str, ends: str
     ) -> Table:
         """A table whose values are given at run time: along each axis it is what a value of 1 among zeros gives."""
         if kind == "pchip":

@@ -85,8 +85,6 @@ def body(program: Program, schedule: Schedule, dialect: Dialect = C) -> CBody:
     else:
         size = options.piece
         groups = [statements[i : i + size] for i in range(0, len(statements), size)]
-        # Whoever reads a variable loads it: there may be hundreds in a row, the values of tables.
-        groups = [group for group in groups if not all(isinstance(s, Load) for s in group)]
     loads = {s.name: s for s in statements if isinstance(s, Load)}
     home = {part.name: i for i, group in enumerate(groups) for s in group for part in assigned(s)}
     uses = [_uses(g, group, schedule.names) for group in groups]
@@ -121,7 +119,7 @@ def _sections(
         lines += ["", f"/* intermediates: {count} */", *middle]
     lines += ["", "/* outputs */", *(_statement(g, s, names, dialect) for s in stores), ""]
     clock = {"t"} if "t" in used - {s.name for s in loads} else set()
-    arrays = {s.array for s in loads} | {s.array for s in stores} | clock
+    arrays = {s.array for s in loads} | {s.array for s in stores} | clock | _arrays(used)
     return CFunction(tuple(lines[1:] if not lines[0] else lines), frozenset(arrays), count)
 
 
@@ -175,6 +173,11 @@ def solved(s: FactorSolve, dialect: Dialect) -> list[str]:
     return [*factored, f"cg_solve({matrix}, cg_work + {s.right});"]
 
 
+def _arrays(used: Iterable[str]) -> set[str]:
+    """The arrays that are read without a variable."""
+    return {name[3 : name.index("[")] for name in used if "[" in name}
+
+
 def _uses(g: Graph, group: list[Statement], names: Mapping[Node, str]) -> list[str]:
     """Names that a group's texts contain, in order of appearance."""
     found: dict[str, None] = {}
@@ -201,7 +204,7 @@ def _piece(
 ) -> CFunction:
     names = schedule.names
     lines: list[str] = []
-    arrays: set[str] = set()
+    arrays = _arrays(used)
     own = {s.name for s in group if isinstance(s, Load)}
 
     def load(s: Load) -> None:

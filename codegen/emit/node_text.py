@@ -97,7 +97,7 @@ class Dialect:
         return Text(repr(value), plain=True)
 
     def name(self, name: str) -> Text:
-        return Text(name)
+        return Text(name, plain="[" in name and name[3] in self.shared)
 
     def operation(self, op: str, parts: Sequence[Text]) -> Text:
         plain = all(part.plain for part in parts)

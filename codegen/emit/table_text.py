@@ -55,27 +55,23 @@ def _data(table: Table) -> str:
 
 def _function(function: Function) -> str:
     table, orders = function.table, function.orders
-    n, names = len(orders), "xyz"[: len(orders)]
+    n, names = len(orders), list("xyz"[: len(orders)])
     basis = function.name == table.function(orders, basis=True)
-    taken = ", ".join(
-        ["const cg_real_t number"] * basis
-        + [f"const cg_real_t {name}" if table.widths else f"cg_real_t {name}" for name in names]
-        + ["const cg_real_t *values"] * (bool(table.widths) and not basis)
-    )
-    lines = [f"const int orders[] = {{{', '.join(map(str, orders))}}};"]
+    taken = [f"const cg_real_t {name}" for name in ["number"] * basis + names]
     given = f"{table.stem}_axes, {table.stem}_{'bases' if table.widths else 'numbers'}, orders"
-    if not table.widths:
-        call = f"cg_table_{n}({given}, {', '.join(names)})"
-    else:
-        lines.append(f"const cg_real_t at[] = {{{', '.join(names)}}};")
+    lines = [f"const int orders[] = {{{', '.join(map(str, orders))}}};"]
+    lines += [f"const cg_real_t at[] = {{{', '.join(names)}}};"] if table.widths else []
+    call = f"cg_table_{n}({given}, {', '.join(names)})"
+    if basis:
         call = f"cg_table_basis({n}, {given}, number, at)"
-    if table.widths and not basis:
+    elif table.widths:
+        taken += ["const double *values", "int apart"]
         lines.append(f"cg_real_t weights[{sum(table.widths)}];")
-        call = f"cg_table_sum({n}, {given}, at, weights, values)"
-    lines.append(f"return {call};")
-    body = "".join(f"    {line}\n" for line in lines)
+        call = f"cg_table_sum({n}, {given}, at, weights, values, apart)"
+    body = "".join(f"    {line}\n" for line in [*lines, f"return {call};"])
     long = basis or math.prod(table.widths) > 4  # compilers would take long to inline every call
-    return f"static {'CG_TABLE_APART' if long else 'CG_INLINE'} cg_real_t {function.name}({taken})\n{{\n{body}}}\n"
+    head = f"static {'CG_TABLE_APART' if long else 'CG_INLINE'} cg_real_t {function.name}({', '.join(taken)})"
+    return f"{head}\n{{\n{body}}}\n"
 
 
 def _array(kind: str, name: str, values: Sequence[Any], size: str = "") -> list[str]:

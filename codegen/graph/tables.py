@@ -256,17 +256,9 @@ def knot_guards(g: Graph, node: Node) -> Iterator[tuple[Node, str]]:
         for i, length in enumerate(np.diff(knots)):
             numbers += [0.0, (-1.0) ** i, -((-1.0) ** i) / float(length)]
         numbers += [0.0, (-1.0) ** (len(knots) - 1), 0.0]
+        full = f"{table.name}_{name}_knots"
         origins = (knots[0], *knots)
-        guard = Table(
-            f"{table.name}_{name}_knots",
-            (name,),
-            (tuple(knots),),
-            (origins,),
-            (3,),
-            tuple(numbers),
-            "linear",
-            False,
-        )
+        guard = Table(full, (name,), (tuple(knots),), (origins,), (3,), tuple(numbers), "linear", False)
         intern(guard)
         yield g.call(guard.function((0,)), a), text
 
@@ -344,8 +336,17 @@ class TableCall(sp.Function):  # type: ignore[misc]
 
 
 def in_c(function: Function, arguments: Sequence[str], name: str = "") -> str:
-    """The call of a function in C, where values that are given at run time are an array."""
+    """The call of a function in C; values that are given at run time stay in their array, or are put into one."""
     n = len(function.orders)
     if function.table is not None and function.table.widths and len(arguments) > n + 1:
-        arguments = [*arguments[:n], f"(const cg_real_t[]){{{', '.join(arguments[n:])}}}"]
+        values = list(arguments[n:])
+        array, _, rest = values[0].partition("[")
+        start = rest.rstrip("])")
+        place = f"CG_OF_LANES((const cg_real_t[]){{{', '.join(values)}}})"
+        after = range(len(values) * start.isdigit())
+        if values == [f"{array}[{int(start) + i}{rest[len(start) :]}" for i in after]:
+            place = f"CG_OF_LANES({array} + {start})"
+            if array.startswith("cg_splat("):
+                place = f"{array[9:]} + {start}, 1"
+        arguments = [*arguments[:n], place]
     return f"{name or function.c}({', '.join(arguments)})"

@@ -142,7 +142,18 @@ class _Writer:
         self.labels = {n: s for n, s in kernel.labels.items() if s not in taken}
         self.numbers = count_from(1)
         self.angles: dict[Node, tuple[Node, Node]] = {}  # a sine or cosine -> (sine, cosine)
+        self._leave_values(kernel.roots())
         self.cut = self._shared(kernel.roots())
+
+    def _leave_values(self, roots: Sequence[Node]) -> None:
+        """Values of tables that are next to one another are read where they are."""
+        g = self.graph
+        for node in g.reachable(roots, stop=self.given):
+            function = FUNCTIONS.get(g.op[node])
+            values = g.args[node][function.linear_from :] if function is not None else ()
+            places = [self.table[str(g.value[v])][1:] for v in values if g.op[v] == "symbol"]
+            if places and places == [(places[0][0], places[0][1] + i) for i in range(len(values))]:
+                self.names |= {v: f"cg_{a}[{i}]" for v, (a, i) in zip(values, places, strict=True)}
 
     def reserve(self, count: int) -> int:
         self.work += count

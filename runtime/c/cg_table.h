@@ -30,6 +30,9 @@
 #define CG_TABLE_OF(x, lane) (x)
 #endif
 
+/* Values at run time and how far apart those of a lane are: 1 if all lanes share them. */
+#define CG_OF_LANES(values) (const double *)(values), CG_LANES
+
 /* The range of knots is divided into equal parts; part 0 is before them, the last one after them. Where the parts are the
  * cells, `halvings` is 0. Else it says how often the cells of part i, parts[i][0] to parts[i][1], have to be halved. */
 typedef struct {
@@ -204,7 +207,7 @@ typedef struct {
 
 /* The sum of the values: `weights` has room for what those that count along each axis count. */
 static CG_INLINE cg_real_t cg_table_sum(int n, const cg_axis_t *axes, const cg_basis_t *bases, const int *orders,
-                                        const cg_real_t *x, cg_real_t *weights, const cg_real_t *values)
+                                        const cg_real_t *x, cg_real_t *weights, const double *values, int apart)
 {
     int first[CG_LANES] = {0};
     cg_real_t *weight = weights, sum = cg_splat(0.0);
@@ -234,7 +237,7 @@ static CG_INLINE cg_real_t cg_table_sum(int n, const cg_axis_t *axes, const cg_b
         for (int j = 0; j < last->width; j++) {
             cg_real_t value = cg_splat(0.0);
             for (int lane = 0; lane < CG_LANES; lane++) {
-                CG_TABLE_OF(value, lane) = CG_TABLE_OF(values[first[lane] + start + j], lane);
+                CG_TABLE_OF(value, lane) = values[(first[lane] + start + j) * apart + (apart > 1 ? lane : 0)];
             }
             part = cg_fma(weight[j], value, part);
         }

@@ -15,6 +15,7 @@ from scipy.interpolate import CubicSpline, make_interp_spline
 from test_tables import CROWDED, EQUAL, NEARLY, UNEQUAL, _of_values, _outside, beside, close, tensor, tried
 
 import chaplygin as cg
+from chaplygin.codegen.emit.targets import emit
 
 DRAWN = np.random.default_rng(580)
 KINDS = [("linear", "not-a-knot"), ("cubic", "not-a-knot"), ("cubic", "natural"), ("cubic", "clamped")]
@@ -107,6 +108,25 @@ def test_every_kind_of_run_takes_values(kind: str) -> None:
     python, _ = falling(kind, backend="python")
     sol = python.integrate((0, 2), START, interpolants={"wind": ROWS[0]}, **FINE)
     assert sol["x"][-1] == pytest.approx(wanted[0], abs=1e-7)
+
+
+def test_values_are_read_where_they_are() -> None:
+    """No kernel copies them, whether the lanes share them or each has its own."""
+    x, knots = cg.coordinates("x"), np.linspace(0, 1, 200)
+    wind = cg.Interpolant("wind", {"x": knots}, kind="linear")
+    half = wind.values[100] / 2  # one of them also is a parameter as any other
+    system = cg.System(
+        "windy", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, forces={cg.rate(x): wind(x) + half}
+    )
+    core = emit(system.equations().program).files["windy_core.c"]
+    assert core.count("CG_OF_LANES(cg_p + 0)") >= 3
+    assert core.count("cg_p[") == core.count("cg_p[100]") > 0
+    model, values = system.compile(), DRAWN.normal(size=200)
+    force = model.rhs(0, [0.403, 0], values)[1]
+    assert force == pytest.approx(np.interp(0.403, knots, values) + values[100] / 2, rel=1e-12)
+    level = {"interpolants": {"wind": np.ones(200)}, "sensitivities": [wind.values[100]]}
+    sol = model.integrate((0, 0.1), {"x": 0.4, "x_dot": 0}, **level)
+    assert sol.sensitivity["x", "wind_at_100"][-1] == pytest.approx(0.1**2 / 4, rel=1e-9)
 
 
 def test_rows_are_drawn_and_distributions_draw_all_values() -> None:
