@@ -51,29 +51,19 @@ static void cg_bracket_slope(const double *c, int degree, double *d)
  * is slow. */
 static double cg_bracket_zero(const double *c, int degree, double lo, double f_lo, double hi, double f_hi)
 {
-    int side = 0;
-    for (int trial = 0; trial < 80 && hi - lo > CG_EXTREMUM; trial++) {
-        double z = (lo * f_hi - hi * f_lo) / (f_hi - f_lo);
-        if (trial % 4 == 3 || !(z > lo && z < hi)) {
-            z = 0.5 * (lo + hi);
+    cg_illinois_t ends = {lo, hi, f_lo, f_hi, 1.0, 1.0, 0};
+    for (int trial = 0; trial < 80 && ends.hi - ends.lo > CG_EXTREMUM; trial++) {
+        double z = cg_illinois_place(&ends);
+        if (trial % 4 == 3 || !(z > ends.lo && z < ends.hi)) {
+            z = 0.5 * (ends.lo + ends.hi);
         }
         const double f = cg_bracket_value(c, degree, z);
         if (f == 0.0) {
             return z;
         }
-        if ((f > 0.0) == (f_lo > 0.0)) {
-            lo = z;
-            f_lo = f;
-            f_hi *= side > 0 ? 0.5 : 1.0;
-            side = 1;
-        } else {
-            hi = z;
-            f_hi = f;
-            f_lo *= side < 0 ? 0.5 : 1.0;
-            side = -1;
-        }
+        cg_illinois_move(&ends, (f > 0.0) == (ends.g_lo > 0.0), z, f);
     }
-    return 0.5 * (lo + hi);
+    return 0.5 * (ends.lo + ends.hi);
 }
 
 /* The extrema inside -1 .. 1 in order; at most 7. Between zeros of its derivative a polynomial has at most one zero. */
@@ -122,49 +112,34 @@ static int cg_bracket_sample(cg_bracket_t *bracket, double theta, double *value)
  * value at the lower end does not show the sign, the interval is halved until one does. */
 static int cg_bracket_close_in(cg_bracket_t *bracket, double high, double g_high)
 {
-    double low = bracket->low, g_low = bracket->g_low * bracket->sign > 0.0 ? bracket->g_low : 0.0;
-    double weight_low = 1.0, weight_high = 1.0;
-    int side = 0;
+    const double g_low = bracket->g_low * bracket->sign > 0.0 ? bracket->g_low : 0.0;
+    cg_illinois_t ends = {bracket->low, high, g_low, g_high, 1.0, 1.0, 0};
     if (bracket->low == 0.0 && bracket->g_low * bracket->sign < -CG_SIDE * bracket->run->detector->scale[bracket->index]) {
         bracket->root = 0.0; /* an input has carried it over zero */
         return CG_OK;
     }
     bracket->root = high;
-    for (int trial = 0; trial < 200 && high - low > bracket->width; trial++) {
-        double theta = 0.5 * (low + high);
+    for (int trial = 0; trial < 200 && ends.hi - ends.lo > bracket->width; trial++) {
+        double theta = 0.5 * (ends.lo + ends.hi);
         double g;
-        if (g_low != 0.0 && trial % 4 != 3) {
-            const double a = weight_low * g_low, b = weight_high * g_high;
+        if (ends.g_lo != 0.0 && trial % 4 != 3) {
             const double least = 0.4 * bracket->width;
-            theta = (low * b - high * a) / (b - a);
-            theta = cg_larger(cg_smaller(theta, high - least), low + least);
+            theta = cg_larger(cg_smaller(cg_illinois_place(&ends), ends.hi - least), ends.lo + least);
         }
-        if (!(theta > low && theta < high)) {
+        if (!(theta > ends.lo && theta < ends.hi)) {
             break;
         }
         const int status = cg_bracket_sample(bracket, theta, &g);
         if (status != CG_OK) {
             return status;
         }
-        if (g == 0.0 && g_low != 0.0) {
+        if (g == 0.0 && ends.g_lo != 0.0) {
             bracket->root = theta;
             return CG_OK;
         }
-        if (g * bracket->sign >= -bracket->noise) {
-            low = theta;
-            g_low = g;
-            weight_low = 1.0;
-            weight_high *= side > 0 ? 0.5 : 1.0;
-            side = 1;
-        } else {
-            high = theta;
-            g_high = g;
-            weight_high = 1.0;
-            weight_low *= side < 0 ? 0.5 : 1.0;
-            side = -1;
-        }
+        cg_illinois_move(&ends, g * bracket->sign >= -bracket->noise, theta, g);
     }
-    bracket->root = g_low != 0.0 && fabs(g_low) < fabs(g_high) ? low : high;
+    bracket->root = ends.g_lo != 0.0 && fabs(ends.g_lo) < fabs(ends.g_hi) ? ends.lo : ends.hi;
     return CG_OK;
 }
 

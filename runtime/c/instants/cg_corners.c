@@ -54,37 +54,24 @@ static int cg_corners_zero(cg_cuts_t *cuts, const cg_guard_t *guard, double thet
 /* Cuts where the guard changes sign between lo and hi: false position (Illinois), with bisection when that is slow. */
 static int cg_corners_close(cg_cuts_t *cuts, const cg_guard_t *guard, double lo, double g_lo, double hi, double g_hi)
 {
-    double weight_lo = 1.0, weight_hi = 1.0;
-    int side = 0;
-    for (int trial = 0; trial < CG_MOST_CLOSING && hi - lo > CG_CUT_WIDTH; trial++) {
-        const double a = weight_lo * g_lo, b = weight_hi * g_hi, least = 0.4 * CG_CUT_WIDTH;
-        double theta = trial % 4 != 3 ? (lo * b - hi * a) / (b - a) : 0.5 * (lo + hi), g;
-        theta = theta < lo + least ? lo + least : theta > hi - least ? hi - least : theta;
-        if (!(theta > lo && theta < hi)) {
-            theta = 0.5 * (lo + hi);
+    const double least = 0.4 * CG_CUT_WIDTH;
+    cg_illinois_t ends = {lo, hi, g_lo, g_hi, 1.0, 1.0, 0};
+    for (int trial = 0; trial < CG_MOST_CLOSING && ends.hi - ends.lo > CG_CUT_WIDTH; trial++) {
+        double theta = trial % 4 != 3 ? cg_illinois_place(&ends) : 0.5 * (ends.lo + ends.hi), g;
+        theta = theta < ends.lo + least ? ends.lo + least : theta > ends.hi - least ? ends.hi - least : theta;
+        if (!(theta > ends.lo && theta < ends.hi)) {
+            theta = 0.5 * (ends.lo + ends.hi);
         }
         const int status = guard->value(guard->context, theta, &g);
         if (status != CG_OK) {
             return status;
         }
         if (g == 0.0 || g != g) {
-            return cg_corners_zero(cuts, guard, theta, lo, g_lo, hi, g_hi);
+            return cg_corners_zero(cuts, guard, theta, ends.lo, ends.g_lo, ends.hi, ends.g_hi);
         }
-        if ((g > 0.0) == (g_lo > 0.0)) {
-            lo = theta;
-            g_lo = g;
-            weight_lo = 1.0;
-            weight_hi *= side > 0 ? 0.5 : 1.0;
-            side = 1;
-        } else {
-            hi = theta;
-            g_hi = g;
-            weight_hi = 1.0;
-            weight_lo *= side < 0 ? 0.5 : 1.0;
-            side = -1;
-        }
+        cg_illinois_move(&ends, (g > 0.0) == (ends.g_lo > 0.0), theta, g);
     }
-    cg_corners_cut(cuts, lo, hi);
+    cg_corners_cut(cuts, ends.lo, ends.hi);
     return CG_OK;
 }
 

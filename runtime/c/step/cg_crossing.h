@@ -154,4 +154,34 @@ static CG_INLINE cg_real_t cg_crossing_root(const cg_real_t *v, const cg_real_t 
     return 0.5 * (1.0 + z);
 }
 
+/* An interval at whose ends a quantity has different signs, for false position; an end that stays counts half (Illinois). */
+typedef struct cg_illinois {
+    double lo, hi, g_lo, g_hi, weight_lo, weight_hi;
+    int side; /* of the end that moved last: 1 lo, -1 hi */
+} cg_illinois_t;
+
+static inline double cg_illinois_place(const cg_illinois_t *ends)
+{
+    const double a = ends->weight_lo * ends->g_lo, b = ends->weight_hi * ends->g_hi;
+    return (ends->lo * b - ends->hi * a) / (b - a);
+}
+
+/* Moves an end, the lower one or the upper one, to z, where the quantity is g. */
+static inline void cg_illinois_move(cg_illinois_t *ends, int lower, double z, double g)
+{
+    if (lower) {
+        ends->lo = z;
+        ends->g_lo = g;
+        ends->weight_lo = 1.0;
+        ends->weight_hi *= ends->side > 0 ? 0.5 : 1.0;
+        ends->side = 1;
+    } else {
+        ends->hi = z;
+        ends->g_hi = g;
+        ends->weight_hi = 1.0;
+        ends->weight_lo *= ends->side < 0 ? 0.5 : 1.0;
+        ends->side = -1;
+    }
+}
+
 #endif /* CG_CROSSING_H */
