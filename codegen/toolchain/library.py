@@ -54,12 +54,9 @@ def build(
     Raises ValueError for a file name that is a path, BuildError (one line, with the path of the full log),
     NoCompilerError, CacheError.
     """
-    with cache.locked(key):
-        found = cache.lookup(key)
-        if found is not None:
-            return found
+
+    def recipe(compiler: Compiler) -> _Recipe:
         _check(sources)
-        compiler = cache.cached_compiler()
         own = f"{sources.name}_methods.h" in sources.files
         length = sum(len(text) for file, text in sources.files.items() if f"{sources.name}_core" in file)
         level = "-O3" if own else _level(length)
@@ -75,7 +72,9 @@ def build(
         }
         texts = {file: text.encode() for file, text in sources.files.items()}
         cores = sorted(file for file in texts if file.endswith(".c") and not file.endswith("_lanes.c"))
-        return _published(key, facts, compiler, flags, texts, cores, library_name(sources.name))
+        return facts, flags, texts, cores, library_name(sources.name)
+
+    return _cached(key, recipe)
 
 
 def build_late(module: Path, kernel: str, texts: Callable[[], Mapping[str, str]]) -> Path:
@@ -84,33 +83,33 @@ def build_late(module: Path, kernel: str, texts: Callable[[], Mapping[str, str]]
     Raises as `build_lanes`.
     """
     facts = facts_of(module)
-    key = method_key(facts["key"], kernel)
+
+    def recipe(compiler: Compiler) -> _Recipe:
+        files = {file: text.encode() for file, text in texts().items()}
+        level = _level(sum(map(len, files.values())))
+        flags = compiler.core_flags(tuned=facts["tuned"], reproducible=facts["reproducible"], level=level)
+        return facts, (*flags, *_VISIBLE), files, sorted(files), library_name(facts["name"], kernel)
+
+    return _cached(method_key(facts["key"], kernel), recipe)
+
+
+_Recipe = tuple[Mapping[str, Any], Sequence[str], Mapping[str, bytes], Sequence[str], str]
+"""Facts, flags, texts by file, the files among them that are compiled, and the name of their library."""
+
+
+def _cached(key: str, recipe: Callable[[Compiler], _Recipe]) -> Path:
+    """The library in the cache under `key`, or compiled by its recipe and stored there with its texts."""
     with cache.locked(key):
         found = cache.lookup(key)
         if found is not None:
             return found
-        compiler, files = cache.cached_compiler(), {file: text.encode() for file, text in texts().items()}
-        level = _level(sum(map(len, files.values())))
-        flags = compiler.core_flags(tuned=facts["tuned"], reproducible=facts["reproducible"], level=level)
-        library = library_name(facts["name"], kernel)
-        return _published(key, facts, compiler, (*flags, *_VISIBLE), files, sorted(files), library)
-
-
-def _published(
-    key: str,
-    facts: Mapping[str, Any],
-    compiler: Compiler,
-    flags: Sequence[str],
-    texts: Mapping[str, bytes],
-    sources: Sequence[str],
-    library: str,
-) -> Path:
-    """The library of some of the files `texts`, compiled and stored with them under `key`."""
-    with cache.workspace() as work:
-        for file, text in texts.items():
-            (work / file).write_bytes(text)
-        _Job(facts["name"], work, compiler, cache.log_path(key)).library(sources, flags, library)
-        return cache.publish(key, work, library, {**facts, "flags": list(flags)})
+        compiler = cache.cached_compiler()
+        facts, flags, texts, sources, library = recipe(compiler)
+        with cache.workspace() as work:
+            for file, text in texts.items():
+                (work / file).write_bytes(text)
+            _Job(facts["name"], work, compiler, cache.log_path(key)).library(sources, flags, library)
+            return cache.publish(key, work, library, {**facts, "flags": list(flags)})
 
 
 def _check(sources: Sources) -> None:
@@ -139,17 +138,15 @@ def build_method(module: Path, method: str) -> Path:
     texts = _texts(module, "_core", "_methods.h")
     if not {f"{name}_core.c", f"{name}_core.h"} <= texts.keys():
         raise FileNotFoundError("there are no sources next to the model")
-    with cache.locked(key):
-        found = cache.lookup(key)
-        if found is not None:
-            return found
-        compiler = cache.cached_compiler()
+
+    def recipe(compiler: Compiler) -> _Recipe:
         flags = compiler.core_flags(tuned=facts["tuned"], reproducible=facts["reproducible"])
         flags += ("-DCHAPLYGIN_INLINE_METHODS", *_ONE_METHOD, *_VISIBLE)
-        texts |= _one_method(method)
-        cores = sorted(file for file in texts if file.endswith(".c"))
-        facts = {**facts, "method": method}
-        return _published(key, facts, compiler, flags, texts, cores, library_name(name, method))
+        files = texts | _one_method(method)
+        cores = sorted(file for file in files if file.endswith(".c"))
+        return {**facts, "method": method}, flags, files, cores, library_name(name, method)
+
+    return _cached(key, recipe)
 
 
 def find_lanes(module: Path, lanes: int, method: str) -> Path | None:
@@ -178,17 +175,15 @@ def lane_library(
     It is compiled as the model that `facts` describes, for a number of lanes. Raises BuildError, NoCompilerError,
     CacheError.
     """
-    with cache.locked(key):
-        found = cache.lookup(key)
-        if found is not None:
-            return found
-        compiler = cache.cached_compiler()
+
+    def recipe(compiler: Compiler) -> _Recipe:
         flags = compiler.core_flags(tuned=facts["tuned"], reproducible=facts["reproducible"])
         flags = (*flags, *compiler.lane_flags, f"-DCG_LANES={lanes}", f"-DCG_EXPORTED={EXPORTED}")
         flags += _ONE_METHOD if "method" in facts else ()
         flags += ("-DCG_WITHOUT_RK4",) if facts.get("method", "rk4") != "rk4" else ()
-        facts = {**facts, "lanes": lanes}
-        return _published(key, facts, compiler, flags, texts(), [f"{stem}.c"], library_name(stem, lanes))
+        return {**facts, "lanes": lanes}, flags, texts(), [f"{stem}.c"], library_name(stem, lanes)
+
+    return _cached(key, recipe)
 
 
 def compile_library(
