@@ -26,8 +26,8 @@ ORDER = (
     # many runs, in lanes
     "cg_lane_record", "cg_observe", "cg_ensemble", "cg_lane_events", "cg_lane_block", "cg_lanes", "cg_batch",
     # an FMU
-    "cg_fmu_report", "cg_fmu_values", "cg_fmu_derivative", "cg_fmu_events", "cg_fmu_state", "cg_fmu", "cg_fmi2",
-    "cg_fmi3_absent", "cg_fmi3",
+    "cg_fmu_report", "cg_fmu_values", "cg_fmu_derivative", "cg_fmu_events", "cg_fmu_state", "cg_fmu", "cg_fmi",
+    "cg_fmi3_absent",
 )  # fmt: skip
 """The C files of `runtime/c` and `runtime/fmi` from the bottom up."""
 

@@ -1,4 +1,4 @@
-/* cg_fmu.h: an instance of a model as an FMU: what FMI 2.0 (cg_fmi2.c) and FMI 3.0 (cg_fmi3.c) share.
+/* cg_fmu.h: an instance of a model as an FMU: what the functions of FMI (cg_fmi.c) call.
  *
  * An instance has a run (cg_run.h) and, if the model has events, contacts or kinks, a detector (cg_events.h). In
  * Co-Simulation the run is driven as by any other caller. In Model Exchange the importer integrates: the run only holds
