@@ -52,14 +52,8 @@ cdef class Trail:
         self.tableau = cg_tableau(PyUnicode_AsUTF8(method))
         if self.tableau is NULL:
             raise ArgumentError(f"method {method!r} is not an explicit Runge-Kutta method")
-        size = cg_run_size(whole.model, PyUnicode_AsUTF8(method))
-        self.run = cg_run_new(size)
-        if self.run is NULL:
-            raise MemoryError
-        if cg_run_init(self.run, size, whole.model, PyUnicode_AsUTF8(method), 0) != CG_OK:
-            raise ArgumentError(f"the integrator refused {model.name} with method {method!r}")
+        self.run = whole._take_run(method)
         _configure(whole, self.run, &given, vars(options))
-        whole._with_tangents(self.run)
         for i in range(whole.n_parameters):
             self.run.p[i] = parameters[i]
         for i in range(model.n_inputs):

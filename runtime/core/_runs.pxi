@@ -94,13 +94,9 @@ cdef class ModelCore(StartCore):
             if status == CG_UNSUPPORTED:
                 raise arguments.no_jacobian(method, self.name)
             raise ArgumentError(f"the integrator refused {self.name} with method {method!r}")
-        self._with_tangents(run)
-        return run
-
-    cdef void _with_tangents(self, cg_run_t *run) noexcept:
-        """Tell a run of the tangents among its states."""
         run.jump, run.n_own, run.n_tangents = self.jump, self.own or run.n, self.tangents
         run.varied, run.n_blocks = self.varied, self.blocks
+        return run
 
     def _carry(self, uintptr_t variational, uintptr_t kernels, int own, int count, int blocks, bint control):
         """Take the jumps of `count` tangents from a `cg_variational_t`; they follow the first `own` states in `blocks`.

@@ -318,20 +318,14 @@ cdef class StepperCore:
     @property
     def p(self):
         """The parameters, shape (np,): a copy."""
-        self._alone.enter()
-        try:
+        with self._alone:
             return _copy(self.run.p, self.model.n_parameters)
-        finally:
-            self._alone.leave()
 
     @property
     def inputs(self):
         """The current inputs, as `Inputs`."""
-        self._alone.enter()
-        try:
+        with self._alone:
             return self._inputs()
-        finally:
-            self._alone.leave()
 
     @property
     def nfev(self):
@@ -407,20 +401,14 @@ cdef class StepperCore:
         """
         if name is not None:
             return self[name]
-        self._alone.enter()
-        try:
+        with self._alone:
             return self._everything()
-        finally:
-            self._alone.leave()
 
     @property
     def outputs(self):
         """The outputs at `t`: a dict of declared variables, named outputs and reactions."""
-        self._alone.enter()
-        try:
+        with self._alone:
             return _quantities(self.model, self.run.t, self.run.x, self.run.p, self._u(), True)
-        finally:
-            self._alone.leave()
 
     # ---- snapshots ----
 
