@@ -18,16 +18,13 @@ enum { CG_PROBES = 18 };         /* times, each CG_FURTHER times the one before 
 int cg_ahead_later(cg_run_t *run, int32_t only, double *moment)
 {
     cg_detector_t *const detector = run->detector;
-    int status = cg_evaluate_derivative(run);
-    if (status != CG_OK) {
-        return status;
-    }
+    CG_TRY(cg_evaluate_derivative(run));
     memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
     *moment = cg_detector_moment(run);
     for (int32_t i = 0; i < run->n; i++) {
         detector->x[i] = run->x[i] + *moment * run->f[i];
     }
-    status = cg_detector_evaluate(run, run->t + *moment, detector->x, only, detector->values);
+    const int status = cg_detector_evaluate(run, run->t + *moment, detector->x, only, detector->values);
     const int back = cg_evaluate_run_inputs(run, run->t, run->x);
     return status != CG_OK ? status : back;
 }
@@ -195,10 +192,7 @@ int cg_ahead_look(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
     const int32_t n = cg_ahead_guards(run);
-    const int status = cg_evaluate_derivative(run);
-    if (status != CG_OK) {
-        return status;
-    }
+    CG_TRY(cg_evaluate_derivative(run));
     memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
     const double step = cg_detector_moment(run), moment = fabs(step);
     const int seen = moment >= 2.0 * cg_step_smallest(run->t) && cg_ahead_flow(run, step, detector->guards) == CG_OK;

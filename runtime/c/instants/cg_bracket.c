@@ -129,10 +129,7 @@ static int cg_bracket_close_in(cg_bracket_t *bracket, double high, double g_high
         if (!(theta > ends.lo && theta < ends.hi)) {
             break;
         }
-        const int status = cg_bracket_sample(bracket, theta, &g);
-        if (status != CG_OK) {
-            return status;
-        }
+        CG_TRY(cg_bracket_sample(bracket, theta, &g));
         if (g == 0.0 && ends.g_lo != 0.0) {
             bracket->root = theta;
             return CG_OK;
@@ -256,10 +253,7 @@ static int cg_bracket_piece(cg_bracket_t *bracket, double a, double b, const dou
             w[0] = v[half * DEGREE / 2];
             w[DEGREE] = v[(half + 1) * DEGREE / 2];
             for (int j = 1; j < DEGREE && ends[half + 1] > bracket->low && ends[half] <= bracket->upto; j++) {
-                const int status = cg_bracket_sample(bracket, ends[half] + (ends[half + 1] - ends[half]) * cg_nodes[j], &w[j]);
-                if (status != CG_OK) {
-                    return status;
-                }
+                CG_TRY(cg_bracket_sample(bracket, ends[half] + (ends[half + 1] - ends[half]) * cg_nodes[j], &w[j]));
             }
             const int status = ends[half + 1] > bracket->low && ends[half] <= bracket->upto
                 ? cg_bracket_piece(bracket, ends[half], ends[half + 1], w, depth + 1) : CG_OK;

@@ -1,7 +1,6 @@
 /* cg_corners.c: where the expressions that are observed along a step have corners and jumps; see cg_corners.h. */
 #include "cg_corners.h"
-#include "chaplygin.h"
-#include "step/cg_crossing.h"
+#include "step/cg_internal.h"
 
 #include <math.h>
 
@@ -29,10 +28,7 @@ static int cg_corners_beside(const cg_guard_t *guard, double theta, double limit
     *found = limit;
     for (double distance = 0.5 * CG_CUT_WIDTH; distance < fabs(limit - theta); distance *= 4.0) {
         double g;
-        const int status = guard->value(guard->context, theta + way * distance, &g);
-        if (status != CG_OK) {
-            return status;
-        }
+        CG_TRY(guard->value(guard->context, theta + way * distance, &g));
         if (sign != 0.0 ? g * sign > 0.0 : g != 0.0) {
             *found = theta + way * distance;
             return CG_OK;
@@ -62,10 +58,7 @@ static int cg_corners_close(cg_cuts_t *cuts, const cg_guard_t *guard, double lo,
         if (!(theta > ends.lo && theta < ends.hi)) {
             theta = 0.5 * (ends.lo + ends.hi);
         }
-        const int status = guard->value(guard->context, theta, &g);
-        if (status != CG_OK) {
-            return status;
-        }
+        CG_TRY(guard->value(guard->context, theta, &g));
         if (g == 0.0 || g != g) {
             return cg_corners_zero(cuts, guard, theta, ends.lo, ends.g_lo, ends.hi, ends.g_hi);
         }
@@ -81,10 +74,7 @@ static int cg_corners_edge(cg_cuts_t *cuts, const cg_guard_t *guard, double othe
     while (fabs(zero - other) > CG_CUT_WIDTH) {
         const double middle = 0.5 * (zero + other);
         double g;
-        const int status = guard->value(guard->context, middle, &g);
-        if (status != CG_OK) {
-            return status;
-        }
+        CG_TRY(guard->value(guard->context, middle, &g));
         *(g * sign > 0.0 ? &other : &zero) = middle;
     }
     cg_corners_cut(cuts, fmin(zero, other), fmax(zero, other));
@@ -106,12 +96,9 @@ static int cg_corners_at(cg_cuts_t *cuts, const cg_guard_t *guard, double theta,
                          double g_hi)
 {
     const double other = g_lo != 0.0 ? lo : hi;
-    int rests = g_lo == 0.0 || g_hi == 0.0, status = CG_OK;
+    int rests = g_lo == 0.0 || g_hi == 0.0;
     if (lo == theta || hi == theta) {
-        status = cg_corners_rests(guard, theta, other, &rests);
-    }
-    if (status != CG_OK) {
-        return status;
+        CG_TRY(cg_corners_rests(guard, theta, other, &rests));
     }
     return rests ? cg_corners_edge(cuts, guard, other, g_lo != 0.0 ? g_lo : g_hi, theta)
                  : cg_corners_zero(cuts, guard, theta, lo, g_lo, hi, g_hi);
@@ -167,15 +154,9 @@ static int cg_corners_piece(cg_cuts_t *cuts, const cg_guard_t *guard, double a, 
         w[CG_DEGREE] = v[(half + 1) * CG_DEGREE / 2];
         *left -= CG_DEGREE - 1;
         for (int j = 1; j < CG_DEGREE; j++) {
-            const int status = guard->value(guard->context, from + (to - from) * cg_nodes[j], &w[j]);
-            if (status != CG_OK) {
-                return status;
-            }
+            CG_TRY(guard->value(guard->context, from + (to - from) * cg_nodes[j], &w[j]));
         }
-        const int status = cg_corners_piece(cuts, guard, from, to, w, depth + 1, left);
-        if (status != CG_OK) {
-            return status;
-        }
+        CG_TRY(cg_corners_piece(cuts, guard, from, to, w, depth + 1, left));
     }
     return CG_OK;
 }
@@ -187,10 +168,7 @@ int cg_corners_add(cg_cuts_t *cuts, const cg_guard_t *guard, double first, doubl
     v[0] = first;
     v[CG_DEGREE] = last;
     for (int j = 1; j < CG_DEGREE; j++) {
-        const int status = guard->value(guard->context, cg_nodes[j], &v[j]);
-        if (status != CG_OK) {
-            return status;
-        }
+        CG_TRY(guard->value(guard->context, cg_nodes[j], &v[j]));
     }
     return cg_corners_piece(cuts, guard, 0.0, 1.0, v, 0, &left);
 }

@@ -304,10 +304,7 @@ int cg_event_handling_now(cg_run_t *run, cg_record_t *record)
             }
         }
         if (detector->pending == 2) {
-            const int status = record == NULL ? CG_OK : cg_record_jump(run, record);
-            if (status != CG_OK) {
-                return status;
-            }
+            CG_TRY(record == NULL ? CG_OK : cg_record_jump(run, record));
         }
         detector->pending = 0;
         if (detector->verdict == CG_OK) {

@@ -124,10 +124,7 @@ static int cg_events_first_visible(cg_run_t *run, int32_t index, double *from, d
     while (*side == 0.0 && j < CG_NODES) {
         const int node = *upto >= cg_nodes[1];
         *upto = node ? cg_nodes[j] : *upto;
-        const int status = node ? CG_OK : cg_detector_inside(run, *upto, index, detector->values);
-        if (status != CG_OK) {
-            return status;
-        }
+        CG_TRY(node ? CG_OK : cg_detector_inside(run, *upto, index, detector->values));
         const double g = node ? detector->samples[(ptrdiff_t)j * detector->n_observed + index] : detector->values[index];
         *side = g > noise ? 1.0 : g < -noise ? -1.0 : 0.0;
         if (*side == 0.0) {
@@ -253,10 +250,7 @@ static int cg_events_earliest(cg_run_t *run, int past, int32_t *index, double *t
         if (detector->active[i] == 0.0 || (past && cg_detector_is_kink(run, i))) {
             continue;
         }
-        const int status = cg_events_first(run, i, cg_smaller(best + 2.0 * CG_SAME_TIME, 1.0));
-        if (status != CG_OK) {
-            return status;
-        }
+        CG_TRY(cg_events_first(run, i, cg_smaller(best + 2.0 * CG_SAME_TIME, 1.0)));
         /* a kink at rest is released by another one in the step, or was at its start, to an order that is not seen there */
         double *const first = cg_detector_is_kink(run, i) && cg_events_rests(run, i) ? &leaves : &best;
         *first = cg_smaller(*first, detector->root[i]);
@@ -504,13 +498,10 @@ int cg_events_after_step(cg_run_t *run, int32_t ends_at)
     const double end = run->t;
     double length = 0.0, theta;
     int32_t index = -1;
-    int past = 0, landed = 0, status;
+    int past = 0, landed = 0;
     while (!landed) {
-        status = cg_detector_sample(run);
-        status = status == CG_OK ? cg_events_earliest(run, past, &index, &theta) : status;
-        if (status != CG_OK) {
-            return status;
-        }
+        CG_TRY(cg_detector_sample(run));
+        CG_TRY(cg_events_earliest(run, past, &index, &theta));
         if (index >= 0 && cg_detector_is_kink(run, index) && detector->memory.pause > 0) {
             past = 1;
             detector->memory.pause = CG_KINK_PAUSE;
@@ -534,22 +525,19 @@ int cg_events_after_step(cg_run_t *run, int32_t ends_at)
         landed = index == ends_at && run->t == end && (1.0 - theta) * length <= CG_LANDED * cg_step_smallest(end);
         if (theta * length < 2.0 * cg_step_smallest(run->t_old)) {
             landed = 1;
-            status = cg_events_at_start(run, index);
+            CG_TRY(cg_events_at_start(run, index));
         } else if (!landed) {
-            status = cg_events_land(run, &index, theta, &landed);
+            CG_TRY(cg_events_land(run, &index, theta, &landed));
         }
-        if (status == CG_OK && !landed && cg_locate_spent(run)) {
+        if (!landed && cg_locate_spent(run)) {
             cg_locate_take_back(run);
-            status = CG_TOO_MANY_STEPS;
-        }
-        if (status != CG_OK) {
-            return status;
+            return CG_TOO_MANY_STEPS;
         }
         memset(detector->fired, 0, landed ? 0 : bytes); /* a shorter step is searched from its start */
     }
     int slides = cg_detector_is_kink(run, index) && cg_locate_goes_back(run, index), is = CG_KINK_GOES_ON;
     detector->memory.pause = slides && run->jump == NULL ? CG_KINK_PAUSE : detector->memory.pause;
-    status = cg_events_arrived(run, length);
+    int status = cg_events_arrived(run, length);
     for (int32_t i = 0; i < detector->n_observed; i++) { /* what else happens may end that */
         slides = slides && (detector->fired[i] == 0.0 || cg_detector_is_kink(run, i));
     }

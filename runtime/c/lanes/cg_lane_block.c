@@ -177,10 +177,7 @@ int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, con
         cg_lanes_run_t *const group = (cg_lanes_run_t *)(void *)((char *)run + g * (needed / (size_t)CG_GROUPS));
         cg_lane_block_set_up(group, model, set, method);
         group->size = cg_lane_block_layout(group, (char *)group);
-        const int status = cg_lane_events_init(group);
-        if (status != CG_OK) {
-            return status;
-        }
+        CG_TRY(cg_lane_events_init(group));
     }
     return CG_OK;
 }

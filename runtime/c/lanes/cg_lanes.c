@@ -421,10 +421,7 @@ int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options)
 
 static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, const cg_run_t *options)
 {
-    const int status = cg_ensemble_valid(ensemble) ? cg_lanes_configure(run, options) : CG_BAD_ARGUMENT;
-    if (status != CG_OK) {
-        return status;
-    }
+    CG_TRY(cg_ensemble_valid(ensemble) ? cg_lanes_configure(run, options) : CG_BAD_ARGUMENT);
     const int watched = cg_lane_events_configure(run, options);
     if (watched != CG_OK || (ensemble->observer[0] != NULL && (run->watched || ensemble->t0 == ensemble->t_end))) {
         return CG_UNSUPPORTED;
@@ -539,10 +536,7 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
     for (unsigned g = 0; g < CG_GROUPS; g++) {
         cg_lanes_run_t *const own = cg_lanes_group(run, g);
         if (!cursor->begun) {
-            const int status = cg_lanes_options(own, ensemble, options);
-            if (status != CG_OK) {
-                return status;
-            }
+            CG_TRY(cg_lanes_options(own, ensemble, options));
             own->attention = UINT32_MAX;
             memset(own->active, 0, sizeof *own->active * (size_t)own->lanes); /* from an abandoned range */
         }
@@ -562,10 +556,7 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
     for (;;) {
         for (unsigned g = 0; g < CG_RUNNING; g++) {
             cg_lanes_group_samples(groups[g].run);
-            const int status = groups[g].run->attention != 0u ? cg_lanes_group_serve(&groups[g]) : CG_OK;
-            if (status != CG_OK) {
-                return status;
-            }
+            CG_TRY(groups[g].run->attention != 0u ? cg_lanes_group_serve(&groups[g]) : CG_OK);
             working[g] = cg_lanes_occupied(groups[g].run) >= 0;
         }
         if (!working[0] && !working[1] && (groups[0].run->attention | groups[1].run->attention) == 0u) {

@@ -269,10 +269,7 @@ static int cg_observe_search(const cg_observed_step_t *step, int32_t i, int32_t 
             const int searching = wanted[lane] && !cg_search_done(&searches[lane]);
             observer->theta[lane] = cg_observe_within(observer, lane, searching ? cg_search_next(&searches[lane]) : 0.5);
         }
-        const int status = step->evaluate(step, CG_INSIDE, observer->out);
-        if (status != CG_OK) {
-            return status;
-        }
+        CG_TRY(step->evaluate(step, CG_INSIDE, observer->out));
         for (int32_t lane = 0; lane < lanes; lane++) {
             if (wanted[lane] && !cg_search_done(&searches[lane])) {
                 const double value = observer->out[i * lanes + lane];
@@ -301,10 +298,7 @@ static int cg_observe_refine(const cg_observed_step_t *step, int32_t i)
             wanted[lane] = rise > 0.0 && most > sign * observer->value[i * lanes + lane];
             some = some || wanted[lane];
         }
-        const int status = some ? cg_observe_search(step, i, j, wanted) : CG_OK;
-        if (status != CG_OK) {
-            return status;
-        }
+        CG_TRY(some ? cg_observe_search(step, i, j, wanted) : CG_OK);
     }
     return CG_OK;
 }
@@ -341,10 +335,7 @@ static int cg_observe_sample(const cg_observed_step_t *step, int whole)
             observer->theta[lane] = cg_observe_within(observer, lane, observer->rule.nodes[j]);
         }
         const enum cg_place place = whole && j == 0 ? CG_AT_START : whole && j == last ? CG_AT_END : CG_INSIDE;
-        const int status = step->evaluate(step, place, observer->samples + j * row);
-        if (status != CG_OK) {
-            return status;
-        }
+        CG_TRY(step->evaluate(step, place, observer->samples + j * row));
     }
     return CG_OK;
 }
@@ -417,11 +408,8 @@ static int cg_observe_cut(const cg_observed_step_t *step, int32_t first, int32_t
             cg_guard_place_t place = {step, lane, observer->n_values + k};
             const cg_guard_t guard = {cg_observe_guard_value, &place};
             const double *const samples = observer->samples + place.row * lanes + lane;
-            const int status = cg_observe_guard_is_far(observer, samples)
-                ? CG_OK : cg_corners_add(cuts, &guard, samples[0], samples[last * row]);
-            if (status != CG_OK) {
-                return status;
-            }
+            CG_TRY(cg_observe_guard_is_far(observer, samples)
+                ? CG_OK : cg_corners_add(cuts, &guard, samples[0], samples[last * row]));
         }
         cg_corners_order(cuts);
         *most = cuts->n > *most ? cuts->n : *most;
@@ -536,15 +524,11 @@ static int cg_observe_take(const cg_observed_step_t *step)
 static int cg_observe_named(cg_observer_t *observer, const cg_run_t *run, double t, const double *x, double *out)
 {
     cg_kernel_t known = NULL;
-    int status = CG_OK;
     for (int32_t i = 0; i < observer->n_values; i++) {
         const cg_quantity_t *const q = &observer->quantities[i];
         if (q->kernel != NULL && q->kernel != known) {
-            status = q->kernel(t, x, run->p, run->u, observer->work, run->work);
+            CG_TRY(q->kernel(t, x, run->p, run->u, observer->work, run->work));
             known = q->kernel;
-        }
-        if (status != CG_OK) {
-            return status;
         }
         out[i] = q->kernel != NULL            ? observer->work[q->index]
             : q->index < 0                    ? t
@@ -558,10 +542,7 @@ static int cg_observe_named(cg_observer_t *observer, const cg_run_t *run, double
 static int cg_observe_at(cg_observer_t *observer, cg_run_t *run, double t, const double *x, double *out)
 {
     const double model_t = cg_time_of_model(run, t);
-    const int status = cg_evaluate_run_inputs(run, t, x);
-    if (status != CG_OK) {
-        return status;
-    }
+    CG_TRY(cg_evaluate_run_inputs(run, t, x));
     if (observer->companion == NULL) {
         observer->status[0] = cg_observe_named(observer, run, model_t, x, out);
     } else {

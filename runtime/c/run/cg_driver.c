@@ -255,10 +255,7 @@ static int cg_driver_loop(cg_run_t *run, cg_record_t *record, int64_t budget)
             run->recorded = 1;
         }
         if (CG_RARE(detector != NULL) && detector->pending) {
-            status = cg_event_handling_now(run, record);
-            if (status != CG_OK) {
-                return status;
-            }
+            CG_TRY(cg_event_handling_now(run, record));
         }
         if (cg_time_outside(run, run->t) == run->t_end) {
             return CG_OK;

@@ -45,15 +45,8 @@ static int cg_correct_kernel(cg_run_t *run, double model_t, const double *x, dou
 static int cg_correct_step(cg_run_t *run, double *size)
 {
     const double t = cg_time_of_model(run, run->t);
-    int status;
-    if (run->varied != NULL) {
-        status = run->varied->correction(run->n_blocks, t, run->x, run->p, run->u, run->moved, run->work);
-    } else {
-        status = cg_correct_kernel(run, t, run->x, run->moved);
-    }
-    if (status != CG_OK) {
-        return status;
-    }
+    CG_TRY(run->varied == NULL ? cg_correct_kernel(run, t, run->x, run->moved)
+                               : run->varied->correction(run->n_blocks, t, run->x, run->p, run->u, run->moved, run->work));
     *size = cg_correct_moved(run);
     return cg_step_finite(run->moved, run->n) ? CG_OK : CG_NONFINITE;
 }
@@ -74,10 +67,7 @@ static int cg_correct_state(cg_run_t *run)
 {
     for (int step = 0; step < CG_MOST_CORRECTIONS; step++) {
         double size;
-        const int status = cg_correct_step(run, &size);
-        if (status != CG_OK) {
-            return status;
-        }
+        CG_TRY(cg_correct_step(run, &size));
         if (size <= cg_close_enough(step)) {
             return cg_correct_agreed(run);
         }
@@ -178,11 +168,8 @@ int cg_correct_run(cg_run_t *run)
     if (run->correction == NULL) {
         return CG_OK;
     }
-    int status = cg_evaluate_run_inputs(run, run->t, run->x);
-    if (status != CG_OK) {
-        return status;
-    }
-    status = cg_correct_state(run);
+    CG_TRY(cg_evaluate_run_inputs(run, run->t, run->x));
+    int status = cg_correct_state(run);
     if (status == CG_OK && run->n_corrections > 0) {
         run->have_dense = 0;
         status = cg_evaluate_probe(run, run->t, run->x, run->f);

@@ -6,6 +6,15 @@
 #include "cg_events.h"
 #include "cg_precision.h"
 
+/* Returns the status of a call that has failed. */
+#define CG_TRY(call)                  \
+    do {                              \
+        const int cg_failed = (call); \
+        if (cg_failed != CG_OK) {     \
+            return cg_failed;         \
+        }                             \
+    } while (0)
+
 int cg_driver_options_valid(const cg_run_t *run); /* whether tolerances and step options are within their ranges */
 
 /* A polynomial: the coefficients of the powers of the time since `time`, from 0 on. */

@@ -65,10 +65,7 @@ int cg_run_interpolate(cg_run_t *run, cg_time_t time, double *out, int64_t strid
         return CG_OK;
     }
     if (!run->have_dense) {
-        const int status = run->dense(run);
-        if (status != CG_OK) {
-            return status;
-        }
+        CG_TRY(run->dense(run));
     }
     cg_dense_evaluate(run->coef, run->n_dense, run->ld, run->n, (t - run->t_old) / (run->t - run->t_old), out, stride);
     return CG_OK;
@@ -115,10 +112,7 @@ static int cg_record_times(cg_run_t *run, cg_record_t *record)
 static int cg_record_dense(cg_run_t *run, cg_record_t *record)
 {
     if (!run->have_dense) {
-        const int status = run->dense(run);
-        if (status != CG_OK) {
-            return status;
-        }
+        CG_TRY(run->dense(run));
     }
     double *const out = record->coef + record->n_coef * run->n_dense * run->n;
     for (int32_t j = 0; j < run->n_dense; j++) {
@@ -162,10 +156,7 @@ int cg_record_step(cg_run_t *run, cg_record_t *record)
 
 int cg_record_jump(cg_run_t *run, cg_record_t *record)
 {
-    const int status = record->watch != NULL ? record->watch(record->watch_context, run, 0) : CG_OK;
-    if (status != CG_OK) {
-        return status;
-    }
+    CG_TRY(record->watch != NULL ? record->watch(record->watch_context, run, 0) : CG_OK);
     if (record->t_eval != NULL || (record->t == NULL && record->y == NULL)) {
         return CG_OK;
     }

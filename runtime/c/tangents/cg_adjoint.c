@@ -279,26 +279,20 @@ static int cg_adjoint_back(cg_adjoint_t *a, const cg_parts_t *parts, const cg_ta
         double t = step->t + a->tableau->c[i] * step->h;
         const int some = cg_adjoint_weights(a, parts, i, step->h);
         const int64_t more = a->tableau->b[i] != 0.0 ? a->n_integrands : 0;
-        int status = CG_OK;
         if (some || more > 0) {
             cg_adjoint_advance(a, step, a->tableau->a + (ptrdiff_t)i * stages, i, parts->y);
             if (step->ends_at_kink && a->tableau->c[i] >= 1.0) {
                 cg_adjoint_before_kink(a, step, step->slopes + (ptrdiff_t)i * n, &t, parts->y);
             }
+            CG_TRY(cg_adjoint_noted(a, cg_evaluate_run_inputs(a->run, t, parts->y), "rhs", t));
         }
-        if (some || more > 0) {
-            status = cg_adjoint_noted(a, cg_evaluate_run_inputs(a->run, t, parts->y), "rhs", t);
-        }
-        if (some && status == CG_OK) {
-            status = cg_adjoint_transposed(a, parts, t, l);
+        if (some) {
+            CG_TRY(cg_adjoint_transposed(a, parts, t, l));
         } else {
             memset(l, 0, sizeof(double) * (size_t)n);
         }
-        for (int64_t g = 0; g < more && status == CG_OK; g++) {
-            status = cg_adjoint_integrand(a, parts, &a->integrands[g], t, step->h * a->tableau->b[i], l);
-        }
-        if (status != CG_OK) {
-            return status;
+        for (int64_t g = 0; g < more; g++) {
+            CG_TRY(cg_adjoint_integrand(a, parts, &a->integrands[g], t, step->h * a->tableau->b[i], l));
         }
     }
     for (int32_t i = 0; i < stages; i++) {
@@ -388,10 +382,7 @@ int cg_adjoint_sweep(cg_adjoint_t *a, int64_t budget)
         if (budget-- == 0) {
             return CG_BUDGET_USED;
         }
-        const int status = cg_adjoint_take_back(a);
-        if (status != CG_OK) {
-            return status;
-        }
+        CG_TRY(cg_adjoint_take_back(a));
         a->step--;
         cg_adjoint_jump(a);
     }

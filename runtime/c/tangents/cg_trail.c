@@ -92,10 +92,7 @@ int cg_trail_repeat(cg_adjoint_t *a, int64_t step)
     if (run->signals != NULL) {
         cg_driver_segment(run, run->t);
     }
-    const int status = cg_trail_slope_here(run);
-    if (status != CG_OK) {
-        return status;
-    }
+    CG_TRY(cg_trail_slope_here(run));
     if (run->adaptive) { /* up to its end at once */
         run->t_stop = a->trail->t[step + 1];
         run->h = fabs(run->t_stop - run->t);
@@ -154,14 +151,11 @@ int cg_trail_bring(cg_adjoint_t *a, int64_t step)
     }
     int64_t next = now + cg_trail_next_kept(step + 1 - now, trail->n_slots - trail->n_kept);
     while (now < step) {
-        int status = cg_trail_repeat(a, now);
+        CG_TRY(cg_trail_repeat(a, now));
         now++;
-        if (status == CG_OK && now == next) {
-            status = cg_trail_keep(trail, a->run, now);
+        if (now == next) {
+            CG_TRY(cg_trail_keep(trail, a->run, now));
             next = now + cg_trail_next_kept(step + 1 - now, trail->n_slots - trail->n_kept);
-        }
-        if (status != CG_OK) {
-            return status;
         }
     }
     return CG_OK;
