@@ -55,4 +55,4 @@ def without_a_compiler(patch: pytest.MonkeyPatch) -> None:
     """No C compiler is found, whatever this machine has: $CC, those of the system, the wheel of zig."""
     patch.delenv("CC", raising=False)
     patch.setenv("PATH", "")
-    patch.setattr("importlib.util.find_spec", lambda name: None)
+    patch.setattr("chaplygin.codegen.toolchain.compiler.find_spec", lambda name: None)

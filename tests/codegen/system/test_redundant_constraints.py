@@ -11,6 +11,7 @@ import pytest
 import sympy as sp
 from scipy.integrate import quad, solve_ivp
 from unit_masses import unit_masses
+from verification import says
 
 import chaplygin as cg
 from chaplygin.api.equations import Equations
@@ -117,6 +118,7 @@ def test_bricards_run_is_that_of_scipy() -> None:
         atol=1e-10,
     )
     np.testing.assert_allclose(sol.y[:, -1], other.y[:, -1], rtol=0, atol=1e-7)
+    says("Bricard's mechanism", np.abs(sol.y[:, -1] - other.y[:, -1]).max())
 
 
 @pytest.mark.slow
@@ -302,6 +304,7 @@ def test_four_bars_pass_their_singular_position_as_one_pendulum() -> None:
     for i in range(3):
         np.testing.assert_allclose(sol[f"x{i}"], i + np.sin(pendulum.y[0]), rtol=0, atol=1e-6)
         np.testing.assert_allclose(sol[f"y{i}"], np.cos(pendulum.y[0]), rtol=0, atol=1e-6)
+    says("two four-bars", np.abs(sol["x0"] - np.sin(pendulum.y[0])).max())
     assert np.ptp(sol.evaluate("energy")) < 1e-6
     folded = {"x0": 1, "y0": 0, "x1": 2, "y1": 0, "x2": 3, "y2": 0}
     still = entry.initial | folded | {f"{name}_dot": 0.0 for name in folded}
