@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
 
 from . import arguments
@@ -30,6 +30,8 @@ from .scalars import (
     path as path,
     text as text,
 )
+
+difflib = later("difflib")
 
 Array = NDArray[np.float64]
 
@@ -240,7 +242,7 @@ def unknown_method(method: Any, known: Mapping[str, Any]) -> ArgumentError:
         return ArgumentError(
             f"method {method!r} is made from the equations of a model: compile it with methods=[{method!r}]"
         )
-    close = get_close_matches(method.casefold(), known, 1, 0.9)
+    close = difflib.get_close_matches(method.casefold(), known, 1, 0.9)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     instead = _ELSEWHERE.get(method.casefold(), "")
     if instead in known and not close:
@@ -377,7 +379,7 @@ def _expected(names: Sequence[str], shape: str) -> str:
 
 def nearest(name: str, names: Sequence[str]) -> str:
     """`; did you mean ...?` for a name that is nearly one of `names`, else nothing."""
-    close = get_close_matches(name, list(names), 1)
+    close = difflib.get_close_matches(name, list(names), 1)
     return f"; did you mean {close[0]}?" if close else ""
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from chaplygin._lazy import later
 from chaplygin.errors import BuildError, LoadError
 
 from ..interface.checksum import open_library
 from ..interface.files import library_name, method_key
 from .builder import builder
+
+futures = later("concurrent.futures")
 
 
 def need(model: Any, kernels: Sequence[str]) -> None:
@@ -23,7 +25,7 @@ def need(model: Any, kernels: Sequence[str]) -> None:
     """
     wanted = [kernel for kernel in kernels if kernel in model._later]
     if len(wanted) > 1:
-        with ThreadPoolExecutor() as pool:
+        with futures.ThreadPoolExecutor() as pool:
             found = list(pool.map(lambda kernel: _code(model, kernel), wanted))
     else:
         found = [_code(model, kernel) for kernel in wanted]

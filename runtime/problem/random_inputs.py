@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from chaplygin.errors import ArgumentError
@@ -56,7 +55,7 @@ def without_path(name: str, noise: RandomInput) -> ArgumentError:
 def seed_of(seed: Any) -> int:
     """A seed as given, or a new one for None."""
     if seed is None:
-        return int(SeedSequence().generate_state(1, "u8")[0])
+        return int(np.random.SeedSequence().generate_state(1, "u8")[0])
     if not arguments.is_integer(seed) or not 0 <= seed < 1 << 64:
         raise ArgumentError(f"seed = {arguments.short(seed)} must be an integer from 0 to 2**64 - 1")
     return int(seed)
