@@ -45,6 +45,7 @@ _SYSTEMS = (
     "painleve_klein_rigid",
     "painleve_rod",
     "robot_arm",
+    "rocket",
     "roller_racer",
     "rolling_disk",
     "rolling_ring",
