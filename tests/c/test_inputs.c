@@ -50,6 +50,22 @@ static cg_run_t *make_wave(const char *method, const cg_signal_t *signal)
     return run;
 }
 
+static void test_number_of_powers(void)
+{
+    samples_t given;
+    set_samples(&given, 1, 6, knots, samples);
+    const int32_t right = given.signal.n_powers, wrong[3] = {-1, 0, CG_CURVE + 2};
+    for (int k = 0; k < 3; k++) {
+        const double x0[2] = {0.4, -0.2};
+        cg_run_t *const run = make_wave("dop853", &given.signal);
+        given.signal.n_powers = wrong[k];
+        CHECK(go(run, 0.0, x0, 1.0, NULL) == CG_BAD_ARGUMENT);
+        given.signal.n_powers = right;
+        CHECK(go(run, 0.0, x0, 1.0, NULL) == CG_OK);
+        cg_run_delete(run);
+    }
+}
+
 static void test_samples(void)
 {
     static const double spans[5][2] = {{-2.0, 5.0}, {5.0, -2.0}, {0.5, 4.0}, {1.25, 0.0}, {0.0, 1.25}};
@@ -215,6 +231,7 @@ static void test_unset_inputs(void)
 int main(void)
 {
     test_unset_inputs();
+    test_number_of_powers();
     test_samples();
     for (int m = 0; m < N_METHODS; m++) {
         test_dense_output_next_to_a_knot(methods[m]);

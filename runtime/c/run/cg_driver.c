@@ -82,6 +82,10 @@ int cg_driver_options_valid(const cg_run_t *run)
     for (int32_t i = 0; i < run->n; i++) {
         valid = valid && run->atol[i] >= 0.0 && run->atol[i] < HUGE_VAL && run->atol[i] + run->rtol > 0.0;
     }
+    for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
+        const int32_t n = run->signals[i].kind == CG_SIGNAL_POLYNOMIAL ? run->signals[i].n_powers : 1;
+        valid = valid && n >= 1 && n <= CG_CURVE + 1;
+    }
     if (!run->adaptive) {
         valid = valid && (run->first_step > 0.0 || run->max_step < HUGE_VAL);
     }
