@@ -109,7 +109,7 @@ class _Arc:
             if not np.isfinite(size):
                 return None
             if size <= _CLOSE:
-                return self.place(v, base.tangent)
+                return self.place(self.problem.cleared(v), base.tangent)
         return None
 
     def distance(self, base: _Place, p: _Place) -> float:

@@ -104,10 +104,13 @@ class NewtonProblem:
         """The units of all of v and of the equations near v.
 
         They are made of the equations, of v and of the guess, so that they follow the units of length, mass and time.
-        What is left of a state that should be zero counts as zero.
         """
-        large = np.where(np.abs(v) > self._rounding, v, 0.0)
+        large = self.cleared(v)
         return self.field.units(large, np.fmax(np.abs(large), np.abs(self.guess)))
+
+    def cleared(self, v: Array) -> Array:
+        """v without what is left of states that should be zero, whose units it would decide."""
+        return np.where(np.abs(v) > self._rounding, v, 0.0)
 
     @cached_property
     def _rounding(self) -> Array:
@@ -186,7 +189,7 @@ class NewtonProblem:
                 v = v.copy()
                 v[places] += step
                 self._check_residual(v)
-                return v
+                return self.cleared(v)
             if on_constraints and size > _LONGEST:
                 step *= _LONGEST / size
             v = self._moved(v, step, inverse, units)
