@@ -51,7 +51,7 @@ test-integrations: packages $(INTEGRATIONS)
 	$(PY) -m pytest -n auto --dist loadfile -m 'integration and not slow'
 
 docs: $(SITE)
-	$(BIN)/sphinx-build -q -W --keep-going -c docs . build/site
+	$(BIN)/sphinx-build -q -E -W --keep-going -c docs . build/site
 
 # The wheel is made from the source archive, with lanes for machines without a compiler; on Linux its tag is that of the
 # oldest C library that has what it uses.

@@ -1,7 +1,11 @@
-"""The diagrams of bench/README.md: time against error, and speed against lanes, threads and trajectories."""
+"""The diagrams of bench/README.md: main ratios, time against error, and speed against lanes, threads and trajectories.
+
+As a script this draws the main ratios of summary.json again.
+"""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +53,28 @@ def draw(entries: list[dict[str, Any]], folder: Path) -> None:
         _precision(ensembles, single, folder / "precision.png")
     if "scaling" in diagrams:
         _scaling(diagrams["scaling"], folder / "scaling.png")
+
+
+def speeds(kept: dict[str, Any], path: Path) -> None:
+    """A bar for each ratio and system of a summary; do nothing without matplotlib."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return
+    rows = [row for row in kept["rows"] if "speed relative to" in row][::-1]
+    axes = (figure := Figure((9.6, 5.4), layout="constrained")).add_subplot()
+    for i, system in enumerate(kept["systems"]):
+        values = [kept["rows"][row][i] for row in rows]
+        bars = axes.barh([y + 0.27 * (1 - i) for y in range(len(rows))], values, 0.25, label=system)
+        axes.bar_label(bars, [f"{v:g}" for v in values], padding=2, fontsize=7)
+    axes.set_xscale("log")
+    axes.set_axisbelow(True)
+    axes.axvline(1, color="black", linewidth=0.8)
+    axes.set_yticks(range(len(rows)), [row.replace(": ", ":\n") for row in rows], fontsize=8)
+    axes.set_title(f"chaplygin's speed beside others', on {kept['machine']['processor']}", fontsize=9)
+    axes.legend(fontsize=8)
+    _style(axes)
+    figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
 def _style(axes: Any) -> None:
@@ -130,3 +156,8 @@ def _scaling(found: dict[str, Curves], path: Path) -> None:
     figure.tight_layout()
     figure.savefig(path, dpi=110)
     plt.close(figure)
+
+
+if __name__ == "__main__":
+    here = Path(__file__).resolve().parent
+    speeds(json.loads((here / "summary.json").read_text(encoding="utf-8")), here / "speeds.png")

@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from plots import draw
+from plots import draw, speeds
 
 _HERE = Path(__file__).resolve().parent
 _SYSTEMS = {"chaplygin_sleigh": "sleigh", "heavy_top": "heavy top", "n_link_pendulum_5": "five links"}
@@ -69,7 +69,10 @@ def main() -> int:
     print(text)
     draw(found["benchmarks"], _HERE)
     _insert("RESULTS.md", "table", text)
-    _insert("README.md", "summary", summary(found["benchmarks"]))
+    kept = summary(found)
+    (_HERE / "summary.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+    speeds(kept, _HERE / "speeds.png")
+    _insert("README.md", "summary", front(kept))
     return 0
 
 
@@ -80,17 +83,28 @@ def _insert(page: str, mark: str, text: str) -> None:
     path.write_text(f"{before}{begin}\n{text}\n{end}{rest.partition(end)[2]}")
 
 
-def summary(entries: list[dict[str, Any]]) -> str:
-    """The table of the main ratios, a column for each system."""
-    found = _ratios(entries)
-    lines = [f"| | {' | '.join(_SYSTEMS.values())} |", f"|---|{'---|' * len(_SYSTEMS)}"]
+def summary(result: dict[str, Any]) -> dict[str, Any]:
+    """The main ratios of each system, and the machine: what summary.json keeps."""
+    found = _ratios(result["benchmarks"])
+    rows: dict[str, list[float]] = {}
     for row, what in _SUMMARY:
-        cells = []
+        rows[row] = []
         for system in _SYSTEMS:
             value = next((r["value"] for r in found.get(system, ()) if r["what"].startswith(what)), math.nan)
-            cells.append(_three_digits(1 / value if "time relative" in what else value))
-        lines.append(f"| {row} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+            rows[row].append(float(_three_digits(1 / value if "time relative" in what else value)))
+    return {"machine": result["machine_info"], "systems": list(_SYSTEMS.values()), "rows": rows}
+
+
+def front(kept: dict[str, Any]) -> str:
+    """The table of a summary, and its machine."""
+    machine, systems = kept["machine"], kept["systems"]
+    lines = [f"| | {' | '.join(systems)} |", f"|---|{'---|' * len(systems)}"]
+    lines += [f"| {row} | {' | '.join(f'{v:g}' for v in values)} |" for row, values in kept["rows"].items()]
+    lines += [
+        "",
+        f"Ratios of medians, rtol = atol = 1e-9, on {machine['cores']} cores of {machine['processor']}:",
+    ]
+    return "\n".join([*lines, f"{machine['compiler']}, {machine['python']}."])
 
 
 def table(result: dict[str, Any]) -> str:

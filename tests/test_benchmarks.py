@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,10 @@ def test_each_runs_at_its_smallest_size(part: int, tmp_path: Path, monkeypatch: 
 @pytest.mark.timeout(4200)
 def test_all_of_them_as_a_whole(tmp_path: Path) -> None:
     assert measured(tmp_path, "bench").keys() == set(FILES)
+
+
+def test_the_page_shows_the_ratios_that_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(BENCH)
+    front = import_module("report").front
+    kept = json.loads((BENCH / "summary.json").read_text(encoding="utf-8"))
+    assert front(kept) in (BENCH / "README.md").read_text(encoding="utf-8")
