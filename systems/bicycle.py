@@ -146,14 +146,12 @@ def system() -> cg.System:
     )
 
 
-def example() -> Example:
-    """The catalogue entry."""
-    return Example.of(
-        __name__,
-        description="Bicycle of Carvallo and Whipple, rolling without slip",
-        source="Meijaard, Papadopoulos, Ruina and Schwab (2007)",
-        t_span=(0.0, 5.0),
-        forms=("maggi", "multipliers", "recursive"),
-        large=True,
-        options={"maggi": {"independent": ("phi_dot", "rear_dot", "delta_dot")}},
-    )
+example = Example.maker(
+    __name__,
+    description="Bicycle of Carvallo and Whipple, rolling without slip",
+    source="Meijaard, Papadopoulos, Ruina and Schwab (2007)",
+    t_span=(0.0, 5.0),
+    forms=("maggi", "multipliers", "recursive"),
+    large=True,
+    options={"maggi": {"independent": ("phi_dot", "rear_dot", "delta_dot")}},
+)

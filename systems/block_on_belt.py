@@ -140,11 +140,9 @@ def closed_form(
         return motion
 
 
-def example() -> Example:
-    """The catalogue entry."""
-    return Example.of(
-        __name__,
-        description="Block on a moving belt, held by a spring: stick-slip",
-        source="Den Hartog, Mechanical Vibrations (1934), chapter 7",
-        forms=("lagrange", "poincare", "hamel", "nonholonomic"),
-    )
+example = Example.maker(
+    __name__,
+    description="Block on a moving belt, held by a spring: stick-slip",
+    source="Den Hartog, Mechanical Vibrations (1934), chapter 7",
+    forms=("lagrange", "poincare", "hamel", "nonholonomic"),
+)

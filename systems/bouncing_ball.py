@@ -73,12 +73,11 @@ def closed_form(
         return motion
 
 
-def example() -> Example:
-    """The catalogue entry; the span ends before the bounces accumulate."""
-    return Example.of(
-        __name__,
-        description="Ball that bounces on the floor with a coefficient of restitution",
-        source="Newton (1687)",
-        t_span=(0.0, 3.0),
-        forms=("lagrange", "poincare", "chetaev", "hamel", "nonholonomic"),
-    )
+example = Example.maker(
+    __name__,
+    description="Ball that bounces on the floor with a coefficient of restitution",
+    source="Newton (1687)",
+    t_span=(0.0, 3.0),
+    forms=("lagrange", "poincare", "chetaev", "hamel", "nonholonomic"),
+)
+"""The catalogue entry; the span ends before the bounces accumulate."""

@@ -81,11 +81,10 @@ def system() -> cg.System:
     )
 
 
-def example() -> Example:
-    return Example.of(
-        __name__,
-        description="Five rods and six hinges in a closed loop, overconstrained by one",
-        source="Bricard (1897); problem A04 of the IFToMM benchmarks",
-        forms=("multipliers", "recursive", "maggi"),
-        large=True,
-    )
+example = Example.maker(
+    __name__,
+    description="Five rods and six hinges in a closed loop, overconstrained by one",
+    source="Bricard (1897); problem A04 of the IFToMM benchmarks",
+    forms=("multipliers", "recursive", "maggi"),
+    large=True,
+)

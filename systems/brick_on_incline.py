@@ -86,12 +86,11 @@ def closed_form(
         return motion
 
 
-def example() -> Example:
-    """The catalogue entry; the closed form is for zero push."""
-    return Example.of(
-        __name__,
-        description="Brick on a rough incline: thrown up, it stops and rests, or slides back",
-        source="Coulomb (1785)",
-        t_span=(0.0, 2.0),
-        forms=("lagrange", "poincare", "hamel", "nonholonomic"),
-    )
+example = Example.maker(
+    __name__,
+    description="Brick on a rough incline: thrown up, it stops and rests, or slides back",
+    source="Coulomb (1785)",
+    t_span=(0.0, 2.0),
+    forms=("lagrange", "poincare", "hamel", "nonholonomic"),
+)
+"""The catalogue entry; the closed form is for zero push."""

@@ -149,12 +149,10 @@ def _gudermann(tau: Any) -> Any:
     return 2 * mp.atan(mp.tanh(tau / 2))
 
 
-def example() -> Example:
-    """The catalogue entry."""
-    return Example.of(
-        __name__,
-        description="Plane body on a blade that cannot slip sideways: nonholonomic and conservative",
-        source="Chaplygin (1911); Ghori (1993), equations (5.5)-(5.7)",
-        forms=("maggi", "multipliers", "hamel", "nonholonomic", "whittaker"),
-        options={"whittaker": {"along": "phi"}},
-    )
+example = Example.maker(
+    __name__,
+    description="Plane body on a blade that cannot slip sideways: nonholonomic and conservative",
+    source="Chaplygin (1911); Ghori (1993), equations (5.5)-(5.7)",
+    forms=("maggi", "multipliers", "hamel", "nonholonomic", "whittaker"),
+    options={"whittaker": {"along": "phi"}},
+)

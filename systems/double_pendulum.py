@@ -51,11 +51,9 @@ def system() -> cg.System:
     )
 
 
-def example() -> Example:
-    """The catalogue entry."""
-    return Example.of(
-        __name__,
-        description="Two point masses on weightless rods in a vertical plane",
-        source="Bernoulli (1738); Landau and Lifshitz, Mechanics, section 5",
-        forms=("lagrange", "poincare", "chetaev", "hamel", "nonholonomic"),
-    )
+example = Example.maker(
+    __name__,
+    description="Two point masses on weightless rods in a vertical plane",
+    source="Bernoulli (1738); Landau and Lifshitz, Mechanics, section 5",
+    forms=("lagrange", "poincare", "chetaev", "hamel", "nonholonomic"),
+)

@@ -74,6 +74,11 @@ class Example:
         }
         return cls(**own | fields)
 
+    @classmethod
+    def maker(cls, file: str, **fields: Any) -> Callable[[], Example]:
+        """The function `example` of a module whose entry has no options."""
+        return lambda: cls.of(file, **fields)
+
     def __post_init__(self) -> None:
         # Copies, so that changes by a user do not affect the catalogue.
         object.__setattr__(self, "parameters", dict(self.parameters))

@@ -152,12 +152,10 @@ def _turn(axis: int, angle: Any) -> tuple[Any, ...]:
     return tuple(q)
 
 
-def example() -> Example:
-    """The catalogue entry."""
-    return Example.of(
-        __name__,
-        description="Free rigid body in quaternions and body rates",
-        source="Euler (1758); Jacobi (1849); Landau and Lifshitz, Mechanics, section 37",
-        forms=("poincare", "chetaev", "nonholonomic"),
-        conserved=("momentum_x", "momentum_y", "momentum_z"),
-    )
+example = Example.maker(
+    __name__,
+    description="Free rigid body in quaternions and body rates",
+    source="Euler (1758); Jacobi (1849); Landau and Lifshitz, Mechanics, section 37",
+    forms=("poincare", "chetaev", "nonholonomic"),
+    conserved=("momentum_x", "momentum_y", "momentum_z"),
+)

@@ -69,12 +69,10 @@ def system() -> cg.System:
     )
 
 
-def example() -> Example:
-    """The catalogue entry."""
-    return Example.of(
-        __name__,
-        description="Free rigid body with a balanced free rotor: a cyclic displacement in addition to so(3)",
-        source="Zhukovsky (1885); Volterra (1899)",
-        forms=("poincare", "chetaev", "nonholonomic", "routh"),
-        conserved=("rotor_momentum", "momentum_squared", "momentum_x", "momentum_y", "momentum_z"),
-    )
+example = Example.maker(
+    __name__,
+    description="Free rigid body with a balanced free rotor: a cyclic displacement in addition to so(3)",
+    source="Zhukovsky (1885); Volterra (1899)",
+    forms=("poincare", "chetaev", "nonholonomic", "routh"),
+    conserved=("rotor_momentum", "momentum_squared", "momentum_x", "momentum_y", "momentum_z"),
+)

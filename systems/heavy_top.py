@@ -65,12 +65,10 @@ def system() -> cg.System:
     )
 
 
-def example() -> Example:
-    """The catalogue entry."""
-    return Example.of(
-        __name__,
-        description="Rigid body with a fixed point under gravity, in quaternions and body rates",
-        source="Euler (1765); Lagrange (1788); Poincare (1901)",
-        forms=("poincare", "chetaev", "nonholonomic"),
-        conserved=("vertical_momentum",),
-    )
+example = Example.maker(
+    __name__,
+    description="Rigid body with a fixed point under gravity, in quaternions and body rates",
+    source="Euler (1765); Lagrange (1788); Poincare (1901)",
+    forms=("poincare", "chetaev", "nonholonomic"),
+    conserved=("vertical_momentum",),
+)

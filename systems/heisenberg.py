@@ -49,12 +49,10 @@ def system() -> cg.System:
     )
 
 
-def example() -> Example:
-    """The catalogue entry."""
-    return Example.of(
-        __name__,
-        description="Particle on the Heisenberg group: a cyclic field in the bracket of the others",
-        source="Chetaev (1941), Routh's form of the Poincare equations",
-        forms=("poincare", "chetaev", "hamel", "nonholonomic", "routh"),
-        conserved=("cyclic_momentum",),
-    )
+example = Example.maker(
+    __name__,
+    description="Particle on the Heisenberg group: a cyclic field in the bracket of the others",
+    source="Chetaev (1941), Routh's form of the Poincare equations",
+    forms=("poincare", "chetaev", "hamel", "nonholonomic", "routh"),
+    conserved=("cyclic_momentum",),
+)

@@ -96,13 +96,11 @@ def system() -> cg.System:
     )
 
 
-def example() -> Example:
-    """The catalogue entry."""
-    return Example.of(
-        __name__,
-        description="Platform on six legs, each foot fixed: six closed loops",
-        source="own figures; Stewart (1965)",
-        t_span=(0.0, 1.0),
-        forms=("multipliers", "recursive"),
-        large=True,
-    )
+example = Example.maker(
+    __name__,
+    description="Platform on six legs, each foot fixed: six closed loops",
+    source="own figures; Stewart (1965)",
+    t_span=(0.0, 1.0),
+    forms=("multipliers", "recursive"),
+    large=True,
+)

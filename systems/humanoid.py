@@ -124,13 +124,11 @@ def system() -> cg.System:
     )
 
 
-def example() -> Example:
-    """The catalogue entry."""
-    return Example.of(
-        __name__,
-        description="Humanoid tree of 30 rigid bodies, falling freely",
-        source="own figures; Featherstone (2008), section 10.4",
-        t_span=(0.0, 1.0),
-        forms=("recursive", "poincare"),
-        large=True,
-    )
+example = Example.maker(
+    __name__,
+    description="Humanoid tree of 30 rigid bodies, falling freely",
+    source="own figures; Featherstone (2008), section 10.4",
+    t_span=(0.0, 1.0),
+    forms=("recursive", "poincare"),
+    large=True,
+)

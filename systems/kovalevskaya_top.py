@@ -55,12 +55,10 @@ def system() -> cg.System:
     )
 
 
-def example() -> Example:
-    """The catalogue entry."""
-    return Example.of(
-        __name__,
-        description="Heavy top with moments 2:2:1 and the centre of mass in the equator: an integral of degree four",
-        source="Kowalevski (1889)",
-        forms=("poincare", "chetaev", "nonholonomic"),
-        conserved=("vertical_momentum", "kovalevskaya_integral"),
-    )
+example = Example.maker(
+    __name__,
+    description="Heavy top with moments 2:2:1 and the centre of mass in the equator: an integral of degree four",
+    source="Kowalevski (1889)",
+    forms=("poincare", "chetaev", "nonholonomic"),
+    conserved=("vertical_momentum", "kovalevskaya_integral"),
+)

@@ -96,11 +96,9 @@ def system() -> cg.System:
     )
 
 
-def example() -> Example:
-    """The catalogue entry."""
-    return Example.of(
-        __name__,
-        description="Disk that rolls on a plane, in quasi-velocities with structure functions",
-        source="Korteweg (1899); Appell (1900); Routh, Advanced rigid dynamics",
-        forms=("maggi", "multipliers", "hamel", "nonholonomic"),
-    )
+example = Example.maker(
+    __name__,
+    description="Disk that rolls on a plane, in quasi-velocities with structure functions",
+    source="Korteweg (1899); Appell (1900); Routh, Advanced rigid dynamics",
+    forms=("maggi", "multipliers", "hamel", "nonholonomic"),
+)

@@ -95,12 +95,10 @@ def closed_form(
         return motion
 
 
-def example() -> Example:
-    """The catalogue entry."""
-    return Example.of(
-        __name__,
-        description="Particle on springs with velocities along rotating axes: fields that depend on time",
-        source="Chetaev (1941), fields that depend on time",
-        forms=("poincare", "chetaev", "hamel", "nonholonomic"),
-        conserved=("energy_x", "energy_y"),
-    )
+example = Example.maker(
+    __name__,
+    description="Particle on springs with velocities along rotating axes: fields that depend on time",
+    source="Chetaev (1941), fields that depend on time",
+    forms=("poincare", "chetaev", "hamel", "nonholonomic"),
+    conserved=("energy_x", "energy_y"),
+)

@@ -101,12 +101,10 @@ def closed_form(
     return {name: motion[names.get(name, name)] for name in INITIAL}
 
 
-def example() -> Example:
-    """The catalogue entry."""
-    return Example.of(
-        __name__,
-        description="Chaplygin sleigh in Cartesian velocities with independent parameters",
-        source="Ghori (1993), section 5",
-        forms=("nonholonomic", "maggi", "hamel", "whittaker"),
-        options={"whittaker": {"along": "phi"}},
-    )
+example = Example.maker(
+    __name__,
+    description="Chaplygin sleigh in Cartesian velocities with independent parameters",
+    source="Ghori (1993), section 5",
+    forms=("nonholonomic", "maggi", "hamel", "whittaker"),
+    options={"whittaker": {"along": "phi"}},
+)

@@ -164,13 +164,11 @@ def system() -> cg.System:
     )
 
 
-def example() -> Example:
-    """The catalogue entry."""
-    return Example.of(
-        __name__,
-        description="Andrews' squeezer: seven bodies in three closed loops",
-        source="Andrews and Ormrod (1986); Hairer and Wanner, section VII.7",
-        t_span=(0.0, 0.03),
-        forms=("multipliers", "maggi", "recursive"),
-        large=True,
-    )
+example = Example.maker(
+    __name__,
+    description="Andrews' squeezer: seven bodies in three closed loops",
+    source="Andrews and Ormrod (1986); Hairer and Wanner, section VII.7",
+    t_span=(0.0, 0.03),
+    forms=("multipliers", "maggi", "recursive"),
+    large=True,
+)

@@ -77,11 +77,9 @@ def system() -> cg.System:
     )
 
 
-def example() -> Example:
-    """The catalogue entry."""
-    return Example.of(
-        __name__,
-        description="Heavy rigid body about a fixed point that cannot turn about one of its own axes",
-        source="Suslov (1902); Kharlamova-Zabelina (1957)",
-        forms=("maggi", "multipliers", "nonholonomic"),
-    )
+example = Example.maker(
+    __name__,
+    description="Heavy rigid body about a fixed point that cannot turn about one of its own axes",
+    source="Suslov (1902); Kharlamova-Zabelina (1957)",
+    forms=("maggi", "multipliers", "nonholonomic"),
+)

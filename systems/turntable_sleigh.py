@@ -68,11 +68,9 @@ def system() -> cg.System:
     )
 
 
-def example() -> Example:
-    """The catalogue entry."""
-    return Example.of(
-        __name__,
-        description="Steered sleigh on a turntable: an affine constraint that depends on time",
-        source="The sleigh of S. A. Chaplygin (1911), with the time-dependent terms K_0",
-        forms=("maggi", "hamel", "multipliers", "nonholonomic"),
-    )
+example = Example.maker(
+    __name__,
+    description="Steered sleigh on a turntable: an affine constraint that depends on time",
+    source="The sleigh of S. A. Chaplygin (1911), with the time-dependent terms K_0",
+    forms=("maggi", "hamel", "multipliers", "nonholonomic"),
+)

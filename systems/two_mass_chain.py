@@ -51,12 +51,10 @@ def system() -> cg.System:
     )
 
 
-def example() -> Example:
-    """The catalogue entry."""
-    return Example.of(
-        __name__,
-        description="Two blocks on a rough floor connected by springs: stick-slip until both rest",
-        source="Feeny, Guran, Hinrichs and Popp (1998), a review of stick-slip",
-        t_span=(0.0, 5.0),
-        forms=("lagrange", "poincare", "hamel", "nonholonomic"),
-    )
+example = Example.maker(
+    __name__,
+    description="Two blocks on a rough floor connected by springs: stick-slip until both rest",
+    source="Feeny, Guran, Hinrichs and Popp (1998), a review of stick-slip",
+    t_span=(0.0, 5.0),
+    forms=("lagrange", "poincare", "hamel", "nonholonomic"),
+)

@@ -106,12 +106,10 @@ def system() -> cg.System:
     )
 
 
-def example() -> Example:
-    """The catalogue entry."""
-    return Example.of(
-        __name__,
-        description="Woodpecker toy: a sleeve that jams and slides, a beak that strikes",
-        source="Pfeiffer and Glocker (1996); Glocker (1995), pp. 162 ff.; contacts of the sleeve made elastic",
-        t_span=(0.0, 0.3),
-        forms=("lagrange", "poincare", "hamel", "nonholonomic"),
-    )
+example = Example.maker(
+    __name__,
+    description="Woodpecker toy: a sleeve that jams and slides, a beak that strikes",
+    source="Pfeiffer and Glocker (1996); Glocker (1995), pp. 162 ff.; contacts of the sleeve made elastic",
+    t_span=(0.0, 0.3),
+    forms=("lagrange", "poincare", "hamel", "nonholonomic"),
+)

@@ -128,7 +128,7 @@ def _measured(text: str) -> dict[str, Any]:
     reference = native(1e-13).y[:, -1] if known is None else np.array([known[name] for name in model.states])
     errors = [float(np.abs(run().y[:, -1] - reference).max()) for run in (native, python)]
     return {
-        "system": found.label,
+        "system": found.name,
         "form": equations.form,
         "derive_seconds": derived,
         "compile_seconds": compiled,

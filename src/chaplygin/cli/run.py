@@ -38,7 +38,7 @@ def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any], str, f
     form, options = form_options(found.system, arguments.form, arguments.option)
     found = found.changed(arguments.set)
     found.require_numbers(form)
-    with progress(f"compiling {found.label} ({form})", compiling=True):
+    with progress(f"compiling {found.name} ({form})", compiling=True):
         model = compiled(found.system, form, options)
     t0, t_end, axis = found.t_span[0], arguments.t_end, "t"
     if "t" in model.states:  # a coordinate is the independent variable
@@ -111,7 +111,7 @@ def _print_run(run: _RunReport) -> None:
     found, solution, options = run.found, run.solution, run.options
     model, (t0, t_end) = solution.model, options["t_span"]
     how = f"step = {options['step']:g}" if "step" in options else f"rtol = {options['rtol']:g}"
-    print(f"{found.label}, form {model.form}, {options['method']}, {how}, {run.axis} = {t0:g} .. {t_end:g}")
+    print(f"{found.name}, form {model.form}, {options['method']}, {how}, {run.axis} = {t0:g} .. {t_end:g}")
     print(solution.message)
     if not solution.success:
         return
@@ -140,7 +140,7 @@ def _run_facts(run: _RunReport) -> dict[str, Any]:
     solution, options, audit = run.solution, run.options, run.audit
     model = solution.model
     facts: dict[str, Any] = {
-        "system": run.found.label,
+        "system": run.found.name,
         "form": model.form,
         "along": run.axis,
         "span": list(options["t_span"]),
@@ -258,7 +258,7 @@ def _plane(model: Any, found: Subject, names: str | None) -> tuple[str, str]:
         plane = plane_of(model)
         if plane is None:
             raise SubjectError(
-                f"--path: {found.label} has no coordinates x and y; name two quantities with --path-of, "
+                f"--path: {found.name} has no coordinates x and y; name two quantities with --path-of, "
                 f"e.g. --path-of {','.join(model.states[:2])}"
             )
         return plane
@@ -293,7 +293,7 @@ def ensemble(arguments: Namespace) -> int:
     _require_memory(count, len(model.states))
     initial, options["parameters"], names = _scattered(arguments, found, model, axis)
     begin = time.perf_counter()
-    with progress(f"compiling lanes of {found.label}", compiling=True):
+    with progress(f"compiling lanes of {found.name}", compiling=True):
         # `cg.ensemble` would compile this itself; now it finds it.
         how = RunOptions(**_options(options))
         lanes.lane_set(model, how.method, None, count, lanes.one_at_a_time(model, how, {}))
@@ -331,7 +331,7 @@ def _ensemble_facts(
     summary: dict[str, Any] = {"mean": np.mean, "std": np.std, "min": np.min, "max": np.max}
     ends = {name: result[name][-1][good] for name in model.states}
     return {
-        "system": found.label,
+        "system": found.name,
         "form": model.form,
         "trajectories": len(good),
         "scattered": names,
@@ -414,14 +414,14 @@ def _to_scatter(wanted: str | None, found: Subject, initial: dict[str, Any], axi
                 free = system.equations("maggi").velocities
             except FormError:
                 raise SubjectError(
-                    f"{found.label} has no form that distinguishes independent from dependent velocities: name what to "
+                    f"{found.name} has no form that distinguishes independent from dependent velocities: name what to "
                     "scatter with --scatter"
                 ) from None
         own = {s.name for x, e in system.kinematics.items() if x.name == axis for s in e.free_symbols}
         names = [s.name for s in free if s.name in initial and s.name not in own]
         if not names and own:
             raise SubjectError(
-                f"{found.label} has no velocity to scatter beside that of {axis}: name what to "
+                f"{found.name} has no velocity to scatter beside that of {axis}: name what to "
                 "scatter with --scatter"
             )
         return names
@@ -430,7 +430,7 @@ def _to_scatter(wanted: str | None, found: Subject, initial: dict[str, Any], axi
     for name in names:
         if name not in known:
             raise SubjectError(
-                f"--scatter {name}: {found.label} has no such state or parameter{meant(name, known)}; "
+                f"--scatter {name}: {found.name} has no such state or parameter{meant(name, known)}; "
                 f"it has {', '.join(known)}"
             )
     return names

@@ -80,7 +80,7 @@ def _print_passes(found: subject.Subject, equations: Equations, as_json: bool) -
         return
     rows = [(kernel, *(str(row.get(each, "")) for each in every)) for kernel, row in counts.items()]
     rows.append(("seconds", *(f"{seconds[each]:.2f}" for each in every)))
-    print(f"{found.label}, {equations.form}: the operations of one call after each pass, and what it took")
+    print(f"{found.name}, {equations.form}: the operations of one call after each pass, and what it took")
     print(table([("kernel", *names), *rows], right=range(1, len(every) + 1)))
 
 
@@ -98,7 +98,7 @@ def _facts(found: subject.Subject, equations: Equations, full: bool) -> dict[str
     system, shown = equations.system, _shown(equations, full)
     lines, given = written.equation_lines(equations.nodes, shown), _declared(system, shown)
     facts = {
-        "system": found.label,
+        "system": found.name,
         "description": found.description,
         "source": found.source,
         "form": equations.form,
@@ -133,7 +133,7 @@ def _facts(found: subject.Subject, equations: Equations, full: bool) -> dict[str
 
 def _described(found: subject.Subject, equations: Equations, full: bool) -> Iterator[str]:
     system, nodes, shown = equations.system, equations.nodes, _shown(equations, full)
-    head = [f"{found.label}: {found.description}", *([f"source: {found.source}"] if found.source else [])]
+    head = [f"{found.name}: {found.description}", *([f"source: {found.source}"] if found.source else [])]
     yield "\n".join(head)
     yield "Declared\n" + _quantities(found, full)
     lines = written.equation_lines(nodes, shown)  # first, as they are what is asked for
@@ -276,7 +276,7 @@ def forms(arguments: Namespace) -> int:
         shown = {name: example(name) for name in examples() if name not in large}
     else:
         one = subject.find(arguments.system)
-        what, shown = one.label, {one.label: one}
+        what, shown = one.name, {one.name: one}
     with progress(f"deriving {what} in every form"):
         for name, each in shown.items():
             system = each.system

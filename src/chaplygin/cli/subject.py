@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
-from functools import cached_property
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -36,35 +35,21 @@ class SubjectError(ChaplyginError, ValueError):
     """A command-line argument names something that does not exist or cannot be used."""
 
 
-@dataclass(frozen=True)
-class Subject:
-    """A system and the numbers of one run; `solve(times, parameters, initial)` is its closed form, if known."""
+@dataclass(frozen=True, eq=False)
+class Subject(Example):
+    """A system and the numbers of one run; its `name` is what the command line calls it."""
 
-    label: str
-    description: str
-    source: str
-    build: Callable[[], System] = field(repr=False)
-    parameters: Mapping[str, float]
-    initial: Mapping[str, float]
     inputs: Mapping[str, float] = field(default_factory=dict)
-    t_span: tuple[float, float] = (0.0, 10.0)
-    conserved: tuple[str, ...] = ()
-    solve: Callable[..., dict[str, list[Any]]] | None = field(default=None, repr=False)
-
-    @cached_property
-    def system(self) -> System:
-        """The declaration."""
-        return self.build()
 
     def exact(self, t: float) -> dict[str, float] | None:
         """The closed form at time t by name; None if it is not known, or does not apply to these numbers."""
-        if self.solve is None or any(self.inputs.values()):
+        exact = self.closed_form
+        if exact is None or any(self.inputs.values()):
             return None
         try:
-            values = self.solve([t - self.t_span[0]], self.parameters, self.initial)
+            return exact(t - self.t_span[0])
         except ValueError:
             return None
-        return {name: float(value[0]) for name, value in values.items()}
 
     def require_numbers(self, form: str) -> None:
         """Raise SubjectError, naming them, for parameters and states without numbers, before anything is compiled.
@@ -78,7 +63,7 @@ class Subject:
         missing += [s.name for s in states if s.name not in self.initial]
         if missing:
             raise SubjectError(
-                f"{self.label}: no numbers for {', '.join(missing)}: give each by --set {missing[0]}=VALUE, or all in "
+                f"{self.name}: no numbers for {', '.join(missing)}: give each by --set {missing[0]}=VALUE, or all in "
                 "example={...} of the System"
             )
 
@@ -95,7 +80,7 @@ class Subject:
             name, value = _split(setting, "--set")
             if name not in homes:
                 raise SubjectError(
-                    f"--set {name}: {self.label} has no such quantity{meant(name, homes)}; it has {', '.join(homes)}"
+                    f"--set {name}: {self.name} has no such quantity{meant(name, homes)}; it has {', '.join(homes)}"
                 )
             try:
                 tables[homes[name]][name] = float(value)
@@ -132,7 +117,7 @@ def find(text: str, size: int | None = None) -> Subject:
 
     Raises SubjectError if there is no such system.
 
-    >>> find("n_link_pendulum:3").label
+    >>> find("n_link_pendulum:3").name
     'n_link_pendulum:3'
     """
     path, separator, name = text.rpartition(":")
@@ -170,10 +155,9 @@ def _from_catalogue(text: str, size: int | None) -> Subject:
     return _of(entry, name if size is None else f"{name}:{size}")
 
 
-def _of(entry: Example, label: str) -> Subject:
-    same = ("description", "source", "parameters", "initial", "t_span", "conserved", "solve")
-    given: dict[str, Any] = {name: getattr(entry, name) for name in same}
-    return Subject(label=label, build=lambda: entry.system, **given)
+def _of(entry: Example, name: str) -> Subject:
+    given = {each.name: getattr(entry, each.name) for each in fields(Example)}
+    return Subject(**{**given, "name": name, "build": lambda: entry.system})
 
 
 def _from_file(path: str, name: str) -> Subject:
@@ -206,9 +190,11 @@ def _from_file(path: str, name: str) -> Subject:
         return {s.name: float(system.example[s]) for s in symbols if s in system.example}
 
     return Subject(
-        label=f"{path}:{name}",
+        name=f"{path}:{name}",
         description=f"the system {system.name!r} of {path}",
         source="",
+        t_span=(0.0, 10.0),
+        forms=(),
         build=lambda: system,
         parameters=numbers(system.parameters),
         initial=numbers((*system.coordinates, *system.velocities, *system.independent)),
