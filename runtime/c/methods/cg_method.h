@@ -1,12 +1,11 @@
 /* cg_method.h: instantiates every method of this folder for one right-hand side. It has no include guard; define
  * these macros before including it:
  *   CG_FN(name)     prefixed name of a function
- *   CG_N(run)       number of states: a literal, or run->n
+ *   CG_N(run)       number of states: a literal. Without it, it and what follows are those of any model
  *   CG_OWN(run)     the first states, those of the motion: all of them if it is not defined
  *   CG_TANGENTS(run) how many of the components after them are tangents whose errors control the steps too
- *   CG_NU(run)      number of inputs and modes: a literal, or run->n_u
- *   CG_RHS(run, t, x, out)  a call of the right-hand side: a kernel of the model, or run->rhs. Returns a status; over
- *                   lanes, a mask of the regular ones
+ *   CG_NU(run)      number of inputs and modes: a literal
+ *   CG_RHS(run, t, x, out)  a call of the right-hand side. Returns a status; over lanes, a mask of the regular ones
  *   CG_FLATTEN      attribute of the function that calls it, or nothing
  *   CG_COPIED       1: the kernel is copied into every stage, and CG_N is a literal
  *   CG_APART        1: the states are so few that each stage takes them one by one; see cg_pair.h
@@ -19,6 +18,17 @@
  * A new method is a file of numbers in codegen/methods/pairs; one that is no pair is a header, included here, and an
  * entry of method_list.h.in.
  */
+
+#ifndef CG_N /* any model, through its table */
+#define CG_N(run) ((run)->n)
+#define CG_OWN(run) ((run)->n_own)
+#define CG_TANGENTS(run) ((run)->n_tangents)
+#define CG_NU(run) ((run)->n_u)
+#define CG_RHS(run, t, x, out) cg_run_rhs(run, t, x, out)
+#define CG_FLATTEN
+#define CG_COPIED 0
+#define CG_APART 0
+#endif
 
 #ifndef CG_OWN
 #define CG_OWN(run) CG_N(run)

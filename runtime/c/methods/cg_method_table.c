@@ -11,14 +11,6 @@
 static const cg_method_t cg_methods[] = {{{NULL, NULL, 0, 0, 0, 0, 0, 0}, NULL, NULL}};
 #else
 #define CG_FN(name) cg_table_##name
-#define CG_N(run) ((run)->n)
-#define CG_OWN(run) ((run)->n_own)
-#define CG_TANGENTS(run) ((run)->n_tangents)
-#define CG_NU(run) ((run)->n_u)
-#define CG_RHS(run, t, x, out) cg_run_rhs(run, t, x, out)
-#define CG_FLATTEN
-#define CG_COPIED 0
-#define CG_APART 0
 #include "cg_method.h"
 #include "cg_rodas5p.h"
 #include "cg_auto.h"

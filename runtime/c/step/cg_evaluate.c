@@ -3,14 +3,6 @@
 #include "cg_step.h"
 
 #define CG_FN(name) cg_evaluate_##name
-#define CG_N(run) ((run)->n)
-#define CG_OWN(run) ((run)->n_own)
-#define CG_TANGENTS(run) ((run)->n_tangents)
-#define CG_NU(run) ((run)->n_u)
-#define CG_RHS(run, t, x, out) cg_run_rhs(run, t, x, out)
-#define CG_FLATTEN
-#define CG_COPIED 0
-#define CG_APART 0
 #define CG_NO_METHODS
 #include "methods/cg_method.h"
 #undef CG_NO_METHODS
@@ -153,10 +145,7 @@ int cg_evaluate_run_hoist(cg_run_t *run)
 int cg_evaluate_project(cg_run_t *run, double *out)
 {
     const double t = cg_time_of_model(run, run->t);
-    const int status = cg_evaluate_run_inputs(run, run->t, run->x);
-    if (status != CG_OK) {
-        return status;
-    }
+    CG_TRY(cg_evaluate_run_inputs(run, run->t, run->x));
     return run->varied == NULL ? run->model->project(t, run->x, run->p, run->u, out, run->work)
                                : run->varied->project(run->n_blocks, t, run->x, run->p, run->u, out, run->work);
 }
