@@ -11,10 +11,7 @@ def explicit_method(str method):
 
 cdef void *_extended(void *array, size_t size) except NULL:
     """The array with more room, which is not written to: pages that no step reaches are never touched."""
-    found = realloc(array, max(size, 1))
-    if found is NULL:
-        raise MemoryError
-    return found
+    return _memory(realloc(array, max(size, 1)))
 
 
 cdef class Trail:

@@ -23,17 +23,11 @@ cdef int _vector(object value, tuple names, Py_ssize_t n, double *scratch, const
             entry = PyDict_GetItemWithError(value, names[i])
             if entry is NULL or not _number(<object> entry, &scratch[i]):
                 return 0
-    elif type(value) is tuple:
-        if len(<tuple> value) != n:
+    elif type(value) is tuple or type(value) is list:
+        if PySequence_Fast_GET_SIZE(value) != n:
             return 0
         for i in range(n):
-            if not _number((<tuple> value)[i], &scratch[i]):
-                return 0
-    elif type(value) is list:
-        if len(<list> value) != n:
-            return 0
-        for i in range(n):
-            if not _number((<list> value)[i], &scratch[i]):
+            if not _number(<object> PySequence_Fast_GET_ITEM(value, i), &scratch[i]):
                 return 0
     elif value is None and n == 0:
         pass

@@ -101,11 +101,9 @@ cdef class BatchCore:
                     "fresh": self.batch.row[<int> CG_BATCH_FRESH], "status": self.batch.row[<int> CG_BATCH_STATUS]}
         self.table[self.row["status"]].view(np.int64)[:] = CG_BAD_ARGUMENT  # columns without a run
         self.workers = [_BatchWorker(self, options, lane_set) for _ in range(team.size)]
-        self.job.runs = <cg_run_t **> calloc(team.size, sizeof(cg_run_t *))
-        self.job.groups = <cg_lanes_run_t **> calloc(team.size, sizeof(cg_lanes_run_t *))
-        self.job.status = <int *> calloc(team.size, sizeof(int))
-        if self.job.runs is NULL or self.job.groups is NULL or self.job.status is NULL:
-            raise MemoryError
+        self.job.runs = <cg_run_t **> _memory(calloc(team.size, sizeof(cg_run_t *)))
+        self.job.groups = <cg_lanes_run_t **> _memory(calloc(team.size, sizeof(cg_lanes_run_t *)))
+        self.job.status = <int *> _memory(calloc(team.size, sizeof(int)))
         for i in range(team.size):
             worker = self.workers[i]
             self.job.runs[i], self.job.groups[i] = worker.run, worker.group
@@ -148,9 +146,7 @@ cdef class BatchCore:
         if a value is not finite. Ctrl-C is raised when each run is where it was, or where it was to go.
         """
         cdef const double[::1] values
-        cdef change_t *written = <change_t *> calloc(len(changes) + 1, sizeof(change_t))
-        if written is NULL:
-            raise MemoryError
+        cdef change_t *written = <change_t *> _memory(calloc(len(changes) + 1, sizeof(change_t)))
         try:
             for k, (row, array) in enumerate(changes):
                 values = array
@@ -173,9 +169,7 @@ cdef class BatchCore:
         if out.shape[0] != expressions.n_values or out.shape[1] != self.job.n:
             raise ArgumentError(f"an array ({expressions.n_values}, {self.job.n}) is needed")
         self.job.room = cg_batch_scratch(&self.batch, expressions)
-        self.job.scratch = <char *> cg_run_new(self.job.room * self.team.size)
-        if self.job.scratch is NULL:
-            raise MemoryError
+        self.job.scratch = <char *> _memory(cg_run_new(self.job.room * self.team.size))
         self.job.companion, self.job.out = expressions, &out[0, 0] if out.size else NULL
         try:
             self._together(_evaluate_piece)

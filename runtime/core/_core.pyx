@@ -11,6 +11,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact,
 from cpython.long cimport PyLong_AsDouble, PyLong_AsLong, PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
+from cpython.sequence cimport PySequence_Fast_GET_ITEM, PySequence_Fast_GET_SIZE
 from cpython.unicode cimport PyUnicode_AsUTF8, PyUnicode_InternFromString
 from libc.math cimport INFINITY, NAN, fabs, isfinite
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t, uint32_t, uintptr_t
@@ -49,6 +50,13 @@ cdef enum:
 
 LAYOUT = (CG_RUN_LAYOUT, CG_LANES_LAYOUT)
 """The versions of the C structs of which snapshots have copies."""
+
+
+cdef void *_memory(void *found) except NULL:
+    """Memory that was asked for; raises MemoryError if there is none."""
+    if found is NULL:
+        raise MemoryError
+    return found
 
 
 def widest_lanes():
@@ -212,9 +220,7 @@ cdef class KernelCore:
                                  if m.outputs[i].kind == CG_DECLARED and self.outputs[i] not in self.states])
         n_x = max(n_x, 1)
         n_out = max(m.n_outputs, m.n_invariants, 5 * m.n_contacts, 3 * m.n_consistency)
-        self.scratch = <double *> calloc(n_x + m.n_parameters + n_u + n_out + m.n_work, sizeof(double))
-        if self.scratch is NULL:
-            raise MemoryError
+        self.scratch = <double *> _memory(calloc(n_x + m.n_parameters + n_u + n_out + m.n_work, sizeof(double)))
         self.x = self.scratch
         self.p = self.x + n_x
         self.u = self.p + m.n_parameters
@@ -231,9 +237,7 @@ cdef class KernelCore:
 
     cdef int _keep_methods(self, const cg_method_t *given) except -1:
         """Give the table of this object a list of methods that can grow: those with the right-hand side inlined."""
-        self.compiled = <cg_method_t *> calloc(MOST_METHODS + 1, sizeof(cg_method_t))
-        if self.compiled is NULL:
-            raise MemoryError
+        self.compiled = <cg_method_t *> _memory(calloc(MOST_METHODS + 1, sizeof(cg_method_t)))
         self.table.methods = self.compiled
         while given is not NULL and given.info.name is not NULL:
             self._keep_method(given)
@@ -410,10 +414,8 @@ cdef class KernelCore:
             raise ArgumentError(f"{self.name}.{kernel}: wrong number of rows")
         out = np.empty((n_out, count))
         cdef double[:, :] result = out
-        block = <double *> calloc(2 * n_in + m.n_parameters + m.n_inputs + m.n_modes + n_out + m.n_work + 1,
-                                  sizeof(double))
-        if block is NULL:
-            raise MemoryError
+        block = <double *> _memory(calloc(2 * n_in + m.n_parameters + m.n_inputs + m.n_modes + n_out + m.n_work + 1,
+                                          sizeof(double)))
         xs = block
         vs = xs + n_in
         ps = vs + n_in

@@ -44,9 +44,8 @@ def differentiated(ModelCore model, uintptr_t address, str kernel, double t, x, 
     value, found = np.empty(entry.n_values), np.empty((entry.n_found, count))
     cdef double[::1] values = value
     cdef double[:, ::1] result = found
-    block = <double *> calloc((entry.n_given + entry.n_found) * lanes + entry.n_values + table.n_work, sizeof(double))
-    if block is NULL:
-        raise MemoryError
+    block = <double *> _memory(
+        calloc((entry.n_given + entry.n_found) * lanes + entry.n_values + table.n_work, sizeof(double)))
     cdef double *given = block
     cdef double *out = given + entry.n_given * lanes
     cdef double *first_value = out + entry.n_found * lanes
@@ -234,9 +233,7 @@ cdef class VariationalTable:
         names = [f"d_{i}" for i in range(known + self.table.n_inputs)]
         texts = [name.encode() for name in names]
         self.kept.append(texts)
-        self.variables = <cg_variable_t *> calloc(len(texts), sizeof(cg_variable_t))
-        if self.variables is NULL:
-            raise MemoryError
+        self.variables = <cg_variable_t *> _memory(calloc(len(texts), sizeof(cg_variable_t)))
         for i in range(len(texts)):
             self.variables[i] = cg_variable_t(texts[i], "", "", NAN, CG_VELOCITY, 0)
         for i in range(m.n_states):
@@ -262,9 +259,7 @@ cdef class VariationalTable:
         while entry.name is not NULL:
             entry += 1
             count += 1
-        self.entries = to = <cg_kernel_entry_t *> calloc(count, sizeof(cg_kernel_entry_t))
-        if to is NULL:
-            raise MemoryError
+        self.entries = to = <cg_kernel_entry_t *> _memory(calloc(count, sizeof(cg_kernel_entry_t)))
         entry = m.kernels
         while entry.name is not NULL:
             name = entry.name.decode()

@@ -86,10 +86,8 @@ cdef class EnsembleCore:
                 and (end is None or (end.shape == (len(y), self.n) and cnp.PyArray_ISWRITEABLE(end)))):
             raise ArgumentError("the arrays of the ensemble have inconsistent shapes")
         self.arrays = x0, past, p, u, t_eval, y, end, counts
-        self.rows = <const double **> calloc(self.model.n_parameters + 1, sizeof(double *))
-        self.strides = <int64_t *> calloc(self.model.n_parameters + 1, sizeof(int64_t))
-        if self.rows is NULL or self.strides is NULL:
-            raise MemoryError
+        self.rows = <const double **> _memory(calloc(self.model.n_parameters + 1, sizeof(double *)))
+        self.strides = <int64_t *> _memory(calloc(self.model.n_parameters + 1, sizeof(int64_t)))
         for i in range(self.model.n_parameters):
             self.rows[i], self.strides[i] = <const double *> cnp.PyArray_DATA(p[i]), _way(p[i], 0)
             self.varied = self.varied or self.strides[i] != 0
@@ -210,6 +208,7 @@ cdef class _Worker:
         cdef ModelCore model = core.model
         cdef given_t given = BY_DEFAULT
         cdef size_t size
+        cdef int64_t width
         cdef int i
         self.core, self.attend, self.budget = core, attend, -1
         if attend is not None:
@@ -228,13 +227,11 @@ cdef class _Worker:
             self.signals = _Signals(core.signals.inputs, model.n_states)
             self.run.signals = self.signals.table
             self.block = min(self.block, max(LEAST_BLOCK, MOST_SAMPLES // max([len(rows.times) for _, rows in self.signals.rows])))
-        self.p = <double *> calloc(model.n_parameters * (min(core.n, self.block) if core.varied else 1) + 1,
-                                   sizeof(double))
+        width = min(core.n, self.block) if core.varied else 1
+        self.p = <double *> _memory(calloc(model.n_parameters * width + 1, sizeof(double)))
         if model.model.n_events > 0:
             self.capacity = FIRST_EVENTS + self.detector.detector.log_capacity
-            self.events = <cg_occurrence_t *> calloc(self.capacity, sizeof(cg_occurrence_t))
-        if self.p is NULL or (self.events is NULL and self.capacity > 0):
-            raise MemoryError
+            self.events = <cg_occurrence_t *> _memory(calloc(self.capacity, sizeof(cg_occurrence_t)))
         if core.observed is not None:
             self.observer[0] = core.observed.new(1, self.run.order)
         if core.lane_set is not NULL:
@@ -322,11 +319,8 @@ cdef class _Worker:
 
     cdef int _enlarge(self, cg_cursor_t *cursor) except -1:
         """Double the room for events."""
-        cdef cg_occurrence_t *larger = <cg_occurrence_t *> realloc(self.events,
-                                                                   2 * self.capacity * sizeof(cg_occurrence_t))
-        if larger is NULL:
-            raise MemoryError
-        self.events, self.capacity = larger, 2 * self.capacity
+        self.events = <cg_occurrence_t *> _memory(realloc(self.events, 2 * self.capacity * sizeof(cg_occurrence_t)))
+        self.capacity *= 2
         cursor.events, cursor.event_capacity = self.events, self.capacity
         return 0
 

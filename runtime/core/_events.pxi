@@ -17,9 +17,7 @@ cdef class _Detector:
     def __cinit__(self, KernelCore model, tuple functions, bint kinks, int rule, bint log=True, int fields=0):
         cdef size_t size = cg_detector_size(model.model, len(functions))
         cdef int32_t i, first = model.model.n_guards
-        self.detector = <cg_detector_t *> cg_run_new(size)
-        if self.detector is NULL:
-            raise MemoryError
+        self.detector = <cg_detector_t *> _memory(cg_run_new(size))
         self.model, self.functions, self.kept = model, functions, []
         kinks_too = CG_WATCH_KINKS if kinks else 0
         if cg_detector_init(self.detector, size, model.model, len(functions), kinks_too | fields) != CG_OK:
@@ -62,10 +60,7 @@ cdef class _Detector:
         return np.concatenate(self.kept) if self.kept else np.empty((0, self.detector.log_row))
 
     cdef int evaluate(self, int32_t index, double t, const double *x, double *value) except -1:
-        cdef cnp.npy_intp n = self.model.n_states
-        y = cnp.PyArray_SimpleNew(1, &n, cnp.NPY_DOUBLE)
-        memcpy(cnp.PyArray_DATA(y), x, n * sizeof(double))
-        result = self.functions[index].call(t, y)
+        result = self.functions[index].call(t, _copy(x, self.model.n_states))
         if not _number(result, value):
             from ..problem.event_functions import value_of
             value[0] = value_of(result, index, t)

@@ -19,10 +19,8 @@ cdef class _Observed:
         if not (_doubles(table, 3) and cnp.PyArray_ISCARRAY(table) and table.shape == (2, self.count, n)):
             raise ArgumentError("an ensemble needs an array of float64 for what it observes")
         self.value, self.row = <double *> cnp.PyArray_DATA(table), n
-        self.kinds = <int32_t *> calloc(self.count + 1, sizeof(int32_t))
-        self.quantities = <cg_quantity_t *> calloc(self.count + 1, sizeof(cg_quantity_t))
-        if self.kinds is NULL or self.quantities is NULL:
-            raise MemoryError
+        self.kinds = <int32_t *> _memory(calloc(self.count + 1, sizeof(int32_t)))
+        self.quantities = <cg_quantity_t *> _memory(calloc(self.count + 1, sizeof(cg_quantity_t)))
         for i in range(self.count):
             self.kinds[i] = observer.kinds[i]
             if observer.named:
@@ -52,9 +50,7 @@ cdef class _Observed:
         cdef uintptr_t address = 0 if self.observer.named else self.observer.address(lanes)
         cdef const cg_companion_t *companion = <const cg_companion_t *> address
         cdef size_t size = cg_observer_size(self.model.model, companion, self.count)
-        cdef cg_observer_t *found = <cg_observer_t *> cg_run_new(size)
-        if found is NULL:
-            raise MemoryError
+        cdef cg_observer_t *found = <cg_observer_t *> _memory(cg_run_new(size))
         if cg_observer_init(found, self.model.model, companion, self.quantities, self.kinds, self.count,
                             order) != CG_OK:
             cg_run_delete(<cg_run_t *> found)

@@ -83,11 +83,9 @@ cdef class ModelCore(StartCore):
             size = run.size
         elif isinstance(method, str) and method in self.methods:
             size = cg_run_size(self.model, PyUnicode_AsUTF8(method))
-            run = cg_run_new(size)
+            run = <cg_run_t *> _memory(cg_run_new(size))
         else:
             raise arguments.unknown_method(method, self.methods)
-        if run is NULL:
-            raise MemoryError
         status = cg_run_init(run, size, self.model, PyUnicode_AsUTF8(method), 0)
         if status != CG_OK:
             cg_run_delete(run)

@@ -14,9 +14,7 @@ cdef class _Signals:
 
     def __cinit__(self, inputs, Py_ssize_t n_states):
         cdef Py_ssize_t n = len(inputs.names)
-        self.table = <cg_signal_t *> calloc(n + 1, sizeof(cg_signal_t))
-        if self.table is NULL:
-            raise MemoryError
+        self.table = <cg_signal_t *> _memory(calloc(n + 1, sizeof(cg_signal_t)))
         self.inputs, self.n_states, self.rows = inputs, n_states, []
         for i, signal in inputs.signals.items():
             self.table[i].n_powers, self.table[i].n = signal.n_powers, len(signal.times)
@@ -57,12 +55,9 @@ cdef class _Signals:
 
     cdef int evaluate(self, double t, const double *x, double *u) except -1:
         cdef double value
-        cdef cnp.npy_intp n = self.n_states
         cdef bint assumed = len(self.inputs.flags) > 0
         for i, function in self.inputs.functions.items():
-            y = cnp.PyArray_SimpleNew(1, &n, cnp.NPY_DOUBLE)
-            memcpy(cnp.PyArray_DATA(y), x, n * sizeof(double))
-            result = function(t, y)
+            result = function(t, _copy(x, self.n_states))
             if assumed or not _number(result, &value):
                 value = self.inputs.number(i, t, result)
             u[<Py_ssize_t> i] = value

@@ -92,7 +92,6 @@ cdef object _row(const cg_variable_t *variable, object entry, Py_ssize_t count, 
     cdef double value
     cdef Py_ssize_t j, way
     cdef const double *data
-    cdef cnp.npy_intp shape = count
     if _number(entry, &value):
         for j in range(count):
             out[j] = value
@@ -108,11 +107,7 @@ cdef object _row(const cg_variable_t *variable, object entry, Py_ssize_t count, 
     for j in range(count if variable.flags else 0):
         if not _as_assumed(variable, &out[j], 1):
             return None
-    if not copied:
-        return entry
-    kept = cnp.PyArray_SimpleNew(1, &shape, cnp.NPY_DOUBLE)
-    memcpy(cnp.PyArray_DATA(kept), out, count * sizeof(double))
-    return kept
+    return _copy(out, count) if copied else entry
 
 
 cdef bint _in_order(value, Py_ssize_t n):
@@ -157,10 +152,8 @@ cdef class _Columns:
     def __cinit__(self, x, p, u, int64_t room):
         cdef int64_t n = len(x) + len(p) + len(u)
         self.tables = x, p, u  # kept alive
-        self.x = <double *> calloc(n + room + 1, sizeof(double))
-        self.rows = <const double **> calloc(3 * n + 1, sizeof(void *))
-        if self.rows is NULL or self.x is NULL:
-            raise MemoryError
+        self.x = <double *> _memory(calloc(n + room + 1, sizeof(double)))
+        self.rows = <const double **> _memory(calloc(3 * n + 1, sizeof(void *)))
         self.ways, self.places = <int64_t *> (self.rows + n), <double **> (self.rows + 2 * n)
         self.p = self._add(x, self.x)
         self.u = self._add(p, self.p)

@@ -28,9 +28,7 @@ cdef class StepperCore:
         if start.shape[0] != model.n_states or values.shape[0] != model.n_parameters:
             raise ArgumentError("a stepper needs vectors of all states and parameters")
         self.model, self.events, self._alone = model, [], Guard("stepper")
-        self.u_now = <double *> calloc(model.n_inputs + model.model.n_modes + 1, sizeof(double))
-        if self.u_now is NULL:
-            raise MemoryError
+        self.u_now = <double *> _memory(calloc(model.n_inputs + model.model.n_modes + 1, sizeof(double)))
         _read(vars(options), &given)
         self.run = model._take_run(options.method)
         self._options = options.changed(**_configure(model, self.run, &given, vars(options)))

@@ -53,13 +53,10 @@ cdef class Team:
     def __cinit__(self, int size):
         cdef int i
         self.size = size
-        self.members = <member_t *> calloc(size, sizeof(member_t))
-        if self.members is NULL:
-            raise MemoryError
+        self.members = <member_t *> _memory(calloc(size, sizeof(member_t)))
         for i in range(1, size):
-            self.members[i].called, self.members[i].done = PyThread_allocate_lock(), PyThread_allocate_lock()
-            if self.members[i].called is NULL or self.members[i].done is NULL:
-                raise MemoryError
+            self.members[i].called = _memory(PyThread_allocate_lock())
+            self.members[i].done = _memory(PyThread_allocate_lock())
             PyThread_acquire_lock(self.members[i].called, 1)
             PyThread_acquire_lock(self.members[i].done, 1)
 

@@ -242,7 +242,7 @@ def test_wrong_inputs_are_named(inputs: Any, says: str) -> None:
         ({"rtol": 0, "atol": {"q": 1e-9, "v": 0}}, "atol of v are both zero"),
         ({"atol": [1e-9]}, "atol has shape"),
         ({"atol": {"q": 1e-9}}, "atol: missing v"),
-        ({"max_step": 0}, "max_step = 0.0 must be positive"),
+        ({"max_step": 0}, "max_step = 0 must be positive"),
         ({"max_steps": 0}, "max_steps = 0"),
         ({"max_steps": 1.5}, "max_steps = 1.5"),
         ({"first_step": np.inf}, "first_step = inf"),
