@@ -98,9 +98,7 @@ def linearized(
 def _substitution(eqs: EquationNodes, point: Mapping[Any, Any]) -> dict[sp.Symbol, Any]:
     """The point by the symbols of the equations. Raises `ArgumentError` for other names."""
     symbols, given = eqs.symbols, arguments.by_name("linearize: point", point)
-    for name in given:
-        if name not in symbols:
-            raise arguments.unknown_entry("linearize: point", [name], tuple(symbols))
+    arguments.check_known("linearize: point", given, symbols)
     return {symbols[name]: value for name, value in given.items()}
 
 

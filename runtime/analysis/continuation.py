@@ -130,8 +130,7 @@ def follow(
     """
     model, end, along = start.model, arguments.number("to", to), arguments.plain_name(along)
     known = (*start.keep, *(n for n in (*model.parameters, *model.inputs) if n not in start.free))
-    if along not in known:
-        raise arguments.unknown_entry("continuation: along", [along], known)
+    arguments.check_known("continuation: along", [along], known)
     assumptions.check_row("continuation: to", along, model.variables[along].flags, end)
     arc = _Arc(start, along, end)
     if end == arc.begin:

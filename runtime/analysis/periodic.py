@@ -149,9 +149,7 @@ def periodic_orbit(
 ) -> PeriodicOrbit:
     """See `Model.periodic`."""
     refuse(model)
-    t, period = arguments.number("t", t), arguments.number("period", period)
-    if not period > 0:
-        raise ArgumentError(f"period = {period:g} must be positive")
+    t, period = arguments.number("t", t), arguments.positive_number("period", period)
     tangents = Tangents(model, t, initial, parameters, inputs, how)
     search = _Search(tangents, t, period, keep, turns, drift)
     later = search.into_flight(period)
@@ -227,9 +225,7 @@ class _Search:
         if keep is None:
             keep = [n for n in ("energy",) if n in model.invariants and not self.driven]
         self.keep = arguments.plain_names("keep", keep)
-        for name in self.keep:
-            if name not in (known := (*self.states, *model.invariants)):
-                raise arguments.unknown_entry("keep", [name], known)
+        arguments.check_known("keep", self.keep, (*self.states, *model.invariants))
         self.levels = self._kept(tangents.y)[0]
         rows = np.concatenate([tangents.held(t, tangents.y)[1], self._kept(tangents.y)[1]])
         weights = np.linalg.norm(rows * self.sizes, axis=1)

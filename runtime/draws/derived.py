@@ -59,8 +59,7 @@ def in_order(model: Any, expressions: list[tuple[str, str, Any]]) -> list[Derive
     known = {name for names in kinds.values() for name in names}
     waiting = []
     for kind, name, expression in expressions:
-        if name not in kinds[kind]:
-            raise arguments.unknown_entry(kind, [name], kinds[kind])
+        arguments.check_known(kind, [name], kinds[kind])
         needs = frozenset(symbol.name for symbol in expression.free_symbols)
         if needs - known:
             raise ArgumentError(

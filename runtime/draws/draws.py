@@ -96,9 +96,7 @@ class Plan:
         for kind, given in sources:
             joint = given if isinstance(given, JointDraw) else None
             names, value = (joint.names, joint) if joint else given
-            for name in names:
-                if name not in model.variables:
-                    raise arguments.unknown_entry(kind, [name], tuple(model.variables))
+            arguments.check_known(kind, names, model.variables)
             what = f"{kind}: {names[0]}"
             if isinstance(value, Noise):
                 self._take(kind, names[0], value)

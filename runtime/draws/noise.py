@@ -328,10 +328,7 @@ def drawn_on(
 
 
 def _positive(what: str, value: Any) -> float:
-    number = arguments.number(f"noise.{what}", value)
-    if number <= 0:
-        raise ArgumentError(f"noise.{what} = {arguments.short(value)} must be positive")
-    return number
+    return arguments.positive_number(f"noise.{what}", value)
 
 
 def _of_one_state(*numbers: float) -> Filter:

@@ -312,9 +312,7 @@ class Batch:
         by_name = arguments.named("inputs", values)
         if by_name is not None:
             values = by_name
-            unknown = [name for name in values if name not in known]
-            if unknown:
-                raise arguments.unknown_entry("inputs", unknown, known)
+            arguments.check_known("inputs", values, known)
             names = tuple(values)
         if self._tangents is not None:
             self._tangents.refuse(names)

@@ -64,8 +64,7 @@ class Fit:
 
     def _index(self, name: Any) -> int:
         key = arguments.plain_name(name)
-        if key not in self.names:
-            raise arguments.unknown_entry("fit", [key], self.names)
+        arguments.check_known("fit", [key], self.names)
         return self.names.index(key)
 
     @property

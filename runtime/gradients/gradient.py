@@ -47,8 +47,7 @@ class Gradient:
 
     def __getitem__(self, name: Any) -> float:
         key = arguments.plain_name(name)
-        if key not in self.names:
-            raise arguments.unknown_entry("gradient", [key], self.names)
+        arguments.check_known("gradient", [key], self.names)
         return float(self.vector[self.names.index(key)])
 
     def __repr__(self) -> str:

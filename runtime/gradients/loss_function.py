@@ -83,9 +83,7 @@ def named(start: Onset, kind: str) -> dict[str, Any]:
 def bounds(model: CompiledModel, names: Any, given: Mapping[str, Any] | None = None) -> tuple[Array, Array]:
     """Lower and upper bounds (k,): as `given` by name, else by the assumptions about each variable."""
     stated = arguments.by_name("bounds", {} if given is None else given)
-    unknown = [name for name in stated if name not in names]
-    if unknown:
-        raise arguments.unknown_entry("bounds", unknown, tuple(names))
+    arguments.check_known("bounds", stated, names)
     low, high = np.full(len(names), -np.inf), np.full(len(names), np.inf)
     for i, name in enumerate(names):
         flags = model.variables[name.partition("[")[0]].flags

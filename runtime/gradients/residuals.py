@@ -236,9 +236,7 @@ def _free(free: Any, model: CompiledModel, given: Sequence[Mapping[str, Mapping[
     """The names of what is free, each with a first guess in every run."""
     names = list(arguments.plain_names("free", free))
     known = (*model.parameters, *dict.fromkeys((*model.declared, *model.states)), *model.inputs)
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise arguments.unknown_entry("free", unknown, known)
+    arguments.check_known("free", names, known)
     if not names or len(set(names)) < len(names):
         raise ArgumentError(f"free = {names}; one name or several different ones are needed")
     for name in names:

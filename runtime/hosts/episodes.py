@@ -66,9 +66,7 @@ class Episodes:
             raise ArgumentError(f"dt = {self.dt:.17g} is not positive")
         names, self.action_bounds = _bounded("actions", actions, model)
         self.actions = tuple(map(arguments.plain_name, names))
-        unknown = [name for name in self.actions if name not in model.inputs]
-        if unknown:
-            raise arguments.unknown_entry("actions", unknown, model.inputs)
+        arguments.check_known("actions", self.actions, model.inputs)
         places = rated(model._input_flags)
         for i, name in enumerate(model.inputs):
             if i in places and name in self.actions:

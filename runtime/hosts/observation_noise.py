@@ -22,9 +22,7 @@ class ObservationNoise:
     def __init__(self, given: object, observations: list[object], n: int, dt: float) -> None:
         self.names = [arguments.plain_name(item) for item in observations]
         self.noises: dict[str, Noise] = arguments.by_name("observation", given)
-        unknown = [name for name in self.noises if name not in self.names]
-        if unknown:
-            raise arguments.unknown_entry("observation", unknown, self.names)
+        arguments.check_known("observation", self.noises, self.names)
         for name, noise in self.noises.items():
             if not isinstance(noise, Noise):
                 raise ArgumentError(

@@ -67,9 +67,7 @@ def _free(over: Any, places: Mapping[str, int]) -> list[str]:
     """The names of the variables of integration."""
     single = isinstance(over, str) or not isinstance(over, Sequence)
     names = [arguments.plain_name(name) for name in ([over] if single else over)]
-    unknown = [name for name in names if name not in places]
-    if unknown:
-        raise arguments.unknown_entry("over", unknown, tuple(places))
+    arguments.check_known("over", names, places)
     if not names or len(set(names)) < len(names):
         raise ArgumentError(f"over = {short(over)}; one name or several different ones are needed")
     return names

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from .scalars import (
     is_masked,
     number as number,
     path as path,
+    positive_number as positive_number,
     text as text,
 )
 
@@ -318,13 +319,17 @@ def unknown_entry(kind: str, unknown: Sequence[str], names: Sequence[str]) -> Ar
     return ArgumentError(f"{kind}: unknown {shown}{nearest(unknown[0][:ROOM], names) or known}{kept}")
 
 
-def check_names(kind: str, given: Iterable[str], names: Sequence[str]) -> None:
-    """Reject missing and unknown names."""
-    given = list(given)
+def check_known(kind: str, given: Iterable[str], names: Collection[str]) -> None:
+    """Reject unknown names."""
     unknown = [name for name in given if name not in names]
-    missing = [name for name in names if name not in given]
     if unknown:
-        raise unknown_entry(kind, unknown, names)
+        raise unknown_entry(kind, unknown, tuple(names))
+
+
+def check_names(kind: str, given: Collection[str], names: Sequence[str]) -> None:
+    """Reject missing and unknown names."""
+    check_known(kind, given, names)
+    missing = [name for name in names if name not in given]
     if missing:
         of_tables = ", ".join(f'"{table}": values' for table in tables_of(missing))
         hint = f"; interpolants={{{of_tables}}} gives values of tables" if of_tables else ""

@@ -113,8 +113,7 @@ class BaseModel:
                 raise ArgumentError(
                     f"{self.name}.{kernel}: {name} {'is missing' if value is None else 'is not used'}"
                 )
-        if event is not None and event not in self.events:
-            raise arguments.unknown_entry("event", [event], self.events)
+        arguments.check_known("event", () if event is None else (event,), self.events)
         return self._call(kernel, t, y, p, u, dy, None if event is None else self.events.index(event))
 
     def _entry(self, kernel: str) -> KernelEntry:

@@ -49,6 +49,14 @@ def number(what: str, value: Any, *, finite: bool = True) -> float:
     return result
 
 
+def positive_number(what: str, value: Any, *, finite: bool = True) -> float:
+    """As `number`, above zero."""
+    result = number(what, value, finite=finite)
+    if not result > 0:
+        raise ArgumentError(f"{what} = {short(value)} must be positive")
+    return result
+
+
 def is_integer(value: Any) -> bool:
     """Whether a value is an integer. True is none, nor is a duration of NumPy, whose type is derived from integers."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))

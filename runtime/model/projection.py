@@ -38,9 +38,7 @@ def consistent(
     closure = Closure(model, t, p, controls.of_time(t, np.zeros(len(model.states))))
     start = arguments.vector("initial", {**dict.fromkeys(names[closure.n :], 0.0), **given}, names)
     keep = arguments.plain_names("keep", keep)
-    for name in keep:
-        if name not in names:
-            raise arguments.unknown_entry("keep", [name], names)
+    arguments.check_known("keep", keep, names)
     near = normalised(model, dict(zip(names, start.tolist())), keep)
     if "closure" not in model.kernels:
         return near

@@ -160,9 +160,7 @@ def _specs(value: Any, names: tuple[str, ...], count: int | None, flags: Sequenc
         return [None if default is None else next(parts) for default in missing]
     given = arguments.named("inputs", {} if value is None else value)
     if given is not None:
-        unknown = [name for name in given if name not in names]
-        if unknown:
-            raise arguments.unknown_entry("inputs", unknown, names)
+        arguments.check_known("inputs", given, names)
         return [given.get(name, default) for name, default in zip(names, missing)]
     if isinstance(value, (str, bytes, set, frozenset)) or not isinstance(value, Iterable):
         raise ArgumentError(f"inputs must be a dict by name, or a sequence in the order {_order(names)}")

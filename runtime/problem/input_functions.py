@@ -123,9 +123,7 @@ class Together:
         known = tuple(name for names in self.own for name in names)
         given = arguments.named(where, found)
         if given is not None:
-            unknown = [name for name in given if name not in known]
-            if unknown:
-                raise arguments.unknown_entry(where, unknown, known)
+            arguments.check_known(where, given, known)
             return given
         first = tuple(names[0] for names in self.own)
         entries = [found] if np.ndim(found) == 0 else list(found)

@@ -139,9 +139,7 @@ class RunOptions(SimpleNamespace):
 
     def steps(self, adaptive: bool) -> StepOptions:
         """The limits of the steps, for a method that adapts them or for one with a fixed step."""
-        largest = arguments.number("max_step", self.max_step, finite=False)
-        if not largest > 0:
-            raise ArgumentError(f"max_step = {largest} must be positive")
+        largest = arguments.positive_number("max_step", self.max_step, finite=False)
         limit = self.max_steps
         if not arguments.is_integer(limit) or not 1 <= limit < 2**62:
             raise ArgumentError(f"max_steps = {arguments.short(limit)} must be a positive integer")
@@ -156,9 +154,7 @@ class RunOptions(SimpleNamespace):
         name = "first_step" if self.step is None else "step"
         first, given = 0.0, getattr(self, name)
         if given is not None:
-            first = arguments.number(name, given)
-            if not first > 0:
-                raise ArgumentError(f"{name} = {first} must be positive")
+            first = arguments.positive_number(name, given)
         elif not adaptive and math.isinf(largest):
             raise ArgumentError("this is a fixed-step method: give step=")
         return StepOptions(first, largest, int(limit))

@@ -103,17 +103,15 @@ class Polynomial:
         found[2:] += np.clip(found[:2].mean(axis=0) - found[2:], -slack, slack)
         return found.ravel()
 
-    def part(self, first: int, last: int) -> Polynomial:
-        """Itself, which all trajectories have."""
+    def part(self, *_: int) -> Polynomial:
+        """Itself, which all trajectories have; and so as a `column`."""
         return self
+
+    column = part
 
     def digest(self) -> str:
         """What it is, for a checksum."""
         return str(zlib.crc32(self.rows.tobytes(), zlib.crc32(self.times.tobytes())))
-
-    def column(self, j: int) -> Polynomial:
-        """Itself, which all trajectories have."""
-        return self
 
     def check(self, name: str, flags: int, span: tuple[float, float] | None = None, where: str = "") -> None:
         """Raise ArgumentError if values are not as assumed: samples, or with `span` those between two times."""

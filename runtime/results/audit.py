@@ -164,9 +164,7 @@ def audit(sol: RunData, tolerance: float | None = None) -> Audit:
             "to balance; compare the run with another form"
         )
     if tolerance is not None:
-        tolerance = arguments.number("tolerance", tolerance)
-        if not tolerance > 0:
-            raise ArgumentError(f"tolerance = {tolerance} must be positive")
+        tolerance = arguments.positive_number("tolerance", tolerance)
     dense = sol.interpolant()
     run = _Run(sol, dense)
     ends = np.asarray(dense.ts, dtype=np.float64)

@@ -117,9 +117,7 @@ class Stepper(StepperCore):
         given = _numbers("set_state", given, named)
         others = [name for name, variable in model.variables.items() if variable.kind == "declared"]
         known = tuple(dict.fromkeys((*model.states, *model.declared, *others)))
-        unknown = [name for name in given if name not in known]
-        if unknown:
-            raise arguments.unknown_entry("set_state", unknown, known)
+        arguments.check_known("set_state", given, known)
         start = dict(zip(model.states, y.tolist()))
         if model.has_initial:
             own = [name for name in given if name not in model.declared]
@@ -167,9 +165,7 @@ class Stepper(StepperCore):
             given = dict(zip(model.parameters, vector.tolist()))
         else:
             given = _numbers("set_parameters", given, named)
-        unknown = [name for name in given if name not in model.parameters]
-        if unknown:
-            raise arguments.unknown_entry("set_parameters", unknown, model.parameters)
+        arguments.check_known("set_parameters", given, model.parameters)
         _, x, p, _ = self._now()
         if model.has_initial:
             free = self._independent_parameters()

@@ -105,12 +105,9 @@ def precision(
         raise ArgumentError("precision: give relative= or absolute=")
     wanted = {"relative": relative, "absolute": absolute}
     values = {
-        name: 0.0 if value is None else arguments.number(f"precision: {name}", value)
+        name: 0.0 if value is None else arguments.positive_number(f"precision: {name}", value)
         for name, value in wanted.items()
     }
-    for name, value in wanted.items():
-        if value is not None and not values[name] > 0:
-            raise ArgumentError(f"precision: {name} = {value} must be positive")
     return Precision(entry, values["relative"], values["absolute"], interval_level(level))
 
 

@@ -189,7 +189,7 @@ def test_a_stepper_takes_no_options_of_a_recorded_run(oscillator: Any) -> None:
         ({"atol": [1e-9]}, r"atol has shape \(1,\)"),
         ({"atol": {"q": 1e-9}}, "atol: missing v"),
         ({"rtol": 0, "atol": [1e-9, 0]}, "rtol and atol of v are both zero"),
-        ({"max_step": 0}, "max_step = 0.0 must be positive"),
+        ({"max_step": 0}, "max_step = 0 must be positive"),
         ({"first_step": -0.1}, "first_step = -0.1 must be positive"),
         ({"step": 0.1}, "step is for fixed-step methods"),
         ({"step": 0.0}, "step is for fixed-step methods"),
