@@ -3,14 +3,7 @@
 A new form is one file here and one line in `FORMS`. A form's module is imported when the form is needed.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from chaplygin._lazy import face
-
-if TYPE_CHECKING:
-    from .routh import reduced_system as reduced_system
 
 FORMS = (
     "lagrange",
@@ -28,4 +21,4 @@ FORMS = (
 """All forms by name, which is that of their module. The first that fits a system is its default, unless another
 is preferred."""
 
-__getattr__ = face(__name__, {"reduced_system": ".routh"})
+__getattr__ = face(__name__)

@@ -18,7 +18,6 @@ from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
 
 from .. import core
-from ..core.single_thread import Guard
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.assumptions import check_rows
@@ -159,7 +158,7 @@ class Batch:
         self._inputs, self._digest = inputs, inputs.checksum()
         if inputs.now.signals:
             self._core.feed(inputs.now)
-        self._alone = Guard("batch")  # held by every public method
+        self._alone = core.Guard("batch")  # held by every public method
         self._views(count)
 
     def _views(self, n: int) -> None:

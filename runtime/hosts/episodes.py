@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from chaplygin.errors import ArgumentError
 
-from ..core.single_thread import Guard
+from .. import core
 from ..draws.distributions import is_distribution, law
 from ..interface import arguments
 from ..interface.arguments import Array, positive
@@ -92,7 +92,7 @@ class Episodes:
         self.steps = np.zeros(n, dtype=np.int64)
         self.broken: Flags = np.zeros(n, dtype=bool)
         """Episodes with an action that is not a number."""
-        self.alone = Guard("environment")  # held by every method of an environment
+        self.alone = core.Guard("environment")  # held by every method of an environment
         self.controls = np.repeat(self.rest[:, None], n, axis=1)
         self.started = False
         self.batch = self._made()

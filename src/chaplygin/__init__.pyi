@@ -1,6 +1,7 @@
 """The public names and their modules: read by type checkers, and by `__init__.py` when a name is first used."""
 
 from chaplygin import errors as errors
+from chaplygin._version import __version__ as __version__
 from chaplygin.api.ensemble import ensemble as ensemble
 from chaplygin.api.equations import Equations as Equations, compile as compile
 from chaplygin.api.importers import from_sympy as from_sympy, from_urdf as from_urdf
@@ -89,5 +90,3 @@ from chaplygin.runtime.studies.study import Study as Study
 from chaplygin.runtime.studies.subset_simulation import RareEvent as RareEvent, rare_event as rare_event
 from chaplygin.systems import example as example, examples as examples
 from chaplygin.systems.entry import Example as Example
-
-__version__: str

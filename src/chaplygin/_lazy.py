@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 
-def face(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a package whose names are imported from its modules on first use.
+def face(package: str) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a package whose names, those of its stub, are imported from their modules on first use.
 
-    `homes` has the defining module of each name, absolute or relative to the package. A name differs from those of the
-    modules, since a module becomes an attribute of its package as soon as it is imported.
+    A name differs from those of the package's modules, since a module becomes an attribute of it when it is imported.
     """
+    homes: dict[str, str] = {}
 
     def __getattr__(name: str) -> Any:
-        home = homes.get(name)
+        if name.startswith("__") and name != "__all__":
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if not homes:
+            import ast
+
+            with open(f"{sys.modules[package].__file__}i", encoding="utf-8") as stub:
+                imports = [node for node in ast.parse(stub.read()).body if isinstance(node, ast.ImportFrom)]
+            homes.update({each.name: "." * i.level + str(i.module) for i in imports for each in i.names})
+        if name == "__all__":
+            return [*homes]
+        home = homes.get(name) or homes.get("*")
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(home, package), name)
+        home = f"{package}{home}" if home.startswith(".") else home
+        if home == package:  # a module of it
+            return import_module(f"{home}.{name}")
+        value = getattr(__import__(home, fromlist=[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -1,0 +1,3 @@
+from .routh import reduced_system as reduced_system
+
+FORMS: tuple[str, ...]

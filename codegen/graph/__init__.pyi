@@ -1,0 +1,1 @@
+from .to_sympy import LARGEST_SIMPLIFIED as LARGEST_SIMPLIFIED, expressions as expressions

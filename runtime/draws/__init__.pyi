@@ -1,0 +1,1 @@
+from .arguments import split as split

@@ -1,0 +1,1 @@
+from .gradient import loss_gradient as loss_gradient

@@ -1,0 +1,1 @@
+from .observed import Extreme as Extreme
