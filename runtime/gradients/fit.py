@@ -14,6 +14,7 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..results.plotting import finish, labelled, new_figure, title, unit_of_time
+from ..statistics.results import interval_level
 from .loss_function import bounds as bounds_of
 from .residuals import Residuals, residuals
 
@@ -80,7 +81,7 @@ class Fit:
 
     def interval(self, name: Any, level: float = 0.95) -> tuple[float, float]:
         """The confidence interval of one value: Student's t, or the normal distribution if sigma is known."""
-        high = 0.5 + 0.5 * _level(level)
+        high = 0.5 + 0.5 * interval_level(level)
         width = scipy.stats.norm.ppf(high) if self.sigma_known else scipy.stats.t.ppf(high, self.degrees)
         i = self._index(name)
         half = float(width * self.errors[i])
@@ -95,8 +96,8 @@ class Fit:
         size = float(off @ np.linalg.solve(self.covariance[np.ix_(rows, rows)], off))
         k = len(rows)
         if self.sigma_known:
-            return size <= float(scipy.stats.chi2.ppf(_level(level), k))
-        return size <= k * float(scipy.stats.f.ppf(_level(level), k, self.degrees))
+            return size <= float(scipy.stats.chi2.ppf(interval_level(level), k))
+        return size <= k * float(scipy.stats.f.ppf(interval_level(level), k, self.degrees))
 
     def summary(self) -> str:
         """A table of the values with their standard errors and 95 % intervals."""
@@ -278,10 +279,3 @@ def _fitted(problem: Residuals, found: Any) -> Fit:
         n_runs=int(found.nfev) * len(problem.runs),
         problem=problem,
     )
-
-
-def _level(level: Any) -> float:
-    value = arguments.number("level", level)
-    if not 0 < value < 1:
-        raise ArgumentError(f"level = {value}; it must be between 0 and 1")
-    return value

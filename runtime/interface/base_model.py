@@ -157,9 +157,7 @@ class BaseModel:
         """Unit, description and kind of one quantity, without empty ones."""
         found = self.variables.get(arguments.text("name", name))
         if found is None:
-            raise ArgumentError(
-                f"{arguments.short(name)} is not a quantity of {self.name}; it has {', '.join(self.variables)}"
-            )
+            raise arguments.unknown_quantity(name, self.name, tuple(self.variables))
         entries = {"units": found.unit, "long_name": found.description, "kind": found.kind}
         return {key: value for key, value in entries.items() if value}
 

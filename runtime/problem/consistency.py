@@ -227,7 +227,7 @@ def check_start(
     if not assumed:
         _check_assumed("initial", model, model.states, x0)
         _check_assumed("parameters", model, model.parameters, p)
-    told = _check_quaternions(model, wide(x0), accuracy, count)
+    told = bool(model._quaternions) and _check_quaternions(model, wide(x0), accuracy, count)
     if not model.checked_at_start:
         return
     u = wide(controls.first(t0, x0))
@@ -252,8 +252,6 @@ def _check_assumed(kind: str, model: BaseModel, names: tuple[str, ...], rows: An
 
 def _check_quaternions(model: BaseModel, x0: Array, accuracy: Accuracy, count: int | None) -> bool:
     """Check the lengths of the quaternions in the columns of x0 (n, N). Returns whether any caused a warning."""
-    if not model._quaternions:
-        return False
     found = [x0[i : i + 4] for i in model._quaternions]
     squares = np.array([np.einsum("ij,ij->j", q, q) for q in found])
     wrong = np.flatnonzero((~(np.abs(squares - 1.0) <= WARN * (squares + 1.0))).any(axis=0))
