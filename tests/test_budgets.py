@@ -14,7 +14,7 @@ import test_rooms as rooms
 
 BUDGETS = {
     "lines of codegen": (29_062, 1000),
-    "lines of runtime": (28_731, 1000),
+    "lines of runtime": (28_734, 1000),
     "lines of C": (20_228, 1000),
     "lines of src": (4_877, 1000),
     "lines of systems": (4_242, 1000),
