@@ -37,7 +37,7 @@ PLATFORMS = {
 """The platforms that `cross_compiler` compiles for, by their names in FMI 3.0, and their names for zig."""
 _HOW = (
     "install one (Debian, Ubuntu: apt install gcc; Fedora: dnf install gcc; macOS: xcode-select --install; "
-    "anywhere: pip install ziglang), or set CC to its command"
+    "anywhere: pip install 'chaplygin[zig]'), or set CC to its command"
 )
 
 
@@ -181,7 +181,7 @@ def _of_zig(command: tuple[str, ...]) -> Compiler:
 def cross_compiler(platform: str) -> Compiler:
     """The compiler of the `ziglang` wheel for a platform of `PLATFORMS`. Raises NoCompilerError without the wheel."""
     if find_spec("ziglang") is None:
-        raise NoCompilerError(f"compiling for {platform} needs ziglang: pip install chaplygin[zig]")
+        raise NoCompilerError(f"compiling for {platform} needs ziglang: pip install 'chaplygin[zig]'")
     return _of_zig((*_zig(), "-target", PLATFORMS[platform]))
 
 

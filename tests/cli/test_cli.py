@@ -198,4 +198,4 @@ def test_without_a_compiler_shipped_models_run_and_others_say_what_they_need(
     for name in ("chaplygin_sleigh", "n_link_pendulum:5"):
         assert "audit of energy against power: passed" in output(capsys, "run", name)
     assert output(capsys, "ensemble", "chaplygin_sleigh", "-n", "2")
-    assert "pip install ziglang" in refusal(capsys, "run", "n_link_pendulum:4")
+    assert "pip install 'chaplygin[zig]'" in refusal(capsys, "run", "n_link_pendulum:4")

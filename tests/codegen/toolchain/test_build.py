@@ -196,7 +196,7 @@ def test_a_file_name_is_no_path(file: str) -> None:
 def test_no_compiler_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     without_a_compiler(monkeypatch)
     with pytest.raises(
-        NoCompilerError, match=r"no C compiler found.*apt install gcc.*pip install ziglang"
+        NoCompilerError, match=r"no C compiler found.*apt install gcc.*pip install 'chaplygin\[zig\]'"
     ) as caught:
         build(sources(), key="c" * 40)
     assert "\n" not in str(caught.value)
