@@ -13,9 +13,9 @@ import test_c_rooms as c_files
 import test_rooms as rooms
 
 BUDGETS = {
-    "lines of codegen": (29_062, 1000),
+    "lines of codegen": (29_064, 1000),
     "lines of runtime": (28_734, 1000),
-    "lines of C": (20_228, 1000),
+    "lines of C": (20_226, 1000),
     "lines of src": (4_877, 1000),
     "lines of systems": (4_242, 1000),
     "mentions of Any": (2_567, 50),

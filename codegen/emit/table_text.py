@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from ..graph.functions import Function
 from ..graph.graph import Graph, Node
@@ -34,15 +33,21 @@ def _data(table: Table) -> str:
     lines = [f"/* {table.name}: {', '.join(ranges)}; outside: {table.outside} */"]
     axes = []
     for i, (knots, origins, terms) in enumerate(zip(table.knots, table.origins, table.terms, strict=True)):
-        lines += _array("double", f"{table.stem}_origins_{i}", origins)
-        parts, cells, halvings = divided(knots)
+        lines += _array(f"{table.stem}_origins_{i}", origins)
+        parts, firsts, halvings = divided(knots)
         if halvings:
-            lines += _array("int", f"{table.stem}_parts_{i}", cells, "[2]")
-        numbers = [repr(v) for v in (knots[0], knots[-1], per_unit(knots, parts), float(parts - 1))]
+            begins = [*origins[:-1], *[math.nan] * (1 + 2**halvings)]
+            lines += _array(f"{table.stem}_firsts_{i}", firsts, "int") + _array(
+                f"{table.stem}_begins_{i}", begins
+            )
+        numbers = [repr(v) for v in (knots[0], knots[-1], *_measure(knots, parts), float(parts - 1))]
         sizes = [str(n) for n in (len(knots), terms, halvings)]
-        places = [f"{table.stem}_parts_{i}" if halvings else "NULL", f"{table.stem}_origins_{i}"]
-        axes += [f"    {{{', '.join(numbers)},", f"     {', '.join([*sizes, *places])}}},"]
-    lines += _array("double", f"{table.stem}_numbers", table.numbers)
+        search = [f"{table.stem}_{array}_{i}" if halvings else "NULL" for array in ("firsts", "begins")]
+        axes += [
+            f"    {{{', '.join(numbers)},",
+            f"     {', '.join([*sizes, *search, f'{table.stem}_origins_{i}'])}}},",
+        ]
+    lines += _array(f"{table.stem}_numbers", table.numbers)
     lines += [f"static const cg_axis_t {table.stem}_axes[] = {{", *axes, "};", ""]
     if table.widths:
         start, lines[-1] = 0, f"static const cg_basis_t {table.stem}_bases[] = {{"
@@ -74,22 +79,19 @@ def _function(function: Function) -> str:
     return f"{head}\n{{\n{body}}}\n"
 
 
-def _array(kind: str, name: str, values: Sequence[Any], size: str = "") -> list[str]:
-    texts = ["NAN" if v != v else f"{{{v[0]}, {v[1]}}}" if size else repr(v) for v in values]
+def _array(name: str, values: Sequence[float], kind: str = "double") -> list[str]:
+    texts = ["NAN" if v != v else repr(v) for v in values]
     rows = [f"    {', '.join(texts[i : i + 4])}," for i in range(0, len(texts), 4)]
-    return [f"static const {kind} {name}[]{size} = {{", *rows, "};"]
+    return [f"static const {kind} {name}[] = {{", *rows, "};"]
 
 
-def per_unit(knots: Sequence[float], parts: int) -> float:
-    """The factor that makes the number of a part of the distance from the first knot.
-
-    A little more than the quotient, so that knots of equal spacing with rounding errors begin their parts.
-    """
-    return parts / (knots[-1] - knots[0]) * (1 + 4 * 2.0**-52)
+def _measure(knots: Sequence[float], parts: int) -> tuple[float, float]:
+    """Where parts start and how many are in a unit; a little before the first knot, as knots may be rounded."""
+    return knots[0] - max(map(abs, knots)) * 2.0**-50, parts / (knots[-1] - knots[0])
 
 
-def divided(knots: Sequence[float]) -> tuple[int, list[tuple[int, int]], int]:
-    """The number of parts between the knots, the first and last cell of each part, and the halvings left to do.
+def divided(knots: Sequence[float]) -> tuple[int, list[int], int]:
+    """The number of parts between the knots, the first cell of each part, and the halvings left to do.
 
     The parts are the cells where knots have equal spacing. Otherwise they are as many as leave one halving, or two for
     each cell where that takes too many. The first and the last of the list are what is outside.
@@ -106,9 +108,9 @@ def divided(knots: Sequence[float]) -> tuple[int, list[tuple[int, int]], int]:
         halvings = max(last - first for first, last in cells).bit_length()
         if halvings <= 1:
             break
-    return parts, [(0, 0), *cells, (n, n)], max(halvings, 1)
+    return parts, [0, *(first for first, _ in cells), n], max(halvings, 1)
 
 
 def _part_of(knots: Sequence[float], parts: int) -> list[int]:
-    scale = per_unit(knots, parts)
-    return [min(int((k - knots[0]) * scale), parts - 1) for k in knots]
+    start, per_unit = _measure(knots, parts)
+    return [min(int((k - start) * per_unit), parts - 1) for k in knots]

@@ -34,82 +34,82 @@
 #define CG_OF_LANES(values) (const double *)(values), CG_LANES
 
 /* The range of knots is divided into equal parts; part 0 is before them, the last one after them. Where the parts are the
- * cells, `halvings` is 0. Else it says how often the cells of part i, parts[i][0] to parts[i][1], have to be halved. */
+ * cells, `halvings` is 0. Else a part begins in the cell firsts[part], and steps of 2^(halvings - 1), ..., 2, 1 cells find a
+ * later one. Cells begin at `begins`, where no number is after the last one. */
 typedef struct {
     double first, last; /* knots */
+    double start;       /* of the parts, where each knot is in its own also if it is rounded */
     double per_unit;    /* parts between the knots in a unit of the argument */
     double most;        /* such parts, less one */
     int knots, terms, halvings;
-    const int (*parts)[2];
-    const double *origins; /* of the cells; those between knots begin there */
+    const int *firsts;
+    const double *begins, *origins; /* of the cells */
 } cg_axis_t;
 
-/* The number of the part that each lane's argument is in; some part for NaN. */
-static CG_INLINE cg_real_t cg_table_part(const cg_axis_t *axis, cg_real_t x)
-{
-    const cg_real_t first = cg_splat(axis->first), last = cg_splat(axis->last), one = cg_splat(1.0);
-    const cg_real_t place = cg_larger((x - first) * cg_splat(axis->per_unit), cg_splat(0.0));
-    const cg_real_t inside = cg_smaller(place, cg_splat(axis->most)) + one;
-
-    return cg_where(cg_lt(last, x), cg_splat(axis->most + 2.0), cg_where(cg_lt(x, first), cg_splat(0.0), inside));
-}
-
-/* The cell of a number in a part. */
-static CG_INLINE int cg_table_cell(const cg_axis_t *axis, int part, double x)
-{
-    if (axis->halvings == 0) {
-        return part;
-    }
-    int low = axis->parts[part][0], high = axis->parts[part][1];
-    for (int i = 1; i < axis->halvings; i++) {
-        const int middle = (low + high + 1) / 2;
-        const int right = middle == low || axis->origins[middle] <= x;
-        low = right ? middle : low;
-        high = right ? high : middle - 1;
-    }
-    return axis->origins[high] <= x ? high : low; /* at most one more */
-}
-
-/* What each lane has at its own place. */
-static CG_INLINE cg_real_t cg_table_gather(const double *const *place, int i)
-{
-#if CG_LANES == 8
-    const cg_real_t all = {place[0][i], place[1][i], place[2][i], place[3][i],
-                           place[4][i], place[5][i], place[6][i], place[7][i]};
-    return all;
-#elif CG_LANES == 4
-    const cg_real_t all = {place[0][i], place[1][i], place[2][i], place[3][i]};
-    return all;
-#elif CG_LANES == 2
-    const cg_real_t all = {place[0][i], place[1][i]};
-    return all;
+/* Places in an array. */
+#if CG_LANES > 1
+typedef int cg_places_t __attribute__((vector_size(CG_LANES * sizeof(int))));
 #else
-    return place[0][i];
+typedef int cg_places_t;
+#endif
+
+static CG_INLINE cg_places_t cg_table_places(cg_real_t x)
+{
+#if CG_LANES > 1 && (defined(__clang__) || __GNUC__ >= 9)
+    return __builtin_convertvector(x, cg_places_t);
+#else
+    cg_places_t places;
+    for (int lane = 0; lane < CG_LANES; lane++) {
+        CG_TABLE_OF(places, lane) = (int)CG_TABLE_OF(x, lane);
+    }
+    return places;
 #endif
 }
 
-/* The place of every lane is the first number of the table. */
-static CG_INLINE void cg_table_begin(const double **place, const double *numbers)
+/* What each lane has at its own place. */
+static CG_INLINE cg_real_t cg_table_gather(const double *numbers, cg_places_t place)
 {
-    CG_TABLE_UNROLLED
+#if CG_LANES == 8 && defined(__AVX512F__)
+    return (cg_real_t)cg_mm512_i32gather_pd(numbers, place);
+#elif CG_LANES == 4 && defined(__AVX2__)
+    return (cg_real_t)cg_mm256_i32gather_pd(numbers, place);
+#else
+    cg_real_t all;
     for (int lane = 0; lane < CG_LANES; lane++) {
-        place[lane] = numbers;
+        CG_TABLE_OF(all, lane) = numbers[CG_TABLE_OF(place, lane)];
     }
+    return all;
+#endif
+}
+
+/* The cell that each lane's argument is in; some cell for NaN. */
+static CG_INLINE cg_places_t cg_table_cell(const cg_axis_t *axis, cg_real_t x)
+{
+    const cg_real_t first = cg_splat(axis->first), last = cg_splat(axis->last), one = cg_splat(1.0);
+    const cg_real_t place = cg_larger((x - cg_splat(axis->start)) * cg_splat(axis->per_unit), cg_splat(0.0));
+    const cg_real_t inside = cg_smaller(place, cg_splat(axis->most)) + one;
+    const cg_real_t before = cg_where(cg_lt(x, first), cg_splat(0.0), inside);
+    cg_places_t cell = cg_table_places(cg_where(cg_lt(last, x), cg_splat(axis->most + 2.0), before));
+
+    if (axis->halvings > 0) {
+        for (int lane = 0; lane < CG_LANES; lane++) {
+            CG_TABLE_OF(cell, lane) = axis->firsts[CG_TABLE_OF(cell, lane)];
+        }
+        for (int step = 1 << (axis->halvings - 1); step > 0; step /= 2) {
+            const cg_mask_t later = cg_le(cg_table_gather(axis->begins, cell + step), x);
+            cell += cg_table_places(cg_where(later, cg_splat((double)step), cg_splat(0.0)));
+        }
+    }
+    return cell;
 }
 
 /* Moves every lane's place to its cell along one axis, of `size` numbers; the distance from the cell's origin. */
-static CG_INLINE cg_real_t cg_table_enter(const cg_axis_t *axis, int size, const double **place, cg_real_t x)
+static CG_INLINE cg_real_t cg_table_enter(const cg_axis_t *axis, int size, cg_places_t *place, cg_real_t x)
 {
-    const cg_real_t part = cg_table_part(axis, x);
-    const double *origin[CG_LANES];
+    const cg_places_t cell = cg_table_cell(axis, x);
 
-    CG_TABLE_UNROLLED
-    for (int lane = 0; lane < CG_LANES; lane++) {
-        const int cell = cg_table_cell(axis, (int)CG_TABLE_OF(part, lane), CG_TABLE_OF(x, lane));
-        origin[lane] = axis->origins + cell;
-        place[lane] += cell * size;
-    }
-    return x - cg_table_gather(origin, 0);
+    *place += cell * size;
+    return x - cg_table_gather(axis->origins, cell);
 }
 
 /* k (k - 1) ... of `order` factors: of the derivative of the k-th power. */
@@ -125,31 +125,31 @@ static CG_INLINE double cg_table_falling(int k, int order)
 }
 
 /* The derivative of an order of one, two and three arguments at the distances u, v, w from the origins; the numbers
- * begin at `i` of each lane's place. */
-static CG_INLINE cg_real_t cg_table_line(const cg_axis_t *axis, int order, const double *const *place, int i, cg_real_t u)
+ * begin at each lane's place. */
+static CG_INLINE cg_real_t cg_table_line(const cg_axis_t *axis, int order, const double *numbers, cg_places_t place, cg_real_t u)
 {
     int k = axis->terms - 1;
-    cg_real_t sum = cg_splat(cg_table_falling(k, order)) * cg_table_gather(place, i + k);
+    cg_real_t sum = cg_splat(cg_table_falling(k, order)) * cg_table_gather(numbers + k, place);
 
     CG_TABLE_UNROLLED
     for (k--; k >= order; k--) {
-        sum = cg_fma(sum, u, cg_splat(cg_table_falling(k, order)) * cg_table_gather(place, i + k));
+        sum = cg_fma(sum, u, cg_splat(cg_table_falling(k, order)) * cg_table_gather(numbers + k, place));
     }
     return sum;
 }
-static CG_INLINE cg_real_t cg_table_plane(const cg_axis_t *axes, const int *orders, const double *const *place, int i,
+static CG_INLINE cg_real_t cg_table_plane(const cg_axis_t *axes, const int *orders, const double *numbers, cg_places_t place,
                                           cg_real_t u, cg_real_t v)
 {
     const int terms = axes[1].terms;
     int k = axes[0].terms - 1;
     cg_real_t sum = cg_splat(cg_table_falling(k, orders[0])) *
-                    cg_table_line(&axes[1], orders[1], place, i + k * terms, v);
+                    cg_table_line(&axes[1], orders[1], numbers + k * terms, place, v);
 
     CG_TABLE_UNROLLED
     for (k--; k >= orders[0]; k--) {
         sum = cg_fma(sum, u,
                      cg_splat(cg_table_falling(k, orders[0])) *
-                         cg_table_line(&axes[1], orders[1], place, i + k * terms, v));
+                         cg_table_line(&axes[1], orders[1], numbers + k * terms, place, v));
     }
     return sum;
 }
@@ -157,42 +157,38 @@ static CG_INLINE cg_real_t cg_table_plane(const cg_axis_t *axes, const int *orde
 /* The derivative of the orders of a table: its axes, its numbers, the arguments. */
 static CG_INLINE cg_real_t cg_table_1(const cg_axis_t *axes, const double *numbers, const int *orders, cg_real_t x)
 {
-    const double *place[CG_LANES];
-
-    cg_table_begin(place, numbers);
-    const cg_real_t u = cg_table_enter(axes, axes->terms, place, x);
-    return cg_table_line(axes, orders[0], place, 0, u);
+    cg_places_t place = {0};
+    const cg_real_t u = cg_table_enter(axes, axes->terms, &place, x);
+    return cg_table_line(axes, orders[0], numbers, place, u);
 }
 static CG_INLINE cg_real_t cg_table_2(const cg_axis_t *axes, const double *numbers, const int *orders, cg_real_t x,
                                       cg_real_t y)
 {
     const int size = axes[0].terms * axes[1].terms;
-    const double *place[CG_LANES];
+    cg_places_t place = {0};
 
-    cg_table_begin(place, numbers);
-    const cg_real_t u = cg_table_enter(&axes[0], size * (axes[1].knots + 1), place, x);
-    const cg_real_t v = cg_table_enter(&axes[1], size, place, y);
-    return cg_table_plane(axes, orders, place, 0, u, v);
+    const cg_real_t u = cg_table_enter(&axes[0], size * (axes[1].knots + 1), &place, x);
+    const cg_real_t v = cg_table_enter(&axes[1], size, &place, y);
+    return cg_table_plane(axes, orders, numbers, place, u, v);
 }
 static CG_INLINE cg_real_t cg_table_3(const cg_axis_t *axes, const double *numbers, const int *orders, cg_real_t x,
                                       cg_real_t y, cg_real_t z)
 {
     const int plane = axes[1].terms * axes[2].terms, size = axes[0].terms * plane;
     const int column = size * (axes[2].knots + 1);
-    const double *place[CG_LANES];
+    cg_places_t place = {0};
 
-    cg_table_begin(place, numbers);
-    const cg_real_t u = cg_table_enter(&axes[0], column * (axes[1].knots + 1), place, x);
-    const cg_real_t v = cg_table_enter(&axes[1], column, place, y);
-    const cg_real_t w = cg_table_enter(&axes[2], size, place, z);
+    const cg_real_t u = cg_table_enter(&axes[0], column * (axes[1].knots + 1), &place, x);
+    const cg_real_t v = cg_table_enter(&axes[1], column, &place, y);
+    const cg_real_t w = cg_table_enter(&axes[2], size, &place, z);
     int k = axes[0].terms - 1;
     cg_real_t sum = cg_splat(cg_table_falling(k, orders[0])) *
-                    cg_table_plane(&axes[1], &orders[1], place, k * plane, v, w);
+                    cg_table_plane(&axes[1], &orders[1], numbers + k * plane, place, v, w);
 
     for (k--; k >= orders[0]; k--) {
         sum = cg_fma(sum, u,
                      cg_splat(cg_table_falling(k, orders[0])) *
-                         cg_table_plane(&axes[1], &orders[1], place, k * plane, v, w));
+                         cg_table_plane(&axes[1], &orders[1], numbers + k * plane, place, v, w));
     }
     return sum;
 }
@@ -209,25 +205,27 @@ typedef struct {
 static CG_INLINE cg_real_t cg_table_sum(int n, const cg_axis_t *axes, const cg_basis_t *bases, const int *orders,
                                         const cg_real_t *x, cg_real_t *weights, const double *values, int apart)
 {
-    int first[CG_LANES] = {0};
+    cg_places_t first = {0};
     cg_real_t *weight = weights, sum = cg_splat(0.0);
 
     for (int axis = 0; axis < n; axis++) {
         const int terms = axes[axis].terms;
-        const double *place[CG_LANES];
+        const double *const numbers = bases[axis].numbers;
+        cg_places_t place = {0};
 
-        cg_table_begin(place, bases[axis].numbers);
-        const cg_real_t u = cg_table_enter(&axes[axis], 1 + bases[axis].width * terms, place, x[axis]);
+        const cg_real_t u = cg_table_enter(&axes[axis], 1 + bases[axis].width * terms, &place, x[axis]);
         for (int j = 0; j < bases[axis].width; j++) {
-            *weight++ = cg_table_line(&axes[axis], orders[axis], (const double *const *)place, 1 + j * terms, u);
+            *weight++ = cg_table_line(&axes[axis], orders[axis], numbers + 1 + j * terms, place, u);
         }
-        for (int lane = 0; lane < CG_LANES; lane++) {
-            first[lane] = first[lane] * bases[axis].count + (int)place[lane][0];
-        }
+        first = first * bases[axis].count + cg_table_places(cg_table_gather(numbers, place));
     }
     const cg_basis_t *const last = &bases[n - 1];
     const int planes = n > 2 ? bases[n - 3].width : 1, lines = n > 1 ? bases[n - 2].width : 1;
 
+    first *= apart;
+    for (int lane = 1; lane < CG_LANES; lane++) {
+        CG_TABLE_OF(first, lane) += apart > 1 ? lane : 0;
+    }
     weight -= last->width;
     for (int i = 0; i < planes * lines; i++) {
         const int plane = i / lines, line = i % lines;
@@ -235,11 +233,7 @@ static CG_INLINE cg_real_t cg_table_sum(int n, const cg_axis_t *axes, const cg_b
         cg_real_t part = cg_splat(0.0);
 
         for (int j = 0; j < last->width; j++) {
-            cg_real_t value = cg_splat(0.0);
-            for (int lane = 0; lane < CG_LANES; lane++) {
-                CG_TABLE_OF(value, lane) = values[(first[lane] + start + j) * apart + (apart > 1 ? lane : 0)];
-            }
-            part = cg_fma(weight[j], value, part);
+            part = cg_fma(weight[j], cg_table_gather(values + (start + j) * apart, first), part);
         }
         part = n > 1 ? part * weight[line - lines] : part;
         sum = n > 2 ? cg_fma(part, weights[plane], sum) : sum + part;
@@ -252,26 +246,24 @@ static CG_INLINE cg_real_t cg_table_basis(int n, const cg_axis_t *axes, const cg
                                           cg_real_t number, const cg_real_t *x)
 {
     cg_real_t product = cg_splat(1.0);
-    int rest[CG_LANES];
+    cg_places_t rest = cg_table_places(number);
 
-    for (int lane = 0; lane < CG_LANES; lane++) {
-        rest[lane] = (int)CG_TABLE_OF(number, lane);
-    }
     for (int axis = n - 1; axis >= 0; axis--) {
         const int terms = axes[axis].terms, count = bases[axis].count, width = bases[axis].width;
-        const double *place[CG_LANES];
+        const double *const numbers = bases[axis].numbers;
+        cg_places_t place = {0};
         cg_real_t counts = cg_splat(0.0);
 
-        cg_table_begin(place, bases[axis].numbers);
-        const cg_real_t u = cg_table_enter(&axes[axis], 1 + width * terms, place, x[axis]);
+        const cg_real_t u = cg_table_enter(&axes[axis], 1 + width * terms, &place, x[axis]);
+        const cg_places_t nth = rest % count - cg_table_places(cg_table_gather(numbers, place));
         for (int lane = 0; lane < CG_LANES; lane++) {
-            const int j = rest[lane] % count - (int)place[lane][0], inside = 0 <= j && j < width;
+            const int j = CG_TABLE_OF(nth, lane), inside = 0 <= j && j < width;
 
-            rest[lane] /= count;
-            place[lane] += 1 + (inside ? j * terms : 0);
+            CG_TABLE_OF(place, lane) += 1 + (inside ? j * terms : 0);
             CG_TABLE_OF(counts, lane) = inside ? 1.0 : 0.0;
         }
-        product = product * counts * cg_table_line(&axes[axis], orders[axis], (const double *const *)place, 0, u);
+        rest /= count;
+        product = product * counts * cg_table_line(&axes[axis], orders[axis], numbers, place, u);
     }
     return product;
 }

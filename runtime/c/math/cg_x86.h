@@ -30,6 +30,9 @@ typedef unsigned char cg_mmask8;
 #define cg_mm256_blendv_pd(a, b, mask) __builtin_ia32_blendvpd256(a, b, mask)
 #define cg_mm256_movemask_pd(a) __builtin_ia32_movmskpd256(a)
 
+#define cg_mm256_i32gather_pd(base, at)                                                                              \
+    __builtin_ia32_gathersiv4df((cg_m256d){0}, base, at, (cg_m256d)((cg_m256d){0} == (cg_m256d){0}), 8)
+
 #define cg_mm512_fmadd_pd(a, b, c) __builtin_ia32_vfmaddpd512_mask(a, b, c, CG_ALL_8, CG_ROUNDING)
 #define cg_mm512_fmsub_pd(a, b, c) __builtin_ia32_vfmsubpd512_mask(a, b, c, CG_ALL_8, CG_ROUNDING)
 #define cg_mm512_fnmadd_pd(a, b, c) __builtin_ia32_vfnmaddpd512_mask(a, b, c, CG_ALL_8, CG_ROUNDING)
@@ -38,6 +41,7 @@ typedef unsigned char cg_mmask8;
 #define cg_mm512_min_pd(a, b) __builtin_ia32_minpd512_mask(a, b, a, CG_ALL_8, CG_ROUNDING)
 #define cg_mm512_sqrt_pd(a) __builtin_ia32_sqrtpd512_mask(a, a, -1, CG_ROUNDING) /* its mask is signed */
 #define cg_mm512_range_pd(a, b, kind) __builtin_ia32_rangepd512_mask(a, b, kind, a, CG_ALL_8, CG_ROUNDING)
+#define cg_mm512_i32gather_pd(base, at) __builtin_ia32_gathersiv8df((cg_m512d){0}, base, at, -1, 8)
 #define cg_mm512_less_pd_mask(a, b) __builtin_ia32_cmppd512_mask(a, b, 17, CG_ALL_8, CG_ROUNDING) /* ordered, quiet */
 #define cg_mm512_movepi64_mask(a) __builtin_ia32_cvtq2mask512(a)
 #define cg_mm512_test_epi64_mask(a, b) __builtin_ia32_ptestmq512(a, b, CG_ALL_8)
@@ -70,6 +74,7 @@ typedef __mmask8 cg_mmask8;
 #define cg_mm256_sqrt_pd _mm256_sqrt_pd
 #define cg_mm256_blendv_pd _mm256_blendv_pd
 #define cg_mm256_movemask_pd _mm256_movemask_pd
+#define cg_mm256_i32gather_pd(base, at) _mm256_i32gather_pd(base, (__m128i)(at), 8)
 
 #define cg_mm512_fmadd_pd _mm512_fmadd_pd
 #define cg_mm512_fmsub_pd _mm512_fmsub_pd
@@ -79,6 +84,7 @@ typedef __mmask8 cg_mmask8;
 #define cg_mm512_min_pd _mm512_min_pd
 #define cg_mm512_sqrt_pd _mm512_sqrt_pd
 #define cg_mm512_range_pd(a, b, kind) _mm512_range_pd(a, b, kind)
+#define cg_mm512_i32gather_pd(base, at) _mm512_i32gather_pd((__m256i)(at), base, 8)
 #define cg_mm512_less_pd_mask(a, b) _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ)
 #define cg_mm512_movepi64_mask _mm512_movepi64_mask
 #define cg_mm512_test_epi64_mask _mm512_test_epi64_mask
