@@ -1,9 +1,9 @@
 """The catalogue: mechanical systems with their source, parameters, initial state and closed form.
 
-Each system is one file in this folder and one line in ``_SYSTEMS``. The file has plain numbers at module level,
-``system()``, which declares it, and ``example()``, which combines both in an `Example`; options of ``example()``
-(a size, a variant) are passed through. SymPy is imported only when a declaration is needed, so the parameters
-and initial states also serve a model that is already compiled.
+Each system is one file in this folder, with plain numbers at module level, ``system()``, which declares it, and
+``example()``, which combines both in an `Example`; options of ``example()`` (a size, a variant) are passed through.
+SymPy is imported only when a declaration is needed, so the parameters and initial states also serve a model that is
+already compiled.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from importlib import import_module
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 from chaplygin.errors import UnknownSystemError
@@ -21,45 +22,8 @@ from .entry import Example
 
 __all__ = ["Example", "example", "examples"]
 
-_SYSTEMS = (
-    "bicycle",
-    "block_on_belt",
-    "bouncing_ball",
-    "bricard",
-    "brick_on_incline",
-    "chaplygin_sleigh",
-    "double_pendulum",
-    "euler_rigid_body",
-    "fluid_cavity",
-    "gyrostat",
-    "harmonic_oscillator",
-    "heavy_top",
-    "heisenberg",
-    "hexapod",
-    "humanoid",
-    "kovalevskaya_top",
-    "lagrange_top",
-    "n_four_bars",
-    "n_link_pendulum",
-    "painleve_klein",
-    "painleve_klein_rigid",
-    "painleve_rod",
-    "robot_arm",
-    "rocket",
-    "roller_racer",
-    "rolling_disk",
-    "rolling_ring",
-    "rotating_particle",
-    "sleigh_cartesian",
-    "spatial_chain",
-    "squeezer",
-    "suslov",
-    "torus_nonuniform",
-    "torus_uniform",
-    "turntable_sleigh",
-    "two_mass_chain",
-    "woodpecker",
-)
+_SYSTEMS = tuple(sorted({file.stem for file in Path(__file__).parent.glob("[a-z]*.py")} - {"entry", "torus"}))
+"""The files of this folder, but for what systems share."""
 
 
 def examples() -> tuple[str, ...]:
