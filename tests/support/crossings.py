@@ -368,21 +368,21 @@ def _each(trial: Trial, q: Any, others: Callable[[str], Any]) -> None:
         close(trial, row.__getitem__, run=i)
 
 
-def _ensemble(trial: Trial, **more: Any) -> Any:
+def _for_all(trial: Trial) -> dict[str, Any]:
+    """The arguments of calls for several runs."""
     given = {"initial": _starts(trial), "parameters": trial.numbers(), "inputs": trial.inputs()}
-    many = cg.ensemble(
-        trial.model, (0, END), **given, progress=False, **trial.many, **trial.run, **trial.seeded, **more
-    )
-    many = again(trial, many)
+    return {**given, **trial.many, **trial.run, **trial.seeded}
+
+
+def _ensemble(trial: Trial, **more: Any) -> Any:
+    many = again(trial, cg.ensemble(trial.model, (0, END), progress=False, **_for_all(trial), **more))
     assert many.success, many.status
     _each(trial, many["q"], lambda name: many[name])
     return many
 
 
 def _batch(trial: Trial, **more: Any) -> Any:
-    given = {"initial": _starts(trial), "parameters": trial.numbers(), "inputs": trial.inputs()}
-    batch = trial.model.batch(n=len(SCALES), **given, **trial.many, **trial.run, **trial.seeded, **more)
-    batch = _advanced(trial, batch)
+    batch = _advanced(trial, trial.model.batch(n=len(SCALES), **_for_all(trial), **more))
     assert not len(batch.failed)
     _each(trial, batch["q"], lambda name: batch[name])
     return batch
@@ -433,18 +433,7 @@ def _env(trial: Trial) -> None:
 
 def _study(trial: Trial, **more: Any) -> None:
     collect = {"end": cg.final(*sorted(trial.expected(END)))}
-    given = {"initial": _starts(trial), "parameters": trial.numbers(), "inputs": trial.inputs()}
-    study = cg.study(
-        trial.model,
-        (0, END),
-        **given,
-        collect=collect,
-        progress=False,
-        **trial.many,
-        **trial.run,
-        **trial.seeded,
-        **more,
-    )
+    study = cg.study(trial.model, (0, END), collect=collect, progress=False, **_for_all(trial), **more)
     end = again(trial, study).results["end"]
     _each(trial, end["q"], lambda name: end[name])
 

@@ -20,6 +20,7 @@ import numpy as np
 import scipy.stats
 import sympy as sp
 from mechanics_models import pulled_spring
+from springs import M, sprung
 
 import chaplygin as cg
 from chaplygin.runtime.problem.option_table import OPTIONS
@@ -77,10 +78,7 @@ def spring() -> Any:
 
 @functools.cache
 def system() -> cg.System:
-    x, v = cg.coordinates("x"), cg.rate(cg.coordinates("x"))
-    (m, k), force = cg.parameters("m k", positive=True), cg.inputs("F")
-    parts = {"kinetic": m * v**2 / 2, "potential": k * x**2 / 2, "forces": {v: force}}
-    return cg.System("cart", coordinates=[x], **parts)
+    return sprung("cart", mass=M)
 
 
 @functools.cache

@@ -281,6 +281,25 @@ def test_suslov_is_kanes(form: str) -> None:
             assert reaction == pytest.approx(turn - weight, rel=1e-10, abs=1e-10)
 
 
+def check_form(
+    model: Any,
+    t: float,
+    state: dict[str, float],
+    p: dict[str, float],
+    expected: Any,
+    force: Any,
+    reactions: Any,
+) -> None:
+    """Compare the rates of a form, and of the form `multipliers` the reactions, with those of an oracle."""
+    y, values = in_order(model.states, state), in_order(model.parameters, p)
+    pairs = [(model.rhs(t, y, values), in_order(model.states, expected))]
+    if model.form == "multipliers":
+        found = model.evaluate(t, y, values)
+        pairs.append(([found[name] for name in reactions], force))
+    for numbers, wanted in pairs:
+        np.testing.assert_allclose(numbers, wanted, rtol=0, atol=1e-10 * np.max(np.abs(wanted)))
+
+
 @pytest.mark.parametrize("form", in_rates("rolling_disk"))
 def test_disk_is_lagranges_with_multipliers(form: str) -> None:
     model = compiled("rolling_disk", form)
@@ -291,17 +310,7 @@ def test_disk_is_lagranges_with_multipliers(form: str) -> None:
             in_order(names, state), in_order(("m", "R", "A", "B", "g"), p)
         )
         expected = dict(zip(names, rates, strict=True)) | {"s1": 0.0, "s2": 0.0}
-        y, values = in_order(model.states, state), in_order(model.parameters, p)
-        wanted = np.array(in_order(model.states, expected))
-        np.testing.assert_allclose(
-            model.rhs(0.0, y, values), wanted, rtol=0, atol=1e-10 * np.max(np.abs(wanted))
-        )
-        if form == "multipliers":
-            found = model.evaluate(0.0, y, values)
-            limit = 1e-10 * np.max(np.abs(force))
-            np.testing.assert_allclose(
-                [found["reaction_s1"], found["reaction_s2"]], force, rtol=0, atol=limit
-            )
+        check_form(model, 0.0, state, p, expected, force, ("reaction_s1", "reaction_s2"))
 
 
 @pytest.mark.parametrize("form", in_rates("roller_racer"))
@@ -317,15 +326,7 @@ def test_racer_is_lagranges_with_multipliers(form: str) -> None:
         )
         expected = dict(zip(names, rates, strict=True)) | {"w": 0.0}
         state |= {"w": 0.0, "omega": expected["phi"]}
-        y, values = in_order(model.states, state), in_order(model.parameters, p)
-        wanted = np.array(in_order(model.states, expected))
-        np.testing.assert_allclose(
-            model.rhs(t, y, values), wanted, rtol=0, atol=1e-10 * np.max(np.abs(wanted))
-        )
-        if form == "multipliers":
-            found = model.evaluate(t, y, values)
-            limit = 1e-10 * np.max(np.abs(force))
-            np.testing.assert_allclose([found["lambda_1"], found["lambda_2"]], force, rtol=0, atol=limit)
+        check_form(model, t, state, p, expected, force, ("lambda_1", "lambda_2"))
 
 
 # Known integrals and motions

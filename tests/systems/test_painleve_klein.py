@@ -115,24 +115,14 @@ def parts(roots: tuple[complex, complex]) -> list[float]:
     return [value for z in ordered for value in (z.real, z.imag)]
 
 
-@pytest.mark.parametrize("sigma", [1, -1])
-def test_equilibria_for_small_elongations(sigma: int) -> None:
-    found = chapter().equilibria(GIVEN, sigma)
-    assert len(found) == 2
-    for e, (tension, kind, roots, acceleration) in zip(found, LINEAR[sigma], strict=True):
-        assert e.tension == pytest.approx(tension, rel=1e-13)
+@pytest.mark.parametrize("sigma", [1, -1, 0])
+def test_equilibria(sigma: int) -> None:
+    """For small elongations, or of sigma = 0 with the true angle."""
+    found = chapter().equilibria(GIVEN, sigma) if sigma else chapter().exact_equilibria(GIVEN)
+    for e, (size, kind, roots, acceleration) in zip(found, LINEAR[sigma] if sigma else EXACT, strict=True):
+        assert (e.tension if sigma else e.delta) == pytest.approx(size, rel=1e-13 * abs(sigma), abs=1e-14)
         assert e.kind == kind
-        assert roots is None or parts(e.roots) == pytest.approx(roots, abs=1e-8)
-        assert e.acceleration == pytest.approx(acceleration, abs=1e-9)
-
-
-def test_equilibria_with_the_true_angle() -> None:
-    found = chapter().exact_equilibria(GIVEN)
-    assert len(found) == len(EXACT)
-    for e, (delta, kind, roots, acceleration) in zip(found, EXACT, strict=True):
-        assert e.delta == pytest.approx(delta, abs=1e-14)
-        assert e.kind == kind
-        assert parts(e.roots) == pytest.approx(roots, abs=5e-6)
+        assert roots is None or parts(e.roots) == pytest.approx(roots, abs=1e-8 if sigma else 5e-6)
         assert e.acceleration == pytest.approx(acceleration, abs=1e-9)
 
 

@@ -15,6 +15,7 @@ import sympy as sp
 from dense_chain import dense_chain
 from integrations import need
 from runtime_models import needs_core
+from springs import U, sprung
 
 import chaplygin as cg
 from chaplygin.codegen.emit.targets import emit
@@ -244,11 +245,7 @@ def test_the_unit_of_time_does_not_matter(oscillator: Any, unit: float) -> None:
 
 def driven() -> cg.System:
     """x'' = -k x + u + sin t, with an input."""
-    x, u, k = cg.coordinates("x"), cg.inputs("u"), cg.parameters("k", positive=True)
-    v = cg.rate(x)
-    return cg.System(
-        "driven", coordinates=[x], kinetic=v**2 / 2, potential=k * x**2 / 2, forces={v: u + sp.sin(cg.time)}
-    )
+    return sprung("driven", U + sp.sin(cg.time))
 
 
 @pytest.fixture(scope="module")

@@ -165,17 +165,6 @@ def test_values_of_a_chain_of_random_numbers() -> None:
         assert found == pytest.approx(slopes, rel=1e-9, abs=1e-9 * np.abs(slopes).max())
 
 
-@pytest.mark.slow
-def test_lanes_of_a_rolled_kernel_read_the_same_numbers() -> None:
-    equations = numbered_chain(24, False)
-    model, y = equations.compile(), state(equations)
-    start = {name: y[i] + 0.01 * np.arange(4) for i, name in enumerate(model.states)}
-    ensemble = cg.ensemble(model, (0, 0.2), start, n=4, method="dop853", lanes=4)
-    for i in (0, 3):
-        alone = {name: float(v[i]) for name, v in start.items()}
-        assert (model.integrate((0, 0.2), alone, method="dop853").y[:, -1] == ensemble.y[:, i]).all()
-
-
 def test_a_long_jacobian_is_given_up_at_its_first_long_column(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = []
     variation = Dynamics.variation
@@ -204,12 +193,12 @@ def test_places_of_records_are_used_again() -> None:
 
 
 @pytest.mark.slow
-def test_lanes_of_a_rolled_kernel_give_the_bits_of_single_runs() -> None:
-    equations = planar_chain(24)
-    model = equations.compile()
-    names, y = model.states, state(equations)
-    start = {name: y[i] + 0.01 * np.arange(4) for i, name in enumerate(names)}
-    numbers = {s.name: v for s, v in NUMBERS.items()}
+@pytest.mark.parametrize("numbered", [False, True])
+def test_lanes_of_a_rolled_kernel_give_the_bits_of_single_runs(numbered: bool) -> None:
+    equations = numbered_chain(24, False) if numbered else planar_chain(24)
+    model, y = equations.compile(), state(equations)
+    start = {name: y[i] + 0.01 * np.arange(4) for i, name in enumerate(model.states)}
+    numbers = {} if numbered else {s.name: v for s, v in NUMBERS.items()}
     ensemble = cg.ensemble(model, (0, 0.2), start, numbers, n=4, method="dop853", lanes=4)
     for i in (0, 3):
         alone = {name: float(v[i]) for name, v in start.items()}

@@ -16,6 +16,7 @@ import pytest
 from c_bundles import BITS, LANGUAGES, SANITIZE, STRICT, Exported, called, exported, side
 from integrations import need
 from small_systems import SMALL
+from springs import M, sprung
 
 import chaplygin as cg
 from chaplygin.cli import main
@@ -42,11 +43,7 @@ def oscillator() -> Any:
 
 def test_the_numbers_of_a_bundle_are_those_of_its_runs(tmp_path: Path) -> None:
     """x'' = (F - k x)/m from rest at 1, where the program sets nothing: F/k + (1 - F/k) cos wt; F is 0 if not given."""
-    x, (m, k), force = cg.coordinates("x"), cg.parameters("m k", positive=True), cg.inputs("F")
-    v = cg.rate(x)
-    model = cg.System(
-        "plain", coordinates=[x], kinetic=m * v**2 / 2, potential=k * x**2 / 2, forces={v: force}
-    ).compile()
+    model = sprung("plain", mass=M).compile()
     for name, inputs, rest in (("still", None, 0.0), ("pushed", {"F": 2.0}, 0.25)):
         folder = model.export_c(
             tmp_path / name, ("dop853",), parameters={"k": 8, "m": 2}, inputs=inputs, initial=[1, 0]
@@ -390,11 +387,7 @@ def test_a_model_without_a_file_of_its_own_is_refused(oscillator: Any, tmp_path:
 
 
 def test_a_model_without_declared_numbers_gets_an_example(tmp_path: Path) -> None:
-    q = cg.coordinates("q")
-    k = cg.parameters("k", positive=True)
-    model: Any = cg.System(
-        "bare", coordinates=[q], kinetic=cg.rate(q) ** 2 / 2, potential=k * q**2 / 2
-    ).compile("lagrange")
+    model: Any = sprung("bare", 0).compile("lagrange")
     text = (model.export_c(tmp_path / "c") / "example.c").read_text()
     assert "p[] = {1.0}" in text
 

@@ -15,6 +15,7 @@ from fmpy.validation import validate_fmu
 from fmus import Fmu
 from rated_systems import SYSTEMS, TIMES, Rated
 from runtime_models import needs_core
+from springs import C, U, X, sprung
 
 import chaplygin as cg
 
@@ -25,12 +26,7 @@ OWN, COUPLING = 4.0, 3.0
 @pytest.fixture(scope="module")
 def half(tmp_path_factory: pytest.TempPathFactory) -> Fmu:
     """A mass on a spring that is tied by another spring to the place u: x'' = -k x - c (x - u)."""
-    x, u = cg.coordinates("x"), cg.inputs("u")
-    k, c = cg.parameters("k c", positive=True)
-    v = cg.rate(x)
-    model = cg.System(
-        "half", coordinates=[x], kinetic=v**2 / 2, potential=k * x**2 / 2, forces={v: -c * (x - u)}
-    )
+    model = sprung("half", -C * (X - U))
     folder = tmp_path_factory.mktemp("half")
     path = model.compile().export_fmu(
         folder / "half.fmu", "2.0", initial={"x": 0, "x_dot": 0}, parameters={"k": OWN, "c": COUPLING},

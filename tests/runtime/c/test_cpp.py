@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from integrations import need
+from springs import M, sprung
 
 import chaplygin as cg
 
@@ -41,15 +42,6 @@ def runs(program: str) -> bool:
 C_OF = {"g++": "gcc", "clang++": "clang"}
 
 
-def pushed() -> cg.System:
-    """m x'' = F - k x."""
-    x, (m, k), force = cg.coordinates("x"), cg.parameters("m k", positive=True), cg.inputs("F")
-    v = cg.rate(x)
-    return cg.System(
-        "pushed", coordinates=[x], kinetic=m * v**2 / 2, potential=k * x**2 / 2, forces={v: force}
-    )
-
-
 @functools.cache
 def library(compiler: str, folder: Path, *flags: str) -> list[str]:
     """The objects of `get_library_sources()`, as C99."""
@@ -70,7 +62,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def given(name: str) -> tuple[cg.System, dict[str, float], dict[str, float], dict[str, float]]:
     """A system, its parameters, inputs and initial state."""
     if name == "pushed":
-        return pushed(), {"m": 2.0, "k": 3.0}, {"F": 0.5}, {"x": 1.0, "x_dot": 0.0}
+        return sprung("pushed", mass=M), {"m": 2.0, "k": 3.0}, {"F": 0.5}, {"x": 1.0, "x_dot": 0.0}
     example = cg.example(name)
     return example.system, dict(example.parameters), {}, dict(example.initial)
 

@@ -65,17 +65,20 @@ def test_the_same_bits_in_lanes_and_steppers() -> None:
 
 
 @cache
-def crossing() -> Any:
-    """A block, m = N = 1, mu = 0.3, pushed by 0.1, and by 2 F more where y > b; a reset at t = c leads to y = b."""
-    x, y = cg.coordinates("x y")
+def crossing(inside: bool = False) -> Any:
+    """A block, m = N = 1, mu = 0.3, pushed by 0.1, and by 2 F more where y > b; a reset at t = c leads to y = b.
+
+    `inside`: where y > sign(z); the reset, from z = -1 to 1, moves this kink onto the state.
+    """
+    x, y, z = cg.coordinates("x y z")
     force, b, c = cg.parameters("F b c")
-    v = cg.rate(x)
+    v, kink = cg.rate(x), sp.sign(z) if inside else b
     return unit_masses(
         "crossing",
-        [x, y],
-        forces={v: force * (1 + sp.sign(y - b)) + sp.Rational(1, 10)},
+        [x, y, z][: 2 + inside],
+        forces={v: force * (1 + sp.sign(y - kink)) + sp.Rational(1, 10)},
         contacts=[cg.Coulomb("floor", slip=v, normal=1, mu=sp.Rational(3, 10))],
-        events=[cg.Event(cg.time - c, reset={y: b}, name="lift")],
+        events=[cg.Event(cg.time - c, reset={y: 1, z: 1} if inside else {y: b}, name="lift")],
     ).compile()
 
 
@@ -117,26 +120,11 @@ def test_derivatives_from_within_rounding_of_a_kink(speed: float, reset: bool) -
         np.testing.assert_array_equal(ens.sensitivity.y[:, :, 1], sol.sensitivity.y[:, :, -1])
 
 
-@cache
-def crossing_inside() -> Any:
-    """As `crossing`, where y > sign(z); the reset, from z = -1 to 1, moves this kink onto the state."""
-    x, y, z = cg.coordinates("x y z")
-    force, c = cg.parameters("F c")
-    v = cg.rate(x)
-    return unit_masses(
-        "crossing_inside",
-        [x, y, z],
-        forces={v: force * (1 + sp.sign(y - sp.sign(z))) + sp.Rational(1, 10)},
-        contacts=[cg.Coulomb("floor", slip=v, normal=1, mu=sp.Rational(3, 10))],
-        events=[cg.Event(cg.time - c, reset={y: 1, z: 1}, name="lift")],
-    ).compile()
-
-
 @pytest.mark.parametrize("speed", [1.0, -1.0])
 def test_derivatives_from_a_reset_onto_a_kink_that_another_inside_of_it_has_moved(speed: float) -> None:
     """x(2) = (F - 0.1) (2 - c)^2 where y rises from y = 1, else 0: 0.1 moves nothing, nor does F + 0.1, on the kink."""
     start = {"x": 0, "y": -3, "z": -1, "x_dot": 0, "y_dot": speed, "z_dot": 0}
-    sol = crossing_inside().integrate((0, 2), start, {"F": 0.15, "c": 1}, sensitivities=["F", "c"])
+    sol = crossing(inside=True).integrate((0, 2), start, {"F": 0.15, "c": 1}, sensitivities=["F", "c"])
     assert sol.status == 0, sol.message
     assert sol["x"][-1] == pytest.approx(0.05 * (speed > 0), abs=1e-7)
     assert sol.sensitivity["x", "F"][-1] == pytest.approx(float(speed > 0), abs=1e-7)

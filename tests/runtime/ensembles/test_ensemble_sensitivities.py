@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from springs import M, sprung
 
 import chaplygin as cg
 
@@ -87,11 +88,7 @@ def test_threads_chunks_and_processes_do_not_change_a_bit() -> None:
 
 def test_momenta_whose_start_differs_from_trajectory_to_trajectory() -> None:
     """p = m dq/dt and q = q0 cos w t + v0 / w sin w t, by m."""
-    q = cg.coordinates("q")
-    m, k = cg.parameters("m k", positive=True)
-    f, v = cg.inputs("f"), cg.rate(q)
-    spring = cg.System("pulled", coordinates=[q], kinetic=m * v**2 / 2, potential=k * q**2 / 2, forces={v: f})
-    model = spring.compile("chetaev")
+    model = sprung("pulled", cg.inputs("f"), q=cg.coordinates("q"), mass=M).compile("chetaev")
     masses, v = np.array([1.0, 2.0, 0.5]), np.array([2.0, -1.0, 3.0])
     given = {"q": 0.0, "q_dot": v}, {"m": masses, "k": 4.0}, {"f": np.zeros(3)}
     names = ["m", "q_dot", "f"]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.stats
 from lane_models import bits
+from springs import X, sprung
 
 import chaplygin as cg
 from chaplygin.errors import ArgumentError
@@ -25,13 +26,9 @@ KINDS = ("zoh", "linear", "cubic")
 
 @functools.cache
 def spring() -> Any:
-    x, k, F = cg.coordinates("x"), cg.parameters("k"), cg.inputs("F")
-    v = cg.rate(x)
-    system = cg.System(
-        "pushed_by_rows", coordinates=[x], kinetic=v**2 / 2, potential=k * x**2 / 2, forces={v: F},
-        events=[cg.Event(x - 0.4, name="there")],
-    )  # fmt: skip
-    return system.compile(methods=["taylor"], wait=True)
+    return sprung("pushed_by_rows", events=[cg.Event(X - 0.4, name="there")]).compile(
+        methods=["taylor"], wait=True
+    )
 
 
 def ensemble(values: Any, kind: str = "linear", times: Any = TIMES, **options: Any) -> Any:

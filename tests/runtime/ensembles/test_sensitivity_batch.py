@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from springs import M, sprung
 
 import chaplygin as cg
 
@@ -16,11 +17,7 @@ TIGHT: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-11, "method": "vern9"}
 
 
 def pulled_spring() -> cg.Model:
-    q = cg.coordinates("q")
-    m, k = cg.parameters("m k", positive=True)
-    f, v = cg.inputs("f"), cg.rate(q)
-    system = cg.System("pulled", coordinates=[q], kinetic=m * v**2 / 2, potential=k * q**2 / 2, forces={v: f})
-    return system.compile("chetaev")
+    return sprung("pulled", cg.inputs("f"), q=cg.coordinates("q"), mass=M).compile("chetaev")
 
 
 def test_runs_that_are_advanced_pushed_reset_and_restored() -> None:

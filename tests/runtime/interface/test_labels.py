@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from springs import F, M, V, sprung
 
 import chaplygin as cg
 
@@ -20,14 +21,7 @@ START, NUMBERS, INPUTS = {"x": 1.0, "x_dot": 5.0}, {"k": 4.0, "m": 2.0}, {"F": 0
 
 @pytest.fixture(scope="module")
 def model() -> Any:
-    x = cg.coordinates("x")
-    m, k = cg.parameters("m k", positive=True)
-    f, g = cg.inputs("F G")
-    v = cg.rate(x)
-    forces = {v: f - g * v}
-    return cg.System(
-        "drawer", coordinates=[x], kinetic=m * v**2 / 2, potential=k * x**2 / 2, forces=forces
-    ).compile()
+    return sprung("drawer", F - cg.inputs("G") * V, mass=M).compile()
 
 
 def sqlite_row(given: Mapping[str, float]) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from lane_models import bits
 from scipy.interpolate import CubicSpline, PPoly
+from springs import V, X, sprung
 
 import chaplygin as cg
 from chaplygin.errors import ArgumentError
@@ -22,13 +23,8 @@ PASSES = {"method": "rk4", "step": 0.07, "at_samples": False}
 
 @functools.cache
 def spring() -> Any:
-    x, k, F = cg.coordinates("x"), cg.parameters("k"), cg.inputs("F")
-    v = cg.rate(x)
-    system = cg.System(
-        "passing_spring", coordinates=[x], kinetic=v**2 / 2, potential=k * x**2 / 2, forces={v: F},
-        events=[cg.Event(x - 0.3, direction=1, reset={v: v / 2}, name="there")],
-    )  # fmt: skip
-    return system.compile(wait=True)
+    halved = cg.Event(X - 0.3, direction=1, reset={V: V / 2}, name="there")
+    return sprung("passing_spring", events=[halved]).compile(wait=True)
 
 
 @functools.cache

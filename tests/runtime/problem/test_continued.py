@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from rated_systems import SYSTEMS
+from springs import C, M, U, V, sprung
 
 import chaplygin as cg
 from chaplygin.api.python_model import python_model
@@ -19,12 +20,7 @@ from chaplygin.generated.harmonic_oscillator import model as spring
 @functools.cache
 def system() -> cg.System:
     """m x'' = u - k x - c x'."""
-    x, u = cg.coordinates("x"), cg.inputs("u")
-    m, k, c = cg.parameters("m k c", positive=True)
-    v = cg.rate(x)
-    return cg.System(
-        "pushed", coordinates=[x], kinetic=m * v**2 / 2, potential=k * x**2 / 2, forces={v: u - c * v}
-    )
+    return sprung("pushed", U - C * V, mass=M)
 
 
 @functools.cache

@@ -14,6 +14,7 @@ import scipy.stats
 from rated_systems import SYSTEMS
 from scipy import interpolate
 from scipy.integrate import solve_ivp
+from springs import sprung
 
 import chaplygin as cg
 from chaplygin.errors import ArgumentError
@@ -56,12 +57,7 @@ SOURCES = {
 
 @functools.cache
 def spring() -> Any:
-    x, k, F = cg.coordinates("x"), cg.parameters("k"), cg.inputs("F")
-    v = cg.rate(x)
-    system = cg.System(
-        "pushed_spring", coordinates=[x], kinetic=v**2 / 2, potential=k * x**2 / 2, forces={v: F}
-    )
-    return system.compile(methods=["taylor"])
+    return sprung("pushed_spring").compile(methods=["taylor"])
 
 
 def by_scipy(source: Any, span: tuple[float, float], start: Any) -> Any:

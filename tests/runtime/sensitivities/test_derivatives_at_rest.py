@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from scipy.linalg import expm
+from springs import C, M, U, V, sprung
 from unit_masses import unit_masses
 
 import chaplygin as cg
@@ -26,13 +27,7 @@ NAMES = ["x", "x_dot", "k", "c", "u"]
 @pytest.fixture(scope="module")
 def held() -> Any:
     """A damped oscillator with the input force u; it rests at x = u / k."""
-    x, u = cg.coordinates("x"), cg.inputs("u")
-    m, k, c = cg.parameters("m k c", positive=True)
-    v = cg.rate(x)
-    system = cg.System(
-        "held", coordinates=[x], kinetic=m * v**2 / 2, potential=k * x**2 / 2, forces={v: u - c * v}
-    )
-    return system.compile("lagrange")
+    return sprung("held", U - C * V, mass=M).compile("lagrange")
 
 
 def held_exactly(t: Any) -> Any:

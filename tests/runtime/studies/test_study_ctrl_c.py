@@ -19,6 +19,7 @@ import sympy as sp
 from cluster_models import BLOCK, N, T, bits, study
 from runtime_models import ctrl_c_after, ctrl_c_heard, press_ctrl_c
 from scipy import stats
+from springs import X, sprung
 
 import chaplygin as cg
 from chaplygin.runtime.statistics.sketches import CHUNK
@@ -168,12 +169,7 @@ def test_a_handler_of_the_caller_stays() -> None:
 @functools.cache
 def spring() -> Any:
     """With an event, which lanes find too."""
-    x, k = cg.coordinates("x"), cg.parameters("k", positive=True)
-    zero = cg.Event(x, name="zero", direction=1)
-    system = cg.System(
-        "sprung", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, potential=k * x**2 / 2, events=[zero]
-    )
-    return system.compile()
+    return sprung("sprung", 0, events=[cg.Event(X, name="zero", direction=1)]).compile()
 
 
 def swings(

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import scipy.stats
 from lane_models import bits
+from springs import sprung
 
 import chaplygin as cg
 from chaplygin.errors import ArgumentError
@@ -27,12 +28,7 @@ COLLECT = {"end": cg.final("x", "F"), "sum": cg.moments("x")}
 
 @functools.cache
 def spring() -> Any:
-    x, k, F = cg.coordinates("x"), cg.parameters("k"), cg.inputs("F")
-    v = cg.rate(x)
-    system = cg.System(
-        "studied_rows", coordinates=[x], kinetic=v**2 / 2, potential=k * x**2 / 2, forces={v: F}
-    )
-    return system.compile(wait=True)
+    return sprung("studied_rows").compile(wait=True)
 
 
 def study(values: Any, n: int = N, kind: str = "linear", **options: Any) -> Any:
