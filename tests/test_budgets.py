@@ -15,7 +15,7 @@ import test_rooms as rooms
 BUDGETS = {
     "lines of codegen": (29_064, 1000),
     "lines of runtime": (28_734, 1000),
-    "lines of C": (20_226, 1000),
+    "lines of C": (20_241, 1000),
     "lines of src": (4_877, 1000),
     "lines of systems": (4_206, 1000),
     "mentions of Any": (2_565, 50),

@@ -5,11 +5,17 @@
 /* a b = high 2^64 + low */
 static uint64_t cg_noise_product(uint64_t a, uint64_t b, uint64_t *low)
 {
+#ifdef __SIZEOF_INT128__
+    __extension__ const unsigned __int128 product = (unsigned __int128)a * b;
+    *low = (uint64_t)product;
+    return (uint64_t)(product >> 64);
+#else
     const uint64_t a0 = a & 0xffffffffU, a1 = a >> 32, b0 = b & 0xffffffffU, b1 = b >> 32;
     const uint64_t corner = a0 * b0, first = a1 * b0 + (corner >> 32);
     const uint64_t second = a0 * b1 + (first & 0xffffffffU);
     *low = (second << 32) | (corner & 0xffffffffU);
     return a1 * b1 + (first >> 32) + (second >> 32);
+#endif
 }
 
 /* Philox 4x64 with ten rounds: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, SC '11. */
@@ -48,29 +54,21 @@ void cg_noise_numbers(const uint64_t key[2], const uint64_t run[2], int normal, 
     }
 }
 
-/* x = matrix x, for a matrix with zeros above the diagonal. */
-static void cg_noise_lower(const double *matrix, double *x, int m)
+static inline void cg_noise_path(const cg_noise_filter_t *filter, int m, double *xi, double *y, int64_t n)
 {
-    for (int i = m - 1; i >= 0; i--) {
-        double sum = matrix[i * m] * x[0];
-        for (int j = 1; j <= i; j++) {
-            sum += matrix[i * m + j] * x[j];
-        }
-        x[i] = sum;
-    }
-}
-
-void cg_noise_filtered(const cg_noise_filter_t *filter, double *xi, double *y, int64_t n)
-{
-    const int m = filter->m;
     const double *phi = filter->phi, *gain = filter->gain, *c = filter->c;
     for (int64_t k = 0; k < n; k++) {
-        double *x = xi + k * m;
-        cg_noise_lower(k == 0 ? filter->start : gain, x, m);
-        for (int i = 0; i < m && k > 0; i++) {
-            for (int j = 0; j < m; j++) {
-                x[i] += phi[i * m + j] * x[j - m];
+        double *const x = xi + k * m;
+        const double *const matrix = k == 0 ? filter->start : gain; /* with zeros above the diagonal */
+        for (int i = m - 1; i >= 0; i--) {
+            double sum = matrix[i * m] * x[0];
+            for (int j = 1; j <= i; j++) {
+                sum += matrix[i * m + j] * x[j];
             }
+            for (int j = 0; j < m && k > 0; j++) {
+                sum += phi[i * m + j] * x[j - m];
+            }
+            x[i] = sum;
         }
         if (k > 0 && filter->varies) {
             phi += m * m;
@@ -83,4 +81,9 @@ void cg_noise_filtered(const cg_noise_filter_t *filter, double *xi, double *y, i
         y[k] = sum;
         c += filter->varies ? m : 0;
     }
+}
+
+void cg_noise_filtered(const cg_noise_filter_t *filter, double *xi, double *y, int64_t n)
+{
+    filter->m == 1 ? cg_noise_path(filter, 1, xi, y, n) : cg_noise_path(filter, filter->m, xi, y, n);
 }
