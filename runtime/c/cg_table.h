@@ -166,7 +166,6 @@ static CG_INLINE cg_real_t cg_table_2(const cg_axis_t *axes, const double *numbe
 {
     const int size = axes[0].terms * axes[1].terms;
     cg_places_t place = {0};
-
     const cg_real_t u = cg_table_enter(&axes[0], size * (axes[1].knots + 1), &place, x);
     const cg_real_t v = cg_table_enter(&axes[1], size, &place, y);
     return cg_table_plane(axes, orders, numbers, place, u, v);
@@ -177,7 +176,6 @@ static CG_INLINE cg_real_t cg_table_3(const cg_axis_t *axes, const double *numbe
     const int plane = axes[1].terms * axes[2].terms, size = axes[0].terms * plane;
     const int column = size * (axes[2].knots + 1);
     cg_places_t place = {0};
-
     const cg_real_t u = cg_table_enter(&axes[0], column * (axes[1].knots + 1), &place, x);
     const cg_real_t v = cg_table_enter(&axes[1], column, &place, y);
     const cg_real_t w = cg_table_enter(&axes[2], size, &place, z);
@@ -212,7 +210,6 @@ static CG_INLINE cg_real_t cg_table_sum(int n, const cg_axis_t *axes, const cg_b
         const int terms = axes[axis].terms;
         const double *const numbers = bases[axis].numbers;
         cg_places_t place = {0};
-
         const cg_real_t u = cg_table_enter(&axes[axis], 1 + bases[axis].width * terms, &place, x[axis]);
         for (int j = 0; j < bases[axis].width; j++) {
             *weight++ = cg_table_line(&axes[axis], orders[axis], numbers + 1 + j * terms, place, u);
@@ -253,7 +250,6 @@ static CG_INLINE cg_real_t cg_table_basis(int n, const cg_axis_t *axes, const cg
         const double *const numbers = bases[axis].numbers;
         cg_places_t place = {0};
         cg_real_t counts = cg_splat(0.0);
-
         const cg_real_t u = cg_table_enter(&axes[axis], 1 + width * terms, &place, x[axis]);
         const cg_places_t nth = rest % count - cg_table_places(cg_table_gather(numbers, place));
         for (int lane = 0; lane < CG_LANES; lane++) {

@@ -143,16 +143,20 @@ static int cg_locate_tangent_root(cg_run_t *run, int32_t index, double g, double
 
 /* ---- kinks and jumps ---- */
 
-/* For a step that ends just before a zero: the time of the zero, by extrapolating the interpolant. */
+/* For a step that ends before a zero: the time of the zero, by extrapolating the interpolant. It stays where it is if that leads
+ * away from it, as half way between the knots of a table. */
 static int cg_locate_carry_on(cg_run_t *run, int32_t index, double *t)
 {
-    const double length = run->t - run->t_old;
+    const double length = run->t - run->t_old, most = 1.5 * (*t - run->t_old) / length;
     double theta = 1.0, slope, g;
     int status = cg_locate_slope(run, index, 0.99, 1.0, &slope);
     g = run->detector->values[index];
     for (int trial = 0; status == CG_OK && trial < TRIALS; trial++) {
         const double next = theta - g / slope;
-        if (!(next >= 1.0 && next <= 4.0) || fabs(next - theta) < DBL_EPSILON) {
+        if (!(next >= 1.0 && next <= most)) {
+            return CG_OK;
+        }
+        if (fabs(next - theta) < DBL_EPSILON) {
             break;
         }
         const double g_before = g;
