@@ -298,7 +298,7 @@ class Move:
 
         Raises `KernelError` if no state near the given one satisfies the constraints.
         """
-        n, self._others = model.n_coordinates, len(p) + len(u)
+        n = model.n_coordinates
         known = dict(zip(model.states, x)) | {s: given[s] for s in model.declared[n:] if s in given}
         complete = set(model.declared) <= known.keys()
         self.entries: tuple[str, ...] = model.declared if complete else model.states
