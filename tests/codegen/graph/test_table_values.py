@@ -272,3 +272,22 @@ def test_what_is_wrong_is_named() -> None:
         cg.ArgumentError, match=r"has no table 'f' with values at run time, which cg.Interpolant\("
     ):
         plain.system.compile().integrate((0, 1), plain.initial, plain.parameters, interpolants={"f": [1]})
+
+
+def test_what_has_no_interpolants_refuses_them_by_name() -> None:
+    """They are given among the parameters there."""
+    model, wind = falling("linear")
+    given = {"wind": ROWS[0]}
+    calls: list[Any] = [
+        lambda: model.gradient(cg.final("x"), (0, 1), START, by=["x"], interpolants=given),
+        lambda: cg.fit(model, {"x": ([1.0], [0.2])}, free=["x"], initial=START, t0=0.0, interpolants=given),
+        lambda: model.linearize(START, interpolants=given),
+        lambda: model.export_fmu("wind.fmu", interpolants=given),
+        lambda: model.export_c("wind", interpolants=given),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match="unexpected keyword argument 'interpolants'"):
+            call()
+    numbers = dict(zip(wind.values, ROWS[0], strict=True))
+    found = model.gradient(cg.final("x"), (0, 1), START, numbers, by=["x"])
+    assert np.isfinite(found["x"])
