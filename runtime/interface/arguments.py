@@ -135,10 +135,10 @@ def matrix(kind: str, value: Any, names: Sequence[str], count: int | None, *, fi
                 raise ArgumentError(
                     f"{kind}: {name} has shape {row.shape}; a number or a 1-D array is needed"
                 )
-            if row.ndim == 1 and count is None:
-                count = row.shape[0]
+            count = row.shape[0] if row.ndim == 1 and count is None else count
             if row.ndim == 1 and row.shape[0] != count:
-                raise ArgumentError(f"{kind}: {name} has length {row.shape[0]}; {count} is needed")
+                hint = "".join(f", a row of the table {table} for each run" for table in tables_of([name]))
+                raise ArgumentError(f"{kind}: {name} has length {row.shape[0]}; {count} is needed{hint}")
         if all(row.ndim == 0 for row in rows):
             result = np.array([float(row) for row in rows], dtype=np.float64)
         else:

@@ -259,6 +259,8 @@ def test_what_is_wrong_is_named() -> None:
         cg.ArgumentError, match=r"interpolants: wind has shape \(5, 2\); its grid has \(12,\), or one"
     ):
         cg.ensemble(model, (0, 1), START, interpolants={"wind": ROWS[:, :2]})
+    with pytest.raises(cg.ArgumentError, match="has length 5; 4 is needed, a row of the table wind for each"):
+        cg.ensemble(model, (0, 1), START, interpolants={"wind": ROWS}, n=4)
     with pytest.raises(cg.ArgumentError, match="wind_at_3 is given in parameters and in interpolants"):
         model.integrate((0, 1), START, {"wind_at_3": 1}, interpolants={"wind": ROWS[0]})
     with pytest.raises(cg.ArgumentError, match=r'missing wind_at_0, .*; interpolants={"wind": values} gives'):
