@@ -40,6 +40,7 @@ def measured(tmp_path: Path, *command: str) -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("part", range(TOGETHER))
 def test_each_runs_at_its_smallest_size(part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,7 @@ def test_equations_compile() -> None:
 
 
 @pytest.mark.parametrize("name", ["heavy_top", "bouncing_ball", "block_on_belt", "fluid_cavity", "suslov"])
+@pytest.mark.sample(1)
 def test_pickles_and_copies(name: str) -> None:
     entry = cg.example(name)
     system = pickle.loads(pickle.dumps(entry)).system

@@ -66,7 +66,7 @@ RECIPES = sections(PAGE, "## Recipes")
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_a_recipe_works(recipe: str, tmp_path: Path) -> None:
     package = tmp_path / "chaplygin"
     shutil.copytree(ROOT / "src" / "chaplygin", package, ignore=shutil.ignore_patterns("generated"))

@@ -56,6 +56,7 @@ def _fit(tmp_path: Path) -> None:
 
 @needs_core
 @pytest.mark.parametrize("call", [_body, _urdf, _branch, _tolerance, _ensemble, _fit])
+@pytest.mark.sample(1)
 def test_the_line_of_the_caller(call: Callable[[Path], None], tmp_path: Path) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

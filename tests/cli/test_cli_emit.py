@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from commands import Captured, figures, output, refusal
 
 import chaplygin as cg
@@ -66,6 +67,7 @@ def test_show_passes(capsys: Captured) -> None:
     }
 
 
+@pytest.mark.slow
 def test_forms(capsys: Captured) -> None:
     rows = [line.split() for line in output(capsys, "forms").splitlines() if line]
     maggi, lagrange = rows[0].index("maggi"), rows[0].index("lagrange")

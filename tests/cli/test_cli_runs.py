@@ -43,7 +43,7 @@ system = cg.System(
 
 
 @pytest.mark.parametrize("form", [form for form in forms() if form != "given"])
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_every_form_shows_and_runs(form: str, capsys: Captured, tmp_path: Path) -> None:
     """On the first system to which the form applies; a run agrees with the closed form, or with a tighter run.
 

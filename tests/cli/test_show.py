@@ -74,7 +74,7 @@ def primed(text: str) -> str:
 
 @pytest.mark.parametrize("mode", [[], ["--latex"], ["--json"]], ids=["text", "latex", "json"])
 @pytest.mark.parametrize("name", [*cg.examples(), *SIZED])
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_every_system_is_shown_on_a_page_or_two(name: str, mode: list[str], capsys: Captured) -> None:
     text = shown(capsys, name, *mode)
     assert len(text.splitlines()) <= 200
@@ -140,7 +140,7 @@ def rows_of(eqs: Any, facts: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["", "robot_arm", "double_pendulum", "squeezer", "rolling_disk", "bicycle"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_rows_are_those_of_the_equations(name: str, robot: str, capsys: Captured) -> None:
     """With the values of the entries that are only counted, each row has the entries of M and f."""
     facts = json.loads(shown(capsys, name or robot, "--json"))
@@ -189,6 +189,7 @@ def test_full_has_everything_by_named_parts(name: str, capsys: Captured) -> None
     assert [computed(text, known) for text in rights] == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_what_is_only_counted_is_said(capsys: Captured) -> None:
     text, facts = shown(capsys, "spatial_chain"), json.loads(shown(capsys, "spatial_chain", "--json"))
     said = re.search(r"Only counted: (\d+) expressions\. --full .* ([\d,]+) operations, about (\d+) kB", text)
@@ -203,6 +204,7 @@ def test_what_is_only_counted_is_said(capsys: Captured) -> None:
     assert "Only counted" not in shown(capsys, "heavy_top")
 
 
+@pytest.mark.slow
 def test_multipliers_are_named_and_not_defined_by_themselves(capsys: Captured) -> None:
     """Nor is any other reaction or output that is a variable; `--full` names all of them."""
     text = shown(capsys, "bricard")
@@ -213,6 +215,7 @@ def test_multipliers_are_named_and_not_defined_by_themselves(capsys: Captured) -
     assert json.loads(shown(capsys, "painleve_rod", "--json"))["reactions"]["lambda_1"] == "lambda_1"
 
 
+@pytest.mark.slow
 def test_the_operations_are_those_of_the_equations(capsys: Captured) -> None:
     """As `operations` has them where they are those of the emitted code, else as derived."""
     counts = cg.example("double_pendulum").system.equations().operations

@@ -161,6 +161,7 @@ def test_sleigh_by_kane_is_sleigh_by_multipliers() -> None:
         assert multiplier == pytest.approx(k**2 * omega * (v - b * omega) / (a**2 + k**2), rel=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("masses", "lengths"),
     [(("m",) * 4, ("l",) * 4), (("m1", "m2"), ("l1", "l2"))],

@@ -380,6 +380,7 @@ def linearized_bicycle(speed: float) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return mass, -by[:, 2:], -by[:, :2]
 
 
+@pytest.mark.slow
 def test_bicycle_has_the_matrices_of_the_benchmark() -> None:
     for speed in (0.0, 1.0, 5.0):
         mass, damping, stiffness = linearized_bicycle(speed)

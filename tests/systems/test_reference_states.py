@@ -290,6 +290,7 @@ def with_work(case: Case, form: str, method: str) -> tuple[Any, dict[str, np.nda
         ("chaplygin_sleigh", {"reaction_w": "lateral_reaction"}),
     ],
 )
+@pytest.mark.sample(1)
 def test_multipliers_are_the_reactions_of_the_reference(key: str, pairs: dict[str, str]) -> None:
     case = CASES[key]
     sol = run(case, "multipliers", [0, 1, 10])

@@ -27,6 +27,7 @@ def model(gusts: bool = False) -> Any:
     return cg.example("rocket", gusts=gusts).system.compile()
 
 
+@pytest.mark.slow
 def test_apogee_is_that_of_rocketpy() -> None:
     sol = model().integrate((0, 30), rocket.INITIAL, rocket.PARAMETERS, **TIGHT)
     (rail,), (apogee,), _ = sol.t_events
@@ -63,6 +64,7 @@ def test_descent_under_the_parachute() -> None:
     assert fall[-1] == pytest.approx(sqrt(2 * 17 * 9.81 / (1.225 * (1.2 + 0.0123 * 0.46))), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_winds_and_gusts_of_each_run() -> None:
     """Runs of an ensemble, with a wind profile each and gusts, have the bits of single runs in any number of lanes."""
     rng = np.random.default_rng(5)

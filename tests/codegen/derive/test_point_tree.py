@@ -141,6 +141,7 @@ def test_no_pivot_is_smaller_than_that_of_straight_arms() -> None:
         np.testing.assert_allclose(in_line, least, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_cost_grows_with_the_number_of_links() -> None:
     programs = [cg.example("n_link_pendulum", n=n).system.equations("lagrange").program for n in (10, 20, 40)]
     first, second, third = (program.operations() for program in programs)

@@ -260,6 +260,7 @@ def shipped(name: str) -> cg.Model:
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rk4", "tsit5", "dop853", "vern7"])
 @pytest.mark.parametrize("name", ["heavy_top", "chaplygin_sleigh"])
 @pytest.mark.sample(1)
@@ -277,6 +278,7 @@ def test_end_states_are_those_of_double_precision(compiled: Compiled, name: str,
     np.testing.assert_allclose(single.state, stepper.y, rtol=0, atol=1e-3 * np.abs(stepper.y).max())
 
 
+@pytest.mark.slow
 def test_a_day_of_milliseconds_ends_on_time(tmp_path: Path) -> None:
     """86,400,000 steps, by as many calls and by one call: the end is 86,400 s in ticks of 1 ns."""
     texts = with_headers({"day.c": (SOURCES / "day.c").read_text(encoding="utf-8")})

@@ -153,6 +153,7 @@ def test_maggi_with_affine_rheonomic_constraints(kept: list[sp.Symbol] | None) -
         compare(system, form, KINETIC - POTENTIAL, [sp.Integer(0)] * 3, CONSTRAINTS, **options)
 
 
+@pytest.mark.slow
 def test_maggi_in_quasi_velocities_with_structure_functions() -> None:
     constraint = U3 - Q2 * U1 - sp.sin(Q1) * U2 - sp.Rational(1, 2)
     system = cg.System(

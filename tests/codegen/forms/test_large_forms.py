@@ -147,6 +147,7 @@ def closed_chain(n: int, rows: int) -> Any:
 
 
 @pytest.mark.parametrize(("n", "rows"), [(14, 2), (28, 13)])
+@pytest.mark.sample(1)
 def test_multipliers_by_a_loop_balance_the_momenta(n: int, rows: int) -> None:
     """dp/dt = dL/d theta + A^T lambda and d(A theta')/dt = 0, by differences of momenta written by hand."""
     program = closed_chain(n, rows).equations("multipliers").program

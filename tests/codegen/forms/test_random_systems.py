@@ -117,6 +117,7 @@ def check(seed: int, emitted: bool) -> None:
 
 
 @pytest.mark.parametrize("seed", range(len(KINDS)))
+@pytest.mark.sample(2)
 def test_one_system_of_each_kind(seed: int) -> None:
     check(seed, False)
 

@@ -132,7 +132,7 @@ def state(model: Any, seed: int) -> dict[str, float]:
     return {name: draw.uniform(0.2, 0.9) for name in model.states}
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("declare", "form"), CASES, ids=lambda v: getattr(v, "__name__", v))
 def test_rates_and_outputs_are_those_of_the_motion(declare: Declare, form: str) -> None:
     driven, moved = models(declare, form)
@@ -192,6 +192,7 @@ def accelerations(declare: Declare, x: Mapping[str, float]) -> dict[str, float]:
 @pytest.mark.parametrize(
     "declare", [d for d in FORMS if d not in (crank, telescope)], ids=lambda d: d.__name__
 )
+@pytest.mark.sample(2)
 def test_accelerations_are_those_of_sympy(declare: Declare) -> None:
     """x'' by differences of x' along the flow: dx'/dt of the package's own kinematics is not used."""
     form = FORMS[declare][0]

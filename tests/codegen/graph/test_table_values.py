@@ -24,6 +24,7 @@ LONG = np.linspace(-1.0, 2.5, 90)
 
 
 @pytest.mark.parametrize("knots", [EQUAL, NEARLY, UNEQUAL, CROWDED, LONG], ids=len)
+@pytest.mark.sample(1)
 def test_one_argument(knots: Any) -> None:
     """Values and derivatives by the argument, in every cell and outside, alone and in lanes."""
     x, points = cg.coordinates("x"), beside(knots)
@@ -42,6 +43,7 @@ def test_one_argument(knots: Any) -> None:
 
 @pytest.mark.parametrize(("kind", "shape"), [("linear", (9, 7)), ("cubic", (9, 7)), ("linear", (5, 4, 6)),
                                              ("cubic", (5, 4, 6))])  # fmt: skip
+@pytest.mark.sample(1)
 def test_several_arguments(kind: str, shape: tuple[int, ...]) -> None:
     knots = [np.sort(DRAWN.uniform(0, 3, n)) if i else np.linspace(0, 2, n) for i, n in enumerate(shape)]
     values = DRAWN.normal(size=shape)
@@ -85,6 +87,7 @@ def of_scipy(kind: str, values: Any) -> float:
 
 
 @pytest.mark.parametrize("kind", ["linear", "cubic"])
+@pytest.mark.sample(1)
 def test_every_kind_of_run_takes_values(kind: str) -> None:
     """Single runs, steppers, batches, ensembles and studies, with one row for all or a row for each: the same bits."""
     model, _ = falling(kind)
@@ -148,6 +151,7 @@ def test_rows_are_drawn_and_distributions_draw_all_values() -> None:
 
 
 @pytest.mark.parametrize("kind", ["linear", "cubic"])
+@pytest.mark.sample(1)
 def test_derivatives_by_values_along_a_run(kind: str) -> None:
     """x'' = f(t) from rest: dx/df_i is the integral of (T - s) times the i-th function of the basis."""
     t, x = cg.time, cg.coordinates("x")

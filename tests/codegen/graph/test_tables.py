@@ -128,6 +128,7 @@ def tensor(knots: Any, values: Any, degree: int) -> NdBSpline:
 
 @pytest.mark.parametrize(("kind", "shape"), [("linear", (16, 16)), ("cubic", (16, 16)), ("linear", (8, 8, 8)),
                                              ("cubic", (8, 7, 6))])  # fmt: skip
+@pytest.mark.sample(1)
 def test_several_arguments(kind: str, shape: tuple[int, ...]) -> None:
     """Against SciPy's tensor products of B-splines."""
     knots = [np.sort(DRAWN.uniform(0, 3, n)) if i else np.linspace(0, 2, n) for i, n in enumerate(shape)]

@@ -344,6 +344,7 @@ def test_conditions_that_exclude_each_other_by_the_sign_of_a_parameter(sign: int
         assert {i.name for i in find(system.equations("lagrange").nodes)} == {E, PY}
 
 
+@pytest.mark.slow
 def test_more_branches_than_are_tried_are_said() -> None:
     walls = sum(sp.Max(0, i * x + y - i * i) ** 2 for i in range(1, 13))
     system = unit_masses("walls", [x, y], potential=walls)

@@ -155,6 +155,7 @@ def test_inertias_of_what_stands_are_of_no_consequence(tmp_path: Path) -> None:
         cg.from_urdf(file, base="free")
 
 
+@pytest.mark.slow
 def test_a_planar_joint_with_any_axis() -> None:
     """By Lagrange's equations in SymPy, with the translations along u = (2, 4, 5) / sqrt 45 and n x u."""
     t = sp.Symbol("t")

@@ -415,6 +415,7 @@ def test_a_ball_on_a_turntable() -> None:
     assert sp.expand(second.subs(unit) - (u[1] + R * space[0] - spin * X)) == 0
 
 
+@pytest.mark.slow
 def test_a_ball_on_a_plane_that_its_coordinates_can_leave() -> None:
     """The pair of the page: on the plane it rolls with v = w r, and a start above it is refused.
 

@@ -130,6 +130,7 @@ def test_other_coefficients_are_another_model(oscillator: Any) -> None:
     assert oscillator.digest != other.digest
 
 
+@pytest.mark.slow
 @needs_core
 def test_a_large_model_brings_its_method_too() -> None:
     """Above 12 velocities the runtime's methods are not compiled into a model."""
@@ -153,6 +154,7 @@ def test_the_emitted_files_contain_the_method_and_the_same_input_gives_the_same_
         assert '"harmonic_oscillator_methods.h"' in files[name]
 
 
+@pytest.mark.slow
 @needs_core
 def test_one_file_of_numbers_gives_the_runtime_a_method(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -93,7 +93,7 @@ def points(program: Lowered, kernel: Kernel, count: int) -> list[dict[str, Any]]
 # ---- the catalogue ----
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(2)
 def test_values_are_the_same(pair: tuple[Program, Program]) -> None:
     plain, short = pair
     with mp.workdps(45):

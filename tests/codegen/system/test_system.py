@@ -391,6 +391,7 @@ print(hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_the_same_bytes_under_every_hash_seed() -> None:
     assert len({run([sys.executable, "-c", EMIT], PYTHONHASHSEED=seed) for seed in ("0", "4242")}) == 1
 

@@ -41,6 +41,7 @@ def oscillator() -> Any:
     return model
 
 
+@pytest.mark.slow
 def test_the_numbers_of_a_bundle_are_those_of_its_runs(tmp_path: Path) -> None:
     """x'' = (F - k x)/m from rest at 1, where the program sets nothing: F/k + (1 - F/k) cos wt; F is 0 if not given."""
     model = sprung("plain", mass=M).compile()
@@ -170,6 +171,7 @@ def hosted(bundle: Exported, compiler: str, *flags: str) -> str:
 
 
 @pytest.mark.parametrize("name", TWO)
+@pytest.mark.sample(1)
 def test_eight_threads_share_a_model_and_nothing_is_allocated(name: str, tmp_path: Path) -> None:
     assert hosted(exported(name, tmp_path / "c"), "gcc", "-O0", *COUNT) == "same\n0 allocations\n"
 

@@ -33,6 +33,7 @@ def symbols(path: Path, *flags: str) -> set[str]:
     return {line.split()[0] for line in listed.splitlines() if len(line.split()) > 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("single_header", [False, True])
 @pytest.mark.sample(1)
 def test_two_bundles_of_one_model_in_one_program(
@@ -92,6 +93,7 @@ def test_a_shared_library_shows_its_header_alone_and_has_a_version_in_its_name(t
     assert "3-Clause" in (bundle.folder / "LICENSE").read_text()
 
 
+@pytest.mark.slow
 def test_cmake_finds_a_version_by_its_first_two_numbers(tmp_path: Path) -> None:
     bundle = exported("harmonic_oscillator", tmp_path / "c", ("rk4",))
     cmake, prefix, user = need("cmake"), tmp_path / "installed", tmp_path / "user"

@@ -208,6 +208,7 @@ def test_the_sources_of_two_link_into_one_program(version: str, tmp_path: Path) 
     assert found == expected
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 def test_a_thousand_misuses_give_errors_and_no_crash(block: Fmu, tmp_path: Path) -> None:
     misuse(block, tmp_path)
@@ -287,6 +288,7 @@ def on_circle(tmp_path_factory: Any) -> Fmu:
     return Fmu(given, model, os.fspath(path), os.fspath(folder / "c"), "2.0")
 
 
+@pytest.mark.slow
 def test_a_start_off_a_constraint_is_refused(on_circle: Fmu, capfd: Any) -> None:
     fmu, model = on_circle, on_circle.model
     with fmu.instance("CoSimulation", start=False) as instance:

@@ -199,6 +199,7 @@ def test_rates_are_told_as_derivatives_of_the_input(driven: tuple[Rated, Fmu]) -
         assert fmu.getReal(seen) == [*run.y, *(run[name] for name in rated.model.inputs)]
 
 
+@pytest.mark.sample(1)
 def test_the_first_step_is_taken_back(driven: tuple[Rated, Fmu]) -> None:
     """With the derivative of the input that was set before it: the step again is the same step."""
     _, made = driven

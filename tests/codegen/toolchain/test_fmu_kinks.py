@@ -75,6 +75,7 @@ def update(instance: Any, valley: Fmu) -> tuple[bool, ...]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 def test_it_validates(valley: Fmu) -> None:
     assert validate_fmu(valley.path) == []

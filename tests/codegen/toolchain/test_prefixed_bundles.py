@@ -73,7 +73,7 @@ def compiled(folder: Path, key: str, compiler: str, level: str) -> list[Path]:
     return objects
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("together", [False, True], ids=["apart", "in one file"])
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "g++", "clang++"])
@@ -121,6 +121,7 @@ TOLD = {
 
 
 @pytest.mark.parametrize("how", ["make", "cmake", "rustc", "cc"])
+@pytest.mark.sample(1)
 def test_a_bundle_with_a_prefix_is_built_and_installed_as_its_files_say(how: str, tmp_path: Path) -> None:
     """x = cos 2. Bundles of one model with other prefixes are installed into the same folder."""
     need(how)

@@ -134,7 +134,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     ],
     ids=["run and ensemble", "spawn", "fork", "chaplygin run", "chaplygin ensemble"],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_a_second_process_compiles_nothing(place: Place, command: tuple[str, ...]) -> None:
     place.run(*command)
     assert place.calls() == []
@@ -155,6 +155,7 @@ def test_a_kernel_is_compiled_when_it_is_first_used(place: Place) -> None:
         assert sorted(re.findall(r"-c (\S+)", " ".join(calls))) == compiled
 
 
+@pytest.mark.slow
 def test_what_fmus_share_is_compiled_once(place: Place) -> None:
     for name, compiled in (("harmonic_oscillator", True), ("chaplygin_sleigh", False)):
         place.run("-m", "chaplygin", "export-fmu", name, "-o", f"{name}.fmu")

@@ -133,7 +133,7 @@ def check(text: str, quantities: dict[str, float]) -> set[str]:
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in SMALL]
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_every_row_holds_for_the_motion(name: str) -> None:
     for form, text in texts(name).items():
         eqs = applicable(name)[form]

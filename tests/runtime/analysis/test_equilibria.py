@@ -365,6 +365,7 @@ UNITS = [(1.0, 1.0), (1e-6, 1e-6), (1e-3, 1e3), (1e3, 1e-3), (1e6, 1.0)]
 """Metres and seconds."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("metres", "seconds"), UNITS)
 @pytest.mark.sample(1)
 def test_hanging_chains_in_x_and_y(metres: float, seconds: float) -> None:
@@ -407,6 +408,7 @@ def chain_in_x_and_y(count: int) -> Any:
 BARS = np.array([1.0, 2.2, 1.4])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("metres", "seconds"), UNITS)
 @pytest.mark.sample(1)
 def test_a_hanging_four_bar_of_three_rods(metres: float, seconds: float) -> None:

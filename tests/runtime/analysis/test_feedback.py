@@ -101,6 +101,7 @@ def test_two_inputs_of_several_states_and_the_time(d: float) -> None:
             fed.periodic(begin, 6.0, inputs=laws(0.8, d))
 
 
+@pytest.mark.slow
 def test_feedback_on_a_closed_loop() -> None:
     """A damped pendulum in x, y that hangs: both exponents are -mu / 2, those of its linear equation."""
     start = {"x": 0.3, "y": -np.sqrt(0.91), "x_dot": 0.0, "y_dot": 0.0}

@@ -127,6 +127,7 @@ def slopes(y: Any, h: float = 1e-3) -> Any:
     return np.array(rows).T
 
 
+@pytest.mark.slow
 def test_the_compass_gait() -> None:
     y = np.array([0.2186688, -1.0923836, -0.3773740])
     chord = slopes(y) - np.eye(3)

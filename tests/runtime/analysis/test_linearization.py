@@ -181,6 +181,7 @@ def test_linear_equations_predict_the_run() -> None:
     assert deviations[1] < deviations[0] / 50
 
 
+@pytest.mark.slow
 def test_symbolic_linear_equations_are_the_compiled_ones() -> None:
     """Of the bead on a hoop at any angle, of the one on a line, and of the upright disk at any spin."""
     system = hoop(damped=True)

@@ -191,6 +191,7 @@ def celt() -> Any:
     return rattleback.system().compile("maggi")
 
 
+@pytest.mark.slow
 def test_exponents_of_a_rattleback_are_those_of_the_laws_of_momentum(celt: Any) -> None:
     """Integrated by SciPy with a derivative by complex steps; their sum is the mean divergence along the run."""
     start = rattleback.START | rattleback.SPIN

@@ -165,6 +165,7 @@ WAYS: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("how", "varied"), WAYS.values(), ids=WAYS)
+@pytest.mark.sample(1)
 def test_ensembles_go_on_from_the_events_that_ended_their_trajectories(how: Any, varied: Any) -> None:
     """The flights of balls, bit for bit those of single runs; each takes e times as long as the one before."""
     many = cg.ensemble(

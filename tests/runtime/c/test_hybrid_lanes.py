@@ -151,6 +151,7 @@ def check_batch(given: Hybrid, case: Case, widths: list[int], options: dict[str,
 
 
 @pytest.mark.parametrize("seed", [2, 5, 13])
+@pytest.mark.sample(1)
 def test_an_ensemble_of_a_random_hybrid_system_has_the_bits_of_single_runs(seed: int, tmp_path: Path) -> None:
     check(seed, tmp_path, [LANES[seed % len(LANES)]])
 
@@ -162,6 +163,7 @@ def test_lanes_of_all_widths_have_the_bits_of_single_runs(seed: int, tmp_path: P
 
 
 @pytest.mark.parametrize("seed", [8, 9])
+@pytest.mark.sample(1)
 def test_an_ensemble_has_the_bits_of_single_runs_with_inputs_in_every_place(
     seed: int, tmp_path: Path
 ) -> None:

@@ -73,7 +73,7 @@ def compare(name: str, method: str, widths: Sequence[int | None]) -> None:
 @pytest.mark.parametrize(
     "name", [name if name in IN_ALL_WIDTHS else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
 )
-@pytest.mark.sample(4)
+@pytest.mark.sample(1)
 def test_every_trajectory_is_the_single_run(name: str, method: str) -> None:
     compare(name, method, LANES if name in IN_ALL_WIDTHS else LANES[-1:])
 

@@ -156,7 +156,7 @@ def check(given: Case) -> None:
             assert [bits(times[i]) for times in ens.t_events.values()] == [bits(t) for t in sol.t_events]
 
 
-@pytest.mark.sample(7)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", [*range(SEEDS), 533, 911, 1808, 2559])  # of 2700, those that failed last
 def test_a_random_guard_in_every_kind_of_run(seed: int) -> None:
     check(case(seed))

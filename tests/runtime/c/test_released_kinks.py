@@ -105,7 +105,7 @@ def test_derivatives_of_a_saturation(method: str, tolerance: float) -> None:
 
 
 @pytest.mark.parametrize("kind", list(FORCES))
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_random_stops(kind: str) -> None:
     """Runs with kinks take at most twice the steps of those without, and give derivatives."""
     for seed in range(67):

@@ -208,6 +208,7 @@ def test_a_callable_may_use_the_model() -> None:
         assert np.array_equal(sol.sol(sol.t), plain.sol(plain.t))
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_a_callable() -> None:
     def slow(t: float, y: Any) -> float:
         time.sleep(0.001)

@@ -88,7 +88,7 @@ def test_an_event_on_a_slip_occurs_where_it_ends(guard: str, force: Any, directi
 @pytest.mark.parametrize("turns", [False, True])
 @pytest.mark.parametrize("force", FORCES)
 @pytest.mark.parametrize("guard", ["v", "-v/7", "v (1 + x^2)", "v + sign(v)"])
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_derivatives_of_a_block_that_sticks(guard: str, force: Any, turns: bool) -> None:
     model, options = block(guard, turns=turns), {"rtol": 1e-11, "atol": 1e-11}
     sol = model.integrate(*start(force), sensitivities=["a", "x_dot"], **options)

@@ -64,6 +64,7 @@ def followed(run: Any, steps: Any = STEPS) -> list[Any]:
 
 @pytest.mark.parametrize("how", METHODS, ids=str)
 @pytest.mark.parametrize("kind", ["zoh", "linear", "cubic"])
+@pytest.mark.sample(2)
 def test_each_run_is_the_stepper_with_its_row(kind: str, how: dict[str, Any]) -> None:
     times = TIMES if kind != "cubic" else np.unique(TIMES)
     rows, shared = np.random.default_rng(3).normal(size=(2, N, len(times)))
@@ -99,6 +100,7 @@ def test_noise_goes_on_as_long_as_steppers_and_batches_do(how: dict[str, Any]) -
         assert bits(np.array(followed(batch, steps))[:, :, [4, 6]]) == bits(np.stack(again, axis=-1))
 
 
+@pytest.mark.slow
 def test_rows_whose_rates_the_equations_contain_and_numbers_that_move() -> None:
     x, R, S = cg.coordinates("x"), cg.inputs("R"), cg.inputs("S")
     v = cg.rate(x)

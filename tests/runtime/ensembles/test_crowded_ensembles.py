@@ -92,6 +92,7 @@ def check(seed: int | None, n: int, folder: Path, widths: list[int]) -> int:
     return sum(len(found.t) for found in alone.t_events.values())
 
 
+@pytest.mark.slow
 def test_balls_bounce_beside_one_another(tmp_path: Path) -> None:
     assert check(None, 300, tmp_path, LANES[:1]) > 30_000
 

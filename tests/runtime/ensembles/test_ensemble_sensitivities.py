@@ -61,6 +61,7 @@ def test_an_oscillator_at_given_times_and_at_the_end() -> None:
     assert plain.sensitivity is None
 
 
+@pytest.mark.slow
 def test_threads_chunks_and_processes_do_not_change_a_bit() -> None:
     from chaplygin.generated.chaplygin_sleigh import model
     from chaplygin.runtime.ensembles.job import EnsembleJob

@@ -39,6 +39,7 @@ def ensemble(values: Any, kind: str = "linear", times: Any = TIMES, **options: A
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", ["vern9", "dop853", "rk4", "taylor", "rodas5p"])
+@pytest.mark.sample(3)
 def test_each_trajectory_is_the_single_run_with_its_row(method: str, kind: str) -> None:
     options = {"method": method, **({"step": 0.03} if method == "rk4" else {"rtol": 1e-7})}
     moments = np.linspace(*SPAN, 9)

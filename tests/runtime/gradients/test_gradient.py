@@ -85,6 +85,7 @@ def steps_of(model: Any, span: tuple[float, float], names: tuple[str, ...], **ho
 
 
 @pytest.mark.parametrize("method", ["rk4", "tsit5", "dop853", "vern7", "vern9"])
+@pytest.mark.sample(1)
 def test_the_gradient_is_that_of_the_steps_as_taken(pendulum: Any, method: str) -> None:
     """To 1e-12 of complex-step derivatives through the same steps, at a tolerance where these steps are coarse."""
     how: dict[str, Any] = {"step": 0.07} if method == "rk4" else {"rtol": 1e-5, "atol": 1e-5}

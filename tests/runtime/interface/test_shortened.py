@@ -60,6 +60,7 @@ def test_no_more_is_made_than_shown(wrap: Any) -> None:
     assert Counted.made < 100
 
 
+@pytest.mark.slow
 def test_what_cannot_be_shown() -> None:
     class Broken:
         def __repr__(self) -> str:

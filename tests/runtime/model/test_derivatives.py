@@ -146,6 +146,7 @@ def test_contacts_keep_their_modes() -> None:
     check(model, point, dict.fromkeys(("rhs", "contacts", "project")))
 
 
+@pytest.mark.slow
 def test_a_large_mass_matrix_is_solved_in_all_directions_at_once() -> None:
     model = dense_chain(13).system.compile("lagrange")
     random = np.random.default_rng(3)
@@ -249,6 +250,7 @@ POWERS = {
 
 
 @pytest.mark.parametrize("name", list(POWERS))
+@pytest.mark.sample(1)
 def test_powers_above_one_have_derivatives_at_zero(name: str) -> None:
     """They vanish there, by the base and by the exponent; elsewhere they are those of SymPy."""
     x, k, p = cg.coordinates("x"), *cg.parameters("k p", positive=True)

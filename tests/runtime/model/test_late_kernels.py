@@ -43,7 +43,7 @@ def libraries(cache: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_values_are_those_of_a_model_compiled_as_a_whole(name: str, cache: Path) -> None:
     """To the bit, and what `emit` writes is the same."""
     example = system(name)
@@ -68,6 +68,7 @@ def test_values_are_those_of_a_model_compiled_as_a_whole(name: str, cache: Path)
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.sample(1)
 def test_the_text_of_a_kernel_does_not_depend_on_others(
     name: str, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -242,7 +242,7 @@ def test_sensitivities_and_gradients_are_those_of_the_nearest_start(name: str) -
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_a_fit_finds_a_length_from_a_guess_a_fifth_off(name: str) -> None:
     """Each run of the fit begins at the nearest start; so does the measured one. Its Jacobian is that of the move."""
     case, nearest, model = made(name)
@@ -318,6 +318,7 @@ def test_forms_and_ensembles_have_the_same_nearest_start() -> None:
     assert objective(objective.start)[0] == pytest.approx(end, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_move_of_a_quaternion_and_its_derivative() -> None:
     """A body with a pin in space, from beside it: its quaternion keeps its length, and the derivative is exact."""
     m, l = cg.parameters("m l", positive=True)  # noqa: E741

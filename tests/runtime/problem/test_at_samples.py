@@ -100,6 +100,7 @@ def test_the_page_says_what_it_costs(kind: str, order: int) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.sample(1)
 def test_lanes_have_the_bits_of_single_runs(kind: str) -> None:
     k, moments = np.linspace(1, 4, N), np.linspace(*SPAN, 7)
     for values in (ROWS, ROWS[4]):
@@ -123,6 +124,7 @@ def test_lanes_have_the_bits_of_single_runs(kind: str) -> None:
                 assert bits(alone.t_events["there"].t) == bits(beside.t_events["there"].t)
 
 
+@pytest.mark.slow
 def test_steps_that_fail_are_repeated_with_the_inputs_of_their_times() -> None:
     """A lane that leaves the real numbers has all lanes step one by one from the beginning of what they had leapt."""
     x, F = cg.coordinates("x"), cg.inputs("F")

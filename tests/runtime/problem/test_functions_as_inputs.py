@@ -81,6 +81,7 @@ def both(t: float) -> dict[str, float]:
     return {"u": sine(t)}
 
 
+@pytest.mark.slow
 def test_one_function_in_a_study() -> None:
     study = cg.study(
         PIVOT.model, SPAN, n=8, seed=1, initial={**PIVOT.start, "q": scipy.stats.norm(0.5, 0.01)},

@@ -30,6 +30,7 @@ CUBIC = (TIMES, PIVOT.samples, "cubic")
     ],
     ids=["differences", "all told", "first told", "array", "spline"],
 )
+@pytest.mark.sample(1)
 def test_functions_of_the_time(source: Any) -> None:
     sol = PIVOT.model.integrate(SPAN, PIVOT.start, PIVOT.numbers, {"u": source}, **TOLERANCES)
     np.testing.assert_allclose(sol.y[:, -1], of_sine(), atol=1e-9)

@@ -74,7 +74,7 @@ def by_scipy(source: Any, span: tuple[float, float], start: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", SOURCES)
-@pytest.mark.sample(6)
+@pytest.mark.sample(1)
 def test_every_run_takes_them_without_calls(name: str) -> None:
     given, source = SOURCES[name]
     expected = by_scipy(source or given, SPAN, START)

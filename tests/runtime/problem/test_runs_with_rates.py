@@ -331,7 +331,7 @@ def test_a_batch_and_a_stepper_are_told_the_derivatives_at_samples(rated: Rated)
 # ---- derivatives ----
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("source", [CUBIC, sine, told], ids=["spline", "differences", "told"])
 def test_sensitivities_and_gradients(source: Any) -> None:
     source = {"u": source}

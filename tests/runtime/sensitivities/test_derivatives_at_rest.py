@@ -163,7 +163,7 @@ def watched(kind: str) -> Any:
 
 
 @pytest.mark.parametrize("kind", WATCHED)
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_gradients_along_a_rest_with_events_contacts_or_kinks(kind: str) -> None:
     """30 systems: against the exponential of their linear equations."""
     model, numbers = watched(kind), np.random.default_rng(WATCHED.index(kind))

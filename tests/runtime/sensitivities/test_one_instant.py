@@ -372,7 +372,7 @@ def carried(direction: int, last: bool) -> Any:
 
 @pytest.mark.parametrize("last", [False, True])
 @pytest.mark.parametrize("direction", [0, 1, -1])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_a_guard_that_the_reset_of_another_event_carries_over_zero(direction: int, last: bool) -> None:
     """That is no crossing: the wall is met from above, later, if it is met from there at all."""
     model = carried(direction, last)
@@ -480,7 +480,7 @@ def struck(turns_first: bool) -> Any:
     return unit_masses("struck", [x, y], forces={v: k * sp.sign(y)}, events=events).compile()
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("turns_first", [False, True])
 @pytest.mark.parametrize("start", [(0.0, -1.0, 0.1, 1.0), (0.3, -0.9, -0.4, 1.1), (-0.2, -0.7, 0.3, 0.6)])
 def test_a_reset_where_a_kink_carries_the_guard_of_another_event(

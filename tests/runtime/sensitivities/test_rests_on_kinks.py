@@ -43,7 +43,7 @@ def resting(kind: str, more: str) -> Any:
     return cg.System("resting", **given).compile()
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("more", ["", "event", "contact"])
 @pytest.mark.parametrize("kind", list(FORCES))

@@ -47,7 +47,7 @@ CASES = {
 }
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", CASES)
 def test_an_event_at_the_time_of_a_sample(name: str) -> None:
     case = CASES[name]

@@ -349,6 +349,7 @@ def test_a_tangential_event_is_reported(power: Any) -> None:
     [lambda v: v**3, lambda v: -v * sp.Abs(v), lambda v: 10**12 * v**5 / 3, lambda v: sp.exp(v) * v**3],
     ids=["cube", "square with a sign", "fifth", "in a product"],
 )
+@pytest.mark.sample(1)
 def test_an_odd_power_is_zero_when_its_base_is(power: Any) -> None:
     """A ball thrown up with u gains n at the top, at u / g: z = u t - g t^2 / 2 + n (t - u / g)."""
     z = cg.coordinates("z")

@@ -46,11 +46,13 @@ PUSHES = {"function": Push(), "rows": ROWS, "noise": cg.noise.ou(tau=0.05, sigma
 
 
 @pytest.mark.parametrize("push", PUSHES.values(), ids=PUSHES)
+@pytest.mark.sample(1)
 def test_processes_give_the_same_bits(push: Any) -> None:
     """Input functions, arrays with a number or a row for each trajectory, and noise travel to three processes."""
     assert bits(study(push, workers=3, seed=7)) == bits(study(push, seed=7))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:1 of the trajectories crashed")
 def test_a_trajectory_that_crashes_costs_only_itself() -> None:
     """One of the second chunk kills its process: all others have the bits that they have without it."""
@@ -196,6 +198,7 @@ exec cc "$@"
     return notes
 
 
+@pytest.mark.slow
 def test_the_model_is_built_once_for_all_workers_of_a_host(fresh: Path) -> None:
     """Two processes with an empty cache build the model, its lanes and its expressions once, the next one nothing."""
     with pytest.MonkeyPatch.context() as patch:
@@ -299,6 +302,7 @@ def local_cluster() -> Iterator[Any]:
         yield client
 
 
+@pytest.mark.slow
 def test_two_workers_of_dask_give_the_same_bits() -> None:
     whole = [bits(study(push, seed=7)) for push in PUSHES.values()]
     with local_cluster() as client:

@@ -206,6 +206,7 @@ def test_an_executor_runs_the_chunks() -> None:
         assert bits(cg.study(sleigh(), **arguments(), collect=COLLECT, workers=pool)) == bits(once)
 
 
+@pytest.mark.slow
 def test_processes_run_the_chunks() -> None:
     """They load the model and the compiled condition from the cache."""
     once, far = (

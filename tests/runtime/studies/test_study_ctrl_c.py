@@ -257,6 +257,7 @@ def goes_on(tmp_path: Path, seconds: float, span: float, n: int, **options: Any)
     return late, found
 
 
+@pytest.mark.slow
 def test_trajectories_in_lanes_go_on_to_the_same_bits(tmp_path: Path) -> None:
     swings(3, 20_000, None, along=False)  # compiles
     late, _ = goes_on(tmp_path, 0.15, 30, 60_000, along=False)

@@ -42,6 +42,7 @@ def single(found: Any, i: int, row: Any, kind: str) -> Any:
     return spring().integrate(SPAN, *given, **OPTIONS).y[0, -1]
 
 
+@pytest.mark.slow
 def test_rows_follow_the_index_of_the_trajectory_whatever_runs_them() -> None:
     for kind in ("zoh", "linear", "cubic"):
         found = study(ROWS, kind=kind, threads=1, lanes=1)
