@@ -30,8 +30,7 @@ from .entry import Example, by_symbol
 if TYPE_CHECKING:
     import sympy as sp
 
-HEIGHTS = (0.0, 200.0, 1000.0, 4000.0)
-"""Of the wind, in metres."""
+HEIGHTS = (0.0, 200.0, 1000.0, 4000.0)  # of the wind, in metres
 _AIR, _MACH = (0, 1000, 2000, 3000, 4000, 6000, 8000, 10000), (0, 0.3, 0.6, 0.8, 0.9, 1.05, 1.2, 2)
 TABLES = {
     "density": (_AIR, (1.225, 1.1116, 1.0065, 0.9091, 0.8191, 0.6597, 0.5252, 0.4127), "cubic"),
@@ -125,7 +124,7 @@ def system(gusts: bool = False) -> cg.System:
         moment += sp.Matrix([0, 0, at]).cross(push)
 
     distance = sum(s**2 for s in place)
-    guided = sp.Piecewise((1, distance < rail**2), (0, True))
+    guided = sp.Piecewise((1, sp.And(distance < rail**2, v[2] >= 0)), (0, True))
     force += turn.T * sp.Matrix([0, 0, -mass * g])
     force = turn * sp.Matrix([(1 - guided) * force[0], (1 - guided) * force[1], force[2]])
     lost = -flow * speeds  # what the momentum m v loses with the gas, at the velocity of the rocket
