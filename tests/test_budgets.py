@@ -13,11 +13,11 @@ import test_c_rooms as c_files
 import test_rooms as rooms
 
 BUDGETS = {
-    "lines of codegen": (29_064, 1000),
+    "lines of codegen": (29_065, 1000),
     "lines of runtime": (28_734, 1000),
     "lines of C": (20_241, 1000),
     "lines of src": (4_877, 1000),
-    "lines of systems": (4_206, 1000),
+    "lines of systems": (4_205, 1000),
     "mentions of Any": (2_565, 50),
     "named thresholds in C": (86, 5),
     "C functions of a complexity over 15": (37, 5),

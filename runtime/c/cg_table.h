@@ -31,7 +31,7 @@
 #endif
 
 /* Values at run time and how far apart those of a lane are: 1 if all lanes share them. */
-#define CG_OF_LANES(values) (const double *)(values), CG_LANES
+#define CG_OF_LANES(...) (const double *)(__VA_ARGS__), CG_LANES
 
 /* The range of knots is divided into equal parts; part 0 is before them, the last one after them. Where the parts are the
  * cells, `halvings` is 0. Else a part begins in the cell firsts[part], and steps of 2^(halvings - 1), ..., 2, 1 cells find a

@@ -41,6 +41,23 @@ def test_one_argument(knots: Any) -> None:
         close(found[:count], reference[:count])
 
 
+@pytest.mark.parametrize("knots", [np.arange(4.0), np.linspace(0.0, 3.0, 900)], ids=len)
+def test_values_that_are_not_next_to_one_another(knots: Any) -> None:
+    """A value may be replaced by a number, and two may change places, alone and in lanes."""
+    x, points = cg.coordinates("x"), np.linspace(-0.5, 3.5, 60)
+    table = cg.Interpolant("w", {"x": knots}, kind="linear")
+    first, second, *_, last = table.values
+    values = DRAWN.normal(size=len(knots))
+    there, turned = values.copy(), values.copy()
+    there[1] = 3.0
+    turned[[0, -1]] = values[[-1, 0]]
+    numbers = dict(zip(map(str, table.values), values, strict=True))
+    call = table(x)
+    expressions = [call.subs(second, 3), call.subs({first: last, last: first}, simultaneous=True)]
+    for row, of in zip(tried(expressions, points, p=numbers), (there, turned), strict=True):
+        close(row, np.interp(points, knots, of))
+
+
 @pytest.mark.parametrize(("kind", "shape"), [("linear", (9, 7)), ("cubic", (9, 7)), ("linear", (5, 4, 6)),
                                              ("cubic", (5, 4, 6))])  # fmt: skip
 @pytest.mark.sample(1)
