@@ -243,6 +243,7 @@ def test_many_equations_are_only_counted(capsys: Captured) -> None:
     assert "12 equations" in shown(capsys, "n_link_pendulum:12", "--latex")
 
 
+@pytest.mark.slow
 def test_latex_counts_what_is_long(capsys: Captured) -> None:
     text = shown(capsys, "robot_arm", "--latex")
     eqs = cg.example("robot_arm").system.equations()

@@ -316,6 +316,7 @@ def test_disk_is_lagranges_with_multipliers(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", in_rates("roller_racer"))
+@pytest.mark.sample(1)
 def test_racer_is_lagranges_with_multipliers(form: str) -> None:
     model, t = compiled("roller_racer", form), 0.7
     names = ("x", "y", "phi", "theta", "v", "omega", "sigma")

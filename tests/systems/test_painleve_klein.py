@@ -69,6 +69,7 @@ POSSIBLE = {
 # Task 1
 
 
+@pytest.mark.slow
 def test_the_six_graphs_tell_what_the_program_finds() -> None:
     """On 20,000 sets the regions of (2.9), its roots, the equations for each pair of signs and the model agree."""
     rng, seen = np.random.default_rng(1), Counter[tuple[str, int]]()

@@ -288,6 +288,7 @@ def test_a_day_of_milliseconds_ends_on_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", ["rk4", "tsit5", "dop853"])
+@pytest.mark.sample(1)
 def test_steps_at_the_end_of_a_day_are_those_at_its_start(compiled: Compiled, method: str) -> None:
     """A second of 1 kHz steps after 23 h 59 min 59 s has the bits of one at time 0.
 
@@ -362,6 +363,7 @@ def near(bundle: Exported, printed: str) -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-3 * max(1.0, *map(abs, expected)))
 
 
+@pytest.mark.slow
 def test_a_bundle_in_single_precision(tmp_path: Path) -> None:
     bundle = exported("chaplygin_sleigh", tmp_path / "c", ("tsit5",), scalar="float")
     near(bundle, bundle.printed(bundle.built("gcc", "-O0", *STRICT)))

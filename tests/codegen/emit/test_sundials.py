@@ -88,6 +88,7 @@ def test_a_chain_reaches_its_reference(solver: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(found, exact, rtol=0, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.integration("sundials")
 def test_a_chain_with_scratch_memory_keeps_its_energy(tmp_path: Path) -> None:
     """Twenty links of length l with a mass m at each joint: T + m g h, by hand."""

@@ -129,6 +129,7 @@ def functions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built(quadratures([*integrands, *KINKS]), tmp_path_factory.mktemp("functions"), flags=("-O0",))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [0.0, 0.375, 0.8125])
 @pytest.mark.sample(1)
 def test_the_series_of_every_function_is_that_of_mpmath(functions: Path, moment: float) -> None:
@@ -254,6 +255,7 @@ def driven_model() -> Any:
     return driven().compile("lagrange", methods=["taylor"])
 
 
+@pytest.mark.slow
 def test_time_and_inputs_are_series_too(driven_model: Any) -> None:
     """x'' = -4 x + t + sin t from 0: x = t/4 - sin(2t)/8 + (2 sin t - sin 2t)/6; then u stays at 2."""
     t = np.linspace(0, 2, 9)

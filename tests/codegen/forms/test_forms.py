@@ -299,6 +299,7 @@ def test_latex_and_views() -> None:
     assert eqs.operations["rhs"] >= 1
 
 
+@pytest.mark.slow
 def test_holonomic_equations() -> None:
     """A pendulum in Cartesian coordinates on a moving pivot, x^2 + (y - h(t))^2 = l^2, against its angle."""
     x, y, theta = cg.coordinates("x y theta")

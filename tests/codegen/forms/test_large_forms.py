@@ -78,6 +78,7 @@ def test_the_jvp_of_chetaev_by_a_loop() -> None:
     np.testing.assert_allclose(ours, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
 
 
+@pytest.mark.slow
 def test_chetaev_of_many_links_is_as_long_as_lagrange() -> None:
     system = dense_chain(20).system
     lagrange, chetaev = (system.equations(form) for form in ("lagrange", "chetaev"))

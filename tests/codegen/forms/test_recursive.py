@@ -249,6 +249,7 @@ def test_a_system_without_bodies_is_refused() -> None:
         cg.example("double_pendulum").system.equations("recursive")
 
 
+@pytest.mark.slow
 def test_a_model_too_large_for_its_form_is_announced_before_it_is_emitted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -113,6 +113,7 @@ def test_substitution_and_dependence() -> None:
     assert g.symbols([node]) == {"x", "y", "z"}
 
 
+@pytest.mark.slow
 def test_random_expressions_against_sympy() -> None:
     draw = random.Random(7)
 

@@ -43,6 +43,7 @@ FINGERS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_joint_that_mimics_another_has_no_coordinate() -> None:
     """q_2 = 0.2 - q_1 / 2, and q_3 = 2 q_2; the damping of followers acts by their own speeds."""
     system = cg.from_urdf(FILES / "fingers.urdf")

@@ -79,6 +79,7 @@ def test_values_of_rolled_kernels(alike: bool) -> None:
     assert plain.rhs(0, y, p) == pytest.approx(expected, rel=1e-11, abs=1e-11 * np.abs(expected).max())
 
 
+@pytest.mark.slow
 def test_the_code_of_a_chain_does_not_grow_with_it() -> None:
     functions, lines = [], []
     for n in (24, 36):
@@ -105,6 +106,7 @@ def numbered_chain(n: int, alike: bool) -> Equations:
     return cg.System("chain", bodies=bodies, interactions=[cg.Weight(9.81)]).equations("recursive")
 
 
+@pytest.mark.slow
 def test_numbers_that_differ_between_bodies_are_in_a_table() -> None:
     programs = [numbered_chain(24, alike).program for alike in (True, False)]
     for kernel in ("rhs", "jvp"):

@@ -313,6 +313,7 @@ def test_the_slip_of_a_skate_has_a_unit_although_only_its_place_moves_with_it() 
             assert max(abs(upright[s]) for s in ("z", "phi", "theta", "delta", "v2", "yaw", "steer")) < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.sample(1)
 def test_a_pulley_whose_mass_is_zero_by_its_number(form: str) -> None:
@@ -340,6 +341,7 @@ def test_a_pulley_whose_mass_is_zero_by_its_number(form: str) -> None:
     assert not cg.System("heavy", coordinates=[x1, x2, a], kinetic=heavy, **given).needs_constraints
 
 
+@pytest.mark.slow
 def test_masses_with_a_number_in_the_example_keep_the_smaller_matrix() -> None:
     """In M diag(m1, m1, m2, m2) nothing is coupled: M + A^T W A would have four times the operations."""
     x, y, u, w = q = cg.coordinates("x y u w")

@@ -349,6 +349,7 @@ def test_friction_that_drives_its_slip_is_refused(kind: str, capfd: Any, tmp_pat
 @pytest.mark.parametrize(
     ("tolerance", "off"), [(1e-3, 1e-3), (1e-3, 1e-2), (1e-3, 0.3), (1e-9, 1e-3), (1e-9, 1e-6)]
 )
+@pytest.mark.sample(1)
 def test_a_start_is_as_near_to_its_constraints_as_the_tolerance_explains(
     tolerance: float, off: float, on_circle: Fmu, capfd: Any
 ) -> None:

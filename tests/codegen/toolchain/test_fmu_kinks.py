@@ -84,6 +84,7 @@ def test_it_validates(valley: Fmu) -> None:
     assert variability["solver.method"] == "fixed"
 
 
+@pytest.mark.sample(1)
 def test_relations_are_frozen_between_events(valley: Fmu) -> None:
     slope = PARAMETERS["k"] / PARAMETERS["m"]
     with valley.instance("ModelExchange") as instance:

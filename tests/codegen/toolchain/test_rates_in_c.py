@@ -41,6 +41,7 @@ int main(void)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scalar", ["double", "float"])
 @pytest.mark.sample(1)
 def test_inputs_move_with_their_rates(scalar: str, tmp_path: Path) -> None:

@@ -120,6 +120,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

@@ -52,6 +52,7 @@ def alone() -> tuple[Any, Any]:
     return declared, cg.System("van_der_pol_by_input", **given, forces={u: force}).compile()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [0.5, 1.0, -1.0])
 @pytest.mark.sample(1)
 def test_van_der_pol_by_its_input(m: float) -> None:

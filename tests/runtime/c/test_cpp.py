@@ -108,6 +108,7 @@ def test_a_run_of_cpp_has_the_bits_of_a_stepper(
     has_the_bits_of_a_stepper(tmp_path / "steps", model, p, u, x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("single_header", [False, True])
 @pytest.mark.sample(1)
 def test_the_class_in_a_bundle(single_header: bool, tmp_path: Path) -> None:

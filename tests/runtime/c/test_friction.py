@@ -294,6 +294,7 @@ def test_a_force_that_jumps_with_the_slip_holds_it_too(written: str) -> None:
             assert ensemble.sensitivity["x", name][1] == sol.sensitivity["x", name][-1]
 
 
+@pytest.mark.slow
 def test_forces_that_jump_with_a_slip_between_blocks() -> None:
     """Two blocks on a floor, one on the other: the run of the same contacts with all of the friction."""
     x, y = cg.coordinates("x y")

@@ -241,6 +241,7 @@ def test_sensitivities_and_gradients_are_those_of_the_nearest_start(name: str) -
             assert np.abs(sol.sensitivity[residual, name]).max() < 1e-7 * scale
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.sample(1)
 def test_a_fit_finds_a_length_from_a_guess_a_fifth_off(name: str) -> None:
@@ -291,6 +292,7 @@ def compiled_car(form: str) -> Any:
     return car(1).system.compile(form)
 
 
+@pytest.mark.slow
 def test_forms_and_ensembles_have_the_same_nearest_start() -> None:
     """With every velocity given, a form whose states are only some of them is moved alike."""
     case, nearest, model = made("car with 1")

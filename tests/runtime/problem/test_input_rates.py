@@ -88,6 +88,7 @@ def test_held_samples_that_do_not_jump_have_rates() -> None:
     assert not two["u_dot"].any()
 
 
+@pytest.mark.slow
 def test_akima_splines() -> None:
     spline = Akima1DInterpolator(TIMES, PIVOT.samples)
     sol = PIVOT.model.integrate(SPAN, PIVOT.start, PIVOT.numbers, {"u": spline}, **TOLERANCES)

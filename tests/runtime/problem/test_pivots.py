@@ -126,6 +126,7 @@ def car(independent: bool) -> cg.System:
     return cg.System("car_parameters", parametrization=moving, **given)
 
 
+@pytest.mark.slow
 def test_car_with_trailers() -> None:
     start = {"x": 0, "y": 0, "a": np.pi / 2, "b": 1.4, "c": 1.5}
     oracle = car(True).compile().integrate((0, 10), {**start, "v": 1, "w": 0.1}, {}, rtol=1e-13, atol=1e-14)

@@ -161,6 +161,7 @@ def test_forms_and_tolerances_agree_with_differences_of_runs_from_the_nearest_st
         np.testing.assert_allclose(found.vector, exact[: len(by)], atol=1e-7)
 
 
+@pytest.mark.slow
 def test_independent_velocities_that_are_given_alone_are_held(linkages: dict[str, Any]) -> None:
     model = linkages["maggi"]
     alone = {name: value for name, value in given(1.0).items() if name in model.states}
@@ -173,6 +174,7 @@ def test_independent_velocities_that_are_given_alone_are_held(linkages: dict[str
 
 
 @pytest.mark.parametrize("guess", [0.9, 1.1])
+@pytest.mark.sample(1)
 def test_a_length_of_the_loop_is_fitted_from_a_guess(linkages: dict[str, Any], guess: float) -> None:
     times, start = np.linspace(0.1, END, 15), given(1.0)
     samples = crank(SIZES, start, times)

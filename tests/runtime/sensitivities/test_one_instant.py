@@ -229,6 +229,7 @@ def test_a_force_that_jumps_within_the_limit_of_a_floor_leaves_it_at_rest(given:
         assert len(sol.modes) == 1
 
 
+@pytest.mark.slow
 def test_drag_of_a_block_that_sticks() -> None:
     """While it sticks, its speed is zero, and where |v| has its kink is rounding."""
     system = cg.System(
@@ -292,6 +293,7 @@ def test_two_feet_without_a_force_come_to_rest() -> None:
     assert sol.sensitivity["x", "mu"][-1] == pytest.approx(-0.25 / 0.06, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_friction_in_two_joints_passes_a_dead_centre() -> None:
     """A crank with friction in both joints of its rod: where the rod does not turn, the crank goes on.
 
@@ -480,6 +482,7 @@ def struck(turns_first: bool) -> Any:
     return unit_masses("struck", [x, y], forces={v: k * sp.sign(y)}, events=events).compile()
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("turns_first", [False, True])
 @pytest.mark.parametrize("start", [(0.0, -1.0, 0.1, 1.0), (0.3, -0.9, -0.4, 1.1), (-0.2, -0.7, 0.3, 0.6)])

@@ -77,6 +77,7 @@ def check(found: Any, finished: Any, n: int = N) -> None:
     assert f"interrupted: {len(finished)} of {n} trajectories are finished" in found.summary()
 
 
+@pytest.mark.slow
 def test_what_has_ended_counts_and_the_rest_runs_later(tmp_path: Path) -> None:
     """In the first chunk, then in the second: each call goes on from the trajectory that was under way."""
     study(Press(), out=tmp_path / "whole")

@@ -55,6 +55,7 @@ def test_rows_follow_the_index_of_the_trajectory_whatever_runs_them() -> None:
             assert bits(other.results["end"]["F"]) == bits(found.results["end"]["F"])
 
 
+@pytest.mark.slow
 def test_a_folder_goes_on_with_the_same_rows_alone(tmp_path: Path) -> None:
     found = study(ROWS, out=tmp_path / "a")
     ROWS.tofile(tmp_path / "rows")
@@ -68,6 +69,7 @@ def test_a_folder_goes_on_with_the_same_rows_alone(tmp_path: Path) -> None:
             study(other, out=tmp_path / "a")
 
 
+@pytest.mark.slow
 def test_a_choice_draws_rows_as_the_study_draws() -> None:
     rows, n = ROWS[:50], 5000
     found = study(cg.choice(rows), n, "cubic", sampling="latin")
