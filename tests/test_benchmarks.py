@@ -41,7 +41,6 @@ def measured(tmp_path: Path, *command: str) -> dict[str, set[str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @pytest.mark.parametrize("part", range(TOGETHER))
 def test_each_runs_at_its_smallest_size(part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHAPLYGIN_CACHE", str(tmp_path / "models"))  # empty: nothing is there by chance

@@ -42,7 +42,6 @@ system = cg.System(
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", [form for form in forms() if form != "given"])
 @pytest.mark.sample(1)
 def test_every_form_shows_and_runs(form: str, capsys: Captured, tmp_path: Path) -> None:

@@ -126,7 +126,6 @@ def test_run_meets_the_closed_form(key: str, form: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["kovalevskaya_top", "suslov", "rolling_disk", "roller_racer"])
-@pytest.mark.sample(1)
 def test_forms_agree_where_there_is_no_reference(key: str) -> None:
     entry = entry_of(key)
     runs = [run(key, form, t_eval=[0, 1], rtol=1e-13, atol=1e-13) for form in entry.forms]

@@ -167,7 +167,6 @@ def test_sleigh_by_kane_is_sleigh_by_multipliers() -> None:
     [(("m",) * 4, ("l",) * 4), (("m1", "m2"), ("l1", "l2"))],
     ids=["chain of 4", "double"],
 )
-@pytest.mark.sample(1)
 def test_chain_by_kane_is_chain_by_lagrange(masses: tuple[str, ...], lengths: tuple[str, ...]) -> None:
     kane, lagrange = oracles.chain_by_kane(masses, lengths), oracles.chain_by_lagrange(masses, lengths)
     assert (kane.states, kane.parameters) == (lagrange.states, lagrange.parameters)

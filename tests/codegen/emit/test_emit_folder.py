@@ -75,7 +75,6 @@ def test_the_core_and_the_headers_are_cpp_too(folder: Path, compiler: str, tmp_p
             compiled(*flags, f"-I{folder}", "-Wno-unused-function", tmp_path / "alone.cpp")
 
 
-@pytest.mark.slow
 @needs_core
 @pytest.mark.parametrize("compiler", CPP)
 @pytest.mark.sample(1)

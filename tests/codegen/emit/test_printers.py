@@ -128,7 +128,6 @@ EVERY = pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: str(seeds[0])
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @EVERY
 def test_random_kernels_have_mpmaths_values_in_every_language(seeds: Sequence[int], tmp_path: Path) -> None:
     program = random_program(seeds)

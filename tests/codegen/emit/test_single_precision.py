@@ -260,7 +260,6 @@ def shipped(name: str) -> cg.Model:
     return model
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rk4", "tsit5", "dop853", "vern7"])
 @pytest.mark.parametrize("name", ["heavy_top", "chaplygin_sleigh"])
 @pytest.mark.sample(1)

@@ -131,7 +131,6 @@ def functions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", [0.0, 0.375, 0.8125])
-@pytest.mark.sample(1)
 def test_the_series_of_every_function_is_that_of_mpmath(functions: Path, moment: float) -> None:
     given = arguments_of_functions()
     rows = series(functions, moment, len(given) + len(KINKS))

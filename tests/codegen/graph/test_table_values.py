@@ -103,7 +103,6 @@ def of_scipy(kind: str, values: Any) -> float:
     return float(solve_ivp(field, (0, 2), [0.3, 0.2], rtol=1e-11, atol=1e-12, max_step=0.01).y[0, -1])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["linear", "cubic"])
 @pytest.mark.sample(1)
 def test_every_kind_of_run_takes_values(kind: str) -> None:

@@ -315,7 +315,6 @@ def test_the_slip_of_a_skate_has_a_unit_although_only_its_place_moves_with_it() 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.sample(1)
 def test_a_pulley_whose_mass_is_zero_by_its_number(form: str) -> None:
     """x1'' = (m1 - m2) g / (m1 + m2 + J / R^2) at J = 0, its derivative by J, and a start moved onto the rope."""
     x1, x2, a = cg.coordinates("x1 x2 a")

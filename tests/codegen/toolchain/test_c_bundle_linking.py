@@ -35,7 +35,6 @@ def symbols(path: Path, *flags: str) -> set[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("single_header", [False, True])
-@pytest.mark.sample(1)
 def test_two_bundles_of_one_model_in_one_program(
     oscillator: Any, tmp_path: Path, single_header: bool
 ) -> None:

@@ -208,7 +208,6 @@ def test_the_sources_of_two_link_into_one_program(version: str, tmp_path: Path) 
     assert found == expected
 
 
-@pytest.mark.slow
 @pytest.mark.sample(1)
 def test_a_thousand_misuses_give_errors_and_no_crash(block: Fmu, tmp_path: Path) -> None:
     misuse(block, tmp_path)

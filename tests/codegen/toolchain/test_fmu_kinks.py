@@ -76,7 +76,6 @@ def update(instance: Any, valley: Fmu) -> tuple[bool, ...]:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 def test_it_validates(valley: Fmu) -> None:
     assert validate_fmu(valley.path) == []
     variability = {v.name: v.variability for v in valley.description.modelVariables}

@@ -43,7 +43,6 @@ int main(void)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scalar", ["double", "float"])
-@pytest.mark.sample(1)
 def test_inputs_move_with_their_rates(scalar: str, tmp_path: Path) -> None:
     rated = SYSTEMS["pivot"]
     model = rated.system().compile(reproducible=True)

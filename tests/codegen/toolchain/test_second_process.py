@@ -120,7 +120,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

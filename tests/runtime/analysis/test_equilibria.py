@@ -367,7 +367,6 @@ UNITS = [(1.0, 1.0), (1e-6, 1e-6), (1e-3, 1e3), (1e3, 1e-3), (1e6, 1.0)]
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("metres", "seconds"), UNITS)
-@pytest.mark.sample(1)
 def test_hanging_chains_in_x_and_y(metres: float, seconds: float) -> None:
     """Of one to three masses, from 25 guesses each: on the rods and off them, and where the chain hangs already.
 
@@ -410,7 +409,6 @@ BARS = np.array([1.0, 2.2, 1.4])
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("metres", "seconds"), UNITS)
-@pytest.mark.sample(1)
 def test_a_hanging_four_bar_of_three_rods(metres: float, seconds: float) -> None:
     """Rods with coordinates x, y, angle each; from 25 guesses it hangs where its weight's potential is least."""
     from scipy.optimize import minimize_scalar

@@ -54,7 +54,6 @@ def alone() -> tuple[Any, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("m", [0.5, 1.0, -1.0])
-@pytest.mark.sample(1)
 def test_van_der_pol_by_its_input(m: float) -> None:
     """Its period is solved for, since the function does not depend on the time, nor the law where its drive is zero.
 

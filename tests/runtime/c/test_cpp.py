@@ -110,7 +110,6 @@ def test_a_run_of_cpp_has_the_bits_of_a_stepper(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("single_header", [False, True])
-@pytest.mark.sample(1)
 def test_the_class_in_a_bundle(single_header: bool, tmp_path: Path) -> None:
     """A model with inputs from one kind of bundle, a model with contacts from the other."""
     name = "block_on_belt" if single_header else "pushed"

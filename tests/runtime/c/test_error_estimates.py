@@ -84,7 +84,6 @@ def worst(model: Any, expected: NDArray[np.float64], method: str, tolerance: flo
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [1e-5, 1e-7, 1e-9])
-@pytest.mark.sample(1)
 def test_steep_forces_are_seen(rough: Any, expected: Any, tolerance: float) -> None:
     assert worst(rough, expected, "vern9", tolerance) < 200
 

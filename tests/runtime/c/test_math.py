@@ -148,7 +148,6 @@ def test_bits_are_the_same(build: Build, compiler: str, lanes: int, level: str) 
         assert len(where) == 0, f"{name}({x[where[0]].hex()}, {y[where[0]].hex()}): {len(where)} differ"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("contract", ["-ffp-contract=off", FUSED])
 @pytest.mark.sample(1)
 def test_sine_and_cosine_alone_have_the_bits_of_both(build: Build, contract: str) -> None:

@@ -84,7 +84,6 @@ def steps_of(model: Any, span: tuple[float, float], names: tuple[str, ...], **ho
     return steps(start, names, options, np.array(span[1:], float), 1e6).times
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rk4", "tsit5", "dop853", "vern7", "vern9"])
 @pytest.mark.sample(1)
 def test_the_gradient_is_that_of_the_steps_as_taken(pendulum: Any, method: str) -> None:

@@ -243,7 +243,6 @@ def test_sensitivities_and_gradients_are_those_of_the_nearest_start(name: str) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sample(1)
 def test_a_fit_finds_a_length_from_a_guess_a_fifth_off(name: str) -> None:
     """Each run of the fit begins at the nearest start; so does the measured one. Its Jacobian is that of the move."""
     case, nearest, model = made(name)

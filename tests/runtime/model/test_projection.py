@@ -210,7 +210,6 @@ def test_corrections_that_rounding_errors_keep_from_vanishing_are_accepted() -> 
     assert off(sol) < 1e-14
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", ["dop853", "rk4"])
 @pytest.mark.sample(1)
 def test_lanes_have_the_bits_of_a_single_run(method: str) -> None:

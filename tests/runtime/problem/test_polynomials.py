@@ -73,7 +73,6 @@ def by_scipy(source: Any, span: tuple[float, float], start: Any) -> Any:
     return y
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SOURCES)
 @pytest.mark.sample(1)
 def test_every_run_takes_them_without_calls(name: str) -> None:

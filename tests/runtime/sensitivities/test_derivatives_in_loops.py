@@ -131,7 +131,6 @@ def difference(of: Callable[[float], Any], step: float = 2e-3) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("speed", [0.0, 1.0])
-@pytest.mark.sample(1)
 def test_forms_and_tolerances_agree_with_differences_of_runs_from_the_nearest_start(
     linkages: dict[str, Any], speed: float
 ) -> None:

@@ -231,6 +231,5 @@ def test_many_random_systems(part: str, seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("part", "seed"), SAMPLE)
-@pytest.mark.sample(1)
 def test_a_few_random_systems(part: str, seed: int) -> None:
     check(part, seed)

@@ -483,7 +483,6 @@ def struck(turns_first: bool) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @pytest.mark.parametrize("turns_first", [False, True])
 @pytest.mark.parametrize("start", [(0.0, -1.0, 0.1, 1.0), (0.3, -0.9, -0.4, 1.1), (-0.2, -0.7, 0.3, 0.6)])
 def test_a_reset_where_a_kink_carries_the_guard_of_another_event(

@@ -305,7 +305,6 @@ def everything(found: Study) -> list[bytes]:
     return [a.tobytes() for a in (*arrays, *r["end"].values())]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rk4", "tsit5", "dop853", "vern9"])
 @pytest.mark.sample(1)
 def test_the_same_bits_in_any_lanes_and_threads(method: str) -> None:
