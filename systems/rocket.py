@@ -123,8 +123,8 @@ def system(gusts: bool = False) -> cg.System:
         force += push
         moment += sp.Matrix([0, 0, at]).cross(push)
 
-    distance = sum(s**2 for s in place)
-    guided = sp.Piecewise((1, sp.And(distance < rail**2, v[2] >= 0)), (0, True))
+    squared = sum(s**2 for s in place)  # of the distance from the origin
+    guided = sp.Piecewise((1, sp.And(squared < rail**2, v[2] >= 0)), (0, True))
     force += turn.T * sp.Matrix([0, 0, -mass * g])
     force = turn * sp.Matrix([(1 - guided) * force[0], (1 - guided) * force[1], force[2]])
     lost = -flow * speeds  # what the momentum m v loses with the gas, at the velocity of the rocket
@@ -137,7 +137,7 @@ def system(gusts: bool = False) -> cg.System:
         + ((I1 + k1 * fuel) * (w[0] ** 2 + w[1] ** 2) + (I3 + k3 * fuel) * w[2] ** 2) / 2,
         forces={**dict(zip(v, force + lost)), **dict(zip(w, (1 - guided) * moment))},
         events=[
-            cg.Event(distance - rail**2, direction=1, name="rail"),
+            cg.Event(squared - rail**2, direction=1, name="rail"),
             cg.Event(v[2], direction=-1, name="apogee"),
             cg.Event(place[2], direction=-1, terminal=True, name="ground"),
         ],

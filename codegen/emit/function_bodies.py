@@ -85,7 +85,7 @@ def body(program: Program, schedule: Schedule, dialect: Dialect = C) -> CBody:
     else:
         size = options.piece
         groups = [statements[i : i + size] for i in range(0, len(statements), size)]
-        groups = [one for one in groups if not all(isinstance(s, Load) for s in one)]  # readers load
+        groups = [p for p in groups if not all(isinstance(s, Load) for s in p)]  # whoever reads one loads it
     loads = {s.name: s for s in statements if isinstance(s, Load)}
     home = {part.name: i for i, group in enumerate(groups) for s in group for part in assigned(s)}
     uses = [_uses(g, group, schedule.names) for group in groups]

@@ -53,7 +53,7 @@ LAYOUT = (CG_RUN_LAYOUT, CG_LANES_LAYOUT)
 
 
 cdef void *_memory(void *found) except NULL:
-    """Memory that was asked for; raises MemoryError if there is none."""
+    """A newly allocated block; raises MemoryError for NULL."""
     if found is NULL:
         raise MemoryError
     return found
