@@ -14,6 +14,7 @@ import sympy as sp
 from c_runtime import run
 from hybrid_kernels import ROUGH, WITH_EVENTS, Kernels
 from integrations import need
+from refusals import refused
 
 import chaplygin as cg
 from chaplygin.codegen.derive.resets import resets
@@ -121,8 +122,7 @@ def test_resets_of_constrained_forms() -> None:
     assert after == pytest.approx({"phi": 1.1, "x": 0.0, "y": 0.3, "omega": 0.8, "v": -1.6})
     system = cg.System("sleigh", **given, events=[cg.Event(x, reset={w: 0}, name="stop")])
     words = r"maggi does not fit 'sleigh': events\['stop'\].reset: w is not a state.*omega"
-    with pytest.raises(FormError, match=words):
-        system.equations("maggi", independent=["omega", "v"])
+    refused(words, system.equations, "maggi", independent=["omega", "v"], error=FormError)
     assert resets(system.equations("multipliers").nodes)[0] is not None
     th1, th2 = cg.velocities("th1 th2")
     given = {k: e for k, e in given.items() if k != "constraints"}
@@ -133,8 +133,7 @@ def test_resets_of_constrained_forms() -> None:
     )
     assert after["th1"] == pytest.approx(-0.4)
     system = cg.System("sleigh", **given, **by_parameters, events=[cg.Event(w, reset={v: 0})])
-    with pytest.raises(FormError, match=r"v is not a state of this form.*th1, th2"):
-        system.equations("nonholonomic")
+    refused(r"v is not a state of this form.*th1, th2", system.equations, "nonholonomic", error=FormError)
 
 
 def test_resets_that_would_move_a_parameter_of_the_form() -> None:
@@ -227,8 +226,7 @@ def test_compile_takes_more_events() -> None:
     ],
 )
 def test_events_that_are_refused(make: Any, words: str) -> None:
-    with pytest.raises(DeclarationError, match=words):
-        make()
+    refused(words, make, error=DeclarationError)
 
 
 def test_events_and_contacts_are_frozen() -> None:

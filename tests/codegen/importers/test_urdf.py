@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from refusals import refused
 
 import chaplygin as cg
 from chaplygin.api.python_model import python_model
@@ -132,8 +133,7 @@ def meaning(kind: str, name: str, q: np.ndarray) -> tuple[dict[str, float], list
 def test_bad_files_are_refused_by_link_or_joint(tmp_path: Path, content: str, message: str) -> None:
     file = tmp_path / "r.urdf"
     file.write_text(content)
-    with pytest.raises(DeclarationError, match=message):
-        cg.from_urdf(file)
+    refused(message, cg.from_urdf, file, error=DeclarationError)
 
 
 @pytest.mark.parametrize("encoding", ["klingon", "utf-7", "shift_jis", "utf-32"])
@@ -148,8 +148,7 @@ def test_unknown_encodings_are_refused(tmp_path: Path, encoding: str) -> None:
 
 @pytest.mark.parametrize("path", [None, 3, b"r.urdf", ["r.urdf"]])
 def test_what_is_no_path_is_named(path: Any) -> None:
-    with pytest.raises(DeclarationError, match=r"from_urdf: path is .*; give the path of a file"):
-        cg.from_urdf(path)
+    refused(r"from_urdf: path is .*; give the path of a file", cg.from_urdf, path, error=DeclarationError)
 
 
 @pytest.mark.parametrize(
@@ -162,8 +161,7 @@ def test_what_is_no_path_is_named(path: Any) -> None:
     ],
 )
 def test_wrong_options_are_named(option: dict[str, str], message: str) -> None:
-    with pytest.raises(DeclarationError, match=message):
-        cg.from_urdf("robot.urdf", **option)
+    refused(message, cg.from_urdf, "robot.urdf", error=DeclarationError, **option)
 
 
 def test_names_become_identifiers(tmp_path: Path) -> None:

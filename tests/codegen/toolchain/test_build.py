@@ -17,6 +17,7 @@ from random import Random
 import pytest
 from hand_written import Shape, call_rhs, extension_module, imported, loaded, pointer, sources
 from integrations import without_a_compiler
+from refusals import refused
 
 import chaplygin
 from chaplygin.codegen.emit.cython_module import module_files
@@ -204,14 +205,12 @@ def test_no_compiler_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_wrong_cc_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler -m64")
-    with pytest.raises(NoCompilerError, match="no-such-compiler -m64"):
-        find_compiler()
+    refused("no-such-compiler -m64", find_compiler, error=NoCompilerError)
 
 
 def test_a_cc_that_is_no_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "false")
-    with pytest.raises(NoCompilerError, match="`false --version` returned 1"):
-        find_compiler()
+    refused("`false --version` returned 1", find_compiler, error=NoCompilerError)
 
 
 @pytest.mark.parametrize("chosen", ["gcc '-O2", 'gcc "', "./no-such", "''", "'"])
@@ -393,8 +392,7 @@ def test_odd_names_stay_inside_the_docstring(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a;b", "../up", "é", ""])
 def test_a_model_name_is_an_identifier(name: str) -> None:
-    with pytest.raises(ValueError, match="not a plain identifier"):
-        module_files(Shape(name), COMMAND)  # type: ignore[arg-type]
+    refused("not a plain identifier", module_files, Shape(name), COMMAND, error=ValueError)
 
 
 def test_emitted_shells_carry_their_origin_and_no_path() -> None:

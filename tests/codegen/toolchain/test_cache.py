@@ -21,6 +21,7 @@ import pytest
 from c_runtime import run
 from filelock import FileLock
 from hand_written import call_rhs, loaded, sources
+from refusals import refused
 
 import chaplygin as cg
 from chaplygin.codegen.toolchain import cache
@@ -166,8 +167,7 @@ def test_a_folder_writable_by_others_is_refused(folder: Path, mode: int) -> None
 def test_a_folder_of_somebody_else_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stored()
     monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
-    with pytest.raises(CacheError, match="belongs to user"):
-        cache.lookup(KEY)
+    refused("belongs to user", cache.lookup, KEY, error=CacheError)
 
 
 @posix
@@ -176,21 +176,18 @@ def test_a_link_to_a_folder_writable_by_others_is_refused(folder: Path, tmp_path
     target.mkdir()
     target.chmod(0o777)
     folder.symlink_to(target)
-    with pytest.raises(CacheError, match="others can write"):
-        cache.lookup(KEY)
+    refused("others can write", cache.lookup, KEY, error=CacheError)
 
 
 def test_a_file_in_the_folders_place_is_refused(folder: Path) -> None:
     folder.write_text("")
-    with pytest.raises(CacheError, match="not a folder"):
-        cache.lookup(KEY)
+    refused("not a folder", cache.lookup, KEY, error=CacheError)
 
 
 def test_a_folder_that_cannot_be_made_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.write_text("")
     monkeypatch.setenv("CHAPLYGIN_CACHE", str(folder / "below"))
-    with pytest.raises(CacheError, match=r"below: cannot be created.*CHAPLYGIN_CACHE"):
-        cache.lookup(KEY)
+    refused(r"below: cannot be created.*CHAPLYGIN_CACHE", cache.lookup, KEY, error=CacheError)
 
 
 @posix
@@ -223,8 +220,7 @@ def test_a_parent_writable_by_the_users_own_group_is_accepted(
     monkeypatch.setattr("grp.getgrgid", lambda gid: SimpleNamespace(gr_name=me.pw_name, gr_mem=members))
     assert cache.lookup(KEY) is not None
     members.append("somebody")
-    with pytest.raises(CacheError, match="others can write to"):
-        cache.lookup(KEY)
+    refused("others can write to", cache.lookup, KEY, error=CacheError)
 
 
 @posix
@@ -235,8 +231,7 @@ def test_a_parent_of_somebody_else_is_refused(folder: Path, monkeypatch: pytest.
     os.chown(folder, 4321, -1)
     for mode in (0o755, 0o1777):  # the owner of a sticky folder may rename its entries
         folder.chmod(mode)
-        with pytest.raises(CacheError, match=r"which contains it, belongs to user 4321"):
-            cache.lookup(KEY)
+        refused(r"which contains it, belongs to user 4321", cache.lookup, KEY, error=CacheError)
 
 
 @posix
@@ -382,8 +377,7 @@ def test_a_damaged_entry_is_not_used_and_is_made_again(kind: str, folder: Path) 
 @pytest.mark.parametrize("key", ["", "../" + "a" * 37, "g" * 40, "a" * 41])
 def test_a_key_is_forty_hexadecimal_digits(key: str) -> None:
     for use in (lambda: cache.lookup(key), lambda: build(sources(), key=key)):
-        with pytest.raises(ValueError, match="40 hexadecimal digits"):
-            use()
+        refused("40 hexadecimal digits", use, error=ValueError)
 
 
 def test_left_overs_of_killed_builds_are_swept(folder: Path) -> None:
@@ -540,8 +534,7 @@ def test_a_folder_that_was_asked_for_is_not_replaced(monkeypatch: pytest.MonkeyP
     if not os.path.isdir("/proc/self"):
         pytest.skip("no /proc")
     monkeypatch.setenv("CHAPLYGIN_CACHE", "/proc/self/home")
-    with pytest.raises(CacheError, match="cannot be created"):
-        cache.cache_folder()
+    refused("cannot be created", cache.cache_folder, error=CacheError)
 
 
 def change_a_digit(file: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from plane_systems import pendulum_in_x_and_y
+from refusals import refused
 from scipy import optimize
 from steady_models import HOOP, hoop, on_rails, two_oscillators
 from unit_masses import unit_masses
@@ -131,15 +132,13 @@ def test_directions_of_a_family_are_named() -> None:
 )
 def test_wrong_arguments_are_named(bead: Any, change: dict[str, Any], message: str) -> None:
     arguments = {"guess": {"theta": 1}, "parameters": HOOP | {"c": 0.2}, "inputs": {"tau": 0}} | change
-    with pytest.raises(cg.ArgumentError, match=message):
-        bead.equilibrium(**arguments)
+    refused(message, bead.equilibrium, **arguments)
 
 
 def test_equations_with_the_time_are_refused() -> None:
     x = cg.coordinates("x")
     driven = unit_masses("driven", [x], potential=x**2 / 2, forces={cg.rate(x): 1 + cg.time})
-    with pytest.raises(cg.ArgumentError, match=r"d\(x_dot\)/dt depends on the time"):
-        driven.compile().equilibrium({"x": 1})
+    refused(r"d\(x_dot\)/dt depends on the time", driven.compile().equilibrium, {"x": 1})
 
 
 @pytest.fixture(scope="module")
@@ -316,8 +315,7 @@ def test_circles_of_a_disk_up_to_any_lean() -> None:
 )
 def test_wrong_continuations_are_named(bead: Any, along: str, to: float, message: str) -> None:
     start = bead.equilibrium({"theta": 1}, HOOP | {"c": 0.2}, {"tau": 0})
-    with pytest.raises(cg.ArgumentError, match=message):
-        start.continuation(along, to)
+    refused(message, start.continuation, along, to)
 
 
 @pytest.mark.parametrize("points", [0, 1, True, 2.5, "many"])
@@ -332,14 +330,12 @@ def test_a_branch_through_a_singular_point_says_where_it_ends() -> None:
     x, m = cg.coordinates("x"), cg.parameters("m")
     system = cg.System("spring", coordinates=[x], kinetic=m * cg.rate(x) ** 2 / 2, potential=x**2 / 2)
     still = system.compile().equilibrium({"x": 1}, {"m": 1})
-    with pytest.raises(cg.ArgumentError, match=r"continuation: the branch cannot be followed .*singular"):
-        still.continuation("m", -5.0)
+    refused(r"continuation: the branch cannot be followed .*singular", still.continuation, "m", -5.0)
 
 
 def test_a_branch_to_a_value_against_its_assumption_is_refused() -> None:
     hanging = pendulum.equilibrium({"theta1": 0.1, "theta2": 0.1}, dict.fromkeys(pendulum.parameters, 1.0))
-    with pytest.raises(cg.ArgumentError, match="continuation: to: m1 = -5, but m1 is declared positive"):
-        hanging.continuation("m1", -5.0)
+    refused("continuation: to: m1 = -5, but m1 is declared positive", hanging.continuation, "m1", -5.0)
 
 
 def test_a_pendulum_in_x_and_y() -> None:
@@ -561,8 +557,7 @@ def test_a_sleeping_top_in_a_quaternion_is_told_to_use_angles() -> None:
 def test_a_form_without_the_time_is_refused_before_its_arguments(ask: Any) -> None:
     example = cg.example("double_pendulum")
     model = example.system.compile("whittaker", along=example.system.coordinates[0])
-    with pytest.raises(cg.ArgumentError, match=r"theta1 as its independent variable; .* need the time"):
-        ask(model)
+    refused(r"theta1 as its independent variable; .* need the time", ask, model)
 
 
 @pytest.mark.parametrize("seconds", [1e-6, 1e-3, 1.0, 1e3, 1e6])

@@ -11,6 +11,7 @@ import published_bicycle
 import pytest
 import sympy as sp
 from plane_systems import pendulum_in_x_and_y
+from refusals import refused
 from scipy.linalg import block_diag
 from scipy.optimize import brentq
 from steady_models import HOOP, TORUS, hoop, on_rails, torus
@@ -249,8 +250,7 @@ def test_the_symbolic_point_by_names() -> None:
     equations = unit_masses("pendulum", [q], potential=-k * sp.cos(q)).equations()
     found = equations.linearize({"q": 0, "q_dot": 0}).A
     assert found == sp.Matrix([[0, 1], [-k, 0]])
-    with pytest.raises(cg.ArgumentError, match="linearize: point: unknown q_dt; did you mean q_dot"):
-        equations.linearize({"q": 0, "q_dt": 0})
+    refused("linearize: point: unknown q_dt; did you mean q_dot", equations.linearize, {"q": 0, "q_dt": 0})
 
 
 @pytest.fixture(scope="module")
@@ -319,8 +319,7 @@ def test_a_pendulum_in_any_unit_of_length_rests_or_does_not(unit: float) -> None
                 [up * 9.81] * 2, rel=1e-12
             )
         tilted = {"x": 0.01 * unit, "y": -np.sqrt(1 - 1e-4) * unit, "x_dot": 0, "y_dot": 0}
-        with pytest.raises(cg.ArgumentError, match=r"not an equilibrium, d\(x_dot\)"):
-            model.linearize(tilted, given)
+        refused(r"not an equilibrium, d\(x_dot\)", model.linearize, tilted, given)
 
 
 @pytest.mark.parametrize("unit", [1e-12, 1e-9, 1.0])
@@ -337,8 +336,7 @@ def test_a_small_well_rests_at_its_bottom(unit: float) -> None:
         np.testing.assert_allclose(found.A, [[0, 1], [slope, 0]], atol=1e-12)
         np.testing.assert_allclose(found.C, [[-1, 0]])
     for off in (0.9, 1.001, 3.0):
-        with pytest.raises(cg.ArgumentError, match="not an equilibrium"):
-            well.linearize({"x": off * unit, "x_dot": 0.0}, numbers)
+        refused("not an equilibrium", well.linearize, {"x": off * unit, "x_dot": 0.0}, numbers)
     with pytest.raises(cg.ArgumentError, match="the output bent of small_well has no derivative"):
         well.linearize({"x": unit, "x_dot": 0.0}, numbers | {"b": unit})
 
@@ -355,8 +353,7 @@ def test_a_small_well_rests_at_its_bottom(unit: float) -> None:
     ],
 )
 def test_wrong_points_are_named(change: dict[str, Any], about: str, message: str) -> None:
-    with pytest.raises(cg.ArgumentError, match=message):
-        disk.linearize(UPRIGHT | change, DISK, about=about)  # type: ignore[arg-type]
+    refused(message, disk.linearize, UPRIGHT | change, DISK, about=about)
 
 
 @pytest.mark.slow
@@ -375,8 +372,7 @@ def test_velocities_in_space_turn_with_the_motion() -> None:
 def test_models_with_dry_friction_are_refused() -> None:
     example = cg.example("block_on_belt")
     model = example.system.compile()
-    with pytest.raises(cg.ArgumentError, match="has contacts with dry friction"):
-        model.linearize(example.initial, example.parameters)
+    refused("has contacts with dry friction", model.linearize, example.initial, example.parameters)
 
 
 def test_outputs_at_kinks_are_refused() -> None:
@@ -389,10 +385,7 @@ def test_outputs_at_kinks_are_refused() -> None:
         return system.compile().linearize({"x": 0.0, "x_dot": 0.0}, {"k": 1.0})
 
     for kink in (sp.Abs(x), sp.Max(2 * x, v), sp.sign(x), sp.Piecewise((x, x > 0), (2 * x, True))):
-        with pytest.raises(
-            cg.ArgumentError, match="the output bent of shown has no derivative at this state"
-        ):
-            linear(bent=kink, straight=x)
+        refused("the output bent of shown has no derivative at this state", linear, bent=kink, straight=x)
     smooth = linear(square=x**2 + v**2, cubic=x * sp.Abs(x), far=sp.Abs(x - 1), straight=3 * x + v)
     np.testing.assert_allclose(smooth.C[-4:], [[0, 0], [0, 0], [-1, 0], [3, 1]], atol=1e-15)
 
@@ -423,5 +416,4 @@ def test_a_wheel_that_turns_is_not_at_rest_at_any_angle(angle: float) -> None:
         warnings.simplefilter("error")
         wheel.linearize(rest)
     for rate in (1e-3, 1.0):
-        with pytest.raises(cg.ArgumentError, match=r"not an equilibrium, d\(y\)/dt"):
-            wheel.linearize(rest | {"y_dot": rate})
+        refused(r"not an equilibrium, d\(y\)/dt", wheel.linearize, rest | {"y_dot": rate})

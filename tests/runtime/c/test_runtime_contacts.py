@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from refusals import refused
 from runtime_models import BLOCK, hybrid
 from scipy.optimize import brentq
 
@@ -108,8 +109,7 @@ def test_contacts_run_forward_only() -> None:
     with pytest.raises(ArgumentError, match="t_span: friction cannot be run backward; give t1 >= t0"):
         ensemble(block, (0, -1), start, BLOCK, [0.0], n=2)
     run = block.stepper(start, BLOCK, [0.0], t0=1.0)
-    with pytest.raises(ArgumentError, match=r"t = 0\.5: friction cannot be run backward; give t >= 1"):
-        run.advance(0.5)
+    refused(r"t = 0\.5: friction cannot be run backward; give t >= 1", run.advance, 0.5)
     run.advance(1.5)
     assert run.t == 1.5
 
@@ -119,13 +119,10 @@ def test_a_negative_coefficient_of_friction_is_refused_at_the_start() -> None:
     block, start, wrong = hybrid("block"), [2.0, 0.0], BLOCK | {"mu": -0.3}
     words = "contact belt: mu = -0.3 is negative at the start"
     for given in (wrong, list(wrong.values()), np.array(list(wrong.values()))):
-        with pytest.raises(ArgumentError, match=words):
-            block.integrate((0, 1), start, given, [0.0])
-    with pytest.raises(ArgumentError, match=words):
-        block.stepper(start, wrong, [0.0])
+        refused(words, block.integrate, (0, 1), start, given, [0.0])
+    refused(words, block.stepper, start, wrong, [0.0])
     several = BLOCK | {"mu": np.array([0.3, 0.0, -0.3])}
-    with pytest.raises(ArgumentError, match=f"{words} in column 2"):
-        ensemble(block, (0, 1), start, several, [0.0])
+    refused(f"{words} in column 2", ensemble, block, (0, 1), start, several, [0.0])
     assert block.integrate((0, 1), start, BLOCK | {"mu": 0.0}, [0.0]).success
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from refusals import refused
 from runtime_models import model
 from scipy.integrate import solve_ivp
 
@@ -88,8 +89,7 @@ def test_t_eval_and_dense_output(span: tuple[float, float], method: str) -> None
     assert sol.y == pytest.approx(exact, abs=1e-8)
     assert np.array_equal(sol.sol(times), sol.y)  # the same interpolant, by the same arithmetic
     assert sol.sol(times[5]) == pytest.approx(exact[:, 5], abs=1e-8)
-    with pytest.raises(ArgumentError, match="inside the run"):
-        sol.sol(6.0)
+    refused("inside the run", sol.sol, 6.0)
     few = model("oscillator").integrate(span, START, SPRING, [0.0], t_eval=[])
     assert few.y.shape == (2, 0)
     assert few.success
@@ -169,12 +169,10 @@ def test_errors_of_input_functions_come_through() -> None:
             raise KeyError("sensor")
         return 0.0
 
-    with pytest.raises(KeyError, match="sensor"):
-        m.integrate((0, 5), *SLEIGH, {"tau": broken})
+    refused("sensor", m.integrate, (0, 5), *SLEIGH, {"tau": broken}, error=KeyError)
     with pytest.raises(ArgumentError, match=r"inputs: tau at t = .* = nan is not finite"):
         m.integrate((0, 5), *SLEIGH, {"tau": lambda t, y: np.nan})
-    with pytest.raises(ArgumentError, match="tau at t"):
-        m.integrate((0, 5), *SLEIGH, {"tau": lambda t, y: "0"})
+    refused("tau at t", m.integrate, (0, 5), *SLEIGH, {"tau": lambda t, y: "0"})
     assert m.integrate((0, 5), *SLEIGH, {"tau": 0.0}).success
 
 
@@ -268,10 +266,8 @@ def test_dependent_entries_are_checked_against_the_outputs() -> None:
     assert m.integrate((0, 1), START | {"w": 0.0}, SPRING, [0.0]).success
     with pytest.raises(ArgumentError, match=r"initial: w = 0.5 contradicts the other entries, which give 0"):
         m.integrate((0, 1), START | {"w": 0.5}, SPRING, [0.0])
-    with pytest.raises(ArgumentError, match="initial: unknown pull"):
-        m.integrate((0, 1), START | {"pull": 0.0}, SPRING, [0.0])
-    with pytest.raises(ArgumentError, match="initial: missing v"):
-        m.integrate((0, 1), {"q": 1.0}, SPRING, [0.0])
+    refused("initial: unknown pull", m.integrate, (0, 1), START | {"pull": 0.0}, SPRING, [0.0])
+    refused("initial: missing v", m.integrate, (0, 1), {"q": 1.0}, SPRING, [0.0])
 
 
 def test_initial_kernel_gives_states_and_parameters() -> None:
@@ -281,18 +277,13 @@ def test_initial_kernel_gives_states_and_parameters() -> None:
     assert sol.parameters == {"m": 2.0, "k": 3.0, "h": 0.5 * 2 * 0.25 + 0.5 * 3}
     direct = m.integrate((0, 1), {"q": 1.0, "p_v": 1.0}, {"m": 2.0, "k": 3.0, "h": 1.75})
     assert np.array_equal(direct.y, sol.y)
-    with pytest.raises(ArgumentError, match="parameters: missing k, h"):
-        m.integrate((0, 1), {"q": 1.0, "v": 0.5}, {"m": 2.0})
-    with pytest.raises(ArgumentError, match="initial: missing v"):
-        m.integrate((0, 1), {"q": 1.0}, {"m": 2.0, "k": 3.0})
-    with pytest.raises(ArgumentError, match="initial: unknown w"):
-        m.integrate((0, 1), {"q": 1.0, "v": 0.5, "w": 1.0}, {"m": 2.0, "k": 3.0})
+    refused("parameters: missing k, h", m.integrate, (0, 1), {"q": 1.0, "v": 0.5}, {"m": 2.0})
+    refused("initial: missing v", m.integrate, (0, 1), {"q": 1.0}, {"m": 2.0, "k": 3.0})
+    refused("initial: unknown w", m.integrate, (0, 1), {"q": 1.0, "v": 0.5, "w": 1.0}, {"m": 2.0, "k": 3.0})
     with pytest.raises(ArgumentError, match=r"parameters: h = 9 contradicts .* 1.75"):
         m.integrate((0, 1), {"q": 1.0, "v": 0.5}, {"m": 2.0, "k": 3.0, "h": 9})
-    with pytest.raises(ArgumentError, match="unknown kk"):
-        m.integrate((0, 1), {"q": 1.0, "v": 0.5}, {"m": 2.0, "kk": 3.0})
-    with pytest.raises(ArgumentError, match="m = nan"):
-        m.integrate((0, 1), {"q": 1.0, "v": 0.5}, {"m": np.nan, "k": 3.0})
+    refused("unknown kk", m.integrate, (0, 1), {"q": 1.0, "v": 0.5}, {"m": 2.0, "kk": 3.0})
+    refused("m = nan", m.integrate, (0, 1), {"q": 1.0, "v": 0.5}, {"m": np.nan, "k": 3.0})
 
 
 def test_failures_keep_what_is_computed() -> None:
@@ -355,8 +346,7 @@ def test_solution_names_plots_and_tables(tmp_path: Any) -> None:
     with pytest.raises(ArgumentError, match="'speed' is not a quantity of oscillator; it has q, v"):
         sol["speed"]
     pytest.importorskip("matplotlib")
-    with pytest.raises(ArgumentError, match=r"plot: no names; .* some of q, v"):
-        sol.plot([])
+    refused(r"plot: no names; .* some of q, v", sol.plot, [])
     sol.plot(file=tmp_path / "run.png")
     assert (tmp_path / "run.png").stat().st_size > 5000
     figure = sol.plot(["q", "energy"])
@@ -397,8 +387,7 @@ def test_stepper_snapshots_continue_bit_for_bit() -> None:
     assert np.array_equal(other.advance(6.0), once)
     with pytest.raises(ArgumentError, match="another model or method"):
         model("oscillator").stepper(START, SPRING, [0.0]).restore(snapshot)
-    with pytest.raises(ArgumentError, match="save"):
-        run.restore(None)
+    refused("save", run.restore, None)
 
 
 def test_stepper_errors() -> None:
@@ -407,7 +396,5 @@ def test_stepper_errors() -> None:
         run.advance(2.0)
     assert caught.value.status < 0
     assert run.t == pytest.approx(1.0, abs=1e-8)
-    with pytest.raises(ArgumentError, match="t = nan"):
-        run.advance(np.nan)
-    with pytest.raises(ArgumentError, match="inputs: unknown F"):
-        run.set_inputs(F=1.0)
+    refused("t = nan", run.advance, np.nan)
+    refused("inputs: unknown F", run.set_inputs, F=1.0)

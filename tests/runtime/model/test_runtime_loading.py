@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from hand_written import extension_module, key_of, sources
+from refusals import refused
 from runtime_models import library, model
 
 import chaplygin as cg
@@ -129,20 +130,15 @@ def test_models_are_pickled_by_path(path: Path) -> None:
 
 
 def test_what_is_not_a_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(LoadError, match=r"no compiled model at .*absent"):
-        cg.load_model(tmp_path / f"absent{SUFFIX}")
-    with pytest.raises(LoadError, match="not a file"):
-        cg.load_model(tmp_path)
+    refused(r"no compiled model at .*absent", cg.load_model, tmp_path / f"absent{SUFFIX}", error=LoadError)
+    refused("not a file", cg.load_model, tmp_path, error=LoadError)
     text = tmp_path / "model.txt"
     text.write_text("model")
-    with pytest.raises(LoadError, match="not built for this Python"):
-        cg.load_model(text)
+    refused("not built for this Python", cg.load_model, text, error=LoadError)
     garbage = tmp_path / f"garbage{SUFFIX}"
     garbage.write_bytes(b"\x7fELF garbage")
-    with pytest.raises(LoadError, match="garbage"):
-        cg.load_model(garbage)
-    with pytest.raises(LoadError, match="no compiled model"):
-        cg.load_model(None)  # type: ignore[arg-type]
+    refused("garbage", cg.load_model, garbage, error=LoadError)
+    refused("no compiled model", cg.load_model, None, error=LoadError)
 
 
 def test_without_the_compiled_core_only_models_are_missing(path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from rated_systems import SPAN, SYSTEMS, TIMES, TOLERANCES, of_sine, sine, told
+from refusals import refused
 from scipy.integrate import solve_ivp
 from scipy.interpolate import Akima1DInterpolator, PPoly, make_interp_spline
 
@@ -101,8 +102,7 @@ def test_splines_that_overshoot_are_taken_with_their_assumptions() -> None:
     model = cg.System("massive", coordinates=[x], kinetic=(1 + u) * cg.rate(x) ** 2 / 2).compile()
     given = {"x": 0, "x_dot": 1}, {}
     wild = ([0, 1, 2, 3], [0, 0, 1, 1], "cubic")
-    with pytest.raises(cg.ArgumentError, match=r"u = -.*but u is declared nonnegative"):
-        model.integrate((0, 3), *given, {"u": wild})
+    refused(r"u = -.*but u is declared nonnegative", model.integrate, (0, 3), *given, {"u": wild})
     sol = model.integrate((0, 3), *given, {"u": ([0, 1, 2, 3], [0, 1, 4, 9], "cubic")}, **TOLERANCES)
     np.testing.assert_allclose(sol["x_dot"], 1 / (1 + sol.t**2), atol=1e-10)  # (1 + u) x' is conserved
 
@@ -148,8 +148,7 @@ BROKEN = PPoly(np.array([[0.0, 0.0], [0, 0], [1.0, 1.0], [0.0, 0.0]]), [0.0, 2.0
 )  # fmt: skip
 def test_sources_without_rates_are_refused(name: str, source: Any, message: str) -> None:
     rated = SYSTEMS[name]
-    with pytest.raises(cg.ArgumentError, match=message):
-        rated.model.integrate(SPAN, rated.start, rated.numbers, {"u": source})
+    refused(message, rated.model.integrate, SPAN, rated.start, rated.numbers, {"u": source})
 
 
 def test_gradients_notice_that_samples_end() -> None:
@@ -165,14 +164,9 @@ def test_other_refusals() -> None:
         model.integrate(SPAN, start, numbers, {"u": CUBIC, "u_dot": 1.0})
     run = model.stepper(start, numbers, {"u": (TIMES[:11], PIVOT.samples[:11], "cubic")})
     run.advance(1.0)
-    with pytest.raises(cg.ArgumentError, match="u has samples from t = 0 to 1"):
-        run.advance(1.1)
-    with pytest.raises(
-        cg.ArgumentError, match="u_dot is the rate of another input, which is not named; name both"
-    ):
-        run.set_inputs(u_dot=1.0)
-    with pytest.raises(cg.ArgumentError, match="u is held between its samples"):
-        run.set_inputs(u=([0, 2], [0, 1]))
+    refused("u has samples from t = 0 to 1", run.advance, 1.1)
+    refused("u_dot is the rate of another input, which is not named; name both", run.set_inputs, u_dot=1.0)
+    refused("u is held between its samples", run.set_inputs, u=([0, 2], [0, 1]))
 
 
 def test_rates_follow_from_what_varies() -> None:
@@ -186,5 +180,4 @@ def test_rates_follow_from_what_varies() -> None:
             model.integrate(SPAN, start, numbers, wrong)
     with pytest.raises(cg.ArgumentError, match="u is held between its samples, and jumps at t"):
         model.integrate(SPAN, start, numbers, {"u": held, "u_dot": lambda t: 1.0})
-    with pytest.raises(cg.ArgumentError, match="u = None is not a real number"):
-        model.integrate(SPAN, start, numbers, {"u": None})
+    refused("u = None is not a real number", model.integrate, SPAN, start, numbers, {"u": None})

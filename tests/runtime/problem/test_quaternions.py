@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from refusals import refused
 from scipy.integrate import solve_ivp
 
 import chaplygin as cg
@@ -85,12 +86,10 @@ def test_every_kind_of_run_judges_the_length(kind: str) -> None:
     category = RuntimeWarning if kind == "study" else ConsistencyWarning  # that of what its chunks have said
     with pytest.warns(category, match=OFF.format(r"1\.02")):
         RUNS[kind](bob(), start(1.02 * factor))
-    with pytest.raises(cg.ArgumentError, match=OFF.format(r"2\b")):
-        RUNS[kind](bob(), start(2.0 * factor))
-    with pytest.raises(
-        cg.ArgumentError, match=r"bob_q0, bob_q1, bob_q2, bob_q3 are all zero: .* 1, 0, 0, 0 is not"
-    ):
-        RUNS[kind](bob(), start(0.0))
+    refused(OFF.format(r"2\b"), RUNS[kind], bob(), start(2.0 * factor))
+    refused(
+        r"bob_q0, bob_q1, bob_q2, bob_q3 are all zero: .* 1, 0, 0, 0 is not", RUNS[kind], bob(), start(0.0)
+    )
 
 
 def test_trajectories_that_are_off_are_counted() -> None:
@@ -110,10 +109,9 @@ def test_trajectories_that_are_off_are_counted() -> None:
 def test_two_quaternions_of_a_trajectory_count_once() -> None:
     y = dict.fromkeys(many().states, 0.0) | {f"b{i}_q0": 1.0 for i in range(5)}
     y |= {"b0_q2": 0.5, "b1_q2": 0.5, "b3_q0": np.array([1.5, 1.0])}
-    with pytest.raises(
-        cg.ArgumentError, match=r"b3_q0, .* length is 1\.5: .* \(2 of 2 trajectories; the first"
-    ):
-        cg.ensemble(many(), (0, 1), y, {})
+    refused(
+        r"b3_q0, .* length is 1\.5: .* \(2 of 2 trajectories; the first", cg.ensemble, many(), (0, 1), y, {}
+    )
 
 
 @pytest.mark.parametrize(
@@ -166,8 +164,7 @@ def test_in_pure_python() -> None:
     y = dict.fromkeys(model.states, 0.0)
     with pytest.warns(ConsistencyWarning, match=OFF.format(r"1\.02")):
         model.integrate((0, 1), y | {"bob_q2": 1.02})
-    with pytest.raises(cg.ArgumentError, match="all zero"):
-        model.integrate((0, 1), y)
+    refused("all zero", model.integrate, (0, 1), y)
 
 
 def test_episodes_are_judged() -> None:
@@ -198,10 +195,9 @@ def test_components_that_are_kept() -> None:
     assert [found[name] for name in ("bob_q0", "bob_q1")] == pytest.approx([0.8, 0.6], abs=1e-15)
     with pytest.raises(cg.ArgumentError, match=r"cannot be given the length 1 with bob_q1 held"):
         bob().consistent(start() | {"bob_q1": 1.5}, NUMBERS, keep=["bob_q1"])
-    with pytest.raises(
-        cg.ArgumentError, match=r"= 0, 0, 0, 0 cannot be given the length 1; 1, 0, 0, 0 is not"
-    ):
-        bob().consistent(start(0.0), NUMBERS)
+    refused(
+        r"= 0, 0, 0, 0 cannot be given the length 1; 1, 0, 0, 0 is not", bob().consistent, start(0.0), NUMBERS
+    )
 
 
 def test_an_equilibrium_has_length_1() -> None:

@@ -10,12 +10,12 @@ import numpy as np
 import plane_systems
 import pytest
 import sympy as sp
+from refusals import refused
 
 import chaplygin as cg
 from chaplygin.api.python_model import python_model
 from chaplygin.codegen.lower.lower import lower
 from chaplygin.codegen.plan.plan import plan
-from chaplygin.runtime import ArgumentError
 
 T = cg.time
 TIGHT = {"rtol": 1e-10, "atol": 1e-10}
@@ -243,8 +243,7 @@ def test_a_run_that_cannot_be_repeated_is_refused() -> None:
         return 0.1 + 1e-3 * (len(calls) > 40)
 
     sol = compiled("sleigh, constant couple").integrate((0, 5), *SLEIGH, {"tau": couple}, **TIGHT)
-    with pytest.raises(ArgumentError, match=r"when it was repeated.*dense_output=True"):
-        sol.audit()
+    refused(r"when it was repeated.*dense_output=True", sol.audit)
 
 
 def test_what_the_caller_changes_afterwards_does_not_matter() -> None:
@@ -260,8 +259,7 @@ def test_what_the_caller_changes_afterwards_does_not_matter() -> None:
 def test_wrong_arguments() -> None:
     sol = run(compiled("sleigh, constant couple"), "sleigh, constant couple")
     for bad in (0.0, -1.0, np.nan, "1"):
-        with pytest.raises(ArgumentError, match="tolerance"):
-            sol.audit(tolerance=bad)
+        refused("tolerance", sol.audit, tolerance=bad)
 
 
 def test_models_without_a_balance_are_refused() -> None:
@@ -270,13 +268,11 @@ def test_models_without_a_balance_are_refused() -> None:
     kernels = {k: program.kernels[k] for k in ("rhs", "jvp")}
     bare = dataclasses.replace(program, outputs=(), invariants=(), kernels=kernels)
     sol = run(python_model(bare, quiet=True), "sleigh, constant couple", (0.0, 0.1))
-    with pytest.raises(ArgumentError, match="no power balance"):
-        sol.audit()
+    refused("no power balance", sol.audit)
 
 
 def test_whittakers_form_has_nothing_to_balance() -> None:
     """The energy is a parameter: h would be compared with itself, whatever the motion."""
     entry = cg.example("chaplygin_sleigh")
     sol = entry.system.compile("whittaker").integrate((0.2, 0.9), entry.initial, entry.parameters)
-    with pytest.raises(ArgumentError, match="whittaker"):
-        sol.audit()
+    refused("whittaker", sol.audit)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from refusals import refused
 from runtime_models import BLOCK, hybrid, model
 
 import chaplygin as cg
@@ -62,21 +63,16 @@ def test_durations_that_lead_nowhere(run: Any) -> None:
         (1e-17, r"dt = 1.*e-17 is too short: t = 1 does not change in float64"),
         (-1e-17, "is too short"),
     ):
-        with pytest.raises(ArgumentError, match=says):
-            run.advance_by(dt)
+        refused(says, run.advance_by, dt)
     assert run.t == 1.0
     assert np.array_equal(run.y, before)
     late = run.model.stepper([1.0, 0.0], [1.0, 4.0], [0.0], t0=1.7e308)
-    with pytest.raises(
-        ArgumentError, match=r"dt = 1e\+308 is too long: t \+ dt exceeds the range of float64"
-    ):
-        late.advance_by(1e308)
+    refused(r"dt = 1e\+308 is too long: t \+ dt exceeds the range of float64", late.advance_by, 1e308)
 
 
 def test_friction_is_not_run_backward_by_durations() -> None:
     run = hybrid("block").stepper([0.0, 0.0], BLOCK, [0.0], t0=1.0)
-    with pytest.raises(ArgumentError, match=r"dt = -0\.5: friction cannot be run backward; give dt >= 0"):
-        run.advance_by(-0.5)
+    refused(r"dt = -0\.5: friction cannot be run backward; give dt >= 0", run.advance_by, -0.5)
     run.advance_by(0.5)
     assert run.t == 1.5
 
@@ -130,8 +126,7 @@ def test_quantities_are_computed_between_calls_and_not_inside() -> None:
         if box and not seen:
             seen.append((box[0]["q"], box[0].t))
             for ask in (lambda: box[0]["pull"], lambda: box[0].evaluate(), lambda: box[0].set_state(q=2)):
-                with pytest.raises(BusyError, match="this stepper is in use"):
-                    ask()
+                refused("this stepper is in use", ask, error=BusyError)
         return 0.0
 
     seen: list[Any] = []
@@ -145,8 +140,7 @@ def test_quantities_are_computed_between_calls_and_not_inside() -> None:
 def test_a_model_that_fails_at_the_state_says_so(oscillator: Any) -> None:
     run = oscillator.stepper([1.0, 0.0], [0.0, 4.0], [0.0])
     assert run["energy"] == 2.0  # needs no mass matrix
-    with pytest.raises(KernelError, match="singular"):
-        run.advance(1.0)
+    refused("singular", run.advance, 1.0, error=KernelError)
     run.set_parameters(m=1.0)
     assert run.advance(0.5) == pytest.approx(swing((1.0, 0.0), 0.0, 2.0, 0.5), abs=1e-7)
 
@@ -185,8 +179,7 @@ def test_evaluate_of_one_state_goes_through_the_compiled_core() -> None:
     assert {name: row.tolist() for name, row in columns.items()} == {
         name: [v, v] for name, v in values.items()
     }
-    with pytest.raises(ArgumentError, match="p: unknown K; known names are m, k"):
-        m.evaluate(0, y, {"m": 1, "K": 2}, u)
+    refused("p: unknown K; known names are m, k", m.evaluate, 0, y, {"m": 1, "K": 2}, u)
 
 
 def test_evaluate_takes_modes_of_contacts() -> None:
@@ -243,8 +236,7 @@ def test_inputs_that_vary_beside_numbers_that_change() -> None:
     assert run.advance(3.0) == pytest.approx([6.0, 4.0], abs=1e-9)
     before = run.save()
     for wrong in ({"a": 1.0, "b": np.nan}, {"a": 1.0, "c": 2.0}, {"a": 1.0, "b": "x"}):
-        with pytest.raises(ArgumentError, match="inputs"):
-            run.set_inputs(wrong)
+        refused("inputs", run.set_inputs, wrong)
     assert run.save().block == before.block
 
 

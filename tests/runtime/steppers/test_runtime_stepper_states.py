@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from refusals import refused
 from runtime_models import BLOCK, hybrid, model
 from scipy.integrate import solve_ivp
 from test_runtime_stepper import TIGHT, swing
@@ -36,12 +37,9 @@ def test_parameters_change_at_once(run: Any) -> None:
         ({"m": 4.0, "k": np.inf}, "set_parameters: k = inf is not finite"),
         ([1.0], r"^set_parameters has shape \(1,\)"),
     ):
-        with pytest.raises(ArgumentError, match=says):
-            run.set_parameters(wrong)
-    with pytest.raises(ArgumentError, match="a vector or names, not both"):
-        run.set_parameters([1.0, 1.0], k=2.0)
-    with pytest.raises(ArgumentError, match="set_parameters: k is given twice"):
-        run.set_parameters({"k": 1.0}, k=2.0)
+        refused(says, run.set_parameters, wrong)
+    refused("a vector or names, not both", run.set_parameters, [1.0, 1.0], k=2.0)
+    refused("set_parameters: k is given twice", run.set_parameters, {"k": 1.0}, k=2.0)
     assert run.save().block == before.block
 
 
@@ -60,8 +58,7 @@ def test_states_change_at_once(run: Any) -> None:
         ({"w": 7.0}, "set_state: w = 7 contradicts the other entries, which give 0"),
         ([1.0], r"^set_state has shape \(1,\)"),
     ):
-        with pytest.raises(ArgumentError, match=says):
-            run.set_state(wrong)
+        refused(says, run.set_state, wrong)
     assert run.save().block == before.block
 
 
@@ -85,8 +82,7 @@ def test_plain_numbers_are_taken_in_compiled_code(monkeypatch: pytest.MonkeyPatc
         getattr(fast, name)(given)
     assert fast.save().block[-400:] == slow.save().block[-400:]
     assert np.array_equal(fast.advance_by(1.0), slow.advance_by(1.0))
-    with pytest.raises(pytest.fail.Exception, match="the slow path"):
-        fast.set_state(w=0.0)
+    refused("the slow path", fast.set_state, w=0.0, error=pytest.fail.Exception)
 
 
 def test_a_step_length_that_no_longer_fits_is_chosen_anew() -> None:
@@ -237,8 +233,7 @@ def test_velocities_that_follow_from_constraints() -> None:
     run.set_state(x_dot=3.0)
     assert run["y_dot"] == pytest.approx(3.0, rel=1e-14)
     run.set_state(phi=np.pi / 6, x_dot=np.sqrt(3.0), y_dot=1.0)
-    with pytest.raises(ArgumentError, match="set_state: y_dot = 5 contradicts the other entries, which give"):
-        run.set_state(y_dot=5.0)
+    refused("set_state: y_dot = 5 contradicts the other entries, which give", run.set_state, y_dot=5.0)
 
 
 def test_changes_are_checked_as_starts_are() -> None:
@@ -266,8 +261,7 @@ def test_changes_are_checked_as_starts_are() -> None:
         (lambda: run.set_state(x_dot=5.0), "^set_state: the residual .* at the start"),
         (lambda: run.set_parameters(r=2.0), "^set_parameters: the residual .* at the start"),
     ):
-        with pytest.raises(ArgumentError, match=says):
-            change()
+        refused(says, change)
     assert run.save().block == before.block
     run.set_inputs(push=2.0)
     run.set_state(x=0.0, y=1.0, x_dot=1.0, y_dot=0.0)
@@ -293,8 +287,7 @@ def test_modes_of_contacts_are_those_of_the_next_step() -> None:
     run.set_parameters(mu=0.1)
     assert run.advance_by(0.1) == pytest.approx([0.045 + 0.04 + 0.005, 0.5], abs=1e-9)
     assert (run.modes, run.events) == ({"belt": "slip+"}, [])
-    with pytest.raises(ArgumentError, match=r"contact belt: mu = -0\.1 is negative at the start"):
-        run.set_parameters(mu=-0.1)
+    refused(r"contact belt: mu = -0\.1 is negative at the start", run.set_parameters, mu=-0.1)
     assert run.parameters["mu"] == 0.1
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import chaplygin as cg
 
@@ -70,16 +71,11 @@ def test_an_input_that_changes_on_the_way_and_one_that_is_varied() -> None:
     assert run["x"] == pytest.approx((4 + 3) / 4)  # f 2^2 / 2m, and g (2 - 1)^2 / 2m
     assert run.sensitivity["x", "f"] == pytest.approx(1.0)
     assert run.sensitivity["x", "m"] == pytest.approx(-7 / 8)
-    with pytest.raises(cg.ArgumentError, match="set_inputs: the derivatives are by f"):
-        run.set_inputs(f=2.0)
-    with pytest.raises(cg.ArgumentError, match="set_inputs: the derivatives are by f"):
-        run.set_inputs([2.0, 3.0])
-    with pytest.raises(cg.ArgumentError, match=r"f\(t, y\) by y is not known: g"):
-        run.set_inputs(g=lambda t, y: t)
-    with pytest.raises(cg.ArgumentError, match="set_state: the derivatives are those of one run"):
-        run.set_state(x=0.0)
-    with pytest.raises(cg.ArgumentError, match="set_parameters: the derivatives are those of one run"):
-        run.set_parameters(m=1.0)
+    refused("set_inputs: the derivatives are by f", run.set_inputs, f=2.0)
+    refused("set_inputs: the derivatives are by f", run.set_inputs, [2.0, 3.0])
+    refused(r"f\(t, y\) by y is not known: g", run.set_inputs, g=lambda t, y: t)
+    refused("set_state: the derivatives are those of one run", run.set_state, x=0.0)
+    refused("set_parameters: the derivatives are those of one run", run.set_parameters, m=1.0)
 
 
 def test_a_block_that_stops_by_friction() -> None:

@@ -22,9 +22,9 @@ import pytest
 import sympy as sp
 from cluster_models import BLOCK, N, Push, T, bits, driven, study
 from integrations import without_a_compiler
+from refusals import refused
 
 import chaplygin as cg
-from chaplygin.errors import ArgumentError
 from chaplygin.generated import harmonic_oscillator
 from chaplygin.runtime.statistics.part import CRASHED, Tallies
 from chaplygin.runtime.statistics.sketches import CHUNK
@@ -246,8 +246,7 @@ def test_what_travels_needs_no_derivation(
         with monkeypatch.context() as patch:
             patch.delenv("CC")
             change(patch)
-            with pytest.raises(WorkerError, match=rf"the worker on \S+ .*{text}"):
-                unpack(content)
+            refused(rf"the worker on \S+ .*{text}", unpack, content, error=WorkerError)
 
 
 def test_models_of_the_package_travel_by_name() -> None:
@@ -276,10 +275,8 @@ Client.__module__ = "distributed.client"
     ],
 )
 def test_workers_of_the_wrong_kind(given: Any, text: str) -> None:
-    with pytest.raises(ArgumentError, match=text):
-        study(workers=given)
-    with pytest.raises(ArgumentError, match="threads are those of this process"):
-        study(workers=given, threads=2)
+    refused(text, study, workers=given)
+    refused("threads are those of this process", study, workers=given, threads=2)
 
 
 @pytest.mark.slow
@@ -307,8 +304,7 @@ def test_two_workers_of_dask_give_the_same_bits() -> None:
     whole = [bits(study(push, seed=7)) for push in PUSHES.values()]
     with local_cluster() as client:
         assert [bits(study(push, workers=client, seed=7)) for push in PUSHES.values()] == whole
-    with pytest.raises(ArgumentError, match="workers: the client is closed"):
-        study(workers=client)
+    refused("workers: the client is closed", study, workers=client)
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from scipy import stats
 
 import chaplygin as cg
@@ -138,10 +139,7 @@ def test_an_opened_study_has_no_model(tmp_path: Path) -> None:
     made = study(tmp_path, max_steps=4)
     opened = cg.open_study(tmp_path)
     assert len(opened.failed) == len(made.failed) > 0
-    with pytest.raises(
-        ArgumentError, match=r"rerun: a study opened from its folder has no model; the same call"
-    ):
-        opened.rerun(0)
+    refused(r"rerun: a study opened from its folder has no model; the same call", opened.rerun, 0)
     with pytest.raises(
         ArgumentError, match=r"draws: a study opened from its folder has no model; the same call"
     ):
@@ -150,11 +148,9 @@ def test_an_opened_study_has_no_model(tmp_path: Path) -> None:
 
 
 def test_what_is_no_folder_of_a_study(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match="out = 3 must be a path"):
-        study(3)  # type: ignore[arg-type]
+    refused("out = 3 must be a path", study, 3)
     (tmp_path / "study.json").write_text("[]")
-    with pytest.raises(StudyFolderError, match=r"study.json' does not describe a study"):
-        cg.open_study(tmp_path)
+    refused(r"study.json' does not describe a study", cg.open_study, tmp_path, error=StudyFolderError)
 
 
 SCRIPT = """
@@ -206,8 +202,7 @@ def test_the_seed_of_the_folder_is_used_again(tmp_path: Path) -> None:
 )
 def test_another_study_is_refused_by_name(tmp_path: Path, changed: dict[str, Any], text: str) -> None:
     describe(tmp_path)
-    with pytest.raises(StudyFolderError, match="belongs to another study: .*" + text):
-        study(tmp_path, **changed)
+    refused("belongs to another study: .*" + text, study, tmp_path, error=StudyFolderError, **changed)
 
 
 def describe(folder: Path) -> None:
@@ -222,13 +217,10 @@ def test_folders_of_something_else(tmp_path: Path) -> None:
     with pytest.raises(StudyFolderError, match=r"contains 'letter.txt' and is not the folder of a study"):
         study(tmp_path)
     assert files(tmp_path).keys() == {"letter.txt"}
-    with pytest.raises(StudyFolderError, match="contains no study"):
-        cg.open_study(tmp_path)
+    refused("contains no study", cg.open_study, tmp_path, error=StudyFolderError)
     (tmp_path / "study.json").write_text("{")
-    with pytest.raises(StudyFolderError, match="cannot be read"):
-        cg.open_study(tmp_path)
-    with pytest.raises(StudyFolderError, match="cannot be used"):
-        study(tmp_path / "letter.txt")
+    refused("cannot be read", cg.open_study, tmp_path, error=StudyFolderError)
+    refused("cannot be used", study, tmp_path / "letter.txt", error=StudyFolderError)
 
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
@@ -268,5 +260,4 @@ def test_packing() -> None:
     assert again["b"][1:] == (4, "x")
     assert again["c"] is None
     assert pack(again) == pack(value)
-    with pytest.raises(ValueError, match="pickle"):
-        pack(np.array([object()]))
+    refused("pickle", pack, np.array([object()]), error=ValueError)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from refusals import refused
 from scipy import stats
 
 import chaplygin as cg
-from chaplygin.errors import ArgumentError, MissingExtraError
+from chaplygin.errors import MissingExtraError
 from chaplygin.generated.harmonic_oscillator import model as oscillator
 from chaplygin.runtime.statistics.convergence import marked, marks
 from chaplygin.runtime.statistics.results import Probability
@@ -103,8 +104,7 @@ def test_a_fan_of_moments(ax: Any) -> None:
 def test_a_histogram(ax: Any, entry: str, error: float) -> None:
     shown = study().plot.histogram
     if entry == "end":
-        with pytest.raises(ArgumentError, match=r"plot.histogram: ax takes one panel, and there are 2: x, y"):
-            shown(entry, ax=ax)
+        refused(r"plot.histogram: ax takes one panel, and there are 2: x, y", shown, entry, ax=ax)
         single = cg.study(model(), **arguments(), collect={"end": cg.final("x")})
         single.plot.histogram(ax=ax)
     else:
@@ -234,8 +234,7 @@ def test_one_name_is_drawn_against_what_varies() -> None:
     assert across[-1] == "k [m]"
     plain = oscillator.ensemble((0, 1), {"x": np.arange(9.0), "x_dot": 0}, {"m": 1, "k": 4})
     assert labels(plain.plot.scatter("x"))[0] == ["x_dot", "x [m]"]
-    with pytest.raises(ArgumentError, match=r"plot.scatter: 'x_dto' is not known for every trajectory"):
-        found.plot.scatter("x_dto")
+    refused(r"plot.scatter: 'x_dto' is not known for every trajectory", found.plot.scatter, "x_dto")
 
 
 def test_plot_chooses_and_writes(tmp_path: Path) -> None:
@@ -259,16 +258,10 @@ def test_an_ensemble_has_fans_or_distributions(tmp_path: Path) -> None:
 
 def test_what_is_missing_is_named() -> None:
     bare = cg.study(model(), **arguments(n=100), collect={"p": cg.probability(x > 0.8)})
-    with pytest.raises(
-        ArgumentError, match=r"plot.fan: no entry has times; collect cg.quantiles\(..., at=times\)"
-    ):
-        bare.plot.fan()
-    with pytest.raises(ArgumentError, match=r"plot.exceedance: no entry or quantity 'q' has a distribution"):
-        bare.plot.exceedance("q")
-    with pytest.raises(ArgumentError, match=r"plot.scatter: 'nothing' is not known for every trajectory"):
-        bare.plot.scatter(["nothing", "k"])
-    with pytest.raises(ArgumentError, match=r"plot.fan: nothing has times"):
-        stored().plot.fan()
+    refused(r"plot.fan: no entry has times; collect cg.quantiles\(..., at=times\)", bare.plot.fan)
+    refused(r"plot.exceedance: no entry or quantity 'q' has a distribution", bare.plot.exceedance, "q")
+    refused(r"plot.scatter: 'nothing' is not known for every trajectory", bare.plot.scatter, ["nothing", "k"])
+    refused(r"plot.fan: nothing has times", stored().plot.fan)
 
 
 def test_plots_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,8 +269,7 @@ def test_plots_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name in ("matplotlib", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtraError, match=r"plot.fan needs matplotlib.*chaplygin\[plot\]"):
-        study().plot.fan()
+    refused(r"plot.fan needs matplotlib.*chaplygin\[plot\]", study().plot.fan, error=MissingExtraError)
 
 
 def test_nothing_is_drawn_of_statistics_that_a_failure_made_nan(tmp_path: Path) -> None:
@@ -291,8 +283,7 @@ def test_nothing_is_drawn_of_statistics_that_a_failure_made_nan(tmp_path: Path) 
     assert all(
         not any(line.get_ydata()) for ax in found.plot(file=tmp_path / "a.png").axes for line in ax.lines
     )
-    with pytest.raises(ArgumentError, match=r"plot.convergence: no entry is an estimate"):
-        found.plot.convergence()
+    refused(r"plot.convergence: no entry is an estimate", found.plot.convergence)
 
 
 def test_integrals_extremes_and_events(tmp_path: Path, ax: Any) -> None:

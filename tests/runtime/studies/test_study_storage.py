@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from scipy import stats
 
 import chaplygin as cg
-from chaplygin.errors import ArgumentError, MissingExtraError
+from chaplygin.errors import MissingExtraError
 from chaplygin.generated.harmonic_oscillator import model
 from chaplygin.runtime.statistics.sketches import BLOCK, CHUNK
 from chaplygin.runtime.studies.study import Study
@@ -88,8 +89,7 @@ def test_zarr_gives_the_dataset_back(folder: Path, tmp_path: Path, kept: bool) -
     array = zarr.open_group(tmp_path / "study.zarr", mode="r")["path.x"]
     assert array.metadata.zarr_format == 3
     assert array.chunks == (2, CHUNK)
-    with pytest.raises(ArgumentError, match=r"to_zarr: .*study.zarr' exists; choose another path"):
-        found.to_zarr(tmp_path / "study.zarr")
+    refused(r"to_zarr: .*study.zarr' exists; choose another path", found.to_zarr, tmp_path / "study.zarr")
 
 
 @pytest.mark.integration("pyarrow")
@@ -144,11 +144,9 @@ def test_converters_name_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         model, (0, 1), {"x": 1, "x_dot": 0}, {"m": 1, "k": 1}, n=4, collect={"m": cg.moments("x")}
     )
     monkeypatch.setitem(sys.modules, "xarray", None)
-    with pytest.raises(MissingExtraError, match=r"Study.to_xarray needs xarray.*chaplygin\[xarray\]"):
-        small.to_xarray()
+    refused(r"Study.to_xarray needs xarray.*chaplygin\[xarray\]", small.to_xarray, error=MissingExtraError)
     for write in (small.to_zarr, small.to_parquet):
-        with pytest.raises(MissingExtraError, match=r"chaplygin\[storage\]"):
-            write(tmp_path / "new")
+        refused(r"chaplygin\[storage\]", write, tmp_path / "new", error=MissingExtraError)
 
 
 def test_the_summary_has_figures_failures_and_units(folder: Path) -> None:
