@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
+from processes import python
 from runtime_models import needs_core
 
 pytestmark = needs_core
@@ -56,5 +54,4 @@ print(len(found), len(models), len(values), max(abs(value + 0.4161468365471424) 
 @pytest.mark.parametrize("attempt", range(12))
 @pytest.mark.sample(3)
 def test_eight_threads_import_and_run_at_once(attempt: int) -> None:
-    done = subprocess.run([sys.executable, "-c", RUN], capture_output=True, text=True, timeout=120)
-    assert done.stdout == "8 1 1 True\n", done.stdout + done.stderr
+    assert python(RUN) == "8 1 1 True\n"

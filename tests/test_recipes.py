@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import ast
 import doctest
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from textwrap import indent
 
 import pytest
 from documents import ROOT, Block, blocks, sections
+from processes import python
 
 PAGE = "docs/architecture.md"
 SESSION = """
@@ -83,15 +81,7 @@ def test_a_recipe_works(recipe: str, tmp_path: Path) -> None:
         assert doctest.DocTestParser().get_examples(block.text)
         session = tmp_path / "session.txt"
         session.write_text(block.text, encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, "-c", SESSION, str(session)],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        python(SESSION, session, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)})
 
 
 def test_there_is_a_recipe_for_every_kind_of_part() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from commands import MODEL, Captured, number_after, output, refusal
+from processes import python
 
 import chaplygin as cg
 from chaplygin.cli import main
@@ -30,8 +31,7 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
         "except SystemExit as stop: assert stop.code == 0\n"
         "assert not {'numpy', 'sympy', 'scipy', 'Cython'} & set(sys.modules)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "examples:" in done.stdout
+    assert "examples:" in python(code)
 
 
 COMMANDS = "list show forms emit run ensemble study export-c export-fmu bench doctor".split()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import Captured, figures, number_after, output, refusal
+from processes import python
 from small_systems import SMALL
 
 import chaplygin as cg
@@ -191,8 +190,7 @@ cg.ensemble = timed
 from chaplygin.cli import main
 main(["ensemble", "harmonic_oscillator", "-n", "600"])
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert "imported []" in done.stdout, done.stdout + done.stderr
+    assert "imported []" in python(script)
 
 
 def test_ensemble_scatters_what_it_is_told(capsys: Captured) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from chaplygin.runtime import Model
+from chaplygin.runtime import Model, core
 from chaplygin.runtime.ensembles import progress
 from chaplygin.runtime.model.compiled_model import core_available
 
@@ -27,6 +27,8 @@ SOURCE = HERE / "data" / "runtime_models.c"
 EVENTS = HERE / "c" / "model_events.c"
 RUNTIME = HERE.parent / "runtime" / "c"
 
+WIDEST: int = core.widest_lanes() if core_available() else 1
+"""Lanes of the widest registers of this machine."""
 needs_core = pytest.mark.skipif(not core_available(), reason="the compiled runtime is missing")
 
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ import numpy as np
 import oracles
 import pytest
 from mpmath import mp
+from processes import python
 from refusals import refused
 from scipy.integrate import solve_ivp
 
@@ -290,7 +289,7 @@ def test_parameters_and_initial_states_need_no_sympy() -> None:
         "next(e.closed_form for e in entries if e.closed_form)(1.0); "
         "assert 'sympy' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    python(code)
 
 
 def test_changing_an_entry_leaves_the_catalogue_as_it_is() -> None:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -18,6 +15,7 @@ import pytest
 from branched_pendulums import comb
 from dense_chain import dense_chain
 from mpmath import mp, mpf
+from processes import python
 from small_systems import SMALL
 
 import chaplygin as cg
@@ -155,17 +153,7 @@ def test_text_does_not_depend_on_the_hash_seed() -> None:
         "print([hashlib.sha256(repr(emit(cg.example(n).system.equations(f).program).files).encode()).hexdigest()"
         "for n, f in (('heavy_top', 'chetaev'), ('roller_racer', 'maggi'), ('rolling_disk', 'multipliers'))])"
     )
-    texts = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
-        for seed in ("1", "77")
-    }
-    assert len(texts) == 1
+    assert len({python(code, env={"PYTHONHASHSEED": seed}) for seed in ("1", "77")}) == 1
 
 
 def test_the_same_graph_gives_the_same_text_again() -> None:

@@ -8,7 +8,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import sysconfig
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +16,7 @@ from random import Random
 import pytest
 from hand_written import Shape, call_rhs, extension_module, imported, loaded, pointer, sources
 from integrations import without_a_compiler
+from processes import python
 from refusals import refused
 
 import chaplygin
@@ -354,7 +354,7 @@ def test_other_cython_code_can_cimport_the_kernels(tmp_path: Path, full: bool) -
         target,
     ]
     subprocess.run(command, cwd=tmp_path, check=True)
-    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
+    python(script, cwd=tmp_path)
 
 
 def test_the_table_of_kernels_is_that_of_the_header() -> None:

@@ -8,13 +8,13 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from c_bundles import BITS, LANGUAGES, SANITIZE, STRICT, Exported, called, exported, side
 from integrations import need
+from processes import python
 from refusals import refused
 from small_systems import SMALL
 from springs import M, sprung
@@ -272,7 +272,7 @@ sys.modules["sympy"] = None
 from chaplygin.generated.chaplygin_sleigh import model
 model.export_c(sys.argv[1], ("dop853", "rk4"))
 """
-    subprocess.run([sys.executable, "-c", script, tmp_path / "c"], check=True, timeout=100)
+    python(script, tmp_path / "c")
     assert (tmp_path / "c" / "cg_runtime.c").read_bytes() == (sleigh.folder / "cg_runtime.c").read_bytes()
 
 

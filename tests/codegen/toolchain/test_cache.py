@@ -21,6 +21,7 @@ import pytest
 from c_runtime import run
 from filelock import FileLock
 from hand_written import call_rhs, loaded, sources
+from processes import CountingCompiler, python
 from refusals import refused
 
 import chaplygin as cg
@@ -48,21 +49,15 @@ def stored() -> Path:
     return build(sources(), key=KEY, inline=False)
 
 
-def counting_compiler(tmp_path: Path) -> tuple[Path, Path]:
-    """A compiler that writes a line to a file for each source it compiles."""
-    real, count = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang"), tmp_path / "count"
-    script = tmp_path / "counting-cc"
-    script.write_text(
-        f'#!/bin/sh\ncase "$*" in *_core.c*) echo "$$" >> "{count}";; esac\nexec "{real}" "$@"\n'
-    )
-    script.chmod(0o755)
-    return script, count
+def compiled(compiler: CountingCompiler) -> int:
+    """How many sources of models it has compiled."""
+    return sum("_core.c" in call for call in compiler.calls())
 
 
 @posix
 @pytest.mark.parametrize("n", [4, pytest.param(16, marks=pytest.mark.slow)])
 def test_processes_that_need_one_model_compile_it_once(tmp_path: Path, n: int) -> None:
-    compiler, count = counting_compiler(tmp_path)
+    compiler = CountingCompiler(tmp_path)
     script = textwrap.dedent(
         """
         from hand_written import call_rhs, loaded, sources
@@ -77,7 +72,7 @@ def test_processes_that_need_one_model_compile_it_once(tmp_path: Path, n: int) -
         subprocess.Popen(
             [sys.executable, "-c", script],
             cwd=Path(__file__).parents[2] / "support",
-            env={**os.environ, "CC": str(compiler)},
+            env={**os.environ, "CC": compiler.env["CC"]},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -86,16 +81,16 @@ def test_processes_that_need_one_model_compile_it_once(tmp_path: Path, n: int) -
     ]
     ended = [process.communicate(timeout=240) for process in running]
     assert [out.strip() for out, _ in ended] == ["(3.0, -1.0)"] * n, ended
-    assert len(count.read_text().splitlines()) == 1
+    assert compiled(compiler) == 1
 
 
 @posix
 def test_eight_threads_one_compile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compiler, count = counting_compiler(tmp_path)
-    monkeypatch.setenv("CC", str(compiler))
+    compiler = CountingCompiler(tmp_path)
+    monkeypatch.setenv("CC", compiler.env["CC"])
     with ThreadPoolExecutor(8) as pool:
         paths = set(pool.map(lambda _: stored(), range(8)))
-    assert len(count.read_text().splitlines()) == 1
+    assert compiled(compiler) == 1
     assert [answer(path) for path in paths] == [(3.0, -1.0)]
 
 
@@ -297,15 +292,8 @@ except cache.CacheError as error:
 @posix
 def test_a_file_that_cannot_grow_is_an_error_in_words(folder: Path) -> None:
     """A limit of 100 bytes per file simulates a full disk."""
-    done = subprocess.run(
-        [sys.executable, "-c", FULL, str(Path(__file__).parents[2] / "support")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout.startswith(f"cache folder {folder.resolve()}: cannot be written (File too large)"), (
-        done.stderr
-    )
+    told = python(FULL, Path(__file__).parents[2] / "support")
+    assert told.startswith(f"cache folder {folder.resolve()}: cannot be written (File too large)")
 
 
 @pytest.mark.parametrize("call", ["mkdtemp", "replace", "write_bytes", "write_text"])
@@ -476,20 +464,15 @@ DERIVING = (
 
 def test_what_is_found_in_the_cache_loads_nothing_that_derives() -> None:
     """From the declaration to the loaded model of a second process: no module of the later stages is imported."""
-    script = textwrap.dedent(
-        """
+    script = """
         import sys
         import chaplygin as cg
         model = cg.example("harmonic_oscillator").system.compile()
         print(model.rhs(0.0, [1.0, 0.0], [2.0, 8.0])[1], *sys.modules)
-        """
-    )
+    """
     answers = []
     for _ in range(2):
-        text = subprocess.run(
-            [sys.executable, "-c", script], check=True, capture_output=True, text=True
-        ).stdout
-        value, *modules = text.split()
+        value, *modules = python(script).split()
         answers.append((value, {m for m in DERIVING if f"chaplygin.{m}" in modules}))
     (first, derived), (second, found) = answers
     assert first == second == "-4.0"

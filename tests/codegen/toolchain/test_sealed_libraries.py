@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
+from processes import python
 from runtime_models import needs_core
 
 import chaplygin as cg
@@ -77,18 +76,8 @@ def test_damaged_files_are_refused(libraries: list[Path], tmp_path: Path, many: 
                 print("refused", flush=True)
             file.unlink()
     """
-    tests = os.pathsep.join(sys.path)
-    command = [
-        sys.executable,
-        "-c",
-        textwrap.dedent(code),
-        tests,
-        "{} {}".format(*many),
-        *map(str, libraries),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.split() == ["refused"] * many[1]
+    told = python(code, os.pathsep.join(sys.path), "{} {}".format(*many), *libraries, cwd=tmp_path)
+    assert told.split() == ["refused"] * many[1]
 
 
 def test_whole_files_are_loaded_wherever_they_lie(libraries: list[Path], tmp_path: Path) -> None:

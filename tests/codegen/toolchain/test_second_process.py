@@ -8,25 +8,16 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import textwrap
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from runtime_models import needs_core
+from processes import CountingCompiler
+from runtime_models import WIDEST, needs_core
 
 from chaplygin.runtime.interface.limits import WORTH
-from chaplygin.runtime.model.compiled_model import core_available
-
-if core_available():
-    from chaplygin.runtime.core._core import widest_lanes
-
-    WIDEST = widest_lanes()
-else:
-    WIDEST = 1
 
 pytestmark = [
     needs_core,
@@ -71,48 +62,25 @@ sys.argv[2:] and sol[sys.argv[2]]
 """
 
 
-@dataclass
-class Place:
-    """A program, a cache and a counting compiler."""
+class Place(CountingCompiler):
+    """A folder for programs that have this compiler and its cache."""
 
-    folder: Path
-
-    def calls(self) -> list[str]:
-        """The compiler's arguments, one line for each call since the last query."""
-        log = self.folder / "calls"
-        lines = log.read_text().splitlines() if log.exists() else []
-        log.unlink(missing_ok=True)
-        return lines
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, "-O0")
 
     def run(self, *command: str) -> None:
-        environment = {
-            **os.environ,
-            "CC": str(self.folder / "counting-cc"),
-            "CHAPLYGIN_CACHE": str(self.folder / "models"),
-        }
-        done = subprocess.run(
-            [sys.executable, *command],
-            cwd=self.folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=300,
-        )
-        assert done.returncode == 0, done.stdout
+        words, env = [sys.executable, *command], os.environ | self.env
+        done = subprocess.run(words, cwd=self.folder, env=env, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     """Everything has been compiled by a first process, and its calls have been counted."""
     found = Place(tmp_path_factory.mktemp("second"))
-    real = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    script = found.folder / "counting-cc"
-    script.write_text(f'#!/bin/sh\necho "$*" >> "{found.folder}/calls"\nexec "{real}" "$@" -O0\n')
-    script.chmod(0o755)
     (found.folder / "work.py").write_text(textwrap.dedent(WORK))
     found.run("work.py")
-    calls = found.calls()
+    calls = found.new_calls()
     assert any("harmonic_oscillator_core.c" in line for line in calls)
     assert any("harmonic_oscillator_lanes.c" in line for line in calls) or WIDEST == 1
     assert any("harmonic_oscillator_companion.c" in line for line in calls)
@@ -137,7 +105,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 @pytest.mark.sample(1)
 def test_a_second_process_compiles_nothing(place: Place, command: tuple[str, ...]) -> None:
     place.run(*command)
-    assert place.calls() == []
+    assert place.new_calls() == []
 
 
 def test_a_kernel_is_compiled_when_it_is_first_used(place: Place) -> None:
@@ -151,7 +119,7 @@ def test_a_kernel_is_compiled_when_it_is_first_used(place: Place) -> None:
         (("auto", "energy"), []),
     ):
         place.run("simplest.py", *arguments)
-        calls = place.calls()
+        calls = place.new_calls()
         assert sorted(re.findall(r"-c (\S+)", " ".join(calls))) == compiled
 
 
@@ -159,6 +127,6 @@ def test_a_kernel_is_compiled_when_it_is_first_used(place: Place) -> None:
 def test_what_fmus_share_is_compiled_once(place: Place) -> None:
     for name, compiled in (("harmonic_oscillator", True), ("chaplygin_sleigh", False)):
         place.run("-m", "chaplygin", "export-fmu", name, "-o", f"{name}.fmu")
-        calls = place.calls()
+        calls = place.new_calls()
         assert any(f"{name}_fmu.c" in line for line in calls)
         assert any("cg_driver.c" in line for line in calls) == compiled

@@ -17,24 +17,18 @@ import pytest
 from c_runtime import ROOT, RUNTIME
 from integrations import need, without_a_compiler
 from lane_models import Case, N, assert_same, assert_single, bits, case, perils, shipped
-from runtime_models import ctrl_c_at_progress
+from runtime_models import WIDEST, ctrl_c_at_progress
 from test_c_lanes import flags_of
 
 import chaplygin as cg
 from chaplygin.codegen.toolchain.compiler import Compiler
-from chaplygin.runtime import ArgumentError
+from chaplygin.runtime import ArgumentError, core
 from chaplygin.runtime.ensembles import job as ensemble_job
 from chaplygin.runtime.model import lanes as libraries
 from chaplygin.runtime.model.compiled_model import core_available
 from chaplygin.runtime.model.lanes import lane_set
 
-if core_available():
-    from chaplygin.runtime.core._core import methods, widest_lanes
-
-    METHODS = methods()
-    WIDEST = widest_lanes()
-else:
-    METHODS, WIDEST = {}, 1
+METHODS = core.methods() if core_available() else {}
 LANES = [lanes for lanes in (2, 4, 8) if lanes <= WIDEST]
 CASES = [
     "chaplygin_sleigh", "heavy_top", "double_pendulum", "rolling_ring", "fluid_cavity", "torus_nonuniform",

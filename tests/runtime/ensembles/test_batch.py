@@ -7,8 +7,6 @@ import math
 import os
 import pickle
 import re
-import subprocess
-import sys
 import time
 from typing import Any
 
@@ -16,19 +14,14 @@ import numpy as np
 import pytest
 import sympy as sp
 from lane_models import bits, torque_sleigh
+from processes import python
 from refusals import refused
-from runtime_models import ctrl_c_after
+from runtime_models import WIDEST, ctrl_c_after
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError, Batch, Model
-from chaplygin.runtime.model.compiled_model import core_available
 
-WIDEST = 1
-if core_available():
-    from chaplygin.runtime.core._core import widest_lanes
-
-    WIDEST = widest_lanes() if os.name != "nt" else 1
-WIDTHS = [lanes for lanes in (1, 2, 4, 8) if lanes <= WIDEST]
+WIDTHS = [lanes for lanes in (1, 2, 4, 8) if lanes <= WIDEST] if os.name != "nt" else [1]
 N = 37  # two blocks and a part of one
 NUMBERS = {"m": 1.0, "a": 0.2, "J": 0.5}
 
@@ -148,7 +141,7 @@ batch.advance(2.0)
 assert (batch["x"] == batch["x"][0]).all() and abs(batch["x"][0] + 0.653643620863612) < 1e-8, batch["x"]  # cos 4
 assert child == 0 or os.waitpid(child, 0)[1] == 0
 """
-    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=60)
+    python(program, env={"PYTHONWARNINGS": "ignore"}, timeout=60)
 
 
 @pytest.mark.parametrize("lanes", WIDTHS)

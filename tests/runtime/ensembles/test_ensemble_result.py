@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import copy
 import pickle
-import subprocess
 import sys
-import textwrap
 import types
 from typing import Any
 
 import numpy as np
 import pytest
+from processes import python
 from runtime_models import BLOCK, ctrl_c_after, hybrid, model
 
 import chaplygin as cg
@@ -238,11 +237,4 @@ def test_a_pickle_with_events() -> None:
         assert all(np.array_equal(a, b) for a, b in zip(other.t_events["zero"], ens.t_events["zero"]))
         print(other.t_events["zero"][1].round(6).tolist())
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.stdout.strip() == str([round(np.pi / 4, 6), round(3 * np.pi / 4, 6)]), done.stderr
+    assert python(code).strip() == str([round(np.pi / 4, 6), round(3 * np.pi / 4, 6)])

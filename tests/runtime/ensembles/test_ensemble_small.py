@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-import textwrap
 import threading
 import tracemalloc
 from decimal import Decimal
@@ -15,22 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 from lane_models import N, assert_same, assert_single, case, shipped
-from runtime_models import ctrl_c_after, hybrid, model
+from processes import CountingCompiler, python
+from runtime_models import WIDEST, ctrl_c_after, hybrid, model
 
 import chaplygin as cg
 from chaplygin.errors import ArgumentError
 from chaplygin.runtime.ensembles import executors, start as ensemble_start
 from chaplygin.runtime.ensembles.start import Start
 from chaplygin.runtime.model import lanes as lanes_of
-from chaplygin.runtime.model.compiled_model import core_available
 from chaplygin.runtime.problem.consistency import STRETCH
 from chaplygin.runtime.problem.given_inputs import parse
-
-WIDEST = 1
-if core_available():
-    from chaplygin.runtime.core._core import widest_lanes
-
-    WIDEST = widest_lanes()
 
 SLEIGH = {"phi": 0.0, "x": 0.0, "y": 0.0, "omega": 1.0, "v": 1.0}
 
@@ -182,10 +174,7 @@ def test_another_signal_comes_through() -> None:
         except Alarm:
             print("rang", threading.active_count())
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.stdout.split() == ["rang", "1"], done.stderr
+    assert python(code, timeout=60).split() == ["rang", "1"]
 
 
 # ---- lanes ----
@@ -210,9 +199,7 @@ def test_lanes_that_are_loaded_are_used_from_the_first_full_register_on(
 @lanes_here
 def test_lanes_are_found_in_the_cache_and_compiled_only_where_it_is_worth_it(tmp_path: Path) -> None:
     """A small ensemble does not compile lanes, a large one does, and a small one in another process then uses them."""
-    counting = tmp_path / "cc"
-    counting.write_text(f'#!/bin/sh\necho "$@" >> "{tmp_path}/calls"\nexec cc "$@"\n')
-    counting.chmod(0o755)
+    compiler = CountingCompiler(tmp_path)
     code = """
         import sys
         import chaplygin as cg
@@ -227,17 +214,10 @@ def test_lanes_are_found_in_the_cache_and_compiled_only_where_it_is_worth_it(tmp
             print(ens.lanes, end=" ", flush=True)
             print("ensemble", file=open("calls", "a"))
     """
-    environment = {**os.environ, "CC": str(counting), "CHAPLYGIN_CACHE": str(tmp_path / "models")}
 
     def work(what: str, *counts: int) -> tuple[str, list[int], list[bool]]:
-        (tmp_path / "calls").unlink(missing_ok=True)
-        done = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(code), what, *map(str, counts)],
-            capture_output=True, text=True, timeout=120, env=environment, check=False, cwd=tmp_path,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        path, lanes = done.stdout.split("\n")
-        between = (tmp_path / "calls").read_text().split("ensemble\n")[:-1]
+        path, lanes = python(code, what, *counts, env=compiler.env, cwd=tmp_path).split("\n")
+        between = "\n".join([*compiler.new_calls(), ""]).split("ensemble\n")[:-1]
         return path, [*map(int, lanes.split())], [f"CG_LANES={WIDEST}" in text for text in between]
 
     small, large = lanes_of.WORTH - 1, lanes_of.WORTH

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
-import textwrap
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from plane_systems import pendulum_in_x_and_y
+from processes import python
 from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 
@@ -174,9 +173,8 @@ def test_several_integrals_of_names_need_neither_sympy_nor_the_declaration(tmp_p
         found = model.gradient(entries, (0, 2), {"x": 1.0, "x_dot": 0.5}, {"m": 1.3, "k": 4.0}, rtol=1e-11)
         print("sympy" in sys.modules, found.value, *(found[name] for name in ("m", "k", "x", "x_dot")))
     """
-    command = [sys.executable, "-c", textwrap.dedent(work)]
-    subprocess.run(command, check=True, capture_output=True)  # the derivatives may have to be compiled
-    sympy, *numbers = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    python(work)  # the derivatives may have to be compiled
+    sympy, *numbers = python(work).split()
     assert sympy == "False"
     energy = 1.3 * 0.5**2 / 2 + 4.0 / 2
     slopes = [5 * slope for slope in (0.5**2 / 2, 1.0 / 2, 4.0, 1.3 * 0.5)]

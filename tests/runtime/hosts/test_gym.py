@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pickle
 import shutil
-import subprocess
-import sys
 import warnings
 from functools import cache
 from pathlib import Path
@@ -15,6 +13,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from lane_models import torque_sleigh
+from processes import python
 from refusals import refused
 from unit_masses import unit_masses
 
@@ -290,8 +289,7 @@ try:
 except ImportError as error:
     print(error)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert "pip install 'chaplygin[gym]'" in done.stdout
+    assert "pip install 'chaplygin[gym]'" in python(program)
 
 
 def test_what_no_batch_takes_is_refused_when_the_environment_is_made() -> None:

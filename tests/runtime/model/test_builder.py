@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from processes import python
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -24,8 +26,7 @@ try:
 except LoadError as error:
     print(error)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == [
+    assert python(program).splitlines() == [
         "-0.41614684",  # cos 2
         "5",
         "compiling needs chaplygin.codegen, which is not installed; install the whole package, pip install chaplygin",

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
-import textwrap
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,6 +13,7 @@ import sympy as sp
 from dense_chain import dense_chain
 from integrations import need
 from mpmath import mp
+from processes import CountingCompiler, python
 
 import chaplygin as cg
 from chaplygin.codegen.emit.c_derivatives import derivatives_file
@@ -224,19 +222,11 @@ def test_a_second_process_compiles_nothing_and_needs_no_sympy(tmp_path: Any) -> 
         assert found.tolist() == [0, -1], found
         print("sympy" in sys.modules)
     """
-    calls, compiler = tmp_path / "calls", tmp_path / "compiler"
-    compiler.write_text(f'#!/bin/sh\necho "$@" >> {calls}\nexec gcc "$@"\n')
-    compiler.chmod(0o755)
-    cache = tmp_path / "cache"
-    cache.mkdir(mode=0o700)
-    environment = os.environ | {"CC": str(compiler), "CHAPLYGIN_CACHE": str(cache)}
-    command = [sys.executable, "-c", textwrap.dedent(work)]
-    subprocess.run(command, env=environment, check=True)
-    compiled = calls.read_text()
-    assert compiled
-    again = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    assert again.stdout == "False\n"
-    assert calls.read_text() == compiled
+    compiler = CountingCompiler(tmp_path)
+    python(work, env=compiler.env)
+    assert compiler.new_calls()
+    assert python(work, env=compiler.env) == "False\n"
+    assert not compiler.calls()
 
 
 HALF = sp.Rational(1, 2)

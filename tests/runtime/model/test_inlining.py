@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from processes import CountingCompiler
 from small_systems import SMALL
 
 import chaplygin as cg
@@ -25,13 +26,9 @@ from chaplygin.runtime.model.inlining import DEFAULTS
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the compiler is a shell script")
 
-COMPILER = """#!/bin/sh
-echo "$*" >> "{folder}/calls"
-case "$*" in
-*CG_METHOD_LIST_FILE*) [ -e "{folder}/fail" ] && {{ echo "model.c:1:1: error: no room" >&2; exit 1; }} ;;
-esac
-exec "{real}" "$@"
-"""
+FAILING = """case "$*" in
+*CG_METHOD_LIST_FILE*) [ -e "{}" ] && {{ echo "model.c:1:1: error: no room" >&2; exit 1; }} ;;
+esac"""
 MANY = 1_000_000
 """Calls of a right-hand side after which it is inlined."""
 RUN = """
@@ -44,21 +41,15 @@ print(*model.inlined, solution.y.tobytes().hex(), "sympy.core" in sys.modules an
 """
 
 
-class Place:
+class Place(CountingCompiler):
     """A folder with a cache and the compiler."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.cache = folder, folder / "models"
-        self.compiler = folder / "counting-cc"
-        real = next(found for name in ("cc", "gcc", "clang") if (found := shutil.which(name)))
-        self.compiler.write_text(COMPILER.format(folder=folder, real=real))
-        self.compiler.chmod(0o755)
+        super().__init__(folder, first=FAILING.format(folder / "fail"))
 
     def compiled(self, what: str) -> int:
         """How often a file was compiled with `what` in the command."""
-        log = self.folder / "calls"
-        lines = log.read_text().splitlines() if log.exists() else []
-        return sum(what in line for line in lines if " -c " in line)
+        return sum(what in line for line in self.calls() if " -c " in line)
 
     @property
     def methods(self) -> int:
@@ -67,10 +58,8 @@ class Place:
 
     def run(self, code: str) -> list[str]:
         """The words that a new process prints."""
-        environment = {**os.environ, "CC": str(self.compiler), "CHAPLYGIN_CACHE": str(self.cache)}
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120
-        )
+        command, env = [sys.executable, "-c", code], os.environ | self.env
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
         assert done.stderr == ""
         return done.stdout.split()
@@ -79,8 +68,8 @@ class Place:
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     made = Place(tmp_path)
-    monkeypatch.setenv("CC", str(made.compiler))
-    monkeypatch.setenv("CHAPLYGIN_CACHE", str(made.cache))
+    for name, value in made.env.items():
+        monkeypatch.setenv(name, value)
     return made
 
 

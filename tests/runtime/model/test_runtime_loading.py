@@ -6,15 +6,13 @@ import ctypes
 import importlib.machinery
 import pickle
 import shutil
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
 from hand_written import extension_module, key_of, sources
+from processes import python
 from refusals import refused
 from runtime_models import library, model
 
@@ -47,14 +45,6 @@ SUFFIX = importlib.machinery.EXTENSION_SUFFIXES[0]
 def path() -> Path:
     texts = sources("loaded_oscillator")
     return build(texts, key=key_of(texts))
-
-
-def python(code: str, *arguments: object) -> str:
-    """Run code in a fresh interpreter and return what it prints."""
-    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_a_model_runs_and_is_the_same_object_each_time(path: Path) -> None:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import inspect
 import math
-import os
 import pickle
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
 import pytest
 from documents import ROOT
+from processes import python
 from refusals import refused
 from runtime_models import hybrid, model
 
@@ -263,16 +261,7 @@ def test_a_new_option_is_one_row(tmp_path: Path) -> None:
     assert text.count(place) == 1
     row = '    margin: Annotated[float, Option(0.5, "distance from a wall")]\n'
     path.write_text(text.replace(place, row + place), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-c", NEW_OPTION],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    python(NEW_OPTION, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)})
 
 
 def test_options_are_frozen() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.stats
 from lane_models import bits
+from processes import python
 from springs import sprung
 
 import chaplygin as cg
@@ -145,8 +145,4 @@ def test_rows_of_a_file_are_not_kept_in_memory(tmp_path: Path) -> None:
     """160 MB, of which the process may keep 64 at a time: four times as many rows take no more memory."""
     with (tmp_path / "rows").open("wb") as file:
         file.truncate(20_000 * 1000 * 8)
-    done = subprocess.run(
-        [sys.executable, "-c", MAPPED, str(tmp_path / "rows"), str(spring().owner.__file__)],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert int(done.stdout) < 50_000  # KiB
+    assert int(python(MAPPED, tmp_path / "rows", spring().owner.__file__)) < 50_000  # KiB
