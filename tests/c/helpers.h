@@ -67,13 +67,7 @@ static inline int go(cg_run_t *run, double t0, const double *x0, double t_end, c
 
 static inline cg_record_t every_step(double *t, double *y, int64_t n, int64_t capacity)
 {
-    cg_record_t record;
-    memset(&record, 0, sizeof record);
-    record.t = t;
-    record.y = y;
-    record.y_row = n;
-    record.y_col = 1;
-    record.capacity = capacity;
+    const cg_record_t record = {.t = t, .y = y, .y_row = n, .y_col = 1, .capacity = capacity};
     return record;
 }
 
@@ -87,10 +81,7 @@ static inline cg_record_t at_times(const double *t_eval, int64_t n_eval, double 
 
 static inline cg_cursor_t range(int64_t first, int64_t last)
 {
-    cg_cursor_t cursor;
-    memset(&cursor, 0, sizeof cursor);
-    cursor.next = first;
-    cursor.last = last;
+    const cg_cursor_t cursor = {.next = first, .last = last};
     return cursor;
 }
 

@@ -27,14 +27,7 @@ static const cg_variable_t oscillator_parameters[] = {{"omega", "1/s", "", 1.0, 
 static const cg_variable_t oscillator_inputs[] = {{"tau", "N/kg", "", 0.0, CG_INPUT, 0}};
 
 const cg_model_t oscillator_model = {
-    HEAD("oscillator"),
-    .n_states = 2,
-    .n_coordinates = 1,
-    .n_parameters = 1,
-    .n_inputs = 1,
-    .states = oscillator_states,
-    .parameters = oscillator_parameters,
-    .inputs = oscillator_inputs,
-    .rhs = oscillator_rhs,
-    .methods = METHODS,
+    HEAD("oscillator"), .n_states = 2, .n_coordinates = 1, .n_parameters = 1, .n_inputs = 1,
+    .states = oscillator_states, .parameters = oscillator_parameters, .inputs = oscillator_inputs,
+    .rhs = oscillator_rhs, .methods = METHODS,
 };

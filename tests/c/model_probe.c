@@ -50,13 +50,6 @@ static const cg_variable_t probe_parameters[] = {{"kind", "", "", 0.0, CG_PARAME
                                                  {"threshold", "", "", 1.0, CG_PARAMETER, 0}};
 
 const cg_model_t probe_model = {
-    HEAD("probe"),
-    .n_states = 1,
-    .n_coordinates = 1,
-    .n_parameters = 2,
-    .n_work = 1,
-    .states = probe_states,
-    .parameters = probe_parameters,
-    .rhs = probe_rhs,
-    .methods = METHODS,
+    HEAD("probe"), .n_states = 1, .n_coordinates = 1, .n_parameters = 2, .n_work = 1,
+    .states = probe_states, .parameters = probe_parameters, .rhs = probe_rhs, .methods = METHODS,
 };

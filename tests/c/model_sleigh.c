@@ -39,12 +39,6 @@ static const cg_variable_t sleigh_parameters[] = {
 };
 
 const cg_model_t sleigh_model = {
-    HEAD("sleigh"),
-    .n_states = 5,
-    .n_coordinates = 3,
-    .n_parameters = 3,
-    .states = sleigh_states,
-    .parameters = sleigh_parameters,
-    .rhs = sleigh_rhs,
-    .methods = METHODS,
+    HEAD("sleigh"), .n_states = 5, .n_coordinates = 3, .n_parameters = 3,
+    .states = sleigh_states, .parameters = sleigh_parameters, .rhs = sleigh_rhs, .methods = METHODS,
 };

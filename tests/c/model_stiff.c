@@ -93,14 +93,7 @@ static const cg_variable_t stiff_parameters[] = {{"kind", "", "", 0.0, CG_PARAME
 static const cg_variable_t stiff_inputs[] = {{"u", "", "", 0.0, CG_INPUT, 0}};
 
 const cg_model_t stiff_model = {
-    HEAD("stiff"),
-    .n_states = 2,
-    .n_coordinates = 1,
-    .n_parameters = 2,
-    .n_inputs = 1,
-    .states = stiff_states,
-    .parameters = stiff_parameters,
-    .inputs = stiff_inputs,
-    .rhs = stiff_rhs,
-    .jacobian = stiff_jacobian,
+    HEAD("stiff"), .n_states = 2, .n_coordinates = 1, .n_parameters = 2, .n_inputs = 1,
+    .states = stiff_states, .parameters = stiff_parameters, .inputs = stiff_inputs,
+    .rhs = stiff_rhs, .jacobian = stiff_jacobian,
 };

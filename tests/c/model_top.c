@@ -45,12 +45,6 @@ static const cg_variable_t top_parameters[] = {
 };
 
 const cg_model_t top_model = {
-    HEAD("top"),
-    .n_states = 7,
-    .n_coordinates = 4,
-    .n_parameters = 8,
-    .states = top_states,
-    .parameters = top_parameters,
-    .rhs = top_rhs,
-    .methods = METHODS,
+    HEAD("top"), .n_states = 7, .n_coordinates = 4, .n_parameters = 8,
+    .states = top_states, .parameters = top_parameters, .rhs = top_rhs, .methods = METHODS,
 };

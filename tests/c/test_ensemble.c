@@ -22,19 +22,22 @@ static void fill(void)
 
 static cg_ensemble_t top_ensemble(double *y, int32_t *status)
 {
-    cg_ensemble_t ensemble;
-    memset(&ensemble, 0, sizeof ensemble);
-    ensemble.t_end = 3.0;
-    ensemble.x0 = starts[0];
-    ensemble.x0_row = 7;
-    ensemble.x0_col = 1;
-    ensemble.p = params[0];
-    ensemble.p_row = 1;
-    ensemble.p_col = COUNT;
-    ensemble.y = y;
-    ensemble.y_row = 1; /* (7, COUNT) */
-    ensemble.y_col = COUNT;
-    ensemble.status = status;
+    const cg_ensemble_t ensemble = {
+        .t_end = 3.0, .x0 = starts[0], .x0_row = 7, .x0_col = 1, .p = params[0], .p_row = 1, .p_col = COUNT,
+        .y = y, .y_row = 1, .y_col = COUNT, .status = status, /* (7, COUNT) */
+    };
+    return ensemble;
+}
+
+/* The same at some times, (7, COUNT, TIMES). */
+static cg_ensemble_t top_ensemble_at(const double *times, double *y, int32_t *status)
+{
+    cg_ensemble_t ensemble = top_ensemble(y, status);
+    ensemble.t_eval = times;
+    ensemble.n_eval = TIMES;
+    ensemble.y_row = TIMES;
+    ensemble.y_col = COUNT * TIMES;
+    ensemble.y_time = 1;
     return ensemble;
 }
 
@@ -78,12 +81,7 @@ static void test_times(const char *method)
     double y[7][COUNT][TIMES], rows[TIMES * 7];
     int32_t status[COUNT];
     cg_run_t *const run = make_run(&top_model, method, 0, 1e-9);
-    cg_ensemble_t ensemble = top_ensemble(y[0][0], status);
-    ensemble.t_eval = times;
-    ensemble.n_eval = TIMES;
-    ensemble.y_row = TIMES;
-    ensemble.y_col = COUNT * TIMES;
-    ensemble.y_time = 1;
+    cg_ensemble_t ensemble = top_ensemble_at(times, y[0][0], status);
     ensemble.p_row = 0; /* all trajectories share the parameters of the first */
     CHECK(run_range(&ensemble, run, 0, COUNT, NULL) == CG_OK);
     for (int j = 0; j < COUNT; j++) {
@@ -106,21 +104,10 @@ static void test_failures_stay_alone(void)
     double y[4][3], t[4], last[4];
     int32_t status[4];
     cg_run_t *const run = make_run(&probe_model, "dop853", 0, 1e-9);
-    cg_ensemble_t ensemble;
-    memset(&ensemble, 0, sizeof ensemble);
-    ensemble.t_end = 2.0;
-    ensemble.x0 = x0;
-    ensemble.x0_row = 1;
-    ensemble.p = p[0];
-    ensemble.p_row = 2;
-    ensemble.p_col = 1;
-    ensemble.t_eval = times;
-    ensemble.n_eval = 3;
-    ensemble.y = y[0];
-    ensemble.y_row = 3;
-    ensemble.y_time = 1;
-    ensemble.t = t;
-    ensemble.status = status;
+    cg_ensemble_t ensemble = {
+        .t_end = 2.0, .x0 = x0, .x0_row = 1, .p = p[0], .p_row = 2, .p_col = 1, .t_eval = times, .n_eval = 3,
+        .y = y[0], .y_row = 3, .y_time = 1, .t = t, .status = status,
+    };
     CHECK(run_range(&ensemble, run, 0, 4, NULL) == CG_OK);
     CHECK(status[0] == CG_SINGULAR && status[1] == CG_OK && status[2] == CG_NONFINITE && status[3] == CG_OK);
     CHECK_NEAR(t[0], 1.0, 1e-12);
@@ -147,18 +134,10 @@ static void test_inputs_and_stop(void)
     volatile int stop = 0;
     int64_t done = 0;
     cg_run_t *const run = make_run(&oscillator_model, "dop853", 0, 1e-11);
-    cg_ensemble_t ensemble;
-    memset(&ensemble, 0, sizeof ensemble);
-    ensemble.t_end = 2.0;
-    ensemble.x0 = rest;
-    ensemble.x0_col = 1;
-    ensemble.p = &one;
-    ensemble.u = u;
-    ensemble.u_row = 1;
-    ensemble.y = y[0];
-    ensemble.y_row = 2;
-    ensemble.y_col = 1;
-    ensemble.status = status;
+    cg_ensemble_t ensemble = {
+        .t_end = 2.0, .x0 = rest, .x0_col = 1, .p = &one, .u = u, .u_row = 1,
+        .y = y[0], .y_row = 2, .y_col = 1, .status = status,
+    };
     run->stop = &stop;
     CHECK(run_range(&ensemble, run, 0, 3, &done) == CG_OK && done == 3);
     for (int j = 0; j < 3; j++) {
@@ -187,12 +166,7 @@ static void test_pauses(const char *method)
     int32_t status[2][COUNT];
     int64_t n_rhs[2][COUNT], n_steps[2][COUNT], steps = 0;
     cg_run_t *const run = make_run(&top_model, method, 0, 1e-9);
-    cg_ensemble_t ensemble = top_ensemble(NULL, NULL);
-    ensemble.t_eval = times;
-    ensemble.n_eval = TIMES;
-    ensemble.y_row = TIMES;
-    ensemble.y_col = COUNT * TIMES;
-    ensemble.y_time = 1;
+    cg_ensemble_t ensemble = top_ensemble_at(times, NULL, NULL);
     for (int64_t budget = 1; budget <= 1000; budget *= 10) {
         int64_t pauses = 0;
         for (int paused = 0; paused < 2; paused++) {
@@ -234,28 +208,20 @@ static void test_events_are_kept(int64_t room, int64_t budget)
     cg_run_t *const run = make_run(&spring_model, "dop853", 0, 1e-11);
     const size_t size = cg_detector_size(&spring_model, 0);
     cg_detector_t *const detector = (cg_detector_t *)(void *)cg_run_new(size);
-    cg_ensemble_t ensemble;
+    const cg_ensemble_t ensemble = {
+        .t_end = t_end, .x0 = x0, .x0_col = 1, .p = p[0], .p_row = 4, .p_col = 1,
+        .y = y[0], .y_row = 2, .y_col = 1, .status = status,
+    };
     int64_t i = 0;
     CHECK(spring_model.n_parameters <= 4);
     CHECK(detector != NULL && cg_detector_init(detector, size, &spring_model, 0, 0) == CG_OK && detector->log_row <= 16);
     detector->log = rows;
     detector->log_capacity = detector->n_observed + 1;
     run->detector = detector;
-    memset(&ensemble, 0, sizeof ensemble);
     for (int j = 0; j < COUNT; j++) {
         memcpy(p[j], run->p, sizeof(double) * (size_t)spring_model.n_parameters);
         p[j][0] = 1.0 + 0.05 * j;
     }
-    ensemble.t_end = t_end;
-    ensemble.x0 = x0;
-    ensemble.x0_col = 1;
-    ensemble.p = p[0];
-    ensemble.p_row = 4;
-    ensemble.p_col = 1;
-    ensemble.y = y[0];
-    ensemble.y_row = 2;
-    ensemble.y_col = 1;
-    ensemble.status = status;
     cg_cursor_t cursor = range(0, COUNT);
     cursor.events = events;
     cursor.event_capacity = room;

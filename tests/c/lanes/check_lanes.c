@@ -43,33 +43,18 @@ static void fill(int wild)
 
 static cg_ensemble_t make_ensemble(outcome_t *outcome, double t0, double t_end, int n_times)
 {
-    cg_ensemble_t ensemble;
-    memset(&ensemble, 0, sizeof ensemble);
+    const cg_ensemble_t ensemble = {
+        .t0 = t0, .t_end = t_end, .x0 = starts[0], .x0_row = 1, .x0_col = COUNT, .p = parameters[0], .p_row = 2,
+        .p_col = 1, .u = controls, .u_row = 1, .t_eval = n_times > 0 ? times : NULL, .n_eval = n_times,
+        .y = outcome->y[0][0], .y_row = across ? 1 : MOST_TIMES * 3, .y_time = across ? 3 * COUNT : 3,
+        .y_col = across ? COUNT : 1, .t = outcome->t, .status = outcome->status, .n_rhs = outcome->n_rhs,
+        .n_steps = outcome->n_steps,
+    };
     memset(outcome, 0x55, sizeof *outcome);
     for (int m = 0; m < n_times; m++) { /* both ends, and points between the steps */
         times[m] = t0 + (t_end - t0) * m / (n_times - 1);
         times[m] = m == n_times - 1 ? t_end : times[m];
     }
-    ensemble.t0 = t0;
-    ensemble.t_end = t_end;
-    ensemble.x0 = starts[0];
-    ensemble.x0_row = 1;
-    ensemble.x0_col = COUNT;
-    ensemble.p = parameters[0];
-    ensemble.p_row = 2;
-    ensemble.p_col = 1;
-    ensemble.u = controls;
-    ensemble.u_row = 1;
-    ensemble.t_eval = n_times > 0 ? times : NULL;
-    ensemble.n_eval = n_times;
-    ensemble.y = outcome->y[0][0];
-    ensemble.y_row = across ? 1 : MOST_TIMES * 3;
-    ensemble.y_time = across ? 3 * COUNT : 3;
-    ensemble.y_col = across ? COUNT : 1;
-    ensemble.t = outcome->t;
-    ensemble.status = outcome->status;
-    ensemble.n_rhs = outcome->n_rhs;
-    ensemble.n_steps = outcome->n_steps;
     return ensemble;
 }
 

@@ -72,22 +72,10 @@ static const cg_variable_t parameters[] = {{"kind", "", "", 0.0, CG_PARAMETER, 0
 static const cg_variable_t inputs[] = {{"drive", "", "", 0.0, CG_INPUT, 0}};
 
 const cg_model_t mixed_model = {
-    .abi_version = CG_ABI_VERSION,
-    .struct_size = sizeof(cg_model_t),
-    .name = "mixed",
-    .form = "by hand",
-    .digest = DIGEST,
-    .generator = "",
-    .scalar = "float64",
-    .n_states = 3,
-    .n_parameters = 2,
-    .n_inputs = 1,
-    .n_work = 1,
-    .states = states,
-    .parameters = parameters,
-    .inputs = inputs,
-    .rhs = mixed_rhs,
-    .methods = cg_inline_methods,
+    .abi_version = CG_ABI_VERSION, .struct_size = sizeof(cg_model_t), .name = "mixed", .form = "by hand",
+    .digest = DIGEST, .generator = "", .scalar = "float64",
+    .n_states = 3, .n_parameters = 2, .n_inputs = 1, .n_work = 1, .states = states, .parameters = parameters,
+    .inputs = inputs, .rhs = mixed_rhs, .methods = cg_inline_methods,
 };
 
 #endif
