@@ -1,4 +1,4 @@
-"""The public interface: errors, default forms, pickles and copies, and notebook displays."""
+"""The public interface: errors, default forms, pickles and copies, notebook displays, and what type checkers say."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from body_chains import body_chain
+from typed_script import WRONG, reported
 
 import chaplygin as cg
 from chaplygin.codegen.emit.targets import emit
@@ -123,3 +124,11 @@ def test_examples_in_help_import_from_the_package_alone() -> None:
             seen.add(id(member))
     assert len(seen) > 100
     assert not found
+
+
+@pytest.mark.parametrize(
+    "checker", ["mypy", pytest.param("pyright", marks=pytest.mark.integration("pyright"))]
+)
+def test_the_mistakes_of_a_script_are_reported_and_nothing_else(checker: str, tmp_path: Path) -> None:
+    assert len(WRONG) == 5
+    assert reported(checker, sys.executable, tmp_path) == WRONG

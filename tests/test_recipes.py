@@ -1,4 +1,4 @@
-"""The recipes of docs/architecture.md, carried out on a copy of the packages.
+"""What docs/architecture.md says: each file exists and defines what it is named for, and the recipes work on a copy.
 
 A section `### ...` below `## Recipes` is one recipe. Its blocks are marked `file NAME`, a new file; `row of TABLE in
 FILE`, a row at the end of a table; `import in FILE`, what that row names; and `use`, a session that must print what it
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import re
 import shutil
 from pathlib import Path
 from textwrap import indent
@@ -87,3 +88,30 @@ def test_a_recipe_works(recipe: str, tmp_path: Path) -> None:
 def test_there_is_a_recipe_for_every_kind_of_part() -> None:
     words = ("function", "form", "kernel", "pass", "target", "pair", "option", "system")
     assert [word for word in words if not any(word in title for title in RECIPES)] == []
+
+
+TEXT = (ROOT / PAGE).read_text(encoding="utf-8")
+FACTS = re.findall(r"^\| (.+?) \| `([\w./]+)` \| `(\w+)` \|$", TEXT, re.M)
+WALKS = re.findall(r"^(\d+)\. `([\w./]+)`: (.+)$", TEXT, re.M)
+DEFINED = (
+    r"^[ \t]*(?!return\b)(?:class|def|from .* import .*|(?:[\w*]+ )+)[ \t*]*{0}\b|^{0}\b ?[:=]|^.*\({0}\)\("
+)
+"""How a definition begins in Python, in a stub's import, or in C, also under the macro that completes a name."""
+
+
+def test_each_fact_is_defined_in_the_file_that_is_named() -> None:
+    assert len(FACTS) == 60
+    wrong = [
+        (file, name)
+        for _, file, name in FACTS
+        if not re.search(DEFINED.format(name), (ROOT / file).read_text(encoding="utf-8"), re.M)
+    ]
+    assert not wrong
+
+
+def test_the_files_of_the_walks_are_there_and_numbered() -> None:
+    starts = [i for i, (number, _, _) in enumerate(WALKS) if number == "1"]
+    assert len(starts) == 3
+    for first, end in zip(starts, [*starts[1:], len(WALKS)], strict=True):
+        assert [int(number) for number, _, _ in WALKS[first:end]] == list(range(1, end - first + 1))
+    assert not [file for _, file, _ in WALKS if not (ROOT / file).is_file()]
