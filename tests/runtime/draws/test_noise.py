@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.stats
-from runtime_models import needs_core
 from scipy.linalg import expm, solve_continuous_lyapunov
 
 import chaplygin as cg
@@ -20,8 +19,6 @@ from chaplygin.runtime import core
 from chaplygin.runtime.draws.noise import Paths
 from chaplygin.runtime.interface.assumptions import NOT_NEGATIVE, NOT_ZERO
 from chaplygin.runtime.studies.manifest import StudyFolderError
-
-pytestmark = needs_core
 
 SPAN, START = (0, 3), {"x": 0, "x_dot": 0}
 GUST = cg.noise.ou(tau=1.0, sigma=2.0, dt=0.1)

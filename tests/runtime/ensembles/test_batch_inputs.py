@@ -11,12 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 from lane_models import bits
-from runtime_models import needs_core
 
 import chaplygin as cg
 from chaplygin.errors import ArgumentError
-
-pytestmark = needs_core
 
 N = 11
 GUST = cg.noise.ou(tau=1.0, sigma=2.0, dt=0.1)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import needs_core
 
 import chaplygin as cg
 from chaplygin.api.model import load_model
@@ -21,8 +20,6 @@ from chaplygin.codegen.toolchain.library import build
 from chaplygin.codegen.toolchain.model_sources import graph_text, model_sources
 from chaplygin.errors import BuildError
 from chaplygin.runtime.model import late_kernels
-
-pytestmark = needs_core
 
 LATE = ("jvp", "jacobian", "outputs", "invariants")
 SYSTEMS = ("chaplygin_sleigh", "rolling_disk", "heavy_top", "bouncing_ball", "n_link_pendulum")
