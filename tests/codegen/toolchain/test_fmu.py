@@ -13,6 +13,8 @@ import pytest
 from fmpy.validation import validate_fmu
 from fmus import SYSTEMS, USUAL, Fmu, begin, exported, states
 
+import chaplygin as cg
+
 VERSIONS = ("2.0", "3.0")
 CASES = [
     pytest.param((name, version), marks=[] if name in USUAL else [pytest.mark.slow], id=f"{name}-{version}")
@@ -37,11 +39,10 @@ def reference(fmu: Fmu) -> Any:
     )
 
 
-def call(instance: Any, fmu: Fmu, what: str, n: int) -> list[float]:
+def call(instance: Any, what: str, n: int) -> list[float]:
     """The n numbers of a function of Model Exchange that fills an array."""
     room = (c_double * n)()
-    name = "ContinuousStateDerivatives" if what == "Derivatives" and fmu.version == "3.0" else what
-    getattr(instance, f"get{name}")(room, n)
+    getattr(instance, f"get{what}")(room, n)
     return list(room)
 
 
@@ -88,10 +89,9 @@ def test_model_exchange_gives_the_models_derivatives_outputs_and_indicators(fmu:
     n_indicators = fmu.description.numberOfEventIndicators
     with fmu.instance("ModelExchange") as instance:
         instance.enterContinuousTimeMode()
-        get = instance.getReal if fmu.version == "2.0" else instance.getFloat64
         modes = fmu.references(f"mode({name})" for name in model.modes)
-        slip = (instance.getInteger if fmu.version == "2.0" else instance.getInt32)(modes) if modes else []
-        start = np.array(call(instance, fmu, "ContinuousStates", len(model.states)))
+        slip = instance.getInt32(modes) if modes else []
+        start = np.array(call(instance, "ContinuousStates", len(model.states)))
         kinks = slice(len(model.events), len(model.events) + len(model.kinks))
         sides = np.sign(model.call("guards", 0, start, p, [*u, *slip])[kinks]) if model.kinks else []
         for t in random.uniform(0, 3, 100).tolist():
@@ -102,16 +102,20 @@ def test_model_exchange_gives_the_models_derivatives_outputs_and_indicators(fmu:
             instance.setTime(t)
             instance.setContinuousStates((c_double * len(y))(*y), len(y))
             np.testing.assert_allclose(
-                call(instance, fmu, "Derivatives", len(y)), model.rhs(t, y, p, [*u, *slip]), rtol=1e-14
+                call(instance, "ContinuousStateDerivatives", len(y)),
+                model.rhs(t, y, p, [*u, *slip]),
+                rtol=1e-14,
             )
             values = model.evaluate(t, y, p, [*u, *slip])
             np.testing.assert_allclose(
-                get(fmu.references(model.outputs)), [values[name] for name in model.outputs], rtol=1e-14
+                instance.getFloat64(fmu.references(model.outputs)),
+                [values[name] for name in model.outputs],
+                rtol=1e-14,
             )
             guards = len(model.events) + len(model.kinks)
             if guards:
                 ours = model.call("guards", t, y, p, [*u, *slip])
-                seen = call(instance, fmu, "EventIndicators", n_indicators)[:guards]
+                seen = call(instance, "EventIndicators", n_indicators)[:guards]
                 np.testing.assert_allclose(seen, ours, rtol=1e-14, atol=1e-14)
 
 
@@ -123,9 +127,9 @@ def test_directional_derivatives_are_jvp(fmu: Fmu) -> None:
     unknown = fmu.references(f"der({name})" for name in model.states)
     with fmu.instance("ModelExchange") as instance:
         instance.enterContinuousTimeMode()
-        y = np.array(call(instance, fmu, "ContinuousStates", len(known)))
+        y = np.array(call(instance, "ContinuousStates", len(known)))
         modes = fmu.references(f"mode({name})" for name in model.modes)
-        slip = (instance.getInteger if fmu.version == "2.0" else instance.getInt32)(modes) if modes else []
+        slip = instance.getInt32(modes) if modes else []
         u = [*fmu.inputs.values(), *slip]
         v = random.normal(size=len(y))
         ours = model.jvp(0, y, p, v, u)
@@ -169,7 +173,7 @@ def test_derivatives_by_parameters_and_of_states_agree_with_the_closed_form(fmu:
     q, w = [f"q{i}" for i in range(4)], [f"w{i}" for i in (1, 2, 3)]
     with fmu.instance("ModelExchange") as instance:
         instance.enterContinuousTimeMode()
-        y = dict(zip(fmu.model.states, call(instance, fmu, "ContinuousStates", len(fmu.model.states))))
+        y = dict(zip(fmu.model.states, call(instance, "ContinuousStates", len(fmu.model.states))))
         (rate,) = fmu.references(["der(q0)"])
         slopes = instance.getAdjointDerivative([rate], fmu.references(w), [1.0], nSensitivity=3)
         np.testing.assert_allclose(slopes, [-y[name] / 2 for name in q[1:]], rtol=1e-13, atol=1e-15)
@@ -229,17 +233,17 @@ def test_model_exchange_ends_where_the_ball_would_go_straight_back(
     fmu: Fmu, start: tuple[float, float]
 ) -> None:
     with fmu.instance("ModelExchange", start=False) as instance:
-        put = instance.setReal if fmu.version == "2.0" else instance.setFloat64
-        put(fmu.references(["e", "x", "x_dot"]), [1e-30, *start])  # e is declared to be positive
+        instance.setFloat64(
+            fmu.references(["e", "x", "x_dot"]), [1e-30, *start]
+        )  # e is declared to be positive
         begin(instance, fmu.version)
-        update = instance.newDiscreteStates if fmu.version == "2.0" else instance.updateDiscreteStates
-        assert update()[:2] == (False, start[0] == 0.0)
+        assert instance.updateDiscreteStates()[:2] == (False, start[0] == 0.0)
         if start[0] > 0.0:
             instance.enterContinuousTimeMode()
-            call(instance, fmu, "EventIndicators", 1)
+            call(instance, "EventIndicators", 1)
             instance.setContinuousStates((c_double * 2)(-1e-15, -3.0), 2)
             instance.enterEventMode()
-            assert update()[:2] == (False, True)
+            assert instance.updateDiscreteStates()[:2] == (False, True)
         assert abs(states(instance, fmu)[1]) < 1e-29
 
 
@@ -249,13 +253,13 @@ def test_a_hysteresis_keeps_an_indicator_that_has_crossed_on_its_new_side(fmu: F
     1e-12 of the height."""
     with fmu.instance("ModelExchange") as instance:
         instance.enterContinuousTimeMode()
-        call(instance, fmu, "EventIndicators", 1)
+        call(instance, "EventIndicators", 1)
         instance.setContinuousStates((c_double * 2)(-1e-15, -3.0), 2)
         instance.enterEventMode()
-        changed = (instance.newDiscreteStates if fmu.version == "2.0" else instance.updateDiscreteStates)()
+        changed = instance.updateDiscreteStates()
         instance.enterContinuousTimeMode()
         assert changed[3]
-        (z,) = call(instance, fmu, "EventIndicators", 1)
+        (z,) = call(instance, "EventIndicators", 1)
         assert 0 < z <= 1e-12 * fmu.example.initial["x"]
 
 
@@ -281,8 +285,6 @@ def test_two_instances_do_not_disturb_each_other(fmu: Fmu) -> None:
 
 @pytest.mark.parametrize("fmu", CASES, indirect=True)
 def test_a_saved_state_continues_bit_for_bit_also_in_another_instance(fmu: Fmu) -> None:
-    two = fmu.version == "2.0"
-
     def rest(instance: Any) -> bytes:
         for i in range(5, 10):
             instance.doStep(0.1 * i, 0.1)
@@ -291,15 +293,14 @@ def test_a_saved_state_continues_bit_for_bit_also_in_another_instance(fmu: Fmu) 
     with fmu.instance("CoSimulation") as instance:
         for i in range(5):
             instance.doStep(0.1 * i, 0.1)
-        saved = (instance.getFMUstate if two else instance.getFMUState)()
-        text = (instance.serializeFMUstate if two else instance.serializeFMUState)(saved)
+        saved = instance.getFMUState()
+        text = instance.serializeFMUState(saved)
         first = rest(instance)
-        (instance.setFMUstate if two else instance.setFMUState)(saved)
+        instance.setFMUState(saved)
         assert rest(instance) == first
-        (instance.freeFMUstate if two else instance.freeFMUState)(saved)
+        instance.freeFMUState(saved)
     with fmu.instance("CoSimulation") as other:
-        loaded = (other.deSerializeFMUstate if two else other.deserializeFMUState)(text)
-        (other.setFMUstate if two else other.setFMUState)(loaded)
+        other.setFMUState(other.deserializeFMUState(text))
         assert rest(other) == first
 
 
@@ -309,9 +310,7 @@ def test_a_state_is_saved_and_restored_at_any_time(fmu: Fmu, kind: str) -> None:
     """Before and during an initialization that starts later than 0, and where the importer set the time."""
     two, seen = fmu.version == "2.0", fmu.references(["time", "x"])
     with fmu.instance(kind, start=False) as instance:
-        get = instance.getReal if two else instance.getFloat64
-        save = instance.getFMUstate if two else instance.getFMUState
-        restore = instance.setFMUstate if two else instance.setFMUState
+        get, save = instance.getFloat64, instance.getFMUState
         saved = [(save(), get(seen))]
         if two:
             instance.setupExperiment(startTime=1.0)
@@ -324,13 +323,13 @@ def test_a_state_is_saved_and_restored_at_any_time(fmu: Fmu, kind: str) -> None:
             if kind == "CoSimulation":
                 instance.doStep(1.0 + 0.1 * i, 0.1)
             else:
-                (instance.newDiscreteStates if two else instance.updateDiscreteStates)()
+                instance.updateDiscreteStates()
                 instance.enterContinuousTimeMode()
                 instance.setTime(1.5)
                 saved.append((save(), get(seen)))
                 instance.enterEventMode()
         for state, values in (*saved, *saved[::-1]):
-            restore(state)
+            instance.setFMUState(state)
             assert get(seen) == values
 
 
@@ -339,9 +338,8 @@ def test_the_method_and_its_tolerances_can_be_set(fmu: Fmu) -> None:
     example = fmu.example
     run = fmu.model.stepper(example.initial, example.parameters, method="tsit5", rtol=1e-5, atol=1e-7)
     with fmu.instance("CoSimulation", start=False) as instance:
-        number = instance.setReal if fmu.version == "2.0" else instance.setFloat64
         instance.setString(fmu.references(["solver.method"]), ["tsit5"])
-        number(fmu.references(["solver.rtol", "solver.atol"]), [1e-5, 1e-7])
+        instance.setFloat64(fmu.references(["solver.rtol", "solver.atol"]), [1e-5, 1e-7])
         begin(instance, fmu.version, 1e-12)
         instance.doStep(0.0, 0.7)
         assert states(instance, fmu).tobytes() == run.advance(0.7).tobytes()
@@ -351,45 +349,31 @@ def test_the_method_and_its_tolerances_can_be_set(fmu: Fmu) -> None:
 @pytest.mark.sample(1)
 def test_inputs_act_at_once_in_both_kinds(version: str, tmp_path: Path) -> None:
     """A mass m pushed by the force F: x'' = F / m, in steps and by the importer."""
-    import fmpy
-
-    import chaplygin as cg
-
     x, m, force = cg.coordinates("x"), cg.parameters("m", positive=True), cg.inputs("F")
     v = cg.rate(x)
     cart = cg.System(
         "pushed", coordinates=[x], kinetic=m * v**2 / 2, forces={v: force}, units={x: "m", v: "m/s"}
     )
     model = cart.compile("lagrange")
-    path = model.export_fmu(tmp_path / "cart.fmu", version, initial={"x": 0, "x_dot": 0}, parameters={"m": 2})
+    fmu = Fmu.of(model, tmp_path, version, initial={"x": 0, "x_dot": 0}, parameters={"m": 2})
     signal = np.array(
         [(0.0, 3.0), (1.0, 3.0), (1.0, -1.0), (2.0, -1.0)], dtype=[("time", float), ("F", float)]
     )
     for kind in ("CoSimulation", "ModelExchange"):
-        result = fmpy.simulate_fmu(
-            str(path), stop_time=2, output_interval=0.1, input=signal, fmi_type=kind, timeout=60,
-            relative_tolerance=1e-9, output=["x", "x_dot"],
-        )  # fmt: skip
+        result = fmu.simulated(kind, 2, 1e-9, input=signal)
         assert result["x_dot"][-1] == pytest.approx((3 * 1 - 1) / 2, abs=1e-7), kind
         assert result["x"][-1] == pytest.approx((1.5 + 3 - 0.5) / 2, abs=1e-7), kind
 
 
 def test_only_events_that_occur_are_told(tmp_path: Path) -> None:
     """Not one whose condition is false where its guard crosses zero."""
-    import fmpy
-
-    import chaplygin as cg
-
     x, v = cg.coordinates("x v")
     marks = [cg.Event(x - 1, name=name, when=c) for name, c in {"passed": v > 0, "never": v < 0}.items()]
     model = cg.System("marked", kinematics={x: v, v: 0}, events=marks).compile()
-    path = model.export_fmu(tmp_path / "marked.fmu", "3.0", initial={"x": 0, "v": 1})
-    fmpy.extract(str(path), str(tmp_path / "unpacked"))
+    fmu = Fmu.of(model, tmp_path, "3.0", initial={"x": 0, "v": 1})
     told: list[bytes] = []
     log = {"loggingOn": True, "logMessage": lambda *said: told.append(said[-1])}
-    with Fmu(None, model, str(path), str(tmp_path / "unpacked"), "3.0").instance(
-        "ModelExchange", **log
-    ) as instance:
+    with fmu.instance("ModelExchange", **log) as instance:
         instance.enterContinuousTimeMode()
         instance.setTime(1.5)
         instance.setContinuousStates((c_double * 2)(1.5, 1.0), 2)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import os
 import zipfile
 from pathlib import Path
 from typing import Any
 
-import fmpy
 import numpy as np
 import pytest
 from fmpy.validation import validate_fmu
@@ -26,14 +24,9 @@ OWN, COUPLING = 4.0, 3.0
 @pytest.fixture(scope="module")
 def half(tmp_path_factory: pytest.TempPathFactory) -> Fmu:
     """A mass on a spring that is tied by another spring to the place u: x'' = -k x - c (x - u)."""
-    model = sprung("half", -C * (X - U))
-    folder = tmp_path_factory.mktemp("half")
-    path = model.compile().export_fmu(
-        folder / "half.fmu", "2.0", initial={"x": 0, "x_dot": 0}, parameters={"k": OWN, "c": COUPLING},
-        stop_time=10, step_size=0.01,
-    )  # fmt: skip
-    fmpy.extract(os.fspath(path), os.fspath(folder / "unpacked"))
-    return Fmu(None, model.compile(), os.fspath(path), os.fspath(folder / "unpacked"), "2.0")
+    model = sprung("half", -C * (X - U)).compile()
+    given = {"initial": {"x": 0, "x_dot": 0}, "parameters": {"k": OWN, "c": COUPLING}}
+    return Fmu.of(model, tmp_path_factory.mktemp("half"), "2.0", stop_time=10, step_size=0.01, **given)
 
 
 def coupled(half: Fmu, h: float, slopes: bool, t_end: float = 5.0) -> float:
@@ -149,14 +142,9 @@ def test_an_input_with_two_derivatives_is_a_parabola_over_one_step(half: Fmu) ->
 @pytest.fixture(scope="module", params=SYSTEMS)
 def driven(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Rated, Fmu]:
     rated = SYSTEMS[request.param]
-    folder = tmp_path_factory.mktemp(request.param)
-    model = rated.system().compile(reproducible=True)
-    path = model.export_fmu(
-        folder / "driven.fmu", "2.0", "co-simulation", initial=rated.start, parameters=rated.numbers,
-        inputs={"u": rated.samples[0]},
-    )  # fmt: skip
-    fmpy.extract(os.fspath(path), os.fspath(folder / "unpacked"))
-    return rated, Fmu(None, model, os.fspath(path), os.fspath(folder / "unpacked"), "2.0")
+    folder, model = tmp_path_factory.mktemp(request.param), rated.system().compile(reproducible=True)
+    given = {"initial": rated.start, "parameters": rated.numbers, "inputs": {"u": rated.samples[0]}}
+    return rated, Fmu.of(model, folder, "2.0", "co-simulation", **given)
 
 
 @pytest.mark.sample(1)

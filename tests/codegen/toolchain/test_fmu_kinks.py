@@ -15,7 +15,7 @@ import pytest
 import sympy as sp
 from fmpy.fmi1 import FMICallException
 from fmpy.validation import validate_fmu
-from fmus import Fmu, begin, states
+from fmus import Fmu, begin, enter, states
 from unit_masses import unit_masses
 
 import chaplygin as cg
@@ -39,22 +39,16 @@ def valley(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     )
     own = dataclasses.replace(PAIR, name="mine", summary="a method of this model")
     model = system.compile("lagrange", methods=[own])
-    folder = tmp_path_factory.mktemp("valley")
-    path = model.export_fmu(
-        folder / "valley.fmu", request.param, initial=START, parameters=PARAMETERS, inputs={"F": 0}
-    )
-    fmpy.extract(os.fspath(path), os.fspath(folder / "unpacked"))
-    return Fmu(None, model, os.fspath(path), os.fspath(folder / "unpacked"), request.param)
+    given = {"initial": START, "parameters": PARAMETERS, "inputs": {"F": 0}}
+    return Fmu.of(model, tmp_path_factory.mktemp("valley"), request.param, **given)
 
 
 def put(instance: Any, valley: Fmu, **values: float) -> None:
-    setter = instance.setReal if valley.version == "2.0" else instance.setFloat64
-    setter(valley.references(values), list(values.values()))
+    instance.setFloat64(valley.references(values), list(values.values()))
 
 
 def get(instance: Any, valley: Fmu, *names: str) -> list[float]:
-    getter = instance.getReal if valley.version == "2.0" else instance.getFloat64
-    found: list[float] = getter(valley.references(names))
+    found: list[float] = instance.getFloat64(valley.references(names))
     return found
 
 
@@ -68,11 +62,9 @@ def indicator(instance: Any) -> float:
     return room[0]
 
 
-def update(instance: Any, valley: Fmu) -> tuple[bool, ...]:
+def update(instance: Any) -> tuple[bool, ...]:
     """One update of the discrete states: whether another is needed, the run ends, ..., the states have jumped."""
-    return tuple(
-        (instance.newDiscreteStates if valley.version == "2.0" else instance.updateDiscreteStates)()[:4]
-    )
+    return tuple(instance.updateDiscreteStates()[:4])
 
 
 @pytest.mark.slow
@@ -97,8 +89,8 @@ def test_relations_are_frozen_between_events(valley: Fmu) -> None:
         at(instance, -1e-14, -1.0)
         assert get(instance, valley, "der(x_dot)") == [-slope]
         instance.enterEventMode()
-        assert update(instance, valley) == (True, False, False, False)
-        assert update(instance, valley) == (False, False, False, False)
+        assert update(instance) == (True, False, False, False)
+        assert update(instance) == (False, False, False, False)
         instance.enterContinuousTimeMode()
         assert get(instance, valley, "der(x_dot)") == [slope]
         at(instance, 0.3, -1.0)
@@ -107,15 +99,14 @@ def test_relations_are_frozen_between_events(valley: Fmu) -> None:
 
 def test_the_sides_are_saved(valley: Fmu) -> None:
     slope = PARAMETERS["k"] / PARAMETERS["m"]
-    two = valley.version == "2.0"
     with valley.instance("ModelExchange") as instance:
         instance.enterContinuousTimeMode()
-        saved = (instance.getFMUstate if two else instance.getFMUState)()
+        saved = instance.getFMUState()
         at(instance, -0.1, -1.0)
         instance.enterEventMode()
-        update(instance, valley)
+        update(instance)
         assert get(instance, valley, "der(x_dot)") == [slope]
-        (instance.setFMUstate if two else instance.setFMUState)(saved)
+        instance.setFMUState(saved)
         assert get(instance, valley, "der(x_dot)") == [-slope]
 
 
@@ -129,7 +120,7 @@ def test_a_mass_at_rest_on_the_kink_stays_until_it_is_pushed(valley: Fmu) -> Non
         entered, _ = instance.completedIntegratorStep()
         assert entered
         instance.enterEventMode()
-        update(instance, valley)
+        update(instance)
         assert get(instance, valley, "der(x_dot)") == [-PARAMETERS["k"] / PARAMETERS["m"]]
 
 
@@ -166,12 +157,7 @@ def test_derivatives_by_everything_are_those_of_the_formulas(valley: Fmu, kind: 
     matrix = np.array(matrix.subs(point).evalf(20), dtype=float)
     random = np.random.default_rng(8)
     with valley.instance(kind, start=False) as instance:
-        two = valley.version == "2.0"
-        if two:
-            instance.setupExperiment(startTime=0.75)
-            instance.enterInitializationMode()
-        else:
-            instance.enterInitializationMode(startTime=0.75)
+        enter(instance, valley.version, startTime=0.75)
         put(instance, valley, F=4.0)
         instance.exitInitializationMode()
         rows, columns = valley.references(unknowns), valley.references(knowns)
@@ -179,7 +165,7 @@ def test_derivatives_by_everything_are_those_of_the_formulas(valley: Fmu, kind: 
             seed = random.normal(size=len(knowns))
             found = instance.getDirectionalDerivative(rows, columns, seed.tolist())
             np.testing.assert_allclose(found, matrix @ seed, rtol=1e-13, atol=1e-13)
-            if not two:
+            if valley.version == "3.0":
                 weights = random.normal(size=len(unknowns))
                 back = instance.getAdjointDerivative(
                     rows, columns, weights.tolist(), nSensitivity=len(columns)
@@ -190,7 +176,7 @@ def test_derivatives_by_everything_are_those_of_the_formulas(valley: Fmu, kind: 
 def test_parameters_can_be_tuned_in_event_mode(valley: Fmu) -> None:
     with valley.instance("ModelExchange") as instance:
         put(instance, valley, k=5.0)
-        update(instance, valley)
+        update(instance)
         assert get(instance, valley, "k", "der(x_dot)") == [5.0, -2.5]
         instance.enterContinuousTimeMode()
         with pytest.raises(FMICallException):
@@ -229,9 +215,7 @@ def test_tuning_must_keep_the_constraints(tmp_path: Path) -> None:
     )
     model = system.compile("multipliers")
     start = {"x": 0.6, "y": -0.8, "x_dot": 0.0, "y_dot": 0.0}
-    path = model.export_fmu(tmp_path / "c.fmu", "2.0", initial=start, parameters={"l": 1})
-    fmpy.extract(os.fspath(path), os.fspath(tmp_path / "c"))
-    circle = Fmu(None, model, os.fspath(path), os.fspath(tmp_path / "c"), "2.0")
+    circle = Fmu.of(model, tmp_path, "2.0", initial=start, parameters={"l": 1})
     with circle.instance("CoSimulation") as instance:
         put(instance, circle, l=1.5)
         with pytest.raises(FMICallException):

@@ -11,12 +11,11 @@ from ctypes import c_double
 from pathlib import Path
 from typing import Any
 
-import fmpy
 import numpy as np
 import pytest
 import sympy as sp
 from c_bundles import STRICT, called
-from fmus import Fmu, begin
+from fmus import Fmu, begin, enter
 from integrations import need
 
 import chaplygin as cg
@@ -65,10 +64,7 @@ def relay() -> Any:
 
 @pytest.fixture(scope="module", params=["2.0", "3.0"])
 def fmu(request: pytest.FixtureRequest, relay: Any, tmp_path_factory: pytest.TempPathFactory) -> Fmu:
-    folder = tmp_path_factory.mktemp("relay")
-    path = relay.export_fmu(folder / "relay.fmu", request.param, initial=START, inputs={"u": -1})
-    fmpy.extract(os.fspath(path), os.fspath(folder / "unpacked"))
-    return Fmu(None, relay, os.fspath(path), os.fspath(folder / "unpacked"), request.param)
+    return Fmu.of(relay, tmp_path_factory.mktemp("relay"), request.param, initial=START, inputs={"u": -1})
 
 
 PROGRAM = """#include "relay.h"
@@ -229,8 +225,7 @@ def stepped(instance: Any, fmu: Fmu, values: Sequence[float], other: Any = None)
 
 def access(instance: Any, fmu: Fmu) -> tuple[Any, Any]:
     """Functions that set and get numbers by name."""
-    old = fmu.version == "2.0"
-    put, get = (instance.setReal, instance.getReal) if old else (instance.setFloat64, instance.getFloat64)
+    put, get = instance.setFloat64, instance.getFloat64
     return lambda names, values: put(fmu.references(names), values), lambda names: get(fmu.references(names))
 
 
@@ -241,7 +236,7 @@ def test_model_exchange(fmu: Fmu, values: Sequence[float], event_mode: bool) -> 
     seen: Counts = []
     with fmu.instance("ModelExchange") as instance:
         put, get = access(instance, fmu)
-        updated(instance, fmu)
+        updated(instance)
         for i, value in enumerate(values):
             for k in range(5):
                 instance.setTime(PERIOD * (i + k / 5))
@@ -250,19 +245,19 @@ def test_model_exchange(fmu: Fmu, values: Sequence[float], event_mode: bool) -> 
                 if k == 0:
                     put(["u"], [value])
                 if k == 0 and event_mode:
-                    updated(instance, fmu)
+                    updated(instance)
                 if instance.completedIntegratorStep()[0]:
                     instance.enterEventMode()
-                    updated(instance, fmu)
+                    updated(instance)
                 assert get(["der(x_dot)"]) == [np.sign(value)]
                 euler(instance, fmu, PERIOD / 5)
             seen.append(counts([0, *get(["up", "down"])]))
     assert seen == counted(values)
 
 
-def updated(instance: Any, fmu: Fmu) -> None:
+def updated(instance: Any) -> None:
     """Updates the discrete states until nothing changes any more, and enters Continuous-Time Mode."""
-    while (instance.newDiscreteStates if fmu.version == "2.0" else instance.updateDiscreteStates)()[0]:
+    while instance.updateDiscreteStates()[0]:
         pass
     instance.enterContinuousTimeMode()
 
@@ -272,7 +267,7 @@ def euler(instance: Any, fmu: Fmu, h: float) -> None:
     n = len(fmu.model.states)
     state, slope = (c_double * n)(), (c_double * n)()
     instance.getContinuousStates(state, n)
-    (instance.getDerivatives if fmu.version == "2.0" else instance.getContinuousStateDerivatives)(slope, n)
+    instance.getContinuousStateDerivatives(slope, n)
     instance.setContinuousStates((c_double * n)(*(x + h * f for x, f in zip(state, slope))), n)
 
 
@@ -308,9 +303,7 @@ def test_inputs_set_before_the_first_advance_belong_to_the_start(relay: Any, fmu
     assert counts(run.advance(PERIOD)) == (0, 0)
     with fmu.instance("CoSimulation", False) as instance:
         put, get = access(instance, fmu)
-        if fmu.version == "2.0":
-            instance.setupExperiment()
-        instance.enterInitializationMode()
+        enter(instance, fmu.version)
         put(["u"], [1.0])
         instance.exitInitializationMode()
         instance.doStep(0.0, PERIOD)
