@@ -10,6 +10,7 @@ import pytest
 import sympy as sp
 import sympy.physics.mechanics as me
 from mpmath import mp
+from refusals import refused
 from runtime_models import needs_core
 from sympy_oracle import Oracle, difference, formed
 
@@ -227,8 +228,7 @@ def test_wrong_outputs_and_events_are_named() -> None:
             "reset: f is not the symbol of a coordinate or velocity",
         ),
     ):
-        with pytest.raises(cg.DeclarationError, match=words):
-            cg.from_sympy(pushed((f, 0)), "pushed", **given)
+        refused(words, cg.from_sympy, pushed((f, 0)), "pushed", error=cg.DeclarationError, **given)
     q = cg.coordinates("q")
     hit = cg.Event(q, reset={me.dynamicsymbols("q").diff(t): 0}, name="hit")
     with pytest.raises(cg.DeclarationError, match="is a function of time, as dynamicsymbols returns"):
@@ -257,5 +257,4 @@ def test_what_is_often_written_wrong_says_what_would_be_right() -> None:
             r"contains no velocity; an equation for coordinates goes to holonomic=\[...\]",
         ),
     ):
-        with pytest.raises(cg.DeclarationError, match=words):
-            cg.System("wrong", **{**plain, **given})
+        refused(words, cg.System, "wrong", error=cg.DeclarationError, **{**plain, **given})

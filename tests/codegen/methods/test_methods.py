@@ -18,6 +18,7 @@ from integrations import need
 from oracle_pairs import PairIntegrator
 from oracle_rodas5p import OracleModel
 from oracle_runs import Integrator, Settings
+from refusals import refused
 from runtime_models import needs_core
 
 import chaplygin as cg
@@ -25,7 +26,6 @@ from chaplygin.api.python_model import python_kernels
 from chaplygin.codegen.emit import method_headers
 from chaplygin.codegen.emit.targets import emit
 from chaplygin.codegen.methods import PAIRS
-from chaplygin.runtime import ArgumentError
 
 RUNTIME = Path(__file__).resolve().parents[3] / "runtime" / "c"
 HALF = Fraction(1, 2)
@@ -63,8 +63,7 @@ def test_a_model_lists_the_method_that_it_brings(oscillator: Any) -> None:
     assert (heun.summary, heun.order, heun.adaptive, heun.implicit) == ("order 2(1)", 2, True, False)
     plain = cg.example("harmonic_oscillator").system.compile("lagrange")
     assert [*oscillator.methods] == [*plain.methods, "heun"]
-    with pytest.raises(ArgumentError, match="unknown method 'heun'"):
-        plain.integrate((0, 1), START, NUMBERS, method="heun")
+    refused("unknown method 'heun'", plain.integrate, (0, 1), START, NUMBERS, method="heun")
 
 
 @needs_core
@@ -243,5 +242,4 @@ def test_in_pure_python_a_method_is_not_left_out() -> None:
     ],
 )
 def test_a_pair_checks_its_numbers(changed: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        dataclasses.replace(HEUN, **changed)
+    refused(message, dataclasses.replace, HEUN, error=ValueError, **changed)

@@ -22,6 +22,7 @@ from fmpy.fmi1 import FMICallException
 from fmpy.validation import validate_fmu
 from fmus import SYSTEMS, Fmu, begin, exported, states
 from integrations import need
+from refusals import refused
 
 import chaplygin as cg
 from chaplygin.cli import main
@@ -369,17 +370,14 @@ def test_a_start_is_as_near_to_its_constraints_as_the_tolerance_explains(
 
 def test_wrong_arguments_of_the_export(oscillator: Any, tmp_path: Path) -> None:
     path = tmp_path / "o.fmu"
-    with pytest.raises(cg.ArgumentError, match=r"version = '1\.0': give one of '2\.0', '3\.0'"):
-        oscillator.export_fmu(path, "1.0", **START)
+    refused(r"version = '1\.0': give one of '2\.0', '3\.0'", oscillator.export_fmu, path, "1.0", **START)
     with pytest.raises(
         cg.ArgumentError, match="kind = 'cosimulation': give one of 'both', 'model-exchange', 'co-simulation'"
     ):
         oscillator.export_fmu(path, kind="cosimulation", **START)
-    with pytest.raises(cg.ArgumentError, match="k"):
-        oscillator.export_fmu(path, initial=START["initial"], parameters={"m": 1})
+    refused("k", oscillator.export_fmu, path, initial=START["initial"], parameters={"m": 1})
     path.write_text("mine")
-    with pytest.raises(cg.EmitError, match="exists and is not an FMU"):
-        oscillator.export_fmu(path, **START)
+    refused("exists and is not an FMU", oscillator.export_fmu, path, error=cg.EmitError, **START)
     assert path.read_text() == "mine"
     with pytest.raises(cg.EmitError, match="cannot write to"):
         oscillator.export_fmu(tmp_path / "missing" / "o.fmu", **START)
@@ -387,8 +385,7 @@ def test_wrong_arguments_of_the_export(oscillator: Any, tmp_path: Path) -> None:
         cg.ArgumentError, match=r"export_fmu: path = .* must be a path, without NUL characters"
     ):
         oscillator.export_fmu("o\0.fmu", **START)
-    with pytest.raises(cg.EmitError, match="File name too long"):
-        oscillator.export_fmu(tmp_path / ("o" * 300), **START)
+    refused("File name too long", oscillator.export_fmu, tmp_path / ("o" * 300), error=cg.EmitError, **START)
     with pytest.raises(cg.ArgumentError, match="unknown platform 'win64'; known are x86_64-linux, "):
         oscillator.export_fmu(tmp_path / "p.fmu", platforms=["win64"], **START)
     for wrong, shown in (
@@ -396,8 +393,7 @@ def test_wrong_arguments_of_the_export(oscillator: Any, tmp_path: Path) -> None:
         ("win64", "platforms = 'win64': give a list of x86"),
         ([None], "unknown platform None; known are"),
     ):
-        with pytest.raises(cg.ArgumentError, match=shown):
-            oscillator.export_fmu(tmp_path / "p.fmu", platforms=wrong, **START)
+        refused(shown, oscillator.export_fmu, tmp_path / "p.fmu", platforms=wrong, **START)
     for export in (oscillator.export_fmu, oscillator.export_c):
         with pytest.raises(cg.ArgumentError, match=r"takes the numbers by name: initial=\{\.\.\.\}"):
             export(tmp_path / "p", START["initial"], START["parameters"])
@@ -421,8 +417,7 @@ def test_an_archive_that_is_not_an_fmu_is_not_replaced(oscillator: Any, tmp_path
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("word/document.xml", "mine")
     before = path.read_bytes()
-    with pytest.raises(cg.EmitError, match="exists and is not an FMU"):
-        oscillator.export_fmu(path, **START)
+    refused("exists and is not an FMU", oscillator.export_fmu, path, error=cg.EmitError, **START)
     assert path.read_bytes() == before
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.random import Generator, Philox
+from refusals import refused
 from scipy import stats
 
 import chaplygin as cg
@@ -150,8 +151,7 @@ def counting() -> Any:
     ],
 )
 def test_what_cannot_be_drawn_says_why(initial: Any, options: dict[str, Any], text: str) -> None:
-    with pytest.raises(ArgumentError, match=text):
-        drawn(initial, n=9, **options)
+    refused(text, drawn, initial, n=9, **options)
 
 
 def test_what_has_no_quantiles_is_refused_where_they_are_needed() -> None:
@@ -175,5 +175,4 @@ def test_a_folder_knows_what_was_drawn(tmp_path: Any) -> None:
     study(stats.gaussian_kde(DATA))
     study(stats.gaussian_kde(DATA))
     for other in (stats.gaussian_kde(DATA, weights=WEIGHTS), skewed):
-        with pytest.raises(StudyFolderError, match=r"draws\.sources is"):
-            study(other)
+        refused(r"draws\.sources is", study, other, error=StudyFolderError)

@@ -12,6 +12,7 @@ import warnings
 import numpy as np
 import pytest
 import sympy as sp
+from refusals import refused
 from unit_masses import unit_masses
 
 import chaplygin as cg
@@ -242,8 +243,7 @@ def test_a_start_without_a_pivot_is_refused() -> None:
     singular = f"{undetermined}, or the mass matrix is singular .*; {advice}$"
     assert re.search(f"^stopped at t = 0: {singular}", sol.message)
     for call in (lambda: model.rhs(0, list(start.values()), []), lambda: model.stepper(start, {}).advance(1)):
-        with pytest.raises(KernelError, match=f"at t = 0: {singular}"):
-            call()
+        refused(f"at t = 0: {singular}", call, error=KernelError)
 
 
 def test_whittakers_form_says_so_too() -> None:
@@ -252,8 +252,7 @@ def test_whittakers_form_says_so_too() -> None:
     loop = unit_masses("loop", [x, y, c], holonomic=[x**2 + y**2 - 1], kept=[cg.rate(x), cg.rate(c)])
     model = loop.compile("whittaker", along="c")
     start = {"x": 1, "y": 0, "x_dot": 0, "y_dot": 1, "c_dot": 1}
-    with pytest.raises(cg.ArgumentError, match=r"^initial: .* \(x_dot_prime\) .* at c = 0; keep others"):
-        model.integrate((0, 1), start, {})
+    refused(r"^initial: .* \(x_dot_prime\) .* at c = 0; keep others", model.integrate, (0, 1), start, {})
     start |= {"x": np.cos(0.5), "y": np.sin(0.5), "x_dot": -np.sin(0.5), "y_dot": np.cos(0.5)}
     sol = model.integrate((0, 2), start, {}, **TIGHT)
     assert (sol["x"][-1], sol["y"][-1]) == pytest.approx((np.cos(2.5), np.sin(2.5)), abs=1e-8)

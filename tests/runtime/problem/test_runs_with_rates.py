@@ -12,6 +12,7 @@ import pytest
 import scipy.optimize
 import scipy.stats
 from rated_systems import SPAN, SYSTEMS, TIMES, TOLERANCES, Rated, U, of_sine, sine, told
+from refusals import refused
 from scipy.integrate import simpson, solve_ivp
 from scipy.interpolate import CubicSpline
 
@@ -295,8 +296,7 @@ def test_batches(method: str) -> None:
         batch.set_inputs(u=0.1, u_dot=0.3, u_ddot=1.0)
         batch.set_inputs(given)
         assert {float(v) for name in model.inputs for v in np.unique(batch[name])} == {0.4, 0.0}
-    with pytest.raises(cg.ArgumentError, match=r"shape \(2,\); .* in the order \(u, u_dot, u_ddot\)"):
-        batch.set_inputs([0.4, 0.0])
+    refused(r"shape \(2,\); .* in the order \(u, u_dot, u_ddot\)", batch.set_inputs, [0.4, 0.0])
 
 
 @pytest.mark.sample(1)
@@ -350,8 +350,7 @@ def test_sensitivities_and_gradients(source: Any) -> None:
         assert gradient[name] == pytest.approx(slope, rel=1e-7)
     assert gradient["q"] == pytest.approx(sol.sensitivity["q", "q"][-1], rel=1e-8)
     for what in ({"sensitivities": ["u_dot"]},):
-        with pytest.raises(cg.ArgumentError, match="sensitivities: u_dot is the rate of an input"):
-            PIVOT.model.integrate(SPAN, *given, **what)
+        refused("sensitivities: u_dot is the rate of an input", PIVOT.model.integrate, SPAN, *given, **what)
     with pytest.raises(cg.ArgumentError, match="u_dot is the rate of an input"):
         PIVOT.model.gradient(cg.final("q"), SPAN, PIVOT.start, PIVOT.numbers, {"u": 0.1}, by=["u_dot"])
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from refusals import refused
 from scipy import stats
 
 import chaplygin as cg
-from chaplygin.errors import ArgumentError
 from chaplygin.generated.harmonic_oscillator import model as oscillator
 from chaplygin.runtime import Model
 from chaplygin.runtime.statistics.sketches import BLOCK, CHUNK
@@ -164,8 +164,7 @@ def test_pieces_end_at_all_decisions(count: int) -> None:
     ],
 )  # fmt: skip
 def test_wrong_options_are_named(options: dict[str, Any], text: str) -> None:
-    with pytest.raises(ArgumentError, match=text):
-        study(**options)
+    refused(text, study, **options)
 
 
 @pytest.mark.parametrize(
@@ -180,8 +179,7 @@ def test_wrong_options_are_named(options: dict[str, Any], text: str) -> None:
     ],
 )
 def test_wrong_precisions_are_named(given: dict[str, Any], text: str) -> None:
-    with pytest.raises(ArgumentError, match=text):
-        cg.precision(**{"entry": "p", **given})
+    refused(text, cg.precision, **{"entry": "p", **given})
 
 
 @pytest.mark.slow
