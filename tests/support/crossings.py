@@ -439,12 +439,15 @@ def _study(trial: Trial, **more: Any) -> None:
 
 
 def _fmu(trial: Trial) -> None:
+    import fmpy
     from fmus import Fmu
 
     model = trial.model
     with tempfile.TemporaryDirectory() as folder:
         start = {"initial": trial.start(), "parameters": trial.numbers(), "inputs": trial.inputs()}
-        fmu = Fmu.of(model, Path(folder), "3.0", **start)
+        path = str(model.export_fmu(Path(folder) / "parts.fmu", **start))
+        fmpy.extract(path, f"{folder}/unpacked")
+        fmu = Fmu(None, model, path, f"{folder}/unpacked", "3.0")
         with fmu.instance("CoSimulation", start=False) as instance:
             for name in ("method", "step"):
                 put = instance.setString if name == "method" else instance.setFloat64
