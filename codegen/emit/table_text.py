@@ -65,8 +65,8 @@ def _function(function: Function) -> str:
     taken = [f"const cg_real_t {name}" for name in ["number"] * basis + names]
     given = f"{table.stem}_axes, {table.stem}_{'bases' if table.widths else 'numbers'}, orders"
     lines = [f"const int orders[] = {{{', '.join(map(str, orders))}}};"]
-    lines += [f"const cg_real_t at[] = {{{', '.join(names)}}};"] if table.widths else []
-    call = f"cg_table_{n}({given}, {', '.join(names)})"
+    lines += [f"const cg_real_t at[] = {{{', '.join(names)}}};"]
+    call = f"cg_table_value({n}, {given}, at)"
     if basis:
         call = f"cg_table_basis({n}, {given}, number, at)"
     elif table.widths:

@@ -124,8 +124,7 @@ static CG_INLINE double cg_table_falling(int k, int order)
     return product;
 }
 
-/* The derivative of an order of one, two and three arguments at the distances u, v, w from the origins; the numbers
- * begin at each lane's place. */
+/* The derivative of an order along one axis at the distance u from the origin; the numbers begin at each lane's place. */
 static CG_INLINE cg_real_t cg_table_line(const cg_axis_t *axis, int order, const double *numbers, cg_places_t place, cg_real_t u)
 {
     int k = axis->terms - 1;
@@ -137,56 +136,34 @@ static CG_INLINE cg_real_t cg_table_line(const cg_axis_t *axis, int order, const
     }
     return sum;
 }
-static CG_INLINE cg_real_t cg_table_plane(const cg_axis_t *axes, const int *orders, const double *numbers, cg_places_t place,
-                                          cg_real_t u, cg_real_t v)
+
+/* The derivative of the orders of a table of n arguments x: its axes, its numbers. */
+static CG_INLINE cg_real_t cg_table_value(int n, const cg_axis_t *axes, const double *numbers, const int *orders,
+                                          const cg_real_t *x)
 {
-    const int terms = axes[1].terms;
-    int k = axes[0].terms - 1;
-    cg_real_t sum = cg_splat(cg_table_falling(k, orders[0])) *
-                    cg_table_line(&axes[1], orders[1], numbers + k * terms, place, v);
+    const int last = n - 1, middle = n > 1 ? n - 2 : 0, terms = axes[last].terms;
+    const int lines = n > 1 ? axes[middle].terms : 1, of_line = n > 1 ? orders[middle] : 0;
+    const int planes = n > 2 ? axes[0].terms : 1, of_plane = n > 2 ? orders[0] : 0;
+    cg_places_t place = {0};
+    cg_real_t u[3], plane = cg_splat(0.0), sum = plane;
 
     CG_TABLE_UNROLLED
-    for (k--; k >= orders[0]; k--) {
-        sum = cg_fma(sum, u,
-                     cg_splat(cg_table_falling(k, orders[0])) *
-                         cg_table_line(&axes[1], orders[1], numbers + k * terms, place, v));
+    for (int axis = 0; axis < n; axis++) {
+        place *= axes[axis].knots + 1;
+        u[axis] = cg_table_enter(&axes[axis], 1, &place, x[axis]);
     }
-    return sum;
-}
-
-/* The derivative of the orders of a table: its axes, its numbers, the arguments. */
-static CG_INLINE cg_real_t cg_table_1(const cg_axis_t *axes, const double *numbers, const int *orders, cg_real_t x)
-{
-    cg_places_t place = {0};
-    const cg_real_t u = cg_table_enter(axes, axes->terms, &place, x);
-    return cg_table_line(axes, orders[0], numbers, place, u);
-}
-static CG_INLINE cg_real_t cg_table_2(const cg_axis_t *axes, const double *numbers, const int *orders, cg_real_t x,
-                                      cg_real_t y)
-{
-    const int size = axes[0].terms * axes[1].terms;
-    cg_places_t place = {0};
-    const cg_real_t u = cg_table_enter(&axes[0], size * (axes[1].knots + 1), &place, x);
-    const cg_real_t v = cg_table_enter(&axes[1], size, &place, y);
-    return cg_table_plane(axes, orders, numbers, place, u, v);
-}
-static CG_INLINE cg_real_t cg_table_3(const cg_axis_t *axes, const double *numbers, const int *orders, cg_real_t x,
-                                      cg_real_t y, cg_real_t z)
-{
-    const int plane = axes[1].terms * axes[2].terms, size = axes[0].terms * plane;
-    const int column = size * (axes[2].knots + 1);
-    cg_places_t place = {0};
-    const cg_real_t u = cg_table_enter(&axes[0], column * (axes[1].knots + 1), &place, x);
-    const cg_real_t v = cg_table_enter(&axes[1], column, &place, y);
-    const cg_real_t w = cg_table_enter(&axes[2], size, &place, z);
-    int k = axes[0].terms - 1;
-    cg_real_t sum = cg_splat(cg_table_falling(k, orders[0])) *
-                    cg_table_plane(&axes[1], &orders[1], numbers + k * plane, place, v, w);
-
-    for (k--; k >= orders[0]; k--) {
-        sum = cg_fma(sum, u,
-                     cg_splat(cg_table_falling(k, orders[0])) *
-                         cg_table_plane(&axes[1], &orders[1], numbers + k * plane, place, v, w));
+    place *= planes * lines * terms;
+    CG_TABLE_UNROLLED
+    for (int i = planes - 1; i >= of_plane; i--) {
+        CG_TABLE_UNROLLED
+        for (int k = lines - 1; k >= of_line; k--) {
+            const double *const row = numbers + (i * lines + k) * terms;
+            const cg_real_t line = cg_table_line(&axes[last], orders[last], row, place, u[last]);
+            const cg_real_t times = cg_splat(cg_table_falling(k, of_line));
+            plane = k == lines - 1 ? times * line : cg_fma(plane, u[middle], times * line);
+        }
+        plane = cg_splat(cg_table_falling(i, of_plane)) * plane;
+        sum = i == planes - 1 ? plane : cg_fma(sum, u[0], plane);
     }
     return sum;
 }
