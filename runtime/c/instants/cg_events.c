@@ -107,17 +107,33 @@ static int cg_events_from_rest(cg_run_t *run, int32_t index, double upto)
     return cg_bracket_find(run, index, upto);
 }
 
+/* What of a kink at rest its interpolant may have wrong: at the start of the step nothing, from there at most in proportion. */
+static int cg_events_slack(cg_run_t *run, int32_t index, double *slack)
+{
+    cg_detector_t *const detector = run->detector;
+    *slack = 0.0;
+    for (int changing = 0; changing < 2; changing++) {
+        memcpy(detector->x, run->x_old, sizeof(double) * (size_t)run->ld);
+        cg_shake(detector->x, run->n_own, changing);
+        CG_TRY(cg_detector_evaluate(run, run->t_old, detector->x, index, detector->values));
+        const double change = fabs(detector->values[index] - detector->samples[index]);
+        *slack = cg_larger(*slack, run->rtol / CG_MOMENT * change);
+    }
+    return CG_OK;
+}
+
 /* The first place at which a guard that has been at zero is visible, and the last before it: fractions of the step, in
  * *upto and *from, and the side there; *side = 0: it is not. */
 static int cg_events_first_visible(cg_run_t *run, int32_t index, double *from, double *upto, double *side)
 {
     cg_detector_t *const detector = run->detector;
     const double least = 2.0 * cg_step_smallest(run->t_old) / fabs(run->t - run->t_old);
-    const double error = cg_detector_is_kink(run, index) ? cg_larger(run->rtol / CG_ZERO, 1.0) : 1.0; /* the interpolant has more */
-    const double noise = cg_larger(error * detector->noise[index], CG_CLEAR * detector->scale[index]);
+    const double noise = cg_larger(detector->noise[index], CG_CLEAR * detector->scale[index]);
+    double slack = 0.0;
     int j = 1;
     *from = *side = 0.0;
     *upto = cg_nodes[1];
+    CG_TRY(cg_detector_is_kink(run, index) ? cg_events_slack(run, index, &slack) : CG_OK);
     while (*upto > CG_FURTHER * least && *upto > DBL_EPSILON) {
         *upto /= CG_FURTHER;
     }
@@ -126,7 +142,7 @@ static int cg_events_first_visible(cg_run_t *run, int32_t index, double *from, d
         *upto = node ? cg_nodes[j] : *upto;
         CG_TRY(node ? CG_OK : cg_detector_inside(run, *upto, index, detector->values));
         const double g = node ? detector->samples[(ptrdiff_t)j * detector->n_observed + index] : detector->values[index];
-        *side = g > noise ? 1.0 : g < -noise ? -1.0 : 0.0;
+        *side = fabs(g) > cg_larger(noise, *upto * slack) ? copysign(1.0, g) : 0.0;
         if (*side == 0.0) {
             *from = *upto;
             *upto *= CG_FURTHER;

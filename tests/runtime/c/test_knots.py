@@ -16,7 +16,7 @@ END = 10.0
 KNOTS = np.linspace(-2, 2, 41)
 FORCES = -KNOTS - KNOTS**3 / 4 + 0.2 * np.sin(3 * KNOTS)
 START = {"x": 1.5, "x_dot": 0.1}
-TOLERANCES = [1e-6, 1e-8, 1e-10, 1e-12]
+TOLERANCES = [1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12]
 SPLINES = {
     "linear": PPoly(np.stack([np.diff(FORCES) / np.diff(KNOTS), FORCES[:-1]]), KNOTS),
     "cubic": CubicSpline(KNOTS, FORCES),
@@ -81,7 +81,7 @@ def test_errors_follow_the_tolerance_as_without_tables(kind: str, method: str) -
 
 
 @pytest.mark.parametrize("method", ["dop853", "tsit5", "vern9"])
-@pytest.mark.parametrize("tolerance", [1e-8, 1e-10, 1e-12])
+@pytest.mark.parametrize("tolerance", TOLERANCES)
 def test_a_step_ends_at_every_knot(method: str, tolerance: float) -> None:
     """Steps over a cubic table could pass several knots: none does, there and back."""
     table = cg.Interpolant("f", {"x": KNOTS}, FORCES, knots=True)
