@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
+
+from chaplygin.errors import FormError
 
 from ..graph.differentiate import forward
 from ..graph.evaluate import evaluate
@@ -17,6 +19,9 @@ from ..symbols.symbols import ModeSymbol, Multiplier, Velocity
 from ..symbols.values import naming
 from ..system.checked_system import CheckedSystem
 from ..system.points import good_points
+
+if TYPE_CHECKING:
+    from ..system.checked_system import CheckedSystem
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,3 +265,8 @@ class Invariant:
     status: str
     description: str
     zero: bool = False
+
+
+def misfit(form: str, system: CheckedSystem, hypothesis: str, why: str = "") -> FormError:
+    """The error for a hypothesis that fails."""
+    return FormError(f"{form} does not fit {system.name!r}: hypothesis {hypothesis!r} fails{why}")

@@ -19,7 +19,7 @@ from ..mechanics.interactions import Loads, Weight
 from ..mechanics.screws import Flow, Twists
 from ..symbols.place import Entry
 from ..system.checked_system import CheckedSystem
-from .misfit import misfit
+from .equation_nodes import misfit
 from .momenta import add_brackets
 from .structure import structure_functions
 

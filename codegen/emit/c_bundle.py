@@ -7,13 +7,11 @@ from collections.abc import Iterable, Mapping
 
 from chaplygin.runtime.interface.files import DRIVER, runtime_files
 
-from .amalgamation import joined, selected
+from .amalgamation import Prefixed, joined, selected
 from .bundle import GROUPS, Bundle, index_of
-from .bundle_hosts import host_files
-from .bundle_readme import readme
-from .c_tables import variable as row_of
+from .bundle_readme import host_files, readme
+from .c_core import variable as row_of
 from .c_text import c_string
-from .external_names import Prefixed
 from .licences import licence
 from .method_list import list_of
 from .render import made_from, render

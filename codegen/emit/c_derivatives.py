@@ -1,4 +1,4 @@
-"""The file of a model's derivatives: its kernels and their derivatives, for several directions at once."""
+"""What is compiled of a model when it is first used: derivatives of its kernels, and late kernels. Imports no SymPy."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import replace
 from ..lower.derivatives import FROZEN, HOISTED, KINDS, NESTED, PARAMETERS, kinks, variables
 from ..lower.lowered import Lowered, has_functions
 from ..plan.plan import Program
+from .c_core import kernel_text, looped_jacobian
 from .c_lanes import lane_kernel
-from .c_text import c_string
+from .c_text import c_string, definition, function, passed, taken
 from .function_bodies import body, helpers
-from .node_text import LANE_KERNEL, LANES
+from .node_text import LANE_KERNEL, LANES, C
 from .render import provenance, render
 
 _SHARED = replace(LANE_KERNEL, shared=frozenset("xpu"))
@@ -155,3 +156,34 @@ def _variational(program: Lowered, made: Program, work: int) -> str:
     if program.contacts:
         lines.append(f"#define CG_MODEL_SIGNS {', '.join(str(c.sign) for c in program.contacts)}")
     return "\n".join([*lines, '#include "cg_variational_inline.h"', ""])
+
+
+def late_file(program: Program, kernel: str) -> dict[str, str]:
+    """`<name>_<kernel>.c`, with one of the kernels of a program in which nothing else is planned.
+
+    Its scratch memory is on the stack: its callers have as much as the kernels before it need.
+    """
+    ((source, schedule),) = program.schedules.items()
+    text, name = body(program, schedule), program.name
+    functions, work = [kernel_text(program, source, text, static=True)], text.work
+    if source != kernel:
+        functions.append(looped_jacobian(program, "static int"))
+        work += 2 * len(program.states)
+    (own,) = (taken(row.takes) for row in program.rows if row.name == kernel)
+    given = f"{passed(program, own[:-1])}, cg_own"
+    signature = definition(program, f"int {name}_{kernel}_alone(", own)
+    functions += [f"{signature};"]
+    functions += function(
+        signature,
+        [f"double cg_own[{work + 1}];", "", "(void)cg_work;"],
+        end=f"return {name}_{kernel}({given});",
+    )
+    values = {
+        "provenance": provenance("late.c.in", program.digest, f"model.call({kernel!r}, ...)", " * "),
+        "name": name,
+        "kernel": kernel,
+        "functions": "cg_math.h" if has_functions(program, [source]) else "cg_real.h",
+        "solver": helpers(program.graph, C, [program.kernels[source]]),
+        "kernels": "\n".join(functions),
+    }
+    return {f"{name}_{kernel}.c": render("late.c.in", values)}

@@ -1,9 +1,19 @@
-"""The prefix of an FMU's external symbols, so that the sources of several FMUs link into one program."""
+"""What only an FMU has: a prefix of its external symbols, its further kernels, and what its results depend on."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+
+from ..graph.differentiate import partials
+from ..graph.graph import Graph, Node
+from ..lower.graph_text import QUANTITIES
+from ..lower.lowered import Kernel, Lowered
+from ..plan.plan import Program
+from .c_core import kernel_text
+from .function_bodies import body, helpers
+from .node_text import C
+from .render import render
 
 HEADER = "cg_prefix.h"
 _DEFINED = re.compile(
@@ -29,6 +39,9 @@ _TEXT = """/* The prefix of FMI's functions, for all other external symbols too.
 
 #endif
 """
+_KINDS = ("frozen", "along", "adjoint")
+LARGEST_DIFFERENTIATED = 2000
+"""Maximum number of nodes of a kernel whose dependencies are also classified."""
 
 
 def with_prefix(texts: Mapping[str, str]) -> dict[str, str]:
@@ -42,3 +55,72 @@ def with_prefix(texts: Mapping[str, str]) -> dict[str, str]:
     head, found, rest = texts["chaplygin.h"].partition(opening)
     assert found
     return {**texts, HEADER: _TEXT % defines, "chaplygin.h": f'{head}{opening}\n#include "{HEADER}"\n{rest}'}
+
+
+def fmu_kernel_file(program: Program) -> str:
+    """The text for a program with the kernels of `with_fmu_kernels`."""
+    names = [f"{kind}_{name}" for kind in _KINDS for name in QUANTITIES]
+    made = [name for name in names if name in program.kernels]
+    bodies = {name: body(program, program.schedule(name)) for name in made}
+    functions = [kernel_text(program, name, text, static=True) for name, text in bodies.items()]
+    rows = [
+        ", ".join(f"{program.name}_{kind}_{n}" if f"{kind}_{n}" in bodies else "NULL" for n in QUANTITIES)
+        for kind in _KINDS
+    ]
+    values = {
+        "name": program.name,
+        "solver": helpers(program.graph, C, (program.kernels[name] for name in made)),
+        "kernels": "\n".join(functions),
+        "n_work": str(max((text.work for text in bodies.values()), default=0)),
+        **dict(zip(_KINDS, rows, strict=True)),
+    }
+    return render("fmu_kernels.c.in", values)
+
+
+def dependencies(program: Lowered, kernel: str) -> list[dict[str, str]]:
+    """For each result of a kernel the names on which it depends, each with a kind.
+
+    A name is the time, a state, an input or a parameter. Its kind is "constant" if the derivative by it is a number,
+    "fixed" if it depends on parameters alone, else "dependent": these are FMI's words.
+    """
+    found = program.kernels.get(kernel)
+    return [] if found is None else _dependencies(program, found)
+
+
+def _dependencies(program: Lowered, kernel: Kernel) -> list[dict[str, str]]:
+    g = program.graph.copy()
+    names = [program.independent, *(v.name for v in (*program.states, *program.inputs, *program.parameters))]
+    known = {g.symbol(name): name for name in names}
+    fixed = {g.symbol(v.name) for v in program.parameters}
+    leaves = _leaves(g, kernel)
+    found = [{known[n]: "dependent" for n in known if n in leaves[root]} for root in kernel.outputs]
+    if kernel.solves or len(g.reachable(kernel.outputs)) > LARGEST_DIFFERENTIATED:
+        return found
+    for symbol, column in zip(known, partials(g, kernel.outputs, list(known)), strict=True):
+        for row, slope in zip(found, column, strict=True):
+            if known[symbol] in row:
+                depends = _support(g, slope)
+                if depends <= fixed:
+                    row[known[symbol]] = "fixed" if depends else "constant"
+    return found
+
+
+def _support(g: Graph, root: Node) -> set[Node]:
+    """The symbols in an expression."""
+    return {n for n in g.reachable([root]) if g.op[n] == "symbol"}
+
+
+def _leaves(g: Graph, kernel: Kernel) -> dict[Node, set[Node]]:
+    """For each result the symbols on which it depends, also through the linear systems that a loop solves."""
+    through: dict[Node, set[Node]] = {}
+
+    def expanded(symbols: set[Node]) -> set[Node]:
+        return set().union(*(through.get(s, {s}) for s in symbols))
+
+    factored: dict[str, set[Node]] = {}
+    for solve in kernel.solves:
+        if solve.matrix:
+            factored[solve.factors] = expanded(set().union(*(_support(g, n) for n in solve.matrix)))
+        right = expanded(set().union(*(_support(g, n) for n in solve.rhs)))
+        through |= dict.fromkeys(solve.results, factored[solve.factors] | right)
+    return {root: expanded(_support(g, root)) for root in kernel.outputs}

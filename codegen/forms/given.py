@@ -12,8 +12,7 @@ import sympy as sp
 
 from chaplygin.errors import FormError
 
-from ..derive.equation_nodes import EquationNodes
-from ..derive.misfit import misfit
+from ..derive.equation_nodes import EquationNodes, misfit
 from ..graph.differentiate import forward, partials
 from ..graph.evaluate import evaluate
 from ..graph.graph import Graph, Node

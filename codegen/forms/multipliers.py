@@ -18,9 +18,8 @@ import sympy as sp
 
 from chaplygin.errors import FormError
 
-from ..derive.equation_nodes import EquationNodes, Friction, multiplier_symbols
+from ..derive.equation_nodes import EquationNodes, Friction, misfit, multiplier_symbols
 from ..derive.friction import together
-from ..derive.misfit import misfit
 from ..derive.momenta import balance
 from ..graph.differentiate import forward
 from ..graph.graph import Graph, Node

@@ -15,9 +15,8 @@ import sympy as sp
 from chaplygin.errors import FormError
 
 from ..derive.articulated import Articulated, Screw
-from ..derive.equation_nodes import EquationNodes, Friction
+from ..derive.equation_nodes import EquationNodes, Friction, misfit
 from ..derive.friction import together
-from ..derive.misfit import misfit
 from ..derive.tree import Tree, tree
 from ..graph.graph import Graph, Node
 from ..mechanics.bodies import Body

@@ -9,7 +9,7 @@ import sympy as sp
 
 from chaplygin.errors import FormError
 
-from ..derive.misfit import misfit
+from ..derive.equation_nodes import misfit
 from ..graph.differentiate import forward, partials
 from ..graph.graph import Graph, Node
 from ..system.checked_system import CheckedSystem

@@ -18,8 +18,7 @@ import sympy as sp
 from chaplygin.errors import FormError
 
 from ..derive.cyclic import cyclic_velocities, failing_condition
-from ..derive.equation_nodes import EquationNodes
-from ..derive.misfit import misfit
+from ..derive.equation_nodes import EquationNodes, misfit
 from ..derive.momenta import add_brackets
 from ..derive.structure import structure_functions
 from ..graph.differentiate import gradient

@@ -21,8 +21,7 @@ import sympy as sp
 from chaplygin.errors import FormError
 from chaplygin.runtime.interface.messages import short
 
-from ..derive.equation_nodes import EquationNodes
-from ..derive.misfit import misfit
+from ..derive.equation_nodes import EquationNodes, misfit
 from ..graph.differentiate import gradient
 from ..graph.graph import Graph, Node
 from ..graph.linear import MASS_THRESHOLD, limit

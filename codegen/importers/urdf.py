@@ -28,8 +28,7 @@ from ..system.checked_system import CheckedSystem
 from ..system.points import sample
 from ..system.regularity import mass_at
 from .urdf_file import UrdfFile
-from .urdf_motions import HINGES, UrdfMotion, motions
-from .urdf_rotors import rotors
+from .urdf_motions import HINGES, UrdfMotion, motions, rotors
 
 _POSES = 4
 """At so many random poses the mass matrix must be positive, if links have inertias that no body has."""

@@ -1,4 +1,4 @@
-"""What moves the joints of a URDF file: a coordinate of their own, that of a joint which they mimic, or nothing."""
+"""What moves the joints of a URDF file: their own coordinate, that of a joint which they mimic, or nothing; rotors."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import sympy as sp
 from chaplygin.runtime.interface.messages import listed
 
 from ..symbols.symbols import DeclarationError
-from .urdf_file import UrdfFile
+from .urdf_file import Element, UrdfFile
 
 HINGES, SLIDES = ("revolute", "continuous"), ("prismatic",)
 _KINDS = (*HINGES, *SLIDES, "planar", "floating", "fixed")
+_INERTIAS, _RATIOS = ("rotor_inertia", "rotorInertia", "motorInertia"), ("gear_ratio", "mechanicalReduction")
+"""The names of both without prefixes; of several the first counts."""
 
 
 @dataclass(frozen=True)
@@ -84,3 +86,38 @@ def _kind(file: UrdfFile, name: str) -> str:
             f"{file.where}: joint {name!r} has the type {kind!r}; give one of {', '.join(_KINDS)}"
         )
     return kind
+
+
+def rotors(file: UrdfFile) -> tuple[dict[str, Any], list[str]]:
+    """The inertia on the rate of each joint that has rotors, and transmissions whose rotors no single joint moves.
+
+    N^2 I for the inertia I of a rotor behind gears of ratio N. Sources: the element <transmission> of ROS, with
+    <mechanicalReduction> and <motorInertia> in its <actuator>; in their place <drake:gear_ratio> and
+    <drake:rotor_inertia> of Drake; the attribute `rotor_inertia` of <dynamics> of RaiSim, which is that on the joint's
+    rate, without a ratio.
+    """
+    found: dict[str, Any] = {}
+    left: list[str] = []
+    for name, element in file.joints.items():
+        (inertia,) = file.numbers(f"joint {name!r}", element, "dynamics", "rotor_inertia", 1, "0")
+        found |= {name: inertia} if inertia else {}
+    for element in file.transmissions:
+        name, joints = element.get("name", ""), [joint.get("name", "") for joint in element.findall("joint")]
+        where, total = f"transmission {name!r}", 0
+        for actuator in element.findall("actuator"):
+            ratio = _number(file, where, actuator, _RATIOS) or _number(file, where, element, _RATIOS) or [1]
+            total += ratio[0] ** 2 * (_number(file, where, actuator, _INERTIAS) or [0])[0]
+        if total and len(joints) == 1 and joints[0] in file.joints:
+            found[joints[0]] = found.get(joints[0], 0) + total
+        elif total:
+            left.append(name)
+    return found, left
+
+
+def _number(file: UrdfFile, where: str, owner: Element, names: tuple[str, ...]) -> list[Any]:
+    """The number in the first of these children, as its attribute `value` or as text; none without such a child."""
+    plain = {child.tag.rpartition(":")[2]: child for child in reversed(owner)}
+    for child in (plain[name] for name in names if name in plain):
+        text = child.get("value", child.text or "").strip()
+        return file.parsed(f"{where}: <{child.tag}> is {text!r}", text, 1)
+    return []

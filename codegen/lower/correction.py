@@ -4,18 +4,22 @@ With f_s(t, x) = 0, A_sa = X_a f_s, and Lambda = A M^-1 A^T, one step of Newton'
 fields, dx = eps_a X_a with eps = -M^-1 A^T Lambda^-1 f: of all moves that make f zero to first order, the shortest in
 the metric of the kinetic energy (of the unit matrix for equations given by a law). The velocities become
 eta - M^-1 A^T Lambda^-1 (A eta + A_0), with the nonholonomic constraints too: Gauss' principle for the impulse.
-An invariant F(x) of redundant coordinates, as |q|^2, is brought back
-by the shortest move, dx = -J^T (J J^T)^-1 (F(x) - F(x_0)), J = dF/dx.
+An invariant F(x) of redundant coordinates, as |q|^2, is brought back by the shortest move,
+dx = -J^T (J J^T)^-1 (F(x) - F(x_0)), J = dF/dx. `consistency` is what must be zero at the start of a run: residuals
+that a form does not satisfy identically, and coordinate levels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from chaplygin.runtime.interface.assumptions import ZERO_AT_START
+
 from ..derive.equation_nodes import EquationNodes
 from ..graph.differentiate import gradient
 from ..graph.graph import Graph, Node
 from ..graph.linear import UNROLLED_VELOCITIES, schur_complement, solve_definite, upper
+from ..identities.identities import vanish_everywhere
 from ..system.inertia import inertia
 from .dynamics import Dynamics
 from .lowered import Kernel, Solve
@@ -141,3 +145,91 @@ def _definite(
     solution, found = solve_definite(g, rows, across, right)
     checks += found
     return solution
+
+
+def consistency(d: Dynamics) -> Iterator[Kernel]:
+    """For each quantity r: r, the sum of the magnitudes of its terms, and the sum of |dr/dx_j| over the states x.
+
+    Compared with these the user need not give a scale; the slopes bound the effect of state errors of the size `atol`.
+    """
+    g = d.graph
+    outputs: list[Node] = []
+    comments: list[str] = []
+    for variable, node in d.conserved:
+        if variable.flags & ZERO_AT_START:
+            slopes = term_magnitudes(g, gradient(g, node, d.eqs.state_nodes))
+            outputs += [node, *term_magnitudes(g, [node]), g.sum(slopes)]
+            comments += [variable.name, f"{variable.name}: its terms", f"{variable.name}: its slopes"]
+    if outputs:
+        yield Kernel("consistency", tuple(outputs), tuple(comments))
+
+
+def term_magnitudes(g: Graph, nodes: Sequence[Node]) -> list[Node]:
+    """The sum of the magnitudes of the terms of each node, as if its products of sums were expanded.
+
+    >>> g = Graph()
+    >>> x, y = g.symbol("x"), g.symbol("y")
+    >>> found, = term_magnitudes(g, [g.mul(x, g.sub(y, g.two))])      # |x| |y| + 2 |x|
+    >>> found == g.mul(g.call("abs", x), g.add(g.call("abs", y), g.two))
+    True
+    """
+    size: dict[Node, Node] = {}
+    for node in g.reachable(nodes):
+        op, args = g.op[node], g.args[node]
+        if op in ("add", "sub"):
+            size[node] = g.add(size[args[0]], size[args[1]])
+        elif op == "neg":
+            size[node] = size[args[0]]
+        elif op == "mul" and args[0] == args[1] and g.op[args[0]] == "symbol":
+            size[node] = node
+        elif op == "mul":
+            size[node] = g.mul(size[args[0]], size[args[1]])
+        elif op == "div":
+            size[node] = g.div(size[args[0]], g.call("abs", args[1]))
+        elif op == "select":
+            size[node] = g.select(args[0], size[args[1]], size[args[2]])
+        elif op not in ("lt", "le", "eq", "ne", "bool"):
+            size[node] = g.call("abs", node)
+    return [size[n] for n in nodes]
+
+
+def closure(d: Dynamics) -> Iterator[Kernel]:
+    """f_s, df_s/dx; A_sa, A_s0 of every constraint; M by its upper triangle: functions of the declared variables.
+
+    With holonomic equations in coordinates whose rates are not the velocities, also the fields xi_a^i, and the
+    invariants of the kinematics, as |q|^2, with their gradients.
+    """
+    g, system = d.graph, d.eqs.system
+    if not system.constraints:
+        return
+    nodes = system.nodes
+    x, f = nodes.fields.coordinates, nodes.holonomic
+    outputs = [*f, *(n for e in f for n in gradient(g, e, x))]
+    outputs += [n for row in nodes.constraint_rows for n in row] + list(nodes.constraint_offsets)
+    names = [v.name for v in system.velocities]
+    comments = [f"f_{s + 1}" for s in range(len(f))]
+    comments += [f"d f_{s + 1} / d {q.name}" for s in range(len(f)) for q in system.coordinates]
+    comments += [f"A of constraint {s + 1}, {v}" for s in range(len(system.constraints)) for v in names]
+    comments += [f"A_0 of constraint {s + 1}" for s in range(len(system.constraints))]
+    outputs += upper(nodes.mass(g))
+    comments += [f"M of {v}, {w}" for i, v in enumerate(names) for w in names[i:]]
+    if f and not nodes.fields.are_rates():
+        levels = _levels(d)
+        outputs += [n for field in nodes.fields.along for n in field]
+        comments += [f"d {q.name} / dt by {v}" for v in names for q in system.coordinates]
+        outputs += [*levels, *(n for e in levels for n in gradient(g, e, x))]
+        comments += [f"invariant {i + 1} of the coordinates" for i in range(len(levels))]
+        comments += [f"its slope along {q.name}" for _ in levels for q in system.coordinates]
+    yield Kernel("closure", tuple(outputs), tuple(comments))
+
+
+def _levels(d: Dynamics) -> list[Node]:
+    """The invariants of the coordinates that every velocity keeps."""
+    g, eqs = d.graph, d.eqs
+    fields = eqs.system.nodes.fields
+    found = []
+    for level in d.levels:
+        slopes = [g.dot(gradient(g, level, fields.coordinates), field) for field in fields.along]
+        if vanish_everywhere(g, slopes, eqs.points(slopes, 3)):
+            found.append(level)
+    return found

@@ -9,9 +9,7 @@ from ..graph.differentiate import forward
 from ..graph.graph import Graph, Node
 from ..graph.linear import CONSTRAINT_THRESHOLD
 from . import event_kernels
-from .consistency import consistency
-from .constraint_jacobian import closure
-from .correction import correction, correction_all, rank, unmet
+from .correction import closure, consistency, correction, correction_all, rank, unmet
 from .dynamics import Dynamics
 from .lowered import Kernel, KernelRow
 

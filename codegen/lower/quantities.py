@@ -13,9 +13,8 @@ from chaplygin.runtime.interface.description import OF_LEAST_NORM, Variable
 from ..derive.friction import by_modes, friction_outputs, friction_rows
 from ..derive.power import POWER, painleve_function, power
 from ..graph.graph import Node
-from ..graph.sides import changing
+from ..graph.sides import changing, simple_zero
 from ..graph.tables import knot_guards
-from ..graph.zeros import simple_zero
 from ..symbols.symbols import InputRate, assumed
 from .lowered import ContactEntry, EventEntry
 

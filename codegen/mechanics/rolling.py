@@ -15,9 +15,9 @@ from ..graph.graph import Node
 from ..graph.to_sympy import expressions
 from ..graph.vectors import Vector, minus, zero
 from ..identities.branches import is_branched
-from ..identities.rank import generic_rank
 from ..identities.rational import vanishes
 from ..identities.unused_variables import dropped
+from ..identities.zero import generic_rank
 from ..symbols.symbols import Coordinate, DeclarationError, as_assumed, rate
 from ..symbols.values import mapping, require_coordinates, scalar, sequence
 from .bodies import Body, moves, vector

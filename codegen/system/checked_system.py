@@ -19,8 +19,7 @@ from ..symbols.symbols import check_name
 from ..symbols.values import naming
 from .digest import digest
 from .independence import Independence
-from .mechanism import Screws
-from .nodes import SystemNodes, empty_equations, lowered
+from .nodes import Screws, SystemNodes, empty_equations, lowered
 from .redundancy import independent_constraints
 from .regularity import check, needs_constraints
 

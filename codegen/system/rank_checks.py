@@ -17,8 +17,8 @@ from ..graph.graph import Graph, Node
 from ..graph.to_sympy import expressions
 from ..identities.branches import branch_at, branches, is_branched
 from ..identities.identities import FAILURES, precisely, rank
-from ..identities.rank import Matrix, exact_rank, generic_rank, values_at
 from ..identities.roots import reversed_roots, touches_zero
+from ..identities.zero import Matrix, exact_rank, generic_rank, values_at
 from ..symbols.symbols import DeclarationError
 from .feasible_points import condition_text, reach, warn_too_many, warn_unreached
 from .nodes import SystemNodes

@@ -20,10 +20,8 @@ from chaplygin.runtime.interface.files import DRIVER, runtime_files, runtime_tex
 from chaplygin.runtime.interface.messages import short
 
 from ..emit.c_text import c_string
-from ..emit.dependencies import dependencies
 from ..emit.fmi_description import KINDS, VERSIONS, Described, build_description, description
-from ..emit.fmu_kernels import fmu_kernel_file
-from ..emit.fmu_prefix import HEADER as PREFIX_HEADER, with_prefix
+from ..emit.fmu_prefix import HEADER as PREFIX_HEADER, dependencies, fmu_kernel_file, with_prefix
 from ..emit.licences import fmu_licence
 from ..emit.render import render
 from ..emit.write_folder import replace, with_headers

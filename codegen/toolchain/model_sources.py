@@ -1,4 +1,4 @@
-"""What a model is compiled from outside Python: its own C files, and those of the runtime that run it."""
+"""What a model is compiled from outside Python: its own C files, and those of the runtime that run it; late kernels."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from chaplygin.runtime.interface.cpu_variants import sources_of
 from chaplygin.runtime.interface.files import DRIVER, runtime_text
 
 from .beside import texts_beside
-from .late_kernels import lowered_beside
+from .library import build_late
 
 if TYPE_CHECKING:
     from chaplygin.runtime.interface.base_model import BaseModel
 
-    from ..emit import targets
-    from ..lower import lowered_text as reading
+    from ..emit import c_derivatives as emitting, targets
+    from ..lower import lowered as lowering, lowered_text as reading
     from ..plan import plan as planning
 else:
+    emitting = later("chaplygin.codegen.emit.c_derivatives")
+    lowering = later("chaplygin.codegen.lower.lowered")
     planning = later("chaplygin.codegen.plan.plan")
     reading = later("chaplygin.codegen.lower.lowered_text")
     targets = later("chaplygin.codegen.emit.targets")
@@ -84,3 +86,30 @@ def graph_text(model: BaseModel, *, emitted: bool = False) -> str:
 
 def _place(module: Path) -> str:
     return repr(os.fspath(sources_of(module)))
+
+
+def lowered_beside(module: Path) -> str | None:
+    """The program of a model before its passes, as a text; None if all of it was compiled at once.
+
+    Raises BuildError for a damaged file.
+    """
+    name = f"{module.name.split('.')[0]}_lowered.txt"
+    found = texts_beside(module, name.__eq__)
+    return found[name].decode() if found else None
+
+
+def build_kernel(module: Path, kernel: str) -> Path:
+    """The library of a kernel, which defines `<name>_<kernel>_alone`, cached or newly compiled.
+
+    `module` is the path that `build` returned. The kernel is planned alone, so its code does not depend on which were
+    used before. Raises as `build_lanes`.
+    """
+
+    def texts() -> dict[str, str]:
+        text = lowered_beside(module)
+        assert text is not None
+        program = reading.read_lowered(text)
+        source = lowering.coded_from(program, kernel)
+        return emitting.late_file(planning.plan(program, only=(source,)), kernel)
+
+    return build_late(module, kernel, texts)

@@ -1,5 +1,7 @@
 from .latex import equations_to_latex as equations_to_latex
 from .linearize import linearized as linearized
 from .notebook import equations_table as equations_table, system_table as system_table
-from .structure_constants import structure_expressions as structure_expressions
-from .to_sympy_system import symbolic_system as symbolic_system
+from .to_sympy_system import (
+    structure_expressions as structure_expressions,
+    symbolic_system as symbolic_system,
+)

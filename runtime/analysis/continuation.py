@@ -23,8 +23,7 @@ from ..interface import arguments, assumptions
 from ..interface.arguments import Array
 from .field import Field
 from .linearization import NEUTRAL, Family, Linearization, linearized, matched, size
-from .newton import NewtonProblem
-from .rest import Rest
+from .newton import NewtonProblem, Rest
 
 scipy = later("scipy")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,10 @@ from chaplygin.errors import ArgumentError, KernelError
 from ..interface import arguments, assumptions
 from ..interface.arguments import Array
 from ..problem.consistency import share
-from ..problem.continued import continued
+from ..problem.continued import Continued, continued
 from ..problem.given_inputs import parse
 from .field import TURNING, Field, exact, point
-from .linearization import FLOQUET
+from .linearization import FLOQUET, Linearization, linearized
 from .scaling import WEAK
 
 if TYPE_CHECKING:
@@ -370,3 +371,27 @@ def _check_assumed(model: CompiledModel, kind: str, v: Array, names: Sequence[st
     known = (*model.states, *model.parameters, *model.inputs)
     rows = [v[1 + known.index(n)] for n in names]
     assumptions.check_rows(kind, names, [model.variables[n].flags for n in names], rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Rest(Continued):
+    """v = (t, y, p, u), at which a model rests or moves steadily, and how it was found; see `SteadyState`."""
+
+    model: CompiledModel
+    about: str
+    t: float
+    v: Array
+    unknowns: tuple[str, ...]
+    keep: tuple[str, ...]
+    free: tuple[str, ...]
+    residual: float
+
+    def _leaves(self) -> tuple[Array, Array, Any]:
+        n, k = len(self.model.states), len(self.model.parameters)
+        y, p, u = np.split(self.v[1:], [n, n + k])
+        return y, p, u
+
+    @cached_property
+    def linearization(self) -> Linearization:
+        """The linear equations near it."""
+        return linearized(self.model, self.v, self.about)

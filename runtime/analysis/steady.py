@@ -22,8 +22,7 @@ from ..interface.arguments import Array
 from .continuation import follow
 from .field import Field, named, refuse
 from .linearization import Complex, Family
-from .newton import NewtonProblem, _check_assumed, _check_autonomous, _names, _start
-from .rest import Rest
+from .newton import NewtonProblem, Rest, _check_assumed, _check_autonomous, _names, _start
 
 if TYPE_CHECKING:
     from ..model.compiled_model import CompiledModel

@@ -1,9 +1,10 @@
-"""The work of an ensemble: a job that can be sent anywhere, and parts of it that are ready to run in this process."""
+"""The work of an ensemble: a job that can be sent anywhere, parts that are ready to run here, and observers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from ..draws.draws import Draws
 from ..interface import arguments
 from ..interface.arguments import Array, positive
 from ..interface.statuses import INPUT_FAILED, INTERRUPTED
+from ..model.expressions import address_of, library_of
 from ..model.lanes import lane_set, one_at_a_time
 from ..problem.consistency import Accuracy, check_start
 from ..problem.given_inputs import parse
@@ -25,7 +27,6 @@ from ..problem.inputs import Inputs
 from ..problem.options import RunOptions
 from ..problem.random_inputs import RandomInput
 from ..problem.sample_rows import KEPT, SampleRows, are_rows, by_rows
-from .observer import Observer
 from .start import Columns, Start
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ COLUMNS = ("y", "t", "status", "nfev", "n_steps", "end", "observed")
 INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 FEW = 512
 """Numbers of states that stay in the cache wherever they begin."""
+Room = tuple[Array, Array | None, NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
+"""y, end, nfev, n_steps and status of `Results`."""
+KINDS = ("integral", "peak", "minimum")
+"""In the order of enum cg_observed_kind."""
 
 
 @dataclass(eq=False)
@@ -314,10 +319,6 @@ class EnsembleTangents:
         return found
 
 
-Room = tuple[Array, Array | None, NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
-"""y, end, nfev, n_steps and status of `Results`."""
-
-
 def _apart(states: int, times: int, count: int, end: bool) -> Room:
     """Arrays of their own, which are quickly made."""
     y, ends = np.empty((states, times, count)), np.empty((states, count)) if end else None
@@ -399,3 +400,49 @@ def _rows(kind: str, value: Any) -> Iterator[tuple[str, Any]]:
             return
         for i, row in enumerate(value):
             yield f"{kind}[{i}]", row
+
+
+@dataclass(frozen=True)
+class Observer:
+    """Quantities to observe, (kind, text); compiled for some numbers of lanes, and pickled as the paths of that.
+
+    Without `paths` they are quantities that the model has by name, and trajectories run one at a time.
+    """
+
+    model: str
+    quantities: tuple[tuple[str, str], ...]
+    paths: Mapping[int, Path]
+
+    @classmethod
+    def of(cls, model: Any, wanted: Sequence[tuple[str, Any]], lanes: int) -> Observer:
+        """From kinds, and names or SymPy expressions; raises the errors of `companion`."""
+        texts = tuple((kind, str(what)) for kind, what in wanted)
+        if model._equations is None and all(isinstance(what, str) for _, what in wanted):
+            return cls(model.name, texts, {})
+        expressions = [what for _, what in wanted]
+        return cls(
+            model.name, texts, {n: library_of(model, expressions, n, "observed") for n in sorted({1, lanes})}
+        )
+
+    @property
+    def kinds(self) -> tuple[int, ...]:
+        return tuple(KINDS.index(kind) for kind, _ in self.quantities)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(text for _, text in self.quantities)
+
+    @property
+    def named(self) -> bool:
+        """Whether the model computes them itself."""
+        return not self.paths
+
+    def runs_in(self, lanes: int) -> bool:
+        """Whether trajectories can be observed side by side in so many lanes."""
+        return lanes in self.paths
+
+    def address(self, lanes: int) -> int:
+        """The `cg_companion_t` for a number of lanes."""
+        if lanes not in self.paths:
+            raise ArgumentError(f"what is observed in {self.model} is not compiled for {lanes} lanes")
+        return address_of(self.paths[lanes], self.model, lanes)

@@ -21,8 +21,7 @@ from ..problem.options import RunOptions, corrects
 from ..results.event_record import HEAD
 from ..sensitivities.variation import Variation
 from .jumps import JumpPart, Jumps
-from .loss import Samples, Terms, terms_of
-from .quantities import integrand_of, sampled, slope_in_time
+from .loss import Samples, Terms, integrand_of, sampled, slope_in_time, terms_of
 from .start import Onset
 
 if TYPE_CHECKING:

@@ -1,28 +1,28 @@
-"""Episodes of reinforcement learning in a batch: how they start, advance and end, and what is seen of them."""
+"""Episodes of reinforcement learning in a batch: how they start, advance and end, and what is seen."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chaplygin.errors import ArgumentError
+from chaplygin.errors import ArgumentError, KernelError
 
 from .. import core
 from ..draws.distributions import is_distribution, law
+from ..draws.noise import Noise, drawn_on
 from ..interface import arguments
 from ..interface.arguments import Array, positive
 from ..interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO, assumption
 from ..model.derivatives import require_compiled
+from ..model.expressions import companion, places_of_new
 from ..model.lanes import one_at_a_time
 from ..problem.given_inputs import parse
 from ..problem.input_rates import rated
 from ..problem.options import RunOptions, of_others
-from .observation_noise import ObservationNoise
-from .single_run import SingleRun, numbers
 
 Flags = NDArray[np.bool_]
 
@@ -283,3 +283,111 @@ def _declared(item: Any, model: Any) -> tuple[float, float]:
     least = float(np.finfo(np.float32).tiny) if flags & NOT_ZERO else 0.0
     low = least if flags & NOT_NEGATIVE else -math.inf
     return low, -least if flags & NOT_POSITIVE else math.inf
+
+
+class SingleRun:
+    """What `Episodes` ask of a `Batch`, by a stepper that is made anew at each reset.
+
+    A run that fails keeps its last point and status, as a run of a batch does; one that comes to a terminal event has
+    ended there.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        initial: dict[str, Any],
+        parameters: dict[str, Any],
+        inputs: dict[str, Any],
+        **options: Any,
+    ) -> None:
+        self.model, self.options, self.inputs = model, options, dict(inputs)
+        self._initial, self._parameters = numbers(initial), numbers(parameters)
+        self.status: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
+        self.ended: NDArray[np.bool_] = np.zeros(1, dtype=bool)
+        self._start()
+
+    def _start(self) -> None:
+        self.run = self.model.stepper(self._initial, self._parameters, self.inputs, **self.options)
+        self.status[:], self.ended[:] = 0, False
+
+    def set_inputs(self, values: Mapping[str, Any]) -> None:
+        """Change inputs from here on."""
+        self.inputs |= numbers(values)
+        self.run.set_inputs({name: self.inputs[name] for name in values})
+
+    def reset(self, runs: Any, initial: dict[str, Any], parameters: dict[str, Any]) -> None:
+        """Start again; what is not named is as before."""
+        self._initial |= numbers(initial)
+        self._parameters |= numbers(parameters)
+        self._start()
+
+    def advance_by(self, dt: float, inputs: Mapping[str, Any]) -> None:
+        """Advance by dt, or to a terminal event, in which the run stays."""
+        if self.status[0] < 0 or self.ended[0]:
+            return
+        self.set_inputs(inputs)
+        try:
+            self.run.advance_by(dt)
+            self.ended[0] = self.run.status == 1
+        except KernelError as error:
+            self.status[0] = error.status
+
+    def evaluate(self, wanted: Sequence[Any], out: Array) -> Array:
+        """Quantities by name and expressions, (k, 1)."""
+        new = places_of_new(wanted, self.run.names)
+        for i, what in enumerate(wanted):
+            if i not in new:
+                out[i] = self.run[getattr(what, "name", what)]
+        if new:
+            out[new] = self._expressions([wanted[i] for i in new])
+        return out
+
+    def _expressions(self, expressions: list[Any]) -> Array:
+        run, address = self.run, companion(self.model, expressions, 1)
+        values = [run[name] for name in self.model.inputs] + [*run._modes()]
+        controls = np.array(values, dtype=float).reshape(-1, 1)
+        found: Array = core.companion_columns(
+            self.model, address, np.array([run.t]), run.y[:, None], [np.array([v]) for v in run.p], controls
+        )
+        return found
+
+
+def numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    """One number for each name, of a number or an array (1,)."""
+    return {name: float(np.asarray(value).reshape(())) for name, value in values.items()}
+
+
+class ObservationNoise:
+    """What is added to some observations of n episodes: {observation: noise}, each path from the start of the episode.
+
+    A path has seed 0, as trajectory a number that the generator of the episode draws, and as stream the place among
+    `observations`.
+    """
+
+    def __init__(self, given: object, observations: list[object], n: int, dt: float) -> None:
+        self.names = [arguments.plain_name(item) for item in observations]
+        self.noises: dict[str, Noise] = arguments.by_name("observation", given)
+        arguments.check_known("observation", self.noises, self.names)
+        for name, noise in self.noises.items():
+            if not isinstance(noise, Noise):
+                raise ArgumentError(
+                    f"observation: {name} = {arguments.short(noise)}; a noise is needed, such as cg.noise.white(dt)"
+                )
+        self.places = np.zeros((n, 2), dtype=np.int64)
+        self._draw(dt)
+
+    def _draw(self, t: float) -> None:
+        self.paths, self.rows = drawn_on(self.noises, self.names, (0.0, t), 0, self.places)
+
+    def start(self, runs: NDArray[np.intp], generators: list[np.random.Generator]) -> None:
+        """Episodes begin anew."""
+        self.places[runs, 0] = [generator.integers(1 << 63) for generator in generators]
+        for name, rows in self.rows.items():
+            rows.values[runs] = self.paths[name].of_runs(self.places[runs])
+
+    def add(self, values: Array, t: Array) -> None:
+        """Add what it is at the times t (n,) of the episodes to the observations (k, n)."""
+        if any(t.max() >= rows.times[-1] for rows in self.rows.values()):
+            self._draw(float(t.max()))
+        for name, rows in self.rows.items():
+            values[self.names.index(name)] += rows.at(t)

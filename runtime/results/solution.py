@@ -11,7 +11,7 @@ from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError, optional
 
 from ..interface.arguments import Array, array, plain_names
-from ..interface.hints import Hinted
+from ..interface.messages import Hinted
 from ..interface.statuses import ACCUMULATING
 from . import plotting
 from .open_contacts import with_open

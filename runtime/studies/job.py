@@ -1,4 +1,4 @@
-"""The work of a study: a job that can be sent anywhere, its chunks, and what is observed in them."""
+"""The work of a study: a job that can be sent anywhere, its arguments and chunks, and what is observed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from chaplygin.errors import ArgumentError
 from ..draws.draws import Draws, Plan
 from ..ensembles.ensemble import Ensemble
 from ..ensembles.executors import Executor, Threads
-from ..ensembles.job import COLUMNS, EnsembleJob, Results
-from ..ensembles.observer import Observer
+from ..ensembles.job import COLUMNS, EnsembleJob, Observer, Results
+from ..ensembles.start import Columns
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..model.lanes import lane_set, one_at_a_time
@@ -26,7 +26,6 @@ from ..problem.options import RunOptions
 from ..problem.sample_rows import SampleRows
 from ..statistics.part import Tallies
 from ..statistics.sketches import BLOCK
-from .arguments import Given
 from .begun import Begun, Stoppable
 from .chunk import Chunk
 from .collect import entry_of
@@ -35,6 +34,9 @@ from .observed import Condition, Observed
 from .packing import Slot, fits
 from .precision import Precision
 from .stop import Stop
+
+ALONE = Threads(threads=1)
+"""Runs trajectories in the calling thread."""
 
 
 def observer_of(job: StudyJob) -> Observer | None:
@@ -69,10 +71,6 @@ def _all(collect: Mapping[str, Collector]) -> list[tuple[str, Observed]]:
         whats = [each.observed for each in what.comparisons] if isinstance(what, Condition) else [what]
         found += [(name, each) for each in whats if isinstance(each, Observed)]
     return found
-
-
-ALONE = Threads(threads=1)
-"""Runs trajectories in the calling thread."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,3 +256,53 @@ def chunks(count: int, workers: int = 1, chunk: int | None = None) -> list[tuple
     blocks = -(-count // BLOCK)
     size = chunk or BLOCK * max(1, min(16, blocks // (4 * workers)))
     return [(first, min(first + size, count)) for first in range(0, count, size)]
+
+
+class Given:
+    """initial, parameters and inputs for `count` trajectories, without what is drawn.
+
+    Raises ArgumentError for an array that has another number of entries.
+    """
+
+    def __init__(self, model: Any, given: Mapping[str, Any], count: int) -> None:
+        inputs = given["inputs"]
+        if not isinstance(inputs, Mapping):
+            found = specs(inputs, model.inputs, count, model._input_flags)
+            inputs = {name: each for name, each in zip(model.inputs, found) if each is not None}
+        self.signals = {
+            name: SampleRows.given_as(name, each, count) or each
+            for name, each in inputs.items()
+            if callable(each) or isinstance(each, tuple)
+        }
+        numbers = {name: each for name, each in inputs.items() if name not in self.signals}
+        self.columns = {
+            kind: None if value is None else Columns(kind, value, names, count)
+            for kind, value, names in (
+                ("initial", given["initial"], model.states),
+                ("parameters", given["parameters"], model.parameters),
+                ("inputs", numbers, model.inputs),
+                ("past", given.get("past"), model.events),
+            )
+        }
+        for kind, columns in self.columns.items():
+            if columns is not None and not columns.fits:
+                raise ArgumentError(_misfit(kind, columns, count))
+
+    def part(self, first: int, last: int) -> dict[str, Any]:
+        """The arguments of trajectories first <= i < last, by kind."""
+        found: dict[str, Any] = {
+            kind: columns and columns.part(first, last) for kind, columns in self.columns.items()
+        }
+        signals = {
+            name: each.part(first, last) if isinstance(each, SampleRows) else each
+            for name, each in self.signals.items()
+        }
+        return {**found, "inputs": {**found["inputs"], **signals}}
+
+
+def _misfit(kind: str, columns: Columns, count: int) -> str:
+    for name, row in (columns.by_name or {}).items():
+        if row.ndim and row.shape != (count,):
+            return f"{kind}: {name} has shape {row.shape}; a number or shape ({count},) is needed"
+    size = len(columns.names)
+    return f"{kind} has shape {columns.table.shape}; shape ({size},) or ({size}, {count}) is needed"

@@ -1,22 +1,32 @@
-"""Studies: trajectories run in chunks, of which only what `collect` names is kept."""
+"""Studies: trajectories run in chunks, of which only what `collect` names is kept; summary, pictures."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from chaplygin.errors import ArgumentError
 
 from ..draws.draws import Draws
 from ..ensembles.event_times import index_of
+from ..interface import arguments
+from ..interface.arguments import Array
+from ..interface.tables import aligned, table
 from ..problem.consistency import Accepted
+from ..results.plotting import labelled, title
 from ..results.solution import Solution
-from . import storage, summary as summaries
+from ..statistics.part import HEAD, failures, kinds_of
+from ..statistics.pictures import Pictures, Shown
+from . import storage
 from .job import _cut_first
-from .pictures import of_study
 from .study_data import StudyData
 
 if TYPE_CHECKING:
     from ..statistics.pictures import Pictures
+    from .study_data import StudyData
 
 
 class Study(StudyData):
@@ -94,10 +104,68 @@ class Study(StudyData):
 
     def summary(self) -> str:
         """A text: how the trajectories ended, the indices of the first failures, and a table of the results."""
-        return summaries.text(self)
+        return text(self)
 
     def __repr__(self) -> str:
-        return f"<Study of {summaries.ends(self)}; results {', '.join(self.results) or 'none'}>"
+        return f"<Study of {ends(self)}; results {', '.join(self.results) or 'none'}>"
 
     def _repr_html_(self) -> str:
-        return summaries.html(self)
+        return html(self)
+
+
+def of_study(study: StudyData) -> Pictures:
+    """The pictures of a study."""
+
+    def given(which: NDArray[Any]) -> dict[str, Array]:
+        found: dict[str, list[Array]] = {}
+        if study.opened:  # what was drawn is not known
+            return {}
+        for run in np.split(which, np.flatnonzero(np.diff(which) != 1) + 1) if len(which) else ():
+            there = study.job.arguments(int(run[0]), int(run[-1]) + 1)[0]
+            for kind, label in (("initial", "{} at start"), ("parameters", "{}")):
+                table = there.get(kind)
+                for name, row in table.items() if isinstance(table, Mapping) else ():
+                    if isinstance(row, np.ndarray) and row.shape == run.shape:
+                        found.setdefault(label.format(arguments.plain_name(name)), []).append(row)
+        return {name: np.concatenate(rows) for name, rows in found.items()}
+
+    random = study.sampling in (None, "random")
+    model = study.model
+    return Pictures(Shown(title(model), model, study.views(), study.done, study.failed, given, random))
+
+
+def text(study: StudyData) -> str:
+    """`Study.summary`."""
+    lines = [ends(study), *failures(study.failed, study.failed_status)]
+    if study.redrawn:
+        lines.append(f"{study.redrawn} drawn again because they broke an assumption")
+    if study.interrupted:
+        lines.append(f"interrupted: {study.done} of {len(study)} trajectories are finished")
+    if study.precise is not None:
+        lines.append(f"{study.job.until}: {'reached' if study.precise else 'not reached'}")
+    rows = _rows(study)
+    return "\n".join([*lines, aligned([HEAD, *rows])] if rows else lines)
+
+
+def html(study: StudyData) -> str:
+    """The same table for a notebook."""
+    return table(ends(study), HEAD, _rows(study))
+
+
+def ends(study: StudyData) -> str:
+    """The number of trajectories for each way of ending."""
+    status = study.failed_status
+    kinds = [f"{np.count_nonzero(status == code)} {name}" for code, name in kinds_of(status)]
+    head = f"{study.done} trajectories of {study.model.name}"
+    return f"{head}: {', '.join([f'{study.done - len(study.failed)} ok', *kinds])}"
+
+
+def _rows(study: StudyData) -> list[tuple[str, ...]]:
+    """A row for each quantity of an entry."""
+    found: list[tuple[str, ...]] = []
+    for name, view in study.views().items():
+        when = "end" if view.last is None else f"t = {view.last:.6g}"
+        for quantity, count, figures in view.lines():
+            unit = study.model.units.get(quantity, "")
+            found.append((name, view.kind, labelled(quantity, unit), when, count, figures))
+    return found

@@ -19,13 +19,13 @@ from chaplygin.codegen.graph.graph import Node
 from chaplygin.codegen.lower.lower import lower
 from chaplygin.codegen.lower.lowered_text import lowered_text
 from chaplygin.codegen.plan.plan import plan
-from chaplygin.codegen.views import matrices
+from chaplygin.codegen.views import to_sympy_system
 from chaplygin.errors import ArgumentError, SizeWarning, warn_caller
 from chaplygin.runtime.interface.arguments import boolean
 from chaplygin.waiting import waiting
 
 from .compiled import How, knowing, loaded, own_methods, started
-from .uncompiled import Uncompiled
+from .model import Uncompiled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -179,15 +179,15 @@ class Equations(Uncompiled):
     # -- SymPy views --------------------------------------------------------------------------------------------
     @cached_property
     def mass_matrix(self) -> sp.Matrix:
-        return matrices.mass_matrix(self.nodes)
+        return to_sympy_system.mass_matrix(self.nodes)
 
     @cached_property
     def forcing(self) -> sp.Matrix:
-        return matrices.forcing(self.nodes)
+        return to_sympy_system.forcing(self.nodes)
 
     @cached_property
     def kinematics(self) -> sp.Matrix:
-        return matrices.kinematics(self.nodes)
+        return to_sympy_system.kinematics(self.nodes)
 
     @property
     def invariants(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from chaplygin.errors import LoadError
 from chaplygin.runtime import steppers
+from chaplygin.runtime.interface.messages import Hinted
 from chaplygin.runtime.model.compiled_model import require_core
 from chaplygin.runtime.model.loading import (
     Library,
@@ -118,3 +119,10 @@ def load_library(path: str | os.PathLike[str], name: str) -> Model:
     require_core()
     library = Library(path, name)
     return Model(library.capsule, owner=library)
+
+
+class Uncompiled(Hinted):
+    """A system or its equations, in whose place a compiled model is often meant."""
+
+    def _elsewhere(self, name: str) -> str | None:
+        return f"its model has it: compile().{name}" if hasattr(Model, name) else None

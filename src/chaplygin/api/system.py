@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,25 +13,27 @@ import chaplygin
 from chaplygin.codegen import views
 from chaplygin.codegen.declare.declare import with_events as longer
 from chaplygin.codegen.derive.cyclic import cyclic_velocities
-from chaplygin.codegen.forms.choose import derive, fitting, forms
+from chaplygin.codegen.derive.digest import program_digest
+from chaplygin.codegen.forms.choose import check_options, derive, fitting, forms
 from chaplygin.codegen.symbols.values import naming, sequence
 from chaplygin.codegen.system.checked_system import CheckedSystem
 from chaplygin.errors import ArgumentError
+from chaplygin.runtime.interface.arguments import text
 from chaplygin.runtime.interface.messages import short
+from chaplygin.waiting import waiting
 
-from .compile import compile_system
-from .compiled import How
-from .uncompiled import Uncompiled
+from .compiled import How, knowing, loaded, own_methods, started
+from .model import Model, Uncompiled
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from chaplygin.codegen.declare.events import Event
+    from chaplygin.codegen.lower.sources import Sources
     from chaplygin.codegen.methods.pair import Pair
+    from chaplygin.codegen.plan.plan import Program
 
     from .equations import Equations
-    from .model import Model
-
 
 Expression = Any
 
@@ -228,3 +231,41 @@ class System(CheckedSystem, Uncompiled):
         if form is not None and not isinstance(form, str):
             raise ArgumentError(f"emit: form = {short(form)} is not the name of a form")
         return self.equations(form, **options).emit(folder, force=force, targets=targets)
+
+
+def compile_system(
+    system: CheckedSystem,
+    form: str | None,
+    how: How,
+    methods: Iterable[Pair | str],
+    options: Mapping[str, Any],
+) -> Model:
+    """See `System.compile`; `options` are passed to the form."""
+    own = own_methods(methods)
+    chosen = fitting(system) if form is None else text("form", form)
+    check_options(chosen, options)
+    digest = program_digest(
+        system.digest, chosen, [*sorted((k, _plain(v)) for k, v in options.items()), *own]
+    )
+
+    @functools.cache
+    def equations() -> chaplygin.Equations:
+        return chaplygin.Equations(derive(system, chosen, **options))
+
+    @functools.cache
+    def program() -> Program:
+        return equations().program.bringing(own)
+
+    def sources() -> Sources:
+        return started(equations()._lowered, own)
+
+    with waiting(how.progress):
+        model = loaded(system, digest, program, sources, own, how)
+    return knowing(model, lambda: equations().nodes)
+
+
+def _plain(value: Any, deep: int = 4) -> Any:
+    """An option with symbols as names and sequences as tuples, so that equal options have equal text."""
+    if isinstance(value, (list, tuple)) and deep:  # a list can contain itself
+        return tuple(_plain(each, deep - 1) for each in value)
+    return str(value) if hasattr(value, "free_symbols") else value

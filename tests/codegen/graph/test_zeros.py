@@ -7,8 +7,8 @@ import sympy as sp
 
 from chaplygin.codegen.graph.from_sympy import Lowering
 from chaplygin.codegen.graph.graph import Graph, Node
+from chaplygin.codegen.graph.sides import simple_zero
 from chaplygin.codegen.graph.to_sympy import expressions
-from chaplygin.codegen.graph.zeros import simple_zero
 
 X, Y, B = sp.symbols("x y b", real=True)
 BESIDE = sp.Abs(sp.Add(B, -X, evaluate=False), evaluate=False)

@@ -26,7 +26,7 @@ from refusals import refused
 
 import chaplygin as cg
 from chaplygin.cli import main
-from chaplygin.codegen.emit.fmi_units import divided, exponents
+from chaplygin.codegen.emit.fmi_description import divided, exponents
 from chaplygin.codegen.toolchain import fmu as fmu_module
 
 VERSIONS = ("2.0", "3.0")

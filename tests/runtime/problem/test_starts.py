@@ -493,7 +493,7 @@ def test_the_sum_of_the_terms_multiplies_products_out() -> None:
     from chaplygin.codegen.graph.evaluate import evaluate
     from chaplygin.codegen.graph.from_sympy import Lowering
     from chaplygin.codegen.graph.graph import Graph
-    from chaplygin.codegen.lower.consistency import term_magnitudes
+    from chaplygin.codegen.lower.correction import term_magnitudes
 
     a, b, c = symbols = sp.symbols("a b c", real=True)
     rng = np.random.default_rng(3)

@@ -28,11 +28,16 @@ import chaplygin as cg
 from chaplygin.generated import harmonic_oscillator
 from chaplygin.runtime.statistics.part import CRASHED, Tallies
 from chaplygin.runtime.statistics.sketches import CHUNK
-from chaplygin.runtime.studies import schedule, workers
-from chaplygin.runtime.studies.crashes import Without
+from chaplygin.runtime.studies import run as schedule, workers
 from chaplygin.runtime.studies.pickling import WorkerError, pack, unpack
-from chaplygin.runtime.studies.run import FailedTrajectoryError, run_study as run
-from chaplygin.runtime.studies.schedule import AHEAD, WAITING, StudySchedule
+from chaplygin.runtime.studies.run import (
+    AHEAD,
+    WAITING,
+    FailedTrajectoryError,
+    StudySchedule,
+    run_study as run,
+)
+from chaplygin.runtime.studies.workers import Without
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs signals")
 

@@ -20,7 +20,7 @@ from scipy import integrate, optimize, stats
 import chaplygin as cg
 from chaplygin.errors import ArgumentError
 from chaplygin.runtime import Model, load_model
-from chaplygin.runtime.ensembles.observer import KINDS
+from chaplygin.runtime.ensembles.job import KINDS
 from chaplygin.runtime.studies.job import StudyJob
 from chaplygin.runtime.studies.study import Study
 
