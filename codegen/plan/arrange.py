@@ -85,12 +85,11 @@ class _ArrangementSearch:
         self.atoms = Atoms(g, kernel.beforehand, options.common)
         roots = kernel.roots()
         self.order = g.reachable(roots)
-        self.left = budget
+        self.left, self.limit = budget, options.growth * len(self.order) + 100
         self.tried: dict[frozenset[Node], float] = {}
         self.factored: dict[tuple[tuple[Term, ...], ...], float] = {}
         self.arranged: dict[frozenset[Node], _Choice] = {}
         """The simple choices until they are factored."""
-        self.last: Expansion | None = None
         self.least, self.size = math.inf, math.inf
         self.found: _Choice | None = None
         """That of the least cost."""
@@ -100,7 +99,8 @@ class _ArrangementSearch:
                 uses[a].append(n)
         fixed = g.from_only(roots, kernel.beforehand)
         rooted = set(roots)
-        whole = Expansion(self.atoms, self.order)
+        self.last = Expansion(self.atoms, self.order)
+        """With every sum whole, then of the last choice."""
         joined: set[Node] = set()
         self.candidates: list[Node] = []
         self.single: list[Node] = []
@@ -109,7 +109,7 @@ class _ArrangementSearch:
             if g.op[n] in ("mul", "div"):
                 if once:  # a product with a sum that is expanded
                     joined.add(n)
-            elif g.op[n] in SUMS and self.atoms.may_spread(whole.terms[n]):
+            elif g.op[n] in SUMS and self.atoms.may_spread(self.last.terms[n]):
                 if once and g.op[uses[n][0]] in SUMS:
                     joined.add(n)
                 elif n not in fixed:
@@ -140,11 +140,22 @@ class _ArrangementSearch:
         return self.found or self.arrangement(spread)
 
     def length(self, spread: frozenset[Node]) -> float:
-        """The operations of a choice before factoring."""
+        """The operations of a choice before factoring; infinite if it may have twice as many terms as are allowed."""
+        if self.most_terms(spread) > 2 * self.limit:
+            return math.inf
         with suppress(TooManyTerms):
             self.arranged[spread] = self.arrangement(spread)
             return self.arranged[spread][1].size()
         return math.inf
+
+    def most_terms(self, spread: frozenset[Node]) -> int:
+        """The terms of a choice if nothing cancels."""
+        opened, op, args = spread | self.joined, self.graph.op, self.graph.args
+        most: dict[Node, int] = {}
+        for n in self.order:
+            parts = [most[a] if a in opened else 1 for a in args[n]]
+            most[n] = sum(parts) if op[n] in SUMS else max(parts, default=1) if op[n] in ("mul", "div") else 1
+        return sum(k for n, k in most.items() if n not in self.joined)
 
     def cost(self, spread: frozenset[Node], longest: float | None = None) -> float:
         """The cost of a choice; infinite if it is too long before factoring to be worth factoring."""
@@ -163,8 +174,7 @@ class _ArrangementSearch:
         return found
 
     def arrangement(self, spread: frozenset[Node]) -> _Choice:
-        limit = self.options.growth * len(self.order) + 100
-        expansion = Expansion(self.atoms, self.order, self.joined, spread, limit, self.last)
+        expansion = Expansion(self.atoms, self.order, self.joined, spread, self.limit, self.last)
         self.last = expansion
         values = _Values(self.kernel, expansion)
         return expansion, Arrangement(self.atoms, values.all()), values

@@ -62,14 +62,16 @@ class _Sum:
         self.terms: dict[int, None] = {}
         self.having: dict[Literal, dict[int, None]] = {}
 
-    def near(self, literals: Literals, most: int) -> dict[int, None]:
-        """The terms with one of these factors, unless more than so many have it."""
-        found: dict[int, None] = {}
-        for a in literals:
-            holders = self.having.get(a)
-            if holders and len(holders) <= most:
-                found.update(holders)
-        return found
+    def enter(self, number: int, literals: Literals, most: int) -> dict[int, None]:
+        """Enter a term; the others with one of its factors, unless more than so many have it."""
+        self.terms[number] = None
+        near: dict[int, None] = {}
+        for a in dict.fromkeys(literals):
+            holders = self.having.setdefault(a, {})
+            if len(holders) <= most:
+                near.update(holders)
+            holders[number] = None
+        return near
 
 
 class _Kind(dict["_Sum", dict[int, None]]):
@@ -95,13 +97,6 @@ class _Term:
     def __init__(self, home: _Sum, sign: int, kind: _Kind) -> None:
         self.home, self.sign, self.kind = home, sign, kind
         self.mates: dict[int, _Divisor] = {}
-
-    def enter(self, number: int) -> None:
-        """Enter it into its sum and its kind."""
-        self.home.terms[number] = None
-        for a in self.kind.literals:
-            self.home.having.setdefault(a, {})[number] = None
-        self.kind.setdefault(self.home, {})[number] = None
 
     def leave(self, number: int) -> None:
         """Take it out of its sum and its kind."""
@@ -152,16 +147,13 @@ class _Divisor:
 class _Product:
     """A product of two literals, and the terms that contain it."""
 
-    __slots__ = ("holders", "key", "queued")
+    __slots__ = ("bound", "holders", "key", "queued")
 
     def __init__(self, key: Pair) -> None:
         self.key = key
+        self.bound = -1
         self.queued = 0
         self.holders: dict[int, None] = {}
-
-    @property
-    def bound(self) -> int:
-        return len(self.holders) - 1
 
     def saved(self) -> int:
         return self.bound
@@ -220,22 +212,25 @@ class Factoring:
         number = next(self._numbers)
         kind = self._kind(literals)
         term = self.terms[number] = _Term(home, sign, kind)
-        if not kind.products:
+        if not kind.products and len(literals) > 1:
             kind.products = [self._product(pair) for pair in dict.fromkeys(combinations(literals, 2))]
         for product in kind.products:
             product.holders[number] = None
-            self._grown[product] = None
-        near = home.near(literals, self._common)
-        term.enter(number)
-        for other in near:
-            self._enter(other, number)
+            product.bound += 1
+            if product.bound > product.queued:
+                self._grown[product] = None
+        alike = kind.setdefault(home, {})
+        alike[number] = None
+        for other in home.enter(number, literals, self._common):
+            if other not in term.mates:
+                self._enter(other, number)
         if kind.twice:
             self._enter_apart(number)
-        elif len(kind) > 1 or len(kind[home]) > 1:
+        elif len(kind) > 1 or len(alike) > 1:
             kind.twice = True
             for known in [n for numbers in kind.values() for n in numbers]:
                 self._enter_apart(known)
-        for other in self._known_partners(term):
+        for other in self._known_partners(term) if kind.divisors else ():
             self._enter(other, number)
 
     def _kind(self, literals: Literals) -> _Kind:
@@ -245,10 +240,7 @@ class Factoring:
         return kind
 
     def _product(self, pair: Pair) -> _Product:
-        product = self._pairs.get(pair)
-        if product is None:
-            product = self._pairs[pair] = _Product(pair)
-        return product
+        return self._pairs.get(pair) or self._pairs.setdefault(pair, _Product(pair))
 
     def _enter(self, other: int, number: int) -> None:
         """Enter two terms of a sum, in the order of their numbers, among the places of their divisor."""
@@ -306,6 +298,7 @@ class Factoring:
         term = self.terms.pop(number)
         for product in term.kind.products:
             del product.holders[number]
+            product.bound -= 1
         for other, divisor in term.mates.items():
             place = (number, other) if number < other else (other, number)
             divisor.bound -= divisor.places.pop(place)[2]

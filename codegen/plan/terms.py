@@ -304,35 +304,29 @@ class Expansion:
     ) -> None:
         self.atoms = atoms
         self.graph = atoms.graph
-        self.joined = joined
-        self.spread = spread
-        self.terms: dict[Node, Terms] = {}
-        self._factors: dict[Node, Terms] = {}
-        self._frozen: dict[Node, Frozen] = {}
+        self.opened = {*joined, *spread}
+        self.terms: dict[Node, Terms] = like.terms.copy() if like else {}
+        self._factors: dict[Node, Terms] = like._factors.copy() if like else {}
+        self._frozen: dict[Node, Frozen] = like._frozen.copy() if like else {}
         g = self.graph
         # tan a becomes a division where sin a or cos a is needed anyway.
         self.angles = {g.args[n][0] for n in order if g.op[n] in ("sin", "cos")}
+        moved = self.opened ^ like.opened if like else set()
         left = limit
-        moved: set[Node] = set()
         for node in order:
-            if like is not None and moved.isdisjoint(g.args[node]):
-                terms = like.terms[node]
-            else:
+            if like is None or not moved.isdisjoint(g.args[node]):
                 terms = self._terms(node)
-            self.terms[node] = terms
-            if like is not None:
-                if terms is not like.terms[node] and terms == like.terms[node]:
-                    terms = self.terms[node] = like.terms[node]
-                same = terms is like.terms[node]
-                if same and node in like._frozen:
-                    self._frozen[node] = like._frozen[node]
-                if not same or (node in spread) != (node in like.spread):
+                if like is None or terms != like.terms[node]:
+                    self.terms[node] = terms
+                    self._frozen.pop(node, None)
                     moved.add(node)
-                elif node in like._factors:
-                    self._factors[node] = like._factors[node]
-            left -= 0 if node in joined else len(terms)
-            if left < 0 or len(terms) > limit:
-                raise TooManyTerms
+                    left -= 0 if node in joined else len(terms)
+                    if left < 0 or len(terms) > limit:
+                        raise TooManyTerms
+            if node in moved:
+                self._factors.pop(node, None)
+        if sum(len(terms) for node, terms in self.terms.items() if node not in joined) > limit:
+            raise TooManyTerms
 
     def frozen(self, node: Node) -> Frozen:
         """A node's terms in order."""
@@ -345,9 +339,8 @@ class Expansion:
         """A node for use in a product or a sum: one term, or several if it is multiplied out."""
         found = self._factors.get(node)
         if found is None:
-            terms = self.terms[node]
-            kept = node not in self.joined and node not in self.spread
-            found = self._factors[node] = self._one(terms) if kept else terms
+            found = self.terms[node] if node in self.opened else self._one(self.terms[node])
+            self._factors[node] = found
         return found
 
     def _terms(self, node: Node) -> Terms:
@@ -366,7 +359,7 @@ class Expansion:
             for m, c in parts[-1].items():
                 accumulate(total, m, c if op == "add" else -c)
             known = max((p for a, p in zip(args, parts, strict=True) if g.op[a] in SUMS), key=len, default=())
-            return self.without_squares(total, [m for p in parts if p is not known for m in p])
+            return self.without_squares(total, (m for p in parts if p is not known for m in p))
         if op in ("mul", "div"):
             a, b = self.factor(args[0]), self.factor(args[1])
             if op == "div":
