@@ -75,8 +75,8 @@ def _unwatched(each: Pass, before: Part, after: Part) -> None:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Python does not search for cyclic garbage: planning makes none, and searching would take a third of its time."""
+def uncollected() -> Iterator[None]:
+    """Python does not search for cyclic garbage: these steps make none, and it would take a third of their time."""
     searches = gc.isenabled()
     gc.disable()
     try:
@@ -96,7 +96,7 @@ def plan(
     g, model = program.graph, f"{program.name}, {program.form}"
     rewritten: dict[str, Part | Schedule] = {}
     schedules: dict[str, Schedule] = {}
-    with stage("plan", model), _uncollected():
+    with stage("plan", model), uncollected():
         for name, kernel in program.kernels.items():
             if only is not None and name not in only:
                 continue

@@ -13,11 +13,7 @@ from chaplygin.codegen import emit, toolchain
 from chaplygin.codegen.graph.linear import UNROLLED_VELOCITIES
 from chaplygin.codegen.system.checked_system import CheckedSystem
 from chaplygin.codegen.toolchain.cache import lookup, model_key
-from chaplygin.errors import (
-    ArgumentError,
-    CoreMissingError,
-    NoCompilerError,
-)
+from chaplygin.errors import ArgumentError, CoreMissingError, NoCompilerError
 from chaplygin.runtime import core
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.model.compiled_model import require_core
@@ -117,7 +113,9 @@ def loaded(
         key = model_key(digest, reproducible=how.reproducible, inline=inline)
         path = lookup(key)
         if path is None:
-            path = toolchain.build(sources(), key=key, reproducible=how.reproducible, inline=inline)
+            with planning.uncollected():
+                emitted = sources()
+            path = toolchain.build(emitted, key=key, reproducible=how.reproducible, inline=inline)
     except (NoCompilerError, CoreMissingError) as error:
         raise type(error)(
             f"{str(error).rstrip('.')}. Or compile with backend='python': kernels and `integrate`, a hundred times "
