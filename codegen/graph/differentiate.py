@@ -37,7 +37,7 @@ def _multiplied(g: Graph, nodes: Sequence[Node]) -> Node:
 
 def _times(g: Graph, a: Node, b: Node) -> Node:
     """a * b, where a root in a denominator cancels with its argument in a numerator, up to a constant."""
-    for one, other in ((a, b), (b, a)):
+    for one, other in ((a, b), (b, a)) if g.has_roots else ():
         for quotient in _factors(g, one):
             if g.op[quotient] != "div":
                 continue
@@ -128,15 +128,15 @@ def _swept(
 ) -> list[Node]:
     """The directional derivatives of the roots, by a sweep over the nodes in evaluation order."""
     tangent: dict[Node, Node] = {v: d for v, d in direction.items() if d != g.zero}
-    args = g.args
+    args, moving = g.args, tangent.keys()
     for node in order:
-        if node in tangent:
-            continue
         own = args[node]
+        if node in moving or moving.isdisjoint(own):
+            continue
         total = g.zero
         function = FUNCTIONS.get(g.op[node])
         first = len(own) if function is None else function.linear_from
-        if not tangent.keys().isdisjoint(own[first:]):
+        if not moving.isdisjoint(own[first:]):
             total = g.call(g.op[node], *own[:first], *(tangent.get(a, g.zero) for a in own[first:]))
         for i in _positions(g, node)[:first]:
             weight = tangent.get(own[i])

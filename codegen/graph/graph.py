@@ -50,6 +50,7 @@ class Graph:
         self.value: dict[Node, Fraction | str] = {}
         self._index: dict[tuple[object, ...], Node] = {}
         self._constants: dict[Number | float, Node] = {}
+        self.has_roots = False
         self.signs: dict[Node, int] = {}
         """Variables that are declared as not negative, 1, or not positive, -1."""
         self._orders: dict[tuple[Node, ...], list[Node]] = {}
@@ -69,7 +70,7 @@ class Graph:
         other.op, other.args = self.op.copy(), self.args.copy()
         other.value, other._index = self.value.copy(), self._index.copy()
         other._constants, other._orders = self._constants.copy(), {}
-        other.signs, other.found = self.signs.copy(), self.found.copy()
+        other.signs, other.found, other.has_roots = self.signs.copy(), self.found.copy(), self.has_roots
         other.zero, other.one, other.minus_one, other.two = self.zero, self.one, self.minus_one, self.two
         return other
 
@@ -91,6 +92,7 @@ class Graph:
         node = self._index[key] = Node(len(self.op))
         self.op.append(op)
         self.args.append(args)
+        self.has_roots |= op == "sqrt"
         return node
 
     def const(self, value: int | Fraction | float) -> Node:
@@ -131,6 +133,8 @@ class Graph:
         if op == "neg":
             coefficient, rest = self.split(self.args[node][0])
             return -coefficient, rest
+        if op not in ("mul", "const"):
+            return 1, node
         factor, rest = self.args[node] if op == "mul" else (node, self.one)
         value = self.constant_value(factor)
         return (1, node) if value is None else (_plain(value), rest)
