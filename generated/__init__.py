@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from chaplygin.errors import CoreMissingError
@@ -21,7 +20,9 @@ class _Uncompiled:
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> None:
         package, _, module = name.rpartition(".")
-        if package == __name__ and any(Path(folder, f"{module}.pyx").is_file() for folder in __path__):
+        if package == __name__ and any(
+            os.path.isfile(os.path.join(folder, f"{module}.pyx")) for folder in __path__
+        ):
             raise CoreMissingError(
                 f"{name} was not compiled when chaplygin was installed, since there was no C compiler; install one "
                 "(Debian, Ubuntu: apt install gcc; macOS: xcode-select --install), and chaplygin again; or take "
@@ -37,13 +38,12 @@ def include_path() -> list[str]:
 
     Cython finds ``chaplygin/generated/<name>.pxd`` in the first, the C compiler ``chaplygin.h`` in the second.
 
-    >>> from pathlib import Path
-    >>> pxd, headers = map(Path, include_path())
+    >>>     >>> pxd, headers = map(Path, include_path())
     >>> (pxd / "chaplygin" / "generated" / "heavy_top.pxd").exists(), (headers / "chaplygin.h").exists()
     (True, True)
     """
     runtime = find_spec("chaplygin.runtime")
     assert runtime is not None
     assert runtime.origin is not None
-    root = Path(__file__).parents[2]
-    return [os.fspath(root), os.path.join(os.path.dirname(os.path.realpath(runtime.origin)), "c")]
+    root = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+    return [root, os.path.join(os.path.dirname(os.path.realpath(runtime.origin)), "c")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,7 +67,7 @@ class Shipped:
 
     def install(self) -> Path:
         """The file here. Raises BuildError if it is missing or another one."""
-        for folder in search_path([os.fspath(SHIPPED)]):
+        for folder in search_path([SHIPPED]):
             here = Path(folder) / self.name
             if here.is_file() and _digest(here) == self.digest:
                 return here

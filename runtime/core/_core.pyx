@@ -24,19 +24,17 @@ from time import perf_counter
 from types import MappingProxyType
 
 from ..interface import arguments
-from ..problem import options, pivots
-from ..problem.consistency import STRICT, Accuracy
+from .. import interface, problem as given_problem
+from ..problem import options
 from ..problem.continued import past_of
-from ..problem.random_inputs import drawn
 from ..interface.description import KINDS, KernelEntry, Method, TAKES
 from chaplygin.errors import ArgumentError, KernelError, LoadError
-from ..interface.table_values import with_values
-from ..interface.statuses import busy, kernel_failed, message_of
-from ..problem.inputs import Inputs
-from ..problem.sample_rows import SampleRows
+from ..interface.statuses import PIVOT, busy, kernel_failed, message_of
 from ..interface.limits import WORTH
-from ..results.dense import Dense
 from ..results.solution import Solution
+from chaplygin._lazy import later
+
+dense_outputs = later("chaplygin.runtime.results.dense")
 
 include "_abi.pxi"
 

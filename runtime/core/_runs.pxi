@@ -126,9 +126,9 @@ cdef class ModelCore(StartCore):
         cdef given_t given = BY_DEFAULT
         cdef tuple past = ()
         if interpolants is not None:
-            parameters = with_values(self, parameters, interpolants)
+            parameters = interface.with_values(self, parameters, interpolants)
         if seed is not None or sensitivities is not None:
-            inputs = drawn(inputs, self.inputs, t_span, seed)
+            inputs = given_problem.drawn(inputs, self.inputs, t_span, seed)
         if sensitivities is not None:
             return self._integrate_varied(t_span, initial, parameters, inputs, sensitivities, sensitivity_control,
                                           t_eval, dense_output, events, keywords)
@@ -163,7 +163,7 @@ cdef class ModelCore(StartCore):
                     and _vector(inputs, self.inputs, self.n_inputs, self.u, &u)
                     and self._start(t0, initial, p, u, &x0) and self._contacts_right(t0, x0, p, u)
                     and self._start_right(t0, x0, p, u, run.rtol, _smallest(run.atol, self.n_states))):
-                inputs = drawn(inputs, self.inputs, (t0, t1), seed)
+                inputs = given_problem.drawn(inputs, self.inputs, (t0, t1), seed)
                 start, vector, controls = self._prepare(t0, initial, parameters, inputs, self._accuracy(keywords))
                 past = past_of(initial)
                 controls = controls.ready(method, t0, t1)
@@ -185,7 +185,7 @@ cdef class ModelCore(StartCore):
     cdef object _accuracy(self, dict fields):
         """By what the start of a run with these options is judged."""
         judged = self.turning or self.model.consistency is not NULL
-        return Accuracy.of(self, options.RunOptions(**fields)) if judged else STRICT
+        return given_problem.Accuracy.of(self, options.RunOptions(**fields)) if judged else None
 
     cdef object _run(self, cg_run_t *run, method, double t0, object x0, double t1, object t_eval, bint dense,
                      _Signals signals, object controls, tuple problem, _Detector detector):
@@ -251,13 +251,13 @@ cdef class ModelCore(StartCore):
             times, rows = np.append(times, run.t), np.concatenate((rows, _copy(run.x, n)[None]))
         interpolant = None
         if dense:
-            interpolant = Dense(spans[:record.n_coef].copy(), coef[:record.n_coef].copy(), t0, x0, interpolated)
+            interpolant = dense_outputs.Dense(spans[:record.n_coef].copy(), coef[:record.n_coef].copy(), t0, x0, interpolated)
         solution = Solution(self, times, rows.T, status, run.t, p, u if controls is None else controls, run.n_rhs,
                             run.n_steps, run.n_rejected, interpolant, problem, run.n_jac, run.n_lu,
                             None if detector is None else detector.event_record(status, run.t, _copy(run.x, n)),
                             end)
-        if pivots.KERNEL in self._entries:
-            pivots.report(self, solution.t, solution.y, solution._p, solution._u(), solution.status)
+        if PIVOT in self._entries:
+            given_problem.report(self, solution.t, solution.y, solution._p, solution._u(), solution.status)
         if (self.model.consistency is not NULL and self.jump is NULL and status >= 0
                 and _off(self.model, run.t, run.x, run.p, run.u, run.rtol, _smallest(run.atol, self.n_states), self.out,
                          self.work) > 0):

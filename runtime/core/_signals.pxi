@@ -19,7 +19,7 @@ cdef class _Signals:
         for i, signal in inputs.signals.items():
             self.table[i].n_powers, self.table[i].n = signal.n_powers, len(signal.times)
             self.table[i].t = <const double *> cnp.PyArray_DATA(signal.times)
-            if isinstance(signal, SampleRows):
+            if isinstance(signal, given_problem.SampleRows):
                 self.rows.append((i, signal))
                 self.table[i].joined, self.table[i].order = signal.n_powers > 1, signal.order
             else:

@@ -119,7 +119,7 @@ cdef class StepperCore:
 
     def _watch_pivot(self, model):
         """From here on, see whether the velocities that a model keeps as states determine the others."""
-        self.pivot = pivots.StepperPivot(model) if pivots.KERNEL in model.kernels else None
+        self.pivot = given_problem.StepperPivot(model) if PIVOT in model.kernels else None
         self._see_pivot(True)
 
     cdef int _see_pivot(self, bint begins) except -1:
@@ -270,7 +270,7 @@ cdef class StepperCore:
             for i in range(self.model.n_inputs):
                 if i not in given.signals and i not in given.functions:
                     numbers[i] = self.run.u[i]
-            self.given = Inputs(given.names, numbers, given.signals, given.functions, given.flags)
+            self.given = given_problem.Inputs(given.names, numbers, given.signals, given.functions, given.flags)
             self.given_is_stale = False
         return self.given
 

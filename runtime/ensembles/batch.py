@@ -452,7 +452,7 @@ class Batch:
 
     def _begin_pivots(self, runs: Runs) -> None:
         """Note what the pivots of these runs are now."""
-        if pivots.KERNEL not in self.model.kernels:
+        if pivots.PIVOT not in self.model.kernels:
             return
         if self._pivots is None:
             self._pivots = pivots.Pivots(self.model, self._t, self._x, self._p)

@@ -159,7 +159,7 @@ def backward(
     if trail.status < 0:
         text = message_of(trail.status, trail.t, model, trail.record)
         raise KernelError(f"gradient: the run of {model.name} {text}", trail.status)
-    if pivots.KERNEL in model.kernels:
+    if pivots.PIVOT in model.kernels:
         pivots.report(model, *trail.points, start.p, np.zeros((len(model.inputs), 1)), 0)
     stops = stops[: trail.n_stops]
     if trail.status > 0:  # an event ended it

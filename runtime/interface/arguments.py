@@ -10,10 +10,9 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
@@ -34,7 +33,12 @@ from .scalars import (
 
 difflib = later("difflib")
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+else:
+    Array = np.ndarray  # numpy.typing takes long to import
 
 
 def sensitivity_control(value: Any, sensitivities: Any) -> bool:

@@ -6,8 +6,10 @@ slower. The second variant is in a folder below the package, which comes first i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from pathlib import Path
+
+from chaplygin._lazy import pathlib
 
 try:
     from ._cpu import x86_64_v3
@@ -18,7 +20,7 @@ FOLDER = "x86_64_v3"
 """The extension modules for CPUs with AVX2 and FMA: x86-64-v3 in the System V ABI."""
 
 
-SHIPPED = Path(__file__).resolve().parents[2] / "generated"
+SHIPPED = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", "generated"))
 """The modules that come with the package, and their sources; the packages are next to each other everywhere."""
 
 
@@ -29,15 +31,15 @@ def has_fused_variant() -> bool:
 
 def search_path(package: Sequence[str]) -> list[str]:
     """The `__path__` of a package with extension modules: the variant for this CPU first."""
-    variants = [str(Path(folder) / FOLDER) for folder in package]
+    variants = [os.path.join(folder, FOLDER) for folder in package]
     return [*(variants if has_fused_variant() else []), *package]
 
 
-def sources_of(module: Path) -> Path:
+def sources_of(module: pathlib.Path) -> pathlib.Path:
     """The folder with the sources of a module, which both variants share."""
     return module.parent.parent if module.parent.name == FOLDER else module.parent
 
 
-def is_shipped(module: Path) -> bool:
+def is_shipped(module: pathlib.Path) -> bool:
     """Whether a module is one of those that come with the package."""
-    return sources_of(module).resolve() == SHIPPED
+    return str(sources_of(module).resolve()) == SHIPPED

@@ -6,11 +6,11 @@ import math
 import numbers
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from chaplygin._lazy import pathlib
 from chaplygin.errors import ArgumentError
 
 from .messages import short
@@ -84,12 +84,12 @@ def choice(what: str, given: Any, known: Iterable[str]) -> str:
     return given
 
 
-def path(what: str, value: Any) -> Path:
+def path(what: str, value: Any) -> pathlib.Path:
     """`value` as a path. Raises ArgumentError if it is no string or path, or no system could have it."""
     try:
         given = os.fspath(value)
         if isinstance(given, str) and len(given) < _LONGEST and b"\0" not in os.fsencode(given):
-            return Path(given)
+            return pathlib.Path(given)
     except Exception:  # not a path, or characters that cannot be encoded
         pass
     raise ArgumentError(

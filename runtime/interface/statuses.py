@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
 from chaplygin.errors import BusyError, KernelError
 
-from .files import INCLUDE
-
 
 def _rows() -> Iterator[tuple[str, int, str]]:
     """The name, the value and the text of each status in `CG_STATUSES` of ``chaplygin.h``."""
-    header = (INCLUDE / "chaplygin.h").read_text(encoding="utf-8")
+    with open(os.path.join(os.path.dirname(__file__), "..", "c", "chaplygin.h"), encoding="utf-8") as file:
+        header = file.read()
     for row in header.partition("#define CG_STATUSES(X)")[2].partition("\n\n")[0].split("X(CG_")[1:]:
         name, code, text = row.split(",", 2)
         yield name, int(code), "".join(text.split('"')[1::2]).encode().decode("unicode_escape")

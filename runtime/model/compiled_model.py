@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Sequence
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Any
 
-from chaplygin._lazy import later
-from chaplygin.errors import BuildError, CoreMissingError, LoadError
+from chaplygin._lazy import later, pathlib
+from chaplygin.errors import CoreMissingError
 
-from ..interface.checksum import open_library
 from ..interface.description import Variable
-from ..interface.files import library_name, method_key
 from ..problem.options import shown
 from ..problem.start import InitialStates
-from .builder import builder
-from .inlining import inline
-from .loading import Library
-
-futures = later("concurrent.futures")
+from .loading import ENTRY, Library
 
 if TYPE_CHECKING:
     from ..core._core import ModelCore
@@ -39,6 +31,9 @@ else:
 
             def __init__(self, *arguments: object, **options: object) -> None:
                 require_core()
+
+
+inlining = later("chaplygin.runtime.model.inlining")
 
 
 def core_available() -> bool:
@@ -65,55 +60,20 @@ class CompiledModel(ModelCore, InitialStates):
         self.variables = {name: self.variables[name] for name in dict.fromkeys(e[0] for e in self._variables)}
         self._library = self  # the model whose kernels this one calls
         self._later = owner.later(self.name) if isinstance(owner, Library) else {}
-        self._companions: dict[Any, Path] = {}
+        self._companions: dict[Any, pathlib.Path] = {}
         self._derivatives: Any = None
 
     def _need(self, *kernels: str) -> None:
         """Give the model the code of kernels that have none yet."""
-        need(self._library, kernels)
+        if self._library._later:
+            inlining.need(self._library, kernels)
 
     def _complete(self) -> None:
         """Give the model the code of all its kernels, for those who call them without asking."""
-        need(self._library, tuple(self._later))
+        self._need(*self._later)
 
     def _inlined(self, method: str, compiling: bool) -> bool:
         """Inline the right-hand side into a method: from the cache, or compiled. Returns whether this is settled."""
-        return inline(self, method, compiling)
-
-
-def need(model: Any, kernels: Sequence[str]) -> None:
-    """Give a model the code of kernels, those that have none yet: from the cache, or compiled side by side.
-
-    Raises BuildError, NoCompilerError, CacheError, and LoadError where the code generator is not installed; the model
-    stays as it is, and the next call tries again.
-    """
-    wanted = [kernel for kernel in kernels if kernel in model._later]
-    if len(wanted) > 1:
-        with futures.ThreadPoolExecutor() as pool:
-            found = list(pool.map(lambda kernel: _code(model, kernel), wanted))
-    else:
-        found = [_code(model, kernel) for kernel in wanted]
-    for kernel, address in zip(wanted, found, strict=True):
-        place = model._later.get(kernel)
-        if place is not None:  # another thread may have been quicker
-            place.value = address
-        model._later.pop(kernel, None)  # last: whoever does not find it there calls it
-
-
-def _code(model: Any, kernel: str) -> int:
-    """The address of a kernel; its library stays loaded."""
-    file = Path(model.owner.__file__)
-    path = file.parent.parent / method_key(file.parent.name, kernel) / library_name(model.name, kernel)
-    try:
-        library = open_library(path) if path.is_file() else None
-    except LoadError:  # damaged: it is compiled again
-        library = None
-    try:
-        library = library or open_library(builder("model_sources").build_kernel(file, kernel))
-    except FileNotFoundError:
-        raise BuildError(
-            f"{kernel} of {model.name} cannot be compiled: its folder in the cache is gone; compile the model again"
-        ) from None
-    found = ctypes.cast(getattr(library, f"{model.name}_{kernel}_alone"), ctypes.c_void_p).value
-    assert found is not None
-    return found
+        file = getattr(self.owner, "__file__", "")
+        cached = os.path.isfile(os.path.join(os.path.dirname(file), ENTRY))
+        return not (cached or self._later) or inlining.inline(self, method, compiling)

@@ -1,4 +1,4 @@
-"""Methods with the right-hand side of a model inlined: compiled when a model has run for long enough, and cached.
+"""What is compiled for a model while it is used, and cached: kernels, and methods with its right-hand side inlined.
 
 Any model runs through the methods of the runtime, which call its right-hand side. With the right-hand side inlined a
 method is 1.3 to 2.3 times as fast for short equations, and gives the same bits, but takes 0.2 to 0.5 s to compile: it
@@ -8,21 +8,26 @@ then on.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from chaplygin._lazy import later
 from chaplygin.errors import BuildError, LoadError, NoCompilerError, warn_caller
 
+from ..interface.checksum import open_library
 from ..interface.files import library_name, method_key
 from .builder import builder
-from .loading import Library
+from .loading import ENTRY, Library
 
 DEFAULTS = ("dop853", "vern9", "rk4")
 """What runs take without a tolerance that asks for another one (cg_default.h), and the method of fixed steps."""
 
 _lock = threading.Lock()
+futures = later("concurrent.futures")
 
 EXPLICIT = {"auto": "dop853"}
 """The explicit part of a method that chooses between two."""
@@ -45,7 +50,7 @@ def inline(model: Any, method: str, compiling: bool) -> bool:
         path = folder.parent / method_key(folder.name, name) / library_name(model.name, name)
         library = _loaded(path, model.name)
         if library is None:
-            facts = json.loads((folder / "entry.json").read_bytes())
+            facts = json.loads((folder / ENTRY).read_bytes())
             if not facts["inline"]:
                 return True
             if not (compiling or not facts["reproducible"]):
@@ -68,3 +73,41 @@ def _loaded(path: Path, name: str) -> Library | None:
         return Library(path, name) if path.is_file() else None
     except LoadError:
         return None
+
+
+def need(model: Any, kernels: Sequence[str]) -> None:
+    """Give a model the code of kernels, those that have none yet: from the cache, or compiled side by side.
+
+    Raises BuildError, NoCompilerError, CacheError, and LoadError where the code generator is not installed; the model
+    stays as it is, and the next call tries again.
+    """
+    wanted = [kernel for kernel in kernels if kernel in model._later]
+    if len(wanted) > 1:
+        with futures.ThreadPoolExecutor() as pool:
+            found = list(pool.map(lambda kernel: _code(model, kernel), wanted))
+    else:
+        found = [_code(model, kernel) for kernel in wanted]
+    for kernel, address in zip(wanted, found, strict=True):
+        place = model._later.get(kernel)
+        if place is not None:  # another thread may have been quicker
+            place.value = address
+        model._later.pop(kernel, None)  # last: whoever does not find it there calls it
+
+
+def _code(model: Any, kernel: str) -> int:
+    """The address of a kernel; its library stays loaded."""
+    file = Path(model.owner.__file__)
+    path = file.parent.parent / method_key(file.parent.name, kernel) / library_name(model.name, kernel)
+    try:
+        library = open_library(path) if path.is_file() else None
+    except LoadError:  # damaged: it is compiled again
+        library = None
+    try:
+        library = library or open_library(builder("model_sources").build_kernel(file, kernel))
+    except FileNotFoundError:
+        raise BuildError(
+            f"{kernel} of {model.name} cannot be compiled: its folder in the cache is gone; compile the model again"
+        ) from None
+    found = ctypes.cast(getattr(library, f"{model.name}_{kernel}_alone"), ctypes.c_void_p).value
+    assert found is not None
+    return found

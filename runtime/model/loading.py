@@ -9,13 +9,16 @@ import threading
 from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 from types import ModuleType
 
+from chaplygin._lazy import pathlib
 from chaplygin.errors import LoadError
 
-from ..interface.checksum import check_seal, open_library
+from .. import interface
 from ..interface.messages import short
+
+ENTRY = "entry.json"
+"""What the cache tells of a model, beside its library."""
 
 # A Cython module cannot be initialised twice in a process, so each file is loaded only once.
 _loaded: dict[tuple[int, int], ModuleType] = {}
@@ -30,7 +33,7 @@ class Library:
     def __init__(self, path: str | os.PathLike[str], name: str) -> None:
         """Raises `LoadError` if it is damaged, or does not define `<name>_model`."""
         self.__file__ = os.fspath(path)
-        self._loaded = open_library(path)
+        self._loaded = interface.open_library(path)
         try:
             self._table = ctypes.c_char.in_dll(self._loaded, f"{name}_model")
         except ValueError as error:
@@ -74,15 +77,15 @@ def load_module(path: str | os.PathLike[str]) -> ModuleType:
     with lock:
         module = _loaded.get(key) or _imported(file)
         if module is None:
-            check_seal(file)
+            interface.check_seal(file)
             module = _initialise(name_of(file), file)
         _loaded[key] = module
         return module
 
 
-def file_of(path: str | os.PathLike[str]) -> Path:
+def file_of(path: str | os.PathLike[str]) -> pathlib.Path:
     try:
-        file = Path(os.fspath(path)).resolve()
+        file: pathlib.Path = pathlib.Path(os.fspath(path)).resolve()
         file.stat()
     except (OSError, TypeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
@@ -93,23 +96,23 @@ def file_of(path: str | os.PathLike[str]) -> Path:
     return file
 
 
-def name_of(file: Path) -> str:
+def name_of(file: pathlib.Path) -> str:
     return file.name.split(".")[0]
 
 
-def identity_of(file: Path) -> tuple[int, int]:
+def identity_of(file: pathlib.Path) -> tuple[int, int]:
     found = file.stat()
     return found.st_dev, found.st_ino
 
 
-def content_of(file: Path) -> bytes:
+def content_of(file: pathlib.Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
         raise LoadError(f"{file} cannot be read: {error.strerror or error}") from error
 
 
-def _imported(file: Path) -> ModuleType | None:
+def _imported(file: pathlib.Path) -> ModuleType | None:
     """The module of this file if the import system has already loaded it, e.g. one of `chaplygin.generated`.
 
     One that another thread is importing is waited for.
@@ -119,13 +122,13 @@ def _imported(file: Path) -> ModuleType | None:
         if (
             isinstance(origin, str)
             and os.path.basename(origin) == file.name
-            and Path(origin).resolve() == file
+            and os.path.realpath(origin) == os.fspath(file)
         ):
             return import_module(name)
     return None
 
 
-def _initialise(name: str, file: Path) -> ModuleType:
+def _initialise(name: str, file: pathlib.Path) -> ModuleType:
     loader = ExtensionFileLoader(name, str(file))
     spec = spec_from_file_location(name, str(file), loader=loader)
     if spec is None:

@@ -8,15 +8,12 @@ import numpy as np
 
 from chaplygin.errors import ArgumentError
 
+from .. import problem
 from ..interface import arguments
 from ..interface.arguments import Array
-from .consistency import Accepted
-from .given_inputs import changed_inputs, parse
-from .input_rates import with_rates
 
 if TYPE_CHECKING:
     from ..interface.base_model import BaseModel
-    from .inputs import Inputs
 
 
 class Continued:
@@ -43,7 +40,7 @@ def past_of(initial: Any) -> Any:
     """The events that have happened at the start of a run already, since it goes on from a run that ended with them."""
     if isinstance(initial, Continued):
         return initial._past()
-    return initial.past if isinstance(initial, Accepted) else ()
+    return initial.past if isinstance(initial, problem.Accepted) else ()
 
 
 def continued(model: BaseModel, initial: Any, parameters: Any, inputs: Any) -> tuple[Any, Any, Any]:
@@ -57,11 +54,11 @@ def continued(model: BaseModel, initial: Any, parameters: Any, inputs: Any) -> t
     by_name = arguments.named("parameters", parameters)
     if by_name is not None:
         parameters = {**dict(zip(model.parameters, p.tolist())), **by_name}
-    before = parse(u, model.inputs, flags=model._input_flags)
+    before = problem.parse(u, model.inputs, flags=model._input_flags)
     return (
         state,
         p if parameters is None else parameters,
-        before if inputs is None else changed_inputs(before, inputs, {}),
+        before if inputs is None else problem.changed_inputs(before, inputs, {}),
     )
 
 
@@ -84,17 +81,19 @@ def all_continued(model: BaseModel, given: dict[str, Any], drawn: tuple[str, ...
         for kind in ("parameters", "inputs")
     }
     if named["inputs"] is not None:
-        found["inputs"] = _kept(parse(u, model.inputs, flags=model._input_flags), {*drawn, *named["inputs"]})
+        found["inputs"] = _kept(
+            problem.parse(u, model.inputs, flags=model._input_flags), {*drawn, *named["inputs"]}
+        )
     for kind, by_name in named.items():
         found[kind] = given[kind] if by_name is None else {**found[kind], **by_name}
     past = np.asarray(result._past())
     return {**found, "past": past} if past.any() else found
 
 
-def _kept(inputs: Inputs, changed: set[str]) -> dict[str, Any]:
+def _kept(inputs: problem.Inputs, changed: set[str]) -> dict[str, Any]:
     """The inputs of a result that are not changed, as they were given. Raises ArgumentError for numbers with rates."""
     kept = {}
-    for rows in with_rates(inputs.flags or (0,) * len(inputs.names)):
+    for rows in problem.with_rates(inputs.flags or (0,) * len(inputs.names)):
         name = inputs.names[rows[0]]
         if name in changed:
             continue

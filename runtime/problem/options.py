@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from textwrap import fill
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 Called = TypeVar("Called", bound=Callable[..., Any])
 
-SMALLEST_RTOL = 100 * float(np.finfo(np.float64).eps)
+SMALLEST_RTOL = 100 * sys.float_info.epsilon
 
 
 class StepOptions(NamedTuple):

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..interface.arguments import Array, wide
-from ..interface.statuses import CHOOSE, PIVOT, SINGULAR, undetermined
+from ..interface.statuses import CHOOSE, PIVOT as PIVOT, SINGULAR, undetermined
 from .consistency import warn
 
 if TYPE_CHECKING:
     from ..interface.base_model import BaseModel
 
-KERNEL = PIVOT
+
 LOST = 0.01
 """A pivot below this fraction of its largest value so far is lost."""
 
@@ -33,9 +33,9 @@ def loss(model: BaseModel, t: Array, y: Array, p: Array, u: Array, status: int) 
 
     It has the states y (n, N) at the times t (N,) with the inputs u.
     """
-    if KERNEL not in model._entries or not len(t):
+    if PIVOT not in model._entries or not len(t):
         return ""
-    (values,) = model._columns(KERNEL, t, y, p[:, None], u, None, strict=False)
+    (values,) = model._columns(PIVOT, t, y, p[:, None], u, None, strict=False)
     best = np.maximum.accumulate(np.abs(np.nan_to_num(values)))
     lost = _lost(values, best, values[0])
     if status == SINGULAR:
@@ -58,13 +58,13 @@ def at_start(model: BaseModel, t0: float, names: Sequence[str], start: Array, p:
 
     `start` (n,) or (n, N) has the values of the variables `names`, all coordinates among them.
     """
-    if KERNEL not in model._entries:
+    if PIVOT not in model._entries:
         return ""
     rows, coordinates = wide(start), model.states[: model.n_coordinates]
     x = np.zeros((len(model.states), rows.shape[1]))
     x[: len(coordinates)] = rows[[names.index(name) for name in coordinates]]
     inputs = np.zeros((len(model.inputs), 1))  # constraints do not contain them
-    (values,) = model._columns(KERNEL, np.array([t0]), x, wide(p), inputs, None, strict=False)
+    (values,) = model._columns(PIVOT, np.array([t0]), x, wide(p), inputs, None, strict=False)
     lost = np.flatnonzero(~(np.abs(values) >= SMALL))
     if not lost.size:
         return ""
@@ -83,7 +83,7 @@ class Pivots:
 
     def _of(self, t: Array, y: Array, p: Array) -> Array:
         inputs = np.zeros((len(self.model.inputs), 1))  # constraints do not contain them
-        found: Array = self.model._columns(KERNEL, t, y, p, inputs, None, strict=False)[0]
+        found: Array = self.model._columns(PIVOT, t, y, p, inputs, None, strict=False)[0]
         return found
 
     def restart(self, runs: NDArray[np.intp], t: Array, y: Array) -> None:

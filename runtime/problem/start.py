@@ -9,15 +9,12 @@ import numpy as np
 
 from chaplygin.errors import ArgumentError, KernelError
 
+from .. import problem
 from ..interface import arguments, assumptions
 from ..interface.arguments import Array, wide
 from ..interface.base_model import BaseModel
 from ..interface.limits import REFUSE, WARN
-from . import consistency, pivots
-from .consistency import judge, share
 from .continued import continued
-from .given_inputs import parse
-from .inputs import Inputs
 
 _ITERATIONS = 50
 _SMALL = 6e-6
@@ -33,20 +30,21 @@ class InitialStates(BaseModel):
         initial: Any,
         parameters: Any,
         inputs: Any,
-        accuracy: consistency.Accuracy = consistency.STRICT,
-    ) -> tuple[Array, Array, Inputs]:
+        accuracy: problem.Accuracy | None = None,
+    ) -> tuple[Array, Array, problem.Inputs]:
         """Checked initial state (n,), parameters (np,) and inputs of a run, from the user's arguments."""
+        accuracy = problem.STRICT if accuracy is None else accuracy
         initial, parameters, inputs = continued(self, initial, parameters, inputs)
-        controls = parse(inputs, self.inputs, flags=self._input_flags)
-        if isinstance(initial, consistency.DecidedStart):
+        controls = problem.parse(inputs, self.inputs, flags=self._input_flags)
+        if isinstance(initial, problem.DecidedStart):
             x0, p = initial.begin(self, t0, parameters, controls, accuracy)
             return x0, p, controls
         x0, p = self._initial(t0, initial, parameters, controls, None)
-        consistency.check_start(self, t0, x0, p, controls, accuracy)
+        problem.check_start(self, t0, x0, p, controls, accuracy)
         return x0, p, controls
 
     def _initial(
-        self, t0: float, initial: Any, parameters: Any, controls: Inputs, count: int | None
+        self, t0: float, initial: Any, parameters: Any, controls: problem.Inputs, count: int | None
     ) -> tuple[Array, Array]:
         """States and parameters of a run (n,), or with `count`, of the columns of an ensemble (n, N)."""
         x0, p = self._states(t0, initial, parameters, controls, count)
@@ -54,7 +52,7 @@ class InitialStates(BaseModel):
             self._check_friction(t0, x0, p, controls)
         return x0, p
 
-    def _check_friction(self, t0: float, x0: Array, p: Array, controls: Inputs) -> None:
+    def _check_friction(self, t0: float, x0: Array, p: Array, controls: problem.Inputs) -> None:
         """Reject contacts that would drive their slip at the start: with mu < 0, or with mu |N| + c < 0.
 
         c is what jumps with the slip besides. mu |N| is the friction of the kernel `contacts`, with all contacts
@@ -82,7 +80,7 @@ class InitialStates(BaseModel):
                 )
 
     def _states(
-        self, t0: float, initial: Any, parameters: Any, controls: Inputs, count: int | None
+        self, t0: float, initial: Any, parameters: Any, controls: problem.Inputs, count: int | None
     ) -> tuple[Array, Array]:
         """`_initial` without checking the contacts."""
         given = arguments.named("initial", initial)
@@ -168,7 +166,7 @@ class InitialStates(BaseModel):
         dependent: Mapping[str, Any],
         x0: Array,
         p: Array,
-        controls: Inputs,
+        controls: problem.Inputs,
         count: int | None,
     ) -> None:
         """Reject or warn about declared variables that contradict the states."""
@@ -178,7 +176,7 @@ class InitialStates(BaseModel):
         try:
             rows = self._columns("outputs", moment, wide(x0), wide(p), u, None)
         except KernelError as error:
-            lost = pivots.at_start(self, t0, self.states, x0, p)
+            lost = problem.at_start(self, t0, self.states, x0, p)
             if lost:
                 raise ArgumentError(lost) from error
             raise
@@ -192,7 +190,7 @@ class InitialStates(BaseModel):
             self._agree(name, given, rows[place], self.states, x0, outputs)
 
     def _from_declared(
-        self, t0: float, given: dict[str, Any], parameters: Any, controls: Inputs, count: int | None
+        self, t0: float, given: dict[str, Any], parameters: Any, controls: problem.Inputs, count: int | None
     ) -> tuple[Array, Array]:
         """States and parameters from the declared variables, by the model's kernel `initial`.
 
@@ -215,7 +213,7 @@ class InitialStates(BaseModel):
         return x0.copy(), complete.copy()
 
     def _following(
-        self, t: float, declared: Mapping[str, float], p: Array, controls: Inputs
+        self, t: float, declared: Mapping[str, float], p: Array, controls: problem.Inputs
     ) -> frozenset[str]:
         """The parameters that follow from the declared variables: `h` and `a_...` of the reduced forms.
 
@@ -241,7 +239,7 @@ class InitialStates(BaseModel):
             f"in the form {self.form} {along} is the independent variable, set by t_span (for a stepper, t0); leave it "
             "out or make it agree"
         )
-        consistency.agree(
+        problem.agree(
             f"initial: {along}", values, t0, lambda: np.zeros(1), lambda *_: advice, "the start of the run,"
         )
         return t0
@@ -304,7 +302,7 @@ class InitialStates(BaseModel):
                 )
             return "leave it out or make it agree"
 
-        consistency.agree(f"{kind}: {name}", given, found, sizes, advice)
+        problem.agree(f"{kind}: {name}", given, found, sizes, advice)
 
 
 class _Declared:
@@ -319,7 +317,7 @@ class _Declared:
         t0: float,
         given: Mapping[str, Any],
         parameters: Any,
-        controls: Inputs,
+        controls: problem.Inputs,
         count: int | None,
     ) -> None:
         self.model, self.t0, self.controls, self.count = model, t0, controls, count
@@ -359,7 +357,7 @@ class _Declared:
     def _refuse(self, p: Array) -> None:
         """Report what the kernel lacked: parameters come out as they went in, unless they are computed."""
         model = self.model
-        lost = "" if self.left_out else pivots.at_start(model, self.t0, model.declared, self.start, self.p)
+        lost = "" if self.left_out else problem.at_start(model, self.t0, model.declared, self.start, self.p)
         if lost:
             raise ArgumentError(lost)
         unknown = [n for n, row in zip(model.parameters, p) if n in self.unset and np.isnan(row).any()]
@@ -408,7 +406,7 @@ def solve_missing(
         theta, there = _least_squares(np.repeat(start[:, None], width, axis=1), wanted, values)
         now = values(theta)
         rest = now - wanted
-        ratio = share(rest, np.abs(wanted) + np.abs(now) + np.abs(there * theta).sum(axis=1))
+        ratio = problem.share(rest, np.abs(wanted) + np.abs(now) + np.abs(there * theta).sum(axis=1))
         better = ratio.max(axis=0) < off.max(axis=0)
         best, slopes = np.where(better, theta, best), np.where(better, there, slopes)
         left, off = np.where(better, rest, left), np.where(better, ratio, off)
@@ -425,7 +423,7 @@ def solve_missing(
             f"value is {wanted[k, j] + left[k, j]:.6g}"
         )
 
-    judge(off.max(axis=0), text)
+    problem.judge(off.max(axis=0), text)
     return best
 
 

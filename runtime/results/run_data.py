@@ -6,22 +6,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
 
+from .. import problem
 from ..interface.arguments import Array
-from ..interface.statuses import SINGULAR, message_of
-from ..problem import pivots
-from ..problem.consistency import Accepted, drift, warn
+from ..interface.statuses import PIVOT, SINGULAR, message_of
 from ..problem.continued import Continued, last
-from ..problem.inputs import Inputs
 from ..problem.options import RunOptions
-from .row_sides import Points
-from .series import Series
 
 if TYPE_CHECKING:
     from ..interface.base_model import BaseModel
     from .event_record import ContactMode, EventRecord, Paradox
     from .named_derivatives import RunDerivatives
+    from .series import Series
+
+row_sides = later("chaplygin.runtime.results.row_sides")
+series = later("chaplygin.runtime.results.series")
 
 
 class Problem(NamedTuple):
@@ -44,9 +45,9 @@ class RunData(Continued):
     )  # fmt: skip
 
     def __init__(
-        self, model: BaseModel, t: Array, y: Array, status: int, t_reached: float, p: Array, inputs: Inputs | Array,
-        nfev: int, n_steps: int, n_rejected: int, sol: Any, problem: tuple[Any, ...], njev: int = 0, nlu: int = 0,
-        event_record: EventRecord | None = None, end: Array | None = None,
+        self, model: BaseModel, t: Array, y: Array, status: int, t_reached: float, p: Array,
+        inputs: problem.Inputs | Array, nfev: int, n_steps: int, n_rejected: int, sol: Any, problem: tuple[Any, ...],
+        njev: int = 0, nlu: int = 0, event_record: EventRecord | None = None, end: Array | None = None,
     ) -> None:  # fmt: skip
         # At most three in a statement: more would be packed into a tuple, which a short run notices.
         self.model, self.t, self.y = model, t, y
@@ -98,8 +99,8 @@ class RunData(Continued):
         end = message_of(self.status, self.t_reached, self.model, self._event_record)
         if self.model.has_redundant_constraints:
             end += "; constraints are redundant: their multipliers are those of least norm"
-        if pivots.KERNEL in self.model._entries and self.status != SINGULAR:
-            lost = pivots.loss(self.model, self.t, self.y, self._p, self._u(), self.status)
+        if PIVOT in self.model._entries and self.status != SINGULAR:
+            lost = problem.loss(self.model, self.t, self.y, self._p, self._u(), self.status)
             end = f"{end}; {lost}" if lost else end
         off = self._drift()
         return f"{end}; {off}" if off else end
@@ -111,14 +112,14 @@ class RunData(Continued):
             return ""
         t = np.array([self._problem.t_span[0], self.t_reached])
         y = np.column_stack([self._problem.x0, self.y[:, -1] if self._end is None else self._end])
-        u = self._inputs.at(t, y) if isinstance(self._inputs, Inputs) else self._inputs[:, None]
-        return drift(self.model, t, y, self._p, u, self.options)
+        u = self._inputs.at(t, y) if not isinstance(self._inputs, np.ndarray) else self._inputs[:, None]
+        return problem.drift(self.model, t, y, self._p, u, self.options)
 
     def _report_drift(self) -> None:
         """Warn of it; not where the constraints are left to themselves, by ``project=None``."""
         text = "" if self.options.project is None else self._drift()
         if text:
-            warn(f"{self.model.name}: {text}", RuntimeWarning)
+            problem.warn(f"{self.model.name}: {text}", RuntimeWarning)
 
     @property
     def modes(self) -> list[ContactMode]:
@@ -196,7 +197,7 @@ class RunData(Continued):
 
     def _repeat(self) -> RunData:
         """The same run repeated, with its interpolant."""
-        problem = self._problem
+        posed = self._problem
         integrate: Any = self.model.integrate  # type: ignore[attr-defined]
         varied = {}
         if self.sensitivity is not None:
@@ -205,15 +206,15 @@ class RunData(Continued):
                 "sensitivity_control": self.sensitivity.control,
             }
         found: RunData = integrate(
-            problem.t_span,
-            Accepted(problem.x0, problem.past),
+            posed.t_span,
+            problem.Accepted(posed.x0, posed.past),
             self._p,
             self._inputs,
-            t_eval=problem.t_eval,
+            t_eval=posed.t_eval,
             dense_output=True,
-            events=problem.events,
+            events=posed.events,
             **varied,
-            **vars(problem.options),
+            **vars(posed.options),
         )
         return found
 
@@ -224,11 +225,12 @@ class RunData(Continued):
     def _points(self) -> tuple[Array, Array, Array]:
         """The times and states at which quantities are evaluated, see `row_sides`, and `_u`."""
         span = float(self._problem.t_span[0]), self.t_reached
-        return Points(
+        points: tuple[Array, Array, Array] = row_sides.Points(
             self.model, *span, self.t, self.y, self._p, self._inputs, self._event_record
         ).evaluated()
+        return points
 
     def _series(self) -> Series:
         if self._named is None:
-            self._named = Series(self.model, self.t, self.y, self._p, self._points)
+            self._named = series.Series(self.model, self.t, self.y, self._p, self._points)
         return self._named

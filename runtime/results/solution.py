@@ -13,8 +13,6 @@ from chaplygin.errors import ArgumentError, optional
 from ..interface.arguments import Array, array, plain_names
 from ..interface.messages import Hinted
 from ..interface.statuses import ACCUMULATING
-from . import plotting
-from .open_contacts import with_open
 from .run_data import Problem as Problem, RunData  # in pickles made before
 
 if TYPE_CHECKING:
@@ -23,6 +21,8 @@ if TYPE_CHECKING:
 
 audits = later("chaplygin.runtime.results.audit")
 notebook = later("chaplygin.runtime.results.notebook")
+open_contacts = later("chaplygin.runtime.results.open_contacts")
+plotting = later("chaplygin.runtime.results.plotting")
 
 
 class Solution(RunData, Hinted):
@@ -105,7 +105,8 @@ class Solution(RunData, Hinted):
         Where a point of the run shows that a contact is open, its times follow from the interpolant, for which the run
         is repeated if it was made without ``dense_output=True``.
         """
-        return with_open(self, super().modes)
+        found: list[ContactMode] = open_contacts.with_open(self, super().modes)
+        return found
 
     def audit(self, tolerance: float | None = None) -> Audit:
         """Check the run against Painlevé's equation, d/dt (T2 - T0 + V) = power, over each of its steps.

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 def face(package: str) -> Callable[[str], Any]:
@@ -50,3 +50,9 @@ class _Later(ModuleType):
 def later(module: str) -> Any:
     """A module of another package, imported when one of its names is first used."""
     return _Later(module)
+
+
+if TYPE_CHECKING:
+    import pathlib as pathlib
+else:
+    pathlib = later("pathlib")

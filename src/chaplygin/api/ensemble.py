@@ -128,7 +128,7 @@ def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:
     part = job.part()
     part.check()
     pivot = None
-    if pivots.KERNEL in model._entries:
+    if pivots.PIVOT in model._entries:
         pivot = pivots.Pivots(model, np.full(job.count, job.t_span[0]), part.x0.copy(), part.start.table())
     try:
         interrupted = executor.run(part, bar.show)

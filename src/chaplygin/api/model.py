@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
 from typing import Any
 
+from chaplygin._lazy import pathlib
 from chaplygin.errors import LoadError
 from chaplygin.runtime import steppers
 from chaplygin.runtime.interface.messages import Hinted
@@ -69,7 +69,7 @@ class Model(ModelAnalysis, ModelExports, ModelRuns):
         if path is None:
             raise TypeError(f"{self.name} cannot be pickled: it was not loaded from a file")
         self._complete()
-        return load_model, (Path(path),)
+        return load_model, (pathlib.Path(path),)
 
 
 _models: dict[tuple[int, int], Model] = {}

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chaplygin import api
+from chaplygin._lazy import later, pathlib
 from chaplygin.errors import ArgumentError
 from chaplygin.runtime import hosts
-from chaplygin.runtime.ensembles.progress import Progress
 from chaplygin.runtime.interface import arguments
 from chaplygin.runtime.model.builder import builder
 from chaplygin.runtime.model.compiled_model import CompiledModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from chaplygin.runtime.ensembles.progress import Progress
+
+progressing = later("chaplygin.runtime.ensembles.progress")
 
 
 def _require_texts(what: str, *given: Any) -> None:
@@ -44,7 +47,7 @@ class ModelExports(CompiledModel):
         stop_time: float | None = None,
         step_size: float | None = None,
         tolerance: float | None = 1e-9,
-    ) -> Path:
+    ) -> pathlib.Path:
         """Write this model as an FMU, a component for other simulators, and return its path.
 
         `version` is "2.0" or "3.0" of the Functional Mock-up Interface, `kind` "model-exchange" (the simulator
@@ -85,11 +88,11 @@ class ModelExports(CompiledModel):
         bars: list[Progress] = []
 
         def report(done: int, total: int) -> None:
-            bars.extend([Progress(total, wanted, "file", "files")] * (not bars))
+            bars.extend([progressing.Progress(total, wanted, "file", "files")] * (not bars))
             bars[0].show(done)
 
         try:
-            made: Path = builder("fmu").export_fmu(
+            made: pathlib.Path = builder("fmu").export_fmu(
                 self, path, version, kind, platforms, start, experiment, report
             )
         finally:
@@ -108,7 +111,7 @@ class ModelExports(CompiledModel):
         initial: Any = None,
         parameters: Any = None,
         inputs: Any = None,
-    ) -> Path:
+    ) -> pathlib.Path:
         """Write this model with integration methods as C99 that needs no library except libm; return the folder.
 
         The folder gets one public header, two C files (or with `single_header` everything in the header), an example

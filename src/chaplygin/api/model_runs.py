@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import chaplygin
 from chaplygin._lazy import later
-from chaplygin.runtime import ensembles, model, sensitivities as tangents, steppers
+from chaplygin.runtime import ensembles, interface, model, problem, sensitivities as tangents, steppers
 from chaplygin.runtime.interface import arguments
-from chaplygin.runtime.interface.table_values import with_values
-from chaplygin.runtime.problem.consistency import Accuracy
 from chaplygin.runtime.problem.continued import all_continued, past_of
 from chaplygin.runtime.problem.options import of_call, shown
-from chaplygin.runtime.problem.random_inputs import drawn
 from chaplygin.runtime.problem.start import InitialStates
 
 if TYPE_CHECKING:
@@ -105,16 +102,16 @@ class ModelRuns(InitialStates):
         With `sensitivities` it is a `SensitivityStepper`: ``run.sensitivity["x", "m"]`` is dx/dm at ``run.t``.
         """
         how = of_call(ModelRuns.stepper, options).checked(self)
-        parameters = with_values(self, parameters, interpolants)
+        parameters = interface.with_values(self, parameters, interpolants)
         begin = arguments.number("t0", t0)
-        inputs = drawn(inputs, self.inputs, (begin, begin), seed, episode=0)
+        inputs = problem.drawn(inputs, self.inputs, (begin, begin), seed, episode=0)
         control = arguments.sensitivity_control(sensitivity_control, sensitivities)
         if sensitivities is not None:
             given = initial, parameters, inputs
             return steppers.SensitivityStepper.of(
                 self, begin, tangents.varied_run(self, begin, *given, sensitivities, control, how)
             )
-        x0, p, controls = self._prepare(begin, initial, parameters, inputs, Accuracy.of(self, how))
+        x0, p, controls = self._prepare(begin, initial, parameters, inputs, problem.Accuracy.of(self, how))
         return self._stepper(begin, x0, p, controls, how, past_of(initial))
 
     @shown
@@ -144,7 +141,7 @@ class ModelRuns(InitialStates):
         With `sensitivities` ``batch.sensitivity["x", "m"]`` is dx/dm of every run.
         """
         how = of_call(ModelRuns.batch, options).checked(self)
-        parameters = with_values(self, parameters, interpolants, many=True)
+        parameters = interface.with_values(self, parameters, interpolants, many=True)
         begin = arguments.number("t0", t0)
         control = arguments.sensitivity_control(sensitivity_control, sensitivities)
         given = all_continued(self, {"initial": initial, "parameters": parameters, "inputs": inputs})

@@ -116,6 +116,24 @@ def test_a_run_needs_no_sympy(path: Path) -> None:
     assert out.split() == ["[]", "[]"]
 
 
+def test_a_run_of_a_shipped_model_imports_little() -> None:
+    """Neither what it does not use of the standard library and NumPy, nor inputs, checks and results."""
+    out = python(
+        """
+        import sys
+        import numpy
+        before = set(sys.modules)
+        from chaplygin.generated.heavy_top import model
+        model.integrate((0, 1), [1, 0, 0, 0, 0.3, -0.2, 4], [1.5, 1.1, 0.9, 2, 9.81, 0.2, -0.1, 0.5])
+        new = set(sys.modules) - before
+        print(len({name for name in new if name.startswith("chaplygin")}))
+        print(*new & {"pathlib", "hashlib", "json", "dataclasses", "numpy.typing", "numpy.random"})
+        """
+    )
+    (modules,) = out.split()
+    assert int(modules) <= 45
+
+
 def test_models_are_pickled_by_path(path: Path) -> None:
     m = cg.load_model(path)
     assert pickle.loads(pickle.dumps(m)) is m
