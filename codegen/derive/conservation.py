@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from ..identities.branches import Condition
     from .equation_nodes import EquationNodes
 
-
 _ACCELERATION = "cg_acceleration_"
 _ROUNDING = 1e-9
 """A float is zero if it is not larger than this times the size of its terms."""

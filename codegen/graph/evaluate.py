@@ -57,13 +57,11 @@ _SHARED: dict[str, Function] = {
     "select": _select,
 }
 
-
 _ARRAYS: dict[str, Function] = {
     **{name: getattr(operator, name) for name in RELATIONS},
     "and": np.logical_and,
     "or": np.logical_or,
 }
-
 
 _MODERATE = 20
 """Exponentials of arguments up to this size are not shrunk."""

@@ -19,7 +19,6 @@ from .lowered import Kernel, Lowered, Solve
 KINDS = {"along": "directional", "adjoint": "adjoint"}
 """The kinds of derivatives, and what they are called."""
 
-
 HOISTED = {"along": "along_rhs", "adjoint": "adjoint_rhs"}
 """The kernel of each kind that is called in every stage of a run, with the same parameters and directions of them."""
 

@@ -76,7 +76,6 @@ class _Pose:
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-
 _FAR = 20
 """A body that is carried by more others waits for their values."""
 

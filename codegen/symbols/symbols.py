@@ -109,7 +109,6 @@ _CYTHON_WORDS = """cdef cpdef ctypedef cimport include api readonly gil nogil by
 bint object Py_ssize_t size_t self cython chaplygin""".split()
 RESERVED = frozenset([*_C_WORDS, *_CPP_WORDS, *_CYTHON_WORDS, *keyword.kwlist, *keyword.softkwlist])
 
-
 _LONGEST_RANGE = 10_000
 
 AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}

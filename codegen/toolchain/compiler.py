@@ -104,7 +104,6 @@ class Compiler:
 
 _COMMON = ("-fPIC", "-fvisibility=hidden") if sys.platform != "win32" else ()
 
-
 _LICENCES = re.compile(
     r"-(Ofast|ffast-math|f(unsafe|associative|reciprocal)-math.*|funsafe-math-optimizations|ffinite-math-only"
     r"|fno-signed-zeros|fno-honor-(nans|infinities)|fapprox-func|ffp-contract=(?!off).*|ffp-model=(?!strict|precise).*"

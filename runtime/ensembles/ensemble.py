@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..results.solution import Solution
     from ..statistics.pictures import Pictures
 
-
 pictures = later("chaplygin.runtime.ensembles.pictures")
 
 _HEAD = ("at the end", "mean", "std", "min", "max")

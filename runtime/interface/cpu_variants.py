@@ -19,7 +19,6 @@ except ImportError:  # installed without a compiler
 FOLDER = "x86_64_v3"
 """The extension modules for CPUs with AVX2 and FMA: x86-64-v3 in the System V ABI."""
 
-
 SHIPPED = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", "generated"))
 """The modules that come with the package, and their sources; the packages are next to each other everywhere."""
 

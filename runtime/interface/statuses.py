@@ -39,14 +39,12 @@ _AT_A_BRANCH: dict[int, str] = {
 }
 """Additional meanings of a status where a coordinate is the independent variable."""
 
-
 PIVOT = "pivot"
 """The kernel of models whose velocities kept as states do not determine the others everywhere."""
 CHOOSE = (
     "keep others by independent=[...] of the form or kept=[...] of the System, declare velocities in the axes of the "
     "body, or use the form 'multipliers'"
 )
-
 
 LEAVES = "leaves the table"
 """In the descriptions of kinks at which a table ends that has no values outside."""

@@ -19,10 +19,8 @@ from .consistency import warn
 if TYPE_CHECKING:
     from ..interface.base_model import BaseModel
 
-
 LOST = 0.01
 """A pivot below this fraction of its largest value so far is lost."""
-
 
 SMALL = 1e-8
 """What counts as zero where a kernel failed."""

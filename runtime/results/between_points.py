@@ -16,7 +16,6 @@ from .series import ENOUGH, POINTS, Series
 if TYPE_CHECKING:
     from .run_data import RunData
 
-
 EDGE = 1e-9
 """What is drawn at the ends of a step is evaluated this share of it inside, where every branch is that of the step."""
 

@@ -109,7 +109,6 @@ def at_end(given: VariedRun, record: EventRecord, called: Any, step: float) -> t
 Slope = Callable[["_Rows", Array, Array, Array, Array, Array], Array]
 """The derivatives (k, m) of an event's quantity at t (m,), y (n, m) along tangents (n, k, m), seeds, delays (k, m)."""
 
-
 Calls = Mapping[int, Callable[[float, Array], Any]]
 """Python events by cause."""
 
