@@ -19,7 +19,7 @@ from chaplygin.codegen.toolchain import model_sources as building
 from chaplygin.codegen.toolchain.library import build
 from chaplygin.codegen.toolchain.model_sources import graph_text, model_sources
 from chaplygin.errors import BuildError
-from chaplygin.runtime.model import compiled_model
+from chaplygin.runtime.model import inlining
 
 LATE = ("jvp", "jacobian", "outputs", "invariants")
 SYSTEMS = ("chaplygin_sleigh", "rolling_disk", "heavy_top", "bouncing_ball", "n_link_pendulum")
@@ -131,7 +131,7 @@ def test_who_gets_the_model_needs_no_compiler(cache: Path, monkeypatch: pytest.M
     def fails(*given: Any) -> Any:
         raise AssertionError("the code generator is used")
 
-    monkeypatch.setattr(compiled_model, "builder", fails)
+    monkeypatch.setattr(inlining, "builder", fails)
     assert pickle.loads(again) is model
     fresh = type(model)(model.capsule, owner=model.owner)
     assert not fresh._later  # the library has them
