@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -21,12 +22,11 @@ BASE = ["-std=c99", "-ffp-contract=off", "-fno-tree-slp-vectorize", f"-I{RUNTIME
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
-def run(command: list[str], **environment: str) -> str:
+def run(command: Sequence[object], cwd: Path | None = None, **environment: str) -> str:
     """What a command prints; it must succeed."""
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=600, env={**os.environ, **environment}, check=False
-    )
-    assert done.returncode == 0, " ".join(command) + "\n" + done.stdout + done.stderr
+    words, env = [str(word) for word in command], {**os.environ, **environment}
+    done = subprocess.run(words, cwd=cwd, env=env, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, " ".join(words) + "\n" + done.stdout + done.stderr
     return done.stdout + done.stderr
 
 

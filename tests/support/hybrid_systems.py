@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import random
-import subprocess
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from c_runtime import run
 from lane_models import Case
 from scipy.interpolate import CubicSpline
 
@@ -327,19 +327,14 @@ def built(
     command = [*compiler.command, *flags, *compiler.link_flags(), "-fvisibility=default", *include]
     inlined = ["-DCHAPLYGIN_INLINE_METHODS"] if own else []  # what is made from the equations has no table
     core = [str(folder / f) for f in sources.files if f.endswith(".c") and not f.endswith("_lanes.c")]
-    _run([*command, *inlined, *core, "-lm", "-o", str(folder / "core.so")])
+    run([*command, *inlined, *core, "-lm", "-o", str(folder / "core.so")])
     seal(folder / "core.so")
     model = load_library(folder / "core.so", name)
     for width in widths:
         target = folder / f"lanes_{width}.so"
         source = str(folder / f"{name}_lanes.c")
-        _run([*command, *compiler.lane_flags, f"-DCG_LANES={width}", source, "-lm", "-o", str(target)])
+        run([*command, *compiler.lane_flags, f"-DCG_LANES={width}", source, "-lm", "-o", str(target)])
         seal(target)
         address = address_in(target, f"{name}_lanes_{width}")
         lanes._addresses |= {(model.owner.__file__, width, method): address for method in model.methods}
     return model
-
-
-def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from c_runtime import run
 from dense_chain import dense_chain
 from fused import fma
 from integrations import need
@@ -226,9 +227,7 @@ def test_sympy_nodes_print_to_the_emitted_bytes(equations: cg.Equations) -> None
 def test_emitted_c_compiles_without_a_warning(compiler: str, equations: cg.Equations, tmp_path: Path) -> None:
     emit_to(equations.program, tmp_path)
     (core,) = tmp_path.glob("*_core.c")
-    command = [need(compiler), *WARNINGS, "-O1", "-c", str(core), "-o", str(tmp_path / "core.o")]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    run([need(compiler), *WARNINGS, "-O1", "-c", core, "-o", tmp_path / "core.o"])
 
 
 def test_the_emitted_core_stands_alone(tmp_path: Path) -> None:

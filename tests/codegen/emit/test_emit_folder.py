@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from c_runtime import run
 from dense_chain import dense_chain
 from integrations import need
 from refusals import refused
@@ -24,11 +24,6 @@ from chaplygin.errors import ArgumentError, ChaplyginError, EmitError
 ROOT = Path(__file__).resolve().parents[3]
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 C, CPP = ["gcc", "clang"], ["g++", "clang++"]
-
-
-def compiled(*command: object) -> None:
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
 
 
 def woodpecker() -> cg.Equations:
@@ -57,10 +52,8 @@ def test_c_compiles_where_it_stands(folder: Path, compiler: str, tmp_path: Path)
     """The core with its methods inlined, and the lanes, without the runtime's folder."""
     (core,), (lanes,) = folder.glob("*_core.c"), folder.glob("*_lanes.c")
     flags = [need(compiler), "-std=c99", "-fsyntax-only", *STRICT]
-    compiled(*flags, "-DCHAPLYGIN_INLINE_METHODS", core)
-    compiled(
-        need(compiler), "-std=c99", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-DCG_LANES=2", lanes
-    )
+    run([*flags, "-DCHAPLYGIN_INLINE_METHODS", core])
+    run([*flags[:3], "-Wall", "-Wextra", "-Werror", "-DCG_LANES=2", lanes])
 
 
 @pytest.mark.parametrize("compiler", CPP)
@@ -68,12 +61,12 @@ def test_c_compiles_where_it_stands(folder: Path, compiler: str, tmp_path: Path)
 def test_the_core_and_the_headers_are_cpp_too(folder: Path, compiler: str, tmp_path: Path) -> None:
     (core,) = folder.glob("*_core.c")
     flags = [need(compiler), "-x", "c++", "-std=c++17", "-fsyntax-only", *STRICT]
-    compiled(*flags, core)
-    compiled(*flags, "-DCHAPLYGIN_INLINE_METHODS", core)
+    run([*flags, core])
+    run([*flags, "-DCHAPLYGIN_INLINE_METHODS", core])
     for header in ("cg_math.h", "cg_run.h", core.name.replace(".c", ".h")):
         if (folder / header).exists():
             (tmp_path / "alone.cpp").write_text(f'#include "{header}"\n', encoding="utf-8")
-            compiled(*flags, f"-I{folder}", "-Wno-unused-function", tmp_path / "alone.cpp")
+            run([*flags, f"-I{folder}", "-Wno-unused-function", tmp_path / "alone.cpp"])
 
 
 @needs_core
@@ -84,7 +77,7 @@ def test_the_core_compiled_as_cpp_has_the_same_bits(compiler: str, tmp_path: Pat
     emit_to(equations.program, tmp_path)
     library = tmp_path / "core.so"
     flags = ["-x", "c++", "-std=c++17", "-O2", "-ffp-contract=off", "-shared", "-fPIC"]
-    compiled(need(compiler), *flags, tmp_path / "every_function_core.c", "-o", library)
+    run([need(compiler), *flags, tmp_path / "every_function_core.c", "-o", library])
     model = cg.compile(equations)
     y, p, u = np.array([0.3, -0.4, 0.5, 0.6]), np.array([0.7]), np.array([0.8])
     out = np.empty(4)

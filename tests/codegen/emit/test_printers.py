@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import math
 import random
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 import sympy as sp
 import sympy.physics.mechanics as me
+from c_runtime import run
 from integrations import need
 from mpmath import mp
 from random_kernels import (
@@ -57,9 +57,7 @@ def built(text: str, folder: Path, lanes: int, scalar: str = "double") -> Call:
         (folder / name).write_text(content, encoding="utf-8")
     library = folder / "unit.so"
     flags = [*STRICT, "-O0", "-ffp-contract=off", f"-DCG_LANES={lanes}", "-shared", "-fPIC", f"-I{INCLUDE}"]
-    command = [need("gcc"), *flags, str(folder / "unit.c"), "-o", str(library), "-lm"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[:2000]
+    run([need("gcc"), *flags, folder / "unit.c", "-o", library, "-lm"])
     loaded = ctypes.CDLL(str(library))
     real = ctypes.c_double if scalar == "double" else ctypes.c_float
 

@@ -34,9 +34,8 @@ def program(system: cg.System, form: str, folder: Path, compiler: str = "") -> P
         "-O1",
         f"-DMODEL={name}",
         *roots,
-        f"-I{folder}",
     ]
-    command += [*map(str, sources), "-o", str(folder / "cvode"), *SUNDIALS, "-lm"]
+    command += [f"-I{folder}", *map(str, sources), "-o", str(folder / "cvode"), *SUNDIALS, "-lm"]
     subprocess.run(command, check=True)
     return folder / "cvode"
 

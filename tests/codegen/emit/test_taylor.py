@@ -12,6 +12,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 import sympy as sp
+from c_runtime import run
 from dense_chain import dense_chain
 from integrations import need
 from runtime_models import needs_core
@@ -83,20 +84,8 @@ def built(system: cg.System, folder: Path, compiler: str = "gcc", flags: tuple[s
     headers = [f"-I{cg.get_include()}", f"-I{folder}"]
     exact = ["-O1", "-ffp-contract=off", *(["-fno-tree-slp-vectorize"] if compiler == "gcc" else [])]
     sources = [str(folder / "main.c"), *cg.get_library_sources()]
-    command = [
-        need(compiler),
-        "-std=c99",
-        *exact,
-        *flags,
-        *WARNINGS,
-        *headers,
-        *sources,
-        "-o",
-        str(target),
-        "-lm",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    command = [need(compiler), "-std=c99", *exact, *flags, *WARNINGS, *headers, *sources]
+    run([*command, "-o", target, "-lm"])
     return target
 
 

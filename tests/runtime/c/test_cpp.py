@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from c_runtime import run
 from integrations import need
 from springs import M, sprung
 
@@ -73,19 +74,17 @@ def has_the_bits_of_a_stepper(
     """Run steps.cpp: its run, and one that was restored in other memory, end as the stepper does."""
     values = p | u | x
     numbers = [values[name] for name in (*model.parameters, *model.inputs, *model.states)]
-    command = [str(program), "dop853", *map(repr, map(float, numbers))]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
-    run = model.stepper(x, p, u, method="dop853", rtol=1e-9, atol=1e-9)
+    told = run([program, "dop853", *map(repr, map(float, numbers))])
+    stepper = model.stepper(x, p, u, method="dop853", rtol=1e-9, atol=1e-9)
     for i in range(200):
         if u:
-            run.set_inputs(F=u["F"] + i % 3)
-        run.advance((i + 1) / 100.0)
+            stepper.set_inputs(F=u["F"] + i % 3)
+        stepper.advance((i + 1) / 100.0)
     alone, restored, kernel = [
-        np.array([float.fromhex(word) for word in line.split()]) for line in done.stdout.splitlines()
+        np.array([float.fromhex(word) for word in line.split()]) for line in told.splitlines()
     ]
-    assert alone.tobytes() == run.y.tobytes() == restored.tobytes()
-    assert kernel.tolist() == [run[name] for name in (*model.invariants, *model.residuals)]
+    assert alone.tobytes() == stepper.y.tobytes() == restored.tobytes()
+    assert kernel.tolist() == [stepper[name] for name in (*model.invariants, *model.residuals)]
 
 
 @pytest.mark.parametrize("flags", [[], pytest.param(SANITIZED, marks=pytest.mark.slow, id="sanitized")])
@@ -101,10 +100,10 @@ def test_a_run_of_cpp_has_the_bits_of_a_stepper(
     system.emit(model.form, tmp_path, targets="c")
     c, include = C_OF[compiler], ["-I.", f"-I{cg.get_include()}"]
     core = [c, "-std=c99", *BITS, *flags, "-c", f"{name}_core.c", "-o", "core.o"]
-    subprocess.run(core, cwd=tmp_path, check=True)
+    run(core, tmp_path)
     main = [compiler, "-std=c++20", *STRICT, *BITS, *flags, f"-DMODEL={name}", *include, str(STEPS)]
     main += ["core.o", *library(c, objects, *flags), "-lm", "-o", "steps"]
-    subprocess.run(main, cwd=tmp_path, check=True)
+    run(main, tmp_path)
     has_the_bits_of_a_stepper(tmp_path / "steps", model, p, u, x)
 
 
@@ -116,9 +115,9 @@ def test_the_class_in_a_bundle(single_header: bool, tmp_path: Path) -> None:
     system, p, u, x = given(name)
     model = system.compile()
     model.export_c(tmp_path, ["dop853"], initial=x, parameters=p, inputs=u, single_header=single_header)
-    subprocess.run(["make", "-s", f"lib{name}.a", "CFLAGS=-O1"], cwd=tmp_path, check=True)
+    run(["make", "-s", f"lib{name}.a", "CFLAGS=-O1"], tmp_path)
     main = [need("g++"), "-std=c++20", *STRICT, *BITS, f"-DMODEL={name}", "-DBUNDLE", "-I.", str(STEPS)]
-    subprocess.run([*main, f"lib{name}.a", "-lm", "-o", "steps"], cwd=tmp_path, check=True)
+    run([*main, f"lib{name}.a", "-lm", "-o", "steps"], tmp_path)
     has_the_bits_of_a_stepper(tmp_path / "steps", model, p, u, x)
     assert (tmp_path / "example.rs").exists() == (tmp_path / "example.jl").exists() == (name == "pushed")
 
@@ -136,15 +135,12 @@ def test_the_examples_in_other_languages_print_what_that_in_c_does(
         pytest.skip(f"needs {command.split()[0]}, which is not installed")
     system, p, u, x = given("pushed")
     system.compile().export_c(tmp_path, [method], initial=x, parameters=p, inputs=u)
-    subprocess.run(["make", "-s", "CFLAGS=-O1"], cwd=tmp_path, check=True)
+    run(["make", "-s", "CFLAGS=-O1"], tmp_path)
     printed = []
     for program in ("./example", command):
-        done = subprocess.run(
-            ["sh", "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=300
-        )
-        assert done.returncode == 0, done.stderr
+        told = run(["sh", "-c", program], tmp_path)
         printed.append(
-            [(name, float(value)) for name, value in (line.split(" = ") for line in done.stdout.splitlines())]
+            [(name, float(value)) for name, value in (line.split(" = ") for line in told.splitlines())]
         )
     assert printed[0] == printed[1]
     assert [name for name, _ in printed[0]] == ["x", "x_dot"]

@@ -15,6 +15,7 @@ import math_reference as ref
 import mpmath
 import numpy as np
 import pytest
+from c_runtime import run
 from integrations import need
 from math_reference import Array
 from mpmath import mp, mpf
@@ -41,14 +42,8 @@ def need_x86(level: str) -> None:
 
 
 def compile_library(source: str, target: Path, compiler: str, flags: list[str]) -> None:
-    command = [need(compiler), *BASE, *STRICT, *flags, str(SOURCES / source), "-o", str(target)]
-    done = subprocess.run(
-        [*command, *(["-lquadmath"] if "quad" in source else []), "-lm"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    libraries = ["-lquadmath"] if "quad" in source else []
+    run([need(compiler), *BASE, *STRICT, *flags, SOURCES / source, "-o", target, *libraries, "-lm"])
 
 
 @pytest.fixture(scope="module")
@@ -168,9 +163,7 @@ def test_scalar_code_is_plain_c99(tmp_path: Path) -> None:
         "double f(double x, double y) { return cg_pow(cg_tan(x), cg_atan2(cg_exp(x), cg_log(y))); }\n"
     )
     pedantic = [flag for flag in STRICT if flag not in ("-Wall", "-Wextra")]
-    command = [need("gcc"), *BASE, *pedantic, str(source), "-o", str(tmp_path / "plain.so"), "-lm"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run([need("gcc"), *BASE, *pedantic, source, "-o", tmp_path / "plain.so", "-lm"])
 
 
 INF, NAN, PI = float("inf"), float("nan"), float(np.pi)
