@@ -28,7 +28,7 @@ FLAGS = "-O1 -fPIC -fwrapv -ffp-contract=off -fno-math-errno -fno-trapping-math 
 MODELS = ("chaplygin_sleigh", "harmonic_oscillator")
 TESTS = """test_runtime_safety test_runtime_model test_runtime_refusals test_runtime_runs test_runtime_ensemble
 test_runtime_events test_runtime_contacts test_ensemble_given test_nan test_batch test_crowded_ensembles
-test_kinks_end test_companion test_integrands test_draws test_studies test_observed test_one_at_a_time""".split()
+test_kinks_end test_companion test_hosts test_draws test_studies test_observed test_one_at_a_time""".split()
 LEFT_OUT = "not leaks and not take_little_more"
 """Resident memory is meaningless with AddressSanitizer's quarantine of freed blocks."""
 
