@@ -1,15 +1,22 @@
-"""The code in README.md and docs/ runs as printed, and the commands there exist."""
+"""The code in README.md and docs/ runs as printed, and the commands there exist.
+
+So does every example of a docstring.
+"""
 
 from __future__ import annotations
 
+import doctest
 import json
 import os
+import pkgutil
 import re
 import runpy
 import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,6 +27,7 @@ from documents import ROOT, Block, blocks
 from integrations import compilers_with_sundials
 from test_cpp import compiles_cpp
 
+import chaplygin
 import chaplygin as cg
 from chaplygin.cli import main
 from chaplygin.cli.parser import parser
@@ -306,3 +314,74 @@ def test_tables_page() -> None:
     assert sol.y_events[1][0][sol.model.states.index("z")] == pytest.approx(flown["z"], rel=1e-6)
     assert 202 < names["ground"] < 204
     assert np.sort(names["half_axes"]) == pytest.approx([240, 990], abs=60)
+
+
+PACKAGES = ("chaplygin.api", "chaplygin.cli", "chaplygin.codegen", "chaplygin.runtime", "chaplygin.systems")
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def modules() -> Iterator[str]:
+    """Every Python module; src/chaplygin is listed by file, because other folders are mapped into the package."""
+    yield "chaplygin"
+    for file in sorted(Path(str(chaplygin.__file__)).parent.glob("*.py")):
+        if not file.stem.startswith("__"):
+            yield f"chaplygin.{file.stem}"
+    for package in PACKAGES:
+        yield package
+        path = import_module(package).__path__
+        yield from (
+            found.name
+            for found in pkgutil.walk_packages(path, package + ".")
+            if not found.name.endswith("._core")
+        )
+
+
+@pytest.mark.parametrize("name", list(modules()))
+def test_examples(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # examples may write files
+    failed, _ = doctest.testmod(import_module(name), optionflags=FLAGS, extraglobs={"cg": chaplygin})
+    assert failed == 0
+
+
+def test_the_architecture_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The six calls on one small system print what docs/architecture.md says."""
+    monkeypatch.chdir(tmp_path)
+    page = Path(__file__).resolve().parent.parent / "docs" / "architecture.md"
+    text, _, _ = page.read_text(encoding="utf-8").partition("## Recipes")  # see test_recipes.py
+    examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+    failed, tried = doctest.DocTestRunner(optionflags=FLAGS).run(examples)
+    assert failed == 0
+    assert tried > 12
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("fitting.md", 20),
+        ("ensembles.md", 20),
+        ("studies.md", 20),
+        ("study_folders.md", 10),
+        ("taylor.md", 8),
+        ("sensitivities.md", 15),
+        ("orbits.md", 9),
+    ],
+)
+def test_pages_on_one_subject(name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code of the page gives the stated figures."""
+    monkeypatch.chdir(tmp_path)
+    page = Path(__file__).resolve().parent.parent / "docs" / name
+    examples = doctest.DocTestParser().get_doctest(
+        page.read_text(encoding="utf-8"), {}, page.name, str(page), 0
+    )
+    failed, tried = doctest.DocTestRunner(optionflags=FLAGS).run(examples)
+    assert failed == 0
+    assert tried > least
+
+
+def test_the_public_face_has_examples() -> None:
+    """The main public names have at least one example each, so that the tests above have something to run."""
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    for name in ("System", "Equations", "example", "coordinates", "Model", "ensemble", "study", "load_model"):
+        public = getattr(chaplygin, name)
+        examples = [example for test in finder.find(public, name) for example in test.examples]
+        assert examples, name
