@@ -194,13 +194,8 @@ def arrange_here(build: Callable[..., Any], *, before: str = "", names: str = "x
     symbols = {s: g.symbol(s) for s in names.split()}
     made = build(g, symbols)
     outputs, pivots = made if isinstance(made[0], tuple | list) else (made, ())
-    kernel = Kernel(
-        "rhs",
-        tuple(outputs),
-        ("",) * len(outputs),
-        tuple(pivots),
-        beforehand=tuple(symbols[s] for s in before.split()),
-    )
+    fixed = tuple(symbols[s] for s in before.split())
+    kernel = Kernel("rhs", tuple(outputs), ("",) * len(outputs), tuple(pivots), beforehand=fixed)
     return g, kernel, arranged(g, kernel)
 
 
@@ -224,49 +219,34 @@ def agree(g: Graph, a: Kernel, b: Kernel) -> None:
                 assert abs(v - w) < mpf("1e-38") * (1 + abs(v))
 
 
-def test_a_common_factor_is_taken_out() -> None:
-    g, a, b = arrange_here(
-        lambda g, s: [g.add(g.add(g.mul(s["x"], s["y"]), g.mul(s["x"], s["z"])), g.mul(s["u"], s["x"]))]
-    )
+def squares(g: Graph, s: dict[str, Node]) -> list[Node]:
+    sine, cosine = g.call("sin", s["x"]), g.call("cos", s["x"])
+    k = g.mul(s["y"], s["a"])
+    return [g.add(g.mul(k, g.mul(sine, sine)), g.mul(k, g.mul(cosine, cosine))), g.mul(sine, cosine)]
+
+
+RULES: dict[str, tuple[Callable[..., list[Node]], str, dict[str, int]]] = {
+    "a common factor is taken out": (
+        lambda g, s: [g.add(g.add(g.mul(s["x"], s["y"]), g.mul(s["x"], s["z"])), g.mul(s["u"], s["x"]))],
+        "", {"add": 2, "mul": 1}),
+    "one division for one divisor": (
+        lambda g, s: [g.div(s[n], g.add(s["a"], s["b"])) for n in "xyz"], "", {"add": 1, "div": 1, "mul": 3}),
+    "a single division stays one": (
+        lambda g, s: [g.div(g.mul(s["x"], s["y"]), g.mul(s["a"], s["b"]))], "", {"mul": 2, "div": 1}),
+    "a divisor of parameters is a factor": (
+        lambda g, s: [g.div(g.mul(s["x"], s["c"]), g.add(s["a"], s["b"]))], "a b c", {"mul": 1}),
+    "factors cancel": (
+        lambda g, s: [g.sub(g.mul(s["d"], g.div(s["x"], s["d"])), g.mul(s["y"], s["z"]))], "d", {"sub": 1, "mul": 1}),
+    "the squares of sine and cosine": (squares, "", {"mul": 2, "sin": 1, "cos": 1}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule(rule: str) -> None:
+    build, before, expected = RULES[rule]
+    g, a, b = arrange_here(build, before=before)
     agree(g, a, b)
-    assert counts(g, b) == {"add": 2, "mul": 1}
-
-
-def test_one_division_for_one_divisor() -> None:
-    g, a, b = arrange_here(lambda g, s: [g.div(s[n], g.add(s["a"], s["b"])) for n in "xyz"])
-    agree(g, a, b)
-    assert counts(g, b) == {"add": 1, "div": 1, "mul": 3}
-
-
-def test_a_single_division_stays_one() -> None:
-    g, a, b = arrange_here(lambda g, s: [g.div(g.mul(s["x"], s["y"]), g.mul(s["a"], s["b"]))])
-    agree(g, a, b)
-    assert counts(g, b) == {"mul": 2, "div": 1}
-
-
-def test_a_divisor_of_parameters_is_a_factor() -> None:
-    g, a, b = arrange_here(lambda g, s: [g.div(g.mul(s["x"], s["c"]), g.add(s["a"], s["b"]))], before="a b c")
-    agree(g, a, b)
-    assert counts(g, b) == {"mul": 1}
-
-
-def test_factors_cancel() -> None:
-    g, a, b = arrange_here(
-        lambda g, s: [g.sub(g.mul(s["d"], g.div(s["x"], s["d"])), g.mul(s["y"], s["z"]))], before="d"
-    )
-    agree(g, a, b)
-    assert counts(g, b) == {"sub": 1, "mul": 1}
-
-
-def test_the_squares_of_sine_and_cosine() -> None:
-    def build(g: Graph, s: dict[str, Node]) -> list[Node]:
-        sine, cosine = g.call("sin", s["x"]), g.call("cos", s["x"])
-        k = g.mul(s["y"], s["a"])
-        return [g.add(g.mul(k, g.mul(sine, sine)), g.mul(k, g.mul(cosine, cosine))), g.mul(sine, cosine)]
-
-    g, a, b = arrange_here(build)
-    agree(g, a, b)
-    assert counts(g, b) == {"mul": 2, "sin": 1, "cos": 1}
+    assert counts(g, b) == expected
 
 
 def test_squares_that_cannot_be_joined_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -432,23 +412,8 @@ def test_conditions_of_parameters_are_not_numbers_to_hand_on() -> None:
     condition = g.relation("lt", a, g.one)
     outputs = (g.select(condition, x, g.mul(a, x)), g.mul(g.mul(a, a), x))
     kernel = Kernel("rhs", outputs, ("", ""), beforehand=(a,))
-    variable = Variable
-    program = Lowered(
-        "p",
-        "f",
-        "d",
-        g,
-        (variable("x", "coordinate"),),
-        1,
-        (variable("a", "parameter"),),
-        (),
-        (),
-        (),
-        (),
-        "t",
-        {"rhs": kernel},
-        (),
-    )
+    states, parameters = (Variable("x", "coordinate"),), (Variable("a", "parameter"),)
+    program = Lowered("p", "f", "d", g, states, 1, parameters, (), (), (), (), "t", {"rhs": kernel}, ())
     found = plan(program).schedule("rhs")
     assert found.hoist is not None
     assert all(g.op[n] != "lt" for n in found.hoist.kernel.outputs)
