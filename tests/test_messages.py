@@ -271,10 +271,8 @@ def test_the_time_of_an_example_is_zero_unless_it_gives_one() -> None:
     assert example_point(cg.System("moving", **moving, example={x: 1, y: 0}).nodes)["t"] == 0
     later = cg.System("moving", **moving, example={x: sp.cos(2), y: 0, cg.time: 2})
     assert example_point(later.nodes)["t"] == 2
-    with pytest.raises(
-        DeclarationError, match=r"at t = 0: the example gives no time; add chaplygin\.time as a key"
-    ):
-        cg.System("moving", **moving, example={x: 2, y: 0})
+    words = r"at t = 0: the example gives no time; add chaplygin\.time as a key"
+    refused(words, cg.System, "moving", example={x: 2, y: 0}, error=DeclarationError, **moving)
     with pytest.raises(DeclarationError, match=r"holonomic\[0\] = .* at the example point.*\(at t = 2\)"):
         cg.System("moving", **moving, example={x: 1, y: 0, cg.time: 2})
 

@@ -268,14 +268,10 @@ def test_n_link_takes_its_size() -> None:
 
 
 def test_errors_name_what_there_is() -> None:
-    with pytest.raises(
-        KeyError, match=r"^the catalogue has no system 'heavy_tpo'; did you mean heavy_top\? it has "
-    ):
-        example("heavy_tpo")
-    with pytest.raises(
-        UnknownSystemError, match=r"^the catalogue has no system 'juggler'; it has bicycle, block_on_belt, "
-    ):
-        example("juggler")
+    words = r"^the catalogue has no system 'heavy_tpo'; did you mean heavy_top\? it has "
+    refused(words, example, "heavy_tpo", error=KeyError)
+    words = r"^the catalogue has no system 'juggler'; it has bicycle, block_on_belt, "
+    refused(words, example, "juggler", error=UnknownSystemError)
     refused("no system 3; it has ", example, 3, error=UnknownSystemError)
     refused("it takes n", example, "n_link_pendulum", links=3, error=TypeError)
     refused("it has no options", example, "heavy_top", n=3, error=TypeError)

@@ -164,9 +164,7 @@ def test_other_refusals(model: Any) -> None:
     eta = cg.velocities("eta")
     with pytest.raises(cg.DeclarationError, match=r"kinetic is missing; give T\(t, x, eta\)"):
         cg.System("massless", kinematics={X: eta})
-    with pytest.raises(
-        cg.FormError, match=r"maggi does not fit .* \(there is none: kinematics contains no velocity\)"
-    ):
-        car().equations("maggi")
+    words = r"maggi does not fit .* \(there is none: kinematics contains no velocity\)"
+    refused(words, car().equations, "maggi", error=cg.FormError)
     run = model.integrate((0, 1), REST, {}, {"v": 1.0})
     refused("no power balance to audit: its equations are given without", run.audit)

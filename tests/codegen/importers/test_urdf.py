@@ -140,10 +140,8 @@ def test_bad_files_are_refused_by_link_or_joint(tmp_path: Path, content: str, me
 def test_unknown_encodings_are_refused(tmp_path: Path, encoding: str) -> None:
     file = tmp_path / "r.urdf"
     file.write_text(f"<?xml version='1.0' encoding='{encoding}'?>{text()}")
-    with pytest.raises(
-        DeclarationError, match=r"from_urdf\(r.urdf\): (its encoding cannot be read|it is not XML)"
-    ):
-        cg.from_urdf(file)
+    words = r"from_urdf\(r.urdf\): (its encoding cannot be read|it is not XML)"
+    refused(words, cg.from_urdf, file, error=DeclarationError)
 
 
 @pytest.mark.parametrize("path", [None, 3, b"r.urdf", ["r.urdf"]])

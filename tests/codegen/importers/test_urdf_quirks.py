@@ -351,9 +351,7 @@ def test_what_is_left_out_of_rotors_is_said(tmp_path: Path) -> None:
     with pytest.warns(RuntimeWarning, match="rotors is left out of the joint 'j'"):
         cg.from_urdf(file)
     file.write_text(given.replace("0.5", "half"))
-    with pytest.raises(
-        DeclarationError, match="transmission 't': <rotorInertia> is 'half'; give 1 finite number"
-    ):
-        cg.from_urdf(file)
+    words = "transmission 't': <rotorInertia> is 'half'; give 1 finite number"
+    refused(words, cg.from_urdf, file, error=DeclarationError)
     file.write_text(given.replace("0.5", "-0.5"))
     refused(r"armature is -0\.5 at the example point", cg.from_urdf, file, error=DeclarationError)

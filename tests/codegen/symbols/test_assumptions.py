@@ -130,11 +130,8 @@ def test_an_ensemble_says_how_many_and_which_is_the_first(model: Any) -> None:
         values = np.full(20, right)
         values[[5, 11]] = wrong
         given = {**GOOD, kind: {**GOOD[kind], name: values}}
-        with pytest.raises(
-            ArgumentError,
-            match=rf"{name} = {wrong:g}, but {name} is declared .*2 of 20 values; the first is number 5",
-        ):
-            cg.ensemble(model, (0.0, 0.1), **given)
+        words = rf"{name} = {wrong:g}, but {name} is declared .*2 of 20 values; the first is number 5"
+        refused(words, cg.ensemble, model, (0.0, 0.1), **given)
         values[[5, 11]] = right
         assert cg.ensemble(model, (0.0, 0.1), **given).success
 

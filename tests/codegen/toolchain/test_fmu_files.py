@@ -360,20 +360,16 @@ def test_a_start_is_as_near_to_its_constraints_as_the_tolerance_explains(
 def test_wrong_arguments_of_the_export(oscillator: Any, tmp_path: Path) -> None:
     path = tmp_path / "o.fmu"
     refused(r"version = '1\.0': give one of '2\.0', '3\.0'", oscillator.export_fmu, path, "1.0", **START)
-    with pytest.raises(
-        cg.ArgumentError, match="kind = 'cosimulation': give one of 'both', 'model-exchange', 'co-simulation'"
-    ):
-        oscillator.export_fmu(path, kind="cosimulation", **START)
+    words = "kind = 'cosimulation': give one of 'both', 'model-exchange', 'co-simulation'"
+    refused(words, oscillator.export_fmu, path, kind="cosimulation", **START)
     refused("k", oscillator.export_fmu, path, initial=START["initial"], parameters={"m": 1})
     path.write_text("mine")
     refused("exists and is not an FMU", oscillator.export_fmu, path, error=cg.EmitError, **START)
     assert path.read_text() == "mine"
     with pytest.raises(cg.EmitError, match="cannot write to"):
         oscillator.export_fmu(tmp_path / "missing" / "o.fmu", **START)
-    with pytest.raises(
-        cg.ArgumentError, match=r"export_fmu: path = .* must be a path, without NUL characters"
-    ):
-        oscillator.export_fmu("o\0.fmu", **START)
+    words = r"export_fmu: path = .* must be a path, without NUL characters"
+    refused(words, oscillator.export_fmu, "o\0.fmu", **START)
     refused("File name too long", oscillator.export_fmu, tmp_path / ("o" * 300), error=cg.EmitError, **START)
     with pytest.raises(cg.ArgumentError, match="unknown platform 'win64'; known are x86_64-linux, "):
         oscillator.export_fmu(tmp_path / "p.fmu", platforms=["win64"], **START)

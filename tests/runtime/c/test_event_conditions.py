@@ -237,10 +237,8 @@ def test_conditions_are_shown_and_checked() -> None:
 @pytest.mark.parametrize(("make", "kind"), [(cg.parameters, "a parameter"), (cg.inputs, "an input")])
 def test_what_no_event_can_set_is_refused_with_what_can(make: Any, kind: str) -> None:
     x, m = cg.coordinates("x"), make("m")
-    with pytest.raises(
-        DeclarationError, match=rf"{kind}, which no event sets; .*kinematics=\{{\.\.\., m: 0\}}"
-    ):
-        cg.Event(x, reset={m: 1})
+    words = rf"{kind}, which no event sets; .*kinematics=\{{\.\.\., m: 0\}}"
+    refused(words, cg.Event, x, reset={m: 1}, error=DeclarationError)
     x, mode = cg.coordinates("x mode")
     v = cg.velocities("v")
     turned = cg.Event(x - 1, direction=1, reset={mode: 1}, name="turned")

@@ -309,10 +309,8 @@ def test_rows_of_a_table(given: str, rows: str) -> None:
 
 
 def test_wrong_rows() -> None:
-    with pytest.raises(
-        ArgumentError, match="jointly: rows = 'none': give one of 'random', 'shuffled', 'in order'"
-    ):
-        cg.jointly(("omega", "v"), np.ones((2, 3)), rows="none")
+    words = "jointly: rows = 'none': give one of 'random', 'shuffled', 'in order'"
+    refused(words, cg.jointly, ("omega", "v"), np.ones((2, 3)), rows="none")
     for joint, more, text in (
         (cg.jointly(("omega", "v"), JOINT.source, rows="shuffled"), {}, "rows = 'shuffled' is for samples"),
         (

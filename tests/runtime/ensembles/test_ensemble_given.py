@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from lane_models import N, assert_same, assert_single, bits, case, shipped
 from processes import python
+from refusals import refused
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError
@@ -213,14 +214,10 @@ def test_an_error_far_behind_is_named_by_its_column() -> None:
         cg.ensemble(model, (0, 1), {**start, "v": bad}, parameters, n=n)
     with pytest.raises(ArgumentError, match="parameters: k = inf is not finite at column 30001"):
         cg.ensemble(model, (0, 1), start, {**parameters, "k": bad}, n=n)
-    with pytest.raises(
-        ArgumentError, match=r"initial has shape \(5, 3\); shape \(5,\) or \(5, 40000\) is needed"
-    ):
-        cg.ensemble(model, (0, 1), np.ones((5, 3)), parameters, n=n)
-    with pytest.raises(
-        ArgumentError, match=r"initial has shape \(4,\); shape \(5,\) or \(5, 40000\) is needed"
-    ):
-        cg.ensemble(model, (0, 1), np.ones(4), parameters, n=n)
+    words = r"initial has shape \(5, 3\); shape \(5,\) or \(5, 40000\) is needed"
+    refused(words, cg.ensemble, model, (0, 1), np.ones((5, 3)), parameters, n=n)
+    words = r"initial has shape \(4,\); shape \(5,\) or \(5, 40000\) is needed"
+    refused(words, cg.ensemble, model, (0, 1), np.ones(4), parameters, n=n)
     slip = np.zeros(n)
     slip[20_000] = 0.5
     with pytest.raises(ArgumentError, match=r"initial: w = 0.5 contradicts the other entries, which give 0"):

@@ -288,10 +288,8 @@ def test_kinks_are_refused_where_steppers_give_the_derivatives() -> None:
     v = cg.rate(x)
     system = cg.System("switched", coordinates=[x], kinetic=v**2 / 2, forces={v: -k * sp.sign(x)})
     model, start = system.compile("lagrange"), ({"x": -1, "x_dot": 0}, {"k": 50.0})
-    with pytest.raises(
-        cg.ArgumentError, match=r"no batch of switched: sensitivities, .* have one at .* = 0; use steppers"
-    ):
-        model.batch(*start, n=2, sensitivities=["k"])
+    words = r"no batch of switched: sensitivities, .* have one at .* = 0; use steppers"
+    refused(words, model.batch, *start, n=2, sensitivities=["k"])
     assert model.batch(*start, n=2).sensitivity is None
     run = model.stepper(*start, sensitivities=["k"], **TIGHT)
     run.advance(0.4)

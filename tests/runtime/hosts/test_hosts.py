@@ -93,10 +93,8 @@ def test_numba_calls_a_reset() -> None:
 def test_numba_refuses_other_types_and_lengths(sleigh: cg.Model) -> None:
     x, p = start(sleigh, SLEIGH)
     rhs, out = sleigh.to_numba(), np.empty(5)
-    with pytest.raises(
-        ValueError, match="rhs of chaplygin_sleigh takes arrays of the lengths x: 5, p: 3, u: 0, out: 5"
-    ):
-        rhs(0.0, x[:4], p, NONE, out)
+    words = "rhs of chaplygin_sleigh takes arrays of the lengths x: 5, p: 3, u: 0, out: 5"
+    refused(words, rhs, 0.0, x[:4], p, NONE, out, error=ValueError)
     for wrong in (x[::-1], x.astype(np.float32), x.tolist(), None):
         refused(r"No matching definition|non-precise", rhs, 0.0, wrong, p, NONE, out, error=TypeError)
     refused(r"'rsh' is not a kernel of chaplygin_sleigh; it has .*did you mean rhs", sleigh.to_numba, "rsh")

@@ -375,10 +375,8 @@ def test_symbols_are_names() -> None:
 
 
 def test_arguments_that_are_wrong_are_named() -> None:
-    with pytest.raises(
-        ArgumentError, match=r"initial = \[1.*\]: give values by name, a dict of x, y, x_dot, y_dot"
-    ):
-        compiled().consistent([1, 0.2, 0, 1], NUMBERS)
+    words = r"initial = \[1.*\]: give values by name, a dict of x, y, x_dot, y_dot"
+    refused(words, compiled().consistent, [1, 0.2, 0, 1], NUMBERS)
     length = next(name for name in NUMBERS if NUMBERS[name] == 0.7)
     with pytest.raises(ArgumentError, match=f"{length} = -0.5, but {length} is declared positive"):
         compiled().consistent(GIVEN, NUMBERS | {length: -0.5})

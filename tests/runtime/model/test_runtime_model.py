@@ -174,11 +174,8 @@ def test_missing_kernels_are_said() -> None:
 
 
 def test_only_capsules_of_this_interface_are_taken() -> None:
-    with pytest.raises(
-        LoadError,
-        match=r"compiled for version 4 of the binary interface .* has version 5 .* compile the model again",
-    ):
-        Model(capsule("stale"))
+    words = r"compiled for version 4 of the binary interface .* has version 5 .* compile the model again"
+    refused(words, Model, capsule("stale"), error=LoadError)
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     for other in (None, 3, "model", object(), new(1, b"other", None)):

@@ -101,10 +101,8 @@ def test_ensembles_take_declared_velocities() -> None:
     for i in range(7):
         assert np.array_equal(ens.rerun(i).y[:, [0, -1]], ens.y[:, :, i])
     wrong = np.array([0, 0, 0, 0.5, 0, 0.5, 0])
-    with pytest.raises(
-        ArgumentError, match=r"w = 0\.5 contradicts.*2 of 7 trajectories; the first is number 3"
-    ):
-        cg.ensemble(model, (0.0, 0.5), initial={**given, "w": wrong}, parameters=P)
+    words = r"w = 0\.5 contradicts.*2 of 7 trajectories; the first is number 3"
+    refused(words, cg.ensemble, model, (0.0, 0.5), initial={**given, "w": wrong}, parameters=P)
 
 
 def test_a_nonlinear_parametrization_is_solved_near_the_example() -> None:

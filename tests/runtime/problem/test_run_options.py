@@ -167,10 +167,8 @@ def test_an_unknown_option_is_named_with_the_one_that_was_meant(oscillator: Any)
     for name, call in calls(oscillator).items():
         function = "integrate" if name == "rerun" else name
         for wrong, right in meant[name].items():
-            with pytest.raises(
-                TypeError, match=rf"{function}\(\) got an unexpected .*'{wrong}'; did you mean {right}\?"
-            ):
-                call(**{wrong: None})
+            words = rf"{function}\(\) got an unexpected .*'{wrong}'; did you mean {right}\?"
+            refused(words, call, error=TypeError, **{wrong: None})
         refused(r"unexpected keyword argument 'quux'$", call, quux=1, error=TypeError)
 
 
