@@ -71,6 +71,14 @@ def random_motion(
     return state, parameters, inputs
 
 
+def run(case: str, span: tuple[float, float], tolerance: float, **more: Any) -> Any:
+    entry, model = entry_of(case), compiled(case)
+    still = dict.fromkeys(model.inputs, 0.0)
+    return model.integrate(
+        span, entry.initial, entry.parameters, still, rtol=tolerance, atol=tolerance, **more
+    )
+
+
 def in_order(names: tuple[str, ...], values: dict[str, float]) -> list[float]:
     return [values[name] for name in names]
 
@@ -84,19 +92,10 @@ def test_accelerations_are_those_of_sympy(case: str, form: str) -> None:
         state, parameters, inputs = random_motion(case, rng)
         known = {"c": 0.0, **parameters}
         force = [inputs.get("F", 0.0)] if case.startswith("harmonic") else []
-        expected = dict(
-            zip(
-                oracle.states,
-                oracle.rhs(in_order(oracle.states, state), in_order(oracle.parameters, known), force),
-                strict=True,
-            )
-        )
-        rates = model.rhs(
-            0.0,
-            in_order(model.states, state),
-            in_order(model.parameters, parameters),
-            in_order(model.inputs, inputs),
-        )
+        found = oracle.rhs(in_order(oracle.states, state), in_order(oracle.parameters, known), force)
+        expected = dict(zip(oracle.states, found, strict=True))
+        p, u = in_order(model.parameters, parameters), in_order(model.inputs, inputs)
+        rates = model.rhs(0.0, in_order(model.states, state), p, u)
         wanted = np.array(in_order(model.states, expected))
         assert np.max(np.abs(rates - wanted)) <= 1e-10 * np.max(np.abs(wanted))
 
@@ -114,28 +113,15 @@ def test_jacobian_and_jvp_are_derivatives_of_the_rhs(case: str, form: str) -> No
         rates = {j: model.rhs(0.0, (y[:, None] + j * shifts), p, u) for j in (-2, -1, 1, 2)}
         numeric = (rates[-2] - 8 * rates[-1] + 8 * rates[1] - rates[2]) / (12 * h)
         jacobian = model.jacobian(0.0, y, p, u)
-        np.testing.assert_allclose(jacobian, numeric, rtol=0, atol=1e-7 * np.max(np.abs(jacobian)))
-        direction = rng.normal(size=len(y))
-        np.testing.assert_allclose(
-            model.jvp(0.0, y, p, direction, u),
-            jacobian @ direction,
-            rtol=0,
-            atol=1e-12 * np.max(np.abs(jacobian)),
-        )
+        direction, size = rng.normal(size=len(y)), np.max(np.abs(jacobian))
+        np.testing.assert_allclose(jacobian, numeric, rtol=0, atol=1e-7 * size)
+        expected = jacobian @ direction
+        np.testing.assert_allclose(model.jvp(0.0, y, p, direction, u), expected, rtol=0, atol=1e-12 * size)
 
 
 @pytest.mark.parametrize("case", ["double_pendulum", "n_link_pendulum_5"])
 def test_run_of_a_chain_meets_the_reference_states(case: str) -> None:
-    entry = entry_of(case)
-    sol = compiled(case).integrate(
-        (0, 10),
-        initial=entry.initial,
-        parameters=entry.parameters,
-        method="dop853",
-        rtol=1e-13,
-        atol=1e-13,
-        t_eval=[0, 1, 10],
-    )
+    sol = run(case, (0, 10), 1e-13, method="dop853", t_eval=[0, 1, 10])
     assert sol.success
     # The double pendulum turns over and magnifies a deviation by more than 1e3 up to t = 10.
     limit = 1e-9 if case == "double_pendulum" else 1e-10
@@ -148,14 +134,7 @@ def test_run_of_a_chain_meets_the_reference_states(case: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_conserved_stays(case: str) -> None:
     entry, model = entry_of(case), compiled(case)
-    sol = model.integrate(
-        entry.t_span,
-        initial=entry.initial,
-        parameters=entry.parameters,
-        inputs=dict.fromkeys(model.inputs, 0.0),
-        rtol=1e-12,
-        atol=1e-12,
-    )
+    sol = run(case, entry.t_span, 1e-12)
     dissipative = "damped" in case
     assert ("energy" in model.invariants) is not dissipative
     for name in (*model.invariants, *model.residuals, *entry.conserved):
@@ -165,17 +144,8 @@ def test_what_is_conserved_stays(case: str) -> None:
 
 @pytest.mark.parametrize("case", [case for case in CASES if cg.example(CASES[case][0]).closed_form])
 def test_run_meets_the_closed_form(case: str) -> None:
-    entry, model = entry_of(case), compiled(case)
-    times = np.linspace(0, 10, 21)
-    sol = model.integrate(
-        (0, 10),
-        initial=entry.initial,
-        parameters=entry.parameters,
-        inputs=dict.fromkeys(model.inputs, 0.0),
-        rtol=1e-13,
-        atol=1e-13,
-        t_eval=times,
-    )
+    entry, times = entry_of(case), np.linspace(0, 10, 21)
+    sol = run(case, (0, 10), 1e-13, t_eval=times)
     assert entry.closed_form is not None
     for name, exact in entry.closed_form(times).items():
         np.testing.assert_allclose(sol[name], exact, rtol=0, atol=1e-10, err_msg=name)
