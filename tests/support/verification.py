@@ -1,10 +1,13 @@
-"""The figures of docs/verification.md: the tests that reach them hold the page to them."""
+"""Reference states, and the figures of docs/verification.md: the tests that reach them hold the page to them."""
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
+REFERENCE = json.loads((Path(__file__).parents[1] / "data" / "reference_states.json").read_text())
+"""States of the catalogue's systems to 20 digits."""
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "verification.md"
 
 

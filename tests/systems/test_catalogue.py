@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,10 +11,9 @@ import oracles
 import pytest
 import sympy as sp
 from dense_chain import dense_chain
+from verification import REFERENCE
 
 import chaplygin as cg
-
-REFERENCE = json.loads((Path(__file__).parents[1] / "data" / "reference_states.json").read_text())
 
 # name of the case: catalogue name, options, the oracle
 CASES: dict[str, tuple[str, dict[str, Any], Callable[[], oracles.Oracle]]] = {

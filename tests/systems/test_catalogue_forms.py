@@ -3,10 +3,8 @@ reference motion (Kovalevskaya, Suslov, rolling disk, roller racer)."""
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from math import sqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +12,11 @@ import oracles
 import oracles_rolling
 import pytest
 from mpmath import mp
+from verification import REFERENCE
 
 import chaplygin as cg
 from chaplygin.codegen.mechanics.quaternions import rotation
 from chaplygin.systems import lagrange_top, rotating_particle
-
-REFERENCE = json.loads((Path(__file__).parents[1] / "data" / "reference_states.json").read_text())
 
 ENTRIES = (
     "torus_uniform", "torus_uniform held", "torus_nonuniform", "torus_nonuniform held", "rolling_ring",

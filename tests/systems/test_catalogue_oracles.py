@@ -5,9 +5,7 @@ No compiler is involved: these tests show that the references for the compiled m
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,12 +15,11 @@ from mpmath import mp
 from processes import python
 from refusals import refused
 from scipy.integrate import solve_ivp
+from verification import REFERENCE
 
 from chaplygin.codegen.mechanics.quaternions import product, rotation
 from chaplygin.errors import UnknownSystemError
 from chaplygin.systems import chaplygin_sleigh, euler_rigid_body, example, examples, harmonic_oscillator
-
-REFERENCE = json.loads((Path(__file__).parents[1] / "data" / "reference_states.json").read_text())
 
 
 def _as_text(numbers: dict[str, float]) -> dict[str, str]:

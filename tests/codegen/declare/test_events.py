@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from c_runtime import run
+from c_runtime import STRICT, run
 from hybrid_kernels import ROUGH, WITH_EVENTS, Kernels
 from integrations import need
 from refusals import refused
@@ -265,9 +265,6 @@ def test_the_table_and_one_function_for_all_resets() -> None:
     assert "pair_guards, /* guards_fn */" in text
 
 
-WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
-
-
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("name", sorted({*ROUGH, *WITH_EVENTS}))
 @pytest.mark.sample(4)
@@ -279,7 +276,8 @@ def test_the_c_kernels_are_those_of_the_python_backend_and_compile_without_a_war
     program = kernels.program
     emit_to(program, tmp_path)
     flags = [
-        *WARNINGS,
+        "-std=c99",
+        *STRICT,
         "-O2",
         "-ffp-contract=off",
         "-shared",

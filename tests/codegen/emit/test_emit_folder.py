@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from c_runtime import run
+from c_runtime import STRICT, run
 from dense_chain import dense_chain
 from integrations import need
 from refusals import refused
@@ -24,7 +24,6 @@ from chaplygin.codegen.lower.lowered import Lowered
 from chaplygin.errors import ArgumentError, ChaplyginError, EmitError
 
 ROOT = Path(__file__).resolve().parents[3]
-STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 C, CPP = ["gcc", "clang"], ["g++", "clang++"]
 
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import math
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from c_runtime import STRICT
 from dense_chain import dense_chain
 from integrations import SUNDIALS, compilers_with_sundials
+from verification import REFERENCE
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError
 
 HERE = Path(__file__).parents[2]
 MAIN = HERE / "c" / "sundials" / "cvode.c"
-REFERENCE = json.loads((HERE / "data" / "reference_states.json").read_text())
-STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 
 
 def program(system: cg.System, form: str, folder: Path, compiler: str = "") -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import subprocess
 from pathlib import Path
@@ -12,12 +11,13 @@ import mpmath as mp
 import numpy as np
 import pytest
 import sympy as sp
-from c_runtime import run
+from c_runtime import STRICT, run
 from dense_chain import dense_chain
 from integrations import need
 from refusals import refused
 from runtime_models import needs_core
 from springs import U, sprung
+from verification import REFERENCE
 
 import chaplygin as cg
 from chaplygin.codegen.emit.targets import emit
@@ -26,9 +26,7 @@ from chaplygin.codegen.methods.taylor import TAYLOR
 from chaplygin.runtime import ArgumentError
 
 pytestmark = needs_core
-REFERENCE = json.loads((Path(__file__).parents[2] / "data" / "reference_states.json").read_text())
 TIGHT: dict[str, Any] = {"method": "taylor", "rtol": 1e-13, "atol": 1e-13}
-WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 ORDER = 18
 
 HARNESS = """
@@ -85,7 +83,7 @@ def built(system: cg.System, folder: Path, compiler: str = "gcc", flags: tuple[s
     headers = [f"-I{cg.get_include()}", f"-I{folder}"]
     exact = ["-O1", "-ffp-contract=off", *(["-fno-tree-slp-vectorize"] if compiler == "gcc" else [])]
     sources = [str(folder / "main.c"), *cg.get_library_sources()]
-    command = [need(compiler), "-std=c99", *exact, *flags, *WARNINGS, *headers, *sources]
+    command = [need(compiler), "-std=c99", *exact, *flags, *STRICT, *headers, *sources]
     run([*command, "-o", target, "-lm"])
     return target
 
@@ -362,7 +360,7 @@ def test_c_bundles_have_it_in_double_precision(oscillator: Any, tmp_path: Path) 
     given = {"initial": START, "parameters": NUMBERS}
     folder = oscillator.export_c(tmp_path / "bundle", methods=("taylor",), **given)
     sources = sorted(folder.glob("*.c"))
-    command = ["gcc", "-std=c99", "-O2", *WARNINGS, *map(str, sources), "-o", str(tmp_path / "main"), "-lm"]
+    command = ["gcc", "-std=c99", "-O2", *STRICT, *map(str, sources), "-o", str(tmp_path / "main"), "-lm"]
     subprocess.run(command, check=True)
     lines = subprocess.run(
         [tmp_path / "main"], check=True, capture_output=True, text=True

@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from c_runtime import run
+from c_runtime import STRICT, run
 from integrations import need
 from springs import M, sprung
 
 import chaplygin as cg
 
 STEPS = Path(__file__).parents[2] / "c" / "hosts" / "steps.cpp"
-STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 BITS = ["-O1", "-ffp-contract=off"]
 SANITIZED = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
