@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from typing import Any
 
 import numpy as np
 import pytest
 import sympy as sp
+from refusals import refused
 from scipy import stats
 from scipy.integrate import quad, solve_ivp
 from scipy.interpolate import CubicSpline, make_interp_spline
-from test_tables import CROWDED, EQUAL, NEARLY, UNEQUAL, _of_values, _outside, beside, close, tensor, tried
+from test_tables import UNEQUAL, _of_values, _outside, beside, close, tried
+from unit_masses import unit_masses
 
 import chaplygin as cg
 from chaplygin.codegen.emit.targets import emit
 
 DRAWN = np.random.default_rng(580)
-KINDS = [("linear", "not-a-knot"), ("cubic", "not-a-knot"), ("cubic", "natural"), ("cubic", "clamped")]
-LONG = np.linspace(-1.0, 2.5, 90)
-"""Knots so many that those far away count nothing."""
-
-
-@pytest.mark.parametrize("knots", [EQUAL, NEARLY, UNEQUAL, CROWDED, LONG], ids=len)
-@pytest.mark.sample(1)
-def test_one_argument(knots: Any) -> None:
-    """Values and derivatives by the argument, in every cell and outside, alone and in lanes."""
-    x, points = cg.coordinates("x"), beside(knots)
-    expressions, wanted, counts, numbers = [], [], [], {}
-    for i, ((kind, ends), outside) in enumerate(itertools.product(KINDS, ("hold", "linear", "polynomial"))):
-        values = np.cos(3 * knots) + DRAWN.normal(size=len(knots)) / 10
-        table = cg.Interpolant(f"f{i}", {"x": knots}, kind=kind, ends=ends, outside=outside)
-        numbers |= zip(map(str, table.values), values, strict=True)
-        for order in range(2 if kind == "linear" else 3):
-            expressions.append(sp.diff(table(x), x, order) if order else table(x))
-            wanted.append(_outside(_of_values(kind, ends)(knots, values), knots, outside, points, order))
-            counts.append(len(points) - len(knots) * (order > 0))
-    for found, reference, count in zip(tried(expressions, points, p=numbers), wanted, counts, strict=True):
-        close(found[:count], reference[:count])
 
 
 @pytest.mark.parametrize("knots", [np.arange(4.0), np.linspace(0.0, 3.0, 900)], ids=len)
@@ -58,33 +38,11 @@ def test_values_that_are_not_next_to_one_another(knots: Any) -> None:
         close(row, np.interp(points, knots, of))
 
 
-@pytest.mark.parametrize(("kind", "shape"), [("linear", (9, 7)), ("cubic", (9, 7)), ("linear", (5, 4, 6)),
-                                             ("cubic", (5, 4, 6))])  # fmt: skip
-@pytest.mark.sample(1)
-def test_several_arguments(kind: str, shape: tuple[int, ...]) -> None:
-    knots = [np.sort(DRAWN.uniform(0, 3, n)) if i else np.linspace(0, 2, n) for i, n in enumerate(shape)]
-    values = DRAWN.normal(size=shape)
-    reference = tensor(knots, values, 1 if kind == "linear" else 3)
-    table = cg.Interpolant("f", dict(zip("abc", knots, strict=False)), kind=kind)
-    variables = cg.coordinates("x y z")[: len(shape)]
-    points = [DRAWN.uniform(row[0], row[-1], 300) for row in knots]
-    orders = list(itertools.product(range(2), repeat=len(shape)))
-    expressions = [
-        table(*variables).diff(*zip(variables, o, strict=True)) if any(o) else table(*variables)
-        for o in orders
-    ]
-    found = tried(expressions, *points, p=dict(zip(map(str, table.values), values.ravel(), strict=True)))
-    for row, order in zip(found, orders, strict=True):
-        close(row, reference(np.stack(points, axis=-1), nu=order))
-
-
 def falling(kind: str, **options: Any) -> tuple[Any, cg.Interpolant]:
     """A unit mass whose acceleration is a table of the place, with values at run time."""
     x = cg.coordinates("x")
     wind = cg.Interpolant("wind", {"x": UNEQUAL}, kind=kind)
-    system = cg.System(
-        f"blown_{kind}", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, forces={cg.rate(x): wind(x)}
-    )
+    system = unit_masses(f"blown_{kind}", [x], forces={cg.rate(x): wind(x)})
     return system.compile(**options), wind
 
 
@@ -135,9 +93,7 @@ def test_values_are_read_where_they_are() -> None:
     x, knots = cg.coordinates("x"), np.linspace(0, 1, 200)
     wind = cg.Interpolant("wind", {"x": knots}, kind="linear")
     half = wind.values[100] / 2  # one of them also is a parameter as any other
-    system = cg.System(
-        "windy", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, forces={cg.rate(x): wind(x) + half}
-    )
+    system = unit_masses("windy", [x], forces={cg.rate(x): wind(x) + half})
     core = emit(system.equations().program).files["windy_core.c"]
     assert core.count("CG_OF_LANES(cg_p + 0)") >= 3
     assert core.count("cg_p[") == core.count("cg_p[100]") > 0
@@ -174,9 +130,7 @@ def test_derivatives_by_values_along_a_run(kind: str) -> None:
     t, x = cg.time, cg.coordinates("x")
     knots = np.array([0.0, 0.2, 0.5, 0.6, 1.0, 1.4])
     push = cg.Interpolant("push", {"t": knots}, kind=kind, knots=True)
-    model = cg.System(
-        "pushed", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, forces={cg.rate(x): push(t)}
-    ).compile()
+    model = unit_masses("pushed", [x], forces={cg.rate(x): push(t)}).compile()
     basis = make_interp_spline(knots, np.eye(6), k=1) if kind == "linear" else CubicSpline(knots, np.eye(6))
     wanted = [
         quad(lambda s, i=i: (1.2 - s) * basis(s)[i], 0, 1.2, points=knots[:-1], epsabs=1e-13)[0]
@@ -232,9 +186,7 @@ def test_values_are_fitted() -> None:
     """x'' = f(t): the values of f that have made a motion are found again, from its closed form."""
     x, knots = cg.coordinates("x"), np.array([0.0, 0.5, 1.0])
     push = cg.Interpolant("push", {"t": knots}, kind="linear")
-    model = cg.System(
-        "pushed", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, forces={cg.rate(x): push(cg.time)}
-    ).compile()
+    model = unit_masses("pushed", [x], forces={cg.rate(x): push(cg.time)}).compile()
     times = np.linspace(0.05, 1, 20)
     late = np.maximum(times - 0.5, 0)
     data = times**2 / 2 + 2 * times**3 / 6 - 5 * late**3 / 6  # f = 1, 2, 0.5
@@ -253,9 +205,7 @@ def test_values_are_fitted() -> None:
 def test_outside_with_an_error_and_kinks() -> None:
     x = cg.coordinates("x")
     wind = cg.Interpolant("wind", {"h": [0, 1, 2]}, kind="linear", outside="error")
-    model = cg.System(
-        "left", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, forces={cg.rate(x): wind(x)}
-    ).compile()
+    model = unit_masses("left", [x], forces={cg.rate(x): wind(x)}).compile()
     sol = model.integrate((0, 9), {"x": 0.5, "x_dot": 1}, interpolants={"wind": [0, 0, 0]})
     assert sol.status == -2
     assert "h leaves the table wind, 0.0 to 2.0" in sol.message
@@ -274,27 +224,20 @@ def test_what_is_wrong_is_named() -> None:
         ({"wind": "high"}, "interpolants: wind = 'high' is not an array of real numbers"),
     ]  # fmt: skip
     for given, message in wrong:
-        with pytest.raises(cg.ArgumentError, match=re.escape(message)):
-            model.integrate((0, 1), START, interpolants=given)
-    with pytest.raises(
-        cg.ArgumentError, match=r"interpolants: wind has shape \(5, 2\); its grid has \(12,\), or one"
-    ):
-        cg.ensemble(model, (0, 1), START, interpolants={"wind": ROWS[:, :2]})
-    with pytest.raises(cg.ArgumentError, match="has length 5; 4 is needed, a row of the table wind for each"):
-        cg.ensemble(model, (0, 1), START, interpolants={"wind": ROWS}, n=4)
-    with pytest.raises(cg.ArgumentError, match="wind_at_3 is given in parameters and in interpolants"):
-        model.integrate((0, 1), START, {"wind_at_3": 1}, interpolants={"wind": ROWS[0]})
-    with pytest.raises(cg.ArgumentError, match=r'missing wind_at_0, .*; interpolants={"wind": values} gives'):
-        model.integrate((0, 1), START)
-    with pytest.raises(
-        cg.errors.DeclarationError, match="Interpolant 'f': kind='pchip' is not linear in its"
-    ):
-        cg.Interpolant("f", {"a": [0, 1, 2]}, kind="pchip")
+        refused(re.escape(message), model.integrate, (0, 1), START, interpolants=given)
+    words = r"interpolants: wind has shape \(5, 2\); its grid has \(12,\), or one"
+    refused(words, cg.ensemble, model, (0, 1), START, interpolants={"wind": ROWS[:, :2]})
+    words = "has length 5; 4 is needed, a row of the table wind for each"
+    refused(words, cg.ensemble, model, (0, 1), START, interpolants={"wind": ROWS}, n=4)
+    words, given = "wind_at_3 is given in parameters and in interpolants", {"wind": ROWS[0]}
+    refused(words, model.integrate, (0, 1), START, {"wind_at_3": 1}, interpolants=given)
+    refused(r'missing wind_at_0, .*; interpolants={"wind": values} gives', model.integrate, (0, 1), START)
+    words = "Interpolant 'f': kind='pchip' is not linear in its"
+    refused(words, cg.Interpolant, "f", {"a": [0, 1, 2]}, kind="pchip", error=cg.errors.DeclarationError)
     plain = cg.example("harmonic_oscillator")
-    with pytest.raises(
-        cg.ArgumentError, match=r"has no table 'f' with values at run time, which cg.Interpolant\("
-    ):
-        plain.system.compile().integrate((0, 1), plain.initial, plain.parameters, interpolants={"f": [1]})
+    words = r"has no table 'f' with values at run time, which cg.Interpolant\("
+    run = plain.system.compile().integrate
+    refused(words, run, (0, 1), plain.initial, plain.parameters, interpolants={"f": [1]})
 
 
 def test_what_has_no_interpolants_refuses_them_by_name() -> None:
@@ -309,8 +252,7 @@ def test_what_has_no_interpolants_refuses_them_by_name() -> None:
         lambda: model.export_c("wind", interpolants=given),
     ]
     for call in calls:
-        with pytest.raises(TypeError, match="unexpected keyword argument 'interpolants'"):
-            call()
+        refused("unexpected keyword argument 'interpolants'", call, error=TypeError)
     numbers = dict(zip(wind.values, ROWS[0], strict=True))
     found = model.gradient(cg.final("x"), (0, 1), START, numbers, by=["x"])
     assert np.isfinite(found["x"])

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 import sympy as sp
 from processes import python
+from refusals import refused
 from scipy.interpolate import (
     Akima1DInterpolator,
     BPoly,
@@ -27,6 +28,7 @@ from scipy.interpolate import (
 )
 
 import chaplygin as cg
+from chaplygin.errors import DeclarationError
 
 DRAWN = np.random.default_rng(58)
 EQUAL = np.linspace(-1.0, 2.5, 15)
@@ -35,6 +37,8 @@ CROWDED = np.concatenate([[-1.0], np.geomspace(1e-7, 2.5, 40)])
 """Knots of which most are in a thousandth of their range."""
 NEARLY = EQUAL + np.abs(np.sin(7 * EQUAL)) * np.where((EQUAL > -1) & (EQUAL < 2.5), 0.02, 0.0)
 """Each is in a part of its own where the range is divided into as many, but does not begin it."""
+LONG = np.linspace(-1.0, 2.5, 90)
+"""Knots so many that those far away count nothing."""
 ROUNDED = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
 
 
@@ -89,30 +93,36 @@ def _outside(spline: Any, knots: Any, outside: str, x: Any, order: int) -> Any:
     return np.where(beyond, (inside if order == 0 else 0.0) + tangent, inside)
 
 
-@pytest.mark.parametrize(
-    "knots",
-    [EQUAL, NEARLY, UNEQUAL, CROWDED, ROUNDED],
-    ids=["equal", "nearly", "unequal", "crowded", "rounded"],
-)
-def test_one_argument(knots: Any) -> None:
-    values = np.cos(3 * knots) + DRAWN.normal(size=len(knots)) / 10
-    cases = [("linear", "not-a-knot"), ("cubic", "not-a-knot"), ("cubic", "natural"), ("cubic", "clamped"),
-             ("pchip", "not-a-knot")]  # fmt: skip
+KNOTS = {"equal": EQUAL, "nearly": NEARLY, "unequal": UNEQUAL, "crowded": CROWDED, "rounded": ROUNDED,
+         "long": LONG}  # fmt: skip
+LATER = pytest.mark.parametrize("later", [False, True], ids=["compiled in", "at run time"])
+
+
+@LATER
+@pytest.mark.parametrize("knots", KNOTS.values(), ids=KNOTS)
+@pytest.mark.sample(6)
+def test_one_argument(knots: Any, later: bool) -> None:
+    """Values and derivatives by the argument, in every cell and outside, alone and in lanes."""
+    cases = [("linear", "not-a-knot"), ("cubic", "not-a-knot"), ("cubic", "natural"), ("cubic", "clamped")]
+    cases += [] if later else [("pchip", "not-a-knot")]
     x, points = cg.coordinates("x"), beside(knots)
-    wanted, expressions, counts = [], [], []
-    for (kind, ends), outside in itertools.product(cases, ("hold", "linear", "polynomial")):
-        table = cg.Interpolant("f", {"x": knots}, values, kind=kind, ends=ends, outside=outside)
+    wanted, expressions, counts, numbers = [], [], [], {}
+    for i, ((kind, ends), outside) in enumerate(itertools.product(cases, ("hold", "linear", "polynomial"))):
+        values = np.cos(3 * knots) + DRAWN.normal(size=len(knots)) / 10
+        given, options = None if later else values, {"kind": kind, "ends": ends, "outside": outside}
+        table = cg.Interpolant(f"f{i if later else ''}", {"x": knots}, given, **options)
         reference = _of_values(kind, ends)(knots, values)
         for order in range(2 if kind == "linear" else 3):
             expressions.append(sp.diff(table(x), x, order) if order else table(x))
             wanted.append(_outside(reference, knots, outside, points, order))
-            counts.append(
-                len(points) - len(knots) * (order > 0)
-            )  # a number next to a knot may count as the knot
-            if order == 0:
+            # a number next to a knot may count as the knot
+            counts.append(len(points) - len(knots) * (order > 0))
+            if order == 0 and not later:
                 close(table(points), wanted[-1])
-    for found, reference, count in zip(tried(expressions, points), wanted, counts, strict=True):
-        close(found[:count], reference[:count])
+        numbers |= zip(map(str, table.values), values, strict=True) if later else {}
+    found = tried(expressions, points, p=numbers)
+    for row, reference, count in zip(found, wanted, counts, strict=True):
+        close(row[:count], reference[:count])
 
 
 def tensor(knots: Any, values: Any, degree: int) -> NdBSpline:
@@ -124,28 +134,29 @@ def tensor(knots: Any, values: Any, degree: int) -> NdBSpline:
     return NdBSpline(tuple(s.t for s in splines), values, degree)
 
 
-@pytest.mark.parametrize(("kind", "shape"), [("linear", (16, 16)), ("cubic", (16, 16)), ("linear", (8, 8, 8)),
-                                             ("cubic", (8, 7, 6))])  # fmt: skip
-@pytest.mark.sample(1)
-def test_several_arguments(kind: str, shape: tuple[int, ...]) -> None:
+@LATER
+@pytest.mark.parametrize("shape", [(16, 16), (8, 7, 6)], ids=len)
+@pytest.mark.parametrize("kind", ["linear", "cubic"])
+@pytest.mark.sample(2)
+def test_several_arguments(kind: str, shape: tuple[int, ...], later: bool) -> None:
     """Against SciPy's tensor products of B-splines."""
     knots = [np.sort(DRAWN.uniform(0, 3, n)) if i else np.linspace(0, 2, n) for i, n in enumerate(shape)]
     values = DRAWN.normal(size=shape)
     reference = tensor(knots, values, 1 if kind == "linear" else 3)
     variables = cg.coordinates("x y z")[: len(shape)]
-    table = cg.Interpolant("f", dict(zip("abc", knots, strict=False)), values, kind=kind)
+    table = cg.Interpolant("f", dict(zip("abc", knots, strict=False)), None if later else values, kind=kind)
+    numbers = dict(zip(map(str, table.values), values.ravel(), strict=True)) if later else None
     points = np.stack([DRAWN.uniform(k[0], k[-1], 300) for k in knots], axis=1)
-    orders = [
-        o
-        for o in itertools.product(range(3), repeat=len(shape))
-        if sum(o) <= 2 and (kind == "cubic" or max(o) < 2)
-    ]
-    found = tried([sp.diff(table(*variables), *zip(variables, o, strict=True)) for o in orders], *points.T)
+    every = itertools.product(range(3), repeat=len(shape))
+    orders = [o for o in every if max(o) < 2 or (kind == "cubic" and sum(o) == 2)]
+    found = tried(
+        [sp.diff(table(*variables), *zip(variables, o, strict=True)) for o in orders], *points.T, p=numbers
+    )
     for order, values_found in zip(orders, found, strict=True):
         close(values_found, reference(points, nu=order))
     beyond = points + DRAWN.normal(size=points.shape)
     held = np.stack([np.clip(b, k[0], k[-1]) for b, k in zip(beyond.T, knots, strict=True)], axis=1)
-    (found,) = tried([table(*variables)], *beyond.T)
+    (found,) = tried([table(*variables)], *beyond.T, p=numbers)
     close(found, reference(held))
 
 
@@ -310,62 +321,51 @@ def test_which_knots_are_kinks() -> None:
         assert len(_sliding(lambda s, f=table: f(s["x"]) + f(s["v"] ** 2)).compile().kinks) == 2 * count
 
 
-KNOTS = [0, 1, 2]
+THREE = [0, 1, 2]
 
 
 @pytest.mark.parametrize(("given", "options", "message"), [
-    ((KNOTS[::-1], [1, 2, 3]), {}, "the knots of a do not increase: 2.0 comes before 1.0"),
+    ((THREE[::-1], [1, 2, 3]), {}, "the knots of a do not increase: 2.0 comes before 1.0"),
     (([0, 1, 1], [1, 2, 3]), {}, "the knots of a do not increase: 1.0 comes before 1.0"),
     (([0], [1]), {}, r"the knots of a have the shape \(1,\)"),
     (([0, np.nan, 2], [1, 2, 3]), {}, r"the knots of a contain nan at \[1\]"),
-    ((KNOTS, [1, 2, np.inf]), {}, r"the values contain inf at \[2\]"),
-    ((KNOTS, [1, 2]), {}, r"the values have the shape \(2,\); the grid has \(3,\)"),
-    ((KNOTS, [[1], [2]]), {}, r"the values have the shape \(2, 1\); the grid has \(3,\)"),
-    ((KNOTS, ["a", "b", "c"]), {}, "the values are not numbers"),
-    ((KNOTS, np.ma.masked_less([1.0, 2.0, 3.0], 2)), {}, "the values are complex, dates or masked"),
+    ((THREE, [1, 2, np.inf]), {}, r"the values contain inf at \[2\]"),
+    ((THREE, [1, 2]), {}, r"the values have the shape \(2,\); the grid has \(3,\)"),
+    ((THREE, [[1], [2]]), {}, r"the values have the shape \(2, 1\); the grid has \(3,\)"),
+    ((THREE, ["a", "b", "c"]), {}, "the values are not numbers"),
+    ((THREE, np.ma.masked_less([1.0, 2.0, 3.0], 2)), {}, "the values are complex, dates or masked"),
     ((np.array(["2026-01-01", "2026-01-02", "2026-01-03"], "M8[D]"), [1, 2, 3]), {}, "knots of a are complex, dates"),
-    ((KNOTS, [1, 2, 3]), {"kind": "quintic"}, "kind = 'quintic'; give 'linear', 'cubic' or 'pchip'"),
-    ((KNOTS, [1, 2, 3]), {"outside": "nan"}, "outside = 'nan'; give 'hold', 'linear', 'error' or 'polynomial'"),
-    *(((KNOTS, [1, 2, 3]), {word: np.array(["a", "b"])}, f"{word} = array") for word in ("kind", "ends", "outside")),
-    ((KNOTS, [1, 2, 3]), {"knots": "all"}, "knots = 'all'; give True, False or 'auto'"),
-    ((KNOTS, [1, 2, 3]), {"ends": "free"}, "ends = 'free'; give 'not-a-knot', 'natural' or 'clamped'"),
+    ((THREE, [1, 2, 3]), {"kind": "quintic"}, "kind = 'quintic'; give 'linear', 'cubic' or 'pchip'"),
+    ((THREE, [1, 2, 3]), {"outside": "nan"}, "outside = 'nan'; give 'hold', 'linear', 'error' or 'polynomial'"),
+    *(((THREE, [1, 2, 3]), {word: np.array(["a", "b"])}, f"{word} = array") for word in ("kind", "ends", "outside")),
+    ((THREE, [1, 2, 3]), {"knots": "all"}, "knots = 'all'; give True, False or 'auto'"),
+    ((THREE, [1, 2, 3]), {"ends": "free"}, "ends = 'free'; give 'not-a-knot', 'natural' or 'clamped'"),
     (([0, 1e-300, 1], [0, 1e300, 2]), {"kind": "linear"}, "the values are too large for their knots"),
 ])  # fmt: skip
 def test_bad_tables_are_refused(given: tuple[Any, Any], options: dict[str, Any], message: str) -> None:
-    with pytest.raises(cg.errors.DeclarationError, match=f"Interpolant 'f'.*{message}"):
-        cg.Interpolant("f", {"a": given[0]}, given[1], **options)
+    words = f"Interpolant 'f'.*{message}"
+    refused(words, cg.Interpolant, "f", {"a": given[0]}, given[1], **options, error=DeclarationError)
 
 
 def test_other_bad_calls_are_refused(tmp_path: Path) -> None:
-    refused = cg.errors.DeclarationError
-    square = {"a": KNOTS, "b": KNOTS}
-    with pytest.raises(refused, match="kind='pchip' has one argument"):
-        cg.Interpolant("f", square, np.eye(3), kind="pchip")
-    with pytest.raises(refused, match="has 4 arguments; give one to three"):
-        cg.Interpolant("f", {name: [0, 1] for name in "abcd"}, np.zeros((2,) * 4))
-    with pytest.raises(refused, match="Interpolant 'if'"):
-        cg.Interpolant("if", square, np.eye(3))
-    table = cg.Interpolant("f", square, np.eye(3))
-    with pytest.raises(refused, match="has the arguments a, b, and 1 are given"):
-        table(1.0)
-    with pytest.raises(refused, match="Interpolant 'f': a is MutableDenseMatrix; give a scalar"):
-        table(sp.eye(2), cg.time)
-    for wrong, message in (("a", "a are not numbers"), (1j, "a are complex")):
-        with pytest.raises(refused, match=message):
-            table(wrong, 1.0)
-    with pytest.raises(refused, match="a degree above 5"):
-        cg.Interpolant("f", PPoly(np.ones((8, 2)), [0, 1, 2]))
-    with pytest.raises(refused, match="the grid is list; give a dict"):
-        cg.Interpolant("f", KNOTS, [1, 2, 3])
-    for wrong in (3, BPoly([[1.0]], [0, 1]), sp.Symbol("x")):
-        with pytest.raises(refused, match="give"):
-            cg.Interpolant("f", wrong)
-    with pytest.raises(refused, match="periodic"):
-        cg.Interpolant("f", CubicSpline([0, 1, 2], [0, 1, 0], bc_type="periodic"))
-    with pytest.raises(refused, match="fill_value=0"):
-        cg.Interpolant("f", RegularGridInterpolator((KNOTS,), [1, 2, 3], bounds_error=False, fill_value=0))
     (tmp_path / "a.csv").write_text("a,b\n0,1\n1,x\n")
-    with pytest.raises(refused, match="has no column 'c'; its columns are a, b"):
-        cg.Interpolant.from_csv(tmp_path / "a.csv", "a", "c")
-    with pytest.raises(refused, match="b are not numbers"):
-        cg.Interpolant.from_csv(tmp_path / "a.csv")
+    square, eye, made, read = {"a": THREE, "b": THREE}, np.eye(3), cg.Interpolant, cg.Interpolant.from_csv
+    table = made("f", square, eye)
+    for message, call, *given in (
+        ("kind='pchip' has one argument", lambda: made("f", square, eye, kind="pchip")),
+        ("has 4 arguments; give one to three", made, "f", {name: [0, 1] for name in "abcd"}, np.zeros((2,) * 4)),
+        ("Interpolant 'if'", made, "if", square, eye),
+        ("has the arguments a, b, and 1 are given", table, 1.0),
+        ("Interpolant 'f': a is MutableDenseMatrix; give a scalar", table, sp.eye(2), cg.time),
+        ("a are not numbers", table, "a", 1.0),
+        ("a are complex", table, 1j, 1.0),
+        ("a degree above 5", made, "f", PPoly(np.ones((8, 2)), [0, 1, 2])),
+        ("the grid is list; give a dict", made, "f", THREE, [1, 2, 3]),
+        *(("give", made, "f", wrong) for wrong in (3, BPoly([[1.0]], [0, 1]), sp.Symbol("x"))),
+        ("periodic", made, "f", CubicSpline([0, 1, 2], [0, 1, 0], bc_type="periodic")),
+        ("fill_value=0", made, "f",
+         RegularGridInterpolator((THREE,), [1, 2, 3], bounds_error=False, fill_value=0)),
+        ("has no column 'c'; its columns are a, b", read, tmp_path / "a.csv", "a", "c"),
+        ("b are not numbers", read, tmp_path / "a.csv"),
+    ):  # fmt: skip
+        refused(message, call, *given, error=DeclarationError)
