@@ -27,9 +27,7 @@ def compiled(what: str) -> Any:
         given = {"potential": 9.81 * y, "holonomic": [x**2 + y**2 - 1], "forces": {u: -mu * u, w: -mu * w}}
         if law == "fed":
             given["forces"] = {u: force, w: other}
-        return cg.System("fed_pendulum", coordinates=[x, y], kinetic=(u**2 + w**2) / 2, **given).compile(
-            "multipliers"
-        )
+        return unit_masses("fed_pendulum", [x, y], **given).compile("multipliers")
     forces = {u: VAN_DER_POL + drive * sp.cos(cg.time), w: mu * (1 - y**2) * w - x / 3}
     if law == "fed":
         forces = {u: force, w: other}

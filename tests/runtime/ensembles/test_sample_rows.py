@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.stats
 from lane_models import bits
+from refusals import refused
 from springs import X, sprung
 
 import chaplygin as cg
@@ -255,18 +256,14 @@ def with_nan() -> Any:
     ],
 )  # fmt: skip
 def test_wrong_rows_are_refused_by_name(times: Any, values: Any, kind: str, message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        ensemble(values, kind, times)
+    refused(message, ensemble, values, kind, times)
 
 
 def test_one_run_has_no_rows() -> None:
     given = START, {"k": 1}, {"F": (TIMES, ROWS)}
-    with pytest.raises(
-        ArgumentError, match=r"F has values of shape \(29, 23\), a row for each of 29 trajectories"
-    ):
-        spring().integrate(SPAN, *given)
-    with pytest.raises(ArgumentError, match="this is one run; give one row"):
-        spring().stepper(*given)
+    words = r"F has values of shape \(29, 23\), a row for each of 29 trajectories"
+    refused(words, spring().integrate, SPAN, *given)
+    refused("this is one run; give one row", spring().stepper, *given)
     with pytest.raises((ArgumentError, IndexError), match="29"):
         ensemble(ROWS).inputs(29)
 

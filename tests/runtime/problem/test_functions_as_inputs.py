@@ -13,6 +13,7 @@ from rated_systems import SPAN, SYSTEMS, TIMES, TOLERANCES, of_sine, sine, told
 from refusals import refused
 from scipy.integrate import solve_ivp
 from scipy.interpolate import BPoly, CubicSpline, PPoly, make_interp_spline
+from unit_masses import unit_masses
 
 import chaplygin as cg
 
@@ -34,10 +35,7 @@ PIVOT = SYSTEMS["pivot"]
 )
 def test_one_function_for_all_inputs(function: Any) -> None:
     x, y, a, b = *cg.coordinates("x y"), *cg.inputs("a b")
-    system = cg.System(
-        "pushed_twice", coordinates=[x, y], kinetic=(cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
-        forces={cg.rate(x): a, cg.rate(y): b},
-    )  # fmt: skip
+    system = unit_masses("pushed_twice", [x, y], forces={cg.rate(x): a, cg.rate(y): b})
     model, start = system.compile(), dict.fromkeys(("x", "y", "x_dot", "y_dot"), 0.0)
     calls = []
 

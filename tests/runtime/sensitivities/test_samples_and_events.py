@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import sympy as sp
+from unit_masses import unit_masses
 
 import chaplygin as cg
 
@@ -58,7 +59,7 @@ def test_an_event_at_the_time_of_a_sample(name: str) -> None:
         if case.guard is not None
         else []
     )
-    system = cg.System("sampled", coordinates=[x], kinetic=v**2 / 2, forces={v: case.force}, events=events)
+    system = unit_masses("sampled", [x], forces={v: case.force}, events=events)
     model = system.compile("lagrange")
     numbers = {p: NUMBERS[p] for p in model.parameters}
     rest: dict[str, Any] = {"inputs": {"u": case.samples}, "rtol": 1e-12, "atol": 1e-12, "method": "vern9"}
@@ -106,9 +107,7 @@ def test_an_event_at_the_time_of_a_sample(name: str) -> None:
 
 def test_a_kink_at_the_time_of_a_sample() -> None:
     """x'' = u n sign(t - b), u = 1 before t = 1 and 3 after it: at b = 1 there is a derivative by the start alone."""
-    model = cg.System(
-        "sampled", coordinates=[x], kinetic=v**2 / 2, forces={v: CASES["a kink"].force}
-    ).compile()
+    model = unit_masses("sampled", [x], forces={v: CASES["a kink"].force}).compile()
     given: tuple[Any, ...] = (0, 2), START, NUMBERS
     rest: dict[str, Any] = {"inputs": {"u": HELD}, "rtol": 1e-12, "atol": 1e-12, "method": "vern9"}
     with pytest.raises(cg.KernelError, match="in an order that matters"):
@@ -132,9 +131,7 @@ def test_a_function_is_not_asked_about_the_time_before_the_start(off: float) -> 
         return 1 + math.sqrt(1 + t)
 
     met = cg.Event(x - a, direction=1, reset={v: v + n * u}, name="met")
-    system = cg.System(
-        "soon", coordinates=[x], kinetic=v**2 / 2, forces={v: 0}, events=[met], outputs={"w": u * x}
-    )
+    system = unit_masses("soon", [x], forces={v: 0}, events=[met], outputs={"w": u * x})
     model = system.compile("lagrange")
     given = (0, 2), {"x": 0, "x_dot": 1}, {"a": off, "n": 0.5}, {"u": asked}
     level, slope = asked(off), 0.5 / math.sqrt(1 + off)
@@ -156,10 +153,9 @@ def test_a_function_is_not_asked_about_the_time_before_the_start(off: float) -> 
 @pytest.mark.parametrize("speed", [1.0, 1e4, 1e6])
 def test_a_function_that_is_faster_than_a_mean_step(speed: float) -> None:
     """u = tanh(s (t - 2)) reaches a at 2 + artanh(a) / s, where the run ends: dt/da = 1 / (s (1 - a^2))."""
-    system = cg.System(
+    system = unit_masses(
         "fast",
-        coordinates=[x],
-        kinetic=v**2 / 2,
+        [x],
         forces={v: -x},
         events=[cg.Event(u - a, direction=1, terminal=True, name="met")],
         outputs={"w": u + x},

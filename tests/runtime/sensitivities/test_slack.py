@@ -169,10 +169,9 @@ LAST, MU = 5, sp.Rational(1, 2)
 @cache
 def model() -> Any:
     """A bead on a circle with drag, and a mass that its passage through x = 0 throws back. y < 1 except at the top."""
-    system = cg.System(
+    system = unit_masses(
         "thrown",
-        coordinates=[x, y, q],
-        kinetic=(v**2 + w**2 + u**2) / 2,
+        [x, y, q],
         holonomic=[(x**2 + y**2 - 1) / 2],
         forces={v: -c * v, w: -c * w, u: sp.Piecewise((k, y < 1), (-k, True))},
         events=[cg.Event(x, reset={u: -e * u}, name="passage")],
@@ -218,10 +217,9 @@ def test_an_event_at_the_top_of_a_circle(i: int, method: str) -> None:
 def test_a_kink_that_rests_until_a_push() -> None:
     """The foot sticks, y rests, and from e on y'' = c - k sign(3 v + w): dy/de = -(c - k) (t - e)."""
     push = sp.Piecewise((c, cg.time > e), (0, True))
-    system = cg.System(
+    system = unit_masses(
         "resting",
-        coordinates=[x, y],
-        kinetic=(v**2 + w**2) / 2,
+        [x, y],
         forces={w: push - k * sp.sign(3 * v + w)},
         contacts=[cg.Coulomb("foot", slip=v, normal=1, mu=MU)],
     )
@@ -234,7 +232,7 @@ def test_a_kink_that_rests_until_a_push() -> None:
 def test_fixed_steps_that_end_at_kinks() -> None:
     """x'' = k sign(t - c) + e min(t - c, 0), from rest to t = 2, for c = 1; steps are exact on both sides."""
     force = k * sp.sign(cg.time - c) + e * sp.Min(cg.time - c, 0)
-    model = cg.System("stepped", coordinates=[x], kinetic=v**2 / 2, forces={v: force}).compile()
+    model = unit_masses("stepped", [x], forces={v: force}).compile()
     given: tuple[Any, ...] = (0, 2), {"x": 0, "x_dot": 0}, {"k": 0.7, "c": 1, "e": 0.5}
     options: dict[str, Any] = {"method": "rk4", "first_step": 0.125}
     expected = [-1.0, -2 * 0.7 - 0.5 * 3 / 2, -5 / 6]

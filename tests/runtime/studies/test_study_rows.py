@@ -12,6 +12,7 @@ import pytest
 import scipy.stats
 from lane_models import bits
 from processes import python
+from refusals import refused
 from springs import sprung
 
 import chaplygin as cg
@@ -97,8 +98,7 @@ def test_a_choice_draws_rows_as_the_study_draws() -> None:
 def test_a_choice_of_a_folder_is_that_of_its_rows(tmp_path: Path) -> None:
     study(cg.choice(ROWS[:9]), 100, out=tmp_path / "a")
     study(cg.choice(ROWS[:9].tolist()), 100, out=tmp_path / "a")
-    with pytest.raises(StudyFolderError, match="draws"):
-        study(cg.choice(ROWS[1:10]), 100, out=tmp_path / "a")
+    refused("draws", study, cg.choice(ROWS[1:10]), 100, out=tmp_path / "a", error=StudyFolderError)
 
 
 @pytest.mark.parametrize(
@@ -111,14 +111,12 @@ def test_a_choice_of_a_folder_is_that_of_its_rows(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_rows_are_refused_before_anything_runs(values: Any, message: str, tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        study(values, out=tmp_path / "a")
+    refused(message, study, values, out=tmp_path / "a")
     assert not (tmp_path / "a").exists()
 
 
 def test_a_choice_is_of_rows_and_of_many_runs() -> None:
-    with pytest.raises(ArgumentError, match=r"choice: \[1, 2\] is not a table"):
-        cg.choice([1, 2])
+    refused(r"choice: \[1, 2\] is not a table", cg.choice, [1, 2])
     with pytest.raises(ArgumentError, match="values of F"):
         spring().integrate(SPAN, {"x": 0, "x_dot": 0}, {"k": 1}, {"F": (TIMES, cg.choice(ROWS))})
 
