@@ -12,7 +12,7 @@ from refusals import refused
 from scipy import stats
 from scipy.integrate import quad, solve_ivp
 from scipy.interpolate import CubicSpline, make_interp_spline
-from test_tables import UNEQUAL, _of_values, _outside, beside, close, tried
+from test_tables import UNEQUAL, _outside, beside, close, spline_of, tried
 from unit_masses import unit_masses
 
 import chaplygin as cg
@@ -53,7 +53,7 @@ ROWS = DRAWN.normal(size=(5, len(UNEQUAL)))
 
 def of_scipy(kind: str, values: Any) -> float:
     """The place at t = 2."""
-    spline = _of_values(kind, "not-a-knot")(UNEQUAL, values)
+    spline = spline_of(kind, UNEQUAL, values)
 
     def field(_: float, y: Any) -> Any:
         return [y[1], spline(np.clip(y[0], UNEQUAL[0], UNEQUAL[-1]))]
@@ -162,7 +162,7 @@ def test_second_derivatives_at_values() -> None:
 def test_derivatives_by_values_of_a_table_of_the_state(kind: str) -> None:
     """d'' = f'(x) d + f_i(x) along the motion, by SciPy."""
     model, wind = falling(kind)
-    basis, spline = (_of_values(kind, "not-a-knot")(UNEQUAL, v) for v in (np.eye(12), ROWS[0]))
+    basis, spline = (spline_of(kind, UNEQUAL, v) for v in (np.eye(12), ROWS[0]))
     by = (4, 5, 7)
 
     def field(_: float, y: Any) -> Any:

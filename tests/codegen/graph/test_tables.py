@@ -6,7 +6,6 @@ import itertools
 import math
 import pickle
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -71,15 +70,10 @@ def close(found: Any, wanted: Any) -> None:
     assert np.abs(found - wanted).max() <= 1e-12 * np.abs(wanted).max()
 
 
-def _of_values(kind: str, ends: str) -> Callable[..., Any]:
-    def made(knots: Any, values: Any) -> Any:
-        if kind == "linear":
-            return make_interp_spline(knots, values, k=1)
-        return (
-            PchipInterpolator(knots, values) if kind == "pchip" else CubicSpline(knots, values, bc_type=ends)
-        )
-
-    return made
+def spline_of(kind: str, knots: Any, values: Any, ends: str = "not-a-knot") -> Any:
+    if kind == "linear":
+        return make_interp_spline(knots, values, k=1)
+    return PchipInterpolator(knots, values) if kind == "pchip" else CubicSpline(knots, values, bc_type=ends)
 
 
 def _outside(spline: Any, knots: Any, outside: str, x: Any, order: int) -> Any:
@@ -111,7 +105,7 @@ def test_one_argument(knots: Any, later: bool) -> None:
         values = np.cos(3 * knots) + DRAWN.normal(size=len(knots)) / 10
         given, options = None if later else values, {"kind": kind, "ends": ends, "outside": outside}
         table = cg.Interpolant(f"f{i if later else ''}", {"x": knots}, given, **options)
-        reference = _of_values(kind, ends)(knots, values)
+        reference = spline_of(kind, knots, values, ends)
         for order in range(2 if kind == "linear" else 3):
             expressions.append(sp.diff(table(x), x, order) if order else table(x))
             wanted.append(_outside(reference, knots, outside, points, order))
