@@ -59,22 +59,16 @@ def rk4(f: Any, y: Any, t0: float, h: float, steps: int) -> Any:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_stage_has_the_input_at_its_time(kind: str) -> None:
-    F = source(kind, ROWS[0])
+    F, start = source(kind, ROWS[0]), {"x": 0.3, "x_dot": -0.2}
+    given, how = (None, {"F": (TIMES, ROWS[0], kind)}), {**PASSES, "step": 0.1}
     expected = rk4(lambda t, y: np.array([y[1], F(t)]), np.array([0.3, -0.2]), 0.0, 0.1, 40)
-    sol = free().integrate(
-        SPAN, {"x": 0.3, "x_dot": -0.2}, None, {"F": (TIMES, ROWS[0], kind)}, method="rk4", step=0.1, at_samples=False
-    )  # fmt: skip
+    sol = free().integrate(SPAN, start, *given, **how)
     assert sol.n_steps == 40
     np.testing.assert_allclose(sol.y[:, -1], expected, atol=1e-12)
-    back = free().integrate(
-        SPAN[::-1], dict(zip(("x", "x_dot"), expected)), None, {"F": (TIMES, ROWS[0], kind)},
-        method="rk4", step=0.1, at_samples=False,
-    )  # fmt: skip
+    back = free().integrate(SPAN[::-1], dict(zip(start, expected)), *given, **how)
     returned = rk4(lambda t, y: np.array([y[1], F(t)]), expected, 4.0, -0.1, 40)
     np.testing.assert_allclose(back.y[:, -1], returned, atol=1e-12)
-    run = free().stepper(
-        {"x": 0.3, "x_dot": -0.2}, None, {"F": (TIMES, ROWS[0], kind)}, **{**PASSES, "step": 0.1}
-    )
+    run = free().stepper(start, *given, **how)
     for t in (1.0, 2.5, 4.0):
         run.advance(t)
         again = run.save()
@@ -107,19 +101,15 @@ def test_lanes_have_the_bits_of_single_runs(kind: str) -> None:
     for values in (ROWS, ROWS[4]):
         for span in (SPAN, SPAN[::-1]):
             given = {"x": np.linspace(0, 0.5, N), "x_dot": 0.1}, {"k": k}, {"F": (TIMES, values, kind)}
-            times = None if span is SPAN else moments[::-1]
-            alone = cg.ensemble(spring(), span, *given, lanes=1, threads=1, t_eval=times, **PASSES)
+            how = {"t_eval": None if span is SPAN else moments[::-1], **PASSES}
+            alone = cg.ensemble(spring(), span, *given, lanes=1, threads=1, **how)
             for i in (0, 7, N - 1):
                 start = {"x": given[0]["x"][i], "x_dot": 0.1}
                 row = values if values.ndim == 1 else values[i]
-                sol = spring().integrate(
-                    span, start, {"k": k[i]}, {"F": (TIMES, row, kind)}, t_eval=times, **PASSES
-                )
-                assert bits(alone.y[..., i]) == bits(sol.y if times is not None else sol.y[:, -1])
+                sol = spring().integrate(span, start, {"k": k[i]}, {"F": (TIMES, row, kind)}, **how)
+                assert bits(alone.y[..., i]) == bits(sol.y[:, -1] if span is SPAN else sol.y)
             for lanes in (2, 4, 8):
-                beside = cg.ensemble(
-                    spring(), span, *given, lanes=lanes, threads=2, chunk=5, t_eval=times, **PASSES
-                )
+                beside = cg.ensemble(spring(), span, *given, lanes=lanes, threads=2, chunk=5, **how)
                 assert bits(alone.y) == bits(beside.y)
                 assert bits(alone.nfev) == bits(beside.nfev)
                 assert bits(alone.t_events["there"].t) == bits(beside.t_events["there"].t)
@@ -140,27 +130,18 @@ def test_steps_that_fail_are_repeated_with_the_inputs_of_their_times() -> None:
 
 
 def test_derivatives_and_studies_pass_samples_too() -> None:
-    start, inputs = {"x": 0.1, "x_dot": 0.1}, {"F": (TIMES, ROWS[3], "cubic")}
-    sol = free().integrate(SPAN, start, None, inputs, sensitivities=["x_dot"], **PASSES)
+    start = {"x": 0.1, "x_dot": 0.1}
+    alone, given = ((SPAN, start, None, {"F": (TIMES, rows, "cubic")}) for rows in (ROWS[3], ROWS))
+    sol = free().integrate(*alone, sensitivities=["x_dot"], **PASSES)
     assert sol.sensitivity["x", "x_dot"][-1] == pytest.approx(4.0, abs=1e-12)  # x = x0 + v0 t + ...
-    ens = cg.ensemble(
-        free(), SPAN, start, None, {"F": (TIMES, ROWS, "cubic")}, sensitivities=["x_dot"], **PASSES
-    )
+    ens = cg.ensemble(free(), *given, sensitivities=["x_dot"], **PASSES)
     assert bits(ens.y[:, 3]) == bits(sol.y[:, -1])
-    found = cg.study(
-        free(), SPAN, start, None, {"F": (TIMES, ROWS, "cubic")},
-        collect={"end": cg.final("x"), "sum": cg.integral("F")}, **PASSES,
-    )  # fmt: skip
+    total = cg.integral("F")
+    found = cg.study(free(), *given, collect={"end": cg.final("x"), "sum": total}, **PASSES)
     assert bits(found.results["end"]["x"]) == bits(ens.y[0])
-    one = cg.study(
-        free(), SPAN, start, None, {"F": (TIMES, ROWS, "cubic")}, lanes=1,
-        collect={"sum": cg.integral("F")}, **PASSES,
-    )  # fmt: skip
+    one = cg.study(free(), *given, lanes=1, collect={"sum": total}, **PASSES)
     assert bits(one.results["sum"]) == bits(found.results["sum"])
-    fine = cg.study(
-        free(), SPAN, start, None, {"F": (TIMES, ROWS, "cubic")},
-        collect={"sum": cg.integral("F")}, **{**PASSES, "step": 0.005},
-    )  # fmt: skip
+    fine = cg.study(free(), *given, collect={"sum": total}, **{**PASSES, "step": 0.005})
     integrals = [CubicSpline(TIMES, row).integrate(0, 3.73) + 0.27 * row[-1] for row in ROWS]
     np.testing.assert_allclose(fine.results["sum"], integrals, atol=1e-5)
 

@@ -93,17 +93,8 @@ def test_every_run_takes_them_without_calls(name: str) -> None:
     series = spring().integrate(SPAN, *args, **{**TIGHT, "method": "taylor"})
     np.testing.assert_allclose(series.y[:, -1], expected, atol=1e-10)
     for method in ("dop853", "taylor"):
-        one, many = (
-            cg.ensemble(
-                spring(),
-                SPAN,
-                {**START, "x": np.linspace(0.3, 0.5, 5)},
-                *args[1:],
-                lanes=lanes,
-                **{**TIGHT, "method": method},
-            )
-            for lanes in (1, 4)
-        )
+        starts, how = {**START, "x": np.linspace(0.3, 0.5, 5)}, {**TIGHT, "method": method}
+        one, many = (cg.ensemble(spring(), SPAN, starts, *args[1:], lanes=n, **how) for n in (1, 4))
         assert one.y.tobytes() == many.y.tobytes()
         np.testing.assert_allclose(one.y[:, 0], expected, atol=1e-10)
     varied = spring().integrate(SPAN, *args, sensitivities=["x"], **TIGHT).sensitivity
@@ -134,14 +125,11 @@ def test_other_splines_are_functions() -> None:
         with pytest.raises(ArgumentError, match="there are input functions"):
             cg.ensemble(spring(), (0, 3), START, NUMBERS, n=4, inputs={"F": source}, lanes=4)
     refused(r"F at t = .* nan", spring().integrate, SPAN, START, NUMBERS, {"F": bounded})
-    wrong, reason = (
-        {"F": interpolate.PPoly([[1.0, math.nan]], [0, 1, 2])},
-        "F is a spline with a coefficient that is",
-    )
-    refused(f"{reason} not finite", spring().integrate, SPAN, START, NUMBERS, wrong)
+    wrong = {"F": interpolate.PPoly([[1.0, math.nan]], [0, 1, 2])}
+    reason = "F is a spline with a coefficient that is not finite"
+    refused(reason, spring().integrate, SPAN, START, NUMBERS, wrong)
     observed = {"work": cg.moments(cg.integral("x**2"))}
-    with pytest.raises(ArgumentError, match=f"{reason} not finite"):
-        cg.study(spring(), SPAN, START, NUMBERS, inputs=wrong, n=3, collect=observed)
+    refused(reason, cg.study, spring(), SPAN, START, NUMBERS, inputs=wrong, n=3, collect=observed)
 
 
 @pytest.mark.parametrize("seed", range(20))
