@@ -146,37 +146,32 @@ def test_wait_compiles_every_kernel(cache: Path) -> None:
 
 
 OSCILLATOR: tuple[dict[str, float], dict[str, float]] = {"x": 1.0, "x_dot": 0.0}, {"m": 1.0, "k": 4.0}
+IMPLICIT: dict[str, Any] = {"method": "rodas5p", "rtol": 1e-10, "atol": 1e-12}
+
+
+def highest(model: Any, **how: Any) -> float:
+    found = cg.study(model, (0, 1), *OSCILLATOR, n=5, collect={"e": cg.peak("energy")}, **how)
+    return found.results["e"].value[4]
+
+
+def swung(model: Any) -> float:
+    return cg.ensemble(model, (0, 1), *OSCILLATOR, n=3, **IMPLICIT)["x"][2]
+
+
 USES: dict[str, tuple[Callable[[Any], Any], float, set[str]]] = {
     "stepper": (lambda m: m.stepper(*OSCILLATOR)["energy"], 2.0, {"invariants"}),
     "batch": (lambda m: m.batch(*OSCILLATOR, n=3)["energy"][2], 2.0, {"invariants"}),
     "ensemble": (lambda m: cg.ensemble(m, (0, 1), *OSCILLATOR, n=5)["energy"][4], 2.0, {"invariants"}),
-    "study": (
-        lambda m: (
-            cg.study(m, (0, 1), *OSCILLATOR, n=5, collect={"e": cg.peak("energy")}).results["e"].value[4]
-        ),
-        2.0,
-        set(),
-    ),
-    "workers": (
-        lambda m: (
-            cg.study(m, (0, 1), *OSCILLATOR, n=5, workers=2, collect={"e": cg.peak("energy")})
-            .results["e"]
-            .value[4]
-        ),
-        2.0,
-        {"jvp", "jacobian", "invariants"},  # workers get a model that is complete
-    ),
+    "study": (highest, 2.0, set()),
+    # workers get a model that is complete
+    "workers": (lambda m: highest(m, workers=2), 2.0, {"jvp", "jacobian", "invariants"}),
     "gradient": (lambda m: m.gradient(cg.final("energy"), (0, 1), *OSCILLATOR).value, 2.0, set()),
     "implicit stepper": (
-        lambda m: m.stepper(*OSCILLATOR, method="rodas5p", rtol=1e-10, atol=1e-12).advance(1.0)[0],
+        lambda m: m.stepper(*OSCILLATOR, **IMPLICIT).advance(1.0)[0],
         math.cos(2.0),
         {"jacobian"},
     ),
-    "implicit ensemble": (
-        lambda m: cg.ensemble(m, (0, 1), *OSCILLATOR, n=3, method="rodas5p", rtol=1e-10, atol=1e-12)["x"][2],
-        math.cos(2.0),
-        {"jacobian"},
-    ),
+    "implicit ensemble": (swung, math.cos(2.0), {"jacobian"}),
     "jvp": (lambda m: m.jvp(0, [1, 0], [1, 4], [1, 0])[1], -4.0, {"jvp"}),
     "integrand": (
         lambda m: m.to_scipy("energy", "x", {"x_dot": 0.0}, OSCILLATOR[1]) and 0.0,
