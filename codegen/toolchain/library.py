@@ -12,7 +12,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,8 +58,8 @@ def build(
     def recipe(compiler: Compiler) -> _Recipe:
         _check(sources)
         own = f"{sources.name}_methods.h" in sources.files
-        length = sum(len(text) for file, text in sources.files.items() if f"{sources.name}_core" in file)
-        level = "-O3" if own else _level(length)
+        core = [text for file, text in sources.files.items() if f"{sources.name}_core" in file]
+        level = "-O3" if own else _level(core)
         flags = (*compiler.core_flags(tuned=tuned, reproducible=reproducible, level=level), *_VISIBLE)
         flags += ("-DCHAPLYGIN_INLINE_METHODS",) if own else ()
         facts = {
@@ -86,7 +86,7 @@ def build_late(module: Path, kernel: str, texts: Callable[[], Mapping[str, str]]
 
     def recipe(compiler: Compiler) -> _Recipe:
         files = {file: text.encode() for file, text in texts().items()}
-        level = _level(sum(map(len, files.values())))
+        level = _level(files.values())
         flags = compiler.core_flags(tuned=facts["tuned"], reproducible=facts["reproducible"], level=level)
         return facts, (*flags, *_VISIBLE), files, sorted(files), library_name(facts["name"], kernel)
 
@@ -121,9 +121,9 @@ def _check(sources: Sources) -> None:
             )
 
 
-def _level(length: int) -> str:
-    """How far kernels of so many characters of C are optimized."""
-    return "-O1" if length > LARGE else "-O2"
+def _level(files: Iterable[str | bytes]) -> str:
+    """How far the kernels in files of C are optimized."""
+    return "-O1" if sum(map(len, files)) > LARGE else "-O2"
 
 
 def build_method(module: Path, method: str) -> Path:
@@ -177,11 +177,13 @@ def lane_library(
     """
 
     def recipe(compiler: Compiler) -> _Recipe:
-        flags = compiler.core_flags(tuned=facts["tuned"], reproducible=facts["reproducible"])
+        files = texts()
+        level = "-O3" if "method" in facts else _level(files.values())
+        flags = compiler.core_flags(tuned=facts["tuned"], reproducible=facts["reproducible"], level=level)
         flags = (*flags, *compiler.lane_flags, f"-DCG_LANES={lanes}", f"-DCG_EXPORTED={EXPORTED}")
         flags += _ONE_METHOD if "method" in facts else ()
         flags += ("-DCG_WITHOUT_RK4",) if facts.get("method", "rk4") != "rk4" else ()
-        return {**facts, "lanes": lanes}, flags, texts(), [f"{stem}.c"], library_name(stem, lanes)
+        return {**facts, "lanes": lanes}, flags, files, [f"{stem}.c"], library_name(stem, lanes)
 
     return _cached(key, recipe)
 
