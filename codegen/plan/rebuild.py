@@ -331,7 +331,7 @@ class Builder:
     def _note(self, node: Node) -> Node:
         """Record when a node's value is ready, in cycles after the state; parameters are ready before it."""
         g = self.graph
-        for n in g.reachable([node], stop=self.ready):
+        for n in g.reachable([node], stop=self.ready) if node not in self.ready else ():
             if n in self.ready:
                 continue
             if g.op[n] in ("const", "named") or n in self.atoms.parameters:
