@@ -25,7 +25,7 @@ cdef int _off(const cg_model_t *m, double t, const double *x, const double *p, c
     return 0
 
 
-cdef bint _has_unit_quaternions(const cg_model_t *m, const double *x) noexcept:
+cdef bint _has_unit_quaternions(const cg_model_t *m, const double *x) noexcept nogil:
     """Whether every quaternion has length 1; if not, the tolerances of the run decide, in consistency.py."""
     cdef int32_t i
     cdef double square
@@ -249,15 +249,14 @@ cdef class StartCore(KernelCore):
         return m.consistency is NULL or _off(m, t0, x, p, u, rtol, atol, self.out, self.work) == 0
 
     def _inconsistent(self, double t0, x0, list p, u, double atol):
-        """Numbers of the trajectories of an ensemble that do not start on their constraints to within `atol`.
+        """Numbers of the trajectories of an ensemble that do not start on their constraints to within `atol`, or with
+        quaternions of length 1.
 
         x0 (n, N), p a row (1,) or (N,) for each parameter, u (nu, 1) or (nu, N).
         """
         cdef Py_ssize_t count = cnp.PyArray_DIM(x0, 1), j
         cdef const cg_model_t *m = self.model
         cdef bint any_wrong = False
-        if m.consistency is NULL or count == 0:
-            return np.empty(0, dtype=np.intp)
         found = np.zeros(count, dtype=np.uint8)
         cdef unsigned char[:] wrong = found
         cdef _Columns column = _Columns(x0, p, u, m.n_modes + 3 * m.n_consistency + m.n_work)
@@ -265,7 +264,9 @@ cdef class StartCore(KernelCore):
         with nogil:
             for j in range(count):
                 column.take(j)
-                wrong[j] = _off(m, t0, column.x, column.p, column.u, 0.0, atol, out, out + 3 * m.n_consistency) != 0
+                wrong[j] = (self.turning and not _has_unit_quaternions(m, column.x)) or (
+                    m.consistency is not NULL
+                    and _off(m, t0, column.x, column.p, column.u, 0.0, atol, out, out + 3 * m.n_consistency) != 0)
                 any_wrong = any_wrong or wrong[j]
         return np.flatnonzero(found) if any_wrong else np.empty(0, dtype=np.intp)
 

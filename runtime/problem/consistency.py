@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,11 @@ from chaplygin.errors import ArgumentError, ConsistencyWarning, warn_caller
 
 from ..interface import assumptions
 from ..interface.arguments import Array, wide
+from ..interface.base_model import BaseModel
 from ..interface.limits import EXPECTED, FLOOR, LARGEST_ATOL, REFUSE, WARN
+from .inputs import Inputs
 from .options import RunOptions, corrects
 
-if TYPE_CHECKING:
-    from ..interface.base_model import BaseModel
-    from .inputs import Inputs
 STRETCH = 16384
 """Columns handled together: few enough for the CPU cache, so that memory does not grow with their number, and many
 enough to keep Python's overhead small."""
@@ -227,13 +226,15 @@ def check_start(
     if not assumed:
         _check_assumed("initial", model, model.states, x0)
         _check_assumed("parameters", model, model.parameters, p)
-    told = bool(model._quaternions) and _check_quaternions(model, wide(x0), accuracy, count)
-    if not model.checked_at_start:
+    if not (model._quaternions or model.checked_at_start):
         return
     u = wide(controls.first(t0, x0))
     wrong = np.zeros(1, np.intp) if count is None else model._inconsistent(t0, x0, p, u, accuracy.used.atol)
+    if not wrong.size:
+        return
+    told = bool(model._quaternions) and _check_quaternions(model, wide(x0)[:, wrong], wrong, accuracy, count)
     residual, report = _are_residuals(model), _Report(accuracy, count)
-    for first in range(0, wrong.size, STRETCH):
+    for first in range(0, wrong.size if model.checked_at_start else 0, STRETCH):
         part = wrong[first : first + STRETCH]
         columns = wide(x0)[:, part], _columns(p, part), u[:, part] if u.shape[1] > 1 else u
         rows = model._columns("consistency", np.array([t0]), *columns, None, strict=False)
@@ -250,17 +251,15 @@ def _check_assumed(kind: str, model: BaseModel, names: tuple[str, ...], rows: An
     assumptions.check_rows(kind, names, [model.variables[name].flags for name in names], rows)
 
 
-def _check_quaternions(model: BaseModel, x0: Array, accuracy: Accuracy, count: int | None) -> bool:
-    """Check the lengths of the quaternions in the columns of x0 (n, N). Returns whether any caused a warning."""
+def _check_quaternions(
+    model: BaseModel, x0: Array, numbers: NDArray[np.intp], accuracy: Accuracy, count: int | None
+) -> bool:
+    """Check the lengths of quaternions in columns of these numbers (n, k). Returns whether any caused a warning."""
     found = [x0[i : i + 4] for i in model._quaternions]
     squares = np.array([np.einsum("ij,ij->j", q, q) for q in found])
-    wrong = np.flatnonzero((~(np.abs(squares - 1.0) <= WARN * (squares + 1.0))).any(axis=0))
-    if not wrong.size:
-        return False
-    squares = squares[:, wrong]
-    rows = np.empty((3 * len(found), wrong.size))
+    rows = np.empty((3 * len(found), len(numbers)))
     rows[0::3], rows[1::3] = squares - 1.0, squares + 1.0
-    rows[2::3] = [2.0 * np.abs(q[:, wrong]).sum(axis=0) for q in found]
+    rows[2::3] = [2.0 * np.abs(q).sum(axis=0) for q in found]
 
     def text(k: int, j: int) -> str:
         first = model._quaternions[k]
@@ -268,7 +267,7 @@ def _check_quaternions(model: BaseModel, x0: Array, accuracy: Accuracy, count: i
         return assumptions.not_of_unit_length(model.states[first : first + 4], float(squares[k, j])) + advice
 
     report = _Report(accuracy.of_lengths, count)
-    report.add(rows, wrong, text)
+    report.add(rows, numbers, text)
     report.say()
     return report.warned > 0
 
