@@ -1,4 +1,5 @@
-"""The committed texts: one form of each main catalogue system here, pairs in `runtime/c/methods`, `_abi.pxi`.
+"""The committed texts: one form of each main catalogue system here, pairs in `runtime/c/methods`, `_abi.pxi`,
+`_core.pyi`.
 
 `python -m chaplygin.generated` compares them with what is emitted now; `--update` rewrites them.
 """
@@ -35,6 +36,7 @@ def committed_texts() -> dict[str, str]:
     """{path below the root of the checkout: text} for every committed file that the generator emits."""
     texts = {f"runtime/c/methods/{name}": text for name, text in runtime_headers().items()}
     texts["runtime/core/_abi.pxi"] = binding.binding_text()
+    texts["runtime/core/_core.pyi"] = binding.stub_text()
     for name, form in GOLDEN.items():
         files = emit(example(name).system.equations(form).program).files
         texts |= {f"generated/{file}": text for file, text in files.items()}
@@ -49,9 +51,8 @@ def differences(root: Path) -> list[str]:
     endings = (".c", ".h", ".pyx", ".pxd", ".pxi", ".pyi", ".txt")
     found = {p for p in generated.iterdir() if p.suffix in endings and p.name not in by_cython}
     found |= {p for p in (root / "runtime" / "c").rglob("*.h") if MADE in p.read_text(encoding="utf-8")}
-    found |= {
-        p for p in (root / "runtime" / "core").glob("*.pxi") if binding.MADE in p.read_text(encoding="utf-8")
-    }
+    binding_files = (root / "runtime" / "core").glob("*.p[xy]i")
+    found |= {p for p in binding_files if binding.MADE in p.read_text(encoding="utf-8")}
     texts = {root / name: text for name, text in committed_texts().items()}
     wrong = [f"{path}: missing" for path in sorted(texts.keys() - found)]
     wrong += [f"{path}: not emitted by the generator" for path in sorted(found - texts.keys())]

@@ -18,7 +18,7 @@ BUDGETS = {
     "lines of C": (20_241, 1000),
     "lines of src": (4_877, 1000),
     "lines of systems": (4_205, 1000),
-    "mentions of Any": (2_565, 50),
+    "mentions of Any": (2_530, 50),
     "named thresholds in C": (86, 5),
     "C functions of a complexity over 15": (37, 5),
     "C functions with more than 8 arguments": (14, 5),
@@ -34,7 +34,7 @@ def counted() -> Counter[str]:
     """What `BUDGETS` limits, as it is."""
     found = Counter(dict.fromkeys(BUDGETS, 0))
     for file, text in rooms.files().items():
-        if file.startswith("generated") or file.endswith("_abi.pxi"):
+        if file.startswith("generated") or file.endswith(("_abi.pxi", "_core.pyi")):
             continue
         found[f"lines of {file.partition('/')[0]}"] += text.count("\n")
         found["mentions of Any"] += len(re.findall(r"\bAny\b", text))

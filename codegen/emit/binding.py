@@ -1,6 +1,7 @@
-"""`runtime/core/_abi.pxi`: the C headers that the Cython binding uses, as declarations for Cython.
+"""The Cython binding as seen from C and from Python: `cg_model.pxi`, `runtime/core/_abi.pxi` and `_core.pyi`.
 
-The headers are read as text: constants, typedefs, structs and prototypes. `cg_model.pxi` has the table of a model.
+Headers are read as text: constants, typedefs, structs and prototypes; so are the sources of the binding: its classes,
+with their attributes and methods, and its functions, by their types of C and their annotations.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from collections.abc import Iterator
 
 from chaplygin.runtime.interface.files import INCLUDE, runtime_files
 
-MADE = "# Made from the headers of runtime/c by `python -m chaplygin.generated --update`."
+TABLE = "chaplygin.h"
+"""The header with the table of a model."""
+MADE = "# Made by `python -m chaplygin.generated --update`; see codegen/emit/binding.py."
 
 _ROOTS = ("cg_default.h", "cg_ensemble.h", "cg_adjoint.h", "cg_variational.h", "cg_batch.h", "cg_events.h",
           "cg_quantile.h", "cg_noise.h")  # fmt: skip
@@ -23,9 +26,67 @@ _OMITTED = re.compile(
 )
 
 
+_STUB = """from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import Unpack
+
+from ..interface.description import Method
+from ..problem.inputs import Inputs
+from ..problem.option_table import RunKeywords
+from ..problem.options import RunOptions
+from ..results.solution import Solution
+
+Array = NDArray[np.float64]
+
+LAYOUT: tuple[int, int]
+"""
+_DEFINED = re.compile(
+    r"^cdef class (?P<owner>\w+)(?:\((?P<base>\w+)\))?:"
+    r"|^    cdef (?:public|(?P<kept>readonly)) (?P<type>\w+) (?P<attributes>[\w, ]*\w)"
+    r"|^(?P<property>    @property\n)?(?P<indent>(?:    )?)def (?P<name>\w+)"
+    r"\((?P<taken>.*?)\)(?: -> (?P<given>.*?))?:\n",
+    re.M | re.S,
+)
+_TIED = "\u00a0"
+"""A space at which no line is broken."""
+_TYPES = {
+    **dict.fromkeys(("int", "int32_t", "int64_t", "Py_ssize_t", "uintptr_t"), "int"),
+    "double": "float",
+    "bint": "bool",
+    "str": "str",
+    "object": "Any",
+    "list": "list[Any]",
+    "tuple": "tuple[Any, ...]",
+    "dict": "dict[str, Any]",
+    "double[]": "Array",
+    "int64_t[]": "NDArray[np.int64]",
+    "int32_t[]": "NDArray[np.int32]",
+}
+"""Types of C and Cython as Python has them; those of arrays without their axes."""
+_ARGUMENT = re.compile(
+    r"(?P<stars>\**)(?:const )?(?:(?P<type>\w+)(?P<axes>\[.*?\])? )?(?P<name>\w+)(?: not None)?(?:: (?P<given>.*?))?"
+    r"(?: ?= ?(?P<default>.*))?"
+)
+
+
+def table_text() -> str:
+    """The contents of `cg_model.pxi`: the table of a model, and its kernels by name."""
+    found = dict(_declared(runtime_files()[TABLE].read_text(encoding="utf-8")))
+    lines = ["from libc.stdint cimport int32_t, int64_t, uint32_t", "", f'cdef extern from "{TABLE}" nogil:']
+    lines += [
+        "    ctypedef struct cg_run_t",
+        "    ctypedef struct cg_lanes_run_t",
+        *map(_line, found.values()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def binding_text() -> str:
     """The contents of `_abi.pxi`."""
-    known = _words((INCLUDE.parents[1] / "templates" / "cg_model.pxi.in").read_text(encoding="utf-8"))
+    known = dict(_declared(runtime_files()[TABLE].read_text(encoding="utf-8")))
     headers: dict[str, str] = {}
     for root in _ROOTS:
         _read(root, headers)
@@ -44,10 +105,69 @@ def binding_text() -> str:
     return "\n".join(lines) + "\n"
 
 
+def stub_text() -> str:
+    """The contents of `_core.pyi`, without the names of `KernelCore` that `BaseModel` declares too."""
+    core, base = INCLUDE.parent / "core", INCLUDE.parent / "interface" / "base_model.py"
+    known = set(re.findall(r"^    (?:def )?(\w+)[(:]", base.read_text(encoding="utf-8"), re.M))
+    lines, owner, hidden = [f"{MADE}\n", _STUB], "", set[str]()
+    for path in [core / "_core.pyx", *sorted(core.glob("_*.pxi"))]:
+        text = path.read_text(encoding="utf-8")
+        for found in _DEFINED.finditer(text if MADE not in text else ""):
+            made: list[str] = []
+            if found["owner"]:
+                owner, base_of = found["owner"], f"({found['base']})" if found["base"] else ""
+                made = [f"\nclass {owner}{base_of}:"]
+            elif found["attributes"]:
+                row = "    @property\n    def {}(self) -> {}: ..." if found["kept"] else "    {}: {}"
+                names = [name for name in found["attributes"].split(", ") if name not in hidden]
+                made = [row.format(name, _TYPES.get(found["type"], "Any")) for name in names]
+            else:
+                owner = owner if found["indent"] else ""
+                made = [] if owner and found["name"] in hidden else list(_stated(found))
+            hidden = known if owner == "KernelCore" else set()
+            lines += [] if owner.startswith("_") or made == lines[-1:] else made  # __init__ as __cinit__
+    return "\n".join(lines) + "\n"
+
+
+def _stated(found: re.Match[str]) -> Iterator[str]:
+    """A function in a stub; none for what is not called by its name."""
+    name, given = found["name"].replace("__cinit__", "__init__"), found["given"] or "Any"
+    if name in ("__dealloc__", "__reduce__") or found["taken"].startswith("self, *arguments"):
+        return
+    if found["property"]:
+        yield "    @property"
+    taken = ", ".join(map(_argument, _parted(" ".join(found["taken"].split()))))
+    tied = f") -> {'None' if name == '__init__' else given}: ...".replace(" ", _TIED)
+    text = textwrap.fill(f"{found['indent']}def {name}({taken}{tied}", 120, subsequent_indent=" " * 8)
+    yield text.replace(_TIED, " ")
+
+
+def _parted(arguments: str) -> Iterator[str]:
+    """Arguments one by one; commas between brackets part none."""
+    start, depth = 0, 0
+    for i, sign in enumerate(f"{arguments},"):
+        depth += (sign in "[(") - (sign in "])")
+        if sign == "," and depth == 0:
+            yield arguments[start:i].strip()
+            start = i + 1
+
+
+def _argument(text: str) -> str:
+    found = _ARGUMENT.fullmatch(text)
+    if found is None or text == "self":  # `*` and `/`
+        return text
+    kind = f"{found['type']}[]" if found["axes"] else found["type"] or "object"
+    given, default = found["given"] or _TYPES.get(kind, kind), found["default"]
+    if default is None:
+        return f"{found['stars']}{found['name']}: {given}"
+    given += " | None" if default == "None" and not given.endswith(("None", "Any")) else ""
+    return f"{found['name']}: {given} = {'...' if '.' in default else default}"
+
+
 def _line(text: str) -> str:
     """A declaration in a block, in lines of up to 120 characters."""
-    tied = text.replace(") noexcept", ")\u00a0noexcept")  # no line breaks there
-    wide = textwrap.fill(tied, 120, initial_indent="    ", subsequent_indent=" " * 12).replace("\u00a0", " ")
+    tied = text.replace(") noexcept", f"){_TIED}noexcept")
+    wide = textwrap.fill(tied, 120, initial_indent="    ", subsequent_indent=" " * 12).replace(_TIED, " ")
     return wide if "(" in text.partition("\n")[0] else textwrap.indent(text, "    ")
 
 

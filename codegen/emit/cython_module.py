@@ -6,10 +6,11 @@ import json
 import textwrap
 from collections.abc import Sequence
 
-from chaplygin.runtime.interface.description import TAKES, Variable
+from chaplygin.runtime.interface.description import Variable
 
 from ..lower.kernels import KERNELS
 from ..lower.lowered import Lowered
+from .binding import TABLE, table_text
 from .c_text import prototype, taken
 from .render import made_from, provenance, render
 
@@ -45,21 +46,16 @@ def module_files(program: Lowered, command: str) -> dict[str, str]:
 
 
 def _shared_files() -> dict[str, str]:
-    """What does not depend on the model: the kernels that have slots, the table, the module's own names."""
-    rows = [row for row in KERNELS if row.slot]
-    types = dict(zip(TAKES, ("cg_kernel_t", "cg_jvp_t", "cg_kernel_t", "cg_reset_t"), strict=True))
+    """What does not depend on the model: the table, the kernels that have slots, the module's own names."""
     functions = []
-    for row in rows:
+    for row in (row for row in KERNELS if row.slot):
         head = prototype(f"cdef inline int {row.name}(", row.takes, "") + " noexcept nogil:"
         call = f"table().{row.slot}({', '.join(taken(row.takes))})"
         functions.append(f"{head}\n    return CG_UNSUPPORTED if table().{row.slot} == NULL else {call}\n")
-    values = {
-        "cg_model.pxi": {"slots": "\n".join(f"        {types[row.takes]} {row.slot}" for row in rows)},
-        "cg_kernels.pxi": {"functions": "\n".join(functions).rstrip()},
-        "cg_module.pxi": {},
-    }
+    values = {"cg_kernels.pxi": {"functions": "\n".join(functions).rstrip()}, "cg_module.pxi": {}}
     made = {n: {"provenance": made_from(f"{n}.in", "# "), **own} for n, own in values.items()}
-    return {n: render(f"{n}.in", own) for n, own in made.items()}
+    table = f"{made_from(TABLE, '# ')}\n\n{table_text()}"
+    return {"cg_model.pxi": table} | {n: render(f"{n}.in", own) for n, own in made.items()}
 
 
 def _listed(title: str, variables: Sequence[Variable]) -> list[str]:

@@ -1,9 +1,8 @@
-# Made from the headers of runtime/c by `python -m chaplygin.generated --update`.
+# Made by `python -m chaplygin.generated --update`; see codegen/emit/binding.py.
 
 include "../../generated/cg_model.pxi"  # of the modules of models
 
 cdef extern from "cg_ensemble.h" nogil:
-    ctypedef struct cg_lane_method_t
     ctypedef struct cg_signal_t
     ctypedef struct cg_jump_at_t
     ctypedef struct cg_varied_kernels_t
@@ -37,59 +36,6 @@ cdef extern from "cg_ensemble.h" nogil:
     ctypedef struct cg_flights_t
     ctypedef struct cg_detector_t
     ctypedef struct cg_noise_filter_t
-
-cdef extern from "chaplygin.h" nogil:
-    enum: CG_RESTRICT
-    enum: CG_UNUSED
-    enum: CG_ABI_VERSION
-    enum: CG_STATUSES
-    enum: CG_OK
-    enum: CG_TERMINAL_EVENT
-    enum: CG_SINGULAR
-    enum: CG_NONFINITE
-    enum: CG_STEP_TOO_SMALL
-    enum: CG_TOO_MANY_STEPS
-    enum: CG_INTERRUPTED
-    enum: CG_INPUT_FAILED
-    enum: CG_BAD_ARGUMENT
-    enum: CG_ACCUMULATING
-    enum: CG_PARADOX
-    enum: CG_TOO_MANY_MODES
-    enum: CG_TANGENT_EVENT
-    enum: CG_RANK_CHANGED
-    enum: CG_UNCLOSED
-    enum: CG_ORDER_MATTERS
-    enum: CG_STATUS_VALUE
-    enum: CG_COORDINATE
-    enum: CG_VELOCITY
-    enum: CG_PARAMETER
-    enum: CG_INPUT
-    enum: CG_DECLARED
-    enum: CG_OUTPUT
-    enum: CG_REACTION
-    enum: CG_INVARIANT
-    enum: CG_RESIDUAL
-    enum: CG_GUARD
-    enum: CG_MODE
-    enum: CG_NOT_NEGATIVE
-    enum: CG_NOT_POSITIVE
-    enum: CG_NOT_ZERO
-    enum: CG_INTEGER
-    enum: CG_EVEN
-    enum: CG_ODD
-    enum: CG_ZERO_AT_START
-    enum: CG_RATE
-    enum: CG_QUATERNION
-    enum: CG_CPU_ANY
-    enum: CG_CPU_AVX2
-    enum: CG_CPU_AVX512
-    ctypedef void (*cg_lanes_t)(const double *t, const double *x, const double *p, const double *u, double *out, int32_t
-            *status, double *work) noexcept
-    ctypedef struct cg_lane_method_t:
-        cg_method_info_t info
-        void (*prepare)(cg_lanes_run_t *run) noexcept
-        void (*advance)(cg_lanes_run_t *run) noexcept
-        void (*dense)(cg_lanes_run_t *run) noexcept
 
 cdef extern from "cg_default.h" nogil:
     enum: CG_DEFAULT_H

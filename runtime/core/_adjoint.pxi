@@ -4,7 +4,7 @@ cdef enum:
     FIRST_STEPS = 64
 
 
-def explicit_method(str method):
+def explicit_method(str method) -> bool:
     """Whether a method is one of the explicit Runge-Kutta methods of the runtime, whose steps have an adjoint."""
     return cg_tableau(method.encode()) is not NULL
 
@@ -38,7 +38,8 @@ cdef class Trail:
     cdef readonly int status
     cdef readonly Py_ssize_t n_stops
 
-    def __cinit__(self, ModelCore whole, options, double t0, x0, p, inputs, stops, double memory, ModelCore own=None, tuple past=()):
+    def __cinit__(self, ModelCore whole, options: RunOptions, double t0, x0: Array, p: Array, inputs, stops: Array,
+                  double memory, ModelCore own=None, tuple past=()):
         cdef given_t given = BY_DEFAULT
         cdef const double[::1] parameters = p
         cdef ModelCore model = whole if own is None else own
@@ -151,21 +152,21 @@ cdef class Trail:
         return 0
 
     @property
-    def t(self):
+    def t(self) -> float:
         """The time that the run has reached."""
         return self.trail.t[self.trail.n_steps]
 
     @property
-    def n_steps(self):
+    def n_steps(self) -> int:
         return self.trail.n_steps
 
     @property
-    def times(self):
+    def times(self) -> Array:
         """The start and the ends of the steps, (n_steps + 1,)."""
         return _copy(self.trail.t, self.trail.n_steps + 1)
 
     @property
-    def points(self):
+    def points(self) -> tuple[Array, Array]:
         """The times (N,) and states (n, N) of the steps whose beginnings are kept, and of the end."""
         cdef cnp.npy_intp shape[2]
         cdef cnp.npy_intp kept = self.trail.n_kept
@@ -176,18 +177,18 @@ cdef class Trail:
         return np.append(self.times[at], self.t), np.ascontiguousarray(np.vstack([x, end]).T)
 
     @property
-    def n_repeated(self):
+    def n_repeated(self) -> int:
         """The steps that were taken again to go back."""
         return self.trail.n_repeated
 
     @property
-    def n_corrections(self):
+    def n_corrections(self) -> NDArray[np.int8]:
         """How many steps of Newton's method moved the end of each step, (n_steps,)."""
         cdef cnp.npy_intp n = self.trail.n_steps
         return cnp.PyArray_SimpleNewFromData(1, &n, cnp.NPY_INT8, self.trail.n_moved).copy()
 
     @property
-    def n_rhs(self):
+    def n_rhs(self) -> int:
         """The calls of the right-hand side, forward and back."""
         return self.run.n_rhs
 
@@ -232,7 +233,8 @@ cdef class Trail:
                 return status
             before, budget = _pause(before, budget)
 
-    def back(self, uintptr_t backward, integrands, jumps, across=None):
+    def back(self, uintptr_t backward, integrands: Sequence[tuple[str | None, Array | None, int]], jumps: Array,
+             across: Callable[[int, int, Array, Array], None] | None = None) -> tuple[Array, Array, float]:
         """Go back to the start, once: the gradient by the initial state (n,), that by parameters and inputs, and the
         sum of the integrals.
 

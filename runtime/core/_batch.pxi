@@ -76,7 +76,7 @@ cdef class BatchCore:
     cdef readonly object table
     cdef readonly dict row
 
-    def __cinit__(self, ModelCore model, int64_t n, options, uintptr_t lane_set, Team team):
+    def __cinit__(self, ModelCore model, int64_t n, options: RunOptions, uintptr_t lane_set, Team team):
         cdef Py_ssize_t skip
         cdef int i
         cdef _BatchWorker worker
@@ -116,7 +116,7 @@ cdef class BatchCore:
     def __init__(self, *arguments):
         pass
 
-    def feed(self, inputs):
+    def feed(self, inputs: Inputs) -> None:
         """Take the samples among the inputs, of which every run has a row of its own or all have the same."""
         cdef _BatchWorker worker = self.workers[0]
         cdef _Signals signals = _Signals(inputs, self.model.n_states)
@@ -129,7 +129,7 @@ cdef class BatchCore:
             worker.run.signals = signals.table
         self.signals = signals
 
-    def start(self, runs):
+    def start(self, runs: NDArray[np.int64]) -> None:
         """Start the runs with these indices, whose states, parameters, inputs and times are in the table."""
         cdef const int64_t[::1] columns = runs
         cdef _BatchWorker worker = self.workers[0]
@@ -139,7 +139,7 @@ cdef class BatchCore:
                 raise ArgumentError(f"run {columns[i]} is not in the batch")
             cg_batch_start(&self.batch, worker.run, columns[i])
 
-    def advance(self, double time, double duration, list changes):
+    def advance(self, double time, double duration, list changes) -> bool:
         """Write new values of inputs and advance the runs to `time`; if that is NaN, each by `duration`.
 
         `changes`: the index of each input, and contiguous float64 arrays (n,) or (1,). Returns False, and does nothing,
@@ -163,7 +163,7 @@ cdef class BatchCore:
         finally:
             free(written)
 
-    def evaluate(self, uintptr_t companion, double[:, ::1] out not None):
+    def evaluate(self, uintptr_t companion, double[:, ::1] out not None) -> None:
         """Write the expressions of a companion for every run to out, (n_values, n)."""
         cdef const cg_companion_t *expressions = <const cg_companion_t *> companion
         if out.shape[0] != expressions.n_values or out.shape[1] != self.job.n:

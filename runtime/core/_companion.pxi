@@ -1,7 +1,7 @@
 # Companions: expressions of a model in many columns. Included by _core.pyx.
 
 
-def companion_columns(ModelCore model, uintptr_t companion, t, y, list p, u):
+def companion_columns(ModelCore model, uintptr_t companion, t: Array, y: Array, list p, u: Array) -> Array:
     """The expressions of a companion for one lane in each column, (n_values, N); NaN where they cannot be computed.
 
     t (N,), y (n_states, N), p: a row (1,) or (N,) for each parameter, u (n_inputs, 1 or N), where modes of

@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, embedsignature=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, embedsignature=False, annotation_typing=False
 """Binding of the C runtime: calls of a model's kernels, integration, steppers, chunks of ensembles, batches.
 
 Plain float64 arrays and plain dicts of floats are read here, in C; everything else goes to the slow path in Python
@@ -57,7 +57,7 @@ cdef void *_memory(void *found) except NULL:
     return found
 
 
-def widest_lanes():
+def widest_lanes() -> int:
     """Lanes in one vector register of this CPU: 8 with AVX-512, 4 with AVX2, 2 with SSE2 or NEON, 1 if unknown."""
     return cg_widest_lanes()
 
@@ -251,7 +251,7 @@ cdef class KernelCore:
         self.compiled[i] = given[0]
         return 0
 
-    def _take_method(self, method, uintptr_t address):
+    def _take_method(self, method: str, uintptr_t address) -> None:
         """Add a method with the right-hand side inlined: that of the model table at an address, whose code must stay
         loaded. Runs that begin from now on take it, with the same results."""
         cdef const cg_model_t *other = <const cg_model_t *> address
@@ -270,24 +270,24 @@ cdef class KernelCore:
             self._keep_method(&found)
 
     @property
-    def inlined(self):
+    def inlined(self) -> tuple[str, ...]:
         """The methods into which the right-hand side is inlined: for them runs are quicker, with the same results."""
         return tuple(_listed(self.compiled, {}))
 
     @property
-    def capsule(self):
+    def capsule(self) -> object:
         """The model's `cg_model_t` table, for Cython."""
         self._complete()
         return self.known_capsule
 
     @property
-    def address(self):
+    def address(self) -> int:
         """Address of the model's `cg_model_t` table."""
         self._complete()
         return <uintptr_t> self.code
 
     @property
-    def addresses(self):
+    def addresses(self) -> dict[str, int]:
         """Addresses of the kernels (see chaplygin.h for their arguments), for ctypes, numba and other C code."""
         self._complete()
         cdef const cg_kernel_entry_t *entry = self.model.kernels
@@ -298,7 +298,7 @@ cdef class KernelCore:
         return found
 
     @property
-    def lane_sets(self):
+    def lane_sets(self) -> list[tuple[int, int]]:
         """(lanes, address) of each lane set linked into the model that this CPU can run, widest first."""
         cdef const cg_lane_set_t *const *sets = self.model.lane_sets
         found = []
@@ -308,7 +308,7 @@ cdef class KernelCore:
             sets += 1
         return found
 
-    def runs_lanes(self, uintptr_t address):
+    def runs_lanes(self, uintptr_t address) -> bool:
         """Whether the `cg_lane_set_t` at an address is for this model and this CPU."""
         cdef const cg_lane_set_t *lane_set = <const cg_lane_set_t *> address
         return bool(cg_lane_set_runs(lane_set) and lane_set.digest.decode() == self.digest)
@@ -337,12 +337,12 @@ cdef class KernelCore:
             raise kernel_failed(self, kernel, status, time, -1)
         return out
 
-    def rhs(self, t, y, p, u=()):
+    def rhs(self, t, y, p, u=()) -> Array:
         """dy/dt at time t: (n,) for y of shape (n,), (n, N) for (n, N)."""
         out = self._one("rhs", self.model.rhs, self.n_states, t, y, p, u)
         return out if out is not None else self._call("rhs", t, y, p, u)
 
-    def jacobian(self, t, y, p, u=()):
+    def jacobian(self, t, y, p, u=()) -> Array:
         """d(dy/dt)/dy at time t: (n, n) for y of shape (n,), (n, n, N) for (n, N)."""
         cdef int n = self.n_states
         out = self._one("jacobian", self.model.jacobian, n * n, t, y, p, u)

@@ -10,7 +10,7 @@ cdef const cg_derivatives_t *_derivatives(uintptr_t address, str digest) except 
     return table
 
 
-def differentials(ModelCore model, uintptr_t address):
+def differentials(ModelCore model, uintptr_t address) -> dict[str, tuple[int, int, int]]:
     """{kernel: (n_values, n_given, n_found)} of a `cg_derivatives_t`."""
     cdef const cg_derivative_t *entry = _derivatives(address, model.digest).entries
     found = {}
@@ -20,7 +20,7 @@ def differentials(ModelCore model, uintptr_t address):
     return found
 
 
-def differentiated(ModelCore model, uintptr_t address, str kernel, double t, x, p, u, v):
+def differentiated(ModelCore model, uintptr_t address, str kernel, double t, x, p, u, v) -> tuple[Any, Any]:
     """The values of a kernel (n_values,), and its derivatives (n_found, k) along the columns of v (n_given, k).
 
     x, p and u, which contains the modes of contacts, are contiguous arrays of float64 of the kernel's lengths.
@@ -69,7 +69,7 @@ def differentiated(ModelCore model, uintptr_t address, str kernel, double t, x, 
     return value, found
 
 
-def kink_of(ModelCore model, uintptr_t backward, str kernel, int64_t index):
+def kink_of(ModelCore model, uintptr_t backward, str kernel, int64_t index) -> str | None:
     """What makes a result of a kernel not differentiable, such as "Abs", or None; the arguments are as below."""
     cdef const cg_backward_t *table = <const cg_backward_t *> backward
     cdef const cg_derivative_t *entry = cg_derivative(table.derivatives, kernel.encode())
@@ -78,7 +78,8 @@ def kink_of(ModelCore model, uintptr_t backward, str kernel, int64_t index):
     return entry.kinks[index].decode()
 
 
-def slope_columns(ModelCore model, uintptr_t backward, str kernel, int64_t index, t, y, p, u):
+def slope_columns(ModelCore model, uintptr_t backward, str kernel, int64_t index, t: Array, y: Array, p: Array,
+                  u: Array) -> tuple[Array, Array]:
     """One result of a kernel, (N,), and its derivatives by x, p and the inputs, (n + np + nu, N); NaN where it fails.
 
     t (N,), y (n, N), p (np,) and u (nu and modes, N or 1) are arrays of float64; `backward` is the address of a
@@ -117,7 +118,7 @@ def slope_columns(ModelCore model, uintptr_t backward, str kernel, int64_t index
 
 def along_columns(ModelCore model, uintptr_t address, str kernel, const double[:] t, const double[:, :] y,
                   const double[:, :] p, const double[:, :] u, const double[:, :, :] tangents,
-                  const double[:, :, :] seeds, const double[:, :] delays):
+                  const double[:, :, :] seeds, const double[:, :] delays) -> Array:
     """The derivatives of the results of a kernel, (rows, k, N), along `tangents` of the state, `seeds` and `delays`.
 
     t (N,), y (n, N), p (np, N or 1), u (nu and modes, N or 1), tangents (n, k, N), seeds (np + nu, k, N or 1) of

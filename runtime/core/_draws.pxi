@@ -1,7 +1,7 @@
 # Draws: quantile functions and noise. Included by _core.pyx.
 
 
-def quantile(int kind, a, u):
+def quantile(int kind, a: Array, u: Array) -> Array:
     """The quantiles at u (n,), a contiguous array of float64; `kind` and `a` as `cg_quantile` takes them."""
     out = np.empty_like(u)
     if not (_doubles(a, 1) and _doubles(u, 1) and cnp.PyArray_ISCARRAY_RO(a) and cnp.PyArray_ISCARRAY_RO(u)):
@@ -18,7 +18,7 @@ def quantile(int kind, a, u):
     return out
 
 
-def noise_numbers(key, const int64_t[:, ::1] runs, int64_t n, bint normal):
+def noise_numbers(key: int, const int64_t[:, ::1] runs, int64_t n, bint normal) -> Array:
     """Numbers (N, n) of runs (N, 2), the trajectory and the episode of each, as `cg_noise_numbers` makes them."""
     cdef uint64_t words[2]
     words[0], words[1] = key & 0xFFFFFFFFFFFFFFFF, key >> 64
@@ -32,7 +32,7 @@ def noise_numbers(key, const int64_t[:, ::1] runs, int64_t n, bint normal):
 
 
 def noise_filtered(const double[:, ::1] start, const double[:, :, ::1] phi, const double[:, :, ::1] gain,
-                   const double[:, ::1] c, double[:, :, ::1] numbers):
+                   const double[:, ::1] c, double[:, :, ::1] numbers) -> Array:
     """Outputs (N, n) of a filter for numbers (N, n, m); see `cg_noise_filter_t`."""
     cdef cg_noise_filter_t given
     cdef int64_t j, n = numbers.shape[1]

@@ -120,21 +120,21 @@ cdef class EnsembleCore:
         free(self.rows)
         free(self.strides)
 
-    def stop(self):
+    def stop(self) -> None:
         """Stop all threads at their next step."""
         self.stopped = 1
 
     @property
-    def error(self):
+    def error(self) -> BaseException | None:
         """The first error of an input function, or None."""
         return None if self.signals is None else self.signals.error
 
-    def events(self):
+    def events(self) -> Array:
         """(trajectory, event, time) of every model event, (k, 3): by trajectory, then in order of occurrence."""
         table = np.concatenate(self.found) if self.found else np.empty((0, 3))
         return table[np.argsort(table[:, 0], kind="stable")]
 
-    def run(self, list pieces, attend=None):
+    def run(self, list pieces, attend: Callable[..., int] | None = None) -> None:
         """Integrate the pieces (first, last), starting with the last one of the list, until none is left.
 
         With `attend`, for the main thread, the thread checks for signals and calls it about 50 times a second, the

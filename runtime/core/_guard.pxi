@@ -25,10 +25,10 @@ cdef class Guard:
     cdef void leave(self) noexcept:
         self.busy = False
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.enter()
 
-    def __exit__(self, *error):
+    def __exit__(self, *error) -> None:
         self.leave()
 
     def __reduce__(self):

@@ -61,11 +61,11 @@ cdef class Integrand:
         self.kept = model, free.base, values.base, scratch.base
 
     @property
-    def address(self):
+    def address(self) -> int:
         """The pointer to be passed as data."""
         return <uintptr_t> &self.own
 
     @property
-    def function(self):
+    def function(self) -> object:
         """`_integrand` in a capsule with its signature as the name, as `scipy.LowLevelCallable` takes it."""
         return PyCapsule_New(<void *> _integrand, "double (int, double *, void *)", NULL)

@@ -1,7 +1,7 @@
 # Methods and their workspaces, and one trajectory, recorded. Included by _core.pyx.
 
 
-def methods():
+def methods() -> dict[str, Method]:
     """The integration methods for any model by name."""
     return _listed(cg_method_table(), {})
 
@@ -41,11 +41,11 @@ cdef class ModelCore(StartCore):
     def __dealloc__(self):
         cg_run_delete(self.spare)
 
-    def _sizes(self, str method):
+    def _sizes(self, str method) -> tuple[int, int]:
         """Bytes of a run with that method, and of its detector (0: the model has neither events nor contacts)."""
         return cg_run_size(self.model, method.encode()), cg_detector_size(self.model, 0) if self.hybrid else 0
 
-    def default_method(self, rtol=options.DEFAULTS.rtol, atol=options.DEFAULTS.atol):
+    def default_method(self, rtol: float = options.DEFAULTS.rtol, atol=options.DEFAULTS.atol) -> str:
         """The method that runs with these tolerances take by default; see docs/runs.md."""
         if not (type(rtol) is type(atol) is float and 0.0 <= rtol < INFINITY and 0.0 <= atol < INFINITY):
             rtol = arguments.number("rtol", rtol)
@@ -96,7 +96,7 @@ cdef class ModelCore(StartCore):
         run.varied, run.n_blocks = self.varied, self.blocks
         return run
 
-    def _carry(self, uintptr_t variational, uintptr_t kernels, int own, int count, int blocks, bint control):
+    def _carry(self, uintptr_t variational, uintptr_t kernels, int own, int count, int blocks, bint control) -> None:
         """Take the jumps of `count` tangents from a `cg_variational_t`; they follow the first `own` states in `blocks`.
 
         `kernels` is the address of those that take them along. With `control` their errors count in the choice of steps.
@@ -111,9 +111,9 @@ cdef class ModelCore(StartCore):
             cg_run_delete(self.spare)
         self.spare, self.spare_method = run, method
 
-    def integrate(self, t_span, initial=None, parameters=None, inputs=None, *, t_eval=None, dense_output=False,
-                  events=None, seed=None, sensitivities=None, sensitivity_control=True, interpolants=None,
-                  **keywords):
+    def integrate(self, t_span: tuple[float, float], initial=None, parameters=None, inputs=None, *, t_eval=None,
+                  dense_output: bool = False, events=None, seed: int | None = None, sensitivities=None,
+                  sensitivity_control: bool = True, interpolants=None, **keywords: Unpack[RunKeywords]) -> Solution:
         """Integrate over ``t_span = (t0, t1)``; t1 can be before t0, except in models with contacts. See docs/runs.md."""
         cdef double t0, t1
         cdef const double *x0 = NULL
@@ -341,7 +341,7 @@ cdef tuple _pause(object before, int64_t budget):
     return now, budget
 
 
-def interpolated(const double[:, :, ::1] coef, const int64_t[::1] step, const double[::1] theta):
+def interpolated(const double[:, :, ::1] coef, const int64_t[::1] step, const double[::1] theta) -> Array:
     """States (n, N) at fractions theta (N,) of the steps step (N,), whose interpolants are coef (steps, rows, n)."""
     cdef int64_t m, count = theta.shape[0], n_dense = coef.shape[1], n = coef.shape[2]
     states = np.empty((n, count))

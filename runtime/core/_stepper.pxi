@@ -21,7 +21,8 @@ cdef class StepperCore:
     cdef readonly object _options
     cdef object pivot          # a `StepperPivot`, for a model that has one
 
-    def __cinit__(self, ModelCore model, double t0, x0, p, inputs, options, tuple past=()):
+    def __cinit__(self, ModelCore model, double t0, x0: Array, p: Array, inputs: Inputs, options: RunOptions,
+                  tuple past=()):
         cdef const double[::1] start = x0
         cdef const double[::1] values = p
         cdef given_t given = BY_DEFAULT
@@ -54,7 +55,7 @@ cdef class StepperCore:
 
     # ---- advancing ----
 
-    def advance(self, t):
+    def advance(self, t: float) -> Array:
         """Integrate to time t, forward or (without contacts) backward, and return the state there, shape (n,).
 
         `t` is a time, not a duration: a second ``advance(0.1)`` does nothing. For durations see `advance_by`.
@@ -73,7 +74,7 @@ cdef class StepperCore:
         finally:
             self._alone.leave()
 
-    def advance_by(self, dt):
+    def advance_by(self, dt: float) -> Array:
         """Integrate over the duration dt, from `self.t` to ``self.t + dt``, and return the state there, shape (n,).
 
         The end is the float64 sum, so n calls accumulate n rounding errors, as in any clock that is advanced by
@@ -117,7 +118,7 @@ cdef class StepperCore:
             raise KernelError(f"{self.model.name} {text}", status)
         return _copy(self.run.x, self.model.n_states)
 
-    def _watch_pivot(self, model):
+    def _watch_pivot(self, model) -> None:
         """From here on, see whether the velocities that a model keeps as states determine the others."""
         self.pivot = given_problem.StepperPivot(model) if PIVOT in model.kernels else None
         self._see_pivot(True)
@@ -155,7 +156,7 @@ cdef class StepperCore:
 
     # ---- inputs, parameters and states that change ----
 
-    def set_inputs(self, values=None, /, **named):
+    def set_inputs(self, values=None, /, **named) -> None:
         """Change inputs from now on, given by keyword, as a dict, or as a vector of all of them.
 
         Inputs that are not named stay unchanged. Each can be anything that `integrate` accepts. An input whose rates the
@@ -202,7 +203,7 @@ cdef class StepperCore:
                     return False
         return True
 
-    def _change(self, bint states, values, dict named):
+    def _change(self, bint states, values, dict named) -> bool:
         """Change numbers of states, or of parameters. Returns False if the slow path is needed.
 
         That is the case if a momentum or a parameter follows from the declared velocities, or if something is wrong.
@@ -234,7 +235,7 @@ cdef class StepperCore:
         self._see_pivot(True)
         return True
 
-    def _set(self, inputs):
+    def _set(self, inputs: Inputs) -> None:
         """Use other inputs from now on."""
         cdef Py_ssize_t i
         inputs = inputs.since(self.run.t).suit(self._options.method)
@@ -243,7 +244,7 @@ cdef class StepperCore:
             self.run.u[i] = value
         cg_run_inputs_changed(self.run)
 
-    def _attach(self, inputs):
+    def _attach(self, inputs: Inputs) -> None:
         """Point the run to its signals and functions, which are stored outside its block."""
         self.run.signals, self.run.input_fn, self.signals = NULL, NULL, None
         if not inputs.constant:
@@ -251,7 +252,7 @@ cdef class StepperCore:
             self.signals.attach(self.run)
         self.given, self.given_is_stale = inputs, False
 
-    def _put(self, x, p):
+    def _put(self, x: Array, p: Array) -> None:
         """Continue from the state x (n,) with the parameters p (np,)."""
         cdef const double[::1] state = x
         cdef const double[::1] values = p
@@ -262,7 +263,7 @@ cdef class StepperCore:
         cg_run_moved(self.run)
         self._see_pivot(True)
 
-    def _inputs(self):
+    def _inputs(self) -> Inputs:
         """The current inputs, as `Inputs`."""
         cdef Py_ssize_t i
         if self.given_is_stale:
@@ -277,21 +278,21 @@ cdef class StepperCore:
     # ---- the current point ----
 
     @property
-    def t(self):
+    def t(self) -> float:
         """The time reached."""
         return self.run.t
 
-    def _now(self):
+    def _now(self) -> tuple[float, Array, Array, Inputs]:
         """Time, copies of the state and the parameters, and the inputs: where another run could go on."""
         return self.run.t, _copy(self.run.x, self.model.n_states), _copy(self.run.p, self.model.n_parameters), self._inputs()
 
-    def _point(self):
+    def _point(self) -> tuple[float, Array, Array, Array]:
         """Time, state, parameters, and inputs with modes, as numbers."""
         cdef const double *u = self._u()
         return (self.run.t, _copy(self.run.x, self.model.n_states), _copy(self.run.p, self.model.n_parameters),
                 _copy(u, self.model.n_inputs + self.model.model.n_modes))
 
-    def _slopes(self):
+    def _slopes(self) -> Array:
         """The derivatives of the inputs by the time."""
         found = _copy(self.run.u_slope, self.model.n_inputs)
         if self.given.functions:
@@ -300,12 +301,12 @@ cdef class StepperCore:
             found[called] = self.given.slopes(np.array([self.run.t]), step, self.run.t_old)[called, 0]
         return found
 
-    def _everything(self):
+    def _everything(self) -> dict[str, float]:
         """All quantities at `t` by name."""
         return _quantities(self.model, self.run.t, self.run.x, self.run.p, self._u())
 
     @property
-    def y(self):
+    def y(self) -> Array:
         """The state at `t`, shape (n,): a copy."""
         self._alone.enter()
         try:
@@ -314,28 +315,28 @@ cdef class StepperCore:
             self._alone.leave()
 
     @property
-    def p(self):
+    def p(self) -> Array:
         """The parameters, shape (np,): a copy."""
         with self._alone:
             return _copy(self.run.p, self.model.n_parameters)
 
     @property
-    def inputs(self):
+    def inputs(self) -> Inputs:
         """The current inputs, as `Inputs`."""
         with self._alone:
             return self._inputs()
 
     @property
-    def nfev(self):
+    def nfev(self) -> int:
         """Evaluations of the right-hand side so far."""
         return self.run.n_rhs
 
     @property
-    def n_steps(self):
+    def n_steps(self) -> int:
         """Accepted steps so far."""
         return self.run.n_steps
 
-    def _modes(self):
+    def _modes(self) -> Array:
         """The modes at `t`, (n_modes,)."""
         self._settle()
         return _copy(self.run.u + self.model.n_inputs, self.model.model.n_modes)
@@ -374,7 +375,7 @@ cdef class StepperCore:
                 return True
         return False
 
-    def __getitem__(self, key):
+    def __getitem__(self, key) -> float:
         cdef long place = _place(self.model, key)
         cdef long kind = place >> KIND_SHIFT, index = place & ((1 << KIND_SHIFT) - 1)
         cdef const double *u
@@ -403,14 +404,14 @@ cdef class StepperCore:
             return self._everything()
 
     @property
-    def outputs(self):
+    def outputs(self) -> dict[str, float]:
         """The outputs at `t`: a dict of declared variables, named outputs and reactions."""
         with self._alone:
             return _quantities(self.model, self.run.t, self.run.x, self.run.p, self._u(), True)
 
     # ---- snapshots ----
 
-    def _save(self):
+    def _save(self) -> bytes:
         block = (<char *> self.run)[:self.run.size]
         if self.detector is None:
             return block
@@ -418,7 +419,7 @@ cdef class StepperCore:
         cg_detector_save(self.detector.detector, <char *> memory)
         return block + bytes(memory)
 
-    def _restore(self, bytes block):
+    def _restore(self, bytes block) -> int:
         cdef size_t size = self.run.size, rest = 0
         cdef const char *start = block
         if self.detector is not None:

@@ -68,7 +68,7 @@ cdef class Team:
                     PyThread_free_lock(<PyThread_type_lock> <uintptr_t> lock)
         free(self.members)
 
-    def serve(self, int i):
+    def serve(self, int i) -> None:
         """Wait for work and do it, until the team is closed."""
         cdef member_t *me = &self.members[i]
         with nogil:
@@ -81,7 +81,7 @@ cdef class Team:
                 me.finished = me.calls
                 PyThread_release_lock(me.done)
 
-    def close(self):
+    def close(self) -> None:
         """Let the threads end."""
         self.start(NULL, NULL)
 

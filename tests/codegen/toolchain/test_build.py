@@ -398,9 +398,9 @@ def test_emitted_shells_carry_their_origin_and_no_path() -> None:
     assert len(texts) == 6
     for file, text in texts.items():
         own = file.startswith("oscillator")
-        template = file.replace("oscillator", "model")
+        source = "chaplygin.h" if file == "cg_model.pxi" else f"{file.replace('oscillator', 'model')}.in"
         first = text.splitlines()[:3]
-        assert f" {template}.in." in first[0]
+        assert f" {source}." in first[0]
         assert "Do not edit" in first[0]
         assert not own or ("12ab" in first[1] and COMMAND in first[2])
         assert "/home" not in text

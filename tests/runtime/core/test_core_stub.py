@@ -1,6 +1,5 @@
 """`_core.pyi` against the compiled module: every public name, every method, every argument with its default.
 
-It is written by hand: C types say less than a stub does (`list p`, of arrays), and attributes in C have no annotation.
 Constructors are read in the sources, since `__cinit__` has no signature.
 """
 
@@ -62,7 +61,7 @@ def constructor(owner: type) -> inspect.Signature:
     body = re.split(rf"^cdef class {owner.__name__}\b", SOURCES, flags=re.M)[1].partition("\ncdef class")[0]
     found = re.search(r"def __c?init__\(([^)]*(?:\(\))?[^)]*)\):", body)
     assert found is not None, owner
-    plain = re.sub(r"\[[^]]*\]| not None", "", found[1]).split(",")
+    plain = re.sub(r"\[[^]]*\]| not None|: \w+", "", found[1]).split(",")
     return read(", ".join(re.sub(r"^.*?(\S+)$", r"\1", each.strip()) for each in plain))
 
 
