@@ -13,7 +13,7 @@ from ..interface.arguments import Array
 from ..model.nearest import moves
 from ..problem.inputs import Inputs
 from ..results.named_derivatives import NamedDerivatives
-from ..sensitivities.start import TangentStart, fixed_input, size_of, start_of
+from ..sensitivities.start import Onset, TangentStart, fixed_input, size_of
 from ..sensitivities.variation import Variation, along, moved, varied
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ class Starts:
 
     def _of(self, j: int, names: tuple[str, ...]) -> TangentStart:
         initial, parameters = self.start.given_of(j)
-        return start_of(self.start.model, self.start.t0, initial, parameters, self._point(j), names)
+        point = Onset.at(self.start.model, self.start.t0, initial, parameters, self._point(j))
+        return point.tangents(names)
 
     def _point(self, j: int) -> tuple[Array, Array, Inputs]:
         """The state, the parameters and the inputs of trajectory j."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
-
-if TYPE_CHECKING:
-    from ..model.compiled_model import CompiledModel
+from ..model.compiled_model import CompiledModel
 
 TIMES = "t"
 """The column of a table with the times."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from .. import core
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.statuses import message_of
+from ..model.compiled_model import CompiledModel
 from ..model.derivatives import derivatives, require_compiled
 from ..problem import pivots
 from ..problem.consistency import Accuracy
@@ -22,10 +23,7 @@ from ..results.event_record import HEAD
 from ..sensitivities.variation import Variation
 from .jumps import JumpPart, Jumps
 from .loss import Samples, Terms, integrand_of, sampled, slope_in_time, terms_of
-from .start import Onset
-
-if TYPE_CHECKING:
-    from ..model.compiled_model import CompiledModel
+from .start import GradientStart
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ def loss_gradient(
     size = check_memory(memory)
     checked = check_smooth("gradient", model, options)
     t0, t1 = arguments.span(t_span)
-    start = Onset.of("gradient", model, t0, initial, parameters, inputs, Accuracy.of(model, checked))
+    start = GradientStart.of("gradient", model, t0, initial, parameters, inputs, Accuracy.of(model, checked))
     names = start.chosen("by", by)
     terms = terms_of(loss, model, (t0, t1))
     value, slopes, trail = backward(start, names, terms, t1, checked, size)
@@ -111,7 +109,9 @@ _MOST_DIRECTIONS = 4
 """How many tangents bound the steps of a run: as many as fill a vector register cost as much as one."""
 
 
-def steps(start: Onset, names: Sequence[str], options: RunOptions, stops: Array, memory: float) -> core.Trail:
+def steps(
+    start: GradientStart, names: Sequence[str], options: RunOptions, stops: Array, memory: float
+) -> core.Trail:
     """The run of a start, in steps that also bear the derivatives by `names`.
 
     Where the motion rests, its own errors bound no step. Four tangents do: the derivatives by up to four names, or sums
@@ -142,7 +142,7 @@ def steps(start: Onset, names: Sequence[str], options: RunOptions, stops: Array,
 
 
 def backward(
-    start: Onset, names: Sequence[str], terms: Terms, t1: float, options: RunOptions, memory: float
+    start: GradientStart, names: Sequence[str], terms: Terms, t1: float, options: RunOptions, memory: float
 ) -> tuple[float, dict[str, float], Any]:
     """The loss, its derivatives by every name of the start, and the trail of the run. Raises KernelError.
 
@@ -193,7 +193,7 @@ class _Sums:
     of mean length, with the sign of the direction.
     """
 
-    def __init__(self, start: Onset, trail: Any, stops: Array) -> None:
+    def __init__(self, start: GradientStart, trail: Any, stops: Array) -> None:
         self.start, self.trail, self.stops = start, trail, stops
         self.sign = 1.0 if len(stops) and stops[-1] >= start.t else -1.0
         self.step = (trail.t - start.t) / max(trail.n_steps, 1) or 1.0
@@ -253,7 +253,7 @@ class _Sums:
         return float(sum(w[0] * each for w, each in zip(weights, by_t)))
 
 
-def _row_of(part: Samples, start: Onset, trail: Any) -> int:
+def _row_of(part: Samples, start: GradientStart, trail: Any) -> int:
     """The row of the record with the occurrence of an event that a part is at."""
     assert part.event is not None
     name, which = part.event

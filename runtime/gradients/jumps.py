@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,9 +28,7 @@ from ..interface.arguments import Array
 from ..interface.statuses import message_of
 from ..model.derivatives import derivatives
 from ..results.event_record import HEAD, NORMAL, SLIP, WATCHED, EventRecord
-
-if TYPE_CHECKING:
-    from .start import Onset
+from .start import GradientStart
 
 MOMENT, BESIDE = 1e-4, 1e-6
 """The part of a step over which the change of a rate is measured; the distance from a kink at which what is integrated
@@ -66,7 +64,7 @@ class Jumps:
 
     def __init__(
         self,
-        start: Onset,
+        start: GradientStart,
         record: EventRecord,
         parts: dict[int, list[JumpPart]],
         end: float | None,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,15 +23,13 @@ from chaplygin.errors import ArgumentError
 from .. import core
 from ..interface import arguments
 from ..interface.arguments import Array
+from ..model.compiled_model import CompiledModel
 from ..model.derivatives import derivatives
 from ..model.expressions import Expression
 from ..sensitivities.differences import central
 from ..studies.collect import FirstPassage, Recorded
 from ..studies.observed import Observed
 from .data import DataSeries, series_of
-
-if TYPE_CHECKING:
-    from ..model.compiled_model import CompiledModel
 
 Function = Callable[[Array], "tuple[float, Any]"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +12,12 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.assumptions import NOT_NEGATIVE, NOT_POSITIVE
+from ..model.compiled_model import CompiledModel
 from ..problem.consistency import Accuracy
 from ..problem.options import RunOptions
 from .gradient import backward, check_memory, check_smooth
 from .loss import terms_of
-from .start import Onset
-
-if TYPE_CHECKING:
-    from ..model.compiled_model import CompiledModel
+from .start import GradientStart
 
 
 class LossFunction:
@@ -41,7 +39,9 @@ class LossFunction:
         self._options = check_smooth("objective", model, options)
         t0, self._end = arguments.span(t_span)
         self._accuracy = Accuracy.of(model, self._options)
-        first = Onset.of("objective", model, t0, initial, parameters, inputs, self._accuracy, move=True)
+        first = GradientStart.of(
+            "objective", model, t0, initial, parameters, inputs, self._accuracy, move=True
+        )
         self.model, self.names = model, first.chosen("free", free)
         self._terms = terms_of(loss, model, (t0, self._end))
         self._given = t0, named(first, "initial"), named(first, "parameters"), named(first, "inputs")
@@ -59,12 +59,14 @@ class LossFunction:
         initial, parameters, inputs = (
             {name: point.get(name, value) for name, value in part.items()} for part in parts
         )
-        start = Onset.of("objective", self.model, t0, initial, parameters, inputs, self._accuracy, move=True)
+        start = GradientStart.of(
+            "objective", self.model, t0, initial, parameters, inputs, self._accuracy, move=True
+        )
         value, slopes, _ = backward(start, self.names, self._terms, self._end, self._options, self._memory)
         return value, np.array([slopes[name] for name in self.names])
 
 
-def named(start: Onset, kind: str) -> dict[str, Any]:
+def named(start: GradientStart, kind: str) -> dict[str, Any]:
     """The values of a start by name: those of which it is made, before it is moved onto the constraints."""
     model = start.model
     if kind == "inputs":
@@ -72,12 +74,7 @@ def named(start: Onset, kind: str) -> dict[str, Any]:
     if kind == "parameters":
         known = dict(zip(model.parameters, map(float, start.p)))
         return {name: known[name] for name in start.parameter_names}
-    if start.move is not None:
-        return dict(zip(start.move.entries, map(float, start.move.before)))
-    values = start.x if start.declared is None else start.declared
-    names = model.states if start.declared is None else model.declared
-    known = dict(zip(names, map(float, values)))
-    return {name: known[name] for name in start.initial_names}
+    return {name: start.entries[name] for name in start.initial_names}
 
 
 def bounds(model: CompiledModel, names: Any, given: Mapping[str, Any] | None = None) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ as in ``runtime/c/cg_variational.h``: P. I. Barton and C. K. Lee, ACM Transactio
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
+from ..interface.base_model import BaseModel
 from ..problem import options, pivots
 from ..problem.consistency import Accepted
 from ..problem.event_functions import functions
@@ -25,12 +26,8 @@ from ..results.event_record import EventRecord
 from ..results.named_derivatives import RunDerivatives
 from ..results.run_data import Problem
 from ..results.solution import Solution
-from .events import at_end, at_events
+from .events import EventSensitivity, at_end, at_events
 from .variation import VariedRun, along, moved, varied_run
-
-if TYPE_CHECKING:
-    from ..interface.base_model import BaseModel
-    from .events import EventSensitivity
 
 
 class Sensitivity(RunDerivatives):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chaplygin.errors import ArgumentError
 
@@ -15,7 +17,12 @@ from ..interface.arguments import Array
 from ..interface.assumptions import FLAGS
 from ..model.derivatives import derivatives
 from ..model.nearest import Move, Nearest
+from ..problem.consistency import Accuracy
+from ..problem.continued import continued, past_of
 from ..problem.inputs import Inputs
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _LARGEST_EXPONENT = 200
 """Of sizes: tangents times them, and the squares of these, are normal numbers."""
@@ -53,74 +60,96 @@ def size_of(kind: str, values: Any) -> Array:
     return found
 
 
-def values_at(model: Any, t0: float, x0: Array, p: Array, controls: Inputs) -> dict[str, float]:
-    """Every quantity and parameter at the start, by name."""
-    u = controls.first(t0, x0)
-    values: dict[str, float] = model.evaluate(t0, x0, p, model._slipping(u)[:, 0])
-    values |= dict(zip(model.parameters, p.tolist()))
-    return values | dict(zip(model.inputs, u.tolist())) | ({} if model.along is None else {model.along: t0})
+@dataclass(frozen=True)
+class Onset:
+    """The checked start of a run: states x (n,), parameters p (np,), inputs, and their values u (nu,) at the start.
 
-
-def start_of(
-    model: Any, t0: float, initial: Any, parameters: Any, found: tuple[Array, Array, Inputs], names: Any
-) -> TangentStart:
-    """The derivatives of the start of a run by `names`: of the nearest one on the constraints, where there are any."""
-    x0, p, controls = found
-    wanted = checked_names(model, names)
-    nearest = initial if isinstance(initial, Nearest) else None
-    if nearest is None:
-        given = arguments.named("initial", initial)
-    else:
-        x0, _ = model._initial(t0, nearest.states(model), parameters, controls, None)
-        given = nearest.by_name(model)
-    point = _Map(model, t0, x0, p, controls, given, parameters)
-    if nearest is not None and model._quaternions:
-        point.unit = nearest.unit(model, point.entries)
-    columns = [point.column(name) for name in wanted]
-    y, dp, u = (np.stack(rows, axis=1) for rows in zip(*columns))
-    result = TangentStart(wanted, y, dp, u, np.array([point.size(name) for name in wanted]))
-    move = Move.of(model, t0, x0, given, p, point.u)
-    if move is None:
-        return result
-    states = dict(zip(model.states, y))
-    rows = [states[n] if n in states else np.equal(n, wanted).astype(float) for n in move.entries]
-    return replace(result, y=move.along(np.array(rows), result.seeds))
-
-
-class _Map:
-    """The map from entries (declared variables, or the states themselves) and parameters to states and parameters.
-
-    Where `dependent` variables are given in place of entries, these are `missing`.
+    `given` has the initial values by name, if they were given so. `known` has every quantity by name if the states and
+    some of the parameters are computed from declared variables by the kernel "initial"; otherwise it is empty, and the
+    initial values are the states, those `before` they are moved onto the constraints.
     """
 
-    def __init__(
-        self,
+    model: Any
+    t: float
+    x: Array
+    p: Array
+    u: Array
+    inputs: Inputs
+    given: Mapping[str, Any] | None
+    known: Mapping[str, Any]
+    before: Array
+    move: Move | None
+    """That onto the constraints."""
+    unit: Callable[[Any, Sequence[str]], Array] | None
+    """The derivatives of entries by those given, where quaternions were given the length 1."""
+    past: tuple[float, ...]
+    """See `past_of`."""
+
+    @classmethod
+    def of(
+        cls,
+        what: str,
         model: Any,
-        t0: float,
-        x0: Array,
-        p: Array,
-        controls: Inputs,
-        given: Mapping[str, Any] | None,
+        t: float,
+        initial: Any,
         parameters: Any,
-    ) -> None:
-        self.model, self.t0, self.x0, self.p, self.controls = model, t0, x0, p, controls
-        self.u = controls.first(t0, x0)
-        self.through = given is not None and model.has_initial and not model._direct(given, parameters)
-        self.entries: tuple[str, ...] = model.declared if self.through else model.states
-        self.given = dict.fromkeys(self.entries) if given is None else given
-        self.unit: Array | None = None
-        """The derivatives of the entries by those given, where quaternions were given the length 1."""
-        self.values: dict[str, Any] = {}
-        self.following: frozenset[str] = frozenset()
-        """The parameters that follow from the entries."""
-        if self.through:
+        inputs: Any,
+        accuracy: Accuracy,
+        move: bool = False,
+    ) -> Self:
+        """From the arguments of a run; raises the errors of `integrate`, and `ArgumentError` for inputs f(t, y).
+
+        With `move` the start can be off the constraints, and the run begins at the nearest one on them.
+        """
+        past = past_of(initial)
+        initial, parameters, inputs = continued(model, initial, parameters, inputs)
+        begin = Nearest.of(model, initial) if move else initial
+        x, p, controls = model._prepare(t, begin, parameters, inputs, accuracy)
+        controls = controls.since(t)
+        check_inputs(what, controls)
+        return cls.at(model, t, begin, parameters, (x, p, controls), past)
+
+    @classmethod
+    def at(
+        cls,
+        model: Any,
+        t: float,
+        initial: Any,
+        parameters: Any,
+        found: tuple[Array, Array, Inputs],
+        past: tuple[float, ...] = (),
+    ) -> Self:
+        """The start with these states, parameters and inputs, which are checked, from its arguments."""
+        x, p, controls = found
+        u = controls.first(t, x)
+        nearest = initial if isinstance(initial, Nearest) else None
+        given = arguments.named("initial", initial) if nearest is None else nearest.by_name(model)
+        unit = nearest.unit if nearest is not None and model._quaternions else None
+        if given is not None and model.has_initial and not model._direct(given, parameters):
             # of coordinates that the equations have dropped only the given values are known
-            self.values = {**self.given, **values_at(model, t0, x0, p, controls)}
-            declared = {n: self.values[n] for n in self.entries if n in self.values}
-            self.following = model._following(t0, declared, p, controls)
-        self.dependent = [n for n in self.given if n not in self.entries and model._dependent(n)]
-        left_out = [n for n in self.entries if n not in self.given and (n in self.values or not self.through)]
-        self.missing = left_out if self.dependent else []
+            known = model.evaluate(t, x, p, model._slipping(u)[:, 0]) | {model.independent: t} | given
+            return cls(model, t, x, p, u, controls, given, known, x, None, unit, past)
+        before = x
+        if nearest is not None:
+            before, _ = model._initial(t, nearest.states(model), parameters, controls, None)
+        move = Move.of(model, t, before, given, p, u)
+        return cls(model, t, x, p, u, controls, given, {}, before, move, unit, past)
+
+    @cached_property
+    def declared(self) -> Array | None:
+        """The declared variables (nd,), NaN if not known; None if the states are not computed from them."""
+        values = [float(self.known.get(name, np.nan)) for name in self.model.declared]
+        return np.array(values) if self.known else None
+
+    @cached_property
+    def entries(self) -> dict[str, float]:
+        """What the states are computed from, by name: declared variables, or the states before a move."""
+        names, values = self.model.states, self.x
+        if self.declared is not None:
+            names, values = self.model.declared, self.declared
+        elif self.move is not None:
+            names, values = self.move.entries, self.move.before
+        return dict(zip(names, map(float, values)))
 
     def size(self, name: str) -> float:
         """The size of what is varied."""
@@ -130,60 +159,86 @@ class _Map:
         ):
             if name in names:
                 return float(size_of(kind, values[names.index(name)]))
-        known = {**dict(zip(self.model.states, self.x0.tolist())), **self.values}
+        known = {**dict(zip(self.model.states, self.before)), **self.known, **self.entries}
         return float(size_of("initial", known.get(name, 1.0)))
 
-    def column(self, name: str) -> tuple[Array, Array, Array]:
-        """The derivatives of states, parameters and inputs by one of `names`."""
-        model = self.model
-        if name in model.inputs:
-            check_constant("sensitivities", self.controls, name)
-        u = _unit(model.inputs, name)
-        if name in self.following:
-            return np.zeros(len(self.x0)), _unit(model.parameters, name), u
-        entry = name in self.entries
-        if (entry and name in self.given) or name in (*model.parameters, *model.inputs, *self.dependent):
-            return *self.along(name, u), u
-        if entry or name not in model.states:
-            raise _follows(name, self.given)
-        return _unit(model.states, name), np.zeros(len(self.p)), u
+    @cached_property
+    def following(self) -> frozenset[str]:
+        """The parameters that follow from the entries."""
+        if self.declared is None:
+            return frozenset()
+        declared = {name: self.known[name] for name in self.model.declared if name in self.known}
+        found: frozenset[str] = self.model._following(self.t, declared, self.p, self.inputs)
+        return found
 
-    def along(self, name: str, u: Array) -> tuple[Array, Array]:
-        """The derivatives of states and parameters by an entry, a parameter, a dependent variable or an input.
+    def along(
+        self, names: Sequence[str], columns: NDArray[np.intp], weights: Array, dependent: Sequence[str] = ()
+    ) -> TangentStart:
+        """The start of tangents: column j is the sum of weights[i] times the derivatives by names[i], columns[i] = j.
 
-        The missing entries are such that the dependent variables keep the values that were given for them.
+        Each is times the size of what it is by, so that the sizes of the columns are 1. With `dependent` variables in
+        place of entries, these are such that the variables keep the values that were given for them.
         """
-        e, p = _unit(self.entries, name), _unit(self.model.parameters, name)
+        model, k, entries = self.model, int(columns.max()) + 1, tuple(self.entries)
+        parts = model.states, model.inputs, model.parameters, model.parameters, entries
+        x, u, own, p, e = tables = [np.zeros((len(part), k)) for part in parts]
+        goal = np.zeros((len(dependent), k))
+        places = {name: (table, i) for part, table in zip(parts, tables) for i, name in enumerate(part)}
+        places |= {name: (own, model.parameters.index(name)) for name in self.following}
+        for name, j, weight in zip(names, columns, weights):
+            size = weight * self.size(name)
+            if name in dependent:
+                goal[dependent.index(name), j] += size
+            if name in places:
+                table, i = places[name]
+                table[i, j] += size
         if self.unit is not None:
-            e = self.unit @ e
-        if self.missing:
-            goal = _unit(self.dependent, name) - self.outputs(e, p, u)
-            columns = [self.outputs(_unit(self.entries, n), 0.0 * p, 0.0 * u) for n in self.missing]
-            places = [self.entries.index(n) for n in self.missing]
-            e[places] = np.linalg.lstsq(np.array(columns).T, goal, rcond=None)[0]
-        return self.moved(e, p, u)
+            e = self.unit(model, entries) @ e
+        left_out = [i for i, name in enumerate(entries) if dependent and name not in (self.given or {})]
+        missing = [i for i in left_out if not self.known or entries[i] in self.known]
+        if missing:
+            free = np.eye(len(entries))[:, missing]
+            slopes = self._outputs(
+                dependent, free, *(np.zeros((len(table), len(missing))) for table in (p, u))
+            )
+            e[missing] = np.linalg.lstsq(slopes, goal - self._outputs(dependent, e, p, u), rcond=None)[0]
+        moved, p = self._moved(e, p, u)
+        if self.move is not None:
+            moved = self.move.along(e, np.concatenate([p, u]))
+        return TangentStart(tuple(names), x + moved, own + p, u, np.ones(k))
 
-    def moved(self, entries: Array, p: Array, u: Array) -> tuple[Array, Array]:
-        """The changes of states and parameters with those of entries, parameters and inputs."""
-        if not self.through:
-            return entries, p
+    def _moved(self, e: Array, p: Array, u: Array) -> tuple[Array, Array]:
+        """The changes of states, before a move, and of parameters with those of entries, parameters and inputs."""
+        if self.declared is None:
+            entries = tuple(self.entries)
+            return e[[entries.index(name) for name in self.model.states]], p
+        v, known = np.concatenate([np.zeros((1, e.shape[1])), e, p, u]), np.nan_to_num(self.declared)
+        rows = derivatives(self.model).along("initial", self.t, known, self.p, self.u, v)
+        return rows[: len(self.x)], rows[len(self.x) :]
+
+    def _outputs(self, names: Sequence[str], e: Array, p: Array, u: Array) -> Array:
+        """The changes of dependent variables."""
+        v = np.concatenate([np.zeros((1, e.shape[1])), *self._moved(e, p, u), u])
+        modes = self.model._slipping(self.u)[:, 0]
+        rows = derivatives(self.model).along("outputs", self.t, self.before, self.p, modes, v)
+        return np.asarray(rows[[self.model.outputs.index(name) for name in names]])
+
+    def tangents(self, names: Any) -> TangentStart:
+        """The derivatives of the start by `names`, which are checked."""
         model = self.model
-        declared = np.array([self.values.get(name, np.nan) for name in model.declared])
-        v = np.concatenate([[0.0], entries, p, u])
-        rows = derivatives(model).along("initial", self.t0, declared, self.p, self.u, v)
-        return rows[: len(self.x0)], rows[len(self.x0) :]
-
-    def outputs(self, entries: Array, p: Array, u: Array) -> Array:
-        """The changes of the dependent variables."""
-        x, parameters = self.moved(entries, p, u)
-        v = np.concatenate([[0.0], x, parameters, u])
-        u = self.model._slipping(self.u)[:, 0]
-        rows = derivatives(self.model).along("outputs", self.t0, self.x0, self.p, u, v)
-        return np.array([rows[self.model.outputs.index(n)] for n in self.dependent])
-
-
-def _unit(names: Sequence[str], name: str) -> Array:
-    return np.array([float(name == n) for n in names])
+        wanted, base = checked_names(model, names), model.declared if self.known else model.states
+        given = dict.fromkeys(base) if self.given is None else self.given
+        dependent = [name for name in given if name not in base and model._dependent(name)]
+        for name in wanted:
+            if name in model.inputs:
+                check_constant("sensitivities", self.inputs, name)
+            elif (name in base and name in given) or name in (*model.parameters, *dependent):
+                continue
+            elif name in base or name not in model.states:
+                raise _follows(name, given)
+        sizes = np.array([self.size(name) for name in wanted])
+        found = self.along(wanted, np.arange(len(wanted)), 1.0 / sizes, dependent)
+        return replace(found, sizes=sizes)
 
 
 def checked_names(model: Any, names: Any) -> tuple[str, ...]:

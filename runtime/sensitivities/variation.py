@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,11 +15,8 @@ from ..model.compiled_model import CompiledModel
 from ..model.derivatives import derivatives, lanes_for
 from ..problem import options
 from ..problem.consistency import Accuracy
-from ..problem.continued import continued, past_of
-from .start import TangentStart, check_inputs, checked_names, start_of
-
-if TYPE_CHECKING:
-    from ..problem.inputs import Inputs
+from ..problem.inputs import Inputs
+from .start import Onset, TangentStart, check_inputs, checked_names
 
 
 def along(
@@ -79,17 +76,13 @@ def varied_run(
     """The start of a run with sensitivities from its arguments, and from options that have been checked."""
     checked(model, how)
     control = arguments.sensitivity_control(control, names)
-    past = past_of(initial)
-    initial, parameters, inputs = continued(model, initial, parameters, inputs)
-    x0, p, controls = model._prepare(t0, initial, parameters, inputs, Accuracy.of(model, how))
-    controls = controls.since(t0)
-    check_inputs("sensitivities", controls)
-    start = start_of(model, t0, initial, parameters, (x0, p, controls), names)
+    onset = Onset.of("sensitivities", model, t0, initial, parameters, inputs, Accuracy.of(model, how))
+    start = onset.tangents(names)
     variation = Variation.of(model, len(start.names), control)
     larger = variation.options(how)
-    state = variation.state(x0, start.y, start.sizes)
-    vector = variation.vector(p, start.seeds, start.sizes)
-    return VariedRun(t0, variation, start, x0, p, state, vector, controls, larger, past)
+    state = variation.state(onset.x, start.y, start.sizes)
+    vector = variation.vector(onset.p, start.seeds, start.sizes)
+    return VariedRun(t0, variation, start, onset.x, onset.p, state, vector, onset.inputs, larger, onset.past)
 
 
 def varied(model: Any, names: Any, how: options.RunOptions, controls: Inputs) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from chaplygin.generated.euler_rigid_body import model as rigid_body
 from chaplygin.generated.harmonic_oscillator import model as oscillator
 from chaplygin.runtime.core._core import Trail
 from chaplygin.runtime.gradients.gradient import steps
-from chaplygin.runtime.gradients.start import Onset
+from chaplygin.runtime.gradients.start import GradientStart
 from chaplygin.runtime.interface.arguments import Array
 from chaplygin.runtime.problem.given_inputs import parse
 from chaplygin.runtime.problem.options import RunOptions
@@ -79,7 +79,7 @@ def replayed(method: str, times: Array, y: Array, f: Callable[..., Array], g: Ca
 def steps_of(model: Any, span: tuple[float, float], names: tuple[str, ...], **how: Any) -> Array:
     """The times of the steps over which a gradient of the pendulum goes back."""
     options = RunOptions(**how).checked(model)
-    start = Onset.of("gradient", model, span[0], *PENDULUM, 1e-9)
+    start = GradientStart.of("gradient", model, span[0], *PENDULUM, 1e-9)
     return steps(start, names, options, np.array(span[1:], float), 1e6).times
 
 
