@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
@@ -33,9 +33,7 @@ from ..symbols.symbols import (
     time,
 )
 from ..symbols.values import mapping
-
-if TYPE_CHECKING:
-    from .declaration import Declaration
+from .declaration import Declaration
 
 
 def example(given: Mapping[Any, Any] | None) -> dict[sp.Symbol, float]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..graph.graph import Node
 from ..symbols import values
 from ..symbols.place import Entry
 from ..symbols.symbols import DeclarationError, check_name
-
-if TYPE_CHECKING:
-    from ..graph.graph import Node
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy as sp
 
 from chaplygin.runtime.interface.messages import short
 
 from ..graph.from_sympy import function_of_time, is_function_of_time
+from ..graph.graph import Node
 from ..symbols import values as checks
 from ..symbols.place import Entry
 from ..symbols.symbols import Coordinate, DeclarationError, Input, Parameter, Velocity, check_name
-
-if TYPE_CHECKING:
-    from ..graph.graph import Node
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from mpmath import mp
@@ -20,16 +20,13 @@ from ..graph.differentiate import forward
 from ..graph.evaluate import evaluate_many, evaluate_with_scale, exponentials, shrinking
 from ..graph.graph import Graph, Node
 from ..graph.linear import solve_definite
-from ..identities.branches import CaseBranch, branches
+from ..identities.branches import CaseBranch, Condition, branches
 from ..identities.identities import FAILURES, anywhere
 from ..identities.roots import reversed_roots, touches_zero
 from ..system.continuity import jump
 from ..system.feasible_points import condition_text, reach, warn_too_many, warn_unreached
 from ..system.points import wide_points
-
-if TYPE_CHECKING:
-    from ..identities.branches import Condition
-    from .equation_nodes import EquationNodes
+from .equation_nodes import EquationNodes
 
 _ACCELERATION = "cg_acceleration_"
 _ROUNDING = 1e-9

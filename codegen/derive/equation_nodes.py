@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy as sp
 
+from chaplygin._version import __version__
 from chaplygin.errors import FormError
 
 from ..graph.differentiate import forward
@@ -19,9 +21,6 @@ from ..symbols.symbols import ModeSymbol, Multiplier, Velocity
 from ..symbols.values import naming
 from ..system.checked_system import CheckedSystem
 from ..system.points import good_points
-
-if TYPE_CHECKING:
-    from ..system.checked_system import CheckedSystem
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,3 +269,8 @@ class Invariant:
 def misfit(form: str, system: CheckedSystem, hypothesis: str, why: str = "") -> FormError:
     """The error for a hypothesis that fails."""
     return FormError(f"{form} does not fit {system.name!r}: hypothesis {hypothesis!r} fails{why}")
+
+
+def program_digest(system_digest: str, form: str, options: object) -> str:
+    """The digest that identifies the emitted code: declaration, form with its options, generator version."""
+    return hashlib.sha256(f"{system_digest}\n{form}\n{options!r}\n{__version__}".encode()).hexdigest()

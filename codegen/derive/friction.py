@@ -21,20 +21,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from ..declare.contacts import ContactNodes
 from ..graph.differentiate import forward, partials
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import Graph, Node
 from ..graph.sides import by_side, on_side
 from ..identities.identities import vanish_everywhere
 from ..symbols.symbols import DeclarationError
-from .equation_nodes import Contact, Friction, friction_symbols, multiplier_symbols
-
-if TYPE_CHECKING:
-    from ..declare.contacts import ContactNodes
-    from ..system.checked_system import CheckedSystem
-    from .equation_nodes import EquationNodes
+from ..system.checked_system import CheckedSystem
+from .equation_nodes import Contact, EquationNodes, Friction, friction_symbols, multiplier_symbols
 
 
 def together(

@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ..graph.differentiate import forward, gradient, partials
 from ..graph.graph import Graph, Node
-
-if TYPE_CHECKING:
-    from .equation_nodes import EquationNodes
+from .equation_nodes import EquationNodes
 
 Vector = tuple[Node, Node]
 

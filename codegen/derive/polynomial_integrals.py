@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..graph.differentiate import forward
 from ..graph.evaluate import evaluate
 from ..graph.graph import Node
-
-if TYPE_CHECKING:
-    from .equation_nodes import EquationNodes
+from .equation_nodes import EquationNodes
 
 _MOST_UNKNOWNS = 150
 """With more unknowns the search costs more than it is worth."""

@@ -18,17 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from ..graph.differentiate import forward, gradient
 from ..graph.graph import Graph, Node
 from ..identities.identities import vanish_everywhere
+from .equation_nodes import EquationNodes
 from .friction import friction_power
-from .momenta import balance
-from .structure import structure_functions
-
-if TYPE_CHECKING:
-    from .equation_nodes import EquationNodes
+from .structure import balance, structure_functions
 
 POWER = "power of the forces, drives and constraints that change T2 - T0 + V"
 

@@ -20,8 +20,7 @@ from ..mechanics.screws import Flow, Twists
 from ..symbols.place import Entry
 from ..system.checked_system import CheckedSystem
 from .equation_nodes import misfit
-from .momenta import add_brackets
-from .structure import structure_functions
+from .structure import add_brackets, structure_functions
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,8 @@ from .bundle import GROUPS, Bundle, index_of
 from .bundle_readme import host_files, readme
 from .c_core import variable as row_of
 from .c_text import c_string
-from .licences import licence
 from .method_list import list_of
-from .render import made_from, render
+from .render import licence, made_from, render
 from .single_precision import single_precision
 from .write_folder import headers_of
 

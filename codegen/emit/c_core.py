@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from chaplygin._version import __version__
 from chaplygin.runtime.interface.assumptions import FLAGS, ZERO_AT_START
 from chaplygin.runtime.interface.description import Variable
 
-from ..lower.lowered import KernelRow, has_functions
+from ..lower.lowered import KernelRow, Lowered, has_functions
 from ..plan.plan import Program
 from .c_loops import loop_texts
 from .c_text import (
@@ -29,10 +28,6 @@ from .function_bodies import CBody, CFunction, body, helpers
 from .method_headers import own_methods
 from .node_text import C
 from .render import provenance, render
-
-if TYPE_CHECKING:
-    from ..lower.lowered import Lowered
-    from ..plan.plan import Program
 
 _QUANTITIES = ("states", "parameters", "inputs", "outputs", "invariants", "guards", "modes", "declared")
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from chaplygin.runtime.interface.description import arguments_of
 
-if TYPE_CHECKING:
-    from ..lower.lowered import Lowered
-    from ..plan.statements import Schedule
-    from .function_bodies import CBody
+from ..lower.lowered import Lowered
+from ..plan.statements import Schedule
+from .function_bodies import CBody
 
 ARGUMENTS = {
     "event": "int32_t cg_event",

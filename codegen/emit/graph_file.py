@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from ..graph.graph import LEAVES, Node
 from ..graph.tables import tables_in
-from ..lower.graph_text import _MAPS, _SETS, QUANTITIES
 from ..lower.lowered import Lowered
+from ..lower.lowered_text import _MAPS, _SETS, QUANTITIES
 from .render import provenance
 
 

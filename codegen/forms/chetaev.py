@@ -9,8 +9,7 @@ dy_j/dt = c_0j^b y_b + c_aj^b (dH/dy_a) y_b - X_j H + Q_j
 from __future__ import annotations
 
 from ..derive.equation_nodes import EquationNodes, Implicit
-from ..derive.momenta import add_brackets
-from ..derive.structure import structure_functions
+from ..derive.structure import add_brackets, structure_functions
 from ..graph.differentiate import gradient
 from ..graph.graph import Graph, Node
 from ..graph.linear import LDL, UNROLLED_VELOCITIES

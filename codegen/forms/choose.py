@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from inspect import Parameter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chaplygin.errors import FormError
 from chaplygin.log import stage
 from chaplygin.runtime.interface.messages import short
 
 from .. import derive as derivation
+from ..derive.equation_nodes import EquationNodes
 from ..derive.resets import resets
+from ..system.checked_system import CheckedSystem
 from . import FORMS
-
-if TYPE_CHECKING:
-    from ..derive.equation_nodes import EquationNodes
-    from ..system.checked_system import CheckedSystem
-    from .form import Form
+from .form import Form
 
 
 def forms() -> tuple[str, ...]:

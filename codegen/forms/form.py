@@ -5,11 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ..derive.equation_nodes import EquationNodes
-    from ..system.checked_system import CheckedSystem
+from ..derive.equation_nodes import EquationNodes
+from ..system.checked_system import CheckedSystem
 
 
 def constrained(system: CheckedSystem) -> str | None:

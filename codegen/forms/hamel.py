@@ -15,8 +15,7 @@ from collections.abc import Sequence
 import sympy as sp
 
 from ..derive.equation_nodes import EquationNodes
-from ..derive.momenta import balance
-from ..derive.structure import generic_points, recognised
+from ..derive.structure import balance, generic_points, recognised
 from ..graph.differentiate import forward, partials
 from ..graph.graph import Graph, Node
 from ..system.checked_system import CheckedSystem

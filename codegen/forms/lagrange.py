@@ -6,7 +6,7 @@ The case c = 0, X_i = d/dx_i of the Poincaré equations (Encyclopedia of Mathema
 from __future__ import annotations
 
 from ..derive.equation_nodes import EquationNodes
-from ..derive.momenta import balance
+from ..derive.structure import balance
 from ..system.checked_system import CheckedSystem
 from .constraints import equations_of, impose
 from .form import Form, constrained

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import sympy as sp
 
 from ..derive.equation_nodes import EquationNodes
-from ..derive.momenta import balance
+from ..derive.structure import balance
 from ..system.checked_system import CheckedSystem
 from .constraints import equations_of, impose
 from .form import Form

@@ -20,7 +20,7 @@ from chaplygin.errors import FormError
 
 from ..derive.equation_nodes import EquationNodes, Friction, misfit, multiplier_symbols
 from ..derive.friction import together
-from ..derive.momenta import balance
+from ..derive.structure import balance
 from ..graph.differentiate import forward
 from ..graph.graph import Graph, Node
 from ..graph.linear import LDL, UNROLLED_VELOCITIES, solve_definite

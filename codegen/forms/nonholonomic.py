@@ -17,8 +17,7 @@ from dataclasses import dataclass, replace
 import sympy as sp
 
 from ..derive.equation_nodes import EquationNodes
-from ..derive.momenta import balance
-from ..derive.structure import structure_functions
+from ..derive.structure import balance, structure_functions
 from ..graph.differentiate import gradient, partials
 from ..graph.graph import Graph, Node
 from ..system.checked_system import CheckedSystem

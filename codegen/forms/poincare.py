@@ -7,7 +7,7 @@ d/dt dL/d eta_j = (c_0j^b + c_aj^b eta_a) dL/d eta_b + X_j L + Q_j
 from __future__ import annotations
 
 from ..derive.equation_nodes import EquationNodes
-from ..derive.momenta import balance
+from ..derive.structure import balance
 from ..system.checked_system import CheckedSystem
 from .constraints import equations_of, impose
 from .form import Form, constrained

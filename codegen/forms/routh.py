@@ -19,8 +19,7 @@ from chaplygin.errors import FormError
 
 from ..derive.cyclic import cyclic_velocities, failing_condition
 from ..derive.equation_nodes import EquationNodes, misfit
-from ..derive.momenta import add_brackets
-from ..derive.structure import structure_functions
+from ..derive.structure import add_brackets, structure_functions
 from ..graph.differentiate import gradient
 from ..graph.graph import Graph, Node
 from ..graph.linear import LDL

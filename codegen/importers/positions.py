@@ -12,7 +12,7 @@ Euler's equations for the momenta m v and J w differ from Lagrange's by terms in
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +20,8 @@ from ..declare.given_dynamics import GivenMotion, Kane
 from ..graph.differentiate import forward, partials
 from ..graph.evaluate import evaluate
 from ..graph.graph import Graph, Node
+from ..system.checked_system import CheckedSystem
 from ..system.points import good_points
-
-if TYPE_CHECKING:
-    from ..system.checked_system import CheckedSystem
 
 _EXACT = 1e-9
 

@@ -27,8 +27,7 @@ from ..system.body_checks import impossible_moments
 from ..system.checked_system import CheckedSystem
 from ..system.points import sample
 from ..system.regularity import mass_at
-from .urdf_file import UrdfFile
-from .urdf_motions import HINGES, UrdfMotion, motions, rotors
+from .urdf_file import HINGES, UrdfFile, UrdfMotion, motions, rotors
 
 _POSES = 4
 """At so many random poses the mass matrix must be positive, if links have inertias that no body has."""

@@ -1,2 +1,2 @@
 from .derivatives import with_derivatives as with_derivatives
-from .graph_text import read_graph as read_graph
+from .lowered_text import read_graph as read_graph

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -18,19 +18,17 @@ from sympy.logic.boolalg import Boolean
 from chaplygin.errors import ArgumentError, RangeError
 from chaplygin.runtime.interface.arguments import nearest, short
 
+from ..derive.equation_nodes import EquationNodes
 from ..graph.from_sympy import Lowering, UnsupportedExpression
 from ..graph.graph import CONDITIONS, Graph, Node
 from ..graph.sides import changing
 from ..symbols.place import Entry
 from ..symbols.symbols import rate
-from ..system.digest import numbered
+from ..system.checked_system import numbered
 from .derivatives import adjoint, kinks
 from .dynamics import Dynamics
 from .lowered import KernelRow, Lowered
 from .quantities import given
-
-if TYPE_CHECKING:
-    from ..derive.equation_nodes import EquationNodes
 
 VALUES = KernelRow("values", "the expressions")
 """The kernel of a companion, made from the expressions by `companion`."""

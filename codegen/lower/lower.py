@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from chaplygin.log import stage
 
-from ..derive.digest import program_digest
-from ..derive.equation_nodes import EquationNodes, Invariant
+from ..derive.equation_nodes import EquationNodes, Invariant, program_digest
 from ..graph.graph import Graph, Node
 from . import kernels
 from .dynamics import Dynamics

@@ -2,11 +2,16 @@
 
 The first line has the nodes of the graph, all of them, so that they keep their numbers; the second what is said of the
 model and of its kernels. Both are JSON.
+
+`<name>_graph.txt`, from which further kernels are made without deriving, has the tables and the nodes first, a line
+each: an operation and the numbers of its arguments, or a leaf and its value. Then the kernels: `kernel` or `unarranged`
+with a name and what the kernel takes, and lines with the numbers of their nodes.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +23,11 @@ from .lowered import ContactEntry, EventEntry, Kernel, KernelRow, Lowered, Solve
 
 _VARIABLES = ("states", "parameters", "inputs", "outputs", "invariants", "declared", "guards", "modes")
 _PLAIN = ("name", "form", "digest", "n_coordinates", "independent")
+QUANTITIES = ("rhs", "outputs", "invariants", "guards", "contacts")
+"""The kernels of what a model computes along a run, which have derivatives in its FMU too."""
+_MAPS = ("project", "correction", "initial", "closure")
+"""The kernels that give states, or say which are permitted; those of resets come with them."""
+_SETS = ("kernel", "unarranged")
 
 
 def lowered_text(program: Lowered) -> str:
@@ -69,3 +79,42 @@ def _kernel(entry: dict[str, Any]) -> Kernel:
 
 def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def read_graph(text: str) -> tuple[Graph, dict[str, Kernel], dict[str, Kernel]]:
+    """The graph, the kernels, and those before the search for fewer operations, from the text of `graph_files`."""
+    g, nodes = Graph(), list[Node]()
+    lines = iter([line.split() for line in text.splitlines() if not line.startswith("#")])
+    for word, *rest in lines:
+        if word == "table":
+            read_table(*rest)
+            continue
+        if word in _SETS:
+            found = _read_kernels(nodes, [[word, *rest], *lines])
+            return g, found["kernel"], found["unarranged"]
+        nodes.append(read_node(g, word, rest if word in LEAVES else [nodes[int(a)] for a in rest]))
+    return g, {}, {}
+
+
+def _read_kernels(nodes: list[Node], lines: list[list[str]]) -> dict[str, dict[str, Kernel]]:
+    found: dict[str, dict[str, Kernel]] = {word: {} for word in _SETS}
+    starts = [i for i, line in enumerate(lines) if line[0] in _SETS]
+    for first, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        word, name, takes = lines[first]
+        found[word][name] = _read_kernel(name, takes, nodes, iter(lines[first + 1 : end]))
+    return found
+
+
+def _read_kernel(name: str, takes: str, nodes: list[Node], lines: Iterator[list[str]]) -> Kernel:
+    def row() -> tuple[Node, ...]:
+        return tuple(nodes[int(i)] for i in next(lines)[1:])
+
+    outputs, pivots = row(), row()
+    solves = []
+    for _, factors in lines:
+        matrix, right, results = row(), row(), row()
+        n = len(right)
+        solves.append(Solve(matrix, right, results[:n], factors, results[n:]))
+    comments = ("",) * len(outputs)
+    pairs = tuple(zip(pivots[::2], pivots[1::2]))
+    return Kernel(name, outputs, comments, pairs, tuple(solves), takes=takes)

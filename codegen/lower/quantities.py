@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy as sp
 
 from chaplygin.runtime.interface.assumptions import QUATERNION, RATE, ZERO_AT_START
 from chaplygin.runtime.interface.description import OF_LEAST_NORM, Variable
 
+from ..derive.equation_nodes import EquationNodes, Invariant
 from ..derive.friction import by_modes, friction_outputs, friction_rows
 from ..derive.power import POWER, painleve_function, power
 from ..graph.graph import Node
@@ -17,9 +18,6 @@ from ..graph.sides import changing, simple_zero
 from ..graph.tables import knot_guards
 from ..symbols.symbols import InputRate, assumed
 from .lowered import ContactEntry, EventEntry
-
-if TYPE_CHECKING:
-    from ..derive.equation_nodes import EquationNodes, Invariant
 
 
 def kinks(eqs: EquationNodes, guards: Iterable[Node] = ()) -> list[tuple[Node, str]]:

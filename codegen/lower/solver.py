@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from ..derive.equation_nodes import Friction
+from ..derive.equation_nodes import Friction, Implicit
 from ..derive.friction import FrictionRows
 from ..graph.differentiate import forward
 from ..graph.graph import Graph, Node
@@ -27,9 +26,6 @@ from ..graph.linear import (
     upper,
 )
 from .lowered import Solve
-
-if TYPE_CHECKING:
-    from ..derive.equation_nodes import Implicit
 
 
 class Mass:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..lower.derivatives import adjoint, along, variables
-from ..lower.fixed_branches import frozen, sides_of
+from ..lower.derivatives import adjoint, along, frozen, sides_of, variables
 from ..lower.lowered import Kernel, Lowered
 from .arrange import arranged
 

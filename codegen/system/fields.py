@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..declare.declaration import Declaration
 from ..graph.differentiate import forward, partials
 from ..graph.evaluate import evaluate, numeric_matrix
 from ..graph.graph import Graph, Node
@@ -16,11 +17,8 @@ from ..graph.linear import choose_pivots, solve
 from ..identities.branches import branches, is_branched
 from ..identities.identities import vanish
 from ..identities.zero import are_zero, is_zero
+from ..symbols.place import Entry
 from ..symbols.symbols import DeclarationError
-
-if TYPE_CHECKING:
-    from ..declare.declaration import Declaration
-    from ..symbols.place import Entry
 
 Point = Mapping[str, Any]
 

@@ -13,12 +13,9 @@ W is diagonal, W_s = tr M / |A_s|^2, so that the terms are of one size.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ..graph.graph import Graph, Node
-
-if TYPE_CHECKING:
-    from .checked_system import CheckedSystem
+from .checked_system import CheckedSystem
 
 Triangle = list[list[Node]]
 

@@ -1,4 +1,4 @@
-"""Derivatives of a compiled model's kernels, compiled on their own."""
+"""Derivatives of a compiled model's kernels, and its calls by JAX, compiled on their own."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chaplygin._lazy import later
+from chaplygin.errors import optional
+from chaplygin.runtime.interface.checksum import seal
+from chaplygin.runtime.interface.files import INCLUDE
 
 from .. import emit, lower, toolchain
+from ..emit.write_folder import headers_of
 from . import cache
-from .library import facts_of, lane_library
+from .library import EXPORTED, compile_library, facts_of, lane_library
 from .model_sources import graph_text, module_of
 
 if TYPE_CHECKING:
@@ -24,6 +28,7 @@ else:
 
 ALONG_ALONE = ("closure",)
 """Kernels of which the whole Jacobian is taken, along every variable, and no adjoint."""
+_SOURCE = INCLUDE.parent / "hosts" / "cg_jax.c"
 
 
 def build_derivatives(model: BaseModel, kind: str, lanes: int) -> Path:
@@ -56,3 +61,30 @@ def depends_on(model: BaseModel, kernel: str, name: str, zero: Sequence[str]) ->
     g, kernels, _ = lower.read_graph(text)
     roots = g.substitute(kernels[kernel].roots(), {g.symbol(n): g.zero for n in zero})
     return g.depends_on(roots, [g.symbol(name)])
+
+
+def build_jax_library() -> Path:
+    """The library from the cache, or compiled against the headers of the installed JAX.
+
+    Raises BuildError, NoCompilerError, CacheError.
+    """
+    jax = optional("jax", "Model.to_jax", "jax")
+    headers = Path(jax.ffi.include_dir())
+    texts = {_SOURCE.name: _SOURCE.read_text(encoding="utf-8")}
+    texts |= headers_of(texts)
+    interface = (headers / "xla" / "ffi" / "api" / "c_api.h").read_bytes()
+    digest = hashlib.sha256(repr((sorted(texts.items()), interface)).encode()).hexdigest()
+    compiler = cache.cached_compiler()
+    key = cache.model_key(digest, tuned=False, compiler=compiler)
+    with cache.locked(key):
+        found = cache.lookup(key)
+        if found is not None:
+            return found
+        flags = compiler.core_flags(tuned=False, reproducible=True)
+        flags = (*flags, f"-I{headers}", f"-DCG_EXPORTED={EXPORTED}")
+        with cache.workspace() as work:
+            for name, text in texts.items():
+                (work / name).write_bytes(text.encode())
+            made = compile_library("cg_jax", work, compiler, [_SOURCE.name], flags, cache.log_path(key))
+            seal(made)
+            return cache.publish(key, work, made.name, {"name": "cg_jax", "jax": jax.__version__})

@@ -5,16 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from ..derive.equation_nodes import EquationNodes
 from ..emit.c_expressions import companion_file
 from ..lower.expressions import checked, companion, fingerprint, guarded, slope
 from ..plan.plan import plan
 from . import cache
 from .library import facts_of, lane_library
-
-if TYPE_CHECKING:
-    from ..derive.equation_nodes import EquationNodes
 
 _COMMANDS = {
     "values": "batch.evaluate(...)",

@@ -11,22 +11,21 @@ import sys
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from chaplygin.errors import ArgumentError, EmitError
 from chaplygin.runtime.interface.arguments import choice, entries, nearest, path as as_path
 from chaplygin.runtime.interface.assumptions import RATE
+from chaplygin.runtime.interface.base_model import BaseModel
 from chaplygin.runtime.interface.files import DRIVER, runtime_files, runtime_text
 from chaplygin.runtime.interface.messages import short
 
 from ..emit.c_text import c_string
 from ..emit.fmi_description import KINDS, VERSIONS, Described, build_description, description
-from ..emit.fmu_prefix import HEADER as PREFIX_HEADER, dependencies, fmu_kernel_file, with_prefix
-from ..emit.licences import fmu_licence
-from ..emit.render import render
+from ..emit.fmu_sources import HEADER as PREFIX_HEADER, dependencies, fmu_kernel_file, with_prefix
+from ..emit.render import fmu_licence, render
 from ..emit.write_folder import replace, with_headers
-from ..lower.graph_text import QUANTITIES
 from ..lower.lowered import Lowered
+from ..lower.lowered_text import QUANTITIES
 from ..plan.fmu_kernels import with_fmu_kernels
 from ..plan.plan import plan
 from . import cache
@@ -34,9 +33,6 @@ from .compiler import PLATFORMS, Compiler, cross_compiler
 from .library import compile_library, compile_object, facts_of
 from .model_program import program_of
 from .model_sources import model_sources, module_of
-
-if TYPE_CHECKING:
-    from chaplygin.runtime.interface.base_model import BaseModel
 
 _FUNCTIONS = {"2.0": ("cg_fmi.c",), "3.0": ("cg_fmi.c", "cg_fmi3_absent.c")}
 _SHARED = ("cg_fmu.c", "cg_fmu_derivative.c", "cg_fmu_events.c", "cg_fmu_report.c", "cg_fmu_state.c",

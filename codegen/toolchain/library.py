@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING, Any
 from chaplygin.errors import BuildError
 from chaplygin.log import stage
 from chaplygin.runtime.interface.checksum import seal
-from chaplygin.runtime.interface.cpu_variants import is_shipped
+from chaplygin.runtime.interface.cpu_variants import is_shipped, sources_of
 from chaplygin.runtime.interface.files import INCLUDE, library_name, method_key, runtime_files
 
 from ..emit.method_list import list_of
 from . import cache
-from .beside import texts_beside
 from .compiler import Compiler
 
 if TYPE_CHECKING:
@@ -39,6 +38,12 @@ _INCLUDE = (
 
 LARGE = 30_000
 """Characters of C from which kernels are compiled at -O1: in two thirds of the time of -O2, and slower by 2 %."""
+_Recipe = tuple[Mapping[str, Any], Sequence[str], Mapping[str, bytes], Sequence[str], str]
+"""Facts, flags, texts by file, the files among them that are compiled, and the name of their library."""
+_ONE_METHOD = ('-DCG_METHOD_LIST_FILE="one_method.h"',)
+# A DLL exports everything if nothing in it is marked for export.
+_VISIBLE = () if sys.platform == "win32" else ("-fvisibility=default", "-fno-semantic-interposition")
+EXPORTED = "__declspec(dllexport)" if sys.platform == "win32" else '__attribute__((visibility("default")))'
 
 
 def build(
@@ -91,10 +96,6 @@ def build_late(module: Path, kernel: str, texts: Callable[[], Mapping[str, str]]
         return facts, (*flags, *_VISIBLE), files, sorted(files), library_name(facts["name"], kernel)
 
     return _cached(method_key(facts["key"], kernel), recipe)
-
-
-_Recipe = tuple[Mapping[str, Any], Sequence[str], Mapping[str, bytes], Sequence[str], str]
-"""Facts, flags, texts by file, the files among them that are compiled, and the name of their library."""
 
 
 def _cached(key: str, recipe: Callable[[Compiler], _Recipe]) -> Path:
@@ -246,9 +247,6 @@ class _LaneEntry:
         )
 
 
-_ONE_METHOD = ('-DCG_METHOD_LIST_FILE="one_method.h"',)
-
-
 def _one_method(method: str) -> dict[str, bytes]:
     """The list of methods with this one; empty for one that the model brings."""
     chosen = [method] if f"cg_{method}.h" in runtime_files() else []
@@ -271,11 +269,6 @@ def facts_of(module: Path) -> dict[str, Any]:
     if is_shipped(module):
         return {"name": module.name.split(".")[0], "reproducible": True, "tuned": True, "inline": True}
     return cache.facts_in(module.parent)
-
-
-# A DLL exports everything if nothing in it is marked for export.
-_VISIBLE = () if sys.platform == "win32" else ("-fvisibility=default", "-fno-semantic-interposition")
-EXPORTED = "__declspec(dllexport)" if sys.platform == "win32" else '__attribute__((visibility("default")))'
 
 
 class _Job:
@@ -348,3 +341,17 @@ class _Job:
             f"(full log: {self.log})",
             self.log,
         )
+
+
+def texts_beside(module: Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
+    """{file name: content} of the files next to a module whose names are wanted.
+
+    Raises BuildError for one of the cache that is missing or has changed since it was stored.
+    """
+    folder = sources_of(module)
+    if is_shipped(module) or not (folder / cache.ENTRY).exists():
+        files = sorted(file for file in folder.iterdir() if file.is_file() and wanted(file.name))
+        return {file.name: file.read_bytes() for file in files}
+    return {
+        name: cache.content(folder, name) for name in sorted(cache.facts_in(folder)["files"]) if wanted(name)
+    }

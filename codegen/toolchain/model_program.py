@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from chaplygin.runtime.interface.base_model import BaseModel
 from chaplygin.runtime.interface.description import Variable
 
-from ..lower.graph_text import read_graph
 from ..lower.lowered import ContactEntry, EventEntry, Lowered
+from ..lower.lowered_text import read_graph
 from .model_sources import graph_text
-
-if TYPE_CHECKING:
-    from chaplygin.runtime.interface.base_model import BaseModel
 
 
 def program_of(model: BaseModel, *, emitted: bool = False) -> Lowered:

@@ -12,8 +12,7 @@ from chaplygin.errors import EmitError
 from chaplygin.runtime.interface.cpu_variants import sources_of
 from chaplygin.runtime.interface.files import DRIVER, runtime_text
 
-from .beside import texts_beside
-from .library import build_late
+from .library import build_late, texts_beside
 
 if TYPE_CHECKING:
     from chaplygin.runtime.interface.base_model import BaseModel

@@ -12,8 +12,7 @@ from chaplygin.runtime.interface.cpu_variants import SHIPPED, is_shipped, search
 
 from ..lower.sources import Sources
 from . import cache
-from .beside import texts_beside
-from .library import build, lane_library
+from .library import build, lane_library, texts_beside
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy as sp
 
+from ..derive.equation_nodes import EquationNodes
 from ..graph.graph import Node
 from ..graph.to_sympy import by_parts
 from ..symbols.symbols import rate
 from .display import MOST_ROWS, Display, shared_parts
-
-if TYPE_CHECKING:
-    from ..derive.equation_nodes import EquationNodes
 
 _LARGEST = 600
 """Most operations of equations that are written out with names for shared parts, where not all are."""

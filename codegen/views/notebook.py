@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 import sympy as sp
 
 from chaplygin.runtime.interface.tables import SHOWN, table
 
-from .declared import declared
+from ..derive.equation_nodes import EquationNodes
+from ..system.checked_system import CheckedSystem
 from .latex import equations_to_latex
-
-if TYPE_CHECKING:
-    from ..derive.equation_nodes import EquationNodes
-    from ..system.checked_system import CheckedSystem
+from .text import declared
 
 LARGEST = 150
 """Largest number of operations at which an expression is shown in full."""

@@ -1,9 +1,11 @@
-"""Equations as lines of text."""
+"""Equations as lines of text, and the expressions of a declaration as nodes, whose length is known before."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import sympy as sp
 
@@ -94,3 +96,41 @@ def _counted_entries(shown: Display) -> list[str]:
         return []
     whole = f"with {', '.join(entries)} operations"
     return textwrap.wrap(whole, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+
+
+class Declared(NamedTuple):
+    """An expression of a declaration; `kind` is T, V, force, constraint, holonomic or velocity."""
+
+    kind: str
+    name: str
+    node: Node
+    expression: Callable[[], Any]
+
+
+def declared(system: CheckedSystem) -> list[Declared]:
+    """Energies, forces, constraints, holonomic equations and the parametrization; forces of zero are omitted."""
+    nodes, beta = system.nodes, system.parametrization or {}
+    found = [
+        Declared("T", "T", nodes.kinetic, lambda: system.kinetic),
+        Declared("V", "V", nodes.potential, lambda: system.potential),
+    ]
+    for v, node in zip(system.velocities, nodes.forces, strict=True):
+        if node != nodes.graph.zero:
+            found.append(Declared("force", f"Q_{v}", node, partial(_force, system, v)))
+    for kind, every, given in (
+        ("constraint", nodes.constraints, {f"constraints[{i}]": e for i, e in enumerate(system.constraints)}),
+        ("holonomic", nodes.holonomic, {f"holonomic[{i}]": e for i, e in enumerate(system.holonomic)}),
+        ("velocity", nodes.beta, {f"{v}": e for v, e in beta.items()}),
+    ):
+        for node, (name, e) in zip(every, given.items(), strict=True):
+            found.append(Declared(kind, name, node, given_as(e)))
+    return found
+
+
+def _force(system: CheckedSystem, velocity: Any) -> Any:
+    return system.forces[velocity]
+
+
+def given_as(expression: Any) -> Callable[[], Any]:
+    """What gives an expression that exists."""
+    return lambda: expression

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from chaplygin.errors import ArgumentError, KernelError
 
 from ..interface.arguments import Array
+from ..model.compiled_model import CompiledModel
 from ..model.derivatives import derivatives
 from ..problem import inputs as signals
 from ..problem.consistency import share
 from ..problem.quaternions import normalised
 from .scaling import NOTHING, Mask, units_of_states
-
-if TYPE_CHECKING:
-    from ..model.compiled_model import CompiledModel
 
 _PROBES = 4
 """Number of points near a state at which it is seen which derivatives vanish."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +20,13 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
+from ..model.compiled_model import CompiledModel
 from ..problem.consistency import judge, share
 from ..problem.continued import continued
 from ..results.plotting import labelled
 from .field import TURNING, Field, exact, named, point, refuse
 from .pictures import locus, roots
 from .scaling import WEAK
-
-if TYPE_CHECKING:
-    from ..model.compiled_model import CompiledModel
 
 scipy = later("scipy")
 

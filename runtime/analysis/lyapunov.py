@@ -7,7 +7,7 @@ G. Benettin, L. Galgani, A. Giorgilli, J.-M. Strelcyn, Meccanica 15 (1980) 9-30.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +15,10 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
+from ..model.compiled_model import CompiledModel
+from ..problem.options import RunOptions
 from .field import named, refuse
 from .tangents import Tangents, null_space, said_of
-
-if TYPE_CHECKING:
-    from ..model.compiled_model import CompiledModel
-    from ..problem.options import RunOptions
 
 _BLOCKS = 20
 _BESIDE = 0.3819660112501051

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,15 +15,13 @@ from chaplygin.errors import ArgumentError, KernelError
 
 from ..interface import arguments, assumptions
 from ..interface.arguments import Array
+from ..model.compiled_model import CompiledModel
 from ..problem.consistency import share
 from ..problem.continued import Continued, continued
 from ..problem.given_inputs import parse
 from .field import TURNING, Field, exact, point
 from .linearization import FLOQUET, Linearization, linearized
 from .scaling import WEAK
-
-if TYPE_CHECKING:
-    from ..model.compiled_model import CompiledModel
 
 scipy = later("scipy")
 

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,16 +20,14 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
+from ..model.compiled_model import CompiledModel
 from ..model.derivatives import derivatives
 from ..problem.consistency import Accepted
 from ..problem.continued import Continued
+from ..problem.options import RunOptions
+from ..results.solution import Solution
 from .field import named, refuse
 from .tangents import Tangents, null_space, said_of
-
-if TYPE_CHECKING:
-    from ..model.compiled_model import CompiledModel
-    from ..problem.options import RunOptions
-    from ..results.solution import Solution
 
 Complex = NDArray[np.complex128]
 

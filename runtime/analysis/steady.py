@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,13 +19,11 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
+from ..model.compiled_model import CompiledModel
 from .continuation import follow
 from .field import Field, named, refuse
 from .linearization import Complex, Family
 from .newton import NewtonProblem, Rest, _check_assumed, _check_autonomous, _names, _start
-
-if TYPE_CHECKING:
-    from ..model.compiled_model import CompiledModel
 
 
 @dataclass(frozen=True, eq=False)

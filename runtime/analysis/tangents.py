@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,17 +11,15 @@ from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError
 
 from ..interface.arguments import Array
+from ..model.compiled_model import CompiledModel
 from ..model.derivatives import derivatives
 from ..problem.consistency import Accepted, Accuracy
 from ..problem.input_functions import InputFunction
 from ..problem.inputs import Inputs
+from ..problem.options import RunOptions
 from ..sensitivities.differences import gradient
 from ..sensitivities.variation import Variation, checked
 from .field import Field, refuse
-
-if TYPE_CHECKING:
-    from ..model.compiled_model import CompiledModel
-    from ..problem.options import RunOptions
 
 scipy = later("scipy")
 

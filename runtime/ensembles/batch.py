@@ -28,8 +28,7 @@ from ..problem import pivots
 from ..problem.consistency import Accuracy, check_start
 from ..problem.given_inputs import entries_named, named_with_rates
 from ..steppers.snapshots import Sealed, check_snapshot
-from .batch_arguments import Runs, chosen, plain_rows, spread, start_by_name, target
-from .batch_inputs import BatchInputs
+from .batch_arguments import BatchInputs, Runs, chosen, plain_rows, spread, start_by_name, target
 from .executors import cores, number_of_threads
 from .start import Start
 

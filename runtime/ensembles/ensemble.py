@@ -12,8 +12,7 @@ from chaplygin.errors import optional
 from .. import statistics
 from ..interface import tables
 from ..problem.consistency import held
-from .ensemble_data import EnsembleData
-from .event_times import index_of
+from .ensemble_data import EnsembleData, index_of
 
 if TYPE_CHECKING:
     from ..results.solution import Solution

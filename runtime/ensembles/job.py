@@ -253,10 +253,12 @@ class EnsemblePart:
 
     def check(self) -> None:
         """Raise an error or warn if any start is off the constraints."""
-        job, start = self.job, self.start
-        accuracy = Accuracy.of(job.model, job.options)
+        model, start = self.job.model, self.start
+        if start.plain and not (model._quaternions or model.checked_at_start):
+            return
+        accuracy = Accuracy.of(model, self.job.options)
         check_start(
-            job.model, start.t0, self.x0, start.parameters, self.inputs, accuracy, self.count, start.plain
+            model, start.t0, self.x0, start.parameters, self.inputs, accuracy, self.count, start.plain
         )
 
     def finish(self) -> bool:

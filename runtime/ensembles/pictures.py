@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,7 @@ from ..interface.arguments import Array
 from ..results.plotting import title
 from ..statistics.pictures import Pictures, Shown
 from ..statistics.views import ColumnsView, View
-
-if TYPE_CHECKING:
-    from .ensemble_data import EnsembleData
+from .ensemble_data import EnsembleData
 
 
 def of_ensemble(ensemble: EnsembleData) -> Pictures:

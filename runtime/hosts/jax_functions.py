@@ -128,7 +128,7 @@ def _library() -> ctypes.CDLL:
     """The library of `cg_jax.c`, compiled for this JAX and registered with it."""
     jax = _jax()
 
-    library = open_library(builder("jax_library").build_jax_library())
+    library = open_library(builder("derivatives").build_jax_library())
     jax.ffi.register_ffi_target(_TARGET, jax.ffi.pycapsule(library.cg_jax_call), platform="cpu")
     return library
 

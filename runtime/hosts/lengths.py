@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..interface.description import KernelEntry
-
-if TYPE_CHECKING:
-    from ..model.compiled_model import CompiledModel
+from ..model.compiled_model import CompiledModel
 
 
 def lengths(model: CompiledModel, entry: KernelEntry) -> dict[str, int]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from chaplygin.errors import optional
 
 from ..interface.description import arguments_of
+from ..model.compiled_model import CompiledModel
 from .lengths import lengths
-
-if TYPE_CHECKING:
-    from ..model.compiled_model import CompiledModel
 
 _TYPES: dict[str, Any] = {"event": ctypes.c_int32, "t": ctypes.c_double}
 """Arguments that are numbers; the others are pointers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,7 @@ from chaplygin.errors import ArgumentError, optional
 from ..core._core import Integrand
 from ..interface import arguments
 from ..interface.messages import short
-
-if TYPE_CHECKING:
-    from ..model.compiled_model import CompiledModel
+from ..model.compiled_model import CompiledModel
 
 
 class _Data(ctypes.c_void_p):

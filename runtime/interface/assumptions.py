@@ -14,20 +14,10 @@ import numpy as np
 
 from chaplygin.errors import ArgumentError
 
-NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO, INTEGER, EVEN, ODD = 1, 2, 4, 8, 16, 32
-ZERO_AT_START, RATE, QUATERNION = 64, 128, 256
-FLAGS = {
-    "NOT_NEGATIVE": NOT_NEGATIVE,
-    "NOT_POSITIVE": NOT_POSITIVE,
-    "NOT_ZERO": NOT_ZERO,
-    "INTEGER": INTEGER,
-    "EVEN": EVEN,
-    "ODD": ODD,
-    "ZERO_AT_START": ZERO_AT_START,
-    "RATE": RATE,
-    "QUATERNION": QUATERNION,
-}
+_NAMES = "NOT_NEGATIVE NOT_POSITIVE NOT_ZERO INTEGER EVEN ODD ZERO_AT_START RATE QUATERNION"
+FLAGS = {name: 1 << i for i, name in enumerate(_NAMES.split())}
 """`enum cg_flag` of chaplygin.h: name without "CG_" to bit."""
+NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO, INTEGER, EVEN, ODD, ZERO_AT_START, RATE, QUATERNION = FLAGS.values()
 
 _SIGNS = {
     NOT_NEGATIVE: "nonnegative",

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING
 
 from chaplygin._lazy import later
 
-if TYPE_CHECKING:
-    from .base_model import BaseModel
+from .base_model import BaseModel
 
 html = later("html")
 

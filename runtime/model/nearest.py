@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +22,13 @@ from chaplygin.errors import KernelError
 
 from ..interface import arguments
 from ..interface.arguments import Array
+from ..interface.base_model import BaseModel
 from ..interface.statuses import UNCLOSED
 from ..problem.consistency import Accuracy, DecidedStart, check_start
+from ..problem.inputs import Inputs
 from ..problem.quaternions import normalised, slopes
+from ..problem.start import InitialStates
 from .derivatives import derivatives
-
-if TYPE_CHECKING:
-    from ..interface.base_model import BaseModel
-    from ..problem.inputs import Inputs
-    from ..problem.start import InitialStates
 
 Mask = NDArray[np.bool_]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +11,10 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.assumptions import check_rows
+from ..interface.base_model import BaseModel
 from ..problem.given_inputs import parse
 from ..problem.quaternions import normalised
 from .nearest import Closure, NearestState
-
-if TYPE_CHECKING:
-    from ..interface.base_model import BaseModel
 
 
 def consistent(

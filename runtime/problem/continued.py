@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +11,7 @@ from chaplygin.errors import ArgumentError
 from .. import problem
 from ..interface import arguments
 from ..interface.arguments import Array
-
-if TYPE_CHECKING:
-    from ..interface.base_model import BaseModel
+from ..interface.base_model import BaseModel
 
 
 class Continued:

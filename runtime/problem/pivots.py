@@ -7,17 +7,15 @@ is good everywhere have none. Errors grow by its inverse, and the equations are 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..interface.arguments import Array, wide
+from ..interface.base_model import BaseModel
 from ..interface.statuses import CHOOSE, PIVOT as PIVOT, SINGULAR, undetermined
 from .consistency import warn
-
-if TYPE_CHECKING:
-    from ..interface.base_model import BaseModel
 
 LOST = 0.01
 """A pivot below this fraction of its largest value so far is lost."""

@@ -8,7 +8,7 @@ energies, forces and constraints does not balance.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +17,9 @@ from chaplygin.errors import ArgumentError
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.assumptions import RATE
+from ..interface.base_model import BaseModel
 from .between_points import Inside
-
-if TYPE_CHECKING:
-    from ..interface.base_model import BaseModel
-    from .run_data import RunData
+from .run_data import RunData
 
 NODES = 8
 """Gauss-Legendre points per step: exact for a power that is a polynomial of degree 15."""

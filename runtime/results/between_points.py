@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,10 +11,8 @@ from chaplygin.errors import ArgumentError
 from ..interface.arguments import Array
 from ..problem.inputs import Inputs
 from .dense import Dense
+from .run_data import RunData
 from .series import ENOUGH, POINTS, Series
-
-if TYPE_CHECKING:
-    from .run_data import RunData
 
 EDGE = 1e-9
 """What is drawn at the ends of a step is evaluated this share of it inside, where every branch is that of the step."""

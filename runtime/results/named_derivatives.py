@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,10 +11,8 @@ from chaplygin.errors import ArgumentError
 
 from ..interface import arguments
 from ..interface.arguments import Array
+from ..interface.base_model import BaseModel
 from ..interface.messages import short
-
-if TYPE_CHECKING:
-    from ..interface.base_model import BaseModel
 
 
 class NamedDerivatives:

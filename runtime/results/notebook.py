@@ -6,19 +6,17 @@ import base64
 import io
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from chaplygin.errors import optional
 
+from ..interface.base_model import BaseModel
 from ..interface.tables import SHOWN, table, with_unit
 from .between_points import drawn
 from .plotting import title
+from .run_data import RunData
 
-if TYPE_CHECKING:
-    from ..interface.base_model import BaseModel
-    from .run_data import RunData
 PANELS, POINTS = 4, 400
 """Most states in the plot of a run, and most points of each."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from chaplygin.errors import ArgumentError
 from ..interface.arguments import Array, wide
 from .between_points import Inside
 from .event_record import OPEN, ContactMode
-
-if TYPE_CHECKING:
-    from .run_data import RunData
+from .run_data import RunData
 
 _HALVINGS = 60
 

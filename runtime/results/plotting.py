@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +13,9 @@ from chaplygin._lazy import later
 from chaplygin.errors import ArgumentError, optional, warn_caller
 
 from ..interface import arguments
+from ..interface.base_model import BaseModel
 from .between_points import drawn
-
-if TYPE_CHECKING:
-    from ..interface.base_model import BaseModel
-    from .run_data import RunData
+from .run_data import RunData
 
 figures = later("chaplygin.runtime.results.figures")
 

@@ -10,17 +10,14 @@ input jumps has not chosen modes for what follows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..interface.arguments import Array
+from ..interface.base_model import BaseModel
 from ..problem.inputs import Inputs
-
-if TYPE_CHECKING:
-    from ..interface.base_model import BaseModel
-    from .event_record import EventRecord
+from .event_record import EventRecord
 
 SPACINGS = 8.0 * float(np.finfo(np.float64).eps)
 """A run stops at most this share of the time behind the jump of a function."""

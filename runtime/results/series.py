@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..interface.arguments import Array, plain_name, unknown_quantity
-
-if TYPE_CHECKING:
-    from ..interface.base_model import BaseModel
+from ..interface.base_model import BaseModel
 
 POINTS = 600
 """About as many points are drawn of a run with fewer steps: a picture is not much wider."""

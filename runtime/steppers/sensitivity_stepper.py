@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +13,12 @@ from ..interface.arguments import Array
 from ..model.derivatives import derivatives
 from ..problem.given_inputs import parse
 from ..problem.inputs import Inputs
+from ..problem.options import RunOptions
 from ..results.named_derivatives import NamedDerivatives
 from ..sensitivities.start import check_inputs, fixed_input
 from ..sensitivities.variation import Variation, VariedRun, moved
 from .snapshots import Snapshot
 from .stepper import Stepper
-
-if TYPE_CHECKING:
-    from ..problem.options import RunOptions
 
 
 class SensitivityStepper(Stepper):

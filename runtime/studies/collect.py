@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from chaplygin.errors import ArgumentError
 
-from ..ensembles.event_times import EventTimes
+from ..ensembles.ensemble_data import EventTimes
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..statistics.convergence import Running, early, marked
@@ -30,12 +30,10 @@ from ..statistics.views import (
     ProbabilityView,
     QuantilesView,
 )
+from .chunk import Chunk
 from .collector import Collector
 from .observed import Condition, Extreme, Observed, check_quantity
 from .packing import Slot
-
-if TYPE_CHECKING:
-    from .chunk import Chunk
 
 BITS = 10
 """Leading bits of the mantissa that tell the cells of quantiles apart: a relative error below 2^-10."""

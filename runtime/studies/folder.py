@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,13 +28,11 @@ from ..ensembles.job import Results
 from ..interface import arguments
 from ..statistics.part import Tallies
 from ..statistics.sketches import CHUNK
-from .begun import Begun
+from .chunk import Begun
 from .collector import Collector
+from .job import StudyJob
 from .manifest import MANIFEST, StudyFolderError, description, read_manifest, written
 from .packing import Slot, fits, pack, unpack
-
-if TYPE_CHECKING:
-    from .job import StudyJob
 
 filelock = later("filelock")
 

@@ -26,8 +26,7 @@ from ..problem.options import RunOptions
 from ..problem.sample_rows import SampleRows
 from ..statistics.part import Tallies
 from ..statistics.sketches import BLOCK
-from .begun import Begun, Stoppable
-from .chunk import Chunk
+from .chunk import Begun, Chunk, Stoppable
 from .collect import entry_of
 from .collector import Collector
 from .observed import Condition, Observed

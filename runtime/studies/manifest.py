@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,10 +26,8 @@ from ..problem.polynomials import polynomial
 from ..problem.sample_rows import SampleRows
 from .collect import TAGS
 from .collector import Collector
+from .job import StudyJob
 from .precision import Precision
-
-if TYPE_CHECKING:
-    from .job import StudyJob
 
 scipy = later("scipy")
 

@@ -21,7 +21,7 @@ from ..interface import arguments
 from ..problem.options import RunOptions
 from ..statistics.part import CRASHED, ENDINGS, UNDEFINED, Tallies
 from ..statistics.sketches import CHUNK
-from .begun import Begun
+from .chunk import Begun
 from .folder import Chunks, Folder
 from .job import StudyJob, chunks
 from .manifest import read_manifest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -16,9 +16,7 @@ from ..interface import arguments
 from ..results.plotting import unit_of_time
 from ..statistics.sketches import CHUNK
 from ..statistics.views import View
-
-if TYPE_CHECKING:
-    from .study_data import StudyData
+from .study_data import StudyData
 
 _SHARED = {"t": "at", "q": "q"}
 """Dimensions that entries share if their coordinates, an attribute of each entry, are equal."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from chaplygin.errors import ArgumentError
 
 from ..draws.draws import Draws
-from ..ensembles.event_times import index_of
+from ..ensembles.ensemble_data import index_of
 from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.tables import aligned, table
@@ -23,10 +23,6 @@ from ..statistics.pictures import Pictures, Shown
 from . import storage
 from .job import _cut_first
 from .study_data import StudyData
-
-if TYPE_CHECKING:
-    from ..statistics.pictures import Pictures
-    from .study_data import StudyData
 
 
 class Study(StudyData):

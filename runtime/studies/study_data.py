@@ -14,7 +14,7 @@ from ..interface.arguments import nearest
 from ..statistics.part import Tallies
 from ..statistics.results import Statistic
 from ..statistics.views import View
-from .begun import Begun
+from .chunk import Begun
 from .folder import Chunks
 from .job import StudyJob
 from .packing import blank

@@ -29,7 +29,7 @@ from ..ensembles.executors import cores, number_of_threads
 from ..ensembles.job import EnsemblePart
 from ..interface import arguments
 from ..statistics.part import CRASHED, Tallies
-from .begun import Begun, gaps
+from .chunk import Begun, gaps
 from .job import StudyJob
 from .pickling import WorkerError, opened, pack, unpack
 from .stop import HERE, Stop, heard, obey

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chaplygin.codegen.emit.bundle import GROUPS, TAKEN, Bundle
 from chaplygin.codegen.emit.c_bundle import bundle_files
@@ -24,9 +24,7 @@ from chaplygin.runtime.interface.arguments import (
     short,
     unknown_method,
 )
-
-if TYPE_CHECKING:
-    from chaplygin.runtime.model.compiled_model import CompiledModel
+from chaplygin.runtime.model.compiled_model import CompiledModel
 
 SCALARS = ("double", "float")
 SINGLE = "dop853"

@@ -96,7 +96,8 @@ def ensemble(
                 f"{name}= belongs to cg.study(...), which keeps statistics in place of every state"
             )
     how = of_call(ensemble, options)
-    parameters = with_values(model, parameters, interpolants, True, drawn_together)
+    if interpolants is not None:
+        parameters = with_values(model, parameters, interpolants, True, drawn_together)
     given = {"initial": initial, "parameters": parameters, "inputs": inputs}
     given, plan = split(model, given, seed, sampling, reject, t_span)
     count = number_of_trajectories(n, given)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chaplygin.codegen import importers
+from chaplygin.codegen.declare.events import Event
 
 from .system import System
-
-if TYPE_CHECKING:
-    from chaplygin.codegen.declare.events import Event
 
 Expression = Any
 

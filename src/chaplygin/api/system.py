@@ -13,7 +13,7 @@ import chaplygin
 from chaplygin.codegen import views
 from chaplygin.codegen.declare.declare import with_events as longer
 from chaplygin.codegen.derive.cyclic import cyclic_velocities
-from chaplygin.codegen.derive.digest import program_digest
+from chaplygin.codegen.derive.equation_nodes import program_digest
 from chaplygin.codegen.forms.choose import check_options, derive, fitting, forms
 from chaplygin.codegen.symbols.values import naming, sequence
 from chaplygin.codegen.system.checked_system import CheckedSystem

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from chaplygin.api.system import System
     from chaplygin.codegen.views.display import Display
 
-declared = later("chaplygin.codegen.views.declared")
 choose = later("chaplygin.codegen.forms.choose")
 latex = later("chaplygin.codegen.views.latex")
 written = later("chaplygin.codegen.views.text")
@@ -87,7 +86,7 @@ def _print_passes(found: subject.Subject, equations: Equations, as_json: bool) -
 def _shown(equations: Equations, full: bool) -> Display:
     """How all expressions of equations are written."""
     nodes = equations.nodes
-    given = (each.node for each in declared.declared(equations.system))
+    given = (each.node for each in written.declared(equations.system))
     named = (*nodes.output_nodes.values(), *nodes.reaction_nodes.values(), *nodes.residuals_nodes.values())
     shown: Display = written.display(nodes, full, (*given, *named, *(i.node for i in equations._found)))
     return shown
@@ -207,7 +206,7 @@ def _declared(system: System, shown: Display) -> list[tuple[str, str, str]]:
     """Kind, name and expression of T, V, constraints, the parametrization and forces, in this order."""
     order = ("T", "V", "constraint", "velocity", "force")
     every = sorted(
-        (d for d in declared.declared(system) if d.kind in order), key=lambda d: order.index(d.kind)
+        (d for d in written.declared(system) if d.kind in order), key=lambda d: order.index(d.kind)
     )
     return [(d.kind, d.name, shown.text(d.name, d.node, d.expression)) for d in every]
 
@@ -217,12 +216,12 @@ def _events(system: System, shown: Display) -> list[tuple[str, str, str]]:
     rows = []
     for event, nodes in zip(system.events, system.nodes.events, strict=True):
         way = {1: " rising", -1: " falling"}.get(event.direction, "")
-        guard = shown.text(f"{event.name}", nodes.guard, declared.given_as(event.expr))
+        guard = shown.text(f"{event.name}", nodes.guard, written.given_as(event.expr))
         after = [f"{key} -> {shown.text(f'{event.name}.{key}', n)}" for key, n in nodes.reset.items()]
         after += ["the run ends"] if event.terminal else []
         where = ""
         if nodes.when is not None:
-            where = f" where {shown.text(f'{event.name}.when', nodes.when, declared.given_as(event.when))}"
+            where = f" where {shown.text(f'{event.name}.when', nodes.when, written.given_as(event.when))}"
         rows.append((str(event.name), f"{guard} = 0{way}{where}", "; ".join(after)))
     return rows
 

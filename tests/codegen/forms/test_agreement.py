@@ -20,7 +20,7 @@ from agreement import (
 from small_systems import SMALL
 
 import chaplygin as cg
-from chaplygin.codegen.derive import momenta
+from chaplygin.codegen.derive import structure
 from chaplygin.codegen.forms import hamel, nonholonomic, routh
 from chaplygin.codegen.forms.choose import forms
 from chaplygin.codegen.graph.differentiate import gradient
@@ -105,7 +105,7 @@ def flipped_structure(original: Callable[..., Terms], pair: Any, i: int) -> Call
 
 def structure_terms(name: str) -> list[tuple[Any, int]]:
     system = system_of(name)
-    table = momenta.structure_functions(system.nodes.graph.copy(), system)
+    table = structure.structure_functions(system.nodes.graph.copy(), system)
     return [(pair, i) for pair, entries in table.items() for i, _ in entries]
 
 
@@ -125,7 +125,7 @@ def test_no_sign_of_c_can_be_flipped(name: str) -> None:
     form = "maggi" if "maggi" in applicable(name) else "poincare"
     terms = structure_terms(name)
     assert terms
-    left = survivors(momenta, "structure_functions", form, name, terms)
+    left = survivors(structure, "structure_functions", form, name, terms)
     # A structure constant does not affect the motion if its momentum vanishes identically under the constraints.
     assert [t for t in left if not without_say(name, t)] == []
 

@@ -14,8 +14,8 @@ from dense_chain import dense_chain
 import chaplygin as cg
 from chaplygin.codegen.emit.graph_file import graph_files
 from chaplygin.codegen.emit.python_backend import python_kernel
-from chaplygin.codegen.lower.graph_text import QUANTITIES, read_graph
 from chaplygin.codegen.lower.lowered import Lowered
+from chaplygin.codegen.lower.lowered_text import QUANTITIES, read_graph
 from chaplygin.codegen.plan.fmu_kernels import with_fmu_kernels
 from chaplygin.codegen.plan.plan import Program, plan
 

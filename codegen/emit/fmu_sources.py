@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from ..graph.differentiate import partials
 from ..graph.graph import Graph, Node
-from ..lower.graph_text import QUANTITIES
 from ..lower.lowered import Kernel, Lowered
+from ..lower.lowered_text import QUANTITIES
 from ..plan.plan import Program
 from .c_core import kernel_text
 from .function_bodies import body, helpers
