@@ -199,7 +199,7 @@ class Inputs:
         plain = self.names, self.values.shape, self.flags, *self.signals, *self.functions
         found = zlib.crc32(self.values.tobytes(), zlib.crc32(written(plain).encode(), first))
         for signal in self.signals.values():
-            found = zlib.crc32(signal.digest().encode(), found)
+            found = zlib.crc32(written((signal.digest(), signal.name, signal.within)).encode(), found)
         return found
 
     def suit(self, method: str) -> Inputs:

@@ -111,7 +111,7 @@ class Polynomial:
 
     def digest(self) -> str:
         """What it is, for a checksum."""
-        return str(zlib.crc32(self.rows.tobytes(), zlib.crc32(self.times.tobytes())))
+        return f"{zlib.crc32(self.rows.tobytes(), zlib.crc32(self.times.tobytes()))} {self.ends}"
 
     def check(self, name: str, flags: int, span: tuple[float, float] | None = None, where: str = "") -> None:
         """Raise ArgumentError if values are not as assumed: samples, or with `span` those between two times."""

@@ -88,7 +88,7 @@ def garbled(snapshot: Any, rng: random.Random) -> Any:
         name = rng.choice(["names", "values", "signals", "functions", "flags"])
         if name == "signals" and inputs.signals and rng.randrange(2):
             (key, signal), *_ = inputs.signals.items()
-            part = rng.choice(["times", "rows"])
+            part = rng.choice(["times", "rows", "ends", "name", "within"])
             changed = replace(signal, **{part: damaged(getattr(signal, part), rng)})
             return replace(snapshot, inputs=replace(inputs, signals={key: changed}))
         return replace(snapshot, inputs=replace(inputs, **{name: damaged(getattr(inputs, name), rng)}))
