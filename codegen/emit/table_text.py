@@ -29,9 +29,7 @@ def _once(name: str, text: str) -> str:
 
 
 def _data(table: Table) -> str:
-    ranges = (f"{a} from {k[0]!r} to {k[-1]!r}" for a, k in zip(table.arguments, table.knots, strict=True))
-    lines = [f"/* {table.name}: {', '.join(ranges)}; outside: {table.outside} */"]
-    axes = []
+    lines, axes = [f"/* {table.name}: {table.about} */"], []
     for i, (knots, origins, terms) in enumerate(zip(table.knots, table.origins, table.terms, strict=True)):
         lines += _array(f"{table.stem}_origins_{i}", origins)
         parts, firsts, halvings = divided(knots)

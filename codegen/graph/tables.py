@@ -71,6 +71,12 @@ class Table:
         """The name of what is emitted for it."""
         return f"cg_table_{self.name}_{hashlib.sha256(self.text.encode()).hexdigest()[:8]}"
 
+    @property
+    def about(self) -> str:
+        """Its arguments, for people."""
+        ranges = (f"{a} from {k[0]!r} to {k[-1]!r}" for a, k in zip(self.arguments, self.knots, strict=True))
+        return f"{', '.join(ranges)}; outside: {self.outside}"
+
     @cached_property
     def points(self) -> list[tuple[int, ...]]:
         """The indices of the values that are given at run time, in the order in which they are arguments."""

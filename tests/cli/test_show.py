@@ -92,6 +92,14 @@ def test_a_spherical_robot_is_shown_on_a_page_or_two(robot: str, mode: list[str]
     assert len(text.encode()) <= 10_000
 
 
+def test_tables_are_listed(capsys: Captured) -> None:
+    listed = json.loads(shown(capsys, "rocket", "--json"))["tables"]
+    assert listed["cd"] == "at from 0.0 to 2.0; outside: hold"
+    assert listed["wind_north"] == "h from 0.0 to 4000.0; outside: hold; values at run time"
+    text = shown(capsys, "rocket")
+    assert all(f"  {name:10}  {about}\n" in text for name, about in listed.items())
+
+
 def test_what_occurs_very_often_is_never_written_out() -> None:
     """2^200 operations as a tree, 600 in the graph."""
     g = Graph()

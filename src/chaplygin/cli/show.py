@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 choose = later("chaplygin.codegen.forms.choose")
 latex = later("chaplygin.codegen.views.latex")
+tables = later("chaplygin.codegen.graph.tables")
 written = later("chaplygin.codegen.views.text")
 
 COUNTED_AS_EMITTED = 60
@@ -92,6 +93,15 @@ def _shown(equations: Equations, full: bool) -> Display:
     return shown
 
 
+def _tables(equations: Equations) -> dict[str, str]:
+    """The tables in equations, by name."""
+    g = equations.nodes.graph
+    return {
+        t.name: t.about + "; values at run time" * bool(t.widths)
+        for t in tables.tables_in(g, range(len(g.op)))
+    }
+
+
 def _facts(found: subject.Subject, equations: Equations, full: bool) -> dict[str, Any]:
     """What `show --json` prints: expressions as SymPy prints them, long ones as their operation count."""
     system, shown = equations.system, _shown(equations, full)
@@ -118,6 +128,7 @@ def _facts(found: subject.Subject, equations: Equations, full: bool) -> dict[str
         ],
         "outputs": shown.texts(equations.nodes.output_nodes),
         "reactions": shown.texts(equations.nodes.reaction_nodes),
+        "tables": _tables(equations),
         "events": [event.name for event in system.events],
         "contacts": [contact.name for contact in system.contacts],
     }
@@ -143,6 +154,8 @@ def _described(found: subject.Subject, equations: Equations, full: bool) -> Iter
         ["Structure constants, [X_a, X_b] = c_ab^i X_i", *_indented(written.brackets(system, shown), full)]
     )
     yield "\n".join([equations.title, *_indented(lines, True)])
+    if found_tables := _tables(equations):
+        yield "Tables\n" + table(_some(list(found_tables.items()), full))
     if system.contacts:
         rows = [
             (c.name, f"slip {c.slip}", f"N = {shown.text(f'{c.name}.normal', n.normal)}", f"mu = {c.mu}")
