@@ -26,6 +26,7 @@ interpolate = later("scipy.interpolate")
 KINDS = ("linear", "cubic", "pchip")
 ENDS = ("not-a-knot", "natural", "clamped")
 OUTSIDE = ("hold", "linear", "error", "polynomial")
+_Grid = dict[str, tuple[float, ...]]
 _TAKEN = "taken"
 """The kind of a spline that is taken as it is: its values are coefficients."""
 _TERMS = 6
@@ -100,9 +101,9 @@ class Interpolant:
             raise DeclarationError(f"{self._where} has {len(grid)} arguments; give one to three")
         for argument in [a for a in grid if a != "t"]:  # a table may be one of the time
             check_name(argument, f"{self._where}: argument")
-        rows = [self._knots(argument, given) for argument, given in grid.items()]
+        rows = {argument: self._knots(argument, given) for argument, given in grid.items()}
         make = self._open if values is None else self._made
-        made = make(name, list(grid), rows, values, kind, outside or "hold", ends)
+        made = make(name, rows, values, kind, outside or "hold", ends)
         self._table = made if knots == "auto" else replace(made, located=bool(knots))
 
     @classmethod
@@ -240,16 +241,8 @@ class Interpolant:
             raise DeclarationError(f"{where} do not increase: {knots[i]} comes before {knots[i + 1]}")
         return tuple(map(float, knots))
 
-    def _made(
-        self,
-        name: str,
-        arguments: list[str],
-        knots: list[Any],
-        given: Any,
-        kind: str,
-        outside: str,
-        ends: str,
-    ) -> Table:
+    def _made(self, name: str, grid: _Grid, given: Any, kind: str, outside: str, ends: str) -> Table:
+        knots = tuple(grid.values())
         numbers = _numbers(f"{self._where}: the values", given)
         shape = tuple(map(len, knots))
         if kind == _TAKEN:
@@ -281,20 +274,18 @@ class Interpolant:
         for axis in range(n if outside == "error" else 0):
             np.moveaxis(cells_first, axis, 0)[[0, -1]] = np.nan
         return Table(
-            name, tuple(arguments), tuple(knots), tuple(origins), cells_first.shape[n:],
+            name, tuple(grid), knots, tuple(origins), cells_first.shape[n:],
             tuple(map(float, cells_first.ravel())), outside,
         )  # fmt: skip
 
-    def _open(
-        self, name: str, arguments: list[str], knots: list[Any], _: None, kind: str, outside: str, ends: str
-    ) -> Table:
+    def _open(self, name: str, grid: _Grid, _: None, kind: str, outside: str, ends: str) -> Table:
         """A table whose values are given at run time: along each axis it is what a value of 1 among zeros gives."""
         if kind == "pchip":
             raise DeclarationError(
                 f"{self._where}: kind='pchip' is not linear in its values, which it needs; give 'linear' or 'cubic'"
             )
         origins, terms, widths, numbers = [], [], [], []
-        for row in map(np.array, knots):
+        for row in map(np.array, grid.values()):
             with np.errstate(all="ignore"):
                 c = _coefficients(row, np.eye(len(row)), kind, ends)
                 origin, c = _with_outside(row, c, outside)
@@ -313,7 +304,7 @@ class Interpolant:
             terms.append(len(c))
             widths.append(width)
         return Table(
-            name, tuple(arguments), tuple(knots), tuple(origins), tuple(terms), tuple(numbers), outside,
+            name, tuple(grid), tuple(grid.values()), tuple(origins), tuple(terms), tuple(numbers), outside,
             widths=tuple(widths),
         )  # fmt: skip
 
