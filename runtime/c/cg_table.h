@@ -180,7 +180,7 @@ typedef struct {
 static CG_INLINE cg_real_t cg_table_sum(int n, const cg_axis_t *axes, const cg_basis_t *bases, const int *orders,
                                         const cg_real_t *x, cg_real_t *weights, const double *values, int apart)
 {
-    cg_places_t first = {0};
+    cg_places_t first = {0}, own = {0};
     cg_real_t *weight = weights, sum = cg_splat(0.0);
 
     for (int axis = 0; axis < n; axis++) {
@@ -196,10 +196,10 @@ static CG_INLINE cg_real_t cg_table_sum(int n, const cg_axis_t *axes, const cg_b
     const cg_basis_t *const last = &bases[n - 1];
     const int planes = n > 2 ? bases[n - 3].width : 1, lines = n > 1 ? bases[n - 2].width : 1;
 
-    first *= apart;
     for (int lane = 1; lane < CG_LANES; lane++) {
-        CG_TABLE_OF(first, lane) += apart > 1 ? lane : 0;
+        CG_TABLE_OF(own, lane) = apart > 1 ? lane : 0;
     }
+    first = first * apart + own;
     weight -= last->width;
     for (int i = 0; i < planes * lines; i++) {
         const int plane = i / lines, line = i % lines;
