@@ -17,7 +17,7 @@ from ..model.nearest import Nearest
 from ..problem.given_inputs import parse
 from ..problem.options import of_call
 from ..sensitivities.start import check_constant
-from .data import DataSeries, series_of
+from .loss import DataSeries, series_of
 from .loss_function import bounds
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The arguments of the command line: one function for each command.
 
-The commands themselves are in `show`, `run`, `study`, `bench` and `doctor`.
+The commands themselves are in `show`, `run`, `bench` and `doctor`.
 Only the standard library is imported here, and the table of options, which needs no more, so that `chaplygin --help`
 responds at once.
 """
@@ -245,7 +245,7 @@ def _ensemble(command: Command) -> None:
 def _study(command: Command) -> None:
     study = command(
         "study",
-        ".study:study",
+        ".run:study",
         "run a study, of which statistics are kept, or go on with it",
         "  chaplygin study path/to/file.py:falls -o falls\n\nFILE:NAME is a dict of the arguments of "
         "chaplygin.study, with model and with collect or\nuntil, or a function that returns one. The file is "
