@@ -49,7 +49,7 @@ class Graph:
         self.args: list[tuple[Node, ...]] = []
         self.value: dict[Node, Fraction | str] = {}
         self._index: dict[tuple[object, ...], Node] = {}
-        self._constants: dict[Number | float, Node] = {}
+        self._constants: dict[tuple[int, int] | float, Node] = {}
         self.has_roots = False
         self.signs: dict[Node, int] = {}
         """Variables that are declared as not negative, 1, or not positive, -1."""
@@ -100,14 +100,16 @@ class Graph:
 
         Raises RangeError if it exceeds the range of double precision.
         """
-        node = self._constants.get(value)
+        # Fractions take long to hash.
+        key = value if isinstance(value, float) else (value.numerator, value.denominator)
+        node = self._constants.get(key)
         if node is None:
             try:
                 exact = Fraction(value)
                 float(exact)
             except (OverflowError, ValueError):
                 raise RangeError(f"the constant {_shown(value)} is beyond double precision") from None
-            node = self._constants[value] = self._leaf("const", exact)
+            node = self._constants[key] = self._leaf("const", exact)
         return node
 
     def named(self, name: str) -> Node:
@@ -141,10 +143,12 @@ class Graph:
 
     def _scaled(self, coefficient: Number, node: Node) -> Node:
         """coefficient * node, for a node without a constant factor."""
-        if coefficient == 0:
-            return self.zero
         if node == self.one:
             return self.const(coefficient)
+        if coefficient.denominator != 1:
+            return self.same("mul", (self.const(coefficient), node))
+        if coefficient == 0:
+            return self.zero
         if coefficient == 1:
             return node
         if coefficient == -1:
