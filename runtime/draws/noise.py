@@ -5,10 +5,6 @@ the end of one that goes back in time. Number i of a path is word i mod 4 of Phi
 SC '11; counter i div 4, trajectory, episode, 0), with a key made of the seed and the input. So a path is the same
 whatever the method, steps, lanes, threads or chunks, and a longer run has the same path and more. At the times of the
 grid the law is exact; between them the values are joined by lines, or held.
-
-    inputs = {"gust": cg.noise.ou(tau=1.3, sigma=0.7, dt=0.1)}
-    cg.ensemble(model, (0, 10), start, numbers, inputs, n=1000, seed=7)     # a path for each trajectory
-    model.integrate((0, 10), start, numbers, inputs, seed=7)                # that of trajectory 0
 """
 
 from __future__ import annotations

@@ -192,8 +192,7 @@ class Batch:
     @property
     def method(self) -> str:
         """The integration method."""
-        name: str = self._options.method
-        return name
+        return str(self._options.method)
 
     @property
     def failed(self) -> NDArray[np.intp]:
@@ -203,8 +202,7 @@ class Batch:
     @property
     def names(self) -> tuple[str, ...]:
         """Everything that ``batch[name]`` accepts, except "t"."""
-        names: tuple[str, ...] = self.model.quantities
-        return names
+        return tuple(self.model.quantities)
 
     @property
     def _varied(self) -> tuple[str, ...]:

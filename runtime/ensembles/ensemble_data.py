@@ -90,8 +90,7 @@ class EnsembleData(Continued):
     @property
     def method(self) -> str:
         """The integration method of all trajectories."""
-        name: str = self._options.method
-        return name
+        return str(self._options.method)
 
     @property
     def message(self) -> str:
@@ -110,8 +109,7 @@ class EnsembleData(Continued):
     @property
     def names(self) -> tuple[str, ...]:
         """Everything that ``ens[name]`` accepts, except "t"."""
-        names: tuple[str, ...] = self.model.quantities
-        return names
+        return tuple(self.model.quantities)
 
     @property
     def t_events(self) -> dict[str, EventTimes]:

@@ -1,23 +1,6 @@
 """What a caller gives for the inputs, checked, and made into `Inputs`.
 
-An input is one of
-
-- a number, constant over the whole run;
-- ``(times, values)`` or ``(times, values, "zoh")``: each value is held until the next sample;
-- ``(times, values, "linear")``: linear interpolation between the samples;
-- ``(times, values, "cubic")``, or `cubic` of the two: a cubic spline;
-- any of these with values (n, times) in an ensemble: a row for each of its n trajectories, see `SampleRows`;
-- a spline of SciPy, of degree 3 at most;
-- another function ``f(t)`` or ``f(t, y)`` that returns a number; y is the state vector. The arguments without a default
-  decide which, see `InputFunction`.
-
-All but the first and the last are polynomials between times at which steps end, see `polynomials`.
-
-One function f(t) or f(t, y) can give all inputs: it returns a vector in their order, or a dict by name. Inputs that are
-not given are 0.
-
-Where the equations of a model contain the rate of an input, that is an input too, and follows from what is given for
-the input: see `input_rates`.
+The tables of docs/declare.md list what that can be. Inputs that are not given are 0.
 """
 
 from __future__ import annotations
@@ -40,7 +23,7 @@ from .sample_rows import SampleRows
 
 
 def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tuple[int, ...] = ()) -> Inputs:
-    """Inputs from a dict by name, or a sequence in the order of `names`; see the module docstring for the formats.
+    """Inputs from a dict by name, or a sequence in the order of `names`.
 
     Inputs that are not in the dict are 0, and so are all of them if `value` is None. Unknown names are rejected.
 

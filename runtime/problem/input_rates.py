@@ -1,11 +1,6 @@
 """Inputs with a rate: what is given for an input u tells u' and u'' too, which are further inputs of the model.
 
-- A number has the rates 0. Numbers can be given for the rates too: u then moves as the polynomial of these derivatives,
-  from the start of a run, or in steppers and batches from where they are set.
-- Samples and splines of SciPy have those of their polynomials; where one jumps whose rate is needed, they are refused.
-- Another function f(t) returns u, or tells its derivatives: (u, u') or (u, u', u''). What it does not tell are central
-  differences of the eighth order, over 1/4 of a unit of time to each side at most.
-- What has a method `derivative`, as other splines, is asked for it.
+docs/declare.md has the rules. Differences are central, of the eighth order.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ import math
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -147,14 +146,10 @@ class Inputs:
 
     def first(self, t0: float, x0: Array) -> Array:
         """u at the start of a run (n,), or of an ensemble with its states x0 (states, N)."""
-        if self.constant or not self.functions:
-            u: Array = self.values.copy()
-            for index, signal in self.signals.items():
-                u[index] = signal.at(np.full(u[0].size, t0)) if u.ndim == 2 else signal.at(np.array([t0]))[0]
-            return u
-        if x0.ndim == 1 and self.values.ndim == 2:
-            x0 = np.repeat(x0[:, None], self.values.shape[1], axis=1)
-        return self.at(t0 if x0.ndim == 1 else np.full(x0.shape[1], t0), x0)
+        count = self.values.shape[1:] or x0.shape[1:]
+        if self.constant or not count:
+            return self.values.copy() if self.constant else self.at(t0, x0)
+        return self.at(np.full(count, t0), np.broadcast_to(x0.reshape(len(x0), -1), (len(x0), *count)))
 
     def slopes(self, t: Array, step: float, known: Any) -> Array:
         """The derivatives (n, N) by the times t (N,) of a run with steps about as long as `step` and in its direction.
@@ -166,12 +161,12 @@ class Inputs:
             found[index] = signal.slopes(t, step)
         since = np.broadcast_to(known, t.shape).tolist()
         for index, function in self.functions.items():
-            value = partial(self._value, index, function)
+
+            def value(t: float, i: int = index, of: InputFunction = function) -> float:
+                return self.number(i, t, of(t, np.empty(0)))
+
             found[index] = [_slope(value, *at) for at in zip(t.tolist(), [SLOPE_STEP * step] * len(t), since)]
         return found
-
-    def _value(self, index: int, function: InputFunction, t: float) -> float:
-        return self.number(index, t, function(t, np.empty(0)))
 
     def call_functions(self, t: Array, y: Array, u: Array) -> None:
         """Write the values of the input functions at times t (N,) and states y (n, N) to their rows of u.
@@ -216,18 +211,15 @@ class Inputs:
     def column(self, j: int) -> Inputs:
         """The inputs of trajectory j of an ensemble."""
         values = self.values[:, j].copy() if self.values.ndim == 2 else self.values
-        return Inputs(
-            self.names, values, {i: s.column(j) for i, s in self.signals.items()}, self.functions, self.flags
+        return replace(
+            self, values=values, signals={i: s.column(j) for i, s in self.signals.items()}, start=None
         )
 
 
 def _moved(derivatives: Array, s: Array) -> Array:
     """Numbers and their rates (k, N), after times s (N,)."""
-    found: Array = derivatives.copy()
-    for i in range(len(found)):
-        a, b, c, d = powers(derivatives[i:])
-        found[i] = a + s * (b + s * (c + s * d))
-    return found
+    parts = (powers(derivatives[i:]) for i in range(len(derivatives)))
+    return np.array([a + s * (b + s * (c + s * d)) for a, b, c, d in parts])
 
 
 def _slope(f: Callable[[float], float], t: float, apart: float, known: float) -> float:

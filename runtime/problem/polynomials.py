@@ -175,8 +175,8 @@ def polynomial(name: str, given: Any) -> Polynomial | None:
     if isinstance(given, Polynomial):
         return given
     if isinstance(given, (tuple, list)):
-        times, values, kind = samples_of(name, given)
-        found = _joined(f"inputs: {name}", kind, times, values)
+        *samples, kind = samples_of(name, given)
+        found = joined(f"inputs: {name}", kind, *_samples(f"inputs: {name}", *samples))
         return replace(found, given=given) if isinstance(given, Path) else found
     return _of_spline(name, given) if callable(getattr(given, "derivative", None)) else None
 
@@ -194,11 +194,6 @@ def samples_of(name: str, given: Sequence[Any]) -> tuple[Any, Any, str]:
             "(times, values, 'linear'), or (times, values) alone"
         )
     return given[0], given[1], kind
-
-
-def _joined(what: str, kind: str, times: Any, values: Any) -> Polynomial:
-    t, v = _samples(what, times, values)
-    return joined(what, kind, t, v)
 
 
 def joined(what: str, kind: str, t: Array, v: Array) -> Polynomial:
@@ -325,4 +320,4 @@ def cubic(t: Any, v: Any) -> Polynomial:
     >>> round(push(1.5), 12)
     3.375
     """
-    return _joined("cubic", "cubic", t, v)
+    return joined("cubic", "cubic", *_samples("cubic", t, v))

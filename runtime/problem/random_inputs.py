@@ -87,8 +87,6 @@ def drawn(inputs: Any, names: Sequence[str], t_span: tuple[float, float], seed: 
     seed = seed_of(seed) if random or seed is not None else None
     for name, stream in streams(random, names).items():
         noise, place = random[name], {"seed": seed, "stream": stream, **episode}
-        path = (
-            Path.of(noise, t_span[0], t_span[0] + noise.dt, place) if episode else noise.path(t_span, **place)
-        )
-        found[name] = path
+        begin = t_span[0], t_span[0] + noise.dt
+        found[name] = Path.of(noise, *begin, place) if episode else noise.path(t_span, **place)
     return found

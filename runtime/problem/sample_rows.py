@@ -61,18 +61,14 @@ class SampleRows:
 
     @classmethod
     def given_as(cls, name: str, spec: object, count: int | None) -> SampleRows | None:
-        """The samples of `count` trajectories that are given, or of any number of them for 0, if they have rows."""
+        """The samples of `count` trajectories, or of any number of them for 0, if those that are given have rows."""
         if isinstance(spec, SampleRows):
             if len(spec) != count:
                 raise ArgumentError(f"inputs: {name} has {len(spec)} rows; {count} are needed")
             return spec
         if not isinstance(spec, (tuple, list)) or len(spec) < 2 or not are_rows(spec[1]):
             return None
-        return cls.of(name, *samples_of(name, spec), count)
-
-    @classmethod
-    def of(cls, name: str, times: Any, values: Any, kind: str, count: int | None) -> SampleRows:
-        """The samples of input `name` of `count` trajectories, checked. Raises ArgumentError naming a wrong row."""
+        times, values, kind = samples_of(name, spec)
         moments, values = arguments.array(f"inputs: times of {name}", times), by_rows(times, values)
         if isinstance(values, (list, tuple)):
             values = arguments.array(f"inputs: values of {name}", values)

@@ -65,8 +65,7 @@ class Stepper(StepperCore):
     @property
     def method(self) -> str:
         """The integration method."""
-        name: str = self._options.method
-        return name
+        return str(self._options.method)
 
     @property
     def parameters(self) -> dict[str, float]:
