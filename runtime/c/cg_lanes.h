@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define CG_LANES_LAYOUT 17 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
+#define CG_LANES_LAYOUT 18 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
 
 struct cg_detector;
 
@@ -48,6 +48,7 @@ typedef struct cg_lanes_run {
     int32_t any_failed; /* truth: one of them failed in some lane */
     int32_t projection; /* CG_PROJECT_NONE or CG_PROJECT_CONSTRAINTS */
     uint32_t attention; /* bits of the lanes that reached their mark or t_stop, or failed: lanes <= 32 */
+    uint32_t at_sample; /* of them those that in the last step only reached a t_stop before t_end; 0 if watched */
 
     /* [rows][lanes]; the first five pointers are swapped in every step. */
     double *x;
@@ -65,6 +66,12 @@ typedef struct cg_lanes_run {
     double *start;   /* [n_start][lanes] the states at the start */
     double *inside; /* [n][lanes] scratch: the states of one lane at some times inside its last step */
     double *u_seen; /* [n_u][lanes] scratch: the inputs at some times, and the modes */
+    int32_t tabulates; /* truth: steps pass samples that are the same in all lanes */
+    double *table;  /* [CG_TABLED][3][n_u] inputs at the stages of so many steps; see cg_rk4_lanes.h */
+    int64_t tabled; /* steps that are known: of the size table_h from table_anchor on, after the first table_first */
+    double table_h;
+    double table_anchor;
+    double table_first;
 
     /* Events and contacts: see cg_lanes_watch.h and cg_lane_events.c. Empty if the model has none. */
     int32_t n_observed;
@@ -138,6 +145,7 @@ typedef struct cg_lanes_run {
 
 /* ---- between the files of the runtime ---- */
 
+enum { CG_TABLED = 512 };
 enum { CG_MOST_LANES = 32, CG_RUNNING = 2, CG_GROUPS = 3 /* those running, and one of trajectories about to start */ };
 
 cg_lanes_run_t *cg_lanes_group(cg_lanes_run_t *run, unsigned g); /* a group in the block of the first one */

@@ -255,6 +255,7 @@ cdef extern from "cg_driver.h" nogil:
 cdef extern from "cg_lanes.h" nogil:
     enum: CG_LANES_H
     enum: CG_LANES_LAYOUT
+    enum: CG_TABLED
     enum: CG_MOST_LANES
     enum: CG_RUNNING
     enum: CG_GROUPS
@@ -283,6 +284,7 @@ cdef extern from "cg_lanes.h" nogil:
         int32_t any_failed
         int32_t projection
         uint32_t attention
+        uint32_t at_sample
         double *x
         double *x_old
         double *x_trial
@@ -298,6 +300,12 @@ cdef extern from "cg_lanes.h" nogil:
         double *start
         double *inside
         double *u_seen
+        int32_t tabulates
+        double *table
+        int64_t tabled
+        double table_h
+        double table_anchor
+        double table_first
         int32_t n_observed
         int32_t watched
         uint32_t met

@@ -119,6 +119,7 @@ static size_t cg_lane_block_layout(cg_lanes_run_t *run, char *base)
     cg_lane_block_layout_events(run, base, &offset);
     run->inside = cg_take(base, &offset, run->n * lanes);
     run->u_seen = cg_take(base, &offset, run->n_u * lanes);
+    run->table = cg_take(base, &offset, run->adaptive ? 0 : (int64_t)CG_TABLED * 3 * run->n_u);
     run->widest = cg_take(base, &offset, lanes);
     run->t_old = cg_take(base, &offset, lanes);
     run->u_from = cg_take(base, &offset, lanes);

@@ -48,14 +48,27 @@ static inline int32_t cg_lanes_lowest(uint32_t bits)
 #endif
 }
 
-/* Input i of a lane follows a segment from now on. */
-static void cg_lanes_put_segment(const cg_lanes_run_t *run, int32_t lane, int32_t i, const cg_segment_t *segment)
+/* Writes a value to a row for some lanes. */
+static inline void cg_lanes_put(double *row, uint32_t bits, double value)
 {
-    const int64_t lanes = run->lanes, at = i * lanes + lane;
-    run->u_time[at] = segment->time;
-    run->u_value[at] = segment->c[0];
-    for (int64_t k = 0; k < CG_CURVE; k++) {
-        run->u_curve[(CG_CURVE * i + k) * lanes + lane] = segment->c[k + 1];
+    for (int lane = 0; bits == 0xffu && lane < 8; lane++) { /* as a whole: a load soon after shorter stores is slow */
+        row[lane] = value;
+    }
+    for (uint32_t left = bits == 0xffu ? 0u : bits; left != 0u; left &= left - 1u) {
+        row[cg_lanes_lowest(left)] = value;
+    }
+}
+
+/* Input i of some lanes follows a segment from now on. Higher coefficients than it has stay 0. */
+static inline void cg_lanes_put_segment(const cg_lanes_run_t *run, int32_t i, uint32_t bits,
+                                        const cg_segment_t *segment, int32_t n_powers)
+{
+    const int64_t lanes = run->lanes, at = i * lanes;
+    cg_lanes_put(run->u_time + at, bits, segment->time);
+    cg_lanes_put(run->u_value + at, bits, segment->c[0]);
+    cg_lanes_put(run->u + at, bits, segment->c[0]);
+    for (int64_t k = 0; k + 1 < n_powers; k++) {
+        cg_lanes_put(run->u_curve + (CG_CURVE * i + k) * lanes, bits, segment->c[k + 1]);
     }
 }
 
@@ -65,36 +78,37 @@ static void cg_lanes_enter_input(const cg_lanes_run_t *run, int32_t i, uint32_t 
     const cg_signal_t *const signal = &run->signals[i];
     int64_t *const knots = run->knots + (int64_t)i * run->lanes;
     const int64_t ahead = run->direction > 0.0 ? 1 : 0;
-    cg_segment_t segment = {0};
-    double from = HUGE_VAL, until = -HUGE_VAL; /* of the segment of the lane `known` */
-    int32_t known = -1;
-    for (uint32_t left = bits; left != 0u; left &= left - 1u) {
-        const int32_t lane = cg_lanes_lowest(left);
-        const double now = run->direction * t[lane];
-        if (!(from <= now && now < until)) {
-            cg_evaluate_segment(signal, run->row[lane], t[lane], run->direction, run->t_end, &knots[lane], &segment);
-            const int64_t next = knots[lane] + ahead - 1, last = knots[lane] - ahead;
-            until = next >= 0 && next < signal->n ? run->direction * signal->t[next] : HUGE_VAL;
-            from = last >= 0 && last < signal->n ? run->direction * signal->t[last] : -HUGE_VAL;
-            known = lane;
-        } else if (signal->row != 0) {
-            cg_evaluate_piece(signal, run->row[lane], knots[known], segment.c);
+    for (uint32_t left = bits, here = 0u; left != 0u; left &= ~here) {
+        const int32_t first = cg_lanes_lowest(left);
+        cg_segment_t segment;
+        cg_evaluate_segment(signal, run->row[first], t[first], run->direction, run->t_end, &knots[first], &segment);
+        const int64_t next = knots[first] + ahead - 1, last = knots[first] - ahead;
+        const double until = next >= 0 && next < signal->n ? run->direction * signal->t[next] : HUGE_VAL;
+        const double from = last >= 0 && last < signal->n ? run->direction * signal->t[last] : -HUGE_VAL;
+        here = 0u;
+        for (int32_t lane = first; lane < run->lanes; lane++) {
+            const double now = run->direction * t[lane];
+            const uint32_t bit = left & 1u << lane;
+            if (bit != 0u && from <= now && now < until) {
+                here |= bit;
+                knots[lane] = knots[first];
+                run->u_until[lane] = cg_smaller(run->u_until[lane], until);
+                run->u_from[lane] = cg_larger(run->u_from[lane], from);
+            }
         }
-        knots[lane] = knots[known];
-        cg_lanes_put_segment(run, lane, i, &segment);
-        run->u_until[lane] = cg_smaller(run->u_until[lane], until);
-        run->u_from[lane] = cg_larger(run->u_from[lane], from);
+        cg_lanes_put_segment(run, i, here, &segment, signal->n_powers);
+        for (uint32_t own = signal->row != 0 ? here & (here - 1u) : 0u; own != 0u; own &= own - 1u) {
+            cg_evaluate_piece(signal, run->row[cg_lanes_lowest(own)], knots[first], segment.c);
+            cg_lanes_put_segment(run, i, own & (0u - own), &segment, signal->n_powers);
+        }
     }
 }
 
 /* Brings the sampled inputs of some lanes into the segments of the times t [lanes]. */
 static void cg_lanes_enter(const cg_lanes_run_t *run, uint32_t bits, const double *t)
 {
-    for (uint32_t left = bits; left != 0u; left &= left - 1u) {
-        const int32_t lane = cg_lanes_lowest(left);
-        run->u_from[lane] = -HUGE_VAL;
-        run->u_until[lane] = HUGE_VAL;
-    }
+    cg_lanes_put(run->u_from, bits, -HUGE_VAL);
+    cg_lanes_put(run->u_until, bits, HUGE_VAL);
     for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
         if (run->signals[i].kind == CG_SIGNAL_POLYNOMIAL) {
             cg_lanes_enter_input(run, i, bits, t);
@@ -106,37 +120,37 @@ static void cg_lanes_enter(const cg_lanes_run_t *run, uint32_t bits, const doubl
 static void cg_lanes_pass(const cg_lanes_run_t *run, uint32_t some, const double *t)
 {
     uint32_t bits = 0u;
-    for (uint32_t left = some; left != 0u; left &= left - 1u) {
-        const int32_t lane = cg_lanes_lowest(left);
+    for (int32_t lane = 0; lane < run->lanes; lane++) {
         const double now = run->direction * t[lane];
-        bits |= run->u_from[lane] <= now && now < run->u_until[lane] ? 0u : 1u << lane;
+        bits |= run->u_from[lane] <= now && now < run->u_until[lane] ? 0u : some & 1u << lane;
     }
     cg_lanes_enter(run, bits, t);
 }
 
 void cg_lanes_segments(cg_lanes_run_t *run, uint32_t bits, const double *ends)
 {
-    const int32_t lanes = run->lanes;
     cg_lanes_enter(run, bits, run->t);
-    for (uint32_t left = bits; left != 0u; left &= left - 1u) {
-        const int32_t lane = cg_lanes_lowest(left);
-        const double end = ends != NULL ? ends[lane] : run->t_end;
-        const int first = run->pass == NULL && run->u_until[lane] < run->direction * end;
-        run->t_stop[lane] = first ? run->direction * run->u_until[lane] : end;
-        for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
-            if (run->signals[i].kind == CG_SIGNAL_POLYNOMIAL) {
-                run->u[(int64_t)i * lanes + lane] = run->u_value[(int64_t)i * lanes + lane];
-                run->fresh[lane] = -1;
-            } else if (run->signals[i].kind == CG_SIGNAL_MOVING && run->n_trials[lane] == 0) { /* a trajectory begins */
-                cg_segment_t segment;
-                cg_evaluate_moving(run->model, i, run->t[lane], run->u + lane, lanes, &segment);
-                cg_lanes_put_segment(run, lane, i, &segment);
+    for (int32_t lane = 0; lane < run->lanes; lane++) {
+        if (bits >> lane & 1u) {
+            const double end = ends != NULL ? ends[lane] : run->t_end;
+            const int first = run->pass == NULL && run->u_until[lane] < run->direction * end;
+            run->t_stop[lane] = first ? run->direction * run->u_until[lane] : end;
+            run->t_anchor[lane] = run->t[lane];
+            run->n_anchor[lane] = 0.0;
+            run->fresh[lane] |= run->u_until[lane] < HUGE_VAL || run->u_from[lane] > -HUGE_VAL ? -1 : 0;
+            if (run->watched) {
+                run->have_end[lane] = 0; /* an input may have jumped */
             }
         }
-        run->t_anchor[lane] = run->t[lane];
-        run->n_anchor[lane] = 0.0;
-        if (run->watched) {
-            run->have_end[lane] = 0; /* an input may have jumped */
+    }
+    for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
+        for (uint32_t left = run->signals[i].kind == CG_SIGNAL_MOVING ? bits : 0u; left != 0u; left &= left - 1u) {
+            const int32_t lane = cg_lanes_lowest(left);
+            cg_segment_t segment;
+            if (run->n_trials[lane] == 0) { /* a trajectory begins */
+                cg_evaluate_moving(run->model, i, run->t[lane], run->u + lane, run->lanes, &segment);
+                cg_lanes_put_segment(run, i, 1u << lane, &segment, CG_CURVE + 1);
+            }
         }
     }
 }
@@ -181,11 +195,7 @@ static void cg_lanes_rows_load(double *to, int32_t lanes, const double *from, in
                                int32_t rows, int32_t count)
 {
     for (int32_t i = 0; i < rows; i++, to += lanes, from += row_stride) {
-        if (lane_stride == 1 && count == lanes) {
-            cg_copy_lanes(to, from, lanes);
-        } else {
-            cg_gather(to, 1, from, lane_stride, count);
-        }
+        cg_gather(to, 1, from, lane_stride, count);
     }
 }
 
@@ -336,9 +346,7 @@ static void cg_lanes_fill(cg_group_t *group, int32_t lane)
     cg_group_t *const ready = queue->ready;
     if (queue->waiting == 0u && queue->cursor->next < queue->cursor->last) {
         cg_lanes_queue_begin(queue);
-    }
-    if (queue->waiting == 0u && queue->cursor->next < queue->cursor->last) {
-        group->run->attention |= 1u << lane;
+        group->run->attention |= queue->waiting == 0u && queue->cursor->next < queue->cursor->last ? 1u << lane : 0u;
     }
     if (queue->waiting != 0u) {
         const int32_t from = cg_lanes_lowest(queue->waiting);
@@ -384,15 +392,21 @@ static void cg_lanes_attend(cg_group_t *group, int32_t lane)
     }
 }
 
-/* Whether the inputs of a run move on by themselves. */
-static int cg_lanes_moves(const cg_lanes_run_t *run)
+/* Sets how the inputs of a run move on by themselves. */
+static void cg_lanes_set_moves(cg_lanes_run_t *run, int passes)
 {
-    int moves = run->pass != NULL;
+    int moves = passes, shared = passes;
+    memset(run->u_curve, 0, sizeof(double) * (size_t)(CG_CURVE * run->n_u * run->lanes));
     for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
-        const int held = run->signals[i].kind == CG_SIGNAL_POLYNOMIAL && run->signals[i].n_powers == 1;
-        moves |= run->signals[i].kind >= CG_SIGNAL_POLYNOMIAL && !held;
+        const cg_signal_t *const signal = &run->signals[i];
+        const int held = signal->kind == CG_SIGNAL_POLYNOMIAL && signal->n_powers == 1;
+        moves |= signal->kind >= CG_SIGNAL_POLYNOMIAL && !held;
+        shared &= signal->kind != CG_SIGNAL_MOVING && signal->row == 0;
     }
-    return moves;
+    run->input_kind = moves ? CG_INPUT_MOVES : 0;
+    run->pass = passes ? cg_lanes_pass : NULL;
+    run->tabulates = shared;
+    run->table_h = 0.0; /* of other samples */
 }
 
 int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options)
@@ -406,8 +420,7 @@ int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options)
         }
     }
     run->signals = options->signals;
-    run->pass = options->passes && !run->adaptive && run->signals != NULL ? cg_lanes_pass : NULL;
-    run->input_kind = cg_lanes_moves(run) ? CG_INPUT_MOVES : 0;
+    cg_lanes_set_moves(run, options->passes && !run->adaptive && run->signals != NULL);
     run->stop = options->stop;
     run->rtol = options->rtol;
     run->projection = options->projection;
@@ -428,11 +441,7 @@ static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, 
     }
     run->t_end = ensemble->t_end;
     run->direction = ensemble->t_end < ensemble->t0 ? -1.0 : 1.0;
-    for (int32_t i = 0; i < run->n_u; i++) {
-        for (int32_t lane = 0; lane < run->lanes; lane++) {
-            run->u[(int64_t)i * run->lanes + lane] = options->u[i];
-        }
-    }
+    cg_lanes_rows_load(run->u, run->lanes, options->u, 0, 1, run->n_u, run->lanes);
     run->hoisted = 0;
     run->same_p = ensemble->p_row == 0;
     run->n_carried = (int32_t)((run->p - run->carried) / run->lanes) + (run->same_p ? 0 : cg_lanes_p_rows(run));
@@ -451,25 +460,8 @@ static void cg_lanes_group_record(cg_group_t *group, uint32_t attention)
     for (int32_t lane = 0; lane < run->lanes; lane++) {
         due |= run->active[lane] && run->status[lane] == CG_OK ? attention & 1u << lane : 0u;
     }
-    cg_lane_record_all(group->ensemble, group->run, due, group->progress);
-}
-
-/* Where all lanes that need service have only come to a sample their inputs are set, and they go on. */
-static void cg_lanes_group_samples(cg_lanes_run_t *run)
-{
-    const uint32_t attention = run->attention & UINT32_MAX >> (32 - run->lanes);
-    for (uint32_t left = run->watched ? 0u : attention; left != 0u; left &= left - 1u) {
-        const int32_t lane = cg_lanes_lowest(left);
-        const double t = run->t[lane];
-        if (!run->active[lane] || run->status[lane] != CG_OK || t != run->t_stop[lane] || t == run->t_end
-            || run->n_trials[lane] >= run->max_steps || run->mark[lane] <= run->direction * t) {
-            return;
-        }
-    }
-    if (!run->watched && run->signals != NULL && attention != 0u) {
-        run->attention = 0u;
-        cg_lanes_segments(run, attention, NULL);
-        run->prepare(run);
+    if (group->ensemble->t_eval != NULL) {
+        cg_lane_record_all(group->ensemble, group->run, due, group->progress);
     }
 }
 
@@ -478,15 +470,18 @@ static void cg_lanes_group_samples(cg_lanes_run_t *run)
 static int cg_lanes_group_serve(cg_group_t *group)
 {
     cg_lanes_run_t *const run = group->run;
-    const uint32_t all = UINT32_MAX >> (32 - run->lanes);
     do {
-        const uint32_t attention = run->attention & all;
+        const uint32_t attention = run->attention & UINT32_MAX >> (32 - run->lanes);
+        const int only_sampled = attention == run->at_sample;
         uint32_t empty = 0u;
         int64_t fresh = 0;
-        run->attention = 0u;
-        if (group->ensemble->t_eval != NULL) {
-            cg_lanes_group_record(group, attention);
+        run->attention = run->at_sample = 0u;
+        if (only_sampled) {
+            cg_lanes_segments(run, attention, NULL);
+            run->prepare(run);
+            continue;
         }
+        cg_lanes_group_record(group, attention);
         for (uint32_t left = attention; left != 0u; left &= left - 1u) {
             const int32_t lane = cg_lanes_lowest(left);
             if (run->watched && run->active[lane] && run->status[lane] == CG_OK
@@ -538,6 +533,7 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
         if (!cursor->begun) {
             CG_TRY(cg_lanes_options(own, ensemble, options));
             own->attention = UINT32_MAX;
+            own->at_sample = 0u;
             memset(own->active, 0, sizeof *own->active * (size_t)own->lanes); /* from an abandoned range */
         }
         groups[g].ensemble = ensemble;
@@ -549,13 +545,9 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
     }
     cursor->begun = 1;
     queue.waiting = cg_lanes_busy(groups[2].run);
-    int working[CG_RUNNING];
-    for (unsigned g = 0; g < CG_RUNNING; g++) {
-        working[g] = cg_lanes_occupied(groups[g].run) >= 0;
-    }
     for (;;) {
+        int working[CG_RUNNING];
         for (unsigned g = 0; g < CG_RUNNING; g++) {
-            cg_lanes_group_samples(groups[g].run);
             CG_TRY(groups[g].run->attention != 0u ? cg_lanes_group_serve(&groups[g]) : CG_OK);
             working[g] = cg_lanes_occupied(groups[g].run) >= 0;
         }

@@ -240,8 +240,11 @@ static CG_INLINE void CG_FN(look)(cg_lanes_run_t *run, cg_mask_t good)
     const cg_real_t t = CG_T(run);
     const cg_mask_t trials = *CG_TRUTHS(run->n_trials);
     const cg_mask_t spent = (cg_mask_t)(trials >= CG_FN(code)(0) + run->max_steps);
-    const cg_mask_t due = cg_eq(t, *CG_REALS(run->t_stop)) | cg_le(*CG_REALS(run->mark), run->direction * t) | spent;
-    run->attention |= cg_set(due & good & *CG_TRUTHS(run->active));
+    const cg_mask_t stops = cg_eq(t, *CG_REALS(run->t_stop)) & good & *CG_TRUTHS(run->active);
+    const cg_mask_t serves = (cg_le(*CG_REALS(run->mark), run->direction * t) | spent) & good & *CG_TRUTHS(run->active);
+    run->attention |= cg_set(stops | serves);
+    const cg_mask_t samples = stops & cg_not(serves | cg_eq(t, cg_splat(run->t_end)));
+    run->at_sample = run->signals == NULL || run->watched ? 0u : cg_set(samples);
 }
 
 /* The right-hand sides of a trial step, that at its end included; the result is where one failed before the error is

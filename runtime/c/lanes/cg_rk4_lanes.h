@@ -25,6 +25,7 @@ typedef struct CG_FN(leap) {
     cg_real_t h;
     cg_real_t pace, n_anchor, t_anchor; /* step s, from 1 on, ends at pace (n_anchor + s) + t_anchor */
     cg_mask_t ok;                       /* no right-hand side failed */
+    const double *inputs;               /* NULL, or of all lanes in a table, at the stages that follow */
 } CG_FN(leap_t);
 
 /* What a group works with in the loop. If the right-hand side is copied there, this is not written to memory. */
@@ -63,11 +64,65 @@ CG_FLATTEN static CG_INLINE cg_mask_t CG_FN(leap_slope)(cg_lanes_run_t *run, cg_
     return CG_RHS(run, t, x, out);
 }
 
-static CG_INLINE void CG_FN(leap_inputs)(const CG_FN(leap_t) *leaps, int groups, const cg_real_t *t)
+/* The inputs of each group at the times of a stage. */
+static CG_INLINE void CG_FN(leap_inputs)(CG_FN(leap_t) *leaps, int groups, const cg_real_t *t)
 {
     for (int g = 0; g < groups; g++) {
-        CG_FN(move_inputs)(leaps[g].run, t[g]);
+        const cg_lanes_run_t *const run = leaps[g].run;
+        if (CG_NU(run) == 0 || leaps[g].inputs == NULL) {
+            CG_FN(move_inputs)(run, t[g]);
+            continue;
+        }
+        for (int32_t i = 0; i < run->model->n_inputs; i++) {
+            if (run->signals[i].kind == CG_SIGNAL_POLYNOMIAL) {
+                CG_REALS(run->u)[i] = cg_splat(leaps[g].inputs[i]);
+            }
+        }
+        leaps[g].inputs += CG_NU(run);
     }
+}
+
+/* A table of the inputs at the stages of so many steps, where all lanes have the same; else NULL. It stays for the
+ * trajectories that follow. */
+static const double *CG_FN(leap_tabulate)(const CG_FN(leap_t) *leaps, int groups, int64_t steps)
+{
+    cg_lanes_run_t *const run = leaps[0].run;
+    cg_mask_t apart = {0};
+    const int lane = __builtin_ctz(cg_set(*CG_TRUTHS(run->active))); /* the first group has one */
+    const double h = leaps[0].h[lane], n = leaps[0].n_anchor[lane], t_anchor = leaps[0].t_anchor[lane];
+    for (int g = 0; g < groups; g++) {
+        const CG_FN(leap_t) *const leap = &leaps[g];
+        apart |= *CG_TRUTHS(leap->run->active)
+               & cg_not(cg_eq(leap->h, cg_splat(h)) & cg_eq(leap->n_anchor, cg_splat(n))
+                        & cg_eq(leap->t_anchor, cg_splat(t_anchor)));
+    }
+    if (!run->tabulates || cg_any(apart)) {
+        return NULL;
+    }
+    if (h != run->table_h || t_anchor != run->table_anchor || n < run->table_first
+        || n + (double)steps > run->table_first + CG_TABLED) {
+        run->table_h = h;
+        run->table_anchor = t_anchor;
+        run->table_first = n;
+        run->tabled = 0;
+    }
+    const int64_t row = (int64_t)(n - run->table_first);
+    for (; run->tabled < row + steps; run->tabled += CG_LANES) {
+        cg_real_t s;
+        for (int k = 0; k < CG_LANES; k++) {
+            s[k] = run->table_first + (double)(run->tabled + k);
+        }
+        const cg_real_t t = cg_fma(cg_splat(h), s, cg_splat(t_anchor));
+        const cg_real_t times[3] = {cg_plus(t, 0.5, cg_splat(h)), cg_plus(t, 1.0, cg_splat(h)),
+                                    cg_fma(cg_splat(h), s + 1.0, cg_splat(t_anchor))};
+        for (int stage = 0; stage < 3; stage++) { /* the lanes are steps here */
+            CG_FN(ramps)(run, times[stage], CG_REALS(run->u_seen));
+            for (int at = 0; at < CG_LANES * CG_NU(run); at++) {
+                run->table[((run->tabled + at % CG_LANES) * 3 + stage) * CG_NU(run) + at / CG_LANES] = run->u_seen[at];
+            }
+        }
+    }
+    return run->table + row * 3 * CG_NU(run);
 }
 
 /* Step number s. Rows in memory are written as seldom as possible: of `f` only once before the last derivative. */
@@ -124,6 +179,7 @@ static CG_INLINE void CG_FN(leap_loop)(CG_FN(leap_t) *leaps, int groups, int64_t
     CG_EACH_STATE(leaps[g].to_x[i] = to->x[i]; leaps[g].to_f[i] = to->f[i];)
 #endif
     for (int g = 0; g < groups; g++) {
+        leaps[g].inputs = own[g].inputs;
         leaps[g].t = own[g].t;
         leaps[g].ok = own[g].ok;
     }
@@ -136,21 +192,18 @@ __attribute__((noinline)) static void CG_FN(leap_one)(CG_FN(leap_t) *leap, int64
 
 __attribute__((noinline)) static void CG_FN(leap_two)(CG_FN(leap_t) *leaps, int64_t steps)
 {
-    if (CG_MODEL_OPERATIONS <= CG_TOGETHER) {
-        CG_FN(leap_loop)(leaps, 2, steps);
-    } else {
-        CG_FN(leap_one)(&leaps[0], steps);
-        CG_FN(leap_one)(&leaps[1], steps);
-    }
+    CG_FN(leap_loop)(leaps, 2, steps);
 }
 
 /* Steps from x and f to to_x and to_f. */
 static CG_INLINE void CG_FN(leap_go)(CG_FN(leap_t) *leaps, int groups, int64_t steps)
 {
-    if (groups == 1) {
-        CG_FN(leap_one)(leaps, steps);
-    } else {
+    if (groups == 2 && CG_MODEL_OPERATIONS <= CG_TOGETHER) {
         CG_FN(leap_two)(leaps, steps);
+        return;
+    }
+    for (int g = 0; g < groups; g++) {
+        CG_FN(leap_one)(&leaps[g], steps);
     }
 }
 
@@ -217,6 +270,7 @@ static void CG_FN(leap_turn)(CG_FN(leap_t) *leap, int64_t steps)
     leap->pace = cg_where(plan.last, cg_splat(0.0), leap->pace);
     leap->n_anchor = cg_where(plan.last, cg_splat(-1.0), leap->n_anchor);
     leap->t_anchor = cg_where(plan.last, plan.t_new, leap->t_anchor);
+    leap->inputs = cg_any(*CG_TRUTHS(run->active) & plan.last) ? NULL : leap->inputs;
     leap->to_x = CG_REALS(run->x_trial);
     leap->to_f = CG_REALS(run->f_old);
     CG_T_OLD(run) = leap->t;
@@ -256,6 +310,8 @@ static CG_INLINE int64_t CG_FN(leap)(cg_lanes_run_t *const *runs, int groups)
         steps = CG_FN(leap_length)(runs[g], steps);
         CG_FN(leap_begin)(&leaps[g], runs[g]);
     }
+    leaps[0].inputs = leaps[groups - 1].inputs = CG_NU(runs[0]) > 0 ? CG_FN(leap_tabulate)(leaps, groups, steps + 1)
+                                                                       : NULL;
     if (steps > 0) {
         CG_FN(leap_go)(leaps, groups, steps);
     }

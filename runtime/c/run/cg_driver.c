@@ -14,15 +14,6 @@ static void cg_driver_forget_point(cg_run_t *run)
     }
 }
 
-/* Input i follows a segment from now on. */
-static void cg_driver_put_segment(cg_run_t *run, int32_t i, const cg_segment_t *segment)
-{
-    cg_evaluate_put_segment(run, i, segment);
-    for (int k = 1; k <= CG_CURVE; k++) {
-        run->input_kind |= segment->c[k] != 0.0 ? CG_INPUT_MOVES : 0;
-    }
-}
-
 cg_time_t cg_driver_segment(cg_run_t *run, cg_time_t t)
 {
     cg_time_t t_stop = run->t_end;
@@ -38,12 +29,9 @@ cg_time_t cg_driver_segment(cg_run_t *run, cg_time_t t)
         } else if (signal->kind == CG_SIGNAL_POLYNOMIAL) {
             cg_segment_t segment;
             const cg_time_t end = cg_evaluate_segment(signal, run->row, t, run->direction, t_stop, &run->knots[i], &segment);
-            cg_driver_put_segment(run, i, &segment);
-            if (run->passes) {
-                run->input_kind |= CG_INPUT_MOVES; /* from one segment to the next */
-            } else {
-                t_stop = end;
-            }
+            cg_evaluate_put_segment(run, i, &segment);
+            run->input_kind |= run->passes || signal->n_powers > 1 ? CG_INPUT_MOVES : 0;
+            t_stop = run->passes ? t_stop : end;
             run->u[i] = run->u_value[i];
             cg_driver_forget_point(run);
         }
@@ -58,7 +46,7 @@ static void cg_driver_take_moving(cg_run_t *run)
         if (run->signals[i].kind == CG_SIGNAL_MOVING) {
             cg_segment_t segment;
             cg_evaluate_moving(run->model, i, cg_time_outside(run, run->t), run->u, 1, &segment);
-            cg_driver_put_segment(run, i, &segment);
+            cg_evaluate_put_segment(run, i, &segment);
         }
     }
 }
