@@ -38,7 +38,8 @@ def include_path() -> list[str]:
 
     Cython finds ``chaplygin/generated/<name>.pxd`` in the first, the C compiler ``chaplygin.h`` in the second.
 
-    >>>     >>> pxd, headers = map(Path, include_path())
+    >>> from pathlib import Path
+    >>> pxd, headers = map(Path, include_path())
     >>> (pxd / "chaplygin" / "generated" / "heavy_top.pxd").exists(), (headers / "chaplygin.h").exists()
     (True, True)
     """

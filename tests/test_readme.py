@@ -322,7 +322,7 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 def modules() -> Iterator[str]:
     """Every Python module; src/chaplygin is listed by file, because other folders are mapped into the package."""
-    yield "chaplygin"
+    yield from ("chaplygin", "chaplygin.generated")
     for file in sorted(Path(str(chaplygin.__file__)).parent.glob("*.py")):
         if not file.stem.startswith("__"):
             yield f"chaplygin.{file.stem}"
