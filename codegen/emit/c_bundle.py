@@ -10,8 +10,7 @@ from chaplygin.runtime.interface.files import DRIVER, runtime_files
 from .amalgamation import Prefixed, joined, selected
 from .bundle import GROUPS, Bundle, index_of
 from .bundle_readme import host_files, readme
-from .c_core import variable as row_of
-from .c_text import c_string
+from .c_text import c_string, variable as row_of
 from .method_list import list_of
 from .render import licence, made_from, render
 from .single_precision import single_precision

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 from chaplygin._version import __version__
-from chaplygin.runtime.interface.assumptions import FLAGS, ZERO_AT_START
+from chaplygin.runtime.interface.assumptions import ZERO_AT_START
 from chaplygin.runtime.interface.description import Variable
 
 from ..lower.lowered import KernelRow, Lowered, has_functions
@@ -22,6 +21,7 @@ from .c_text import (
     prototype,
     table,
     taken,
+    variable,
     wrapped,
 )
 from .function_bodies import CBody, CFunction, body, helpers
@@ -220,14 +220,6 @@ def tables(program: Lowered) -> Iterator[str]:
         for e in program.entries
     ]
     yield table("cg_kernel_entry_t", "kernels", [*rows, "NULL, NULL, 0, 0, NULL"])
-
-
-def variable(v: Variable) -> str:
-    """The row of a variable in the model's table."""
-    flags = " | ".join(f"CG_{name}" for name, bit in FLAGS.items() if v.flags & bit) or "0"
-    example = "NAN" if math.isnan(v.example) else repr(float(v.example))
-    texts = (c_string(text) for text in (v.name, v.unit, v.description))
-    return f"{', '.join(texts)}, {example}, CG_{v.kind.upper()}, {flags}"
 
 
 def members(program: Program, n_work: int) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from chaplygin.runtime.interface.description import arguments_of
+from chaplygin.runtime.interface.assumptions import FLAGS
+from chaplygin.runtime.interface.description import Variable, arguments_of
 
-from ..lower.lowered import Lowered
-from ..plan.statements import Schedule
-from .function_bodies import CBody
+if TYPE_CHECKING:  # a shipped model is exported without SymPy
+    from ..lower.lowered import Lowered
+    from ..plan.statements import Schedule
+    from .function_bodies import CBody
 
 ARGUMENTS = {
     "event": "int32_t cg_event",
@@ -105,3 +109,11 @@ def c_string(text: str) -> str:
         char = chr(byte)
         plain += char if 32 <= byte < 127 and char not in '"\\?' else f"\\{byte:03o}"
     return f'"{plain}"'
+
+
+def variable(v: Variable) -> str:
+    """The row of a variable in the model's table."""
+    flags = " | ".join(f"CG_{name}" for name, bit in FLAGS.items() if v.flags & bit) or "0"
+    example = "NAN" if math.isnan(v.example) else repr(float(v.example))
+    texts = (c_string(text) for text in (v.name, v.unit, v.description))
+    return f"{', '.join(texts)}, {example}, CG_{v.kind.upper()}, {flags}"
