@@ -89,7 +89,7 @@ class Interpolant:
             known = {"kind": KINDS, "ends": ENDS, "outside": OUTSIDE}[entry]
             if not (isinstance(given, str) and given in known):
                 raise DeclarationError(f"{self._where}: {entry} = {short(given)}; give {_choices(known)}")
-        if knots not in (True, False, "auto"):
+        if not isinstance(knots, (bool, str)) or knots not in (True, False, "auto"):
             raise DeclarationError(f"{self._where}: knots = {short(knots)}; give True, False or 'auto'")
         if not isinstance(grid, Mapping):
             if values is not None:
