@@ -14,8 +14,8 @@ import test_rooms as rooms
 
 BUDGETS = {
     "lines of codegen": (29_065, 1000),
-    "lines of runtime": (28_690, 1000),
-    "lines of C": (20_285, 1000),
+    "lines of runtime": (28_687, 1000),
+    "lines of C": (20_288, 1000),
     "lines of src": (4_877, 1000),
     "lines of systems": (4_205, 1000),
     "mentions of Any": (2_530, 50),

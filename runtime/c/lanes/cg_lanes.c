@@ -230,10 +230,13 @@ static void cg_lanes_group_load(cg_group_t *group, int64_t first, int32_t count)
         if (lane < count && run->status[lane] != CG_NONFINITE) {
             regular |= 1u << lane;
             run->row[lane] = first + lane;
-            cg_lanes_segments(run, 1u << lane, NULL);
-            if (run->watched && run->status[lane] == CG_OK && cg_lane_events_begin(ensemble, first + lane, run, lane) != CG_OK) {
-                regular &= ~(1u << lane);
-            }
+        }
+    }
+    cg_lanes_segments(run, regular, NULL);
+    for (uint32_t left = run->watched ? regular : 0u; left != 0u; left &= left - 1u) {
+        const int32_t lane = cg_lanes_lowest(left);
+        if (run->status[lane] == CG_OK && cg_lane_events_begin(ensemble, first + lane, run, lane) != CG_OK) {
+            regular &= ~(1u << lane);
         }
     }
     if (ensemble->t_eval != NULL) {
@@ -457,10 +460,10 @@ static void cg_lanes_group_record(cg_group_t *group, uint32_t attention)
 {
     const cg_lanes_run_t *const run = group->run;
     uint32_t due = 0u;
-    for (int32_t lane = 0; lane < run->lanes; lane++) {
+    for (int32_t lane = 0; group->ensemble->t_eval != NULL && lane < run->lanes; lane++) {
         due |= run->active[lane] && run->status[lane] == CG_OK ? attention & 1u << lane : 0u;
     }
-    if (group->ensemble->t_eval != NULL) {
+    if (due != 0u) {
         cg_lane_record_all(group->ensemble, group->run, due, group->progress);
     }
 }
