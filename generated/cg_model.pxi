@@ -7,7 +7,6 @@ cdef extern from "chaplygin.h" nogil:
     ctypedef struct cg_lanes_run_t
     enum: CG_RESTRICT
     enum: CG_UNUSED
-    enum: CG_PREFETCH
     enum: CG_ABI_VERSION
     enum: CG_STATUSES
     enum: CG_OK

@@ -32,10 +32,8 @@ extern "C" {
 
 #if defined(__GNUC__)
 #define CG_UNUSED __attribute__((unused)) /* a function of a header that not every file needs */
-#define CG_PREFETCH(address) __builtin_prefetch(address)
 #else
 #define CG_UNUSED
-#define CG_PREFETCH(address)
 #endif
 
 #define CG_ABI_VERSION 5u

@@ -61,7 +61,9 @@ void cg_evaluate_piece(const cg_signal_t *signal, int64_t row, int64_t before, d
 {
     const int32_t n = signal->joined ? signal->n_powers / 2 : signal->n_powers;
     const double *const value = signal->value + signal->row * row + n * (before > 0 ? before - 1 : 0);
-    CG_PREFETCH(value + 16); /* of this row, soon */
+#if defined(__GNUC__)
+    __builtin_prefetch(value + 16); /* of this row, soon */
+#endif
     const int joins = signal->joined && before > 0 && before < signal->n;
     const double h = joins ? cg_time_span(signal->t[before - 1], signal->t[before]) : 0.0;
     for (int32_t k = 0; k <= CG_CURVE; k++) {
