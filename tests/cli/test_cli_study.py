@@ -41,6 +41,7 @@ def broken():
 """
 
 
+@needs_core
 def test_study(capsys: Captured, tmp_path: Path) -> None:
     """x(10) = x0 cos 20, so its mean is cos 20 and its deviation a tenth of that."""
     file = tmp_path / "study.py"
@@ -76,8 +77,6 @@ def test_wrong_studies(name: str, text: str, capsys: Captured, tmp_path: Path) -
     assert main(["study", f"{file}{name}"]) == 2
     assert text in capsys.readouterr().err
 
-
-pytestmark = needs_core
 
 N = 400
 FILE = f"""
@@ -121,6 +120,7 @@ def interrupted(*arguments: str) -> None:
         assert main(["study", *arguments, "--threads", "1"]) == 1
 
 
+@needs_core
 @pytest.mark.filterwarnings("error")
 def test_it_is_said_once_and_how_to_go_on(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     interrupted(f"{file}:half", "-o", "kept")
@@ -136,6 +136,7 @@ def test_it_is_said_once_and_how_to_go_on(file: str, capsys: pytest.CaptureFixtu
     assert facts["results"]["m"]["mean"]["q"] == pytest.approx(end.mean(), rel=1e-9)
 
 
+@needs_core
 @pytest.mark.filterwarnings("error")
 def test_json_and_a_study_that_is_not_kept(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     interrupted(f"{file}:none", "--json")
@@ -145,6 +146,7 @@ def test_json_and_a_study_that_is_not_kept(file: str, capsys: pytest.CaptureFixt
     assert err == "chaplygin: without -o FOLDER nothing is kept; with it, the same command runs the rest\n"
 
 
+@needs_core
 def test_results_of_a_study_in_which_nothing_has_ended(file: str, tmp_path: Path) -> None:
     given: dict[str, object] = {}
     exec(Path(file).read_text(), given)
@@ -161,6 +163,7 @@ def test_results_of_a_study_in_which_nothing_has_ended(file: str, tmp_path: Path
                 draw()
 
 
+@needs_core
 def test_a_name_that_is_not_collected() -> None:
     found = study(n=4)
     with pytest.raises(KeyError, match=r"'ends' is not in collect; did you mean end\?"):

@@ -27,7 +27,7 @@ def run(command: Sequence[object], cwd: Path | None = None, **environment: str) 
     words, env = [str(word) for word in command], {**os.environ, **environment}
     done = subprocess.run(words, cwd=cwd, env=env, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, " ".join(words) + "\n" + done.stdout + done.stderr
-    return done.stdout + done.stderr
+    return done.stdout
 
 
 def runtime_objects(

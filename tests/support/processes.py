@@ -13,7 +13,7 @@ from typing import Any
 
 
 def python(code: str, *arguments: object, env: Mapping[str, str] | None = None, **options: Any) -> str:
-    """What a new interpreter prints, which has to end well; `env` adds to the environment."""
+    """What a new interpreter prints; it must exit with status 0. `env` adds to the environment."""
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
     given: dict[str, Any] = {"env": {**os.environ, **(env or {})}, "timeout": 120, **options}
     done = subprocess.run(command, capture_output=True, text=True, **given)
@@ -22,7 +22,7 @@ def python(code: str, *arguments: object, env: Mapping[str, str] | None = None, 
 
 
 class CountingCompiler:
-    """The compiler as a script that notes its calls, and a cache of its own; `first` is done in the script before."""
+    """The compiler as a script that notes its calls, with its own cache; `first` is shell code run before each call."""
 
     def __init__(self, folder: Path, *options: str, first: str = "") -> None:
         self.folder, self.log, self.cache = folder, folder / "calls", folder / "models"
@@ -39,7 +39,7 @@ class CountingCompiler:
         return self.log.read_text().splitlines() if self.log.exists() else []
 
     def new_calls(self) -> list[str]:
-        """Those since this was last asked for."""
+        """The calls since this was last called."""
         lines = self.calls()
         self.log.unlink(missing_ok=True)
         return lines

@@ -1,4 +1,4 @@
-"""Calls that are to end in an error whose message says what is wrong."""
+"""Calls that must raise an error whose message says what is wrong."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def refused(
     error: type[Exception] = ArgumentError,
     **options: Any,
 ) -> None:
-    """The call ends in the error, in whose message the regular expression is found."""
+    """The call raises the error, and the regular expression is found in its message."""
     with pytest.raises(error, match=message):
         call(*given, **options)

@@ -127,7 +127,9 @@ def test_a_wall_that_is_a_jump_of_a_guard(terminal: bool) -> None:
     model = unit_masses("walled", [x], forces={v: 0}, events=[event]).compile()
     start = (0, 2), {"x": 0, "x_dot": 0.9}, {"k": 0.7, "c": 0.5}
     expected = [0, 0, 1] if terminal else [-0.7 * 2, -(0.9 * 2 - 0.5), 1.7]
-    sol = check_slopes(model, "x", dict(zip(("x_dot", "k", "c"), expected)), *start, abs=1e-9)
+    sol = check_slopes(
+        model, "x", dict(zip(("x_dot", "k", "c"), expected)), *start, ended=(int(terminal),), abs=1e-9
+    )
     by_time = np.array([-0.5 / 0.81, 0, 1 / 0.9])
     assert sol.sensitivity.events["wall"].t[0] == pytest.approx(by_time, abs=1e-9)
     assert sol.sensitivity.events["wall"]["x", "c"] == pytest.approx([1])

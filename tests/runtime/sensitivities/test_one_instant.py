@@ -183,7 +183,7 @@ def test_several_things_at_one_instant(name: str, seed: int) -> None:
         least = 1e-6 * max(1.0, abs(left))
         given, how = ((0, t1), *start), {"rtol": 1e-11, "atol": 1e-11}
         if abs(left - right) < 1e-5:
-            check_slopes(model, quantity, {by: left}, *given, **how, abs=least)
+            check_slopes(model, quantity, {by: left}, *given, **how, ended=(0, 1), abs=least)
         else:
             ens = cg.ensemble(model, *given, n=2, sensitivities=[by], **how)
             sol = model.integrate(*given, sensitivities=[by], **how)
