@@ -22,6 +22,7 @@ from ..interface import arguments
 from ..interface.arguments import Array
 from ..interface.assumptions import check_rows
 from ..interface.messages import written
+from ..interface.statuses import PIVOT
 from ..model.expressions import companion, places_of_new
 from ..model.lanes import lane_set, one_at_a_time
 from ..problem import pivots
@@ -449,7 +450,7 @@ class Batch:
 
     def _begin_pivots(self, runs: Runs) -> None:
         """Note what the pivots of these runs are now."""
-        if pivots.PIVOT not in self.model.kernels:
+        if PIVOT not in self.model.kernels:
             return
         if self._pivots is None:
             self._pivots = pivots.Pivots(self.model, self._t, self._x, self._p)

@@ -13,7 +13,7 @@ from chaplygin.errors import ArgumentError, KernelError
 from .. import core
 from ..interface import arguments
 from ..interface.arguments import Array
-from ..interface.statuses import message_of
+from ..interface.statuses import PIVOT, message_of
 from ..model.compiled_model import CompiledModel
 from ..model.derivatives import derivatives, require_compiled
 from ..problem import pivots
@@ -159,7 +159,7 @@ def backward(
     if trail.status < 0:
         text = message_of(trail.status, trail.t, model, trail.record)
         raise KernelError(f"gradient: the run of {model.name} {text}", trail.status)
-    if pivots.PIVOT in model.kernels:
+    if PIVOT in model.kernels:
         pivots.report(model, *trail.points, start.p, np.zeros((len(model.inputs), 1)), 0)
     stops = stops[: trail.n_stops]
     if trail.status > 0:  # an event ended it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ class GradientStart(Onset):
         """The parameters without those that follow from the initial values."""
         return tuple(name for name in self.model.parameters if name not in self._followers)
 
-    @property
+    @cached_property
     def _followers(self) -> tuple[str, ...]:
         """Parameters and dependent velocities that the kernel "initial" does not read."""
         if self.declared is None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..interface.arguments import Array, wide
 from ..interface.base_model import BaseModel
-from ..interface.statuses import CHOOSE, PIVOT as PIVOT, SINGULAR, undetermined
+from ..interface.statuses import CHOOSE, PIVOT, SINGULAR, undetermined
 from .consistency import warn
 
 LOST = 0.01

@@ -100,13 +100,28 @@ class Study(StudyData):
 
     def summary(self) -> str:
         """A text: how the trajectories ended, the indices of the first failures, and a table of the results."""
-        return text(self)
+        lines = [self._ends(), *failures(self.failed, self.failed_status)]
+        if self.redrawn:
+            lines.append(f"{self.redrawn} drawn again because they broke an assumption")
+        if self.interrupted:
+            lines.append(f"interrupted: {self.done} of {len(self)} trajectories are finished")
+        if self.precise is not None:
+            lines.append(f"{self.job.until}: {'reached' if self.precise else 'not reached'}")
+        rows = _rows(self)
+        return "\n".join([*lines, aligned([HEAD, *rows])] if rows else lines)
 
     def __repr__(self) -> str:
-        return f"<Study of {ends(self)}; results {', '.join(self.results) or 'none'}>"
+        return f"<Study of {self._ends()}; results {', '.join(self.results) or 'none'}>"
 
     def _repr_html_(self) -> str:
-        return html(self)
+        return table(self._ends(), HEAD, _rows(self))
+
+    def _ends(self) -> str:
+        """The number of trajectories for each way of ending."""
+        status = self.failed_status
+        kinds = [f"{np.count_nonzero(status == code)} {name}" for code, name in kinds_of(status)]
+        head = f"{self.done} trajectories of {self.model.name}"
+        return f"{head}: {', '.join([f'{self.done - len(self.failed)} ok', *kinds])}"
 
 
 def of_study(study: StudyData) -> Pictures:
@@ -128,32 +143,6 @@ def of_study(study: StudyData) -> Pictures:
     random = study.sampling in (None, "random")
     model = study.model
     return Pictures(Shown(title(model), model, study.views(), study.done, study.failed, given, random))
-
-
-def text(study: StudyData) -> str:
-    """`Study.summary`."""
-    lines = [ends(study), *failures(study.failed, study.failed_status)]
-    if study.redrawn:
-        lines.append(f"{study.redrawn} drawn again because they broke an assumption")
-    if study.interrupted:
-        lines.append(f"interrupted: {study.done} of {len(study)} trajectories are finished")
-    if study.precise is not None:
-        lines.append(f"{study.job.until}: {'reached' if study.precise else 'not reached'}")
-    rows = _rows(study)
-    return "\n".join([*lines, aligned([HEAD, *rows])] if rows else lines)
-
-
-def html(study: StudyData) -> str:
-    """The same table for a notebook."""
-    return table(ends(study), HEAD, _rows(study))
-
-
-def ends(study: StudyData) -> str:
-    """The number of trajectories for each way of ending."""
-    status = study.failed_status
-    kinds = [f"{np.count_nonzero(status == code)} {name}" for code, name in kinds_of(status)]
-    head = f"{study.done} trajectories of {study.model.name}"
-    return f"{head}: {', '.join([f'{study.done - len(study.failed)} ok', *kinds])}"
 
 
 def _rows(study: StudyData) -> list[tuple[str, ...]]:

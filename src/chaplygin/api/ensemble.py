@@ -14,6 +14,7 @@ from chaplygin.runtime.ensembles.executors import Executor, Threads
 from chaplygin.runtime.ensembles.job import EnsembleJob, number_of_trajectories
 from chaplygin.runtime.ensembles.progress import Progress
 from chaplygin.runtime.interface import arguments
+from chaplygin.runtime.interface.statuses import PIVOT
 from chaplygin.runtime.interface.table_values import with_values
 from chaplygin.runtime.model.derivatives import require_compiled
 from chaplygin.runtime.problem import pivots
@@ -96,8 +97,7 @@ def ensemble(
                 f"{name}= belongs to cg.study(...), which keeps statistics in place of every state"
             )
     how = of_call(ensemble, options)
-    if interpolants is not None:
-        parameters = with_values(model, parameters, interpolants, True, drawn_together)
+    parameters = with_values(model, parameters, interpolants, True, drawn_together)
     given = {"initial": initial, "parameters": parameters, "inputs": inputs}
     given, plan = split(model, given, seed, sampling, reject, t_span)
     count = number_of_trajectories(n, given)
@@ -129,7 +129,7 @@ def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:
     part = job.part()
     part.check()
     pivot = None
-    if pivots.PIVOT in model._entries:
+    if PIVOT in model._entries:
         pivot = pivots.Pivots(model, np.full(job.count, job.t_span[0]), part.x0.copy(), part.start.table())
     try:
         interrupted = executor.run(part, bar.show)
