@@ -72,9 +72,14 @@ _ARGUMENT = re.compile(
 )
 
 
+def _of_table() -> dict[str, str]:
+    """What `chaplygin.h` declares."""
+    return dict(_declared(runtime_files()[TABLE].read_text(encoding="utf-8")))
+
+
 def table_text() -> str:
     """The contents of `cg_model.pxi`: the table of a model, and its kernels by name."""
-    found = dict(_declared(runtime_files()[TABLE].read_text(encoding="utf-8")))
+    found = _of_table()
     lines = ["from libc.stdint cimport int32_t, int64_t, uint32_t", "", f'cdef extern from "{TABLE}" nogil:']
     lines += [
         "    ctypedef struct cg_run_t",
@@ -86,7 +91,7 @@ def table_text() -> str:
 
 def binding_text() -> str:
     """The contents of `_abi.pxi`."""
-    known = dict(_declared(runtime_files()[TABLE].read_text(encoding="utf-8")))
+    known = _of_table()
     headers: dict[str, str] = {}
     for root in _ROOTS:
         _read(root, headers)

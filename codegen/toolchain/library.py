@@ -93,9 +93,10 @@ def build_late(module: Path, kernel: str, texts: Callable[[], Mapping[str, str]]
     facts = facts_of(module)
 
     def recipe(compiler: Compiler) -> _Recipe:
-        files = {file: text.encode() for file, text in texts().items()}
-        level = _level(files.values())
+        made = texts()
+        level = _level(made.values())
         flags = compiler.core_flags(tuned=facts["tuned"], reproducible=facts["reproducible"], level=level)
+        files = {file: text.encode() for file, text in made.items()}
         return facts, (*flags, *_VISIBLE), files, sorted(files), library_name(facts["name"], kernel)
 
     return _cached(method_key(facts["key"], kernel), recipe)
@@ -125,10 +126,9 @@ def _check(sources: Sources) -> None:
             )
 
 
-def _level(files: Iterable[str | bytes]) -> str:
+def _level(files: Iterable[str]) -> str:
     """How far the kernels in files of C are optimized."""
-    counts = (text.count(";") if isinstance(text, str) else text.count(b";") for text in files)
-    return "-O1" if sum(counts) > LARGE else "-O2"
+    return "-O1" if sum(text.count(";") for text in files) > LARGE else "-O2"
 
 
 def build_method(module: Path, method: str) -> Path:
