@@ -1,4 +1,4 @@
-"""`EquationNodes`: what a form derives, M theta' = f and dx/dt in the graph."""
+"""`EquationNodes`: what a form derives, M theta' = f and dx/dt in the graph; its digest, and the error of a misfit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Structure functions of a system: as graph nodes for the forms, as SymPy expressions for the user.
+"""Structure functions of a system, and the balance of momenta along its fields with them.
 
 [X_a, X_b] = c_ab^i X_i,  [X_0, X_b] = c_0b^i X_i.
 """

@@ -1,4 +1,4 @@
-"""What is compiled of a model when it is first used: derivatives of its kernels, and late kernels. Imports no SymPy."""
+"""What is compiled of a model when it is first used: derivatives of its kernels, and late kernels."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The model description of an FMU, in XML, for FMI 2.0 and 3.0.
+"""The model description of an FMU, in XML, for FMI 2.0 and 3.0, and its units as exponents of the SI base units.
 
-Value references count the quantities in the order of `enum cg_fmu_group` in runtime/fmi/cg_fmu.h. Parts of the two
-versions that differ only in their names are in `_WORDS`.
+Value references count the quantities in the order of `enum cg_fmu_group` in runtime/fmi/cg_fmu.h.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Derivatives of a whole kernel, by forward and reverse sweeps that go through the systems that a loop solves.
 
 From a solution of M a = b follow da, by M da = db - dM a, and in reverse, from the adjoint a' of a, the adjoints
-b' = M^-1 a' and M' = -b' a^T: one more solution each, with the same factors.
+b' = M^-1 a' and M' = -b' a^T: one more solution each, with the same factors. `frozen` makes kernels that follow given
+sides of the kinks instead of the state.
 """
 
 from __future__ import annotations

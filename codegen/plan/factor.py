@@ -151,7 +151,7 @@ class _Product:
 
     def __init__(self, key: Pair) -> None:
         self.key = key
-        self.bound = -1
+        self.bound = -1  # len(self.holders) - 1, kept since it is read far more often than it changes
         self.queued = 0
         self.holders: dict[int, None] = {}
 

@@ -1,4 +1,4 @@
-"""`SystemNodes`: a declaration as nodes of the expression graph, and how it gets there."""
+"""`SystemNodes`: a declaration as nodes of the expression graph, with what bodies and interactions contribute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Newton's method for equilibria and steady motions: the equations, and where it starts."""
+"""Newton's method for equilibria and steady motions: the equations, where it starts, and its result as data."""
 
 from __future__ import annotations
 

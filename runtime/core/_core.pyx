@@ -160,7 +160,7 @@ cdef class KernelCore:
     cdef readonly list _variables
     cdef bint assuming          # whether there are assumptions about any parameter, input or state
     cdef bint turning           # whether any state begins a quaternion
-    cdef public dict _later     # the kernels without code so far: where it is to be put, see `need` in compiled_model.py
+    cdef public dict _later     # the kernels without code so far: where it is to be put, see `need` in inlining.py
     cdef dict places            # the quantity of each name: see _quantities.pxi
     cdef dict settable          # the quantities that a stepper can change
     cdef tuple dependents       # (name, index of the output) of the declared variables that are not states

@@ -1,4 +1,4 @@
-"""`Tallies`: what one chunk of a study leaves, and how its trajectories can end."""
+"""`Tallies`: what one chunk of a study leaves, and how its trajectories can end, as a table too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Model`, the user interface of a compiled model, and `load_model`, which makes one of a file."""
+"""`Model`, the user interface of a compiled model; `load_model` makes one of a file; `Uncompiled` is taken for one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`System`: the declaration of a mechanical system, checked on creation and immutable afterwards."""
+"""`System`: the declaration of a mechanical system, checked on creation and immutable afterwards; its compilation."""
 
 from __future__ import annotations
 
