@@ -21,7 +21,7 @@ def check_slopes(
 ) -> Any:
     """Sensitivities and a gradient are as expected, and an ensemble has the bits of the run, which is returned.
 
-    It ends with one of the statuses `ended`. `rel` and `abs` are those of `pytest.approx`; the others are options of the runs.
+    It ends with one of the statuses `ended`. `rel` and `abs` are those of `pytest.approx`, the others options of runs.
     """
     near = {name: how.pop(name) for name in ("rel", "abs") if name in how}
     wanted, by = pytest.approx(list(expected.values()), **near), list(expected)
